@@ -1,0 +1,86 @@
+"""What travels along the road: a Frame and the Format that describes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from snellen.errors import InputError
+
+Plane = npt.NDArray[np.uint8] | npt.NDArray[np.uint16] | npt.NDArray[np.float32]
+"""One component of a picture, (height, width), rows may have a pitch."""
+
+LEFT = (0.25, 0.5)
+"""Chroma on the left column of its luma pair, between the rows: MPEG-2, H.264, HEVC default."""
+CENTRE = (0.5, 0.5)
+"""Chroma in the middle of its luma samples: JPEG, MPEG-1."""
+TOP_LEFT = (0.25, 0.25)
+"""Chroma on the top left luma sample: BT.2020 video."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """Shape and meaning of the planes of a frame."""
+
+    width: int
+    """Luma samples a row."""
+    height: int
+    """Luma rows."""
+    bits: int = 8
+    """Significant bits of an integer sample, 8 to 16; 0: float32 samples, never clipped."""
+    subsampling: tuple[int, int] | None = None
+    """log2 of luma samples to chroma samples (across, down): 4:2:0 is (1, 1), 4:4:4 is (0, 0);
+    None: luma only."""
+    siting: tuple[float, float] = LEFT
+    """Where a chroma sample lies in its luma samples (across, down), 0.25: on the first of two,
+    0.5: in their middle. Without effect in a direction that is not subsampled."""
+    full_range: bool = False
+    """Whether black and white are the ends of the code range (only changes of depth ask)."""
+
+    def __post_init__(self) -> None:
+        if self.width < 1 or self.height < 1:
+            raise InputError(f"a picture has at least 1×1 pixels, not {self.width}×{self.height}")
+        if self.bits != 0 and not 8 <= self.bits <= 16:
+            raise InputError(f"samples have 8 to 16 bits (0: float32), not {self.bits}")
+
+    @property
+    def dtype(self) -> np.dtype[np.generic]:
+        """NumPy type of the samples: uint8, uint16 (more than 8 bits) or float32."""
+        if self.bits == 0:
+            return np.dtype(np.float32)
+        return np.dtype(np.uint8 if self.bits == 8 else np.uint16)
+
+    @property
+    def shapes(self) -> tuple[tuple[int, int], ...]:
+        """(height, width) of each plane; subsampled chroma is rounded up."""
+        luma = (self.height, self.width)
+        if self.subsampling is None:
+            return (luma,)
+        across, down = self.subsampling
+        chroma = (-(-self.height >> down), -(-self.width >> across))
+        return (luma, chroma, chroma)
+
+    def scaled(self, scale: int, bits: int | None = None) -> Format:
+        """Return this format `scale` times larger, at another depth if `bits` says so."""
+        return replace(
+            self,
+            width=self.width * scale,
+            height=self.height * scale,
+            bits=self.bits if bits is None else bits,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One picture: its planes and its time."""
+
+    planes: tuple[Plane, ...]
+    """Luma, or luma and two chroma planes, shaped as `Format.shapes` says."""
+    pts: int = 0
+    """Presentation time in ticks of the stream's time base."""
+    duration: int = 0
+    """Ticks until the next frame; 0: unknown."""
+    side: dict[str, object] = field(default_factory=dict)
+    """What belongs to the picture and is carried along untouched."""
