@@ -7,7 +7,7 @@
     │  └─ ModelError                       a model file that is wrong or damaged   exit code 2
     ├─ DeviceError     (also RuntimeError) the device asked for cannot be used     exit code 2
     ├─ OutputError     (also OSError)      the result could not be written         exit code 1
-    └─ Incomplete      (also RuntimeError) what was decodable is written, not all  exit code 3
+    └─ IncompleteError      (also RuntimeError) what was decodable is written, not all  exit code 3
 
 Each message says what came, what was wanted and what to do.
 """
@@ -39,7 +39,7 @@ class OutputError(SnellenError, OSError):
     """The result could not be written (disk full, no permission); nothing is left behind."""
 
 
-class Incomplete(SnellenError, RuntimeError):
+class IncompleteError(SnellenError, RuntimeError):
     """The input was damaged: what could be decoded is written, and this says what is missing."""
 
     exit_code = 3

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from snellen.errors import InputError
 
-Plane = npt.NDArray[np.uint8] | npt.NDArray[np.uint16] | npt.NDArray[np.float32]
+Plane = npt.NDArray[np.uint8 | np.uint16 | np.float32]
 """One component of a picture, (height, width), rows may have a pitch."""
 
 LEFT = (0.25, 0.5)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
-PATCHES = 512  # scores of ANCHORS × PATCHES stay in the second-level cache (512 KB)
-ANCHORS = 256
+PATCHES = 512  # scores of 1024 anchors × 512 patches (2 MB) stay in the caches
+GROUP = 8  # anchors whose scores are compared in registers before memory is touched
 
 
 @numba.njit(nogil=True, cache=True)
 def match(features, anchors, out):  # type: ignore[no-untyped-def]
-    """Choose the anchor of each feature; equal scores go to the lower index.
+    """Choose the anchor of each feature; of equal scores, the lower index.
 
     Parameters
     ----------
@@ -21,48 +20,44 @@ def match(features, anchors, out):  # type: ignore[no-untyped-def]
     out : (n,) int32
     """
     dims, count = features.shape
-    scores = np.empty(ANCHORS * PATCHES, np.float32)
     some = np.empty(dims * PATCHES, np.float32)
+    scores = np.empty(len(anchors) * PATCHES, np.float32)
     best = np.empty(PATCHES, np.float32)
+    group = np.empty(PATCHES, np.int32)
     for start in range(0, count, PATCHES):
         n = min(PATCHES, count - start)
         block = some[: dims * n].reshape(dims, n)
         block[:] = features[:, start : start + n]
-        best[:n] = -1
-        for first in range(0, len(anchors), ANCHORS):
-            k = min(ANCHORS, len(anchors) - first)
-            score = scores[: k * n].reshape(k, n)
-            np.dot(anchors[first : first + k], block, score)
-            _raise_best(score, first, best, out[start : start + n])
+        score = scores[: len(anchors) * n].reshape(len(anchors), n)
+        np.dot(anchors, block, score)
+        _best_group(score, best[:n], group[:n])
+        for p in range(n):
+            i = group[p]
+            while i < len(score) - 1 and abs(score[i, p]) != best[p]:
+                i += 1
+            out[start + p] = i
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
-def _raise_best(score, first, best, index):  # type: ignore[no-untyped-def]
-    """Raise the running maximum of each column; four rows a pass spare memory traffic."""
+@numba.njit(nogil=True, cache=True)
+def _best_group(score, best, group):  # type: ignore[no-untyped-def]
+    """Find the greatest |score| of each column, and the first row of the group it stands in."""
     rows, count = score.shape
-    whole = rows - rows % 4
-    for r in range(0, whole, 4):
+    best[:] = -1
+    group[:] = 0
+    for r in range(0, rows - rows % GROUP, GROUP):
         a, b, c, d = score[r], score[r + 1], score[r + 2], score[r + 3]
-        i = np.int32(first + r)
+        e, f, g, h = score[r + 4], score[r + 5], score[r + 6], score[r + 7]
+        first = np.int32(r)
         for p in range(count):
-            s, w = best[p], index[p]
-            t = abs(a[p])
-            w = i if t > s else w
-            s = t if t > s else s
-            t = abs(b[p])
-            w = i + np.int32(1) if t > s else w
-            s = t if t > s else s
-            t = abs(c[p])
-            w = i + np.int32(2) if t > s else w
-            s = t if t > s else s
-            t = abs(d[p])
-            w = i + np.int32(3) if t > s else w
-            s = t if t > s else s
-            best[p] = s
-            index[p] = w
-    for r in range(whole, rows):
+            s = max(max(abs(a[p]), abs(b[p])), max(abs(c[p]), abs(d[p])))
+            t = max(max(abs(e[p]), abs(f[p])), max(abs(g[p]), abs(h[p])))
+            s = max(s, t)
+            old = best[p]
+            best[p] = s if s > old else old
+            group[p] = first if s > old else group[p]
+    for r in range(rows - rows % GROUP, rows):
         for p in range(count):
-            t = abs(score[r, p])
-            if t > best[p]:
-                best[p] = t
-                index[p] = first + r
+            s = abs(score[r, p])
+            if s > best[p]:
+                best[p] = s
+                group[p] = r

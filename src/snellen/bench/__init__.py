@@ -1,0 +1,1 @@
+"""Benchmarks: first that the result is right, then the time."""

@@ -1,0 +1,172 @@
+"""A+ on the CPU beside bicubic and beside a plain NumPy port, all in one run."""
+
+from __future__ import annotations
+
+import resource
+import statistics
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from snellen.aplus.model import load
+from snellen.aplus.upscaler import Upscaler
+from snellen.bench import plain
+from snellen.errors import SnellenError
+from snellen.frame import Format, Frame
+from snellen.machine import facts
+
+Float32 = npt.NDArray[np.float32]
+
+# Both arms compute in float32 in another order: features differ by 1e-6 of white, and a patch
+# near a tie takes another anchor. Over the picture that leaves far under a grey level.
+AGREE = 0.05 / 255
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One picture size."""
+
+    scale: int
+    width: int
+    height: int
+
+    @property
+    def name(self) -> str:
+        """Name in tables and JSON."""
+        return f"{self.width}×{self.height} ×{self.scale}"
+
+
+CASES = (Case(2, 1920, 1080), Case(3, 1280, 720), Case(4, 960, 540))
+
+
+def picture(width: int, height: int) -> Float32:
+    """Return a picture with edges, texture and flat parts, (height, width) float32 in 0 … 1."""
+    y, x = np.mgrid[:height, :width].astype(np.float32)
+    waves = np.sin(x * x / 3000) * np.cos(y * y / 5000)
+    discs = ((x % 97 - 48) ** 2 + (y % 89 - 44) ** 2 < 900) * np.float32(0.5)
+    noise = np.random.default_rng(0).normal(0, 0.02, (height, width)).astype(np.float32)
+    noise[: height // 3] = 0
+    mixed: Float32 = (0.4 + 0.2 * waves + discs + noise).clip(0, 1).astype(np.float32)
+    return mixed
+
+
+def run(repeats: int, say: Callable[[str], None]) -> dict[str, Any]:
+    """Check, measure, and return everything as a JSON object; `say` gets each line as it comes."""
+    report: dict[str, Any] = {
+        "benchmark": "aplus", "machine": facts(), "commit": commit(),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"), "repeats": repeats,
+    }  # fmt: skip
+    report["sgemm_gflops"] = sgemm()
+    say(f"{report['machine']['cpu']}, {report['machine']['threads']} threads, "
+        f"sgemm {report['sgemm_gflops']:.0f} GFLOP/s")  # fmt: skip
+    report["cases"] = [measure(case, repeats, say) for case in CASES]
+    return report
+
+
+def measure(case: Case, repeats: int, say: Callable[[str], None]) -> dict[str, Any]:
+    """Return medians and spreads of all lines of one case, in seconds a frame."""
+    model = load(None, case.scale)
+    error = check(case.scale)
+    say(
+        f"\n{case.name} luma (largest difference from the plain port {error * 255:.4f} grey levels)"
+    )
+    low = picture(case.width, case.height)
+    before = peak()
+    with Upscaler(case.scale, model) as upscaler:
+        codes = np.rint(low * 255).astype(np.uint8)
+        upscaler.prepare(Format(case.width, case.height))
+        lines = {"snellen": timed(lambda: upscaler.run(Frame((codes,))), repeats)}
+    memory = peak()
+    lines["plain NumPy"] = timed(lambda: plain.upscale(low, model), max(1, repeats // 3))
+    lines |= {name: timed(line, repeats) for name, line in bicubics(low, case.scale)}
+    ours = lines["snellen"]["median"]
+    for name, line in lines.items():
+        line["ratio"] = line["median"] / ours
+        say(f"  {name:<16} {line['median']:8.3f} s  ({line['min']:.3f} … {line['max']:.3f})"
+            f"  {line['ratio']:7.2f} × ours")  # fmt: skip
+    say(f"  peak memory of the process {memory:.0f} MB, {before:.0f} MB before")
+    return {
+        "case": case.name, "max_difference": error, "lines": lines,
+        "peak_memory_mb": memory, "memory_before_mb": before,
+    }  # fmt: skip
+
+
+def check(scale: int) -> float:
+    """Return the largest difference of the fast arm from the plain port, where both predict.
+
+    Raises
+    ------
+    SnellenError
+        They disagree: no speed is told then.
+    """
+    low = picture(123, 95)
+    model = load(None, scale)
+    with Upscaler(scale, model) as upscaler:
+        upscaler.prepare(Format(low.shape[1], low.shape[0], 0))
+        fast = upscaler.run(Frame((low,))).planes[0]
+    inner = np.s_[scale:-scale, scale:-scale]
+    error = float(np.abs(fast - plain.upscale(low, model))[inner].max())
+    if not error < AGREE:
+        raise SnellenError(f"×{scale}: fast and plain arm differ by {error:.2e}: nothing is timed")
+    return error
+
+
+def bicubics(low: Float32, scale: int) -> list[tuple[str, Callable[[], object]]]:
+    """Return other libraries' bicubic lines on the same float picture."""
+    from PIL import Image
+
+    image = Image.fromarray(low)
+    size = (low.shape[1] * scale, low.shape[0] * scale)
+    lines: list[tuple[str, Callable[[], object]]] = [
+        ("bicubic, Pillow", lambda: image.resize(size, Image.Resampling.BICUBIC))
+    ]
+    try:
+        import cv2
+    except ImportError:
+        return lines
+    return [
+        *lines,
+        ("bicubic, OpenCV", lambda: cv2.resize(low, size, interpolation=cv2.INTER_CUBIC)),
+    ]
+
+
+def timed(line: Callable[[], object], repeats: int) -> dict[str, Any]:
+    """Return median, min and max seconds of `repeats` runs after one to warm up."""
+    line()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        line()
+        times.append(time.perf_counter() - start)
+    return {"median": statistics.median(times), "min": min(times), "max": max(times)}
+
+
+def sgemm(size: int = 2048) -> float:
+    """Return the machine's single-precision matrix product, all threads, GFLOP/s."""
+    a = np.random.default_rng(0).random((size, size), np.float32)
+    return 2e-9 * size**3 / float(timed(lambda: a @ a, 5)["median"])
+
+
+def peak() -> float:
+    """Return the most memory that this process ever held, MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def commit() -> str | None:
+    """Return the commit that is measured, "+" behind it if files have changed since."""
+    here = Path(__file__).parent
+    try:
+        found = subprocess.run(
+            ["git", "describe", "--always", "--abbrev=12", "--exclude=*", "--dirty=+"],
+            cwd=here, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return found.stdout.strip()

@@ -1,0 +1,79 @@
+"""The seven steps of A+ as one would write them with NumPy alone: what the fast arm is beside.
+
+Vectorised, in strips so that memory suffices, float32, NumPy's own BLAS and threads; no tricks.
+The picture's outermost pixels stay the bicubic's: speed is compared, and the rest for correctness.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from snellen.aplus.model import Model
+from snellen.bicubic import TAPS, phases
+
+Float32 = npt.NDArray[np.float32]
+
+ROWS = 16  # low-resolution rows a strip
+
+
+def upscale(low: Float32, model: Model) -> Float32:
+    """Enlarge a plane (H, W) float32."""
+    s, w = model.scale, model.window
+    mid = _bicubic(low, s)
+    planes = _differences(mid, s)
+    total, count = np.zeros_like(mid), np.zeros_like(mid)
+    projections = model.projections.astype(np.float32)
+    for first in range(1, low.shape[0] - w, ROWS):
+        last = min(first + ROWS, low.shape[0] - w)
+        features = _collect(planes, first, last, s, w) @ model.basis
+        index = np.abs(features @ model.anchors.T).argmax(axis=1)
+        patches = np.matmul(projections[index], features[:, :, None])[:, :, 0]
+        _spread(patches.reshape(last - first, -1, (w * s) ** 2), mid, first, s, w, total, count)
+    return np.where(count > 0, total / np.maximum(count, 1), mid)
+
+
+def _bicubic(low: Float32, s: int) -> Float32:
+    for _ in range(2):
+        first, weights = phases(s, 0.5)
+        large = np.empty((low.shape[0] * s, low.shape[1]), np.float32)
+        for k in range(s):
+            taps = np.arange(len(low))[:, None] + first[k] + np.arange(TAPS)
+            rows = low[taps.clip(0, len(low) - 1)]
+            large[k::s] = np.einsum("t,rtc->rc", weights[k], rows)
+        low = np.ascontiguousarray(large.T)
+    return low
+
+
+def _differences(mid: Float32, s: int) -> list[Float32]:
+    """G, Gᵀ, L, Lᵀ; rolled, since the picture's edge is never read."""
+    ahead, behind = (s + 1) // 2, s // 2
+    first = [np.roll(mid, -ahead, axis) - np.roll(mid, behind, axis) for axis in (1, 0)]
+    second = [(np.roll(mid, -s, axis) + np.roll(mid, s, axis)) / 2 - mid for axis in (1, 0)]
+    return [*first, *second]
+
+
+def _collect(planes: list[Float32], first: int, last: int, s: int, w: int) -> Float32:
+    """Windows with corners in low-resolution rows first … last−1: (n, 4·(w·s)²)."""
+    side = w * s
+    windows = [
+        np.lib.stride_tricks.sliding_window_view(
+            plane[first * s : (last - 1) * s + side, s : plane.shape[1] - s], (side, side)
+        )[::s, ::s].swapaxes(2, 3)
+        for plane in planes
+    ]
+    return np.stack(windows, axis=2).reshape(-1, len(planes) * side * side)
+
+
+def _spread(
+    patches: Float32, mid: Float32, first: int, s: int, w: int, total: Float32, count: Float32
+) -> None:
+    """Add low frequency and high patches under their windows."""
+    side = w * s
+    rows, columns = patches.shape[:2]
+    for x in range(side):
+        for y in range(side):
+            i, j = first * s + y, s + x
+            place = np.s_[i : i + (rows - 1) * s + 1 : s, j : j + (columns - 1) * s + 1 : s]
+            total[place] += patches[:, :, x * side + y] + mid[place]
+            count[place] += 1

@@ -1,0 +1,79 @@
+"""snellen doctor: what really works on this machine, tried out rather than looked up."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+ENCODERS = (
+    "libx264", "libx265", "libsvtav1", "libvpx-vp9", "ffv1", "prores_ks",
+    "h264_nvenc", "hevc_nvenc", "av1_nvenc",
+)  # fmt: skip
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def doctor(as_json: bool) -> None:
+    """Say what really works here: CPU, threads, BLAS, GPU, encoders that open, models."""
+    from snellen.machine import facts
+
+    found = {
+        **facts(),
+        "device": "cpu",
+        "gpu_kernels": "none in this version: upscaling runs on the CPU",
+        "encoders": {name: _opens(name) for name in ENCODERS},
+        "models": _models(),
+    }
+    if as_json:
+        print(json.dumps(found))
+        return
+    for name, value in found.items():
+        if isinstance(value, dict):
+            print(f"{name}:")
+            for key, state in value.items():
+                print(f"  {key:<12} {state}")
+        else:
+            print(f"{name + ':':<13} {', '.join(value) if isinstance(value, list) else value}")
+
+
+def _opens(name: str) -> str:
+    """Return "works", or why an encoder does not: being listed proves nothing."""
+    import os
+    from fractions import Fraction
+
+    import av
+
+    os.environ.setdefault("SVT_LOG", "1")  # errors only: the encoder chats on stderr
+    av.logging.set_level(None)
+    try:
+        encoder: Any = av.CodecContext.create(name, "w")
+        encoder.width = encoder.height = 256
+        encoder.pix_fmt = encoder.codec.video_formats[0].name
+        encoder.time_base = Fraction(1, 25)
+        if name == "libx265":
+            encoder.options = {"x265-params": "log-level=error"}
+        encoder.open()
+    except (av.FFmpegError, ValueError, OSError) as error:
+        return f"no: {error}"
+    return "works"
+
+
+def _models() -> dict[str, str]:
+    """Return each shipped model with what it says of itself, after enlarging a picture with it."""
+    import numpy as np
+
+    from snellen.aplus.image import upscale
+    from snellen.aplus.model import header, shipped
+    from snellen.errors import SnellenError
+
+    states = {}
+    for name, path in shipped().items():
+        try:
+            about = header(path)
+            upscale(np.zeros((8, 8), np.float32), int(about["scale"]), path)
+            states[name] = f"works: ×{about['scale']}, {about.get('data', 'data unnamed')}"
+        except (SnellenError, ValueError, KeyError, OSError) as error:
+            states[name] = f"no: {error}"
+    return states

@@ -1,0 +1,107 @@
+"""What a command says while it works: a bar on a terminal, or one JSON object a line.
+
+Progress goes to stderr, results to stdout; JSON to stdout too, unless the output itself is there.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from types import TracebackType
+from typing import IO, Any
+
+SECOND = 1.0  # between two JSON progress lines
+
+
+class Report:
+    """Progress, warnings and results of one command. A context manager: it ends the bar."""
+
+    def __init__(self, as_json: bool, output_is_stdout: bool = False) -> None:
+        self.as_json = as_json
+        self._stream: IO[str] = sys.stderr if output_is_stdout else sys.stdout
+        self._last = 0.0
+        self._bar: Any = None
+        self._task: Any = None
+
+    def progress(
+        self, name: str, done: int, total: int | None, fps: float, eta: float | None
+    ) -> None:
+        """Tell how far `name` is: frames done of total, frames a second, seconds left."""
+        if self.as_json:
+            now = time.monotonic()
+            if now - self._last >= SECOND:
+                self._last = now
+                self._line("progress", input=name, frame=done, frames=total, fps=fps, eta=eta)
+        elif sys.stderr.isatty():
+            self._draw(name, done, total, fps)
+
+    def warning(self, name: str, text: str) -> None:
+        """Tell what is lost or odd, but does not stop the work."""
+        if self.as_json:
+            self._line("warning", input=name, message=text)
+        else:
+            self._print(f"warning: {name}: {text}")
+
+    def failure(self, name: str, text: str, code: int) -> None:
+        """Tell that one of several inputs could not be done."""
+        if self.as_json:
+            self._line("error", input=name, message=text, exit_code=code)
+        else:
+            self._print(f"error: {text}")
+
+    def result(self, text: str, **facts: Any) -> None:
+        """Tell what has been done: a sentence, or with JSON the facts."""
+        self._end()
+        if self.as_json:
+            self._line("done", **facts)
+        else:
+            print(text, file=self._stream, flush=True)
+
+    def __enter__(self) -> Report:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._end()
+
+    def _line(self, event: str, **facts: Any) -> None:
+        print(json.dumps({"event": event, **facts}), file=self._stream, flush=True)
+
+    def _print(self, text: str) -> None:
+        if self._bar:
+            self._bar.console.print(text, markup=False, highlight=False)
+        else:
+            print(text, file=sys.stderr, flush=True)
+
+    def _draw(self, name: str, done: int, total: int | None, fps: float) -> None:
+        if self._bar is None:
+            self._bar, self._task = _bar(name, total)
+        self._bar.update(self._task, completed=done, total=total, fps=f"{fps:.2f} frames/s")
+
+    def _end(self) -> None:
+        if self._bar:
+            self._bar.stop()
+            self._bar = None
+
+
+def _bar(name: str, total: int | None) -> tuple[Any, Any]:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TimeRemainingColumn as Left
+
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[fps]}"),
+        Left(),
+        console=Console(stderr=True),
+    )
+    bar.start()
+    return bar, bar.add_task(escape(name), total=total, fps="")

@@ -1,0 +1,207 @@
+"""snellen upscale: videos, images, folders of both, y4m from and to pipes."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import click
+
+from snellen import target
+from snellen.cli.report import Report
+from snellen.errors import IncompleteError, InputError, SnellenError
+
+VIDEO = (".mp4", ".mkv", ".mov", ".webm", ".m2ts", ".ts", ".m4v", ".avi", ".y4m")
+WRITABLE = (".mp4", ".mkv", ".mov", ".y4m")
+PIPE = Path("-")
+
+
+@click.command()
+@click.argument("inputs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="File; or an existing folder for several inputs or a folder; - for y4m.",
+)
+@click.option(
+    "--scale", type=click.IntRange(2, 4), default=2, show_default=True, help="Magnification."
+)
+@click.option("--model", help="A shipped model's name or a .safetensors file.")
+@click.option("--device", default="auto", show_default=True, metavar="auto|cpu|cuda|cuda:N")
+@click.option("--codec", help="Video encoder [default: libx264, deeper than 10 bit libx265].")
+@click.option("--preset", help="The encoder's preset [default: the encoder's medium].")
+@click.option("--crf", type=float, help="The encoder's quality, smaller is better.")
+@click.option(
+    "-e",
+    "--encoder-option",
+    "options",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Any option of the encoder; may be repeated.",
+)
+@click.option("--pix-fmt", help="Pixel format, such as yuv420p10le [default: the input's].")
+@click.option("--start", metavar="TIME", help="Begin here, in seconds or [HH:]MM:SS.")
+@click.option("--duration", metavar="TIME", help="Stop after so long.")
+@click.option("--frames", type=click.IntRange(1), help="Stop after so many frames.")
+@click.option("--deinterlace", is_flag=True, help="Make interlaced video progressive (bwdif).")
+@click.option("--strict", is_flag=True, help="What the output cannot hold is an error.")
+@click.option("--overwrite", is_flag=True, help="Replace existing outputs.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+def upscale(inputs: tuple[Path, ...], output: Path, **options: Any) -> None:
+    """Enlarge INPUT… (videos, images, folders, - for y4m) by A+ super-resolution."""
+    with Report(options["as_json"], output == PIPE) as report:
+        jobs = _jobs(inputs, output)
+        codes = [_guarded(source, goal, options, report, len(jobs) > 1) for source, goal in jobs]
+    sys.exit(max(codes))
+
+
+def _jobs(inputs: tuple[Path, ...], output: Path) -> list[tuple[Path, Path]]:
+    """Pair each input with its output."""
+    sources: list[Path] = []
+    for path in inputs:
+        sources += _contents(path) if path.is_dir() else [path]
+    many = len(inputs) > 1 or inputs[0].is_dir()
+    if output == PIPE or not (many or output.is_dir()):
+        if len(sources) > 1:
+            raise InputError("standard output takes one input; name a folder with -o")
+        return [(sources[0], output)]
+    if PIPE in sources:
+        raise InputError("standard input needs a file name (or -) as its output, not a folder")
+    if not output.is_dir():
+        raise InputError(
+            f"{output}: several inputs need an existing folder as output; make it first"
+        )
+    goals = [output / _renamed(source) for source in sources]
+    twice = {goal for goal in goals if goals.count(goal) > 1}
+    if twice:
+        raise InputError(f"several inputs would become {sorted(twice)[0]}; convert them apart")
+    return list(zip(sources, goals, strict=True))
+
+
+def _contents(folder: Path) -> list[Path]:
+    files = [path for path in sorted(folder.iterdir()) if path.is_file() and _known(path)]
+    if not files:
+        raise InputError(f"{folder} holds no video and no image")
+    return files
+
+
+def _known(path: Path) -> bool:
+    return not path.name.startswith(".") and (path.suffix.lower() in VIDEO or _is_still(path))
+
+
+def _is_still(path: Path) -> bool:
+    from snellen.still import SUFFIXES
+
+    return path.suffix.lower() in SUFFIXES
+
+
+def _renamed(source: Path) -> str:
+    """Return the name in the output folder; Matroska holds what cannot be written as it was."""
+    if _is_still(source) or source.suffix.lower() in WRITABLE:
+        return source.name
+    return source.stem + ".mkv"
+
+
+def _guarded(
+    source: Path, goal: Path, options: dict[str, Any], report: Report, several: bool
+) -> int:
+    """Do one job; among several, an error is told and the others go on."""
+    try:
+        (_still if _is_still(source) else _video)(source, goal, options, report)
+    except IncompleteError as error:
+        report.failure(str(source), str(error), error.exit_code)
+        return error.exit_code
+    except SnellenError as error:
+        if not several and not report.as_json:
+            raise
+        report.failure(str(source), str(error), error.exit_code)
+        return error.exit_code
+    return 0
+
+
+def _still(source: Path, goal: Path, options: dict[str, Any], report: Report) -> None:
+    from snellen.aplus.image import upscale as enlarge
+    from snellen.still import read, write
+
+    if goal == PIPE:
+        raise InputError("an image cannot go to standard output; name a file with -o")
+    target.check(goal, source, options["overwrite"])
+    still = read(source)
+    pixels = enlarge(still.pixels, options["scale"], options["model"], options["device"])
+    write(goal, replace(still, pixels=pixels), options["overwrite"])
+    height, width = pixels.shape[:2]
+    report.result(
+        f"{goal}: {width}×{height}",
+        input=str(source), output=str(goal), width=width, height=height,
+    )  # fmt: skip
+
+
+def _video(source: Path, goal: Path, options: dict[str, Any], report: Report) -> None:
+    from snellen.aplus.upscaler import Upscaler
+    from snellen.video.pipeline import Clip, Encoding, convert
+
+    name = str(source)
+    clip = Clip(
+        start=_seconds("--start", options["start"]),
+        duration=_seconds("--duration", options["duration"]),
+        frames=options["frames"],
+        deinterlace=options["deinterlace"],
+    )
+    encoding = Encoding(
+        codec=options["codec"], preset=options["preset"], crf=options["crf"],
+        options=_pairs(options["options"]), pix_fmt=options["pix_fmt"],
+    )  # fmt: skip
+    with Upscaler(options["scale"], options["model"], options["device"]) as step:
+        summary = convert(
+            sys.stdin.buffer if source == PIPE else source,
+            sys.stdout.buffer if goal == PIPE else goal,
+            step,
+            clip=clip,
+            encoding=encoding,
+            strict=options["strict"],
+            overwrite=options["overwrite"],
+            on_warning=lambda text: report.warning(name, text),
+            on_progress=lambda p: report.progress(name, p.frames, p.total, p.fps, p.eta),
+        )
+    _tell(source, goal, summary, report)
+
+
+def _tell(source: Path, goal: Path, summary: Any, report: Report) -> None:
+    report.result(
+        f"{goal}: {summary.frames} frames {summary.width}×{summary.height} "
+        f"in {summary.seconds:.1f} s ({summary.frames / max(summary.seconds, 1e-9):.2f} frames/s)",
+        input=str(source), output=str(goal), frames=summary.frames, seconds=summary.seconds,
+        width=summary.width, height=summary.height, codec=summary.codec, pix_fmt=summary.pix_fmt,
+        warnings=summary.warnings, dropped=summary.dropped, lost=summary.lost,
+    )  # fmt: skip
+    if summary.lost:
+        raise IncompleteError(
+            f"{source} is damaged: {'; '.join(summary.lost)}; what could be decoded is in {goal}"
+        )
+
+
+def _pairs(options: tuple[str, ...]) -> dict[str, str]:
+    for option in options:
+        if "=" not in option:
+            raise InputError(f"-e {option}: expected KEY=VALUE, such as -e tune=film")
+    return dict(option.split("=", 1) for option in options)
+
+
+def _seconds(name: str, text: str | None) -> Fraction | None:
+    """Return a time in seconds: 12.5, 1:02.5 or 0:01:02.5."""
+    if text is None:
+        return None
+    try:
+        seconds = Fraction(0)
+        for part in text.split(":"):
+            seconds = seconds * 60 + Fraction(part)
+    except (ValueError, ZeroDivisionError):
+        raise InputError(f"{name} {text}: expected seconds or [HH:]MM:SS") from None
+    if seconds < 0 or (name == "--duration" and seconds == 0):
+        raise InputError(f"{name} {text}: expected a time after the start")
+    return seconds

@@ -1,0 +1,204 @@
+"""Image files ⇄ arrays, without losing depth, colour profile or orientation.
+
+Pillow reads and writes, but it knows no 16-bit colour: those pixels go through FFmpeg (PyAV).
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import numpy.typing as npt
+from PIL import ExifTags, Image
+
+from snellen import target
+from snellen.errors import InputError, OutputError
+
+Array = npt.NDArray[Any]
+
+SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".ppm", ".pgm", ".pnm")
+"""What is taken for an image rather than a video."""
+
+JPEG = {"quality": 95, "subsampling": 0}
+WEBP = {"lossless": True}
+
+# Pillow warns of and refuses large pictures as an attack on servers; here the user chose the file.
+Image.MAX_IMAGE_PIXELS = None
+
+
+@dataclass(frozen=True, slots=True)
+class Still:
+    """An image file's pixels and what must stay with them."""
+
+    pixels: Array
+    """(H, W), (H, W, 3) RGB or (H, W, 4) RGBA; uint8, uint16 or float32; the right way up."""
+    grey_alpha: bool = False
+    """Whether RGBA pixels are grey with alpha in the file."""
+    profile: bytes | None = None
+    """ICC colour profile."""
+    exif: bytes | None = None
+    """EXIF block, orientation taken out."""
+    dpi: Any = field(default=None)
+    """Dots per inch, across and down."""
+
+
+def read(path: Path) -> Still:
+    """Read an image file.
+
+    Raises
+    ------
+    InputError
+        Missing, damaged, no image, more than one picture, or colours that are not grey or RGB.
+    """
+    try:
+        with Image.open(path) as image:
+            return _read(path, image)
+    except (OSError, SyntaxError, ValueError, struct.error, av.FFmpegError) as error:
+        if isinstance(error, InputError):
+            raise
+        what = "no such file" if not path.exists() else f"not an image that can be read ({error})"
+        raise InputError(f"{path}: {what}") from error
+
+
+def write(path: Path, still: Still, overwrite: bool = False) -> None:
+    """Write an image file in the format of its suffix; it appears only when it is whole.
+
+    Raises
+    ------
+    InputError
+        The format is unknown or cannot hold the pixels.
+    OutputError
+        The disk is full or not writable.
+    """
+    _fits(path, still)
+    try:
+        with target.whole(path, overwrite) as temporary:
+            if still.pixels.dtype == np.uint16 and still.pixels.ndim == 3:
+                temporary.write_bytes(_encode16(path, still))
+            else:
+                _save(temporary, still)
+    except OSError as error:
+        if isinstance(error, OutputError):
+            raise
+        raise OutputError(f"{path} could not be written: {error.strerror or error}") from error
+
+
+def _read(path: Path, image: Image.Image) -> Still:
+    pictures = getattr(image, "n_frames", 1)
+    if pictures > 1:
+        raise InputError(f"{path} holds {pictures} pictures; expected a single one")
+    tiles = getattr(image, "tile", None)  # before getexif, which may load the picture
+    raw_mode = str(tiles[0][3]) if tiles else ""
+    exif = image.getexif()
+    turn = exif.pop(ExifTags.Base.Orientation, 1)
+    if image.mode in ("RGB", "RGBA") and ";16" in raw_mode:
+        pixels = _decode16(path, "rgba64le" if image.mode == "RGBA" else "rgb48le")
+    else:
+        pixels = _pixels(path, image)
+    return Still(
+        pixels=_oriented(pixels, turn),
+        grey_alpha=image.mode == "LA",
+        profile=image.info.get("icc_profile"),
+        exif=exif.tobytes() if len(exif) else None,
+        dpi=image.info.get("dpi"),
+    )
+
+
+def _pixels(path: Path, image: Image.Image) -> Array:
+    mode = image.mode
+    if mode in ("L", "RGB", "RGBA") or (mode.startswith("I;16") and mode != "I;16N"):
+        pixels = np.asarray(image)
+        return pixels.astype(np.uint16) if mode.startswith("I") else pixels
+    if mode == "F":
+        return np.asarray(image, np.float32)
+    if mode == "I":
+        pixels = np.asarray(image)
+        if pixels.min() < 0 or pixels.max() > 0xFFFF:
+            raise InputError(f"{path} has 32-bit samples; expected 8 or 16 bit, or float32")
+        return pixels.astype(np.uint16)
+    if mode == "1":
+        return np.asarray(image.convert("L"))
+    if mode in ("P", "LA", "PA"):
+        alpha = mode != "P" or "transparency" in image.info
+        return np.asarray(image.convert("RGBA" if alpha else "RGB"))
+    raise InputError(f"{path} has {mode} colours; convert it to grey or RGB first")
+
+
+def _decode16(path: Path, format: str) -> Array:
+    with av.open(str(path)) as container:
+        return next(container.decode(video=0)).to_ndarray(format=format)
+
+
+def _oriented(pixels: Array, turn: int) -> Array:
+    """Apply an EXIF orientation, 1 … 8 (TIFF 6.0, tag 274)."""
+    if turn in (5, 6, 7, 8):
+        pixels = pixels.swapaxes(0, 1)
+    if turn in (3, 4, 7, 8):
+        pixels = pixels[::-1]
+    if turn in (2, 3, 6, 7):
+        pixels = pixels[:, ::-1]
+    return np.ascontiguousarray(pixels)
+
+
+def _fits(path: Path, still: Still) -> None:
+    suffix, pixels = path.suffix.lower(), still.pixels
+    if suffix not in SUFFIXES:
+        raise InputError(f"{path}: no image format {suffix!r}; use one of {', '.join(SUFFIXES)}")
+    if pixels.dtype == np.float32 and suffix not in (".tif", ".tiff"):
+        raise InputError(f"{path}: float samples need .tif")
+    if pixels.dtype == np.uint16 and suffix not in (".png", ".tif", ".tiff"):
+        raise InputError(f"{path}: 16-bit samples need .png or .tif")
+    if pixels.dtype == np.uint16 and pixels.ndim == 3 and still.profile and suffix != ".png":
+        raise InputError(f"{path}: 16-bit colour with a colour profile needs .png")
+    holds_alpha = suffix in (".png", ".tif", ".tiff", ".webp")
+    if pixels.ndim == 3 and pixels.shape[2] == 4 and not holds_alpha:
+        raise InputError(f"{path}: transparency needs .png, .tif or .webp")
+    if suffix == ".webp" and max(pixels.shape[:2]) > 16383:
+        raise InputError(f"{path}: .webp holds at most 16383 pixels a side; use .png")
+    if suffix in (".jpg", ".jpeg") and max(pixels.shape[:2]) > 65535:
+        raise InputError(f"{path}: .jpg holds at most 65535 pixels a side; use .png")
+
+
+def _save(path: Path, still: Still) -> None:
+    image = Image.fromarray(still.pixels)
+    if still.grey_alpha:
+        image = image.convert("LA")
+    suffix = path.suffix.lower()
+    options: dict[str, Any] = {}
+    if suffix in (".jpg", ".jpeg"):
+        options = dict(JPEG)
+    elif suffix == ".webp":
+        options = dict(WEBP)
+    kept = {"icc_profile": still.profile, "exif": still.exif, "dpi": still.dpi}
+    image.save(path, **options, **{key: value for key, value in kept.items() if value})
+
+
+def _encode16(path: Path, still: Still) -> bytes:
+    """Return 16-bit colour as a PNG or TIFF file."""
+    tiff = path.suffix.lower() != ".png"
+    alpha = still.pixels.shape[2] == 4
+    frame = av.VideoFrame.from_ndarray(
+        np.ascontiguousarray(still.pixels), "rgba64le" if alpha else "rgb48le"
+    )
+    order = "le" if tiff else "be"
+    encoder = av.CodecContext.create("tiff" if tiff else "png", "w")
+    assert isinstance(encoder, av.VideoCodecContext)
+    encoder.width, encoder.height = frame.width, frame.height
+    encoder.pix_fmt = ("rgba64" if alpha else "rgb48") + order
+    encoder.time_base = 1  # type: ignore[assignment]
+    packets = [*encoder.encode(frame.reformat(format=encoder.pix_fmt)), *encoder.encode(None)]
+    data = b"".join(bytes(packet) for packet in packets)
+    return data if tiff or not still.profile else _with_profile(data, still.profile)
+
+
+def _with_profile(png: bytes, profile: bytes) -> bytes:
+    """Insert an iCCP chunk behind IHDR (PNG specification, 11.3.2.3)."""
+    body = b"iCCPprofile\0\0" + zlib.compress(profile)
+    chunk = struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))
+    end = 8 + 25  # signature, IHDR
+    return png[:end] + chunk + png[end:]

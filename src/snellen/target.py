@@ -1,0 +1,60 @@
+"""Where a result goes: a file that appears only when it is whole."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from snellen.errors import InputError, OutputError
+
+
+def check(target: Path, source: Path | None, overwrite: bool) -> None:
+    """Refuse a target that cannot or must not be written, before any work is done.
+
+    Raises
+    ------
+    InputError
+        Its folder does not exist, it is a folder, it is the source itself (also by a link), or it
+        exists and `overwrite` is False.
+    """
+    if not target.parent.is_dir():
+        raise InputError(f"{target}: the folder {target.parent} does not exist; make it first")
+    if target.is_dir():
+        raise InputError(f"{target} is a folder; name a file in it")
+    if target.exists():
+        if source is not None and source.exists() and target.samefile(source):
+            raise InputError(f"{target} is the input itself; choose another output")
+        if not overwrite:
+            raise InputError(f"{target} exists; choose another name or give --overwrite")
+
+
+@contextmanager
+def whole(target: Path, overwrite: bool) -> Iterator[Path]:
+    """Yield a hidden temporary path in the target's folder; it becomes `target` at the end.
+
+    On any error, or if the target has come to exist meanwhile without `overwrite`, the temporary
+    file is removed and the target is left as it was.
+    """
+    handle, name = tempfile.mkstemp(target.suffix, f".{target.stem}-", target.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(0o666 & ~_umask())
+        if target.exists() and not overwrite:
+            raise OutputError(f"{target} has come to exist meanwhile; it is left as it is")
+        temporary.replace(target)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def _umask() -> int:
+    """Return the process's umask: mkstemp makes files that only the owner may read."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,111 @@
+"""What pictures carry besides samples: light levels, rotation, things that we lose."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from av.video.frame import VideoFrame
+
+_DYNAMIC = {
+    "DYNAMIC_HDR_PLUS": "HDR10+ dynamic metadata is lost",
+    "DOVI_RPU_BUFFER": "Dolby Vision metadata is lost",
+    "DOVI_METADATA": "Dolby Vision metadata is lost",
+    "DYNAMIC_HDR_VIVID": "HDR Vivid dynamic metadata is lost",
+    "AMBIENT_VIEWING_ENVIRONMENT": "the ambient viewing environment is lost",
+    "A53_CC": "closed captions inside the pictures (CEA-608/708) are lost",
+    "STEREO3D": "the 3D layout (stereo 3D) is lost",
+    "SPHERICAL": "the spherical (360°) mapping is lost",
+    "ICC_PROFILE": "the ICC profile is lost",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Light:
+    """HDR10 static metadata: SMPTE ST 2086 and CTA-861.3."""
+
+    primaries: tuple[Fraction, ...] = ()
+    """x and y of red, green, blue, white; empty: not said."""
+    luminance: tuple[Fraction, Fraction] | None = None
+    """Darkest and brightest of the mastering display, cd/m²."""
+    levels: tuple[int, int] | None = None
+    """MaxCLL and MaxFALL, cd/m²."""
+
+    def __bool__(self) -> bool:
+        return self.mastering or self.levels is not None
+
+    @property
+    def mastering(self) -> bool:
+        """Whether the mastering display is known: encoders take all of it or nothing."""
+        return bool(self.primaries) and self.luminance is not None
+
+
+def _side(frame: VideoFrame) -> Mapping[str, bytes]:
+    # By index: iterating differs between PyAV 18 and 19.
+    data = frame.side_data
+    found = [data[i] for i in range(len(data))]  # type: ignore[literal-required]
+    return {getattr(one.type, "name", str(one.type)): bytes(one) for one in found}
+
+
+def losses(frame: VideoFrame) -> tuple[str, ...]:
+    """Name what the picture carries and our pictures will not."""
+    return tuple(dict.fromkeys(_DYNAMIC[key] for key in _side(frame) if key in _DYNAMIC))
+
+
+def display_matrix(frame: VideoFrame) -> tuple[int, ...] | None:
+    """Return the display matrix as FFmpeg keeps it; None: upright."""
+    data = _side(frame).get("DISPLAYMATRIX")
+    if data is None:
+        return None
+    matrix = struct.unpack("=9i", data[:36])
+    return None if matrix == (1 << 16, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 30) else matrix
+
+
+def scaled(matrix: tuple[int, ...], across: Fraction, down: Fraction) -> tuple[int, ...]:
+    """Return the display matrix of a picture so many times larger: its shift grows along."""
+    return (*matrix[:6], round(matrix[6] * across), round(matrix[7] * down), matrix[8])
+
+
+def light(frame: VideoFrame) -> Light:
+    """Return the HDR10 static metadata of a picture (AVMasteringDisplayMetadata and friends)."""
+    side = _side(frame)
+    primaries: tuple[Fraction, ...] = ()
+    luminance = None
+    data = side.get("MASTERING_DISPLAY_METADATA", b"")
+    if len(data) >= 88:  # ten ratios of two int32, then two flags
+        numbers = struct.unpack("=22i", data[:88])
+        ratios = [Fraction(n, d) if d else Fraction(0) for n, d in zip(*[iter(numbers[:20])] * 2, strict=True)]
+        primaries = tuple(ratios[:8]) if numbers[20] else ()
+        luminance = (ratios[8], ratios[9]) if numbers[21] else None
+    data = side.get("CONTENT_LIGHT_LEVEL", b"")
+    levels = struct.unpack("=2I", data[:8]) if len(data) >= 8 else None
+    return Light(primaries, luminance, levels)
+
+
+def options(light: Light, codec: str) -> dict[str, str] | None:
+    """Return the encoder's own parameters that write `light`; None: it cannot."""
+    if codec not in ("libx264", "libx265", "libsvtav1"):
+        return None
+    out = {}
+    if light.mastering and light.luminance is not None:
+        # Chromaticities in steps of 0.00002 and cd/m² in steps of 0.0001, as in the bitstream;
+        # SVT-AV1 wants plain numbers.
+        plain = codec == "libsvtav1"
+        xy = [_number(v, 50000, plain) for v in light.primaries]
+        dark, bright = (_number(v, 10000, plain) for v in light.luminance)
+        display = (
+            f"G({xy[2]},{xy[3]})B({xy[4]},{xy[5]})R({xy[0]},{xy[1]})"
+            f"WP({xy[6]},{xy[7]})L({bright},{dark})"
+        )
+        key = {"libx265": "master-display"}.get(codec, "mastering-display")
+        out[key] = display
+    if light.levels is not None:
+        key = {"libx264": "cll", "libx265": "max-cll"}.get(codec, "content-light")
+        out[key] = f"{light.levels[0]},{light.levels[1]}"
+    return out
+
+
+def _number(value: Fraction, steps: int, plain: bool) -> str:
+    return f"{float(value):.6f}" if plain else str(round(value * steps))

@@ -1,0 +1,37 @@
+"""FFmpeg's messages, asked for at single moments; else it is quiet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import av.logging
+from av.container import InputContainer
+
+
+@contextmanager
+def listening(level: int = av.logging.WARNING) -> Iterator[list[tuple[int, str, str]]]:
+    """Collect (level, name, message) of what FFmpeg says meanwhile.
+
+    Only for short calls while no other thread decodes or encodes: a codec's worker thread
+    that has something to say would wait for the interpreter that waits for it.
+    """
+    before = av.logging.get_level()
+    with av.logging.Capture(local=False) as messages:
+        av.logging.set_level(level)
+        try:
+            yield messages
+        finally:
+            av.logging.set_level(before)
+
+
+def description(container: InputContainer) -> str:
+    """Return FFmpeg's description of the container, with all details."""
+    before = av.logging.get_level()
+    av.logging.set_libav_level(av.logging.VERBOSE)  # it says less at its default level
+    av.logging.set_level(av.logging.INFO)
+    try:
+        return container.dumps_format()
+    finally:
+        av.logging.set_level(before)
+        av.logging.set_libav_level(av.logging.INFO)

@@ -1,0 +1,65 @@
+"""Clocks: time bases as fractions, and times that rise."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Protocol
+
+JUMP = Fraction(1)
+"""Seconds backwards from which times are taken to start anew, not to be jumbled."""
+
+
+class Rational(Protocol):
+    """What PyAV gives for a ratio: fractions.Fraction up to 18, av.AVRational from 19."""
+
+    @property
+    def numerator(self) -> int: ...  # noqa: D102
+    @property
+    def denominator(self) -> int: ...  # noqa: D102
+
+
+def fraction(value: Rational | None) -> Fraction | None:
+    """Return `value` as a Fraction; None where it is unknown (None or 0 in PyAV)."""
+    if value is None or not value.numerator or not value.denominator:
+        return None
+    return Fraction(value.numerator, value.denominator)
+
+
+class Clock:
+    """Gives each frame or packet of one stream a time later than the one before."""
+
+    def __init__(self, time_base: Fraction, step: Fraction) -> None:
+        """Take the time base in seconds and the usual distance of two frames in ticks."""
+        self.time_base = time_base
+        self.step = step
+        self.missing = 0
+        """How many times were not there and were worked out."""
+        self.moved = 0
+        """How many did not rise and were moved."""
+        self._last: int | None = None
+        self._anchor = Fraction(0)
+        self._offset = 0
+
+    def __call__(self, ticks: int | None) -> int:
+        """Return the time to use for one that says `ticks` (None: says nothing)."""
+        if ticks is None:
+            self.missing += 1
+            now = round(self._anchor)
+            self._anchor += self.step
+            if self._last is not None:
+                now = max(now, self._last + 1)
+        else:
+            now = self._risen(ticks + self._offset)
+            self._anchor = now + self.step
+        self._last = now
+        return now
+
+    def _risen(self, now: int) -> int:
+        if self._last is None or now > self._last:
+            return now
+        self.moved += 1
+        if (self._last - now) * self.time_base < JUMP:
+            return self._last + 1
+        restart = self._last + max(1, round(self.step))
+        self._offset += restart - now
+        return restart
