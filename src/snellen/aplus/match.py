@@ -5,6 +5,9 @@ from __future__ import annotations
 import numba
 import numpy as np
 
+# What np.dot inside Numba calls; loaded here so that the composer can limit its threads.
+import scipy.linalg.cython_blas  # noqa: F401
+
 PATCHES = 512  # scores of 1024 anchors × 512 patches (2 MB) stay in the caches
 GROUP = 8  # anchors whose scores are compared in registers before memory is touched
 

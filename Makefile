@@ -1,0 +1,44 @@
+# make demo    build the environment, upscale a real clip and a still
+# make test    build the environment, run the tests
+# make env     build the environment in .venv, with the snellen command in it
+# make lint    style and types, as CI checks them
+#
+# Another Python or folder: make test PYTHON=python3.12 VENV=.venv312
+
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+# Images and reference outputs that some tests want; they skip where the folder is absent.
+ifneq ($(wildcard ../shared/data),)
+export SNELLEN_DATA ?= $(abspath ../shared/data)
+endif
+
+.PHONY: demo test env lint clean
+
+demo: $(VENV)/.demo
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest
+
+env: $(VENV)/.env
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+$(VENV)/.env: pyproject.toml
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: make $(MAKECMDGOALS) PYTHON=/path/to/python3" >&2; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/.demo $(VENV)/.test $(VENV)/.dev: $(VENV)/.env
+	$(BIN)/python -m pip install --quiet --editable ".[$(@:$(VENV)/.%=%)]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) demo
