@@ -65,6 +65,10 @@ class Model:
             if came != shape:
                 return f"{name} of shape {came}, expected {shape}"
         for name in ("anchors", "basis", "projections"):
+            dtypes = ("float32", "float16")[: 1 + (name == "projections")]
+            if getattr(self, name).dtype.name not in dtypes:
+                came = getattr(self, name).dtype
+                return f"{name} of dtype {came}, expected {' or '.join(dtypes)}"
             if not np.isfinite(getattr(self, name)).all():
                 return f"{name} hold NaN or infinity"
         return None

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from snellen.aplus.features import FILTERS, collect, margin
 from snellen.aplus.protocol import crop, resized, shrink
 from snellen.bicubic import bicubic
+from snellen.errors import InputError
 
 Float32 = npt.NDArray[np.float32]
 Float64 = npt.NDArray[np.float64]
@@ -83,6 +84,11 @@ def principal(windows: Float32, energy: float) -> tuple[Float32, float]:
     -------
     basis : (4·(w·s)², d) float32, orthonormal, strongest first, largest element positive
     kept : share of the energy
+
+    Raises
+    ------
+    InputError
+        Nothing but zeros came.
     """
     total = np.zeros((windows.shape[1], windows.shape[1]))
     for start in range(0, len(windows), 1 << 14):
@@ -90,9 +96,10 @@ def principal(windows: Float32, energy: float) -> tuple[Float32, float]:
         total += some.T @ some
     values, vectors = np.linalg.eigh(total)
     values, vectors = values[::-1].clip(0), vectors[:, ::-1]
+    if not values.any():
+        raise InputError("the training images are flat; give images with some detail")
     shares = np.cumsum(values) / values.sum()
-    dims = int(np.searchsorted(shares, energy)) + 1
-    dims = min(dims, len(values))
+    dims = min(int(np.searchsorted(shares, energy)) + 1, len(values))
     basis = vectors[:, :dims]
     peak = np.abs(basis).argmax(axis=0)
     basis = basis * np.sign(basis[peak, np.arange(dims)])

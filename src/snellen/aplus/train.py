@@ -22,7 +22,7 @@ from snellen.aplus.ksvd import ksvd
 from snellen.aplus.model import SCALES, WINDOW, Model
 from snellen.aplus.projections import learn
 from snellen.aplus.protocol import psnr_table, require
-from snellen.aplus.samples import Samples, dictionary_windows, principal, pyramid
+from snellen.aplus.samples import Samples, dictionary_windows, grid, principal, pyramid
 from snellen.errors import InputError
 
 Float32 = npt.NDArray[np.float32]
@@ -69,6 +69,10 @@ class Settings:
 
     def __post_init__(self) -> None:
         for wrong, what in (
+            *(
+                (getattr(self, name) < 1, f"{name} {getattr(self, name)}: give 1 or more")
+                for name in _COUNTS
+            ),
             (self.scale not in SCALES, f"scale {self.scale}: there are {SCALES}"),
             (self.window < 1 or self.window % 2 == 0, f"window {self.window}: give an odd number"),
             (not 0 < self.energy <= 1, f"energy {self.energy}: give a share over 0, at most 1"),
@@ -78,15 +82,20 @@ class Settings:
                 f"ridge {self.ridge}: give more than 0",
             ),
             (self.sparsity > self.anchors, f"sparsity {self.sparsity}: more than the anchors"),
+            (
+                self.neighbours > self.samples,
+                f"{self.neighbours} neighbours of {self.samples} samples",
+            ),
             (self.seeds > 1 and not self.hold_out, f"{self.seeds} seeds need images held out"),
             (min(self.seed, self.hold_out) < 0, "seed and hold_out are 0 or more"),
-            *(
-                (getattr(self, name) < 1, f"{name} {getattr(self, name)}: give 1 or more")
-                for name in _COUNTS
-            ),
         ):
             if wrong:
                 raise InputError(f"no training with {what}")
+
+    @property
+    def factors(self) -> tuple[float, ...]:
+        """Sizes of the training images in the pyramid, the full one first."""
+        return tuple(self.ratio**k for k in range(self.sizes))
 
     @property
     def damping(self) -> float:
@@ -148,8 +157,8 @@ def train(
         Images too few or too small for these settings.
     """
     began = monotonic()
-    _check(images, settings)
     held = _hold_out(list(images), settings.hold_out)
+    _check(images, held, settings)
     kept = [plane for name, plane in images.items() if name not in held]
     with ThreadPoolExecutor(threads or device.threads()) as pool, threadpool_limits(1, "blas"):
         windows = dictionary_windows(kept, settings.scale, settings.window)
@@ -218,22 +227,16 @@ class _Learner:
 
     def samples(self, images: Sequence[Float32]) -> Samples:
         s = self.settings
-        found = pyramid(
+        return pyramid(
             images,
             s.scale,
             s.window,
             self.basis,
-            factors=[s.ratio**k for k in range(s.sizes)],
+            factors=s.factors,
             most=s.samples,
             pool=self.pool,
             progress=partial(self.progress, "samples"),
         )
-        if len(found.features) < s.neighbours:
-            raise InputError(
-                f"the images give {len(found.features)} samples, but {s.neighbours} neighbours "
-                "are asked for; give more or larger images, or fewer neighbours"
-            )
-        return found
 
     def model(self, samples: Samples, anchors: Float32) -> Model:
         s = self.settings
@@ -248,19 +251,30 @@ class _Learner:
         return Model(s.scale, s.window, anchors, self.basis, projections.astype(np.float16))
 
 
-def _check(images: Mapping[str, Float32], settings: Settings) -> None:
-    """Refuse images that give no window."""
-    need = (2 * margin(settings.window) + 1) * settings.scale
-    require(images, need, f"training at ×{settings.scale}, window {settings.window},")
-    if len(images) <= settings.hold_out:
+def _check(images: Mapping[str, Float32], held: Sequence[str], settings: Settings) -> None:
+    """Refuse images that are too small or too few."""
+    s = settings
+    need = (2 * margin(s.window) + 1) * s.scale
+    require(images, need, f"training at ×{s.scale}, window {s.window},")
+    kept = [plane for name, plane in images.items() if name not in held]
+    if not kept:
         raise InputError(
-            f"{len(images)} training images, {settings.hold_out} of them to be held out: "
-            "nothing is left to learn from; give more images or hold out fewer"
+            f"{len(images)} training images, {s.hold_out} of them to be held out: nothing is "
+            "left to learn from; give more images or hold out fewer"
+        )
+    shapes = [(plane.shape[0], plane.shape[1]) for plane in kept]
+    grids = [grid(shape, s.scale, s.window, factor) for shape in shapes for factor in s.factors]
+    samples = sum(rows * columns for rows, columns in grids)
+    if samples < s.neighbours:
+        raise InputError(
+            f"the images give {samples} samples, but {s.neighbours} neighbours are asked for; "
+            "give more or larger images, or fewer neighbours"
         )
 
 
 def _hold_out(names: Sequence[str], count: int) -> tuple[str, ...]:
     """Choose `count` names, evenly spread over the list."""
+    count = min(count, len(names))
     return tuple(names[(2 * k + 1) * len(names) // (2 * count)] for k in range(count))
 
 

@@ -85,7 +85,9 @@ class Upscaler:
         self._pool = ThreadPoolExecutor(devices.threads(), thread_name_prefix="snellen")
         blank = Format(8, 8, format.bits, format.subsampling)
         self._format, self._out = blank, blank.scaled(self.scale, bits)
-        self.run(Frame(tuple(np.zeros(shape, blank.dtype) for shape in blank.shapes)))  # compiles
+        for pitch in (0, 8):  # compiles, for rows that lie end to end and for those that do not
+            planes = (np.zeros((h, w + pitch), blank.dtype)[:, :w] for h, w in blank.shapes)
+            self.run(Frame(tuple(planes)))
         self._format, self._out = format, format.scaled(self.scale, bits)
         return self._out
 

@@ -35,7 +35,8 @@ def doctor(as_json: bool) -> None:
             for key, state in value.items():
                 print(f"  {key:<12} {state}")
         else:
-            print(f"{name + ':':<13} {', '.join(value) if isinstance(value, list) else value}")
+            text = ", ".join(value) or "none" if isinstance(value, list) else value
+            print(f"{name + ':':<13} {text}")
 
 
 def _opens(name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -173,11 +173,9 @@ def _video(source: Path, goal: Path, options: dict[str, Any], report: Report) ->
 
 def _tell(source: Path, goal: Path, summary: Any, report: Report) -> None:
     report.result(
-        f"{goal}: {summary.frames} frames {summary.width}×{summary.height} "
-        f"in {summary.seconds:.1f} s ({summary.frames / max(summary.seconds, 1e-9):.2f} frames/s)",
-        input=str(source), output=str(goal), frames=summary.frames, seconds=summary.seconds,
-        width=summary.width, height=summary.height, codec=summary.codec, pix_fmt=summary.pix_fmt,
-        warnings=summary.warnings, dropped=summary.dropped, lost=summary.lost,
+        f"{goal}: {summary.frames} frames, {summary.source} → {summary.result} "
+        f"({summary.encoder}, {summary.pixel_format}), {summary.seconds:.1f} s",
+        input=str(source), output=str(goal), **asdict(summary),
     )  # fmt: skip
     if summary.lost:
         raise IncompleteError(

@@ -1,0 +1,96 @@
+"""snellen train: the file it writes, its report, what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from PIL import Image
+
+from aplus.drawings import drawing
+from snellen.aplus.model import Model, load
+from snellen.cli.train import train as command
+from snellen.errors import InputError, OutputError
+
+SMALL = ["--anchors", "12", "--iterations", "2", "--samples", "2000", "--neighbours", "40"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    found = tmp_path / "drawings"
+    found.mkdir()
+    for k in range(5):
+        Image.fromarray(np.uint8(drawing(k) * 255 + 0.5)).save(found / f"d{k}.png")
+    return found
+
+
+def run(*words):
+    return CliRunner().invoke(command, [str(word) for word in words])
+
+
+def test_the_command_writes_a_model(folder, tmp_path):
+    output = tmp_path / "m.safetensors"
+    words = ["--images", folder, "-o", output, "--seeds", 2, "--hold-out", 2, *SMALL]
+    done = run(*words, "--validate", folder, "--about", "licence=none given", "--json")
+    assert done.exit_code == 0, done.output
+    facts = json.loads(done.stdout)
+    assert facts["scale"] == 2 and len(facts["candidates"]) == 2
+    assert len(facts["validation"]["drawings"]["images"]) == 5
+    model = load(output, 2)
+    assert model.about["data"] == "drawings" and model.about["licence"] == "none given"
+    assert "--images drawings --output m.safetensors --validate drawings" in model.about["command"]
+    assert not any(str(tmp_path) in value for value in model.about.values())
+    psnr = float(model.about["psnr_drawings"])
+    assert psnr == pytest.approx(facts["validation"]["drawings"]["psnr"], abs=1e-4)
+    assert done.stderr == ""
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["m.safetensors"]
+
+    again = run(*words, "--overwrite", "--validate", folder)
+    assert again.exit_code == 0 and "drawings: " in again.stdout
+    assert model.projections.tobytes() == load(output, 2).projections.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--images", "none", "-o", "m.safetensors"], "no folder 'none'"),
+        (["--images", "empty", "-o", "m.safetensors"], "no image in 'empty'"),
+        (["--images", "broken", "-o", "m.safetensors"], "broken.png cannot be read"),
+        (["--images", "small", "-o", "m.safetensors"], "small.png is 8×8 pixels"),
+        (["--images", "drawings", "-o", "there.safetensors"], "exists"),
+        (["--images", "drawings", "-o", "none/m.safetensors"], "does not exist"),
+        (["--images", "drawings", "-o", "m.bin"], "ends in .safetensors"),
+        (["--images", "drawings", "-o", "m.safetensors", "--validate", "empty"], "no image"),
+        (["--images", "drawings", "-o", "m.safetensors", "--validate", "speck"], "validation"),
+        (["--images", "drawings", "-o", "m.safetensors", "--neighbours", "99999"], "samples, but"),
+        (["--images", "drawings", "-o", "m.safetensors"], "1024 anchors are asked for"),
+        (["--images", "drawings", "-o", "m.safetensors", "--about", "licence"], "KEY=VALUE"),
+    ],
+)
+def test_the_command_refuses(folder, tmp_path, monkeypatch, words, message):
+    monkeypatch.chdir(tmp_path)
+    for name in ("empty", "broken", "small", "speck"):
+        Path(name).mkdir()
+    Path("broken/broken.png").write_bytes(b"no image")
+    Image.new("L", (8, 8)).save("small/small.png")
+    Image.new("L", (5, 5)).save("speck/speck.png")
+    Path("there.safetensors").write_bytes(b"mine")
+    before = sorted(tmp_path.rglob("*"))
+    done = run(*words)
+    assert isinstance(done.exception, InputError) and message in str(done.exception)
+    assert sorted(tmp_path.rglob("*")) == before
+    assert Path("there.safetensors").read_bytes() == b"mine"
+
+
+def test_nothing_is_left_of_a_model_that_cannot_be_written(folder, tmp_path, monkeypatch):
+    def full(self, path):
+        Path(path).write_bytes(b"half a model")
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(Model, "save", full)
+    done = run("--images", folder, "-o", tmp_path / "m.safetensors", *SMALL)
+    assert isinstance(done.exception, OutputError) and "no space" in str(done.exception)
+    assert [path.name for path in tmp_path.iterdir()] == ["drawings"]
