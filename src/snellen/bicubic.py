@@ -64,6 +64,8 @@ def bicubic(
     origin : (row, column) of out[0, 0] in the enlarged picture; it and the far end may lie
         outside of it: the edge is replicated there.
     """
+    plane = plane.view()
+    plane.flags.writeable = False  # one type for Numba, whether the caller may write or not
     rows = np.empty((out.shape[0], plane.shape[1]), np.float32)
     _down(plane, scale, *phases(scale, phase[1]), origin[0], rows)
     _across(rows, scale, *phases(scale, phase[0]), origin[1], out)

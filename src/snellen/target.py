@@ -18,8 +18,15 @@ def check(target: Path, source: Path | None, overwrite: bool) -> None:
     ------
     InputError
         Its folder does not exist, it is a folder, it is the source itself (also by a link), or it
-        exists and `overwrite` is False.
+        exists and `overwrite` is False; or the system does not even let us look.
     """
+    try:
+        _check(target, source, overwrite)
+    except OSError as error:
+        raise InputError(f"{target}: {error.strerror or error}") from error
+
+
+def _check(target: Path, source: Path | None, overwrite: bool) -> None:
     if not target.parent.is_dir():
         raise InputError(f"{target}: the folder {target.parent} does not exist; make it first")
     if target.is_dir():
@@ -37,20 +44,39 @@ def whole(target: Path, overwrite: bool) -> Iterator[Path]:
 
     On any error, or if the target has come to exist meanwhile without `overwrite`, the temporary
     file is removed and the target is left as it was.
+
+    Raises
+    ------
+    OutputError
+        The folder does not take the file, or the target has come to exist meanwhile.
     """
-    handle, name = tempfile.mkstemp(target.suffix, f".{target.stem}-", target.parent)
-    os.close(handle)
+    with _told(target):
+        # Names end at 255 bytes: the stem may fill them, but not the temporary's.
+        handle, name = tempfile.mkstemp(target.suffix, f".{target.stem[:32]}-", target.parent)
+        os.close(handle)
     temporary = Path(name)
     try:
         yield temporary
-        temporary.chmod(0o666 & ~_umask())
-        if target.exists() and not overwrite:
-            raise OutputError(f"{target} has come to exist meanwhile; it is left as it is")
-        temporary.replace(target)
+        with _told(target):
+            temporary.chmod(0o666 & ~_umask())
+            if target.exists() and not overwrite:
+                raise OutputError(f"{target} has come to exist meanwhile; it is left as it is")
+            temporary.replace(target)
     except BaseException:
         with suppress(OSError):
             temporary.unlink()
         raise
+
+
+@contextmanager
+def _told(target: Path) -> Iterator[None]:
+    """Turn what the disk refuses into our own error."""
+    try:
+        yield
+    except OutputError:
+        raise
+    except OSError as error:
+        raise OutputError(f"{target} could not be written: {error.strerror or error}") from error
 
 
 def _umask() -> int:

@@ -19,6 +19,7 @@ from snellen.quantise import quantise
 Array = npt.NDArray[Any]
 
 DTYPES = ("uint8", "uint16", "float16", "float32", "float64")
+LARGEST = 1e35  # of float samples: float32 ends at 3.4e38, and features are sums of many
 CPU = 1  # kDLCPU: DLPack's name of main memory
 
 
@@ -70,12 +71,12 @@ def upscale(
     colour = array.ndim >= 3 and array.shape[-1] in (3, 4)
     height, width = array.shape[-3:-1] if colour else array.shape[-2:]
     channels = array.shape[-1:] if colour else ()
-    result = np.empty(
-        (*array.shape[: array.ndim - 2 - colour], height * scale, width * scale, *channels),
-        array.dtype,
-    )
     grey = Format(width, height, bits, None)
     with Upscaler(scale, model, device) as upscaler:
+        result = np.empty(
+            (*array.shape[: array.ndim - 2 - colour], height * scale, width * scale, *channels),
+            array.dtype,
+        )
         upscaler.prepare(Format(width, height, 0, (0, 0)) if colour else grey)
         pictures = array.reshape(-1, height, width, *channels)
         results = result.reshape(-1, height * scale, width * scale, *channels)
@@ -103,7 +104,7 @@ def _store(samples: Plane, bits: int, out: Array) -> None:
         out[...] = samples
     else:
         flat = samples.reshape(len(samples), -1)
-        whole = np.empty(flat.shape, out.dtype)
+        whole = np.empty(flat.shape, out.dtype.newbyteorder("="))
         quantise(flat, 1.0, bits, whole)
         out[...] = whole.reshape(out.shape)
 
@@ -133,6 +134,13 @@ def _array(image: Any) -> Array:
         )
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise InputError("the image holds NaN or infinity: replace them first (np.nan_to_num)")
+    if array.dtype.kind == "f" and array.size:
+        peak = max(float(array.max()), -float(array.min()))
+        if peak > LARGEST:
+            raise InputError(
+                f"a sample of ±{peak:g} came, expected at most {LARGEST:g}, since work is done in "
+                "float32: scale the image first"
+            )
     return array
 
 

@@ -8,7 +8,10 @@ import numpy as np
 # What np.dot inside Numba calls; loaded here so that the composer can limit its threads.
 import scipy.linalg.cython_blas  # noqa: F401
 
-PATCHES = 512  # scores of 1024 anchors × 512 patches (2 MB) stay in the caches
+# OpenBLAS multiplies without packing up to 10⁶ multiply-adds, here with up to 32 dimensions: 107
+# against 85 GFLOP/s a core. All scores of 480 patches and 1024 anchors (2 MB) stay in the caches.
+ANCHORS = 64
+PATCHES = 480
 GROUP = 8  # anchors whose scores are compared in registers before memory is touched
 
 
@@ -32,8 +35,12 @@ def match(features, anchors, out):  # type: ignore[no-untyped-def]
         block = some[: dims * n].reshape(dims, n)
         block[:] = features[:, start : start + n]
         score = scores[: len(anchors) * n].reshape(len(anchors), n)
-        np.dot(anchors, block, score)
-        _best_group(score, best[:n], group[:n])
+        best[:] = -1
+        group[:] = 0
+        for first in range(0, len(anchors), ANCHORS):
+            some_scores = score[first : first + ANCHORS]
+            np.dot(anchors[first : first + ANCHORS], block, some_scores)
+            _raise_best(some_scores, first, best[:n], group[:n])
         for p in range(n):
             i = group[p]
             while i < len(score) - 1 and abs(score[i, p]) != best[p]:
@@ -42,15 +49,13 @@ def match(features, anchors, out):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(nogil=True, cache=True)
-def _best_group(score, best, group):  # type: ignore[no-untyped-def]
-    """Find the greatest |score| of each column, and the first row of the group it stands in."""
+def _raise_best(score, offset, best, group):  # type: ignore[no-untyped-def]
+    """Raise the greatest |score| of each column, and the first anchor of the group it stands in."""
     rows, count = score.shape
-    best[:] = -1
-    group[:] = 0
     for r in range(0, rows - rows % GROUP, GROUP):
         a, b, c, d = score[r], score[r + 1], score[r + 2], score[r + 3]
         e, f, g, h = score[r + 4], score[r + 5], score[r + 6], score[r + 7]
-        first = np.int32(r)
+        first = np.int32(offset + r)
         for p in range(count):
             s = max(max(abs(a[p]), abs(b[p])), max(abs(c[p]), abs(d[p])))
             t = max(max(abs(e[p]), abs(f[p])), max(abs(g[p]), abs(h[p])))
@@ -63,4 +68,4 @@ def _best_group(score, best, group):  # type: ignore[no-untyped-def]
             s = abs(score[r, p])
             if s > best[p]:
                 best[p] = s
-                group[p] = r
+                group[p] = offset + r

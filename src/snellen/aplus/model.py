@@ -5,8 +5,6 @@ A model file is safetensors: three tensors and a header of strings, nothing that
 
 from __future__ import annotations
 
-import json
-import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import resources
@@ -15,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from snellen.aplus.features import FILTERS
+from snellen.aplus.differences import FILTERS
 from snellen.errors import ModelError
 
 FORMAT = "snellen-aplus-1"
@@ -130,14 +128,8 @@ def _find(model: str | Path | None, scale: int) -> Path:
 
 
 def _read(path: Path) -> Model:
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
-
-    try:
-        meta = header(path)
-        tensors = load_file(path)
-    except (SafetensorError, ValueError, OSError) as error:
-        raise ModelError(f"{path} is damaged or no safetensors file: {error}") from error
+    meta = header(path)
+    tensors = _tensors(path)
     missing = {"anchors", "basis", "projections"} - set(tensors)
     if meta.get("format") != FORMAT or missing:
         raise ModelError(f"{path} is a safetensors file, but not an A+ model ({FORMAT})")
@@ -145,8 +137,8 @@ def _read(path: Path) -> Model:
         return Model(
             scale=int(meta.pop("scale")),
             window=int(meta.pop("window")),
-            anchors=tensors["anchors"].astype(np.float32),
-            basis=tensors["basis"].astype(np.float32),
+            anchors=tensors["anchors"],
+            basis=tensors["basis"],
             projections=tensors["projections"],
             about=meta,
         )
@@ -155,10 +147,29 @@ def _read(path: Path) -> Model:
 
 
 def header(path: Path) -> dict[str, str]:
-    """Return the strings in the header of a safetensors file."""
-    with path.open("rb") as file:
-        (size,) = struct.unpack("<Q", file.read(8))
-        if size > path.stat().st_size:
-            raise ValueError("header longer than the file")
-        meta = json.loads(file.read(size)).get("__metadata__", {})
-    return {str(k): str(v) for k, v in meta.items()}
+    """Return the strings in the header of a safetensors file.
+
+    Raises
+    ------
+    ModelError
+        Damaged, or no safetensors file.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "numpy") as file:
+            return dict(file.metadata() or {})
+    except (SafetensorError, OSError) as error:
+        raise ModelError(f"{path} is damaged or no safetensors file: {error}") from error
+
+
+def _tensors(path: Path) -> dict[str, Array]:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    try:
+        return load_file(path)
+    except (SafetensorError, OSError) as error:
+        raise ModelError(f"{path} is damaged or no safetensors file: {error}") from error
+    except TypeError as error:  # such as bfloat16
+        raise ModelError(f"{path} holds numbers that NumPy does not know: {error}") from error

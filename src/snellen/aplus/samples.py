@@ -10,7 +10,8 @@ from itertools import accumulate
 import numpy as np
 import numpy.typing as npt
 
-from snellen.aplus.features import FILTERS, collect, margin
+from snellen.aplus.differences import FILTERS, differences
+from snellen.aplus.features import collect, margin
 from snellen.aplus.protocol import crop, resized, shrink
 from snellen.bicubic import bicubic
 from snellen.errors import InputError
@@ -55,7 +56,10 @@ def raw_windows(mid: Float32, scale: int, window: int) -> Float32:
     """Return the four differences under each window of an image, (4·(w·s)², r, n) float32."""
     shape = grid((mid.shape[0], mid.shape[1]), scale, window)
     raw = np.empty((FILTERS * (window * scale) ** 2, *shape), np.float32)
-    collect(mid, scale, window, raw)
+    rows, columns = mid.shape[0] - 2 * scale, mid.shape[1] // scale - 2
+    planes = np.empty((FILTERS, scale, max(0, rows), max(0, columns)), np.float32)
+    differences(mid, scale, planes)
+    collect(planes, window, 0, 0, raw)
     return raw
 
 

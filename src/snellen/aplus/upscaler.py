@@ -13,6 +13,7 @@ import numpy.typing as npt
 from threadpoolctl import ThreadpoolController
 
 from snellen import device as devices
+from snellen.aplus.differences import FILTERS, differences
 from snellen.aplus.features import features, margin
 from snellen.aplus.match import match
 from snellen.aplus.model import Model, load
@@ -24,7 +25,7 @@ from snellen.frame import Format, Frame, Plane
 from snellen.quantise import gain, quantise
 
 STRIP = 16 << 20  # bytes of patches that a strip holds; a strip also computes two rows twice
-CHUNK = 1024  # windows collected at a time: 576 KB of raw features at ×2
+CHUNK = 960  # windows collected at a time: 540 KB of raw features at ×2; twice match.PATCHES
 CHROMA_ROWS = 256  # output rows of chroma a task
 
 Float32 = npt.NDArray[np.float32]
@@ -61,6 +62,8 @@ class Upscaler:
         self.scale = scale
         self._format: Format | None = None
         self._out: Format | None = None
+        self._anchors: Float32 | None = None
+        self._basis: Float32 | None = None
         self._projections: Float32 | None = None
         self._pool: ThreadPoolExecutor | None = None
         self._blas: ThreadpoolController | None = None
@@ -82,6 +85,8 @@ class Upscaler:
             model.projections.transpose(0, 2, 1).astype(np.float32)
         )
         self._blas = ThreadpoolController()
+        self._anchors = np.ascontiguousarray(model.anchors)
+        self._basis = np.ascontiguousarray(model.basis.T)
         self._pool = ThreadPoolExecutor(devices.threads(), thread_name_prefix="snellen")
         blank = Format(8, 8, format.bits, format.subsampling)
         self._format, self._out = blank, blank.scaled(self.scale, bits)
@@ -128,7 +133,8 @@ class Upscaler:
         """Give back threads and buffers; `prepare` may follow again."""
         if self._pool:
             self._pool.shutdown(cancel_futures=True)
-        self._pool = self._blas = self._projections = self._format = self._out = None
+        self._pool = self._blas = self._format = self._out = None
+        self._anchors = self._basis = self._projections = None
 
     def __enter__(self) -> Upscaler:
         return self
@@ -176,23 +182,20 @@ class Upscaler:
     def _predict(self, mid: Float32, patches: Float32) -> None:
         """Patches (rows, (w·s)², n) of the windows centred on the rows of a strip."""
         model, s = self.model, self.scale
+        assert self._anchors is not None and self._basis is not None
         rows, _, width = patches.shape
-        edge = margin(model.window)
+        planes = np.empty((FILTERS, s, mid.shape[0] - 2 * s, mid.shape[1] // s - 2), np.float32)
+        differences(mid, s, planes)
         step = min(width, CHUNK)
-        dims = model.anchors.shape[1]
-        raw, feature = (
-            np.empty((len(model.basis), step), np.float32),
-            np.empty((dims, step), np.float32),
-        )
+        raw = np.empty((len(model.basis), step), np.float32)
+        feature = np.empty((len(self._basis), step), np.float32)
         index = np.empty(step, np.int32)
         for row in range(rows):
-            under = mid[row * s : (row + 1 + 2 * edge) * s]
             for left in range(0, width, step):
                 n = min(step, width - left)
-                part = under[:, left * s : (left + n + 2 * edge) * s]
                 f, i = feature[:, :n], index[:n]
-                features(part, s, model.window, model.basis, raw[:, :n], f)
-                match(f, model.anchors, i)
+                features(planes, model.window, row, left, self._basis, raw[:, :n], f)
+                match(f, self._anchors, i)
                 regress(f, i, self._projections, patches[row, :, left : left + n])
 
     def _chroma(self, plane: Plane, row: int, out: Plane) -> None:

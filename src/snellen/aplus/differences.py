@@ -1,0 +1,45 @@
+"""Step 2 of A+: four difference images, taps one low-resolution pixel apart."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+FILTERS = 4  # G, Gᵀ, L, Lᵀ: Timofte, De Smet, Van Gool 2014, as in Zeyde et al. 2010
+
+
+@numba.njit(nogil=True, cache=True)
+def differences(mid, scale, out):  # type: ignore[no-untyped-def]
+    """First and second differences of a strip, across and down.
+
+    G = [1 O −1] and L = [1 O −2 O 1]/2, O standing for s − 1 zeros; ×3's G is off-centre.
+
+    Parameters
+    ----------
+    mid : (s·r, s·n) float32
+        Low frequency; its outermost low-resolution pixels only serve as taps.
+    out : (4, s, s·(r − 2), n − 2) float32
+        By filter and by phase of the column: column x of phase c is pixel s·x + c. So what lies one
+        low-resolution pixel apart lies side by side, and windows are collected by copying rows.
+    """
+    ahead, behind = (scale + 1) // 2, scale // 2
+    half = np.float32(0.5)
+    _, _, rows, columns = out.shape
+    for i in range(rows):
+        y = i + scale
+        row, above, below = mid[y], mid[y - scale], mid[y + scale]
+        before, after = mid[y - behind], mid[y + ahead]
+        for c in range(scale):
+            first, second = scale + c, scale * 2 + c  # this pixel, and the next low-resolution one
+            for x in range(columns):
+                j = x * scale + first
+                out[0, c, i, x] = row[j + ahead] - row[j - behind]
+            for x in range(columns):
+                j = x * scale + first
+                out[1, c, i, x] = after[j] - before[j]
+            for x in range(columns):
+                j = x * scale
+                out[2, c, i, x] = half * (row[j + second] + row[j + c]) - row[j + first]
+            for x in range(columns):
+                j = x * scale + first
+                out[3, c, i, x] = half * (below[j] + above[j]) - row[j]

@@ -1,0 +1,418 @@
+"""Whole frames: against the float64 reference, the authors' outputs, and themselves."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from aplus import reference
+from snellen import device
+from snellen.aplus import upscaler
+from snellen.aplus.model import Model
+from snellen.aplus.upscaler import Upscaler
+from snellen.errors import DeviceError, InputError, ModelError
+from snellen.frame import CENTRE, LEFT, TOP_LEFT, Format, Frame
+
+SIZES = [(1, 1), (1, 7), (2, 3), (4, 4), (5, 5), (5, 4), (6, 17), (7, 7), (40, 33)]
+
+
+def tolerance(model, white=1.0):
+    """Largest error of a float32 output pixel, for planes up to white.
+
+    mid is off by 1e-6 at worst; the patch by its projection's norm times the feature's error.
+    """
+    norm = np.linalg.norm(model.projections.astype(np.float64), axis=2).max()
+    return white * (1e-6 + norm * reference.rounding(len(model.basis), 1.0))
+
+
+def enlarged(model, planes, format, bits=None):
+    with Upscaler(model.scale, model) as step:
+        step.prepare(format, bits)
+        return step.run(Frame(tuple(planes))).planes
+
+
+def luma(model, plane):
+    (out,) = enlarged(model, [plane], Format(plane.shape[1], plane.shape[0], 0))
+    return out
+
+
+@pytest.mark.parametrize("scale", [2, 3, 4])
+@pytest.mark.parametrize("window", [3, 5])
+@pytest.mark.parametrize("size", SIZES)
+def test_luma(random, random_model, scale, window, size):
+    model = random_model(scale, window)
+    plane = random.random(size, np.float32)
+    found = luma(model, plane)
+    wanted, unsure = reference.upscale(plane, model)
+    assert found.shape == wanted.shape and found.dtype == np.float32
+    assert unsure.mean() < 0.03
+    np.testing.assert_allclose(found[~unsure], wanted[~unsure], rtol=0, atol=tolerance(model))
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+def test_noise_and_many_anchors(random_model, seed):
+    random = np.random.default_rng(seed)
+    model = random_model(2, anchors=1024, dims=28, dtype=np.float16)
+    plane = random.random((30, 45), np.float32)
+    wanted, unsure = reference.upscale(plane, model)
+    # 1024 anchors leave smaller gaps between the two best, and each tie touches 36 pixels.
+    assert unsure.mean() < 0.05
+    found = luma(model, plane)
+    np.testing.assert_allclose(found[~unsure], wanted[~unsure], rtol=0, atol=tolerance(model))
+
+
+@pytest.mark.parametrize("scale", [2, 3, 4])
+def test_the_border_is_the_extended_pictures_and_the_rest_the_authors(random, random_model, scale):
+    """Outside a ring of `scale` pixels, extending the picture must change nothing (METHODS)."""
+    model = random_model(scale)
+    plane = random.random((14, 15), np.float32)
+    total, count, unsure = reference.windows_of(plane, model, 1.0)
+    inside = np.zeros(count.shape, bool)
+    inside[scale:-scale, scale:-scale] = True
+    assert ((count > 0) == inside).all()
+    keep = inside & ~unsure
+    found = luma(model, plane)
+    np.testing.assert_allclose(found[keep], (total[keep] / count[keep]), atol=tolerance(model))
+
+
+@pytest.mark.parametrize("window", [3, 5])
+@pytest.mark.parametrize("scale", [2, 3, 4])
+def test_many_strips_and_chunks_are_the_same_picture(
+    random, random_model, monkeypatch, scale, window
+):
+    model = random_model(scale, window)
+    planes = [random.random((23, 31), np.float32), *random.random((2, 12, 16), np.float32)]
+    format = Format(31, 23, 0, (1, 1))
+    whole = enlarged(model, planes, format)
+    monkeypatch.setattr(upscaler, "STRIP", 1)
+    monkeypatch.setattr(upscaler, "CHUNK", 7)
+    monkeypatch.setattr(upscaler, "CHROMA_ROWS", 3)
+    parts = enlarged(model, planes, format)
+    _, unsure = reference.upscale(planes[0], model)
+    assert unsure.mean() < 0.02
+    # The matrix products may order their sums by the number of columns.
+    np.testing.assert_allclose(
+        parts[0][~unsure], whole[0][~unsure], rtol=0, atol=2 * tolerance(model)
+    )
+    for a, b in zip(parts[1:], whole[1:], strict=True):
+        assert a.tobytes() == b.tobytes()
+
+
+def test_strips_cover_each_row_once(random_model):
+    step = Upscaler(2, random_model(2))
+    for width, height in [(1, 1), (3840, 2160), (100_000, 9), (7, 100_000)]:
+        strips = list(step._strips(Format(width, height)))
+        assert strips[0][0] == 0 and strips[-1][1] == height
+        assert all(a[1] == b[0] for a, b in pairwise(strips))
+        assert all(first < last for first, last in strips)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_same_bytes_run_after_run_and_for_any_number_of_threads(
+    random, random_model, monkeypatch, threads
+):
+    model = random_model(2, anchors=1024, dims=28)
+    monkeypatch.setattr(upscaler, "STRIP", 1 << 16)
+    planes = [random.random((60, 80), np.float32), *random.random((2, 30, 40), np.float32)]
+    format = Format(80, 60, 0, (1, 1))
+    first = enlarged(model, planes, format)
+    monkeypatch.setattr(device, "threads", lambda: threads)
+    with Upscaler(2, model) as step:
+        step.prepare(format)
+        for _ in range(3):
+            again = step.run(Frame(tuple(planes))).planes
+            assert [p.tobytes() for p in again] == [p.tobytes() for p in first]
+
+
+@pytest.mark.parametrize("siting", [LEFT, CENTRE, TOP_LEFT])
+@pytest.mark.parametrize("subsampling", [(1, 1), (1, 0), (0, 0), (0, 1)])
+@pytest.mark.parametrize(
+    ("bits", "full"), [(8, False), (10, False), (12, True), (16, True), (0, False)]
+)
+def test_chroma(random, random_model, siting, subsampling, bits, full):
+    scale = {8: 2, 10: 3, 12: 4, 16: 2, 0: 3}[bits]
+    model = random_model(scale)
+    format = Format(11, 7, bits, subsampling, siting, full)
+    white = (1 << bits) - 1 if bits else 1
+    planes = [(random.random(shape) * white).astype(format.dtype) for shape in format.shapes]
+    out = enlarged(model, planes, format)
+    wanted = format.scaled(scale)
+    assert [plane.shape for plane in out] == list(wanted.shapes)
+    assert {plane.dtype for plane in out} == {wanted.dtype}
+    phase = tuple(p if log2 else 0.5 for p, log2 in zip(siting, subsampling, strict=True))
+    for plane, large in zip(planes[1:], out[1:], strict=True):
+        expected = reference.bicubic(plane, scale, large.shape, phase)
+        if bits:
+            expected = expected.clip(0, white)
+        # Bicubic's own 1e-6 of white (test_bicubic), and for integers half a step of rounding.
+        error = np.abs(large.astype(np.float64) - expected).max()
+        assert error <= 1e-6 * white + (0.5 if bits else 0)
+
+
+@pytest.mark.parametrize(
+    ("bits", "to"), [(8, 8), (8, 10), (10, 8), (12, 16), (16, 12), (8, 16), (10, 0), (0, 8)]
+)
+@pytest.mark.parametrize("full", [False, True])
+def test_depths(random, random_model, bits, to, full):
+    model = random_model(2)
+    format = Format(20, 17, bits, None, full_range=full)
+    white = (1 << bits) - 1 if bits else 255
+    plane = (random.random((17, 20), np.float32) * white).astype(format.dtype)
+    (found,) = enlarged(model, [plane], format, to)
+    factor = 1.0
+    if bits and to:
+        factor = ((1 << to) - 1) / white if full else 2.0 ** (to - bits)
+    wanted, unsure = reference.upscale(plane, model, white)
+    wanted *= factor
+    assert unsure.mean() < 0.02
+    assert found.dtype == format.scaled(2, to).dtype
+    error = tolerance(model, white) * factor
+    if to:
+        wanted = wanted.clip(0, (1 << to) - 1)
+        error += 0.5
+    assert np.abs(found.astype(np.float64) - wanted)[~unsure].max() <= error
+
+
+def test_integers_are_the_rounded_float(random, random_model):
+    model = random_model(3)
+    plane = random.integers(0, 256, (19, 23)).astype(np.uint8)
+    exact = luma(model, plane.astype(np.float32))
+    (found,) = enlarged(model, [plane], Format(23, 19))
+    assert (found == np.rint(exact.clip(0, 255))).all()
+    assert found.min() == 0 and found.max() == 255
+
+
+def test_prepare_tells_the_format_of_the_results(random_model):
+    step = Upscaler(3, random_model(3))
+    format = Format(7, 5, 8, (1, 1), CENTRE)
+    assert step.prepare(format) == format.scaled(3)
+    assert step.prepare(format, 10) == format.scaled(3, 10)
+    step.close()
+
+
+def test_times_and_side_data_travel(random_model):
+    model = random_model(2)
+    side = {"kept": object()}
+    with Upscaler(2, model) as step:
+        step.prepare(Format(6, 6))
+        before = Frame((np.zeros((6, 6), np.uint8),), pts=7, duration=3, side=side)
+        after = step.run(before)
+    assert (after.pts, after.duration, after.side) == (7, 3, side)
+    assert before.planes[0].shape == (6, 6) and after.planes[0].shape == (12, 12)
+
+
+def test_results_are_never_written_again(random, random_model):
+    model = random_model(2)
+    with Upscaler(2, model) as step:
+        step.prepare(Format(9, 9, 0))
+        one = step.run(Frame((random.random((9, 9), np.float32),))).planes[0]
+        kept = one.copy()
+        two = step.run(Frame((random.random((9, 9), np.float32),))).planes[0]
+    assert (one == kept).all() and (two != kept).any()
+
+
+def test_prepare_again_for_another_format(random, random_model):
+    model = random_model(2)
+    small, large = random.random((6, 5), np.float32), random.integers(0, 256, (12, 9), np.uint8)
+    with Upscaler(2, model) as step:
+        step.prepare(Format(5, 6, 0))
+        first = step.run(Frame((small,))).planes[0]
+        step.prepare(Format(9, 12))
+        assert step.run(Frame((large,))).planes[0].shape == (24, 18)
+        step.close()
+        step.prepare(Format(5, 6, 0))
+        assert step.run(Frame((small,))).planes[0].tobytes() == first.tobytes()
+
+
+def test_planes_may_have_a_pitch_and_be_fixed(random, random_model):
+    model = random_model(2)
+    plane = random.integers(0, 256, (13, 18), np.uint8)
+    (wanted,) = enlarged(model, [plane], Format(18, 13))
+    pitched = np.zeros((13, 64), np.uint8)
+    pitched[:, :18] = plane
+    fixed = pitched[:, :18]
+    fixed.flags.writeable = False
+    for layout in (pitched[:, :18], plane[::-1][::-1], np.asfortranarray(plane), fixed):
+        (found,) = enlarged(model, [layout], Format(18, 13))
+        assert found.tobytes() == wanted.tobytes()
+    assert (pitched[:, :18] == plane).all()
+
+
+COMPILED = """
+import sys
+import numpy as np
+from snellen.aplus import differences, features, match, overlap, regress
+from snellen.aplus.upscaler import Upscaler
+from snellen.bicubic import _across, _down
+from snellen.frame import Format, Frame
+from snellen.quantise import _round
+
+stages = [
+    _down, _across, _round, differences.differences, features.collect, match.match,
+    regress.regress, overlap.overlap,
+]
+for bits in (8, 10, 0):
+    format = Format(40, 30, bits, (1, 1))
+    with Upscaler(2, sys.argv[1]) as step:
+        step.prepare(format)
+        before = [len(stage.signatures) for stage in stages]
+        for fixed in (True, False):
+            for pitch in (24, 0):
+                planes = [np.zeros((h, w + pitch), format.dtype)[:, :w] for h, w in format.shapes]
+                for plane in planes:
+                    plane.flags.writeable = not fixed
+                step.run(Frame(tuple(planes)))
+                after = [len(stage.signatures) for stage in stages]
+                assert after == before, (bits, fixed, pitch, before, after)
+"""
+
+
+def test_run_compiles_nothing(random_model, tmp_path):
+    """What `prepare` promises: the first frame is as quick as the others. In a fresh process."""
+    random_model(2).save(tmp_path / "m.safetensors")
+    command = [sys.executable, "-c", COMPILED, str(tmp_path / "m.safetensors")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+
+
+def test_unprepared_and_closed_say_so(random_model):
+    frame = Frame((np.zeros((5, 5), np.uint8),))
+    step = Upscaler(2, random_model(2))
+    with pytest.raises(InputError, match="call prepare"):
+        step.run(frame)
+    step.close()
+    step.prepare(Format(5, 5))
+    step.run(frame)
+    step.close()
+    step.close()
+    with pytest.raises(InputError, match="call prepare"):
+        step.run(frame)
+
+
+@pytest.mark.parametrize(
+    "planes",
+    [
+        [np.zeros((5, 6), np.uint8)],
+        [np.zeros((6, 5), np.uint16)],
+        [np.zeros((6, 5), np.float32)],
+        [np.zeros((6, 5, 1), np.uint8)],
+        [],
+        [np.zeros((6, 5), np.uint8), np.zeros((3, 3), np.uint8), np.zeros((3, 3), np.uint8)],
+    ],
+)
+def test_another_frame_than_prepared_for(random_model, planes):
+    with Upscaler(2, random_model(2)) as step:
+        step.prepare(Format(5, 6))
+        with pytest.raises(InputError, match="prepare again"):
+            step.run(Frame(tuple(planes)))
+
+
+def test_swapped_bytes_are_another_frame(random_model):
+    with Upscaler(2, random_model(2)) as step:
+        step.prepare(Format(5, 6, 10))
+        with pytest.raises(InputError, match="prepare again"):
+            step.run(Frame((np.zeros((6, 5), np.dtype(np.uint16).newbyteorder()),)))
+
+
+def test_bad_depth_is_refused_by_prepare(random_model):
+    with Upscaler(2, random_model(2)) as step:
+        with pytest.raises(InputError, match="8 to 16"):
+            step.prepare(Format(5, 6), bits=7)
+        with pytest.raises(InputError, match="call prepare"):
+            step.run(Frame((np.zeros((6, 5), np.uint8),)))
+
+
+def test_the_door(random_model):
+    with pytest.raises(ModelError, match="enlarges ×2, but ×3"):
+        Upscaler(3, random_model(2))
+    with pytest.raises(ModelError, match="no model"):
+        Upscaler(2, "no-such-model")
+    with pytest.raises(ModelError, match="×5"):
+        Upscaler(5)
+    with pytest.raises(DeviceError, match="no GPU kernels"):
+        Upscaler(2, random_model(2), device="cuda")
+
+
+def test_settings_travel_to_a_worker(random, random_model):
+    """Before prepare an Upscaler can be pickled."""
+    model = random_model(2)
+    plane = random.random((8, 9), np.float32)
+    copy = pickle.loads(pickle.dumps(Upscaler(2, model)))
+    with copy:
+        copy.prepare(Format(9, 8, 0))
+        assert copy.run(Frame((plane,))).planes[0].tobytes() == luma(model, plane).tobytes()
+
+
+def test_a_model_of_views_works(random, random_model):
+    model = random_model(2)
+    plane = random.random((9, 8), np.float32)
+    arrays = (model.anchors, model.basis, model.projections)
+    other = Model(2, 3, *(np.asfortranarray(array) for array in arrays))
+    # The same numbers in another order of memory: only the order of sums may differ.
+    np.testing.assert_allclose(
+        luma(other, plane), luma(model, plane), rtol=0, atol=2 * tolerance(model)
+    )
+
+
+def test_a_failing_stage_is_raised_and_the_next_frame_works(random_model, monkeypatch):
+    def broken(*arguments):
+        raise RuntimeError("a stage broke")
+
+    with Upscaler(2, random_model(2)) as step:
+        step.prepare(Format(6, 5))
+        frame = Frame((np.full((5, 6), 9, np.uint8),))
+        with monkeypatch.context() as patch:
+            patch.setattr(upscaler, "overlap", broken)
+            with pytest.raises(RuntimeError, match="a stage broke"):
+                step.run(frame)
+        assert (step.run(frame).planes[0] == 9).all()
+
+
+@pytest.fixture(scope="module")
+def authors(shared_data):
+    with np.load(shared_data / "aplus" / "model_x2.npz") as file:
+        arrays = {name: file[name] for name in ("anchors", "basis", "projections")}
+    return Model(scale=2, window=3, **arrays)
+
+
+def psnr(truth, estimate, border):
+    a, b = (np.floor(plane.clip(0, 1).astype(float) * 255 + 0.5) for plane in (truth, estimate))
+    inside = np.s_[border:-border, border:-border]
+    return 10 * np.log10(255**2 / np.mean((a[inside] - b[inside]) ** 2))
+
+
+@pytest.mark.parametrize(
+    ("name", "decibels"), [("bird", 41.2082), ("butterfly", 32.0710), ("woman", 35.3138)]
+)
+def test_the_authors_outputs(shared_data, authors, name, decibels):
+    (path,) = (shared_data / "aplus").glob(f"{name}*_x2.npz")
+    with np.load(path) as case:
+        low, mid, wanted, truth = (case[k] for k in ("lr", "bicubic", "aplus", "hr"))
+    found = luma(authors, low)
+    inside = np.s_[2:-2, 2:-2]
+    # Their own code and an independent port agree to 1.7e-7; float32 features and patches of
+    # norm up to 0.5 and projections of norm up to 10 leave ten times that.
+    assert np.abs(found - wanted)[inside].max() <= 2e-6
+    # Of 80,000 pixels some lie within 2e-6 of a half and are rounded the other way: at a squared
+    # error of 5 each moves the figure by up to 1e-4 dB, this way or that.
+    assert psnr(truth, found, 2) == pytest.approx(decibels, abs=3e-4)
+    assert psnr(truth, wanted, 2) == pytest.approx(decibels, abs=6e-5)
+    large = enlarged(authors, [low, low, low], Format(low.shape[1], low.shape[0], 0, (0, 0)))[1]
+    # bicubic, each of the two passes rounded to float32.
+    np.testing.assert_allclose(large, mid, rtol=0, atol=1e-6)
+
+
+def test_the_reference_agrees_with_the_authors(shared_data, authors):
+    """A corner of their butterfly: else the reference itself could be wrong."""
+    with np.load(next((shared_data / "aplus").glob("butterfly*_x2.npz"))) as case:
+        low, wanted = case["lr"][:20, :22], case["aplus"]
+    found, unsure = reference.upscale(low, authors)
+    inside = np.s_[2:24, 2:28]  # 6 low-resolution pixels from the cut, which sees other pixels
+    assert not unsure[inside].any()
+    # Float32 on the authors' side.
+    np.testing.assert_allclose(found[inside], wanted[inside], rtol=0, atol=1e-6)
