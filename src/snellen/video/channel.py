@@ -51,6 +51,11 @@ class Channel(Generic[T]):
             self._items.clear()
             self._changed.notify_all()
 
+    def check(self) -> None:
+        """Raise what `stop` was given, if it was."""
+        if self._stopped is not None:
+            raise self._stopped
+
     def __iter__(self) -> Iterator[T]:
         """Yield items until the channel is closed and empty."""
         while True:

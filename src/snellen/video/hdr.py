@@ -76,7 +76,10 @@ def light(frame: VideoFrame) -> Light:
     data = side.get("MASTERING_DISPLAY_METADATA", b"")
     if len(data) >= 88:  # ten ratios of two int32, then two flags
         numbers = struct.unpack("=22i", data[:88])
-        ratios = [Fraction(n, d) if d else Fraction(0) for n, d in zip(*[iter(numbers[:20])] * 2, strict=True)]
+        ratios = [
+            Fraction(n, d) if d else Fraction(0)
+            for n, d in zip(*[iter(numbers[:20])] * 2, strict=True)
+        ]
         primaries = tuple(ratios[:8]) if numbers[20] else ()
         luminance = (ratios[8], ratios[9]) if numbers[21] else None
     data = side.get("CONTENT_LIGHT_LEVEL", b"")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -22,16 +23,19 @@ def listening(level: int = av.logging.WARNING) -> Iterator[list[tuple[int, str, 
         try:
             yield messages
         finally:
+            # A decoder's thread may be about to speak: PyAV would stumble over a level of None.
+            av.logging.set_level(av.logging.PANIC)
+            time.sleep(0.002)
             av.logging.set_level(before)
 
 
 def description(container: InputContainer) -> str:
     """Return FFmpeg's description of the container, with all details."""
-    before = av.logging.get_level()
     av.logging.set_libav_level(av.logging.VERBOSE)  # it says less at its default level
-    av.logging.set_level(av.logging.INFO)
     try:
-        return container.dumps_format()
+        # The outer one takes what a decoder's threads may say meanwhile.
+        with listening(av.logging.INFO):
+            text: str = container.dumps_format()  # type: ignore[attr-defined,unused-ignore]
+            return text
     finally:
-        av.logging.set_level(before)
         av.logging.set_libav_level(av.logging.INFO)

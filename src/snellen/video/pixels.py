@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import av
 import numpy as np
@@ -59,13 +60,15 @@ class Pixels:
 
 @lru_cache(maxsize=256)
 def describe(name: str) -> Pixels:
-    """Return what the pixel format `name` is made of; ValueError if there is none."""
+    """Return what the pixel format `name` is made of; ValueError if it is none of ours."""
     form = av.VideoFormat(name, 64, 64)
     components = [c for c in form.components if not c.is_alpha]
+    if not components and not form.has_palette:
+        raise ValueError(f"{name}: its samples are in a device's memory")
     # A palette has no components of its own but looks like one of 8 bits.
     rgb = form.is_rgb or form.has_palette or name.startswith(("xyz", "bayer", "pal8"))
     floating = "f16" in name or "f32" in name
-    bits = 16 if floating else max(8, *(c.bits for c in components))
+    bits = 16 if floating else max([8, *(c.bits for c in components)])
     if rgb:
         subsampling: tuple[int, int] | None = (0, 0)
     elif len(components) < 3:
@@ -130,7 +133,32 @@ def planes(frame: VideoFrame) -> tuple[Plane, ...]:
         # The same range on both sides, or grey would be stretched from limited to full.
         frame = frame.reformat(format=pixels.planar, src_color_range=1, dst_color_range=1)
     count = 1 if pixels.subsampling is None else 3
-    return tuple(np.from_dlpack(plane) for plane in frame.planes[:count])
+    views: list[Any] = [np.from_dlpack(plane) for plane in frame.planes[:count]]
+    return tuple(views)
+
+
+def picture(planes: tuple[Plane, ...], format: str) -> VideoFrame:
+    """Return planes as FFmpeg's picture of the planar `format`, without copying if possible.
+
+    The picture keeps the planes alive; nobody may write them any more.
+    """
+    height, width = planes[0].shape
+    across, down = describe(format).subsampling or (0, 0)
+    if not ((across and width % 2) or (down and height % 2)):
+        return VideoFrame.from_dlpack(tuple(_shareable(p) for p in planes), format=format)
+    frame = VideoFrame(width, height, format)  # PyAV shares no odd sizes
+    memory: tuple[Any, ...] = frame.planes
+    for ours, theirs in zip(planes, memory, strict=True):
+        rows = np.frombuffer(theirs, ours.dtype).reshape(ours.shape[0], -1)
+        rows[:, : ours.shape[1]] = ours
+    return frame
+
+
+def _shareable(plane: Plane) -> Plane:
+    """Return the plane itself, or a copy if it cannot be handed over as it lies."""
+    if plane.flags.writeable and plane.strides[1] == plane.itemsize and plane.strides[0] > 0:
+        return plane
+    return np.array(plane, order="C", copy=True)
 
 
 def blank(like: npt.NDArray[np.generic], shape: tuple[int, int], bits: int) -> Plane:

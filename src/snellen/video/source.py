@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Any, BinaryIO
 
 import av
 from av.container import InputContainer
@@ -16,6 +16,7 @@ from av.video.stream import VideoStream
 from snellen.errors import InputError
 from snellen.frame import CENTRE, LEFT, Format
 from snellen.video import hdr, logs, pixels
+from snellen.video.damage import Counted
 from snellen.video.times import fraction
 
 PICTURE = Disposition.attached_pic | Disposition.timed_thumbnails
@@ -24,23 +25,30 @@ PICTURE = Disposition.attached_pic | Disposition.timed_thumbnails
 FULL, LIMITED, UNSPECIFIED = 2, 1, 2
 """AVCOL_RANGE_JPEG, AVCOL_RANGE_MPEG; 2 is "unspecified" for space, primaries, transfer."""
 
+BYTES_AS_THEY_ARE: dict[str, Any] = (
+    {} if int(av.__version__.partition(".")[0]) >= 19 else {"metadata_errors": "surrogateescape"}
+)
+"""For av.open: tags that are not UTF-8 go through byte by byte, as PyAV 19 always does it."""
+
 _CENTRED = ("mjpeg", "mpeg1video")
 """Codecs whose chroma lies in the middle where nothing is said (JFIF; ISO/IEC 11172-2)."""
 
 
-def open_input(source: Path | BinaryIO) -> InputContainer:
+def open_input(source: Path | BinaryIO | Counted) -> InputContainer:
     """Open a file, or a stream of y4m; InputError says why not."""
     what = name(source)
-    if isinstance(source, Path):
-        if not source.exists():
-            raise InputError(f"{what}: no such file")
-        if source.is_dir():
-            raise InputError(f"{what} is a folder: give a video file")
     try:
         if isinstance(source, Path):
+            if not source.exists():
+                raise InputError(f"{what}: no such file")
+            if source.is_dir():
+                raise InputError(f"{what} is a folder: give a video file")
             # The absolute path, since FFmpeg would read "a:b.mp4" as a protocol called a.
-            return av.open(str(source.absolute()), "r")
+            opened: InputContainer = av.open(str(source.absolute()), "r", **BYTES_AS_THEY_ARE)
+            return opened
         return av.open(source, "r", format="yuv4mpegpipe")
+    except InputError:
+        raise
     except PermissionError:
         raise InputError(f"{what}: no permission to read it") from None
     except (av.FFmpegError, OSError, ValueError) as error:
@@ -51,7 +59,7 @@ def open_input(source: Path | BinaryIO) -> InputContainer:
         ) from None
 
 
-def name(place: Path | BinaryIO) -> str:
+def name(place: Path | BinaryIO | Counted) -> str:
     """Return what to call an input or output in a message."""
     return str(place) if isinstance(place, Path) else str(getattr(place, "name", "the stream"))
 
@@ -62,16 +70,16 @@ def reason(error: BaseException) -> str:
 
 
 def choose_stream(container: InputContainer, what: str) -> VideoStream:
-    """Return the video stream to work on: FFmpeg's best, never a cover."""
+    """Return the video stream to work on, never a cover: the one marked default, or the largest."""
     found = [s for s in container.streams.video if not s.disposition & PICTURE]
     if not found:
-        kinds = ", ".join(sorted({s.type for s in container.streams})) or "nothing"
-        raise InputError(f"{what} has no video stream, only {kinds}")
+        kinds = ", ".join(sorted({s.type for s in container.streams}))
+        raise InputError(f"{what} has no video stream" + (f", only {kinds}" if kinds else ""))
     known = [s for s in found if s.codec_context is not None]
     if not known:
-        raise InputError(f"{what}: no decoder here for its video stream")
-    best = container.streams.best("video")
-    return next((s for s in known if best is not None and s.index == best.index), known[0])
+        raise InputError(f"{what}: there is no decoder here for its video")
+    default = Disposition.default
+    return max(known, key=lambda s: (bool(s.disposition & default), s.width * s.height, -s.index))
 
 
 def start_of(container: InputContainer) -> Fraction:
@@ -184,12 +192,11 @@ def chroma_location(container: InputContainer, stream: Stream) -> str | None:
         if not before.strip().startswith(f"Stream #0:{stream.index}") or not video:
             continue
         if not before.strip()[len(f"Stream #0:{stream.index}") :][:1].isdigit():
-            words = {word.strip() for part in video.split("(") for word in part.split(")")[0].split(",")}
+            words = {
+                word.strip() for part in video.split("(") for word in part.split(")")[0].split(",")
+            }
             return next((word for word in pixels.SITINGS if word in words), None)
     return None
-
-
-Kind = Literal["progressive", "interlaced"]
 
 
 def is_interlaced(stream: VideoStream, frame: VideoFrame) -> bool:

@@ -36,6 +36,8 @@ class Clock:
         """How many times were not there and were worked out."""
         self.moved = 0
         """How many did not rise and were moved."""
+        self.first: int | None = None
+        """The first time that was given out."""
         self._last: int | None = None
         self._anchor = Fraction(0)
         self._offset = 0
@@ -51,6 +53,8 @@ class Clock:
         else:
             now = self._risen(ticks + self._offset)
             self._anchor = now + self.step
+        if self.first is None:
+            self.first = now
         self._last = now
         return now
 

@@ -1,0 +1,283 @@
+"""Container → Frame: reads, decodes, times and cuts; what is not decoded travels beside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from av.container import InputContainer
+from av.packet import Packet
+from av.video.frame import VideoFrame
+from av.video.stream import VideoStream
+
+from snellen.errors import InputError
+from snellen.frame import Frame
+from snellen.video import pixels
+from snellen.video.damage import Counted, Damage, torn_y4m, total_frames
+from snellen.video.deinterlace import Deinterlacer
+from snellen.video.reading import Reader
+from snellen.video.source import Look, is_interlaced, look, name, start_of
+from snellen.video.times import Clock
+
+_RUN_UP = Fraction(1)
+"""Seconds before a clip's start that reading begins, for audio that lies early."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """Which part of the input to work on, and how to treat its fields."""
+
+    start: Fraction | None = None
+    """Seconds from the beginning; the first frame at or after it becomes time 0."""
+    duration: Fraction | None = None
+    """Seconds from `start`."""
+    frames: int | None = None
+    """At most so many."""
+    deinterlace: bool = False
+    """Whether interlaced pictures are deinterlaced; else they are refused."""
+
+    def __post_init__(self) -> None:
+        if self.start is not None and self.start < 0:
+            raise InputError(f"the start is a time from 0 on, not {float(self.start):g} s")
+        if self.duration is not None and self.duration <= 0:
+            raise InputError(f"the duration is more than 0 s, not {float(self.duration):g} s")
+        if self.frames is not None and self.frames < 1:
+            raise InputError(f"the number of frames is 1 or more, not {self.frames}")
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """One step along the road: a frame (None: the last parcel) and packets read before it."""
+
+    frame: Frame | None
+    packets: tuple[Packet[Any], ...] = ()
+
+
+class Source:
+    """An open input, its first frame already decoded and looked at.
+
+    Attributes
+    ----------
+    look : what the pictures are
+    time_base : seconds a tick of the frames' times
+    rate : frames a second, on average
+    zero : seconds of the container's clock that become 0
+    end : seconds of the container's clock where the clip ends; None: nowhere or not yet known
+    variable : whether frames so far lasted differently long
+    busy : set when a thread that could not be stopped still reads: then `close` leaves it be
+    """
+
+    look: Look
+    zero: Fraction
+
+    def __init__(self, source: Path | BinaryIO, clip: Clip) -> None:
+        self.name = name(source)
+        self.clip = clip
+        self.busy = False
+        self.variable = False
+        self._place = source if isinstance(source, Path) else Counted(source)
+        self._open(seek=True)
+        try:
+            self._first = next(self._flow)
+            if self._late():
+                self.close()
+                self._open(seek=False)
+                self._first = next(self._flow)
+            if self._first.frame is None:
+                raise self._nothing()
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, seek: bool) -> None:
+        self.reader = Reader(self._place, self.name)
+        self.time_base, self.rate = self.reader.time_base, self.reader.rate
+        self.clock = Clock(self.time_base, 1 / (self.rate * self.time_base))
+        # A start below 0 is priming of an audio codec: the pictures begin at 0.
+        start = max(start_of(self.reader.container), Fraction(0))
+        self._begin = start + (self.clip.start or 0)
+        self.end = None if self.clip.duration is None else self._begin + self.clip.duration
+        self._count = 0
+        self._cut = False
+        self._deinterlacer: Deinterlacer | None = None
+        self._shape: tuple[int, int, int, tuple[int, int] | None] | None = None
+        far = (self.clip.start or 0) > _RUN_UP and self.place is not None
+        self._seeked = seek and far and self.reader.seek(self._begin - _RUN_UP)
+        self._flow = self._parcels()
+
+    @property
+    def container(self) -> InputContainer:
+        """FFmpeg's container."""
+        return self.reader.container
+
+    @property
+    def stream(self) -> VideoStream:
+        """The video stream that is worked on."""
+        return self.reader.stream
+
+    @property
+    def damage(self) -> Damage:
+        """What could not be read; complete when `parcels` ends."""
+        return self.reader.damage
+
+    def _late(self) -> bool:
+        """Whether seeking went too far, or the times after it are made up."""
+        if not self._seeked:
+            return False
+        first = self.clock.first
+        late = first is None or first * self.time_base > self._begin
+        return late or self.clock.missing > 0
+
+    def _nothing(self) -> InputError:
+        if self._shape is not None and self.clip.start is not None:
+            return InputError(f"{self.name} has no frame at or after {float(self.clip.start):g} s")
+        why = "; ".join(self.damage.words())
+        return InputError(
+            f"{self.name}: not one frame could be decoded" + (f" ({why})" if why else "")
+        )
+
+    @property
+    def place(self) -> Path | None:
+        """The input as a file that can be opened once more; None: a stream or pipe."""
+        return self._place if isinstance(self._place, Path) and self._place.is_file() else None
+
+    @property
+    def clip_is_part(self) -> bool:
+        """Whether a part was asked for, so that numbers about the whole no longer hold."""
+        return any(v is not None for v in (self.clip.start, self.clip.duration, self.clip.frames))
+
+    def total(self) -> int | None:
+        """Return how many frames will come, as far as can be told."""
+        total = total_frames(self.container, self.stream, self.rate)
+        if total is not None and self.clip.start is not None:
+            total = max(1, total - int(self.clip.start * self.rate))
+        if self.clip.duration is not None:
+            limit = max(1, round(self.clip.duration * self.rate))
+            total = limit if total is None else min(total, limit)
+        if self.clip.frames is not None:
+            total = self.clip.frames if total is None else min(total, self.clip.frames)
+        return total
+
+    def parcels(self) -> Iterator[Parcel]:
+        """Yield frames, their times counted from the clip's start, and packets between them."""
+        yield self._first
+        yield from self._flow
+
+    def close(self) -> None:
+        """Close the container; planes of frames stay valid."""
+        if not self.busy:
+            self.reader.container.close()
+
+    def _parcels(self) -> Iterator[Parcel]:
+        """Pair each frame with the packets before it; a frame lasts until the next one."""
+        packets: list[Packet[Any]] = []
+        held: tuple[VideoFrame, int] | None = None
+        for item in self._chosen():
+            if isinstance(item, Packet):
+                packets.append(item)
+                continue
+            if held is not None:
+                yield self._parcel(held, item[1] - held[1], packets)
+                packets = []
+            held = item
+        if held is not None:
+            own = held[0].duration if self._deinterlacer is None else 0
+            duration = self._lasting or own or round(self.clock.step)
+            yield self._parcel(held, duration, packets)
+            packets = []
+            if self.container.format.name == "yuv4mpegpipe" and not self._cut:
+                self.damage.short = torn_y4m(self._place, self.look.format)
+        yield Parcel(None, tuple(packets))
+
+    def _parcel(
+        self, item: tuple[VideoFrame, int], duration: int, packets: list[Packet[Any]]
+    ) -> Parcel:
+        frame, ticks = item
+        # Two ticks of slack: 1/30 s is 33 or 34 ms.
+        self.variable |= abs(duration - self.clock.step) > 2
+        pts = round(ticks - self.zero / self.time_base)
+        return Parcel(Frame(pixels.planes(frame), pts, duration), tuple(packets))
+
+    def _chosen(self) -> Iterator[tuple[VideoFrame, int] | Packet[Any]]:
+        """Leave out frames outside the clip; stop where it ends or the picture's form changes."""
+        self._lasting = 0
+        last = 0
+        for item in self._timed():
+            if isinstance(item, Packet):
+                yield item
+                continue
+            frame, ticks = item
+            time = ticks * self.time_base
+            if self._cut or (self.clip.start is not None and time < self._begin):
+                continue
+            if self._count == 0:
+                self._meet(frame, time)
+            if self._count == self.clip.frames or (self.end is not None and time >= self.end):
+                self._lasting = ticks - last
+                self._leave(time)
+                continue
+            self.damage.corrupt += frame.is_corrupt
+            self._count += 1
+            last = ticks
+            yield frame, ticks
+
+    def _leave(self, time: Fraction) -> None:
+        """End the clip at `time` seconds of the container's clock."""
+        self.end = time if self.end is None else min(time, self.end)
+        self._cut = True
+        self.reader.leave(self.end)
+
+    def _meet(self, frame: VideoFrame, time: Fraction) -> None:
+        """Take the first frame as what all frames are."""
+        self.zero = time if self.clip.start is not None else self._begin
+        self.look = look(self.container, self.stream, frame)
+        if self.clip.start is not None:
+            self.reader.damage = Damage()  # what was wrong before the clip is not our concern
+
+    def _timed(self) -> Iterator[tuple[VideoFrame, int] | Packet[Any]]:
+        """Give every frame a time later than the one before."""
+        for item in self.reader.pictures():
+            if isinstance(item, Packet):
+                yield item
+                continue
+            changed = self._changed(item)
+            for frame, ticks in self._progressive(None if changed else item):
+                yield frame, self.clock(ticks)
+            if changed and not self._cut:
+                self.damage.ending = changed
+                self._leave(self.clock(item.pts) * self.time_base)
+        if not self._cut:
+            for frame, ticks in self._progressive(None):
+                yield frame, self.clock(ticks)
+
+    def _changed(self, frame: VideoFrame) -> str | None:
+        """Say how the picture's form differs from the first one's."""
+        made = pixels.describe(frame.format.name)
+        shape = (frame.width, frame.height, made.bits, made.subsampling)
+        if self._shape is None:
+            self._shape = shape
+        if shape == self._shape:
+            return None
+        return (
+            f"the picture changes from {self._shape[0]}×{self._shape[1]} to {shape[0]}×{shape[1]} "
+            f"({made.name}) after {self._count} frames: what follows is left out"
+        )
+
+    def _progressive(self, frame: VideoFrame | None) -> list[tuple[VideoFrame, int | None]]:
+        """Deinterlace where it was asked for; None: give what is still inside."""
+        if self._deinterlacer is not None:
+            return self._deinterlacer.push(frame)
+        if frame is None:
+            return []
+        if not is_interlaced(self.stream, frame):
+            return [(frame, frame.pts)]
+        if not self.clip.deinterlace:
+            raise InputError(
+                f"{self.name} is interlaced: each picture holds two moments that would be "
+                "blended for good. Use --deinterlace to make progressive frames first"
+            )
+        self._deinterlacer = Deinterlacer(self.stream, frame, self.time_base)
+        return self._deinterlacer.push(frame)

@@ -1,0 +1,253 @@
+"""Frame → container: encodes, and muxes with what is copied."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import av
+from av.container import OutputContainer
+from av.packet import Packet
+from av.stream import Disposition
+from av.video.frame import VideoFrame
+from av.video.stream import VideoStream
+
+from snellen.errors import InputError
+from snellen.frame import Format, Frame, Plane
+from snellen.video import logs, pixels
+from snellen.video.decode import Parcel, Source
+from snellen.video.encoders import Encoder
+from snellen.video.place import Whole
+from snellen.video.source import BYTES_AS_THEY_ARE, Look, reason
+from snellen.video.streams import Copier
+from snellen.video.tags import chapters, tags
+
+_FINEST = 1_000_000
+"""Ticks a second up to which mp4's own clock follows the video's."""
+
+
+_REFUSALS = (av.ArgumentError, av.InvalidDataError, av.PatchWelcomeError)
+"""What muxers say to packets that are not as they should be; never to a full disk."""
+_TOO_MANY = 50
+"""Refused packets from which on it is not the input's fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything about the video stream to be written."""
+
+    encoder: Encoder
+    format: Format
+    """Of the frames to come."""
+    look: Look
+    """Of the input's pictures, to be said again."""
+    time_base: Fraction
+    numbered: bool
+    """Whether the time base is a frame's duration and frames are just counted (y4m)."""
+    rate: Fraction
+    metadata: dict[str, str]
+    disposition: Disposition
+
+
+def open_container(file: Path | BinaryIO, muxer: str, time_base: Fraction) -> OutputContainer:
+    """Open an output container of FFmpeg's type `muxer` for video with that time base."""
+    place: Any = str(file) if isinstance(file, Path) else file
+    options = {}
+    if muxer == "yuv4mpegpipe":
+        # More than 8 bits is no standard of y4m, but everybody reads it.
+        options["strict"] = "-1"
+        place = Whole(place) if not isinstance(place, str) else place
+    elif muxer in ("mp4", "mov") and time_base.denominator <= _FINEST:
+        # Delays of a stream are written in this unit: by default they are cut to 1 ms.
+        options["movie_timescale"] = str(max(1000, time_base.denominator))
+    out: OutputContainer = av.open(
+        place, "w", format=muxer, container_options=options, **BYTES_AS_THEY_ARE
+    )
+    return out
+
+
+def add_video(out: OutputContainer, plan: Plan) -> VideoStream:
+    """Add the video stream and open its encoder; InputError says why it does not open."""
+    encoder, look = plan.encoder, plan.look
+    os.environ.setdefault("SVT_LOG", "1")  # SVT-AV1 talks on standard error
+    rate = plan.rate.limit_denominator(1_000_000)
+    try:
+        stream: VideoStream = out.add_stream(encoder.codec, rate=rate, options=encoder.options)  # type: ignore[assignment]
+    except ValueError:
+        raise InputError(
+            f"{out.format.name} cannot hold video of {encoder.codec}: .mkv holds nearly all"
+        ) from None
+    context = stream.codec_context
+    context.width, context.height = plan.format.width, plan.format.height
+    context.pix_fmt = encoder.pixels.name
+    context.time_base = stream.time_base = plan.time_base
+    context.color_range, context.colorspace = look.range, look.space
+    context.color_primaries, context.color_trc = look.primaries, look.transfer
+    if look.aspect is not None:
+        context.sample_aspect_ratio = look.aspect
+    if look.matrix is not None:
+        stream.set_display_matrix(look.matrix)
+    if context.codec.canonical_name == "hevc" and out.format.name in ("mp4", "mov"):
+        context.codec_tag = "hvc1"  # the only one that Apple's players take
+    context.thread_type = "AUTO"  # slices alone would cost libx264 quality
+    stream.metadata.update(plan.metadata)
+    stream.disposition = plan.disposition
+    _open(stream, plan)
+    return stream
+
+
+def _open(stream: VideoStream, plan: Plan) -> None:
+    encoder, format = plan.encoder, plan.format
+    with logs.listening() as messages:
+        try:
+            stream.codec_context.open()
+            failed = None
+        except (av.FFmpegError, OSError, ValueError) as error:
+            failed = error
+    # By name: threads of a decoder may be speaking too.
+    texts = list(dict.fromkeys(t.strip() for _, who, t in messages if who == encoder.codec))
+    said = "; ".join(texts)
+    if failed is not None:
+        if isinstance(failed, MemoryError):
+            raise failed
+        advice = ""
+        if encoder.pixels.subsampling not in (None, (0, 0)) and (format.width | format.height) % 2:
+            advice = "; an odd size needs 4:4:4 (e.g. pixel format yuv444p) or another codec (ffv1)"
+        raise InputError(
+            f"{encoder.codec} does not open for {pixels.words(format)} as {encoder.pixels.name} "
+            f"({said or reason(failed)}){advice}"
+        )
+    unknown = [key for key in stream.codec_context.options if key in encoder.options]
+    if unknown:
+        raise InputError(f"{encoder.codec} knows no option {', '.join(map(repr, unknown))}")
+    wrong = [text for text in texts if "arsing option" in text or "nknown option" in text]
+    if wrong:
+        raise InputError(f"{encoder.codec}: {'; '.join(wrong)}")
+
+
+def put_in_order(packets: list[Packet[Any]], step: Fraction) -> None:
+    """Set the decoding times of a whole film, given in decoding order, `step` ticks a frame.
+
+    libx265 leaves them to chance when the film has fewer frames than its delay (one or two).
+    """
+    shown = [packet.pts for packet in packets if packet.pts is not None]
+    if len(shown) < len(packets):
+        return
+    rising = sorted(shown)
+    for delay in range(len(shown)):
+        early = [rising[0] - round((delay - i) * max(step, Fraction(1))) for i in range(delay)]
+        times = (early + rising)[: len(shown)]
+        if all(dts <= pts for dts, pts in zip(times, shown, strict=True)):
+            for packet, dts in zip(packets, times, strict=True):
+                packet.dts = dts
+            return
+
+
+class Sink:
+    """An open output: takes parcels, from one thread at a time."""
+
+    def __init__(
+        self, file: Path | BinaryIO, muxer: str, plan: Plan, source: Source, copier: Copier
+    ) -> None:
+        self._plan = plan
+        self._copier = copier
+        self._damage = source.damage
+        self._durations: dict[int, int] = {}
+        self._neutral: dict[tuple[int, int], Plane] = {}
+        self._begun = False
+        self.written = 0
+        """Frames given to the encoder."""
+        self._out = open_container(file, muxer, plan.time_base)
+        try:
+            self._stream = add_video(self._out, plan)
+            copier.attach(self._out)
+            self._out.metadata.update(tags(dict(source.container.metadata)))
+            total = source.total() if source.clip.frames is not None else None
+            until = source.end
+            if until is None and total is not None:
+                until = source.zero + total / source.rate
+            found = chapters(source, until)
+            if found:
+                self._out.set_chapters(found)
+            self._out.start_encoding()
+            self._mux(copier.start())
+        except BaseException:
+            self.abandon()
+            raise
+
+    def write(self, parcel: Parcel) -> None:
+        """Encode the parcel's frame, keep its packets until their time."""
+        for packet in parcel.packets:
+            self._copier.offer(packet)
+        if parcel.frame is None:
+            return
+        frame = self._picture(parcel.frame)
+        pts, duration = parcel.frame.pts, parcel.frame.duration
+        if self._plan.numbered:
+            pts, duration = self.written, 1
+        frame.pts, frame.duration = pts, duration
+        frame.time_base = self._plan.time_base
+        self._durations[pts] = duration
+        self._encoded(self._stream.encode(frame))
+        self.written += 1
+
+    def finish(self) -> None:
+        """Write what encoder and copier still hold, and close the container."""
+        rest = self._stream.encode(None)
+        if not self._begun:
+            put_in_order(rest, 1 / (self._plan.rate * self._plan.time_base))
+        self._encoded(rest)
+        self._mux(self._copier.due(None))
+        self._out.close()
+
+    def abandon(self) -> None:
+        """Close without caring for the contents."""
+        with contextlib.suppress(Exception):
+            self._out.close()
+
+    def _encoded(self, packets: Iterable[Packet[Any]]) -> None:
+        base = self._plan.time_base
+        for packet in packets:
+            self._begun = True
+            if packet.pts is not None:
+                # Not every encoder hands durations on.
+                packet.duration = self._durations.pop(packet.pts, packet.duration)
+            stamp = packet.dts if packet.dts is not None else packet.pts
+            if stamp is not None:
+                self._mux(self._copier.due(stamp * base))
+            self._mux([packet])
+
+    def _mux(self, packets: Iterable[Packet[Any]]) -> None:
+        for packet in packets:
+            try:
+                self._out.mux(packet)
+            except _REFUSALS:
+                # Damaged audio, say, which the muxer looks into: it costs that packet only.
+                self._damage.refused += 1
+                if self._damage.refused > _TOO_MANY or not self._copier.copies:
+                    raise
+
+    def _picture(self, frame: Frame) -> VideoFrame:
+        """Return the frame as FFmpeg's, its planes shared; converted only where layouts differ."""
+        given, taken = self._plan.format, self._plan.encoder.pixels
+        planes = frame.planes
+        if given.subsampling is None and taken.subsampling is not None:
+            # Not through swscale, which would stretch grey of limited range to full.
+            given = replace(given, subsampling=taken.subsampling)
+            planes += tuple(self._grey(planes[0], shape) for shape in given.shapes[1:])
+        layout = pixels.planar(given.bits, given.subsampling)
+        picture = pixels.picture(planes, layout)
+        if layout != taken.name:
+            # The same range on both sides: samples are to be moved, not stretched.
+            picture = picture.reformat(format=taken.name, src_color_range=1, dst_color_range=1)
+        return picture
+
+    def _grey(self, like: Plane, shape: tuple[int, int]) -> Plane:
+        if shape not in self._neutral:
+            self._neutral[shape] = pixels.blank(like, shape, self._plan.format.bits)
+        return self._neutral[shape]

@@ -1,0 +1,24 @@
+import threading
+
+import pytest
+
+from video.clips import Nearest, make
+
+
+@pytest.fixture
+def step():
+    return Nearest()
+
+
+@pytest.fixture(scope="session")
+def plain(tmp_path_factory):
+    """One second of 64×48 at 25 frames/s with AAC."""
+    return make(tmp_path_factory.mktemp("plain") / "plain.mp4", audio="aac")
+
+
+@pytest.fixture(autouse=True)
+def no_thread_left():
+    """Fail a test that leaves a thread of the road behind."""
+    yield
+    left = [t.name for t in threading.enumerate() if t.name in ("decode", "encode")]
+    assert not left
