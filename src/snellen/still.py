@@ -25,7 +25,14 @@ SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".ppm", "
 """What is taken for an image rather than a video."""
 
 JPEG = {"quality": 95, "subsampling": 0}
-WEBP = {"lossless": True}
+WEBP = {"lossless": True, "exact": True}  # exact: also the colours of transparent pixels
+
+# TIFF 6.0 tags of how pixels are stored: in a TIFF file they stand among the EXIF tags, but those
+# of the input are wrong for the output. 34675: the profile, which is kept by itself.
+_STORAGE = frozenset(
+    {*range(254, 260), *range(262, 267), 273, *range(277, 282), 284, 292, 293, 317, 320}
+    | {*range(322, 326), 330, *range(338, 343), 347, 512, 513, 514, 529, 530, 532, 34675}
+)
 
 # Pillow warns of and refuses large pictures as an attack on servers; here the user chose the file.
 Image.MAX_IMAGE_PIXELS = None
@@ -58,10 +65,11 @@ def read(path: Path) -> Still:
     try:
         with Image.open(path) as image:
             return _read(path, image)
-    except (OSError, SyntaxError, ValueError, struct.error, av.FFmpegError) as error:
-        if isinstance(error, InputError):
-            raise
-        what = "no such file" if not path.exists() else f"not an image that can be read ({error})"
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:  # of damaged files, Pillow's formats let nearly every kind out
+        missing = isinstance(error, FileNotFoundError)
+        what = "no such file" if missing else f"not an image that can be read ({error})"
         raise InputError(f"{path}: {what}") from error
 
 
@@ -92,25 +100,37 @@ def _read(path: Path, image: Image.Image) -> Still:
     pictures = getattr(image, "n_frames", 1)
     if pictures > 1:
         raise InputError(f"{path} holds {pictures} pictures; expected a single one")
-    tiles = getattr(image, "tile", None)  # before getexif, which may load the picture
-    raw_mode = str(tiles[0][3]) if tiles else ""
+    deep = _is_deep(image)  # before getexif, which may load the picture
+    if not deep:
+        image.load()  # Pillow turns TIFF itself, and takes the orientation out
     exif = image.getexif()
     turn = exif.pop(ExifTags.Base.Orientation, 1)
-    if image.mode in ("RGB", "RGBA") and ";16" in raw_mode:
-        pixels = _decode16(path, "rgba64le" if image.mode == "RGBA" else "rgb48le")
-    else:
-        pixels = _pixels(path, image)
+    for tag in _STORAGE & set(exif):
+        del exif[tag]
+    alpha = image.mode == "RGBA" or "transparency" in image.info
+    pixels = _decode16(path, "rgba64le" if alpha else "rgb48le") if deep else _pixels(path, image)
     return Still(
         pixels=_oriented(pixels, turn),
-        grey_alpha=image.mode == "LA",
+        grey_alpha=image.mode == "LA" or (image.mode in ("L", "1") and alpha),
         profile=image.info.get("icc_profile"),
         exif=exif.tobytes() if len(exif) else None,
         dpi=image.info.get("dpi"),
     )
 
 
+def _is_deep(image: Image.Image) -> bool:
+    """Return whether colours have 16 bits, of which Pillow would keep 8."""
+    tiles = getattr(image, "tile", None)
+    if image.mode not in ("RGB", "RGBA") or not tiles:
+        return False
+    raw = tiles[0][3]
+    return (image.format == "PPM" and isinstance(raw, tuple) and raw[1] > 255) or ";16" in str(raw)
+
+
 def _pixels(path: Path, image: Image.Image) -> Array:
     mode = image.mode
+    if mode in ("1", "L", "RGB") and "transparency" in image.info:
+        return np.asarray(image.convert("RGBA"))
     if mode in ("L", "RGB", "RGBA") or (mode.startswith("I;16") and mode != "I;16N"):
         pixels = np.asarray(image)
         return pixels.astype(np.uint16) if mode.startswith("I") else pixels
@@ -149,8 +169,10 @@ def _fits(path: Path, still: Still) -> None:
     suffix, pixels = path.suffix.lower(), still.pixels
     if suffix not in SUFFIXES:
         raise InputError(f"{path}: no image format {suffix!r}; use one of {', '.join(SUFFIXES)}")
-    if pixels.dtype == np.float32 and suffix not in (".tif", ".tiff"):
-        raise InputError(f"{path}: float samples need .tif")
+    if pixels.dtype == np.float32 and (pixels.ndim == 3 or suffix not in (".tif", ".tiff")):
+        raise InputError(f"{path}: float samples need .tif, and must be grey")
+    if suffix == ".pgm" and pixels.ndim == 3:
+        raise InputError(f"{path}: .pgm holds grey only; use .ppm")
     if pixels.dtype == np.uint16 and suffix not in (".png", ".tif", ".tiff"):
         raise InputError(f"{path}: 16-bit samples need .png or .tif")
     if pixels.dtype == np.uint16 and pixels.ndim == 3 and still.profile and suffix != ".png":
@@ -193,12 +215,25 @@ def _encode16(path: Path, still: Still) -> bytes:
     encoder.time_base = 1  # type: ignore[assignment]
     packets = [*encoder.encode(frame.reformat(format=encoder.pix_fmt)), *encoder.encode(None)]
     data = b"".join(bytes(packet) for packet in packets)
-    return data if tiff or not still.profile else _with_profile(data, still.profile)
+    return data if tiff else _with_chunks(data, still)
 
 
-def _with_profile(png: bytes, profile: bytes) -> bytes:
-    """Insert an iCCP chunk behind IHDR (PNG specification, 11.3.2.3)."""
-    body = b"iCCPprofile\0\0" + zlib.compress(profile)
-    chunk = struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))
+def _with_chunks(png: bytes, still: Still) -> bytes:
+    """Insert profile, EXIF and resolution behind IHDR (PNG specification, 11.3.2.3, 11.3.3.5)."""
+    chunks = b""
+    if still.profile:
+        chunks += _chunk(b"iCCP", b"profile\0\0" + zlib.compress(still.profile))
+    if still.exif:
+        chunks += _chunk(b"eXIf", still.exif.removeprefix(b"Exif\0\0"))
     end = 8 + 25  # signature, IHDR
-    return png[:end] + chunk + png[end:]
+    if still.dpi:
+        across, down = (round(float(value) / 0.0254) for value in still.dpi)
+        chunks += _chunk(b"pHYs", struct.pack(">IIB", across, down, 1))
+        if png[end + 4 : end + 8] == b"pHYs":  # FFmpeg's, which holds the pixels' shape
+            png = png[:end] + png[end + 12 + 9 :]
+    return png[:end] + chunks + png[end:]
+
+
+def _chunk(name: bytes, body: bytes) -> bytes:
+    crc = zlib.crc32(name + body)
+    return struct.pack(">I", len(body)) + name + body + struct.pack(">I", crc)

@@ -5,11 +5,24 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from snellen.aplus.match import ANCHORS as BLOCK
 from snellen.aplus.match import GROUP, PATCHES, match
 
 UNIT = 2.0**-24
 COUNTS = [1, 7, PATCHES - 1, PATCHES, PATCHES + 1, 2 * PATCHES + 13]
-ANCHORS = [1, 2, GROUP - 1, GROUP, GROUP + 1, 2 * GROUP, 2 * GROUP + 5]
+ANCHORS = [
+    1,
+    2,
+    GROUP - 1,
+    GROUP,
+    GROUP + 1,
+    2 * GROUP,
+    2 * GROUP + 5,
+    BLOCK - 1,
+    BLOCK,
+    BLOCK + 1,
+    2 * BLOCK + 12,
+]
 
 
 def chosen(features, anchors, out=None):
@@ -66,7 +79,7 @@ def test_a_zero_feature_takes_the_first(random):
     assert (found == np.abs(a @ features).argmax(axis=0)).all()
 
 
-@pytest.mark.parametrize("place", [0, 7, 8, 1023])
+@pytest.mark.parametrize("place", [0, 7, 8, BLOCK - 1, BLOCK, 1023])
 def test_the_best_may_stand_anywhere(place):
     anchors = np.full((1024, 4), 0.25, np.float32)
     anchors[place] = -1

@@ -118,7 +118,7 @@ def with_header(path, text):
 def test_odd_headers(tmp_path, text):
     path = tmp_path / "odd.safetensors"
     with_header(path, text)
-    with pytest.raises(ModelError, match="odd.safetensors"):
+    with pytest.raises(ModelError, match=r"odd\.safetensors"):
         load(path, 2)
 
 

@@ -65,6 +65,10 @@ def open_container(file: Path | BinaryIO, muxer: str, time_base: Fraction) -> Ou
     elif muxer in ("mp4", "mov") and time_base.denominator <= _FINEST:
         # Delays of a stream are written in this unit: by default they are cut to 1 ms.
         options["movie_timescale"] = str(max(1000, time_base.denominator))
+    elif muxer == "matroska":
+        # Priming of an audio codec lies before 0, and its packet may say so: else FFmpeg would
+        # move all streams, and no picture would keep its time.
+        options["avoid_negative_ts"] = "disabled"
     out: OutputContainer = av.open(
         place, "w", format=muxer, container_options=options, **BYTES_AS_THEY_ARE
     )
