@@ -83,7 +83,7 @@ def write(path: Path, still: Still, overwrite: bool = False) -> None:
     OutputError
         The disk is full or not writable.
     """
-    _fits(path, still)
+    check(path, still)
     try:
         with target.whole(path, overwrite) as temporary:
             if still.pixels.dtype == np.uint16 and still.pixels.ndim == 3:
@@ -98,7 +98,7 @@ def write(path: Path, still: Still, overwrite: bool = False) -> None:
 
 def _read(path: Path, image: Image.Image) -> Still:
     pictures = getattr(image, "n_frames", 1)
-    if pictures > 1:
+    if pictures > 1 and image.format != "MPO":  # a telephone's JPEG: the first is the picture
         raise InputError(f"{path} holds {pictures} pictures; expected a single one")
     deep = _is_deep(image)  # before getexif, which may load the picture
     if not deep:
@@ -165,7 +165,8 @@ def _oriented(pixels: Array, turn: int) -> Array:
     return np.ascontiguousarray(pixels)
 
 
-def _fits(path: Path, still: Still) -> None:
+def check(path: Path, still: Still) -> None:
+    """Refuse a file name whose format cannot hold the pixels (InputError)."""
     suffix, pixels = path.suffix.lower(), still.pixels
     if suffix not in SUFFIXES:
         raise InputError(f"{path}: no image format {suffix!r}; use one of {', '.join(SUFFIXES)}")

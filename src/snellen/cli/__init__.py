@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 import snellen
+from snellen.cli.report import printable
 from snellen.errors import SnellenError
 
 COMMANDS = {
@@ -59,6 +60,8 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(error.exit_code)
     except SnellenError as error:
         _fail(str(error), error.exit_code)
+    except OSError as error:
+        _fail(f"{error.filename or 'the system'}: {error.strerror or error}", 1)
     except MemoryError:
         _fail("not enough memory; a smaller picture or more memory is needed", 1)
     except (KeyboardInterrupt, click.Abort):
@@ -71,5 +74,5 @@ def _stop(signum: int, frame: FrameType | None) -> Any:
 
 
 def _fail(message: str, code: int) -> None:
-    click.echo(f"error: {message}", err=True)
+    click.echo(f"error: {printable(message)}", err=True)
     sys.exit(code)

@@ -56,7 +56,7 @@ class Report:
         if self.as_json:
             self._line("done", **facts)
         else:
-            print(text, file=self._stream, flush=True)
+            print(printable(text), file=self._stream, flush=True)
 
     def __enter__(self) -> Report:
         return self
@@ -74,9 +74,9 @@ class Report:
 
     def _print(self, text: str) -> None:
         if self._bar:
-            self._bar.console.print(text, markup=False, highlight=False)
+            self._bar.console.print(printable(text), markup=False, highlight=False)
         else:
-            print(text, file=sys.stderr, flush=True)
+            print(printable(text), file=sys.stderr, flush=True)
 
     def _draw(self, name: str, done: int, total: int | None, fps: float) -> None:
         if self._bar is None:
@@ -87,6 +87,11 @@ class Report:
         if self._bar:
             self._bar.stop()
             self._bar = None
+
+
+def printable(text: str) -> str:
+    """Return the text with a question mark for each byte of a file name that is no UTF-8."""
+    return text.encode(errors="replace").decode()
 
 
 def _bar(name: str, total: int | None) -> tuple[Any, Any]:
@@ -104,4 +109,4 @@ def _bar(name: str, total: int | None) -> tuple[Any, Any]:
         console=Console(stderr=True),
     )
     bar.start()
-    return bar, bar.add_task(escape(name), total=total, fps="")
+    return bar, bar.add_task(escape(printable(name)), total=total, fps="")

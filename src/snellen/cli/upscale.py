@@ -17,6 +17,10 @@ from snellen.errors import IncompleteError, InputError, SnellenError
 VIDEO = (".mp4", ".mkv", ".mov", ".webm", ".m2ts", ".ts", ".m4v", ".avi", ".y4m")
 WRITABLE = (".mp4", ".mkv", ".mov", ".y4m")
 PIPE = Path("-")
+VIDEO_ONLY = (
+    "codec", "preset", "crf", "encoder_option", "pix_fmt", "start", "duration", "frames",
+    "deinterlace",
+)  # fmt: skip
 
 
 @click.command()
@@ -39,7 +43,6 @@ PIPE = Path("-")
 @click.option(
     "-e",
     "--encoder-option",
-    "options",
     multiple=True,
     metavar="KEY=VALUE",
     help="Any option of the encoder; may be repeated.",
@@ -126,12 +129,17 @@ def _guarded(
 
 def _still(source: Path, goal: Path, options: dict[str, Any], report: Report) -> None:
     from snellen.aplus.image import upscale as enlarge
-    from snellen.still import read, write
+    from snellen.still import check, read, write
 
     if goal == PIPE:
         raise InputError("an image cannot go to standard output; name a file with -o")
     target.check(goal, source, options["overwrite"])
+    for name in VIDEO_ONLY:
+        if options[name]:
+            option = name.replace("_", "-")
+            report.warning(str(source), f"--{option} is for video: without effect on an image")
     still = read(source)
+    check(goal, still)
     pixels = enlarge(still.pixels, options["scale"], options["model"], options["device"])
     write(goal, replace(still, pixels=pixels), options["overwrite"])
     height, width = pixels.shape[:2]
@@ -154,7 +162,7 @@ def _video(source: Path, goal: Path, options: dict[str, Any], report: Report) ->
     )
     encoding = Encoding(
         codec=options["codec"], preset=options["preset"], crf=options["crf"],
-        options=_pairs(options["options"]), pix_fmt=options["pix_fmt"],
+        options=_pairs(options["encoder_option"]), pix_fmt=options["pix_fmt"],
     )  # fmt: skip
     with Upscaler(options["scale"], options["model"], options["device"]) as step:
         summary = convert(

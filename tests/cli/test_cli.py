@@ -1,0 +1,121 @@
+"""The command line as a whole: help, exit codes, one line of error and no traceback."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import click
+import pytest
+
+import snellen
+from snellen import errors
+from snellen.cli import COMMANDS, main
+
+pytestmark = pytest.mark.usefixtures("signals")
+
+
+def run(*words):
+    """Exit code of a command line, run here."""
+    try:
+        main([str(word) for word in words])
+    except SystemExit as end:
+        return end.code or 0
+    return 0
+
+
+def outside(*words, **options):
+    """The same in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "snellen", *map(str, words)],
+        capture_output=True, text=True, timeout=100, **options,
+    )  # fmt: skip
+
+
+def test_help_names_every_command(capsys):
+    assert run("--help") == 0
+    out, err = capsys.readouterr()
+    assert all(name in out for name in COMMANDS) and err == ""
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+def test_help_of_each_command(capsys, name, flag):
+    assert run(name, flag) == 0
+    out, err = capsys.readouterr()
+    assert f"snellen {name}" in out and err == ""
+
+
+def test_version(capsys):
+    assert run("--version") == 0
+    assert snellen.__version__ in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["nothing-such"],
+        ["--nothing-such"],
+        ["upscale"],
+        ["upscale", "in.png"],
+        ["upscale", "-o", "out.png"],
+        ["upscale", "in.png", "-o", "out.png", "--scale", "5"],
+        ["upscale", "in.png", "-o", "out.png", "--scale", "two"],
+        ["upscale", "in.png", "-o", "out.png", "--frames", "0"],
+        ["upscale", "in.png", "-o", "out.png", "--nothing-such"],
+        ["bench", "nothing-such"],
+        ["bench", "aplus", "--repeats", "0"],
+        ["doctor", "extra"],
+    ],
+)
+def test_wrong_use(capsys, words):
+    assert run(*words) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and "Error" in err and "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (errors.InputError("what came"), 2, "error: what came\n"),
+        (errors.ModelError("what came"), 2, "error: what came\n"),
+        (errors.DeviceError("what came"), 2, "error: what came\n"),
+        (errors.OutputError("what came"), 1, "error: what came\n"),
+        (errors.IncompleteError("what came"), 3, "error: what came\n"),
+        (MemoryError(), 1, "error: not enough memory"),
+        (KeyboardInterrupt(), 130, "error: interrupted"),
+        (click.Abort(), 130, "error: interrupted"),
+        (PermissionError(13, "Permission denied", "/secret/a.png"), 1, "/secret/a.png"),
+    ],
+)
+def test_exit_codes(capsys, monkeypatch, error, code, words):
+    @click.command()
+    def doctor():
+        raise error
+
+    monkeypatch.setattr("snellen.cli.doctor.doctor", doctor)
+    assert run("doctor") == code
+    out, err = capsys.readouterr()
+    assert out == "" and words in err and "Traceback" not in err
+
+
+def test_a_request_to_end_is_an_interrupt(capsys, monkeypatch):
+    @click.command()
+    def doctor():
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr("snellen.cli.doctor.doctor", doctor)
+    assert run("doctor") == 130
+
+
+def test_as_a_program(tmp_path):
+    done = outside("upscale", tmp_path / "none.png", "-o", tmp_path / "out.png")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"error: {tmp_path / 'none.png'}: no such file\n"
+
+
+def test_without_arguments_help_is_shown():
+    done = outside()
+    assert done.returncode == 2 and "upscale" in done.stderr + done.stdout

@@ -1,0 +1,42 @@
+"""snellen doctor: what works here, as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cli.test_cli import run
+from snellen.aplus.model import shipped
+
+pytestmark = pytest.mark.usefixtures("signals")
+
+
+def test_json_names_models_and_encoders(capfd):
+    assert run("doctor", "--json") == 0
+    out, err = capfd.readouterr()
+    found = json.loads(out)
+    assert out.count("\n") == 1 and err == ""
+    assert list(found["models"]) == ["t91-x2", "t91-x3", "t91-x4"]
+    assert all(state.startswith("works: ×") for state in found["models"].values())
+    assert found["encoders"]["libx264"] == "works"
+    assert all(s == "works" or s.startswith("no: ") for s in found["encoders"].values())
+    assert found["device"] == "cpu" and found["threads"] >= 1
+
+
+def test_text_says_the_same(capfd):
+    assert run("doctor") == 0
+    out, err = capfd.readouterr()
+    assert err == "" and "libx264      works" in out
+    assert all(name in out for name in ("cpu:", "blas:", "gpu:", "t91-x2", "t91-x4"))
+
+
+@pytest.mark.parametrize("data", [b"", b"no model", bytes(100)])
+def test_a_damaged_model_is_told_not_raised(capfd, monkeypatch, tmp_path, data):
+    damaged = tmp_path / "bad.safetensors"
+    damaged.write_bytes(data)
+    models = {**shipped(), "bad": damaged}
+    monkeypatch.setattr("snellen.aplus.model.shipped", lambda: models)
+    assert run("doctor", "--json") == 0
+    found = json.loads(capfd.readouterr().out)["models"]
+    assert found["bad"].startswith("no: ") and found["t91-x2"].startswith("works")

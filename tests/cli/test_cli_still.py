@@ -1,0 +1,259 @@
+"""snellen upscale with images: files, folders, refusals, JSON, nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from cli.test_cli import run
+from snellen import upscale
+from snellen.aplus import upscaler
+
+pytestmark = pytest.mark.usefixtures("signals")
+
+
+@pytest.fixture
+def model(random_model, tmp_path_factory):
+    path = tmp_path_factory.mktemp("model") / "small.safetensors"
+    random_model(2).save(path)
+    return path
+
+
+@pytest.fixture
+def folder(random, tmp_path):
+    found = tmp_path / "in"
+    found.mkdir()
+    for name, shape in [("a.png", (9, 8, 3)), ("b.tif", (7, 7)), ("c.jpg", (8, 12, 3))]:
+        Image.fromarray(random.integers(0, 256, shape, np.uint8)).save(found / name)
+    (tmp_path / "out").mkdir()
+    return found
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def pixels(path):
+    with Image.open(path) as image:
+        return np.asarray(image)
+
+
+def test_one_image(capsys, folder, tmp_path, model):
+    goal = tmp_path / "large.png"
+    assert run("upscale", folder / "a.png", "-o", goal, "--model", model) == 0
+    out, err = capsys.readouterr()
+    assert out == f"{goal}: 16×18\n" and err == ""
+    assert (pixels(goal) == upscale(pixels(folder / "a.png"), 2, model)).all()
+
+
+@pytest.mark.parametrize("scale", [2, 3, 4])
+def test_scales_and_shipped_models(capsys, folder, tmp_path, scale):
+    goal = tmp_path / "large.png"
+    words = ["upscale", folder / "b.tif", "-o", goal, "--scale", scale]
+    assert run(*words) == 0
+    assert (pixels(goal) == upscale(pixels(folder / "b.tif"), scale)).all()
+    by_name = [*words, "--overwrite", "--model", f"t91-x{scale}", "--device", "cpu"]
+    before = goal.read_bytes()
+    assert run(*by_name) == 0 and goal.read_bytes() == before
+
+
+def test_sixteen_bits_stay(random, tmp_path, model):
+    from snellen.still import Still, read, write
+
+    image = random.integers(0, 65536, (8, 9, 3)).astype(np.uint16)
+    write(tmp_path / "in.png", Still(image))
+    assert run("upscale", tmp_path / "in.png", "-o", tmp_path / "out.tif", "--model", model) == 0
+    assert (read(tmp_path / "out.tif").pixels == upscale(image, 2, model)).all()
+
+
+def test_a_folder_into_a_folder(capsys, folder, tmp_path, model):
+    (folder / "notes.txt").write_text("no image")
+    (folder / ".hidden.png").write_bytes(b"")
+    (folder / "deeper").mkdir()
+    assert run("upscale", folder, "-o", tmp_path / "out", "--model", model) == 0
+    assert names(tmp_path / "out") == ["a.png", "b.tif", "c.jpg"]
+    assert pixels(tmp_path / "out" / "c.jpg").shape == (16, 24, 3)
+    assert len(capsys.readouterr().out.splitlines()) == 3
+
+
+def test_several_inputs(folder, tmp_path, model):
+    words = ["upscale", folder / "a.png", folder / "b.tif", "-o", tmp_path / "out"]
+    assert run(*words, "--model", model) == 0
+    assert names(tmp_path / "out") == ["a.png", "b.tif"]
+
+
+def test_one_input_into_a_folder(folder, tmp_path, model):
+    assert run("upscale", folder / "a.png", "-o", tmp_path / "out", "--model", model) == 0
+    assert names(tmp_path / "out") == ["a.png"]
+
+
+def refused(capsys, words, *said):
+    """Exit code 2, one line of error, nothing on stdout."""
+    assert run("upscale", *words) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("error: ") and err.count("\n") == 1
+    assert all(text in err for text in said), err
+
+
+def test_existing_output(capsys, folder, tmp_path, model):
+    goal = tmp_path / "large.png"
+    goal.write_bytes(b"mine")
+    words = [folder / "a.png", "-o", goal, "--model", model]
+    refused(capsys, words, "large.png exists", "--overwrite")
+    assert goal.read_bytes() == b"mine"
+    assert run("upscale", *words, "--overwrite") == 0
+    assert pixels(goal).shape == (18, 16, 3)
+
+
+@pytest.mark.parametrize("overwrite", [[], ["--overwrite"]])
+def test_the_input_itself(capsys, folder, tmp_path, overwrite):
+    source = folder / "a.png"
+    before = source.read_bytes()
+    link = tmp_path / "link.png"
+    link.symlink_to(source)
+    for goal in (source, folder, link):
+        refused(capsys, [source, "-o", goal, *overwrite], "is the input itself")
+    assert source.read_bytes() == before
+
+
+def test_refusals(capsys, folder, tmp_path):
+    source, out = folder / "a.png", tmp_path / "out"
+    (folder / "text.png").write_text("no image")
+    (tmp_path / "empty").mkdir()
+    refused(capsys, [tmp_path / "none.png", "-o", out], "none.png: no such file")
+    refused(capsys, [folder / "text.png", "-o", out], "text.png: not an image")
+    refused(capsys, [source, "-o", tmp_path / "no" / "a.png"], "does not exist; make it first")
+    refused(capsys, [source, folder / "b.tif", "-o", tmp_path / "no"], "need an existing folder")
+    refused(capsys, [folder, "-o", tmp_path / "no.png"], "need an existing folder")
+    refused(capsys, [tmp_path / "empty", "-o", out], "holds no video and no image")
+    refused(capsys, [source, source, "-o", out], "several inputs would become")
+    refused(capsys, [source, "-o", "-"], "cannot go to standard output")
+    refused(capsys, [source, folder / "b.tif", "-o", "-"], "takes one input")
+    refused(capsys, [source, "-", "-o", out], "standard input needs a file name")
+    refused(capsys, [source, "-o", out / "a.png", "--model", "no-such"], "neither a file")
+    refused(capsys, [source, "-o", out / "a.png", "--device", "cuda"], "no GPU kernels")
+    refused(capsys, [source, "-o", out / "a.png", "--device", "tpu"], "there are auto")
+    assert names(out) == []
+
+
+@pytest.mark.parametrize("name", ["a.gif", "a", "a.mp4"])
+def test_an_output_that_is_no_image_is_refused_before_any_work(
+    capsys, folder, tmp_path, monkeypatch, name
+):
+    monkeypatch.setattr("snellen.aplus.image.upscale", None)  # a call would be a TypeError
+    refused(capsys, [folder / "a.png", "-o", tmp_path / "out" / name], "no image format")
+
+
+@pytest.mark.parametrize("long", ["input", "output"])
+def test_a_name_too_long(capsys, folder, tmp_path, long):
+    """What the system refuses even to look at is told like everything else."""
+    name = "x" * 300 + ".png"
+    source = folder / (name if long == "input" else "a.png")
+    goal = tmp_path / (name if long == "output" else "o.png")
+    assert run("upscale", source, "-o", goal) in (1, 2)
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("error: ") and "too long" in err and err.count("\n") == 1
+
+
+def test_options_that_mean_nothing_for_an_image_are_refused_or_told(
+    capsys, folder, tmp_path, model
+):
+    """Silence would let `--frames 1` or `--crf 3` look as if they had an effect."""
+    words = ["upscale", folder / "a.png", "-o", tmp_path / "o.png", "--model", model]
+    code = run(*words, "--crf", "3")
+    assert code == 2 or "crf" in capsys.readouterr().err
+
+
+def test_an_odd_file_among_several_does_not_stop_the_others(capsys, folder, tmp_path, model):
+    (folder / "aa.png").write_text("no image")
+    assert run("upscale", folder, "-o", tmp_path / "out", "--model", model) == 2
+    out, err = capsys.readouterr()
+    assert names(tmp_path / "out") == ["a.png", "b.tif", "c.jpg"]
+    assert len(out.splitlines()) == 3
+    assert err.count("\n") == 1 and "aa.png: not an image" in err
+
+
+def test_json(capsys, folder, tmp_path, model):
+    (folder / "aa.png").write_text("no image")
+    assert run("upscale", folder, "-o", tmp_path / "out", "--model", model, "--json") == 2
+    out, err = capsys.readouterr()
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert err == "" and [line["event"] for line in lines] == ["done", "error", "done", "done"]
+    assert lines[0] == {
+        "event": "done", "input": str(folder / "a.png"),
+        "output": str(tmp_path / "out" / "a.png"), "width": 16, "height": 18,
+    }  # fmt: skip
+    assert lines[1]["exit_code"] == 2 and "not an image" in lines[1]["message"]
+
+
+def test_json_of_a_single_failure(capsys, folder, tmp_path):
+    words = ["upscale", folder / "none.png", "-o", tmp_path / "o.png", "--json"]
+    assert run(*words) == 2
+    out, err = capsys.readouterr()
+    assert err == "" and json.loads(out)["event"] == "error"
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_an_interrupt_leaves_nothing(capsys, folder, tmp_path, model, monkeypatch, there):
+    goal = tmp_path / "out" / "a.png"
+    if there:
+        goal.write_bytes(b"before")
+
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(upscaler, "overlap", interrupted)
+    words = [folder / "a.png", "-o", goal, "--model", model, "--overwrite"]
+    assert run("upscale", *words) == 130
+    out, err = capsys.readouterr()
+    assert out == "" and "interrupted" in err and "Traceback" not in err
+    assert names(tmp_path / "out") == (["a.png"] if there else [])
+    assert not there or goal.read_bytes() == b"before"
+
+
+def test_an_interrupt_during_the_write_leaves_nothing(capsys, folder, tmp_path, model, monkeypatch):
+    def interrupted(path, still):
+        Path(path).write_bytes(b"half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("snellen.still._save", interrupted)
+    goal = tmp_path / "out" / "a.png"
+    assert run("upscale", folder / "a.png", "-o", goal, "--model", model) == 130
+    assert names(tmp_path / "out") == []
+
+
+def test_a_full_disk(capsys, folder, tmp_path, model, monkeypatch):
+    def full(path, still):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("snellen.still._save", full)
+    goal = tmp_path / "out" / "a.png"
+    assert run("upscale", folder / "a.png", "-o", goal, "--model", model) == 1
+    err = capsys.readouterr().err
+    assert err == f"error: {goal} could not be written: No space left on device\n"
+    assert names(tmp_path / "out") == []
+
+
+def test_a_name_that_is_no_text(capsys, folder, tmp_path, model):
+    """File names are bytes; one that is not UTF-8 must not spoil the report of a finished file."""
+    goal = Path(os.fsdecode(os.fsencode(tmp_path / "out") + b"/caf\xe9.png"))
+    assert run("upscale", folder / "a.png", "-o", goal, "--model", model) == 0
+    assert pixels(goal).shape == (18, 16, 3)
+
+
+def test_as_a_program(folder, tmp_path, model):
+    goal = tmp_path / "large.png"
+    command = [sys.executable, "-m", "snellen", "upscale", folder / "a.png", "-o", goal]
+    done = subprocess.run(
+        [*command, "--model", model], capture_output=True, text=True, timeout=100
+    )  # fmt: skip
+    assert done.returncode == 0 and done.stderr == ""
+    assert done.stdout == f"{goal}: 16×18\n"
+    assert (pixels(goal) == upscale(pixels(folder / "a.png"), 2, model)).all()

@@ -1,0 +1,138 @@
+"""snellen upscale with videos: a few runs; the road has tests of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import av
+import numpy as np
+import pytest
+
+from cli.test_cli import run
+from snellen.aplus import upscaler
+from snellen.aplus.upscaler import Upscaler
+from snellen.frame import Format, Frame
+
+pytestmark = pytest.mark.usefixtures("signals")
+
+WIDTH, HEIGHT, FRAMES = 20, 14, 5
+SHAPES = [(HEIGHT, WIDTH), (HEIGHT // 2, WIDTH // 2), (HEIGHT // 2, WIDTH // 2)]
+
+
+@pytest.fixture
+def model(random_model, tmp_path_factory):
+    path = tmp_path_factory.mktemp("model") / "small.safetensors"
+    random_model(2).save(path)
+    return path
+
+
+@pytest.fixture
+def frames(random):
+    return [[random.integers(16, 236, s, np.uint8) for s in SHAPES] for _ in range(FRAMES)]
+
+
+@pytest.fixture
+def clip(frames, tmp_path):
+    path = tmp_path / "clip.y4m"
+    head = f"YUV4MPEG2 W{WIDTH} H{HEIGHT} F25:1 Ip A1:1 C420mpeg2\n".encode()
+    pictures = [b"FRAME\n" + b"".join(p.tobytes() for p in frame) for frame in frames]
+    path.write_bytes(head + b"".join(pictures))
+    return path
+
+
+def planes(path):
+    """Decoded planes of every frame, by PyAV alone."""
+    with av.open(str(path)) as container:
+        found = []
+        for frame in container.decode(video=0):
+            views = [np.frombuffer(p, np.uint8).reshape(-1, p.line_size) for p in frame.planes]
+            widths = [frame.width, frame.width // 2, frame.width // 2]
+            found.append([v[:, :w].copy() for v, w in zip(views, widths, strict=True)])
+    return found
+
+
+def enlarged(model, frames):
+    with Upscaler(2, model) as step:
+        step.prepare(Format(WIDTH, HEIGHT, 8, (1, 1)))
+        return [step.run(Frame(tuple(frame))).planes for frame in frames]
+
+
+def same(found, wanted):
+    assert len(found) == len(wanted)
+    for one, other in zip(found, wanted, strict=True):
+        assert all((a == b).all() for a, b in zip(one, other, strict=True))
+
+
+@pytest.mark.parametrize("name", ["out.y4m", "out.mkv"])
+def test_every_frame(capsys, clip, frames, tmp_path, model, name):
+    lossless = ["--codec", "ffv1"] if name.endswith("mkv") else []
+    goal = tmp_path / name
+    assert run("upscale", clip, "-o", goal, "--model", model, *lossless) == 0
+    out, _ = capsys.readouterr()
+    assert f"{goal}: 5 frames" in out
+    same(planes(goal), enlarged(model, frames))
+
+
+def test_part_and_json(capsys, clip, frames, tmp_path, model):
+    goal = tmp_path / "out.y4m"
+    words = ["--model", model, "--frames", 2, "--json"]
+    assert run("upscale", clip, "-o", goal, *words) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert lines[-1]["event"] == "done" and lines[-1]["frames"] == 2
+    assert (lines[-1]["width"], lines[-1]["height"]) == (40, 28)
+    same(planes(goal), enlarged(model, frames[:2]))
+
+
+def test_pipes(clip, frames, tmp_path, model):
+    command = [sys.executable, "-m", "snellen", "upscale", "-", "-o", "-", "--model", model]
+    done = subprocess.run(command, input=clip.read_bytes(), capture_output=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    assert b"Traceback" not in done.stderr
+    (tmp_path / "out.y4m").write_bytes(done.stdout)
+    same(planes(tmp_path / "out.y4m"), enlarged(model, frames))
+
+
+@pytest.mark.parametrize("name", ["out.y4m", "out.mkv"])
+def test_an_interrupt_leaves_nothing(capsys, clip, tmp_path, model, monkeypatch, name):
+    whole = upscaler.Upscaler.run
+    count = []
+
+    def interrupted(self, frame):
+        count.append(1)
+        if len(count) > 4:  # prepare runs two
+            raise KeyboardInterrupt
+        return whole(self, frame)
+
+    monkeypatch.setattr(upscaler.Upscaler, "run", interrupted)
+    assert run("upscale", clip, "-o", tmp_path / name, "--model", model) == 130
+    err = capsys.readouterr().err
+    assert "interrupted" in err and "Traceback" not in err
+    assert [path.name for path in tmp_path.iterdir()] == ["clip.y4m"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--start", "soon"], "expected seconds"),
+        (["--duration", "0"], "a time after the start"),
+        (["-e", "tune"], "expected KEY=VALUE"),
+        (["--codec", "no-such-codec"], "no-such-codec"),
+        (["--model", "no-such-model"], "neither a file"),
+    ],
+)
+def test_wrong_options(capsys, clip, tmp_path, model, words, said):
+    goal = tmp_path / "out.mkv"
+    assert run("upscale", clip, "-o", goal, "--model", model, *words) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("error: ") and said in err
+    assert not goal.exists()
+
+
+def test_a_text_called_video(capsys, tmp_path, model):
+    (tmp_path / "text.mp4").write_text("no video\n" * 100)
+    words = [tmp_path / "text.mp4", "-o", tmp_path / "out.mkv", "--model", model]
+    assert run("upscale", *words) == 2
+    assert "text.mp4" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["text.mp4"]

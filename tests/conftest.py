@@ -1,0 +1,59 @@
+"""What many tests share: random numbers, small random models, the research data."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from snellen.aplus.model import Model
+
+
+@pytest.fixture
+def random():
+    return np.random.default_rng(20140101)
+
+
+@pytest.fixture(scope="session")
+def shared_data():
+    """The folder with research sets and the authors' outputs; see CONTRIBUTING.md."""
+    folder = os.environ.get("SNELLEN_DATA")
+    if not folder:
+        pytest.skip("SNELLEN_DATA does not point to the research data")
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def random_model():
+    """A maker of models that are random but shaped and scaled like learnt ones."""
+    return _random_model
+
+
+def _random_model(scale, window=3, anchors=24, dims=7, seed=0, dtype=np.float32):
+    random = np.random.default_rng([scale, window, anchors, dims, seed])
+    patch = (window * scale) ** 2
+    dims = min(dims, 4 * patch)
+    basis, _ = np.linalg.qr(random.normal(size=(4 * patch, dims)))
+    directions = random.normal(size=(anchors, dims))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    # Rows of a norm of 0.3: learnt ones have 0.2 to 0.5.
+    projections = random.normal(size=(anchors, patch, dims)) * 0.3 / np.sqrt(dims)
+    return Model(
+        scale=scale,
+        window=window,
+        anchors=directions.astype(np.float32),
+        basis=basis.astype(np.float32),
+        projections=projections.astype(dtype),
+    )
+
+
+@pytest.fixture
+def signals():
+    """Put back the signal handlers that the command line sets."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    yield
+    for number, handler in handlers.items():
+        signal.signal(number, handler)

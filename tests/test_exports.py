@@ -1,0 +1,66 @@
+"""The public face: pinned, light to import."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import subprocess
+import sys
+
+import pytest
+
+import snellen
+
+HEAVY = {"numpy", "scipy", "numba", "av", "cupy", "torch", "PIL", "safetensors", "rich"}
+
+
+def modules_after(*lines):
+    """Names of the modules that a fresh interpreter has loaded after some lines."""
+    code = "\n".join([*lines, "import json, sys", "print(json.dumps(sorted(sys.modules)))"])
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_the_names():
+    assert snellen.__all__ == ["Upscaler", "__version__", "upscale"]
+    assert dir(snellen) == snellen.__all__
+    for name in snellen.__all__:
+        assert getattr(snellen, name) is not None
+
+
+def test_the_signatures():
+    wanted = ["image", "scale", "model", "device", "bits"]
+    assert list(inspect.signature(snellen.upscale).parameters) == wanted
+    assert list(inspect.signature(snellen.Upscaler).parameters) == ["scale", "model", "device"]
+    methods = {name for name in vars(snellen.Upscaler) if not name.startswith("_")}
+    assert methods == {"prepare", "run", "close"}
+    for thing in (snellen.upscale, snellen.Upscaler, snellen.Upscaler.run):
+        assert inspect.getdoc(thing)
+
+
+def test_another_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="nothing_such"):
+        _ = snellen.nothing_such
+
+
+def test_star_import():
+    space = {}
+    exec("from snellen import *", space)
+    assert set(snellen.__all__) <= set(space)
+
+
+def test_import_is_light():
+    loaded = modules_after("import snellen")
+    assert "snellen" in loaded and not HEAVY & loaded
+
+
+def test_help_is_light():
+    loaded = modules_after("from snellen.cli import main", "main(['--help'])")
+    assert "click" in loaded and not HEAVY & loaded
+
+
+def test_upscale_needs_no_gpu_library():
+    loaded = modules_after("import snellen", "snellen.upscale", "snellen.Upscaler")
+    assert "numba" in loaded and not {"cupy", "cuda", "torch", "av", "PIL"} & loaded
