@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from av.sidedata.sidedata import Type
+from av.video.codeccontext import VideoCodecContext
 from av.video.frame import VideoFrame
 
 _DYNAMIC = {
@@ -68,9 +70,13 @@ def scaled(matrix: tuple[int, ...], across: Fraction, down: Fraction) -> tuple[i
     return (*matrix[:6], round(matrix[6] * across), round(matrix[7] * down), matrix[8])
 
 
-def light(frame: VideoFrame) -> Light:
-    """Return the HDR10 static metadata of a picture (AVMasteringDisplayMetadata and friends)."""
-    side = _side(frame)
+def light(frame: VideoFrame, context: VideoCodecContext | None = None) -> Light:
+    """Return the HDR10 static metadata of a picture (AVMasteringDisplayMetadata and friends).
+
+    FFmpeg 9 leaves some of it off the first picture, but its decoder has it; PyAV 19 shows that.
+    """
+    streamwide: Mapping[Type, bytes] = getattr(context, "decoded_side_data", {})
+    side = {key.name: value for key, value in streamwide.items()} | dict(_side(frame))
     primaries: tuple[Fraction, ...] = ()
     luminance = None
     data = side.get("MASTERING_DISPLAY_METADATA", b"")

@@ -163,7 +163,7 @@ def look(container: InputContainer, stream: VideoStream, frame: VideoFrame) -> L
         _first(frame.color_trc, context.color_trc),
         fraction(stream.sample_aspect_ratio),
         hdr.display_matrix(frame),
-        hdr.light(frame),
+        hdr.light(frame, context),
         tuple(losses),
         frame.format.name,
     )
