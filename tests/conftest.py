@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from snellen.aplus.model import Model
 
@@ -48,6 +50,21 @@ def _random_model(scale, window=3, anchors=24, dims=7, seed=0, dtype=np.float32)
         basis=basis.astype(np.float32),
         projections=projections.astype(dtype),
     )
+
+
+@pytest.fixture
+def small_model(random_model, tmp_path_factory):
+    """A model file for ×2."""
+    path = tmp_path_factory.mktemp("model") / "small.safetensors"
+    random_model(2).save(path)
+    return path
+
+
+@pytest.fixture
+def pool():
+    """Threads for training, whose BLAS has one thread each."""
+    with ThreadPoolExecutor(2) as threads, threadpool_limits(1, "blas"):
+        yield threads
 
 
 @pytest.fixture

@@ -134,3 +134,9 @@ def psnr(truth, estimate, border):
     a, b = (np.floor(np.clip(np.float64(p), 0, 1) * 255 + 0.5) for p in (truth, estimate))
     cut = slice(border, a.shape[0] - border), slice(border, a.shape[1] - border)
     return 10 * math.log10(255**2 / ((a[cut] - b[cut]) ** 2).mean())
+
+
+def unit_rows(random, shape):
+    """Return random rows of norm 1."""
+    rows = random.normal(size=shape)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)

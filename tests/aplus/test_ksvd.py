@@ -13,25 +13,9 @@ from snellen.aplus import ksvd as dictionary
 from snellen.errors import InputError
 
 
-@pytest.fixture
-def pool():
-    with ThreadPoolExecutor(2) as threads, threadpool_limits(1, "blas"):
-        yield threads
-
-
-@pytest.fixture
-def random():
-    return np.random.default_rng(5)
-
-
-def unit_rows(random, shape):
-    rows = random.normal(size=shape)
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
-
-
 @pytest.mark.parametrize("sparsity", [1, 2, 3, 5])
 def test_code_is_orthogonal_matching_pursuit(random, pool, sparsity):
-    atoms = unit_rows(random, (40, 9))
+    atoms = reference.unit_rows(random, (40, 9))
     signals = random.normal(size=(300, 9))
     signals[7] = 0
     signals[8] = 3 * atoms[11]
@@ -51,7 +35,7 @@ def test_code_is_orthogonal_matching_pursuit(random, pool, sparsity):
 
 
 def test_ksvd_is_ksvdbox(random, pool):
-    atoms = unit_rows(random, (14, 6))
+    atoms = reference.unit_rows(random, (14, 6))
     code = random.normal(size=(260, 14)) * (random.random((260, 14)) < 0.15)
     signals = code @ atoms + 0.05 * random.normal(size=(260, 6))
     signals[:3] = 0

@@ -2,37 +2,18 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
 
 from aplus import reference_train as reference
 from snellen.aplus import projections, samples
 
 
-@pytest.fixture
-def pool():
-    with ThreadPoolExecutor(2) as threads, threadpool_limits(1, "blas"):
-        yield threads
-
-
-@pytest.fixture
-def random():
-    return np.random.default_rng(5)
-
-
-def unit_rows(random, shape):
-    rows = random.normal(size=shape)
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
-
-
 @pytest.mark.parametrize("count", [1, 50, 3000])
 def test_nearest(random, pool, count):
-    features = unit_rows(random, (3000, 7)).astype(np.float32)
+    features = reference.unit_rows(random, (3000, 7)).astype(np.float32)
     features[100] = 0
-    anchors = unit_rows(random, (300, 7)).astype(np.float32)  # more than one block
+    anchors = reference.unit_rows(random, (300, 7)).astype(np.float32)  # more than one block
     found = projections.nearest(features, anchors, count, pool)
     wanted = reference.nearest(features.astype(np.float64), anchors.astype(np.float64), count)
     for mine, theirs, anchor in zip(found, wanted, anchors, strict=True):
@@ -51,9 +32,9 @@ def test_nearest_takes_the_earlier_of_equals(pool):
 
 
 def test_projections_are_ridge_regression(random, pool):
-    low = unit_rows(random, (900, 5)).astype(np.float32)
+    low = reference.unit_rows(random, (900, 5)).astype(np.float32)
     high = random.normal(size=(900, 4)).astype(np.float32)
-    anchors = unit_rows(random, (11, 5)).astype(np.float32)
+    anchors = reference.unit_rows(random, (11, 5)).astype(np.float32)
     some = samples.Samples(low, high)
     found = projections.learn(some, anchors, neighbours=60, ridge=0.1, pool=pool)
     for k, chosen in enumerate(projections.nearest(low, anchors, 60, pool)):

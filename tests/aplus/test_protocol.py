@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 from PIL import Image
@@ -13,20 +10,6 @@ from aplus import reference_train as reference
 from snellen.aplus import protocol
 from snellen.aplus.model import Model
 from snellen.errors import InputError
-
-
-@pytest.fixture
-def data():
-    """The folder with the research sets."""
-    folder = os.environ.get("SNELLEN_DATA")
-    if not folder:
-        pytest.skip("SNELLEN_DATA does not point to the training and test data")
-    return Path(folder)
-
-
-@pytest.fixture
-def random():
-    return np.random.default_rng(7)
 
 
 @pytest.mark.parametrize("factor", [1 / 2, 1 / 3, 1 / 4, 0.98, 0.98**11, 0.5001])
@@ -49,8 +32,8 @@ def test_shrink_keeps_a_constant_and_the_whole(random):
 
 
 @pytest.mark.parametrize("name", ["bird_GT", "butterfly_GT", "woman_GT"])
-def test_shrink_is_the_authors(data, name):
-    with np.load(data / "aplus" / f"{name}_x2.npz") as case:
+def test_shrink_is_the_authors(shared_data, name):
+    with np.load(shared_data / "aplus" / f"{name}_x2.npz") as case:
         # Values in 0…1: the authors' weights differ in the last bit of double, ours of float32.
         np.testing.assert_allclose(protocol.shrink(case["hr"], 0.5), case["lr"], rtol=0, atol=2e-7)
 
@@ -141,9 +124,9 @@ def test_psnr_table_of_zero_projections_is_bicubic(random):
         protocol.psnr_table({"tiny": ramp[:9, :5]}, model)
 
 
-def test_psnr_of_the_authors_model(data):
-    with np.load(data / "aplus" / "model_x2.npz") as file:
+def test_psnr_of_the_authors_model(shared_data):
+    with np.load(shared_data / "aplus" / "model_x2.npz") as file:
         model = Model(2, 3, file["anchors"], file["basis"], file["projections"])
-    plane = protocol.luma(data / "Set5" / "bird_GT.png")
+    plane = protocol.luma(shared_data / "Set5" / "bird_GT.png")
     # The figure is told to four digits; float32 sums move a few pixels across a rounding edge.
     assert protocol.psnr_table({"bird": plane}, model)["bird"] == pytest.approx(41.2082, abs=5e-4)

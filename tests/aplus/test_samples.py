@@ -2,38 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
 
 from aplus import reference_train as reference
 from aplus.drawings import drawing
 from snellen.aplus import protocol, samples
 from snellen.errors import InputError
-
-
-@pytest.fixture
-def data():
-    """The folder with the research sets."""
-    folder = os.environ.get("SNELLEN_DATA")
-    if not folder:
-        pytest.skip("SNELLEN_DATA does not point to the training and test data")
-    return Path(folder)
-
-
-@pytest.fixture
-def pool():
-    with ThreadPoolExecutor(2) as threads, threadpool_limits(1, "blas"):
-        yield threads
-
-
-@pytest.fixture
-def random():
-    return np.random.default_rng(5)
 
 
 @pytest.mark.parametrize("scale", [2, 3, 4])
@@ -108,8 +83,8 @@ def test_pyramid_comes_in_order(random, pool):
     ("scale", "dictionary_count", "pyramid_count"),
     [(2, 315_210, 12_085_128), (3, 135_581, 5_152_472), (4, 73_643, 2_777_306)],
 )
-def test_window_counts_are_the_authors(data, scale, dictionary_count, pyramid_count):
-    shapes = [plane.shape for plane in protocol.planes(data / "T91").values()]
+def test_window_counts_are_the_authors(shared_data, scale, dictionary_count, pyramid_count):
+    shapes = [plane.shape for plane in protocol.planes(shared_data / "T91").values()]
     grids = [samples.grid(shape, scale, 3) for shape in shapes]
     assert sum(-(-rows // 2) * -(-columns // 2) for rows, columns in grids) == dictionary_count
     counts = (np.prod(samples.grid(s, scale, 3, 0.98**k)) for s in shapes for k in range(12))

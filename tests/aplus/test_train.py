@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
 
 from aplus.drawings import drawing
 from snellen.aplus import projections, protocol, samples
@@ -18,21 +14,6 @@ from snellen.aplus.train import Settings, train
 from snellen.errors import InputError
 
 TINY = Settings(2, anchors=16, iterations=3, samples=3000, sizes=3, neighbours=64)
-
-
-@pytest.fixture
-def data():
-    """The folder with the research sets."""
-    folder = os.environ.get("SNELLEN_DATA")
-    if not folder:
-        pytest.skip("SNELLEN_DATA does not point to the training and test data")
-    return Path(folder)
-
-
-@pytest.fixture
-def pool():
-    with ThreadPoolExecutor(2) as threads, threadpool_limits(1, "blas"):
-        yield threads
 
 
 @pytest.fixture(scope="module")
@@ -92,14 +73,14 @@ def test_the_best_seed_on_images_held_out_is_taken(drawings):
     assert not same(alone, model)
 
 
-def test_retraining_from_the_authors_dictionary(data, pool):
-    with np.load(data / "aplus" / "model_x2.npz") as file:
+def test_retraining_from_the_authors_dictionary(shared_data, pool):
+    with np.load(shared_data / "aplus" / "model_x2.npz") as file:
         theirs = Model(2, 3, file["anchors"], file["basis"], file["projections"])
-    images = list(protocol.planes(data / "T91").values())
+    images = list(protocol.planes(shared_data / "T91").values())
     factors = [0.98**k for k in range(12)]
     some = samples.pyramid(images, 2, 3, theirs.basis, factors=factors, most=5_000_000, pool=pool)
     found = projections.learn(some, theirs.anchors, neighbours=2048, ridge=0.1, pool=pool)
-    planes = protocol.planes(data / "Set5")
+    planes = protocol.planes(shared_data / "Set5")
     models = (found, found.astype(np.float16), theirs.projections)
     ours, half, wanted = (
         np.mean(list(protocol.psnr_table(planes, replace(theirs, projections=p)).values()))

@@ -20,13 +20,6 @@ pytestmark = pytest.mark.usefixtures("signals")
 
 
 @pytest.fixture
-def model(random_model, tmp_path_factory):
-    path = tmp_path_factory.mktemp("model") / "small.safetensors"
-    random_model(2).save(path)
-    return path
-
-
-@pytest.fixture
 def folder(random, tmp_path):
     found = tmp_path / "in"
     found.mkdir()
@@ -45,12 +38,12 @@ def pixels(path):
         return np.asarray(image)
 
 
-def test_one_image(capsys, folder, tmp_path, model):
+def test_one_image(capsys, folder, tmp_path, small_model):
     goal = tmp_path / "large.png"
-    assert run("upscale", folder / "a.png", "-o", goal, "--model", model) == 0
+    assert run("upscale", folder / "a.png", "-o", goal, "--model", small_model) == 0
     out, err = capsys.readouterr()
     assert out == f"{goal}: 16×18\n" and err == ""
-    assert (pixels(goal) == upscale(pixels(folder / "a.png"), 2, model)).all()
+    assert (pixels(goal) == upscale(pixels(folder / "a.png"), 2, small_model)).all()
 
 
 @pytest.mark.parametrize("scale", [2, 3, 4])
@@ -64,33 +57,35 @@ def test_scales_and_shipped_models(capsys, folder, tmp_path, scale):
     assert run(*by_name) == 0 and goal.read_bytes() == before
 
 
-def test_sixteen_bits_stay(random, tmp_path, model):
+def test_sixteen_bits_stay(random, tmp_path, small_model):
     from snellen.still import Still, read, write
 
     image = random.integers(0, 65536, (8, 9, 3)).astype(np.uint16)
     write(tmp_path / "in.png", Still(image))
-    assert run("upscale", tmp_path / "in.png", "-o", tmp_path / "out.tif", "--model", model) == 0
-    assert (read(tmp_path / "out.tif").pixels == upscale(image, 2, model)).all()
+    assert (
+        run("upscale", tmp_path / "in.png", "-o", tmp_path / "out.tif", "--model", small_model) == 0
+    )
+    assert (read(tmp_path / "out.tif").pixels == upscale(image, 2, small_model)).all()
 
 
-def test_a_folder_into_a_folder(capsys, folder, tmp_path, model):
+def test_a_folder_into_a_folder(capsys, folder, tmp_path, small_model):
     (folder / "notes.txt").write_text("no image")
     (folder / ".hidden.png").write_bytes(b"")
     (folder / "deeper").mkdir()
-    assert run("upscale", folder, "-o", tmp_path / "out", "--model", model) == 0
+    assert run("upscale", folder, "-o", tmp_path / "out", "--model", small_model) == 0
     assert names(tmp_path / "out") == ["a.png", "b.tif", "c.jpg"]
     assert pixels(tmp_path / "out" / "c.jpg").shape == (16, 24, 3)
     assert len(capsys.readouterr().out.splitlines()) == 3
 
 
-def test_several_inputs(folder, tmp_path, model):
+def test_several_inputs(folder, tmp_path, small_model):
     words = ["upscale", folder / "a.png", folder / "b.tif", "-o", tmp_path / "out"]
-    assert run(*words, "--model", model) == 0
+    assert run(*words, "--model", small_model) == 0
     assert names(tmp_path / "out") == ["a.png", "b.tif"]
 
 
-def test_one_input_into_a_folder(folder, tmp_path, model):
-    assert run("upscale", folder / "a.png", "-o", tmp_path / "out", "--model", model) == 0
+def test_one_input_into_a_folder(folder, tmp_path, small_model):
+    assert run("upscale", folder / "a.png", "-o", tmp_path / "out", "--model", small_model) == 0
     assert names(tmp_path / "out") == ["a.png"]
 
 
@@ -102,10 +97,10 @@ def refused(capsys, words, *said):
     assert all(text in err for text in said), err
 
 
-def test_existing_output(capsys, folder, tmp_path, model):
+def test_existing_output(capsys, folder, tmp_path, small_model):
     goal = tmp_path / "large.png"
     goal.write_bytes(b"mine")
-    words = [folder / "a.png", "-o", goal, "--model", model]
+    words = [folder / "a.png", "-o", goal, "--model", small_model]
     refused(capsys, words, "large.png exists", "--overwrite")
     assert goal.read_bytes() == b"mine"
     assert run("upscale", *words, "--overwrite") == 0
@@ -163,26 +158,26 @@ def test_a_name_too_long(capsys, folder, tmp_path, long):
 
 
 def test_options_that_mean_nothing_for_an_image_are_refused_or_told(
-    capsys, folder, tmp_path, model
+    capsys, folder, tmp_path, small_model
 ):
     """Silence would let `--frames 1` or `--crf 3` look as if they had an effect."""
-    words = ["upscale", folder / "a.png", "-o", tmp_path / "o.png", "--model", model]
+    words = ["upscale", folder / "a.png", "-o", tmp_path / "o.png", "--model", small_model]
     code = run(*words, "--crf", "3")
     assert code == 2 or "crf" in capsys.readouterr().err
 
 
-def test_an_odd_file_among_several_does_not_stop_the_others(capsys, folder, tmp_path, model):
+def test_an_odd_file_among_several_does_not_stop_the_others(capsys, folder, tmp_path, small_model):
     (folder / "aa.png").write_text("no image")
-    assert run("upscale", folder, "-o", tmp_path / "out", "--model", model) == 2
+    assert run("upscale", folder, "-o", tmp_path / "out", "--model", small_model) == 2
     out, err = capsys.readouterr()
     assert names(tmp_path / "out") == ["a.png", "b.tif", "c.jpg"]
     assert len(out.splitlines()) == 3
     assert err.count("\n") == 1 and "aa.png: not an image" in err
 
 
-def test_json(capsys, folder, tmp_path, model):
+def test_json(capsys, folder, tmp_path, small_model):
     (folder / "aa.png").write_text("no image")
-    assert run("upscale", folder, "-o", tmp_path / "out", "--model", model, "--json") == 2
+    assert run("upscale", folder, "-o", tmp_path / "out", "--model", small_model, "--json") == 2
     out, err = capsys.readouterr()
     lines = [json.loads(line) for line in out.splitlines()]
     assert err == "" and [line["event"] for line in lines] == ["done", "error", "done", "done"]
@@ -201,7 +196,7 @@ def test_json_of_a_single_failure(capsys, folder, tmp_path):
 
 
 @pytest.mark.parametrize("there", [False, True])
-def test_an_interrupt_leaves_nothing(capsys, folder, tmp_path, model, monkeypatch, there):
+def test_an_interrupt_leaves_nothing(capsys, folder, tmp_path, small_model, monkeypatch, there):
     goal = tmp_path / "out" / "a.png"
     if there:
         goal.write_bytes(b"before")
@@ -210,7 +205,7 @@ def test_an_interrupt_leaves_nothing(capsys, folder, tmp_path, model, monkeypatc
         raise KeyboardInterrupt
 
     monkeypatch.setattr(upscaler, "overlap", interrupted)
-    words = [folder / "a.png", "-o", goal, "--model", model, "--overwrite"]
+    words = [folder / "a.png", "-o", goal, "--model", small_model, "--overwrite"]
     assert run("upscale", *words) == 130
     out, err = capsys.readouterr()
     assert out == "" and "interrupted" in err and "Traceback" not in err
@@ -218,42 +213,44 @@ def test_an_interrupt_leaves_nothing(capsys, folder, tmp_path, model, monkeypatc
     assert not there or goal.read_bytes() == b"before"
 
 
-def test_an_interrupt_during_the_write_leaves_nothing(capsys, folder, tmp_path, model, monkeypatch):
+def test_an_interrupt_during_the_write_leaves_nothing(
+    capsys, folder, tmp_path, small_model, monkeypatch
+):
     def interrupted(path, still):
         Path(path).write_bytes(b"half")
         raise KeyboardInterrupt
 
     monkeypatch.setattr("snellen.still._save", interrupted)
     goal = tmp_path / "out" / "a.png"
-    assert run("upscale", folder / "a.png", "-o", goal, "--model", model) == 130
+    assert run("upscale", folder / "a.png", "-o", goal, "--model", small_model) == 130
     assert names(tmp_path / "out") == []
 
 
-def test_a_full_disk(capsys, folder, tmp_path, model, monkeypatch):
+def test_a_full_disk(capsys, folder, tmp_path, small_model, monkeypatch):
     def full(path, still):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("snellen.still._save", full)
     goal = tmp_path / "out" / "a.png"
-    assert run("upscale", folder / "a.png", "-o", goal, "--model", model) == 1
+    assert run("upscale", folder / "a.png", "-o", goal, "--model", small_model) == 1
     err = capsys.readouterr().err
     assert err == f"error: {goal} could not be written: No space left on device\n"
     assert names(tmp_path / "out") == []
 
 
-def test_a_name_that_is_no_text(capsys, folder, tmp_path, model):
+def test_a_name_that_is_no_text(capsys, folder, tmp_path, small_model):
     """File names are bytes; one that is not UTF-8 must not spoil the report of a finished file."""
     goal = Path(os.fsdecode(os.fsencode(tmp_path / "out") + b"/caf\xe9.png"))
-    assert run("upscale", folder / "a.png", "-o", goal, "--model", model) == 0
+    assert run("upscale", folder / "a.png", "-o", goal, "--model", small_model) == 0
     assert pixels(goal).shape == (18, 16, 3)
 
 
-def test_as_a_program(folder, tmp_path, model):
+def test_as_a_program(folder, tmp_path, small_model):
     goal = tmp_path / "large.png"
     command = [sys.executable, "-m", "snellen", "upscale", folder / "a.png", "-o", goal]
     done = subprocess.run(
-        [*command, "--model", model], capture_output=True, text=True, timeout=100
+        [*command, "--model", small_model], capture_output=True, text=True, timeout=100
     )  # fmt: skip
     assert done.returncode == 0 and done.stderr == ""
     assert done.stdout == f"{goal}: 16×18\n"
-    assert (pixels(goal) == upscale(pixels(folder / "a.png"), 2, model)).all()
+    assert (pixels(goal) == upscale(pixels(folder / "a.png"), 2, small_model)).all()

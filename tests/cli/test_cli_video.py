@@ -22,13 +22,6 @@ SHAPES = [(HEIGHT, WIDTH), (HEIGHT // 2, WIDTH // 2), (HEIGHT // 2, WIDTH // 2)]
 
 
 @pytest.fixture
-def model(random_model, tmp_path_factory):
-    path = tmp_path_factory.mktemp("model") / "small.safetensors"
-    random_model(2).save(path)
-    return path
-
-
-@pytest.fixture
 def frames(random):
     return [[random.integers(16, 236, s, np.uint8) for s in SHAPES] for _ in range(FRAMES)]
 
@@ -53,8 +46,8 @@ def planes(path):
     return found
 
 
-def enlarged(model, frames):
-    with Upscaler(2, model) as step:
+def enlarged(small_model, frames):
+    with Upscaler(2, small_model) as step:
         step.prepare(Format(WIDTH, HEIGHT, 8, (1, 1)))
         return [step.run(Frame(tuple(frame))).planes for frame in frames]
 
@@ -66,36 +59,36 @@ def same(found, wanted):
 
 
 @pytest.mark.parametrize("name", ["out.y4m", "out.mkv"])
-def test_every_frame(capsys, clip, frames, tmp_path, model, name):
+def test_every_frame(capsys, clip, frames, tmp_path, small_model, name):
     lossless = ["--codec", "ffv1"] if name.endswith("mkv") else []
     goal = tmp_path / name
-    assert run("upscale", clip, "-o", goal, "--model", model, *lossless) == 0
+    assert run("upscale", clip, "-o", goal, "--model", small_model, *lossless) == 0
     out, _ = capsys.readouterr()
     assert f"{goal}: 5 frames" in out
-    same(planes(goal), enlarged(model, frames))
+    same(planes(goal), enlarged(small_model, frames))
 
 
-def test_part_and_json(capsys, clip, frames, tmp_path, model):
+def test_part_and_json(capsys, clip, frames, tmp_path, small_model):
     goal = tmp_path / "out.y4m"
-    words = ["--model", model, "--frames", 2, "--json"]
+    words = ["--model", small_model, "--frames", 2, "--json"]
     assert run("upscale", clip, "-o", goal, *words) == 0
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert lines[-1]["event"] == "done" and lines[-1]["frames"] == 2
     assert (lines[-1]["width"], lines[-1]["height"]) == (40, 28)
-    same(planes(goal), enlarged(model, frames[:2]))
+    same(planes(goal), enlarged(small_model, frames[:2]))
 
 
-def test_pipes(clip, frames, tmp_path, model):
-    command = [sys.executable, "-m", "snellen", "upscale", "-", "-o", "-", "--model", model]
+def test_pipes(clip, frames, tmp_path, small_model):
+    command = [sys.executable, "-m", "snellen", "upscale", "-", "-o", "-", "--model", small_model]
     done = subprocess.run(command, input=clip.read_bytes(), capture_output=True, timeout=100)
     assert done.returncode == 0, done.stderr
     assert b"Traceback" not in done.stderr
     (tmp_path / "out.y4m").write_bytes(done.stdout)
-    same(planes(tmp_path / "out.y4m"), enlarged(model, frames))
+    same(planes(tmp_path / "out.y4m"), enlarged(small_model, frames))
 
 
 @pytest.mark.parametrize("name", ["out.y4m", "out.mkv"])
-def test_an_interrupt_leaves_nothing(capsys, clip, tmp_path, model, monkeypatch, name):
+def test_an_interrupt_leaves_nothing(capsys, clip, tmp_path, small_model, monkeypatch, name):
     whole = upscaler.Upscaler.run
     count = []
 
@@ -106,7 +99,7 @@ def test_an_interrupt_leaves_nothing(capsys, clip, tmp_path, model, monkeypatch,
         return whole(self, frame)
 
     monkeypatch.setattr(upscaler.Upscaler, "run", interrupted)
-    assert run("upscale", clip, "-o", tmp_path / name, "--model", model) == 130
+    assert run("upscale", clip, "-o", tmp_path / name, "--model", small_model) == 130
     err = capsys.readouterr().err
     assert "interrupted" in err and "Traceback" not in err
     assert [path.name for path in tmp_path.iterdir()] == ["clip.y4m"]
@@ -122,17 +115,17 @@ def test_an_interrupt_leaves_nothing(capsys, clip, tmp_path, model, monkeypatch,
         (["--model", "no-such-model"], "neither a file"),
     ],
 )
-def test_wrong_options(capsys, clip, tmp_path, model, words, said):
+def test_wrong_options(capsys, clip, tmp_path, small_model, words, said):
     goal = tmp_path / "out.mkv"
-    assert run("upscale", clip, "-o", goal, "--model", model, *words) == 2
+    assert run("upscale", clip, "-o", goal, "--model", small_model, *words) == 2
     err = capsys.readouterr().err
     assert err.startswith("error: ") and said in err
     assert not goal.exists()
 
 
-def test_a_text_called_video(capsys, tmp_path, model):
+def test_a_text_called_video(capsys, tmp_path, small_model):
     (tmp_path / "text.mp4").write_text("no video\n" * 100)
-    words = [tmp_path / "text.mp4", "-o", tmp_path / "out.mkv", "--model", model]
+    words = [tmp_path / "text.mp4", "-o", tmp_path / "out.mkv", "--model", small_model]
     assert run("upscale", *words) == 2
     assert "text.mp4" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["text.mp4"]
