@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
 
 from snellen.aplus.model import Model
+from snellen.blas import single_threaded
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def small_model(random_model, tmp_path_factory):
 @pytest.fixture
 def pool():
     """Threads for training, whose BLAS has one thread each."""
-    with ThreadPoolExecutor(2) as threads, threadpool_limits(1, "blas"):
+    with ThreadPoolExecutor(2) as threads, single_threaded():
         yield threads
 
 

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from snellen.frame import Format
-from snellen.quantise import gain, quantise
+from snellen.quantise import quantise, recode
 
 
-def written(samples, factor, bits, dtype):
+def written(samples, depth, bits, dtype):
     samples = np.asarray(samples, np.float32)
     out = np.full(samples.shape, 77, dtype)
-    quantise(samples, factor, bits, out)
+    depth = depth if isinstance(depth, tuple) else (depth, 0)
+    quantise(samples, depth, bits, out)
     return out
 
 
@@ -34,7 +35,6 @@ def test_each_depth(random, bits):
 def test_float_is_neither_rounded_nor_clipped(random):
     samples = random.normal(0, 1e4, (5, 6)).astype(np.float32)
     assert (written(samples, 1, 0, np.float32) == samples).all()
-    assert (written(samples, 0.5, 0, np.float32) == samples / 2).all()
 
 
 def test_every_code_value_survives():
@@ -46,7 +46,7 @@ def test_every_code_value_survives():
 def test_into_a_part_of_a_larger_plane(random):
     samples = random.uniform(0, 255, (4, 6)).astype(np.float32)
     room = np.full((9, 20), 99, np.uint8)
-    quantise(samples, 1, 8, room[2:6, 3:9])
+    quantise(samples, (1, 0), 8, room[2:6, 3:9])
     assert (room[2:6, 3:9] == np.rint(samples)).all()
     room[2:6, 3:9] = 99
     assert (room == 99).all()
@@ -66,13 +66,28 @@ def test_into_a_part_of_a_larger_plane(random):
         (8, 0, False, 1),
     ],
 )
-def test_gain(source, target, full, wanted):
-    found = gain(Format(4, 4, source, full_range=full), Format(4, 4, target, full_range=full))
-    assert found == wanted
+def test_recode(source, target, full, wanted):
+    formats = (Format(4, 4, bits, full_range=full) for bits in (source, target))
+    assert recode(*formats, chroma=False) == (wanted, 0)
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("source", [8, 10, 12, 16])
+@pytest.mark.parametrize("target", [8, 10, 12, 16])
+def test_neutral_chroma_stays_neutral(full, source, target):
+    formats = (Format(4, 4, bits, full_range=full) for bits in (source, target))
+    dtype = np.uint8 if target == 8 else np.uint16
+    neutral = [[1 << (source - 1)]]
+    found = written(neutral, recode(*formats, chroma=True), target, dtype)
+    assert found.tolist() == [[1 << (target - 1)]]
 
 
 def test_white_and_black_map_as_their_range_says():
-    limited = written([[16, 235]], gain(Format(1, 1, 8), Format(1, 1, 10)), 10, np.uint16)
+    limited = written(
+        [[16, 235]], recode(Format(1, 1, 8), Format(1, 1, 10), chroma=False), 10, np.uint16
+    )
     assert limited.tolist() == [[64, 940]]
     source, target = Format(1, 1, 8, full_range=True), Format(1, 1, 12, full_range=True)
-    assert written([[0, 255]], gain(source, target), 12, np.uint16).tolist() == [[0, 4095]]
+    assert written([[0, 255]], recode(source, target, chroma=False), 12, np.uint16).tolist() == [
+        [0, 4095]
+    ]

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from snellen.compiled import compiled
 from snellen.frame import Plane
 
 A = -0.5  # Keys 1981; MATLAB imresize 'bicubic'
@@ -71,7 +71,7 @@ def bicubic(
     _across(rows, scale, *phases(scale, phase[0]), origin[1], out)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _down(plane, scale, first, weights, origin, out):  # type: ignore[no-untyped-def]
     last = plane.shape[0] - 1
     for i in range(out.shape[0]):
@@ -91,7 +91,7 @@ def _down(plane, scale, first, weights, origin, out):  # type: ignore[no-untyped
             )
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _across(rows, scale, first, weights, origin, out):  # type: ignore[no-untyped-def]
     last = rows.shape[1] - 1
     for k in range(scale):

@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
 
 from aplus import reference_train as reference
 from snellen.aplus import ksvd as dictionary
+from snellen.blas import single_threaded
 from snellen.errors import InputError
 
 
@@ -60,7 +60,7 @@ def test_ksvd_is_settled_by_the_seed(random):
     signals = random.normal(size=(20_000, 8)).astype(np.float32)  # more than two blocks
 
     def learn(seed, threads):
-        with ThreadPoolExecutor(threads) as pool, threadpool_limits(1, "blas"):
+        with ThreadPoolExecutor(threads) as pool, single_threaded():
             return dictionary.ksvd(
                 signals, 32, sparsity=3, iterations=2, seed=seed, pool=pool
             ).tobytes()

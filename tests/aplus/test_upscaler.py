@@ -178,6 +178,23 @@ def test_depths(random, random_model, bits, to, full):
     assert np.abs(found.astype(np.float64) - wanted)[~unsure].max() <= error
 
 
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize(("bits", "to"), [(8, 10), (10, 8), (8, 16), (16, 12)])
+def test_chroma_at_another_depth(random, random_model, bits, to, full):
+    """Around neutral: grey stays grey, also in full range."""
+    format = Format(12, 8, bits, (1, 1), full_range=full)
+    luma_, *chroma = (np.full(shape, 1 << (bits - 1), format.dtype) for shape in format.shapes)
+    chroma[1] = random.integers(0, 1 << bits, chroma[1].shape).astype(format.dtype)
+    _, grey, found = enlarged(random_model(2), [luma_, *chroma], format, to)
+    assert (grey == 1 << (to - 1)).all()
+    factor = ((1 << to) - 1) / ((1 << bits) - 1) if full else 2.0 ** (to - bits)
+    exact = reference.bicubic(chroma[1], 2, found.shape, (0.25, 0.5))
+    wanted = (exact - (1 << (bits - 1))) * factor + (1 << (to - 1))
+    # Bicubic's 1e-6 of white (test_bicubic), and half a step of rounding.
+    error = np.abs(found - wanted.clip(0, (1 << to) - 1)).max()
+    assert error <= 0.5 + 1e-6 * (1 << to)
+
+
 def test_integers_are_the_rounded_float(random, random_model):
     model = random_model(3)
     plane = random.integers(0, 256, (19, 23)).astype(np.uint8)
@@ -256,8 +273,8 @@ stages = [
     _down, _across, _round, differences.differences, features.collect, match.match,
     regress.regress, overlap.overlap,
 ]
-for bits in (8, 10, 0):
-    format = Format(40, 30, bits, (1, 1))
+for bits, width in ((8, 40), (8, 960), (8, 1000), (10, 1920), (0, 970)):
+    format = Format(width, 9, bits, (1, 1))
     with Upscaler(2, sys.argv[1]) as step:
         step.prepare(format)
         before = [len(stage.signatures) for stage in stages]
@@ -268,7 +285,7 @@ for bits in (8, 10, 0):
                     plane.flags.writeable = not fixed
                 step.run(Frame(tuple(planes)))
                 after = [len(stage.signatures) for stage in stages]
-                assert after == before, (bits, fixed, pitch, before, after)
+                assert after == before, (width, bits, fixed, pitch, before, after)
 """
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from snellen.compiled import compiled
 
 FILTERS = 4  # G, Gᵀ, L, Lᵀ: Timofte, De Smet, Van Gool 2014, as in Zeyde et al. 2010
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def differences(mid, scale, out):  # type: ignore[no-untyped-def]
     """First and second differences of a strip, across and down.
 

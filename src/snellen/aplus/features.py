@@ -6,9 +6,10 @@ on it. Its feature is the PCA of the four difference images under the window.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 import numpy.typing as npt
+
+from snellen.compiled import compiled
 
 Float32 = npt.NDArray[np.float32]
 
@@ -47,7 +48,7 @@ def features(
         np.matmul(basis, raw[:, n : n + step], out=out[:, n : n + step])
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def collect(planes, window, row, left, out):  # type: ignore[no-untyped-def]
     """Copy windows of the difference planes into out (4·(w·s)², r, n): r rows of n from `left`."""
     filters, scale, _, _ = planes.shape

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from snellen.aplus.model import Model
 from snellen.aplus.upscaler import Upscaler
+from snellen.bicubic import bicubic
 from snellen.colour import rgb, ycc
 from snellen.errors import InputError
 from snellen.frame import Format, Frame, Plane
@@ -51,7 +52,7 @@ def upscale(
         "auto" or "cpu".
     bits : int, optional
         Significant bits of integer samples, 8 to 16: results are clipped to 0 … 2^bits − 1.
-        Default: all bits of the type. Float results are never clipped.
+        Default: all bits of the type. Float results are clipped only to what their type holds.
 
     Returns
     -------
@@ -82,31 +83,32 @@ def upscale(
         results = result.reshape(-1, height * scale, width * scale, *channels)
         for picture, out in zip(pictures, results, strict=True):
             if colour:
-                _colour(upscaler, picture, bits, out)
+                _store(rgb(upscaler.run(Frame(ycc(picture))).planes), bits, out[..., :3])
+                _alpha(picture[..., 3:], scale, bits, out[..., 3:])
             else:
                 plane = np.ascontiguousarray(picture, grey.dtype)
-                out[...] = upscaler.run(Frame((plane,))).planes[0]
+                _store(upscaler.run(Frame((plane,))).planes[0], bits, out)
     return _like(image, result)
 
 
-def _colour(upscaler: Upscaler, picture: Array, bits: int, out: Array) -> None:
-    """Enlarge (H, W, 3 or 4), alpha like chroma, into `out`."""
-    planes = upscaler.run(Frame(ycc(picture))).planes
-    _store(rgb(planes), bits, out[..., :3])
-    if picture.shape[-1] == 4:
-        alpha = np.asarray(picture[..., 3], np.float32)
-        blank = np.zeros_like(alpha)
-        _store(upscaler.run(Frame((blank, alpha, blank))).planes[1], bits, out[..., 3])
+def _alpha(alpha: Array, scale: int, bits: int, out: Array) -> None:
+    """Enlarge (H, W, 1 or none) by bicubic into `out`."""
+    for channel in range(alpha.shape[-1]):
+        large = np.empty(out.shape[:2], np.float32)
+        bicubic(np.ascontiguousarray(alpha[..., channel], np.float32), scale, large)
+        _store(large, bits, out[..., channel])
 
 
 def _store(samples: Plane, bits: int, out: Array) -> None:
+    """Round and clip to the depth, or to what the type of float can hold."""
     if bits == 0:
-        out[...] = samples
-    else:
-        flat = samples.reshape(len(samples), -1)
-        whole = np.empty(flat.shape, out.dtype.newbyteorder("="))
-        quantise(flat, 1.0, bits, whole)
-        out[...] = whole.reshape(out.shape)
+        limit = min(float(np.finfo(out.dtype).max), float(np.finfo(np.float32).max))
+        np.clip(samples, -limit, limit, out=out, casting="same_kind")
+        return
+    flat = samples.reshape(len(samples), -1)
+    whole = np.empty(flat.shape, out.dtype.newbyteorder("="))
+    quantise(flat, (1.0, 0.0), bits, whole)
+    out[...] = whole.reshape(out.shape)
 
 
 def _array(image: Any) -> Array:

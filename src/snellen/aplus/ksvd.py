@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from snellen.compiled import compiled
 from snellen.errors import InputError
 
 Float64 = npt.NDArray[np.float64]
@@ -107,7 +107,7 @@ def code(
         pass
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _code_block(signals, atoms, gram, index, weight):  # type: ignore[no-untyped-def]
     sparsity = index.shape[1]
     factor = np.zeros((sparsity, sparsity))
@@ -118,7 +118,7 @@ def _code_block(signals, atoms, gram, index, weight):  # type: ignore[no-untyped
             _pursue(products[p], gram, factor, now, index[start + p], weight[start + p])
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _pursue(product, gram, factor, now, index, weight):  # type: ignore[no-untyped-def]
     """Greedy choice and least squares of one signal, from its products with the atoms alone."""
     index[:] = -1
@@ -161,7 +161,7 @@ def _pursue(product, gram, factor, now, index, weight):  # type: ignore[no-untyp
                     now[k] -= w * row[k]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def subtract(rest, atoms, index, weight):  # type: ignore[no-untyped-def]
     """Subtract from each signal in `rest` (n, d) what its atoms explain."""
     for p in range(len(rest)):
@@ -202,7 +202,7 @@ def update(
     return fresh
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _improve(rest, atom, uses, weight):  # type: ignore[no-untyped-def]
     """Rank-one fit of what is left without the atom: one power step from the old weights."""
     slots = weight.shape[1]

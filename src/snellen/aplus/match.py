@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-# What np.dot inside Numba calls; loaded here so that the composer can limit its threads.
-import scipy.linalg.cython_blas  # noqa: F401
+from snellen.compiled import compiled
 
 # OpenBLAS multiplies without packing up to 10⁶ multiply-adds, here with up to 32 dimensions: 107
 # against 85 GFLOP/s a core. All scores of 480 patches and 1024 anchors (2 MB) stay in the caches.
@@ -15,7 +13,7 @@ PATCHES = 480
 GROUP = 8  # anchors whose scores are compared in registers before memory is touched
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def match(features, anchors, out):  # type: ignore[no-untyped-def]
     """Choose the anchor of each feature; of equal scores, the lower index.
 
@@ -48,7 +46,7 @@ def match(features, anchors, out):  # type: ignore[no-untyped-def]
             out[start + p] = i
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _raise_best(score, offset, best, group):  # type: ignore[no-untyped-def]
     """Raise the greatest |score| of each column, and the first anchor of the group it stands in."""
     rows, count = score.shape

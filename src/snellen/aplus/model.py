@@ -18,6 +18,7 @@ from snellen.errors import ModelError
 
 FORMAT = "snellen-aplus-1"
 SCALES = (2, 3, 4)
+ROUNDED = 1e-3  # how far rounding, even to float16, may move the norm of an anchor
 WINDOW = 3  # low-resolution pixels: Timofte, De Smet, Van Gool 2014
 
 Array = npt.NDArray[np.floating]
@@ -69,6 +70,9 @@ class Model:
                 return f"{name} of dtype {came}, expected {' or '.join(dtypes)}"
             if not np.isfinite(getattr(self, name)).all():
                 return f"{name} hold NaN or infinity"
+        norms = np.linalg.norm(self.anchors, axis=1)
+        if np.abs(norms - 1).max() > ROUNDED:
+            return f"anchors of norm {norms.min():.3g} … {norms.max():.3g}, expected 1"
         return None
 
     def save(self, path: str | Path) -> None:

@@ -10,11 +10,12 @@ by replication; so do all pixels of a picture too small for one window of the au
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from snellen.compiled import compiled
 
-@numba.njit(nogil=True, cache=True)
+
+@compiled
 def overlap(patches, mid, scale, window, first_row, first_patch, size, out):  # type: ignore[no-untyped-def]
     """Sum up the patches of a strip of low-resolution rows.
 
@@ -52,7 +53,7 @@ def overlap(patches, mid, scale, window, first_row, first_patch, size, out):  # 
         _add_means(near, row - top, scale, window, inner, (1, width - 2), total, pixels)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _add_means(near, row, scale, window, centres, columns, total, pixels):  # type: ignore[no-untyped-def]
     """Add to one low-resolution row of pixels the mean of the patches above them.
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-import numba
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import solve
 
 from snellen.aplus.samples import Samples
+from snellen.compiled import compiled
 
 Float32 = npt.NDArray[np.float32]
 Int32 = npt.NDArray[np.int32]
@@ -80,7 +80,7 @@ def nearest(features: Float32, anchors: Float32, count: int, pool: ThreadPoolExe
     return out
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _nearest(features, half, anchors, out):  # type: ignore[no-untyped-def]
     anchor_count, count = out.shape
     room = ROOM * count
@@ -107,7 +107,7 @@ def _nearest(features, half, anchors, out):  # type: ignore[no-untyped-def]
         out[k] = index[k, :count]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _keep(scores, index, filled, count):  # type: ignore[no-untyped-def]
     """Move the best `count` candidates to the front, in their order; return the worst of them."""
     least = np.sort(scores[:filled])[filled - count]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from snellen.compiled import compiled
 
 BLOCK = 16  # patches turned at a time: one cache line of each output row
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def regress(features, index, projections, out):  # type: ignore[no-untyped-def]
     """Project each feature with the matrix of its anchor.
 
@@ -31,7 +32,7 @@ def regress(features, index, projections, out):  # type: ignore[no-untyped-def]
                 out[j, start + q] = patches[q, j]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _project(matrix, feature, out):  # type: ignore[no-untyped-def]
     """Multiply out = featureᵀ · matrix, four dimensions a pass to spare loads and stores of out."""
     dims = len(feature)

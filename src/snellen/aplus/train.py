@@ -14,7 +14,6 @@ from time import monotonic
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
 
 from snellen import __version__, device
 from snellen.aplus.features import margin
@@ -23,6 +22,7 @@ from snellen.aplus.model import SCALES, WINDOW, Model
 from snellen.aplus.projections import learn
 from snellen.aplus.protocol import psnr_table, require
 from snellen.aplus.samples import Samples, dictionary_windows, grid, principal, pyramid
+from snellen.blas import single_threaded
 from snellen.errors import InputError
 
 Float32 = npt.NDArray[np.float32]
@@ -160,7 +160,7 @@ def train(
     held = _hold_out(list(images), settings.hold_out)
     _check(images, held, settings)
     kept = [plane for name, plane in images.items() if name not in held]
-    with ThreadPoolExecutor(threads or device.threads()) as pool, threadpool_limits(1, "blas"):
+    with ThreadPoolExecutor(threads or device.threads()) as pool, single_threaded():
         windows = dictionary_windows(kept, settings.scale, settings.window)
         basis, energy = principal(windows, settings.energy)
         low = windows @ basis

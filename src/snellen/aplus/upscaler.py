@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import ThreadpoolController
 
 from snellen import device as devices
 from snellen.aplus.differences import FILTERS, differences
@@ -20,9 +19,10 @@ from snellen.aplus.model import Model, load
 from snellen.aplus.overlap import overlap
 from snellen.aplus.regress import regress
 from snellen.bicubic import bicubic
+from snellen.blas import single_threaded
 from snellen.errors import InputError
 from snellen.frame import Format, Frame, Plane
-from snellen.quantise import gain, quantise
+from snellen.quantise import quantise, recode
 
 STRIP = 16 << 20  # bytes of patches that a strip holds; a strip also computes two rows twice
 CHUNK = 960  # windows collected at a time: 540 KB of raw features at ×2; twice match.PATCHES
@@ -57,7 +57,7 @@ class Upscaler:
     def __init__(
         self, scale: int = 2, model: str | Path | Model | None = None, device: str = "auto"
     ) -> None:
-        self.device = devices.resolve(device)
+        devices.resolve(device)
         self.model = load(model, scale)
         self.scale = scale
         self._format: Format | None = None
@@ -66,7 +66,6 @@ class Upscaler:
         self._basis: Float32 | None = None
         self._projections: Float32 | None = None
         self._pool: ThreadPoolExecutor | None = None
-        self._blas: ThreadpoolController | None = None
 
     def prepare(self, format: Format, bits: int | None = None) -> Format:
         """Get ready for frames of this format and return that of the results.
@@ -74,7 +73,8 @@ class Upscaler:
         Parameters
         ----------
         format : Format
-            Of every frame to come. Float planes may have any range; results are not clipped.
+            Of every frame to come. Samples are taken as they are: float planes may have any range
+            (NaN spreads to its neighbours), and results are clipped to the depth only.
         bits : int, optional
             Depth of the results, rounded once from float32 (8-bit frames for a 10-bit encoder);
             the same as the input's by default.
@@ -84,15 +84,15 @@ class Upscaler:
         self._projections = np.ascontiguousarray(
             model.projections.transpose(0, 2, 1).astype(np.float32)
         )
-        self._blas = ThreadpoolController()
         self._anchors = np.ascontiguousarray(model.anchors)
         self._basis = np.ascontiguousarray(model.basis.T)
         self._pool = ThreadPoolExecutor(devices.threads(), thread_name_prefix="snellen")
-        blank = Format(8, 8, format.bits, format.subsampling)
-        self._format, self._out = blank, blank.scaled(self.scale, bits)
-        for pitch in (0, 8):  # compiles, for rows that lie end to end and for those that do not
-            planes = (np.zeros((h, w + pitch), blank.dtype)[:, :w] for h, w in blank.shapes)
-            self.run(Frame(tuple(planes)))
+        for width in (8, CHUNK + 8):  # compiles, for whole and for cut blocks
+            blank = Format(width, 8, format.bits, format.subsampling)
+            self._format, self._out = blank, blank.scaled(self.scale, bits)
+            for pitch in (0, 8):  # for rows that lie end to end and for those that do not
+                planes = (np.zeros((h, w + pitch), blank.dtype)[:, :w] for h, w in blank.shapes)
+                self.run(Frame(tuple(planes)))
         self._format, self._out = format, format.scaled(self.scale, bits)
         return self._out
 
@@ -116,8 +116,8 @@ class Upscaler:
         """
         source, target = self._check(frame)
         out = tuple(np.empty(shape, target.dtype) for shape in target.shapes)
-        assert self._pool and self._blas
-        with self._blas.limit(limits=1, user_api="blas"):  # one BLAS thread for each of ours
+        assert self._pool
+        with single_threaded():
             tasks = [
                 *(self._pool.submit(self._luma, frame.planes[0], *rows, out[0])
                   for rows in self._strips(source)),
@@ -125,15 +125,16 @@ class Upscaler:
                   for i in range(1, len(out))
                   for row in range(0, len(out[i]), CHROMA_ROWS)),
             ]  # fmt: skip
-            for task in tasks:
-                task.result()
+            wait(tasks)
+        for task in tasks:
+            task.result()
         return replace(frame, planes=out)
 
     def close(self) -> None:
         """Give back threads and buffers; `prepare` may follow again."""
         if self._pool:
             self._pool.shutdown(cancel_futures=True)
-        self._pool = self._blas = self._format = self._out = None
+        self._pool = self._format = self._out = None
         self._anchors = self._basis = self._projections = None
 
     def __enter__(self) -> Upscaler:
@@ -158,7 +159,9 @@ class Upscaler:
 
     def _strips(self, format: Format) -> Iterator[tuple[int, int]]:
         patch = (self.model.window * self.scale) ** 2
-        rows = max(4, STRIP // (4 * patch * format.width))
+        fit = STRIP // (4 * patch * format.width)
+        share = -(-format.height // (4 * devices.threads()))  # four strips a thread even out
+        rows = max(4, min(fit, share))
         for first in range(0, format.height, rows):
             yield first, min(first + rows, format.height)
 
@@ -177,7 +180,8 @@ class Upscaler:
         low = mid[skip : skip + (last - first) * s, edge * s : (edge + width) * s]
         strip = np.empty(low.shape, np.float32)
         overlap(patches, low, s, window, first, top, plane.shape, strip)
-        quantise(strip, gain(self._format, self._out), self._out.bits, out[first * s : last * s])
+        depth = recode(self._format, self._out, chroma=False)
+        quantise(strip, depth, self._out.bits, out[first * s : last * s])
 
     def _predict(self, mid: Float32, patches: Float32) -> None:
         """Patches (rows, (w·s)², n) of the windows centred on the rows of a strip."""
@@ -207,4 +211,4 @@ class Upscaler:
         phase = [p if log2 else 0.5 for p, log2 in zip(siting, subsampling, strict=True)]
         large = np.empty(part.shape, np.float32)
         bicubic(plane, self.scale, large, phase=(phase[0], phase[1]), origin=(row, 0))
-        quantise(large, gain(self._format, self._out), self._out.bits, part)
+        quantise(large, recode(self._format, self._out, chroma=True), self._out.bits, part)
