@@ -470,3 +470,12 @@ def test_a_telephones_second_picture_is_no_obstacle(tmp_path):
     first.save(tmp_path / "a.jpg", format="MPO", save_all=True, append_images=[second])
     pixels = read(tmp_path / "a.jpg").pixels
     assert pixels.shape == (5, 7, 3) and abs(pixels.astype(int) - 90).max() <= 2  # JPEG
+
+
+def test_a_transparent_grey_of_sixteen_bits(tmp_path):
+    """PNG's tRNS, which Pillow does not apply to 16-bit grey."""
+    pixels = np.array([[0, 1000], [65535, 1000]], np.uint16)
+    Image.fromarray(pixels).save(tmp_path / "a.png", transparency=1000)
+    found = read(tmp_path / "a.png").pixels
+    assert (found[..., :3] == pixels[..., None]).all()
+    assert found[..., 3].tolist() == [[65535, 0], [65535, 0]]

@@ -161,3 +161,30 @@ def test_several_temporary_files_at_a_time(tmp_path):
         one.write_bytes(b"outer")
         two.write_bytes(b"inner")
     assert goal.read_bytes() == b"outer" and names(tmp_path) == ["out.png"]
+
+
+def test_a_link_is_followed(tmp_path):
+    real, link = tmp_path / "real.png", tmp_path / "link.png"
+    real.write_text("old")
+    real.chmod(0o600)
+    link.symlink_to(real)
+    with target.whole(link, overwrite=True) as temporary:
+        temporary.write_text("new")
+    assert link.is_symlink() and real.read_text() == "new"
+    assert real.stat().st_mode & 0o777 == 0o600
+
+
+def test_without_hard_links(tmp_path, monkeypatch):
+    """FAT and some network file systems have none."""
+
+    def refuse(source, goal):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr("os.link", refuse)
+    with target.whole(tmp_path / "a.png", overwrite=False) as temporary:
+        temporary.write_text("new")
+    assert (tmp_path / "a.png").read_text() == "new"
+    with pytest.raises(OutputError), target.whole(tmp_path / "a.png", overwrite=False) as temporary:
+        temporary.write_text("newer")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.png"]
+    assert (tmp_path / "a.png").read_text() == "new"

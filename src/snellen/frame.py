@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -82,5 +82,3 @@ class Frame:
     """Presentation time in ticks of the stream's time base."""
     duration: int = 0
     """Ticks until the next frame; 0: unknown."""
-    side: dict[str, object] = field(default_factory=dict)
-    """What belongs to the picture and is carried along untouched."""

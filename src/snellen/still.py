@@ -133,7 +133,7 @@ def _pixels(path: Path, image: Image.Image) -> Array:
         return np.asarray(image.convert("RGBA"))
     if mode in ("L", "RGB", "RGBA") or (mode.startswith("I;16") and mode != "I;16N"):
         pixels = np.asarray(image)
-        return pixels.astype(np.uint16) if mode.startswith("I") else pixels
+        return _deep_grey(pixels, image) if mode.startswith("I") else pixels
     if mode == "F":
         return np.asarray(image, np.float32)
     if mode == "I":
@@ -147,6 +147,16 @@ def _pixels(path: Path, image: Image.Image) -> Array:
         alpha = mode != "P" or "transparency" in image.info
         return np.asarray(image.convert("RGBA" if alpha else "RGB"))
     raise InputError(f"{path} has {mode} colours; convert it to grey or RGB first")
+
+
+def _deep_grey(pixels: Array, image: Image.Image) -> Array:
+    """Return 16-bit grey, as RGBA where one grey is called transparent (PNG's tRNS)."""
+    grey = pixels.astype(np.uint16)
+    clear = image.info.get("transparency")
+    if clear is None:
+        return grey
+    alpha = np.where(grey == clear, 0, 0xFFFF).astype(np.uint16)
+    return np.stack([grey, grey, grey, alpha], axis=-1)
 
 
 def _decode16(path: Path, format: str) -> Array:
@@ -185,6 +195,20 @@ def check(path: Path, still: Still) -> None:
         raise InputError(f"{path}: .webp holds at most 16383 pixels a side; use .png")
     if suffix in (".jpg", ".jpeg") and max(pixels.shape[:2]) > 65535:
         raise InputError(f"{path}: .jpg holds at most 65535 pixels a side; use .png")
+
+
+def losses(path: Path, still: Still) -> list[str]:
+    """Return a sentence for all that belongs to the image and the format cannot hold."""
+    suffix, pixels = path.suffix.lower(), still.pixels
+    bare = suffix in (".bmp", ".ppm", ".pgm", ".pnm")
+    deep_tiff = suffix in (".tif", ".tiff") and pixels.dtype == np.uint16 and pixels.ndim == 3
+    said = []
+    if still.profile and bare:
+        said.append(f"{suffix} holds no colour profile: it is lost")
+    if still.exif and (bare or deep_tiff):
+        which = f"16-bit colour in {suffix}" if deep_tiff else suffix
+        said.append(f"{which} is written without EXIF: it is lost")
+    return said
 
 
 def _save(path: Path, still: Still) -> None:

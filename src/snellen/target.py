@@ -43,7 +43,8 @@ def whole(target: Path, overwrite: bool) -> Iterator[Path]:
     """Yield a hidden temporary path in the target's folder; it becomes `target` at the end.
 
     On any error, or if the target has come to exist meanwhile without `overwrite`, the temporary
-    file is removed and the target is left as it was.
+    file is removed and the target is left as it was. A link is followed: what it names is replaced,
+    and keeps its permissions.
 
     Raises
     ------
@@ -51,6 +52,7 @@ def whole(target: Path, overwrite: bool) -> Iterator[Path]:
         The folder does not take the file, or the target has come to exist meanwhile.
     """
     with _told(target):
+        target = target.resolve()
         # Names end at 255 bytes: the stem may fill them, but not the temporary's.
         handle, name = tempfile.mkstemp(target.suffix, f".{target.stem[:32]}-", target.parent)
         os.close(handle)
@@ -58,14 +60,29 @@ def whole(target: Path, overwrite: bool) -> Iterator[Path]:
     try:
         yield temporary
         with _told(target):
-            temporary.chmod(0o666 & ~_umask())
-            if target.exists() and not overwrite:
-                raise OutputError(f"{target} has come to exist meanwhile; it is left as it is")
-            temporary.replace(target)
+            temporary.chmod(target.stat().st_mode if target.exists() else 0o666 & ~_umask())
+            _appear(temporary, target, overwrite)
     except BaseException:
         with suppress(OSError):
             temporary.unlink()
         raise
+
+
+def _appear(temporary: Path, target: Path, overwrite: bool) -> None:
+    """Give the file its name; without `overwrite` only where there is none, in one step."""
+    if overwrite:
+        temporary.replace(target)
+        return
+    taken = OutputError(f"{target} has come to exist meanwhile; it is left as it is")
+    try:
+        os.link(temporary, target)
+        temporary.unlink()
+    except FileExistsError:
+        raise taken from None
+    except OSError:  # a file system without hard links
+        if target.exists():
+            raise taken from None
+        temporary.replace(target)
 
 
 @contextmanager

@@ -342,3 +342,16 @@ def test_the_shipped_models_by_default(random, scale):
     found = upscale(image, scale)
     assert found.shape == (16 * scale, 15 * scale, 3)
     assert (found == upscale(image, scale, f"t91-x{scale}")).all()
+
+
+def test_an_overshoot_stays_within_half_precision():
+    image = np.zeros((12, 12), np.float16)
+    image[:, 6:] = 65000
+    assert np.isfinite(upscale(image)).all()
+
+
+def test_alpha_is_bicubic(random):
+    image = random.integers(0, 256, (9, 7, 4)).astype(np.uint8)
+    wanted = reference.bicubic(image[..., 3].astype(np.float64), 2).clip(0, 255)
+    # Half a step of rounding, and bicubic's 1e-6 of white (test_bicubic).
+    assert np.abs(upscale(image)[..., 3] - wanted).max() <= 0.5 + 1e-6 * 255

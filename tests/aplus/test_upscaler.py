@@ -212,14 +212,13 @@ def test_prepare_tells_the_format_of_the_results(random_model):
     step.close()
 
 
-def test_times_and_side_data_travel(random_model):
+def test_times_travel(random_model):
     model = random_model(2)
-    side = {"kept": object()}
     with Upscaler(2, model) as step:
         step.prepare(Format(6, 6))
-        before = Frame((np.zeros((6, 6), np.uint8),), pts=7, duration=3, side=side)
+        before = Frame((np.zeros((6, 6), np.uint8),), pts=7, duration=3)
         after = step.run(before)
-    assert (after.pts, after.duration, after.side) == (7, 3, side)
+    assert (after.pts, after.duration) == (7, 3)
     assert before.planes[0].shape == (6, 6) and after.planes[0].shape == (12, 12)
 
 

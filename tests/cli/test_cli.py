@@ -119,3 +119,30 @@ def test_as_a_program(tmp_path):
 def test_without_arguments_help_is_shown():
     done = outside()
     assert done.returncode == 2 and "upscale" in done.stderr + done.stdout
+
+
+def test_a_lost_terminal_is_an_interrupt(capsys, monkeypatch):
+    @click.command()
+    def doctor():
+        os.kill(os.getpid(), signal.SIGHUP)
+
+    monkeypatch.setattr("snellen.cli.doctor.doctor", doctor)
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    try:
+        assert run("doctor") == 130
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert "interrupted" in capsys.readouterr().err
+
+
+def test_nohup_is_respected(monkeypatch):
+    @click.command()
+    def doctor():
+        os.kill(os.getpid(), signal.SIGHUP)
+
+    monkeypatch.setattr("snellen.cli.doctor.doctor", doctor)
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert run("doctor") == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)

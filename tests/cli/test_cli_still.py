@@ -10,11 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import ExifTags, Image
 
 from cli.test_cli import run
 from snellen import upscale
 from snellen.aplus import upscaler
+from snellen.still import Still, write
 
 pytestmark = pytest.mark.usefixtures("signals")
 
@@ -184,6 +185,7 @@ def test_json(capsys, folder, tmp_path, small_model):
     assert lines[0] == {
         "event": "done", "input": str(folder / "a.png"),
         "output": str(tmp_path / "out" / "a.png"), "width": 16, "height": 18,
+        "warnings": [],
     }  # fmt: skip
     assert lines[1]["exit_code"] == 2 and "not an image" in lines[1]["message"]
 
@@ -254,3 +256,30 @@ def test_as_a_program(folder, tmp_path, small_model):
     assert done.returncode == 0 and done.stderr == ""
     assert done.stdout == f"{goal}: 16×18\n"
     assert (pixels(goal) == upscale(pixels(folder / "a.png"), 2, small_model)).all()
+
+
+def test_what_a_format_cannot_hold_is_told_or_refused(capsys, random, tmp_path, small_model):
+    pixels = random.integers(0, 256, (8, 9, 3)).astype(np.uint8)
+    exif = Image.Exif()
+    exif[ExifTags.Base.Artist] = "somebody"
+    write(tmp_path / "a.jpg", Still(pixels, profile=b"profile", exif=exif.tobytes()))
+    words = ["upscale", tmp_path / "a.jpg", "-o", tmp_path / "b.bmp", "--model", small_model]
+    assert run(*words, "--strict") == 2
+    assert "colour profile" in capsys.readouterr().err and not (tmp_path / "b.bmp").exists()
+    assert run(*words) == 0
+    err = capsys.readouterr().err
+    assert "colour profile: it is lost" in err and "EXIF: it is lost" in err
+
+
+def test_a_closed_standard_error(folder, tmp_path, small_model, monkeypatch):
+    monkeypatch.setattr("sys.stderr", None)
+    goal = tmp_path / "o.png"
+    assert run("upscale", folder / "a.png", "-o", goal, "--model", small_model) == 0
+    assert goal.exists()
+
+
+def test_errors_before_any_work_are_json_too(capsys, folder, tmp_path):
+    words = ["upscale", folder / "a.png", folder / "b.tif", "-o", tmp_path / "none", "--json"]
+    assert run(*words) == 2
+    line = json.loads(capsys.readouterr().out)
+    assert line["event"] == "error" and line["exit_code"] == 2 and "folder" in line["message"]

@@ -109,7 +109,12 @@ def test_an_interrupt_leaves_nothing(capsys, clip, tmp_path, small_model, monkey
     ("words", "said"),
     [
         (["--start", "soon"], "expected seconds"),
-        (["--duration", "0"], "a time after the start"),
+        (["--duration", "0"], "more than nothing"),
+        (["--start", "1:-30"], "expected seconds"),
+        (["--start", "1:75"], "expected seconds"),
+        (["--start", "1/2"], "expected seconds"),
+        (["--start", "1e9"], "expected seconds"),
+        (["--start", "1:2:3:4"], "expected seconds"),
         (["-e", "tune"], "expected KEY=VALUE"),
         (["--codec", "no-such-codec"], "no-such-codec"),
         (["--model", "no-such-model"], "neither a file"),

@@ -16,15 +16,16 @@ import numpy.typing as npt
 
 from snellen.aplus.model import Model
 from snellen.bicubic import TAPS, cubic
+from snellen.colour import KB, KG, KR
 from snellen.errors import InputError
 from snellen.frame import Format, Frame
+from snellen.still import SUFFIXES
 
 Float32 = npt.NDArray[np.float32]
 
 BLACK = 16.0  # BT.601, limited range, for R'G'B' in 0…255
-LUMA = (65.481 / 255, 128.553 / 255, 24.966 / 255)  # BT.601
+LUMA = tuple(219 / 255 * share for share in (KR, KG, KB))  # 65.481, 128.553, 24.966 of 255
 EVALUATED = 3  # low-resolution pixels on a side, of which the outermost are not judged
-SUFFIXES = frozenset({".bmp", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
 
 
 def pictures(folder: str | Path) -> list[Path]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import resource
 import statistics
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -86,12 +86,10 @@ def measure(case: Case, repeats: int, say: Callable[[str], None]) -> dict[str, A
         f"\n{case.name} luma (largest difference from the plain port {error * 255:.4f} grey levels)"
     )
     low = picture(case.width, case.height)
-    before = forget_peak()
     with Upscaler(case.scale, model) as upscaler:
         codes = np.rint(low * 255).astype(np.uint8)
         upscaler.prepare(Format(case.width, case.height))
         lines = {"snellen": timed(lambda: upscaler.run(Frame((codes,))), repeats)}
-    memory = peak()
     if case.beside:
         lines["plain NumPy"] = timed(lambda: plain.upscale(low, model), min(3, repeats))
         lines |= {name: timed(line, repeats) for name, line in bicubics(low, case.scale)}
@@ -100,11 +98,32 @@ def measure(case: Case, repeats: int, say: Callable[[str], None]) -> dict[str, A
         line["ratio"] = line["median"] / ours
         say(f"  {name:<16} {line['median']:8.3f} s  ({line['min']:.3f} … {line['max']:.3f})"
             f"  {line['ratio']:6.3g} × ours")  # fmt: skip
-    say(f"  peak memory of the process {memory:.0f} MB, {before:.0f} MB before")
+    before, memory = footprint(case)
+    say(f"  memory of its own process: {before:.0f} MB prepared, {memory:.0f} MB at most")
     return {
         "case": case.name, "max_difference": error, "lines": lines,
         "peak_memory_mb": memory, "memory_before_mb": before,
     }  # fmt: skip
+
+
+def footprint(case: Case) -> tuple[float, float]:
+    """Return the memory of a fresh process that has prepared, and its peak in `run`, MB."""
+    code = "import sys; from snellen.bench.aplus import hold; hold(*map(int, sys.argv[1:]))"
+    words = [sys.executable, "-c", code, str(case.scale), str(case.width), str(case.height)]
+    told = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    before, after = map(float, told.split())
+    return before, after
+
+
+def hold(scale: int, width: int, height: int) -> None:
+    """Enlarge one frame and print the memory held before it and the peak, MB."""
+    with Upscaler(scale) as upscaler:
+        upscaler.prepare(Format(width, height))
+        codes = np.zeros((height, width), np.uint8)
+        codes[:] = np.arange(width) % 251
+        before = forget_peak()
+        upscaler.run(Frame((codes,)))
+        print(before, peak())
 
 
 def check(scale: int) -> float:
@@ -172,7 +191,10 @@ def peak() -> float:
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith("VmHWM"):
                 return int(line.split()[1]) * 1024 / 1e6
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
+    import resource
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
 
 
 def forget_peak() -> float:

@@ -52,7 +52,10 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its code; errors are one line on stderr."""
-    signal.signal(signal.SIGTERM, _stop)
+    for name in ("SIGTERM", "SIGHUP"):  # SIGHUP: the terminal is gone; nohup ignores it
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _stop)
     try:
         cli.main(arguments, prog_name="snellen", standalone_mode=False)
     except click.ClickException as error:

@@ -33,7 +33,7 @@ class Report:
             if now - self._last >= SECOND:
                 self._last = now
                 self._line("progress", input=name, frame=done, frames=total, fps=fps, eta=eta)
-        elif sys.stderr.isatty():
+        elif sys.stderr is not None and sys.stderr.isatty():
             self._draw(name, done, total, fps)
 
     def warning(self, name: str, text: str) -> None:
@@ -44,7 +44,8 @@ class Report:
             self._print(f"warning: {name}: {text}")
 
     def failure(self, name: str, text: str, code: int) -> None:
-        """Tell that one of several inputs could not be done."""
+        """Tell that an input could not be done."""
+        self._end()
         if self.as_json:
             self._line("error", input=name, message=text, exit_code=code)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import asdict, replace
 from fractions import Fraction
@@ -15,7 +16,6 @@ from snellen.cli.report import Report
 from snellen.errors import IncompleteError, InputError, SnellenError
 
 VIDEO = (".mp4", ".mkv", ".mov", ".webm", ".m2ts", ".ts", ".m4v", ".avi", ".y4m")
-WRITABLE = (".mp4", ".mkv", ".mov", ".y4m")
 PIPE = Path("-")
 VIDEO_ONLY = (
     "codec", "preset", "crf", "encoder_option", "pix_fmt", "start", "duration", "frames",
@@ -58,7 +58,13 @@ VIDEO_ONLY = (
 def upscale(inputs: tuple[Path, ...], output: Path, **options: Any) -> None:
     """Enlarge INPUT… (videos, images, folders, - for y4m) by A+ super-resolution."""
     with Report(options["as_json"], output == PIPE) as report:
-        jobs = _jobs(inputs, output)
+        try:
+            jobs = _jobs(inputs, output)
+        except SnellenError as error:
+            if not report.as_json:
+                raise
+            report.failure(" ".join(map(str, inputs)), str(error), error.exit_code)
+            sys.exit(error.exit_code)
         codes = [_guarded(source, goal, options, report, len(jobs) > 1) for source, goal in jobs]
     sys.exit(max(codes))
 
@@ -105,7 +111,9 @@ def _is_still(path: Path) -> bool:
 
 def _renamed(source: Path) -> str:
     """Return the name in the output folder; Matroska holds what cannot be written as it was."""
-    if _is_still(source) or source.suffix.lower() in WRITABLE:
+    from snellen.video.place import MUXERS
+
+    if _is_still(source) or source.suffix.lower() in MUXERS:
         return source.name
     return source.stem + ".mkv"
 
@@ -129,7 +137,7 @@ def _guarded(
 
 def _still(source: Path, goal: Path, options: dict[str, Any], report: Report) -> None:
     from snellen.aplus.image import upscale as enlarge
-    from snellen.still import check, read, write
+    from snellen.still import check, losses, read, write
 
     if goal == PIPE:
         raise InputError("an image cannot go to standard output; name a file with -o")
@@ -140,12 +148,17 @@ def _still(source: Path, goal: Path, options: dict[str, Any], report: Report) ->
             report.warning(str(source), f"--{option} is for video: without effect on an image")
     still = read(source)
     check(goal, still)
+    lost = losses(goal, still)
+    if lost and options["strict"]:
+        raise InputError(f"{source}: this would be lost: {'; '.join(lost)}")
+    for text in lost:
+        report.warning(str(source), text)
     pixels = enlarge(still.pixels, options["scale"], options["model"], options["device"])
     write(goal, replace(still, pixels=pixels), options["overwrite"])
     height, width = pixels.shape[:2]
     report.result(
         f"{goal}: {width}×{height}",
-        input=str(source), output=str(goal), width=width, height=height,
+        input=str(source), output=str(goal), width=width, height=height, warnings=lost,
     )  # fmt: skip
 
 
@@ -202,12 +215,11 @@ def _seconds(name: str, text: str | None) -> Fraction | None:
     """Return a time in seconds: 12.5, 1:02.5 or 0:01:02.5."""
     if text is None:
         return None
-    try:
-        seconds = Fraction(0)
-        for part in text.split(":"):
-            seconds = seconds * 60 + Fraction(part)
-    except (ValueError, ZeroDivisionError):
-        raise InputError(f"{name} {text}: expected seconds or [HH:]MM:SS") from None
-    if seconds < 0 or (name == "--duration" and seconds == 0):
-        raise InputError(f"{name} {text}: expected a time after the start")
+    if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?|(\d{1,3}:)?\d{1,3}:[0-5]\d(\.\d{1,9})?", text):
+        raise InputError(f"{name} {text}: expected seconds or [HH:]MM:SS, such as 90.5 or 1:30.5")
+    seconds = Fraction(0)
+    for part in text.split(":"):
+        seconds = seconds * 60 + Fraction(part)
+    if name == "--duration" and seconds == 0:
+        raise InputError(f"{name} {text}: expected more than nothing")
     return seconds
