@@ -37,4 +37,4 @@ def rgb(planes: tuple[npt.NDArray[np.generic], ...]) -> Float32:
 
 def _mix(matrix: npt.NDArray[np.float64], planes: list[npt.NDArray[np.generic]]) -> list[Float32]:
     a, b, c = (np.asarray(plane, np.float32) for plane in planes)
-    return [np.float32(x) * a + np.float32(y) * b + np.float32(z) * c for x, y, z in matrix]
+    return [x * a + y * b + z * c for x, y, z in matrix.astype(np.float32)]

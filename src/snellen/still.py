@@ -237,7 +237,7 @@ def _encode16(path: Path, still: Still) -> bytes:
     assert isinstance(encoder, av.VideoCodecContext)
     encoder.width, encoder.height = frame.width, frame.height
     encoder.pix_fmt = ("rgba64" if alpha else "rgb48") + order
-    encoder.time_base = 1  # type: ignore[assignment]
+    encoder.time_base = 1  # type: ignore[assignment, unused-ignore]  # PyAV 18
     packets = [*encoder.encode(frame.reformat(format=encoder.pix_fmt)), *encoder.encode(None)]
     data = b"".join(bytes(packet) for packet in packets)
     return data if tiff else _with_chunks(data, still)

@@ -34,8 +34,9 @@ Float32 = npt.NDArray[np.float32]
 class Upscaler:
     """Enlarge frames by A+: luma by all seven steps, chroma by bicubic.
 
-    Settings until `prepare`, which allocates and compiles; then `run` for each frame of that
-    format; `close` gives all back. As a context manager it closes itself.
+    Settings until `prepare`, which lays out the model, starts the threads and compiles; then `run`
+    for each frame of that format; `close` gives all back. As a context manager it closes itself.
+    Results are new arrays at each `run`: nothing writes to them again, so an encoder may keep them.
 
     Parameters
     ----------

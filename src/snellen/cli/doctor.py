@@ -25,6 +25,7 @@ def doctor(as_json: bool) -> None:
         "gpu_kernels": "none in this version: upscaling runs on the CPU",
         "encoders": {name: _opens(name) for name in ENCODERS},
         "models": _models(),
+        "compiler": _compiler(),
     }
     if as_json:
         print(json.dumps(found))
@@ -59,6 +60,16 @@ def _opens(name: str) -> str:
     except (av.FFmpegError, ValueError, OSError) as error:
         return f"no: {error}"
     return "works"
+
+
+def _compiler() -> str:
+    """Return whether loops compile (the models have just used them) and where they are kept."""
+    from snellen.aplus.overlap import overlap
+
+    if not overlap.signatures:
+        return "no loop has been compiled"
+    place = overlap.stats.cache_path
+    return f"works, kept in {place}" if place else "works, but nothing can be kept: slow starts"
 
 
 def _models() -> dict[str, str]:
