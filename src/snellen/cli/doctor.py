@@ -58,7 +58,7 @@ def _opens(name: str) -> str:
             encoder.options = {"x265-params": "log-level=error"}
         encoder.open()
     except (av.FFmpegError, ValueError, OSError) as error:
-        return f"no: {error}"
+        return f"no: {getattr(error, 'strerror', None) or error}"
     return "works"
 
 
