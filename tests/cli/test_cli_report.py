@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 
 import pytest
 
@@ -10,28 +11,48 @@ from snellen.cli import report as module
 from snellen.cli.report import Report
 
 
-def test_json_lines(capsys, monkeypatch):
-    clock = [100.0]
-    monkeypatch.setattr(module.time, "monotonic", lambda: clock[0])
-    with Report(as_json=True) as report:
-        report.progress("a", 1, 10, 2.0, 4.5)
-        clock[0] += 0.5
-        report.progress("a", 2, 10, 2.0, 4.0)
-        clock[0] += 0.6
-        report.progress("a", 3, None, 2.0, None)
-        report.warning("a", "dropped")
-        report.failure("a", "broken", 3)
-        report.result("text", output="b")
+def told(capsys):
     out, err = capsys.readouterr()
-    lines = [json.loads(line) for line in out.splitlines()]
-    assert err == "" and [line["event"] for line in lines] == [
-        "progress", "progress", "warning", "error", "done",
-    ]  # fmt: skip
-    assert lines[0] == {
+    assert err == ""
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def test_json_lines(capsys):
+    with Report(as_json=True) as report:
+        report.warning("a", "dropped")
+        report.progress("a", 1, 10, 2.0, 4.5)
+        report.failure("a", "broken", 3)
+        report.progress("b", 2, None, 2.0, None)
+        report.result("text", output="b")
+    lines = told(capsys)
+    events = ["warning", "progress", "error", "progress", "done"]
+    assert [line["event"] for line in lines] == events
+    assert lines[1] == {
         "event": "progress", "input": "a", "frame": 1, "frames": 10, "fps": 2.0, "eta": 4.5
     }  # fmt: skip
-    assert (lines[1]["frame"], lines[1]["frames"], lines[1]["eta"]) == (3, None, None)
-    assert lines[3]["exit_code"] == 3 and lines[4]["output"] == "b"
+    assert (lines[3]["frame"], lines[3]["frames"], lines[3]["eta"]) == (2, None, None)
+    assert lines[2]["exit_code"] == 3 and lines[4]["output"] == "b"
+
+
+def test_one_line_a_second_however_long_a_frame_takes(capsys, monkeypatch):
+    monkeypatch.setattr(module, "SECOND", 0.01)
+    written = threading.Semaphore(0)
+    with Report(as_json=True) as report:
+        line = report._line
+        report._line = lambda *words, **facts: (line(*words, **facts), written.release())
+        report.progress("a", 1, 2, 2.0, 4.5)
+        for _ in range(3):
+            assert written.acquire(timeout=10)
+    lines = told(capsys)
+    assert len(lines) >= 3 and all(line == lines[0] for line in lines)
+    assert report._beat is None
+
+
+def test_many_frames_a_second_are_one_line(capsys):
+    with Report(as_json=True) as report:
+        for frame in range(1, 500):
+            report.progress("a", frame, 500, 2.0, 4.5)
+    assert 1 <= len(told(capsys)) <= 20  # a machine that stalls may take some seconds
 
 
 @pytest.mark.parametrize("piped", [False, True])

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import sys
-import time
+import threading
+from contextlib import suppress
 from types import TracebackType
 from typing import IO, Any
 
@@ -20,7 +21,10 @@ class Report:
     def __init__(self, as_json: bool, output_is_stdout: bool = False) -> None:
         self.as_json = as_json
         self._stream: IO[str] = sys.stderr if output_is_stdout else sys.stdout
-        self._last = 0.0
+        self._latest: dict[str, Any] = {}
+        self._beat: threading.Thread | None = None
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
         self._bar: Any = None
         self._task: Any = None
 
@@ -29,10 +33,11 @@ class Report:
     ) -> None:
         """Tell how far `name` is: frames done of total, frames a second, seconds left."""
         if self.as_json:
-            now = time.monotonic()
-            if now - self._last >= SECOND:
-                self._last = now
-                self._line("progress", input=name, frame=done, frames=total, fps=fps, eta=eta)
+            self._latest = {"input": name, "frame": done, "frames": total, "fps": fps, "eta": eta}
+            if self._beat is None:
+                self._stop.clear()
+                self._beat = threading.Thread(target=self._tell_each_second, daemon=True)
+                self._beat.start()
         elif sys.stderr is not None and sys.stderr.isatty():
             self._draw(name, done, total, fps)
 
@@ -71,7 +76,16 @@ class Report:
         self._end()
 
     def _line(self, event: str, **facts: Any) -> None:
-        print(json.dumps({"event": event, **facts}), file=self._stream, flush=True)
+        with self._lock:
+            print(json.dumps({"event": event, **facts}), file=self._stream, flush=True)
+
+    def _tell_each_second(self) -> None:
+        """Tell the latest progress at once and each second, however long a frame takes."""
+        with suppress(OSError):  # nobody reads any more: the result will say so
+            while True:
+                self._line("progress", **self._latest)
+                if self._stop.wait(SECOND):
+                    return
 
     def _print(self, text: str) -> None:
         if self._bar:
@@ -85,6 +99,10 @@ class Report:
         self._bar.update(self._task, completed=done, total=total, fps=f"{fps:.2f} frames/s")
 
     def _end(self) -> None:
+        if self._beat:
+            self._stop.set()
+            self._beat.join()
+            self._beat = None
         if self._bar:
             self._bar.stop()
             self._bar = None
