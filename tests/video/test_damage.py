@@ -9,7 +9,8 @@ import pytest
 
 from snellen.errors import InputError
 from snellen.video.damage import clock_time
-from snellen.video.pipeline import Encoding, convert
+from snellen.video.extent import cut_short
+from snellen.video.pipeline import Clip, Encoding, convert
 from video.clips import Nearest, luma, make, picture, read
 
 FAST = Encoding(preset="ultrafast", crf=0)
@@ -81,6 +82,123 @@ def test_matroska_cut(tmp_path, step, audio):
     assert 15 < summary.frames < 50
 
 
+def shortened(path, count):
+    """Cut `count` bytes off the end."""
+    path.write_bytes(path.read_bytes()[:-count])
+    return path
+
+
+def test_mp4_cut_in_its_index(tmp_path):
+    """FFmpeg reads what is left of the index and says nothing."""
+    accepted = 0
+    for count in (1, 20, 200, 400, 600, 800):
+        source = shortened(large(tmp_path / "in.mp4", audio="aac"), count)
+        try:
+            summary = convert(source, tmp_path / "out.mkv", Nearest(), encoding=FAST,
+                              overwrite=True)  # fmt: skip
+        except InputError:
+            continue
+        accepted += 1
+        assert any("within its box 'moov'" in word for word in summary.lost)
+    assert accepted
+
+
+def test_a_clip_does_without_data_beyond_it_but_not_without_index(tmp_path):
+    clip = Clip(frames=5)
+    source = shortened(large(tmp_path / "a.mp4", container=FAST_START), 50)
+    assert convert(source, tmp_path / "a.mkv", Nearest(), clip=clip, encoding=FAST).lost == ()
+    source = shortened(large(tmp_path / "b.mp4"), 1)
+    assert convert(source, tmp_path / "b.mkv", Nearest(), clip=clip, encoding=FAST).lost
+
+
+def test_matroska_cut_behind_its_last_picture(tmp_path, step):
+    source = shortened(large(tmp_path / "in.mkv", audio="aac"), 1)
+    summary = convert(source, tmp_path / "out.mkv", step, encoding=FAST)
+    assert summary.frames == 60
+    assert any("within its segment" in word for word in summary.lost)
+
+
+def test_matroska_that_was_never_closed_lacks_two_frames(tmp_path, step):
+    """Only the duration tells, and by little: at 60 frames a second 33 ms."""
+    source = make(tmp_path / "in.mkv", frames=60, rate=Fraction(60))
+    ends = [p.pos for p in av.open(str(source)).demux() if p.size]
+    data = source.read_bytes()[: ends[-2] - 4]
+    start = data.index(bytes.fromhex("18538067")) + 4
+    source.write_bytes(data[:start] + b"\x01" + b"\xff" * 7 + data[start + 8 :])
+    summary = convert(source, tmp_path / "out.mkv", step, encoding=FAST)
+    assert summary.frames in (57, 58)
+    assert any("ends early: at 0.9" in word for word in summary.lost)
+
+
+@pytest.mark.parametrize("suffix", [".ts", ".m2ts"])
+def test_transport_stream_cut_within_a_packet(tmp_path, step, suffix):
+    source = shortened(large(tmp_path / f"in{suffix}", audio="mp2"), 3000)
+    summary = convert(source, tmp_path / "out.mkv", step, encoding=FAST)
+    size = 188 if suffix == ".ts" else 192
+    assert any(f"of {size} bytes" in word for word in summary.lost)
+
+
+@pytest.mark.parametrize("clip", [None, Clip(start=Fraction(6, 5))])
+def test_packets_that_the_decoder_swallows(tmp_path, step, clip):
+    """Two packets without a picture inside: the decoder skips the rest, and gives no error."""
+    inside = av.open(str(make(tmp_path / "good.mp4", codec="libx265", frames=50)))
+    with av.open(str(tmp_path / "in.mp4"), "w") as out:
+        stream = out.add_stream_from_template(inside.streams.video[0])
+        for number, packet in enumerate(p for p in inside.demux() if p.size):
+            if number in (40, 41):
+                empty = av.Packet(bytes.fromhex("00000003460150"))  # an access unit delimiter
+                empty.pts, empty.dts, empty.duration = packet.pts, packet.dts, packet.duration
+                packet = empty
+            packet.stream = stream
+            out.mux(packet)
+    summary = convert(tmp_path / "in.mp4", tmp_path / "out.mkv", step, clip=clip, encoding=FAST)
+    missing = (50 if clip is None else 20) - summary.frames
+    assert missing >= 2
+    assert summary.lost == (f"{missing} video packets gave no picture",)
+
+
+class TestExtent:
+    """What files of a few bytes say of their own size."""
+
+    @pytest.mark.parametrize(
+        ("data", "whole", "told"),
+        [
+            (b"\0\0\0\x0cmdat1234", True, None),
+            (b"\0\0\0\x0cmdat123", True, "'mdat' (11 of 12 bytes)"),
+            (b"\0\0\0\x0cmdat123", False, None),
+            (b"\0\0\0\x0cmoov123", False, "'moov' (11 of 12 bytes)"),
+            (b"\0\0\0\0mdat123", True, None),
+            (b"\0\0\0\x01mdat\0\0\0\0\0\0\0\x141234", True, None),
+            (b"\0\0\0\x01mdat\0\0\0\0\0\0\0\x14123", True, "(19 of 20 bytes)"),
+            (b"\0\0\0\x08free\0\0\1", True, "a box's head (3 of 8 bytes)"),
+            (b"\0\0\0\x08free\0\0\0\0", True, None),
+            (b"\0\0\1\0free", True, None),
+            (b"\0\0\0\x08freewhat a camera adds", True, None),
+        ],
+    )
+    def test_boxes(self, tmp_path, data, whole, told):
+        (tmp_path / "x").write_bytes(data)
+        said = cut_short(tmp_path / "x", "mov,mp4,m4a,3gp,3g2,mj2", whole)
+        assert (told is None and said is None) or told in said
+
+    @pytest.mark.parametrize(
+        ("size", "told"),
+        [("84", False), ("85", True), ("ff", False), ("4004", False), ("4005", True),
+         ("01ffffffffffffff", False), ("0100000000000005", True), ("01", False)],
+    )  # fmt: skip
+    def test_segment(self, tmp_path, size, told):
+        (tmp_path / "x").write_bytes(bytes.fromhex(f"1a45dfa3 82 0000 18538067 {size}") + b"1234")
+        assert (cut_short(tmp_path / "x", "matroska,webm", True) is not None) == told
+
+    def test_transport_stream_that_begins_anywhere(self, tmp_path):
+        packet = b"\x47" + bytes(187)
+        for data, told in ((packet[-50:] + packet * 40, False),
+                           (packet[-50:] + packet * 40 + packet[:99], True),
+                           (packet * 3 + packet[:5], False)):  # fmt: skip
+            (tmp_path / "x").write_bytes(data)
+            assert (cut_short(tmp_path / "x", "mpegts", True) is not None) == told
+
+
 def test_whole_files_are_not_called_damaged(tmp_path):
     for name, settings in {
         "a.mp4": {"audio": "aac"},
@@ -93,12 +211,53 @@ def test_whole_files_are_not_called_damaged(tmp_path):
         "h.mp4": {"codec": "libx265", "frames": 40},
         "i.mpg": {"codec": "mpeg2video", "audio": "mp2"},
         "j.flv": {"audio": "aac"},
+        "k.mp4": {"options": {"preset": "medium", "bf": "3"}, "audio": "aac"},
+        "l.mp4": {"container": {"movflags": "frag_keyframe+empty_moov"}, "audio": "aac"},
+        "m.m2ts": {"audio": "mp2"},
+        "n.mkv": {
+            "times": [t * 40 + t % 2 for t in range(30)],
+            "last": 700,
+            "time_base": Fraction(1, 1000),
+        },
+        "o.mkv": {"rate": Fraction(60000, 1001)},
+        "p.avi": {"codec": "mpeg4", "options": {"bf": "2"}},
+        "q.avi": {"codec": "mjpeg", "pix_fmt": "yuvj420p"},
+        "r.webm": {
+            "codec": "libvpx-vp9",
+            "options": {"auto-alt-ref": "1", "lag-in-frames": "20", "cpu-used": "5"},
+        },
     }.items():
         source = make(tmp_path / name, **{"frames": 30, **settings})
         out = tmp_path / f"{name}.mkv"
         summary = convert(source, out, Nearest(), encoding=FAST)
         assert summary.lost == (), name
         assert summary.frames == settings.get("frames", 30), name
+
+
+def test_pictures_of_two_fields_are_not_called_damaged(tmp_path):
+    for name, codec in {"a.ts": "mpeg2video", "b.mkv": "libx264", "c.ts": "libx264"}.items():
+        options = {"preset": "medium"} if codec == "libx264" else {}
+        source = make(tmp_path / name, codec=codec, frames=30, interlaced=True, options=options)
+        summary = convert(source, tmp_path / f"{name}.mkv", Nearest(),
+                          clip=Clip(deinterlace=True), encoding=FAST)  # fmt: skip
+        assert (summary.lost, summary.frames) == ((), 30), name
+
+
+def test_pictures_left_out_by_an_edit_list_are_not_called_damaged(tmp_path):
+    """The first and the last pictures are in the file, but not in the film."""
+    inside = av.open(str(make(tmp_path / "good.mp4", frames=30)))
+    whole = tmp_path / "in.mp4"
+    with av.open(str(whole), "w") as out:
+        stream = out.add_stream_from_template(inside.streams.video[0])
+        for packet in inside.demux():
+            if packet.size:
+                packet.pts -= 5 * packet.duration
+                packet.dts -= 5 * packet.duration
+                packet.stream = stream
+                out.mux(packet)
+    summary = convert(whole, tmp_path / "out.mkv", Nearest(), encoding=FAST)
+    assert summary.lost == ()
+    assert summary.frames == len(read(whole).frames)
 
 
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
@@ -168,8 +327,6 @@ def test_all_pictures_undecodable(tmp_path, step):
 
 
 def test_damage_before_a_clip_is_no_concern(tmp_path, step):
-    from snellen.video.pipeline import Clip
-
     source = flip(large(tmp_path / "in.mkv"), 0.05, 0.15)
     clip = Clip(start=Fraction(3, 2), frames=10)
     summary = convert(source, tmp_path / "out.mkv", step, clip=clip, encoding=FAST)

@@ -4,6 +4,7 @@ import errno
 import io
 import os
 import resource
+import signal
 import subprocess
 import sys
 import textwrap
@@ -15,7 +16,7 @@ import av
 import pytest
 
 from snellen.errors import InputError, OutputError
-from snellen.video import encode
+from snellen.video import encode, pipeline
 from snellen.video.pipeline import Clip, Encoding, convert
 from video.clips import Nearest, make, png, read
 
@@ -93,6 +94,16 @@ class TestInputs:
         assert odd.with_suffix(".mkv").stat().st_size > 1000
         refused(Path("x" * 300 + ".mp4"), tmp_path / "out.mp4", "cannot be read")
         refused(plain, tmp_path / ("x" * 300 + ".mp4"), "too long")
+
+    @pytest.mark.parametrize(
+        "text", ["ffconcat version 1.0\nfile other.mp4\n", "#EXTM3U\n#EXT-X-TARGETDURATION:1\n"
+                 "#EXTINF:1,\nother.mp4\n#EXT-X-ENDLIST\n"]
+    )  # fmt: skip
+    @pytest.mark.parametrize("suffix", [".mp4", ".m3u8", ".ffconcat"])
+    def test_a_list_of_other_files_opens_none_of_them(self, plain, tmp_path, text, suffix):
+        (tmp_path / "other.mp4").write_bytes(plain.read_bytes())
+        (tmp_path / f"in{suffix}").write_text(text)
+        refused(tmp_path / f"in{suffix}", tmp_path / "out.mp4", "cannot be read as a video file")
 
 
 class TestOutputs:
@@ -214,6 +225,20 @@ class TestFailures:
         assert step.closed == 1
         assert not list(tmp_path.iterdir())
 
+    @pytest.mark.parametrize("wrong", ["source", "target", "codec", "list"])
+    def test_before_prepare(self, plain, tmp_path, wrong):
+        source = tmp_path / "no.mp4" if wrong == "source" else plain
+        target = tmp_path / ("out.txt" if wrong == "target" else "out.mp4")
+        codec = "h266" if wrong == "codec" else None
+        strict = wrong == "list"
+        if strict:
+            source = make(tmp_path / "in.mkv", audio="aac", frames=2,
+                          attachments=(("a.ttf", "font/ttf", b"font"),))  # fmt: skip
+        step = Nearest()
+        with pytest.raises(InputError):
+            convert(source, target, step, encoding=Encoding(codec=codec), strict=strict)
+        assert (step.prepared, step.closed) == (None, 1)
+
     def test_progress(self, plain, tmp_path):
         def fail(progress):
             raise ZeroDivisionError("no luck")
@@ -283,7 +308,7 @@ class TestFailures:
         """
         done = subprocess.run(
             [sys.executable, "-c", textwrap.dedent(script)],
-            env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)},
+            env={**os.environ, "PYTHONPATH": PATHS},
             capture_output=True, text=True, timeout=60, check=False,
         )  # fmt: skip
         assert "File too large" in done.stdout, done.stderr
@@ -430,6 +455,186 @@ class TestY4m:
         refused(plain, io.BytesIO(), "raw pictures only", encoding=Encoding(codec="libx264"))
 
 
+PATHS = os.pathsep.join([str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH", "")])
+"""Where other processes find the tests' modules, and the code where we do."""
+
+HEADER = b"YUV4MPEG2 W64 H48 F25:1 Ip C420jpeg\n"
+PICTURE = b"FRAME\n" + bytes(64 * 48 * 3 // 2)
+
+
+def test_the_encoders_error_is_told_while_the_decoder_waits(tmp_path, monkeypatch):
+    """A pipe that gives two pictures and then nothing: the disk is full meanwhile."""
+
+    def failing(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(encode.Sink, "write", failing)
+    reading, writing = os.pipe()
+    os.write(writing, HEADER + PICTURE * 2)
+    began = time.monotonic()
+    with os.fdopen(reading, "rb") as source:
+        refused(source, tmp_path / "out.mp4", "No space", error=OutputError)
+    os.close(writing)
+    assert time.monotonic() - began < 5
+
+
+def test_a_stream_that_never_takes_anything_ends_after_a_while(plain, monkeypatch):
+    """Not a pipe, so nothing can be done for it but to leave it alone."""
+    monkeypatch.setattr(pipeline, "_PATIENCE", 0.3)
+    free = threading.Event()
+
+    class Stuck(io.RawIOBase):
+        def writable(self):
+            return True
+
+        def write(self, data):
+            if threading.current_thread() is not threading.main_thread():
+                free.wait(30)
+            return len(data)
+
+    class Interrupted(Nearest):
+        def run(self, frame):
+            if self.ran == 3:
+                raise KeyboardInterrupt
+            return super().run(frame)
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            convert(plain, Stuck(), Interrupted())
+    finally:
+        free.set()
+    for thread in threading.enumerate():
+        if thread.name == "encode":
+            thread.join(10)
+
+
+def test_pipes_take_and_give_everything(plain, tmp_path):
+    """Through a real pipe, read slowly and in pieces, back through another."""
+    reading, writing = os.pipe()
+    data = bytearray()
+
+    def drain():
+        while piece := os.read(reading, 10_007):
+            data.extend(piece)
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=drain)
+    thread.start()
+    with os.fdopen(writing, "wb") as target:
+        convert(plain, target, Nearest())
+    thread.join(10)
+    os.close(reading)
+    whole = io.BytesIO()
+    convert(plain, whole, Nearest())
+    assert bytes(data) == whole.getvalue()
+    reading, writing = os.pipe()
+
+    def feed():
+        with os.fdopen(writing, "wb") as file:
+            file.write(data)
+
+    thread = threading.Thread(target=feed)
+    thread.start()
+    with os.fdopen(reading, "rb") as source:
+        assert source.read(0) == b""
+        summary = convert(source, tmp_path / "out.mkv", Nearest(1), encoding=FAST)
+    thread.join(10)
+    assert (summary.frames, summary.lost) == (25, ())
+
+
+def test_libavs_level_stays_as_it_was(plain):
+    from snellen.video import logs
+
+    for level in (av.logging.ERROR, av.logging.DEBUG, av.logging.INFO):
+        av.logging.set_libav_level(level)
+        with av.open(str(plain)) as container:
+            assert "Video: h264" in logs.description(container)
+        assert logs.libav_level() == level
+
+
+@pytest.fixture
+def process():
+    """Start Python processes that import what the tests do; end them afterwards."""
+    started = []
+
+    def start(script):
+        child = subprocess.Popen(
+            [sys.executable, "-c", PRELUDE + textwrap.dedent(script)],
+            env={**os.environ, "PYTHONPATH": PATHS},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        started.append(child)
+        return child
+
+    yield start
+    for child in started:
+        child.kill()
+        child.communicate()
+
+
+PRELUDE = """
+import os, signal, sys, threading
+from pathlib import Path
+from video.clips import Nearest
+from snellen.video.pipeline import convert
+
+def stop(*_):
+    raise KeyboardInterrupt
+
+signal.signal(signal.SIGTERM, stop)
+
+class Telling(Nearest):
+    def run(self, frame):
+        print("running", file=sys.stderr, flush=True)
+        return super().run(frame)
+
+def attempt(*arguments):
+    print("ready", file=sys.stderr, flush=True)
+    try:
+        convert(*arguments)
+    except KeyboardInterrupt:
+        left = [t.name for t in threading.enumerate() if t.name in ("decode", "encode")]
+        print("interrupted", left, file=sys.stderr)
+        sys.exit(130)
+"""
+
+
+def interrupted(child, number):
+    """Send the signal once; the process must end soon, without a word too many."""
+    time.sleep(0.3)  # let it come to rest in its wait
+    child.send_signal(number)
+    assert child.wait(8) == 130
+    return child.stderr.read().decode().splitlines()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("given", [b"", HEADER[:9], HEADER, HEADER + PICTURE, HEADER + PICTURE * 9])
+def test_a_signal_while_standard_input_gives_nothing(tmp_path, process, number, given):
+    out = str(tmp_path / "out.mp4")
+    child = process(f"attempt(sys.stdin.buffer, Path({out!r}), Telling())")
+    assert child.stderr.readline() == b"ready\n"
+    child.stdin.write(given)
+    child.stdin.flush()
+    running = max(0, given.count(PICTURE) - 1)  # the last one waits for the next one's time
+    for _ in range(running):
+        assert child.stderr.readline() == b"running\n"
+    assert interrupted(child, number) == ["interrupted []"]
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("scale", [2, 40])
+def test_a_signal_while_nobody_reads_standard_output(plain, process, number, scale):
+    """Even the first picture may be more than a pipe holds."""
+    child = process(f"attempt(Path({str(plain)!r}), sys.stdout.buffer, Telling({scale}))")
+    assert child.stderr.readline() == b"ready\n"
+    assert child.stderr.readline() == b"running\n"
+    said = interrupted(child, number)
+    assert [line for line in said if line != "running"] == ["interrupted []"]
+
+
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
 def test_ctrl_c_ends_everything(plain, tmp_path, suffix):
     """A real signal, in a process of its own, while all threads work."""
@@ -452,7 +657,7 @@ def test_ctrl_c_ends_everything(plain, tmp_path, suffix):
     """
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(script)],
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)},
+        env={**os.environ, "PYTHONPATH": PATHS},
         capture_output=True,
         text=True,
         timeout=60,

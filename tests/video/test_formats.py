@@ -246,3 +246,80 @@ def test_read_only_and_pitched_planes_can_be_returned(plain, tmp_path):
     before, after = read(plain), read(tmp_path / "out.mkv")
     for old, new in zip(before.frames, after.frames, strict=True):
         assert np.array_equal(luma(old), luma(new))
+
+
+@pytest.mark.parametrize("codec", ["png", "gif"])
+def test_colour_is_never_made_grey_unasked(plain, tmp_path, step, codec):
+    with pytest.raises(InputError, match=f"{codec} takes no YUV pictures.*grey"):
+        convert(plain, tmp_path / "out.mkv", step, encoding=Encoding(codec=codec))
+
+
+def test_grey_that_was_asked_for(plain, tmp_path, step):
+    """PNG's grey is of full range, always: only such samples are shown as they were."""
+    source = make(tmp_path / "in.mkv", codec="mjpeg", pix_fmt="yuvj420p", frames=2)
+    wish = Encoding(codec="png", pix_fmt="gray")
+    summary = convert(source, tmp_path / "out.mov", step, encoding=wish)
+    assert any("chroma 420 is reduced to none" in w for w in summary.warnings)
+    with pytest.raises(InputError, match="png in .mov can only say full range"):
+        convert(plain, tmp_path / "out2.mov", Nearest(), encoding=wish)
+
+
+@pytest.mark.parametrize("option", ["time_base", "color_range", "chroma_sample_location", "aspect"])
+def test_options_that_follow_from_the_input_are_refused(plain, tmp_path, step, option):
+    wish = Encoding(options={option: "1/3"})
+    with pytest.raises(InputError, match=f"option {option} follows from the input"):
+        convert(plain, tmp_path / "out.mkv", step, encoding=wish)
+
+
+def test_an_encoder_is_asked_about_the_size_that_comes_out(tmp_path):
+    """DNxHR takes 256×120 and larger: the result, not the input."""
+    source = make(tmp_path / "in.mkv", size=(160, 120), frames=3, pix_fmt="yuv422p")
+    wish = Encoding(codec="dnxhd", options={"profile": "dnxhr_hq"})
+    convert(source, tmp_path / "out.mov", Nearest(), encoding=wish)
+    assert len(read(tmp_path / "out.mov").frames) == 3
+    with pytest.raises(InputError, match="dnxhd does not open for 160×120 "):
+        convert(source, tmp_path / "small.mov", Nearest(1), encoding=wish)
+    odd = make(tmp_path / "odd.mkv", codec="ffv1", size=(65, 49), frames=2)
+    with pytest.raises(InputError, match="libx264 does not open for 195×147 .*odd size"):
+        convert(odd, tmp_path / "out.mkv", Nearest(3))
+
+
+@pytest.mark.parametrize(("codec", "suffix"), [("mpeg2video", ".mkv"), ("mpeg2video", ".mp4"),
+                                               ("mpeg4", ".mp4"), ("mpeg4", ".mkv")])  # fmt: skip
+@pytest.mark.parametrize("options", [{}, {"bf": "2"}], ids=str)
+def test_encoders_that_count_frames_keep_times(tmp_path, step, codec, suffix, options):
+    """Their unit is a frame's duration, but a late frame stays late."""
+    times = [0, 3600, 7200, 10800, 15300, 18000, 21600, 25200]
+    source = make(tmp_path / "in.mp4", times=times, time_base=Fraction(1, 90000), audio="aac")
+    target = tmp_path / f"out{suffix}"
+    convert(source, target, step, encoding=Encoding(codec=codec, options=options))
+    slack = Fraction(1, 1000) if suffix == ".mkv" else Fraction(1, 10000)
+    before, after = read(source), read(target)
+    assert len(after.times) == 8
+    for old, new in zip(before.times, after.times, strict=True):
+        assert abs(old - new) <= slack
+    assert after.types == ["video", "audio"]
+
+
+def test_advice_is_not_the_container_that_was_asked_for(plain, tmp_path, step):
+    wish = Encoding(codec="dnxhd")
+    with pytest.raises(
+        InputError, match=r"\.mkv cannot hold video of dnxhd: choose another codec$"
+    ):
+        convert(plain, tmp_path / "out.mkv", step, encoding=wish)
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {"preset": "warp"},
+        {"options": {"tune": "nosuch"}},
+        {"options": {"profile": "nosuch"}},
+        {"codec": "libx265", "crf": 99},
+    ],
+    ids=str,
+)
+def test_nobody_but_the_error_speaks(plain, tmp_path, step, wish, capfd):
+    with pytest.raises(InputError, match=r"knows no|up to 51"):
+        convert(plain, tmp_path / "out.mkv", step, encoding=Encoding(**wish))
+    assert capfd.readouterr() == ("", "")

@@ -38,6 +38,41 @@ def test_colour_tags(tmp_path, step, suffix, colour):
     assert step.prepared[0].full_range == (colour[0] == 2)
 
 
+@pytest.mark.parametrize(
+    ("codec", "suffix"),
+    [("prores_ks", ".mov"), ("prores_ks", ".mkv"), ("ffv1", ".mp4"), ("mpeg2video", ".mkv")],
+)
+@pytest.mark.parametrize("colour", [(1, 1, 1, 1), (1, 9, 9, 16), (1, 5, 5, 6)], ids=str)
+def test_colour_tags_that_encoders_read_from_the_frame(tmp_path, step, codec, suffix, colour):
+    source = make(tmp_path / "in.mkv", colour=colour, frames=2)
+    target = tmp_path / f"out{suffix}"
+    summary = convert(source, target, step, encoding=Encoding(codec=codec), strict=True)
+    assert summary.warnings == ()
+    assert colours(target) == colour
+
+
+@pytest.mark.parametrize(("codec", "suffix"), [("prores_ks", ".mov"), ("prores_ks", ".mkv"),
+                                               ("ffv1", ".mp4")])  # fmt: skip
+def test_full_range_that_nobody_would_know_of_is_refused(tmp_path, step, codec, suffix):
+    """ProRes has no word for it, and mp4 none where no colour is said: shown too dark."""
+    source = make(tmp_path / "in.mkv", colour=(2, 2, 2, 2), frames=2)
+    with pytest.raises(InputError, match=f"{codec} in {suffix} can only say limited range.*libx26"):
+        convert(source, tmp_path / f"out{suffix}", step, encoding=Encoding(codec=codec))
+    assert step.prepared is None
+    assert not (tmp_path / f"out{suffix}").exists()
+
+
+def test_colour_tags_that_a_container_cannot_hold_are_named(tmp_path, step):
+    source = make(tmp_path / "in.mkv", colour=(1, 9, 2, 2), frames=2)
+    wish = Encoding(codec="ffv1")
+    summary = convert(source, tmp_path / "out.mp4", step, encoding=wish)
+    assert summary.dropped == ("colour matrix BT2020: ffv1 in .mp4 cannot say it",)
+    with pytest.raises(InputError, match=r"strict.*BT2020"):
+        convert(source, tmp_path / "o.mp4", Nearest(), encoding=wish, strict=True)
+    summary = convert(source, tmp_path / "out.y4m", Nearest())
+    assert summary.dropped == ("colour matrix BT2020: .y4m cannot say it",)
+
+
 def test_unspecified_stays_unspecified(tmp_path, step):
     source = make(tmp_path / "in.mkv", frames=2)
     convert(source, tmp_path / "out.mp4", step, encoding=FAST)
@@ -108,7 +143,7 @@ def test_rotation(tmp_path, step, suffix, degrees):
 def test_rotation_in_y4m_is_lost_and_told(tmp_path, step):
     source = make(tmp_path / "in.mp4", rotation=90, frames=2)
     summary = convert(source, tmp_path / "out.y4m", step)
-    assert any("rotation" in w for w in summary.warnings)
+    assert any("rotation" in w for w in summary.dropped)
 
 
 def test_the_shift_of_a_display_matrix_grows_with_the_picture():

@@ -108,6 +108,45 @@ def test_transport_stream_start_is_subtracted_alike(tmp_path, step, suffix, targ
         assert abs((old - start) - new) <= slack + Fraction(1, 48000)
 
 
+WRAP = Fraction(2**33, 90000)
+"""Seconds after which the clock of a transport stream begins anew."""
+
+
+def wrapping(path, before):
+    """Two seconds around the wrap, which FFmpeg lets begin `before` seconds below 0."""
+    offset = {"output_ts_offset": f"{float(WRAP - before):.6f}"}
+    source = make(path, frames=50, audio="mp2", container=offset)
+    assert av.open(str(source)).start_time < 0
+    return source
+
+
+@pytest.mark.parametrize("before", [1, 0.01])
+@pytest.mark.parametrize("target", [".mp4", ".mkv"])
+def test_a_clock_that_begins_below_zero_costs_no_frame(tmp_path, step, before, target):
+    source = wrapping(tmp_path / "in.ts", before)
+    out = tmp_path / f"out{target}"
+    summary = convert(source, out, step, encoding=FAST)
+    was, now = read(source), read(out)
+    assert (summary.frames, len(now.frames), summary.lost) == (50, 50, ())
+    assert now.times[0] >= 0
+    assert len(now.packets[1]) == len(was.packets[1])
+    apart = was.packets[1][0][0] - was.times[0]
+    assert abs(now.packets[1][0][0] - now.times[0] - apart) <= MS
+
+
+def test_a_clip_of_a_clock_that_begins_below_zero(tmp_path, step):
+    source = wrapping(tmp_path / "in.ts", Fraction(3, 2))
+    clip = Clip(start=Fraction(6, 5), frames=5)
+    convert(source, tmp_path / "out.mkv", step, clip=clip, encoding=FAST)
+    was, now = read(source), read(tmp_path / "out.mkv")
+    begin = Fraction(was.container.start_time, 1_000_000) + clip.start
+    first = min(i for i, t in enumerate(was.times) if t >= begin)
+    assert 25 < first < 35
+    for old, new in zip(was.frames[first:], now.frames, strict=False):
+        assert np.array_equal(luma(old).repeat(2, 0).repeat(2, 1), luma(new))
+    assert now.times == [Fraction(i, 25) for i in range(5)]
+
+
 def test_raw_h264_without_times_gets_them_from_the_rate(tmp_path, step):
     source = make(tmp_path / "in.h264", options={"preset": "medium"})
     convert(source, tmp_path / "out.mp4", step, encoding=FAST)
@@ -199,6 +238,16 @@ class TestClip:
             convert(source, tmp_path / "out.mkv", step, clip=Clip(start=Fraction(10)))
         assert not list(tmp_path.iterdir())
 
+    @pytest.mark.parametrize(
+        "clip",
+        [Clip(duration=Fraction(1, 2)), Clip(start=Fraction(1, 2), duration=Fraction(2, 5))],
+    )
+    def test_a_part_before_the_first_frame(self, tmp_path, step, clip):
+        times = [t * 40 for t in range(23, 40)]
+        source = make(tmp_path / "in.mkv", times=times, time_base=MS, audio="aac")
+        with pytest.raises(InputError, match=r"no frame from 0(\.5)? s to 0\.[59] s"):
+            convert(source, tmp_path / "out.mkv", step, clip=clip)
+
     @pytest.mark.parametrize("suffix", [".ts", ".mp4", ".avi"])
     def test_seeking_in_other_containers_finds_the_same_frame(self, tmp_path, step, suffix):
         codec = "mpeg4" if suffix == ".avi" else "libx264"
@@ -218,6 +267,13 @@ class TestClip:
     def test_wrong_clips(self, wrong):
         with pytest.raises(InputError):
             Clip(**wrong)
+
+
+def test_audio_longer_than_the_picture_is_no_progress(tmp_path, step):
+    source = make(tmp_path / "in.mkv", frames=10, audio="aac", audio_seconds=3)
+    told = []
+    convert(source, tmp_path / "out.mkv", step, encoding=FAST, on_progress=told.append)
+    assert {progress.total for progress in told} == {10}
 
 
 def test_audio_longer_than_the_picture_is_kept(tmp_path, step):

@@ -1,8 +1,9 @@
-"""A bounded queue between two threads that carries errors both ways."""
+"""A bounded queue between two threads that carries errors both ways; waiting for threads."""
 
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Iterator
 from typing import Generic, TypeVar
@@ -69,3 +70,12 @@ class Channel(Generic[T]):
                 item = self._items.popleft()
                 self._changed.notify_all()
             yield item
+
+
+def join(stages: list[threading.Thread], patience: float | None = None) -> bool:
+    """Wait for the threads to end, at most `patience` seconds; return whether they did."""
+    until = None if patience is None else time.monotonic() + patience
+    for stage in stages:
+        while stage.is_alive() and (until is None or time.monotonic() < until):
+            stage.join(0.2)  # not forever: Ctrl-C would have to wait on Windows
+    return not any(stage.is_alive() for stage in stages)

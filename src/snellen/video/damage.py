@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import BinaryIO
 
 from av.container import InputContainer
 from av.video.stream import VideoStream
 
 from snellen.frame import Format
+from snellen.video.pipes import Incoming
 from snellen.video.times import fraction
 
 _SLACK = Fraction(1, 10)
-"""Seconds that a duration told by the container may exceed what is there."""
+"""Seconds that a duration may exceed what is there, told for all streams or by uneven frames."""
+_EVEN = Fraction(6, 5)
+"""Times the average up to which the widest gap between frames is but rounded."""
 
 
 @dataclass(slots=True)
@@ -25,6 +27,8 @@ class Damage:
     """Video packets that gave an error instead of a picture."""
     corrupt: int = 0
     """Pictures that the decoder itself calls damaged; they are written."""
+    swallowed: int = 0
+    """Video packets that gave neither a picture nor an error."""
     torn: int = 0
     """Packets, of whatever stream, that the container itself calls damaged."""
     refused: int = 0
@@ -46,6 +50,8 @@ class Damage:
         said = []
         if self.undecodable:
             said.append(f"{_count(self.undecodable, 'video packet')} could not be decoded")
+        if self.swallowed:
+            said.append(f"{_count(self.swallowed, 'video packet')} gave no picture")
         if self.corrupt:
             said.append(f"{_count(self.corrupt, 'frame')} decoded with visible damage, written")
         if self.torn:
@@ -95,7 +101,7 @@ def clock_time(text: str) -> Fraction | None:
     return 3600 * hours + 60 * minutes + seconds
 
 
-def torn_y4m(place: Path | Counted, format: Format) -> str | None:
+def torn_y4m(place: Path | Incoming, format: Format) -> str | None:
     """Say that a y4m file or stream ends within a frame, which FFmpeg does not."""
     if isinstance(place, Path):
         with place.open("rb") as file:
@@ -108,31 +114,13 @@ def torn_y4m(place: Path | Counted, format: Format) -> str | None:
     return f"the input ends early: within a frame ({rest} of {frame} bytes)" if rest else None
 
 
-class Counted:
-    """A binary stream to read from that remembers how much there was."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-        self.name = str(getattr(stream, "name", "the stream"))
-        self.size = 0
-        self.header = b""
-
-    def read(self, size: int) -> bytes:
-        """Return up to `size` bytes."""
-        data = self._stream.read(size)
-        self.size += len(data)
-        if not self.header.endswith(b"\n"):
-            line, feed, _ = data.partition(b"\n")
-            self.header += line + feed
-        return data
-
-
 def shortfall(
     container: InputContainer,
     stream: VideoStream,
     packets: int | None,
     ends: tuple[Fraction, Fraction],
     step: Fraction,
+    widest: Fraction,
 ) -> str | None:
     """Say how much the input lacks of what it promised.
 
@@ -140,7 +128,8 @@ def shortfall(
     ----------
     packets : video packets read; None: not from the beginning
     ends : seconds at which the video, and anything at all, ended
-    step : seconds a frame
+    step : seconds a frame, on average
+    widest : most seconds between two frames that were there
     """
     promised = promised_packets(container, stream)
     if promised is not None and packets is not None and packets < promised:
@@ -148,7 +137,11 @@ def shortfall(
     end = promised_end(container, stream)
     if end is not None:
         there = ends[0] if end[1] else max(ends)
-        if there + 2 * step + _SLACK < end[0]:
+        # The last frame may last longer than its packet says: as long as any other, or so.
+        slack = max(step, widest) * Fraction(3, 2)
+        if not end[1] or widest > _EVEN * step:
+            slack = 2 * max(step, widest) + _SLACK
+        if there + slack < end[0]:
             return (
                 f"the input ends early: at {float(there):.3f} s "
                 f"of the {float(end[0]):.3f} s it promises"
@@ -164,6 +157,11 @@ def total_frames(container: InputContainer, stream: VideoStream, rate: Fraction)
     base = fraction(stream.time_base)
     if stream.duration and base:
         return round(stream.duration * base * rate)
+    end = promised_end(container, stream)
+    if end is not None and end[1]:
+        # The container's own lasts until the end of the audio.
+        start = Fraction(0) if base is None else (stream.start_time or 0) * base
+        return max(1, round((end[0] - start) * rate))
     if container.duration:
         return round(Fraction(container.duration, 1_000_000) * rate)
     return None

@@ -16,36 +16,16 @@ from av.video.stream import VideoStream
 from snellen.errors import InputError
 from snellen.frame import Frame
 from snellen.video import pixels
-from snellen.video.damage import Counted, Damage, torn_y4m, total_frames
+from snellen.video.clip import Clip
+from snellen.video.damage import Damage, torn_y4m, total_frames
 from snellen.video.deinterlace import Deinterlacer
+from snellen.video.pipes import Incoming
 from snellen.video.reading import Reader
-from snellen.video.source import Look, is_interlaced, look, name, start_of
+from snellen.video.source import Look, is_interlaced, look, name
 from snellen.video.times import Clock
 
 _RUN_UP = Fraction(1)
 """Seconds before a clip's start that reading begins, for audio that lies early."""
-
-
-@dataclass(frozen=True, slots=True)
-class Clip:
-    """Which part of the input to work on, and how to treat its fields."""
-
-    start: Fraction | None = None
-    """Seconds from the beginning; the first frame at or after it becomes time 0."""
-    duration: Fraction | None = None
-    """Seconds from `start`."""
-    frames: int | None = None
-    """At most so many."""
-    deinterlace: bool = False
-    """Whether interlaced pictures are deinterlaced; else they are refused."""
-
-    def __post_init__(self) -> None:
-        if self.start is not None and self.start < 0:
-            raise InputError(f"the start is a time from 0 on, not {float(self.start):g} s")
-        if self.duration is not None and self.duration <= 0:
-            raise InputError(f"the duration is more than 0 s, not {float(self.duration):g} s")
-        if self.frames is not None and self.frames < 1:
-            raise InputError(f"the number of frames is 1 or more, not {self.frames}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +58,14 @@ class Source:
         self.clip = clip
         self.busy = False
         self.variable = False
-        self._place = source if isinstance(source, Path) else Counted(source)
+        self._place = source if isinstance(source, Path) else Incoming(source)
         self._open(seek=True)
         try:
-            self._first = next(self._flow)
+            self._first = self._begun()
             if self._late():
                 self.close()
                 self._open(seek=False)
-                self._first = next(self._flow)
+                self._first = self._begun()
             if self._first.frame is None:
                 raise self._nothing()
         except BaseException:
@@ -96,10 +76,7 @@ class Source:
         self.reader = Reader(self._place, self.name)
         self.time_base, self.rate = self.reader.time_base, self.reader.rate
         self.clock = Clock(self.time_base, 1 / (self.rate * self.time_base))
-        # A start below 0 is priming of an audio codec: the pictures begin at 0.
-        start = max(start_of(self.reader.container), Fraction(0))
-        self._begin = start + (self.clip.start or 0)
-        self.end = None if self.clip.duration is None else self._begin + self.clip.duration
+        self._set_begin(self.reader.start() + (self.clip.start or 0))
         self._count = 0
         self._cut = False
         self._deinterlacer: Deinterlacer | None = None
@@ -107,6 +84,17 @@ class Source:
         far = (self.clip.start or 0) > _RUN_UP and self.place is not None
         self._seeked = seek and far and self.reader.seek(self._begin - _RUN_UP)
         self._flow = self._parcels()
+
+    def _set_begin(self, begin: Fraction) -> None:
+        self._begin = begin
+        self.end = None if self.clip.duration is None else begin + self.clip.duration
+
+    def _begun(self) -> Parcel:
+        """Go as far as the first frame; an interrupt on the way ends it."""
+        first = next(self._flow)
+        if isinstance(self._place, Incoming):
+            self._place.check()
+        return first
 
     @property
     def container(self) -> InputContainer:
@@ -132,8 +120,12 @@ class Source:
         return late or self.clock.missing > 0
 
     def _nothing(self) -> InputError:
-        if self._shape is not None and self.clip.start is not None:
-            return InputError(f"{self.name} has no frame at or after {float(self.clip.start):g} s")
+        if self._shape is not None and self.clip_is_part:
+            start = self.clip.start or Fraction(0)
+            where = f"at or after {float(start):g} s"
+            if self.clip.duration is not None:
+                where = f"from {float(start):g} s to {float(start + self.clip.duration):g} s"
+            return InputError(f"{self.name} has no frame {where}")
         why = "; ".join(self.damage.words())
         return InputError(
             f"{self.name}: not one frame could be decoded" + (f" ({why})" if why else "")
@@ -147,7 +139,7 @@ class Source:
     @property
     def clip_is_part(self) -> bool:
         """Whether a part was asked for, so that numbers about the whole no longer hold."""
-        return any(v is not None for v in (self.clip.start, self.clip.duration, self.clip.frames))
+        return self.clip.is_part
 
     def total(self) -> int | None:
         """Return how many frames will come, as far as can be told."""
@@ -165,6 +157,11 @@ class Source:
         """Yield frames, their times counted from the clip's start, and packets between them."""
         yield self._first
         yield from self._flow
+
+    def stop(self) -> None:
+        """Wait no more for a pipe that gives nothing."""
+        if isinstance(self._place, Incoming):
+            self._place.stop()
 
     def close(self) -> None:
         """Close the container; planes of frames stay valid."""
@@ -232,10 +229,12 @@ class Source:
 
     def _meet(self, frame: VideoFrame, time: Fraction) -> None:
         """Take the first frame as what all frames are."""
+        if self.clip.start is None and time < self._begin:
+            self._set_begin(time)
         self.zero = time if self.clip.start is not None else self._begin
         self.look = look(self.container, self.stream, frame)
         if self.clip.start is not None:
-            self.reader.damage = Damage()  # what was wrong before the clip is not our concern
+            self.reader.forget(round(time / self.time_base))
 
     def _timed(self) -> Iterator[tuple[VideoFrame, int] | Packet[Any]]:
         """Give every frame a time later than the one before."""

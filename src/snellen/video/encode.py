@@ -25,7 +25,7 @@ from snellen.video.encoders import Encoder
 from snellen.video.place import Whole
 from snellen.video.source import BYTES_AS_THEY_ARE, Look, reason
 from snellen.video.streams import Copier
-from snellen.video.tags import chapters, tags
+from snellen.video.tags import chapters, film_tags
 
 _FINEST = 1_000_000
 """Ticks a second up to which mp4's own clock follows the video's."""
@@ -52,6 +52,8 @@ class Plan:
     rate: Fraction
     metadata: dict[str, str]
     disposition: Disposition
+    index: int
+    """Of the stream in the input."""
 
 
 def open_container(file: Path | BinaryIO, muxer: str, time_base: Fraction) -> OutputContainer:
@@ -75,7 +77,23 @@ def open_container(file: Path | BinaryIO, muxer: str, time_base: Fraction) -> Ou
     return out
 
 
-def add_video(out: OutputContainer, plan: Plan) -> VideoStream:
+def other_choice(suffix: str) -> str:
+    """Return the advice for a container that does not take a codec."""
+    return "choose another codec" + ("" if suffix == ".mkv" else ", or .mkv, that holds nearly all")
+
+
+def encoder_base(plan: Plan) -> Fraction:
+    """Return the unit of times on the encoder's side: some know only a frame's duration."""
+    return 1 / plan.rate.limit_denominator(1001) if plan.encoder.counts else plan.time_base
+
+
+def describe(picture: VideoFrame, look: Look) -> None:
+    """Say of the picture what it means: some encoders ask the frame, not their context."""
+    picture.color_range, picture.colorspace = look.range, look.space
+    picture.color_primaries, picture.color_trc = look.primaries, look.transfer
+
+
+def add_video(out: OutputContainer, plan: Plan, suffix: str) -> VideoStream:
     """Add the video stream and open its encoder; InputError says why it does not open."""
     encoder, look = plan.encoder, plan.look
     os.environ.setdefault("SVT_LOG", "1")  # SVT-AV1 talks on standard error
@@ -84,12 +102,12 @@ def add_video(out: OutputContainer, plan: Plan) -> VideoStream:
         stream: VideoStream = out.add_stream(encoder.codec, rate=rate, options=encoder.options)  # type: ignore[assignment]
     except ValueError:
         raise InputError(
-            f"{out.format.name} cannot hold video of {encoder.codec}: .mkv holds nearly all"
+            f"{suffix} cannot hold video of {encoder.codec}: {other_choice(suffix)}"
         ) from None
     context = stream.codec_context
     context.width, context.height = plan.format.width, plan.format.height
     context.pix_fmt = encoder.pixels.name
-    context.time_base = stream.time_base = plan.time_base
+    stream.time_base, context.time_base = plan.time_base, encoder_base(plan)
     context.color_range, context.colorspace = look.range, look.space
     context.color_primaries, context.color_trc = look.primaries, look.transfer
     if look.aspect is not None:
@@ -162,15 +180,16 @@ class Sink:
         self._copier = copier
         self._damage = source.damage
         self._durations: dict[int, int] = {}
+        self._times: list[int] = []  # of each frame, for encoders that count them
         self._neutral: dict[tuple[int, int], Plane] = {}
         self._begun = False
         self.written = 0
         """Frames given to the encoder."""
         self._out = open_container(file, muxer, plan.time_base)
         try:
-            self._stream = add_video(self._out, plan)
+            self._stream = add_video(self._out, plan, copier.suffix)
             copier.attach(self._out)
-            self._out.metadata.update(tags(dict(source.container.metadata)))
+            self._out.metadata.update(film_tags(source))
             total = source.total() if source.clip.frames is not None else None
             until = source.end
             if until is None and total is not None:
@@ -195,7 +214,10 @@ class Sink:
         if self._plan.numbered:
             pts, duration = self.written, 1
         frame.pts, frame.duration = pts, duration
-        frame.time_base = self._plan.time_base
+        if self._plan.encoder.counts:
+            self._times.append(pts)
+            frame.pts, frame.duration = self.written, 1
+        frame.time_base = encoder_base(self._plan)
         self._durations[pts] = duration
         self._encoded(self._stream.encode(frame))
         self.written += 1
@@ -218,6 +240,8 @@ class Sink:
         base = self._plan.time_base
         for packet in packets:
             self._begun = True
+            if self._plan.encoder.counts:
+                self._restore(packet)
             if packet.pts is not None:
                 # Not every encoder hands durations on.
                 packet.duration = self._durations.pop(packet.pts, packet.duration)
@@ -225,6 +249,18 @@ class Sink:
             if stamp is not None:
                 self._mux(self._copier.due(stamp * base))
             self._mux([packet])
+
+    def _restore(self, packet: Packet[Any]) -> None:
+        """Give a packet of an encoder that counts frames their real times."""
+        step = 1 / (self._plan.rate * self._plan.time_base)
+
+        def time(number: int) -> int:
+            early = min(number, 0)  # decoding begins before the first picture is shown
+            return self._times[number - early] + round(early * step)
+
+        packet.dts = None if packet.dts is None else time(packet.dts)
+        packet.pts = None if packet.pts is None else time(packet.pts)
+        packet.time_base = self._plan.time_base
 
     def _mux(self, packets: Iterable[Packet[Any]]) -> None:
         for packet in packets:
@@ -249,6 +285,7 @@ class Sink:
         if layout != taken.name:
             # The same range on both sides: samples are to be moved, not stretched.
             picture = picture.reformat(format=taken.name, src_color_range=1, dst_color_range=1)
+        describe(picture, self._plan.look)
         return picture
 
     def _grey(self, like: Plane, shape: tuple[int, int]) -> Plane:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -33,8 +34,32 @@ _QUALITY = {"libx264": 16, "libx265": 16, "libsvtav1": 18, "libvpx-vp9": 15}
 _RATES = frozenset(("b", "crf", "qp", "cqp", "cq", "global_quality", "qscale", "lossless"))
 """Options that say how good or how large, so that our default would be in their way."""
 
+_COUNTING = frozenset(("mpeg1video", "mpeg2video", "mpeg4", "libxvid", "msmpeg4v2", "msmpeg4"))
+"""Encoders that take 1/12800 s for 12800 frames/s, or no unit below 1/65535 s."""
+
 _PARAMS = {"libx264": "x264-params", "libx265": "x265-params", "libsvtav1": "svtav1-params"}
 """The option that hands on an encoder's own parameters, key=value:key=value."""
+
+_OURS = frozenset(
+    (
+        *("time_base", "pkt_timebase", "framerate", "video_size", "pixel_format", "aspect"),
+        *("color_range", "colorspace", "color_primaries", "color_trc", "chroma_sample_location"),
+    )
+)
+"""Options that say what the pictures are: that is known, and anything else would be wrong."""
+
+_NAMES = {
+    "preset": (
+        *("ultrafast", "superfast", "veryfast", "faster", "fast", "medium", "slow", "slower"),
+        *("veryslow", "placebo"),
+    ),
+    "tune": (
+        *("film", "animation", "grain", "stillimage", "psnr", "ssim", "fastdecode"),
+        "zerolatency",
+    ),
+    "profile": ("baseline", "main", "high", "high10", "high422", "high444"),
+}
+"""What libx264 knows; of others it complains on standard error, whoever listens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +90,11 @@ class Encoder:
         """Depth of the samples it takes."""
         return self.pixels.bits
 
+    @property
+    def counts(self) -> bool:
+        """Whether its unit of time is to be the duration of a frame."""
+        return self.codec in _COUNTING
+
 
 def choose(look: Look, muxer: str, encoding: Encoding) -> Encoder:
     """Return the encoder for pictures like `look`; InputError says what is wrong with a wish."""
@@ -81,6 +111,10 @@ def choose(look: Look, muxer: str, encoding: Encoding) -> Encoder:
         chosen = best(offered, look.format)
         if chosen is None:
             raise InputError(f"{codec} takes no YUV or grey pictures: choose another codec")
+        if chosen.subsampling is None and look.format.subsampling is not None:
+            raise InputError(
+                f"{codec} takes no YUV pictures and would make them grey: choose another codec"
+            )
     else:
         if offered and asked.name not in offered:
             raise InputError(f"{codec} does not take {asked.name}; it takes {', '.join(offered)}")
@@ -170,6 +204,7 @@ def _options(
 ) -> dict[str, str]:
     """Return what the encoder is told; the user's own words come last and win."""
     options: dict[str, str] = {}
+    _check(codec, encoding)
     known = _private(codec)
     preset = encoding.preset or _PRESETS.get(codec)
     crf = encoding.crf if encoding.crf is not None else _QUALITY.get(codec)
@@ -193,6 +228,20 @@ def _options(
             [f"{k}={v}" for k, v in own.items()] + ([options[key]] if key in options else [])
         )
     return options
+
+
+def _check(codec: str, encoding: Encoding) -> None:
+    """Refuse options that are not the user's to say, and what x264 and x265 would grumble about."""
+    if codec == "libx265" and encoding.crf is not None and encoding.crf > 51:
+        raise InputError(f"libx265 takes a crf up to 51, not {encoding.crf:g}")
+    for key, value in {"preset": encoding.preset, **encoding.options}.items():
+        if key in _OURS:
+            raise InputError(f"option {key} follows from the input: leave it out")
+        if codec != "libx264" or key not in _NAMES or value is None or value.isdigit():
+            continue
+        asked = re.split(r"[,./+-]", value) if key == "tune" else [value]
+        if not set(asked) <= set(_NAMES[key]):
+            raise InputError(f"{codec} knows no {key} {value!r}: {', '.join(_NAMES[key])}")
 
 
 def _replaced(key: str, options: Mapping[str, str]) -> bool:

@@ -8,10 +8,14 @@ from typing import Any
 
 import av
 from av.packet import Packet
-from av.stream import Stream
+from av.stream import Disposition, Stream
 
-from snellen.video.source import PICTURE
+from snellen.video.source import BYTES_AS_THEY_ARE, PICTURE
+from snellen.video.tags import missing
 from snellen.video.times import fraction
+
+_UNMISSED = Disposition.default | PICTURE
+"""Dispositions that are a matter of all streams together, or asked about by themselves."""
 
 
 def words(stream: Stream) -> str:
@@ -23,13 +27,18 @@ def words(stream: Stream) -> str:
     return f"{kind} {stream.index} ({inside})"
 
 
-def fits(stream: Stream, first: Packet[Any] | None, muxer: str) -> bool:
-    """Ask the muxer itself whether it can hold the stream: write it alone, into memory."""
+def unheld(
+    stream: Stream, first: Packet[Any] | None, muxer: str, metadata: dict[str, str]
+) -> list[str] | None:
+    """Ask the muxer itself what it keeps: write the stream alone, into memory, and read it back.
+
+    Returns which of `metadata` and dispositions do not come back; None: the stream does not.
+    """
     file = BytesIO()
     try:
-        with av.open(file, "w", format=muxer) as out:
+        with av.open(file, "w", format=muxer, **BYTES_AS_THEY_ARE) as out:
             copy = out.add_stream_from_template(stream, opaque=True)
-            copy.metadata.update(stream.metadata)
+            copy.metadata.update(metadata)
             copy.disposition = stream.disposition
             out.start_encoding()
             if first is not None:
@@ -37,10 +46,19 @@ def fits(stream: Stream, first: Packet[Any] | None, muxer: str) -> bool:
                 first.time_base = fraction(copy.time_base) or Fraction(1, 1000)
                 first.stream = copy
                 out.mux(first)
-        if stream.disposition & PICTURE:  # mov takes covers and does not write them
-            file.seek(0)
-            with av.open(file, "r") as back:
-                return len(back.streams) > 0
     except (av.FFmpegError, ValueError, OSError):
-        return False
-    return True
+        return None
+    file.seek(0)
+    try:
+        with av.open(file, "r", **BYTES_AS_THEY_ARE) as back:
+            if len(back.streams) > 0:
+                return _compare(stream, metadata, back.streams[0])
+    except (av.FFmpegError, ValueError, OSError):
+        pass  # nothing in it to be read: that says little
+    return None if stream.disposition & PICTURE else []  # mov takes covers and writes none
+
+
+def _compare(stream: Stream, metadata: dict[str, str], back: Stream) -> list[str]:
+    gone = stream.disposition & ~back.disposition & ~_UNMISSED
+    marks = [f"mark {one.name}" for one in Disposition if one & gone]
+    return missing(metadata, dict(back.metadata)) + marks

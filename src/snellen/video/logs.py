@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
 
 import av.logging
 from av.container import InputContainer
@@ -31,6 +34,7 @@ def listening(level: int = av.logging.WARNING) -> Iterator[list[tuple[int, str, 
 
 def description(container: InputContainer) -> str:
     """Return FFmpeg's description of the container, with all details."""
+    before = libav_level()
     av.logging.set_libav_level(av.logging.VERBOSE)  # it says less at its default level
     try:
         # The outer one takes what a decoder's threads may say meanwhile.
@@ -38,4 +42,23 @@ def description(container: InputContainer) -> str:
             text: str = container.dumps_format()  # type: ignore[attr-defined,unused-ignore]
             return text
     finally:
-        av.logging.set_libav_level(av.logging.INFO)
+        av.logging.set_libav_level(before)
+
+
+def libav_level() -> int:
+    """Return FFmpeg's own level, which PyAV can set but not tell; its default if not found."""
+    library = _libavutil()
+    return int(library.av_log_get_level()) if library is not None else av.logging.INFO
+
+
+@cache
+def _libavutil() -> ctypes.CDLL | None:
+    """Return the library inside PyAV's wheel, once more: it is loaded already."""
+    package = Path(av.__file__).parent
+    for folder in (package.parent / "av.libs", package / ".dylibs"):
+        for file in folder.glob("*avutil*"):
+            with suppress(OSError, AttributeError):
+                library = ctypes.CDLL(str(file))
+                library.av_log_get_level.restype = ctypes.c_int
+                return library
+    return None

@@ -5,33 +5,35 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, Protocol, cast
 
 import av
 
 from snellen.errors import InputError, OutputError
 from snellen.frame import Format, Frame
 from snellen.video import pixels
-from snellen.video.channel import Channel, Stopped
-from snellen.video.decode import Clip, Parcel, Source
+from snellen.video.channel import Channel, Stopped, join
+from snellen.video.clip import Clip
+from snellen.video.decode import Parcel, Source
 from snellen.video.encode import Plan, Sink
 from snellen.video.encoders import Encoding, choose
 from snellen.video.hdr import scaled
+from snellen.video.pipes import Outgoing
 from snellen.video.place import Place
 from snellen.video.progress import Meter, Progress
 from snellen.video.source import reason
 from snellen.video.streams import Copier
-from snellen.video.tags import tags
+from snellen.video.tags import lost_time_code, video_tags
 from snellen.video.trial import lost_by
 
 _DEPTH = 4
 """Frames that wait between two threads: enough to smooth, few enough for 4K."""
 _PATIENCE = 10.0
-"""Seconds to wait, after an error, for a thread that reads from a pipe nobody writes to."""
+"""Seconds to wait, after an error, for a thread that may be inside a stream of somebody's."""
 
 __all__ = ["Clip", "Encoding", "Progress", "Step", "Summary", "convert"]
 
@@ -55,7 +57,7 @@ class Step(Protocol):
         ...
 
     def close(self) -> None:
-        """Give back what `prepare` took; called once, also after an error."""
+        """Give back what `prepare` took; called once, also after an error before `prepare`."""
         ...
 
 
@@ -80,7 +82,7 @@ class Summary:
     lost: tuple[str, ...]
     """What was damaged or missing in the input; empty when it was whole."""
     dropped: tuple[str, ...]
-    """Streams that the output cannot hold."""
+    """What the output cannot hold: streams, tags, chapters, rotation, HDR, alpha …"""
 
 
 def convert(
@@ -123,19 +125,21 @@ def convert(
         there before is as it was.
     """
     began = time.monotonic()
-    place = Place(target, source, overwrite)
     tell = on_warning or (lambda text: None)
-    with closing(Source(source, clip or Clip())) as road:
-        plan, copier, warnings = _plan(road, place, encoding or Encoding(), strict)
+    with ExitStack() as stack:
+        stack.callback(step.close)
+        place = Place(target, source, overwrite)
+        road = stack.enter_context(closing(Source(source, clip or Clip())))
+        scale = getattr(step, "scale", 1)
+        plan, copier, losses, notes = _plan(road, place, encoding or Encoding(), strict, scale)
+        warnings = (*losses, *notes)
         for warning in warnings:
             tell(warning)
-        try:
-            plan = _prepared(plan, step)
-            meter = Meter(road.total(), on_progress)
-            with place.writing() as file:
-                frames = _travel(road, plan, copier, step, place, file, meter)
-        finally:
-            step.close()
+        plan = _prepared(plan, step)
+        meter = Meter(road.total(), on_progress)
+        with place.writing() as file:
+            out = file if isinstance(file, Path) else Outgoing(file)
+            frames = _travel(road, plan, copier, step, place, out, meter)
         late = _time_notes(road, place.muxer)
         for warning in late:
             tell(warning)
@@ -150,26 +154,31 @@ def convert(
             result=pixels.words(plan.format),
             warnings=(*warnings, *late),
             lost=road.damage.words(),
-            dropped=tuple(copier.losses),
+            dropped=losses,
         )
 
 
 def _plan(
-    road: Source, place: Place, encoding: Encoding, strict: bool
-) -> tuple[Plan, Copier, tuple[str, ...]]:
-    """Decide how everything is written, and what that costs."""
-    look = road.look
+    road: Source, place: Place, encoding: Encoding, strict: bool, scale: int
+) -> tuple[Plan, Copier, tuple[str, ...], tuple[str, ...]]:
+    """Decide how everything is written, and what that costs: losses, then notes.
+
+    The encoder is asked about pictures `scale` times larger, before the step does any work.
+    """
+    look, stream = road.look, road.stream
     encoder = choose(look, place.muxer, encoding)
     copier = Copier(road, place.muxer, place.suffix)
-    metadata, disposition = tags(dict(road.stream.metadata)), road.stream.disposition
     numbered = place.muxer == "yuv4mpegpipe"
     base = 1 / road.rate if numbered else road.time_base
-    plan = Plan(encoder, look.format, look, base, numbered, road.rate, metadata, disposition)
-    trial = lost_by(plan, road, place.muxer, place.suffix)
-    losses = (*look.losses, *encoder.losses, *copier.losses, *trial.losses)
+    metadata = video_tags(road, place.muxer)
+    plan = Plan(encoder, look.format, look, base, numbered, road.rate, metadata,
+                stream.disposition, stream.index)  # fmt: skip
+    large = replace(plan, format=look.format.scaled(scale))
+    lost = lost_by(large, road, place.muxer, place.suffix)
+    losses = (*look.losses, *encoder.losses, *copier.losses, *lost, *lost_time_code(road))
     if strict and losses:
         raise InputError(f"{road.name}: strict, and this would be lost: " + "; ".join(losses))
-    return plan, copier, (*losses, *copier.notes, *trial.notes)
+    return plan, copier, losses, tuple(copier.notes)
 
 
 def _prepared(plan: Plan, step: Step) -> Plan:
@@ -191,19 +200,18 @@ def _travel(
     copier: Copier,
     step: Step,
     place: Place,
-    file: Path | BinaryIO,
+    file: Path | Outgoing,
     meter: Meter,
 ) -> int:
     """Run the three stages until the last frame is written; return how many there were."""
-    try:
-        sink = Sink(file, place.muxer, plan, road, copier)
-    except (av.FFmpegError, OSError) as error:
-        raise _unwritable(place, error) from error
+    sink = _opened(file, place, plan, road, copier)
     decoded: Channel[Parcel] = Channel(_DEPTH)
     stepped: Channel[Parcel] = Channel(_DEPTH)
     stages = [
         threading.Thread(target=_decode, args=(road, decoded), daemon=True, name="decode"),
-        threading.Thread(target=_encode, args=(sink, stepped, place), daemon=True, name="encode"),
+        threading.Thread(
+            target=_encode, args=(sink, stepped, decoded, place), daemon=True, name="encode"
+        ),
     ]
     try:
         for stage in stages:
@@ -215,16 +223,38 @@ def _travel(
             stepped.put(replace(parcel, frame=step.run(parcel.frame)))
             meter.count()
         stepped.close()
-        _join(stages)
+        join(stages)
         stepped.check()
     except BaseException:
         decoded.stop()
         stepped.stop()
-        road.busy = not _join(stages[:1], _PATIENCE)
-        _join(stages[1:])  # it does end, and two threads at one container would crash
-        sink.abandon()
+        _give_up(road, sink, file, stages)
         raise
     return sink.written
+
+
+def _opened(file: Path | Outgoing, place: Place, plan: Plan, road: Source, copier: Copier) -> Sink:
+    try:
+        return Sink(cast("Path | BinaryIO", file), place.muxer, plan, road, copier)
+    except (av.FFmpegError, OSError) as error:
+        if isinstance(file, Outgoing):
+            file.check()
+        raise _unwritable(place, error) from error
+
+
+def _give_up(
+    road: Source, sink: Sink, file: Path | Outgoing, stages: list[threading.Thread]
+) -> None:
+    """End the threads, or leave those alone that hang in a stream; two at one would crash."""
+    road.stop()
+    if isinstance(file, Outgoing):
+        file.stop()
+    road.busy = not join(stages[:1], _PATIENCE)
+    # With a file the encoder does end, however long its last frames take.
+    if join(stages[1:], None if isinstance(file, Path) else _PATIENCE):
+        sink.abandon()
+    else:
+        road.busy = True  # what is copied comes from there
 
 
 def _unwritable(place: Place, error: Exception) -> OutputError:
@@ -242,7 +272,8 @@ def _decode(road: Source, out: Channel[Parcel]) -> None:
         out.stop(error)
 
 
-def _encode(sink: Sink, parcels: Channel[Parcel], place: Place) -> None:
+def _encode(sink: Sink, parcels: Channel[Parcel], decoded: Channel[Parcel], place: Place) -> None:
+    """Write what comes; an error ends the work at once, even where it waits for the decoder."""
     try:
         for parcel in parcels:
             sink.write(parcel)
@@ -253,17 +284,10 @@ def _encode(sink: Sink, parcels: Channel[Parcel], place: Place) -> None:
         told = _unwritable(place, error)
         told.__cause__ = error
         parcels.stop(told)
+        decoded.stop(told)
     except BaseException as error:
         parcels.stop(error)
-
-
-def _join(stages: list[threading.Thread], patience: float | None = None) -> bool:
-    """Wait for the threads to end, at most `patience` seconds; return whether they did."""
-    until = None if patience is None else time.monotonic() + patience
-    for stage in stages:
-        while stage.is_alive() and (until is None or time.monotonic() < until):
-            stage.join(0.2)  # not forever: Ctrl-C would have to wait on Windows
-    return not any(stage.is_alive() for stage in stages)
+        decoded.stop(error)
 
 
 def _time_notes(road: Source, muxer: str) -> list[str]:

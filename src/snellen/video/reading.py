@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from fractions import Fraction
+from math import floor
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,18 @@ from av.packet import Packet
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
-from snellen.video.damage import Counted, Damage, shortfall
-from snellen.video.source import choose_stream, open_input, rate_of, reason
+from snellen.video.damage import Damage, shortfall
+from snellen.video.extent import cut_short
+from snellen.video.pipes import Incoming
+from snellen.video.source import choose_stream, open_input, rate_of, reason, start_of
 from snellen.video.times import fraction
 
 _GIVE_UP = 50
 """Read errors in a row, without a packet between them, that end the reading."""
 _ROOM = Fraction(2)
 """Seconds read beyond the end of a clip for audio that lies late in the file."""
+_ONE_EACH = {"h264", "hevc", "av1", "ffv1", "prores", "dnxhd", "mjpeg"}
+"""Codecs of which each packet is one picture that is shown, except for separate fields."""
 
 
 class Reader:
@@ -34,7 +39,7 @@ class Reader:
     damage : what could not be read; complete when `pictures` ends
     """
 
-    def __init__(self, place: Path | Counted, what: str) -> None:
+    def __init__(self, place: Path | Incoming, what: str) -> None:
         self._place = place
         self._what = what
         self.container = open_input(place)
@@ -53,11 +58,24 @@ class Reader:
         self._ends = [Fraction(0), Fraction(0)]
         self._past: set[int] = set()
         self._latest: int | None = None
+        self._earliest: int | None = None
+        self._widest = 0
+        self._unseen: set[int] = set()
+        self._one_each = self.stream.codec_context.codec.canonical_name in _ONE_EACH
+
+    def start(self) -> Fraction:
+        """Return the seconds of the container's clock where its contents begin."""
+        start = start_of(self.container)
+        if self.container.format.name == "mpegts":
+            return start  # below 0 just before its clock wraps around
+        # Else that is priming of an audio codec: the pictures begin at 0, or where they say.
+        own = (self.stream.start_time or 0) * self.time_base
+        return max(start, min(own, Fraction(0)))
 
     def seek(self, seconds: Fraction) -> bool:
         """Go to a key frame before `seconds` of the container's clock; whether that worked."""
         try:
-            self.container.seek(int(seconds / self.time_base), stream=self.stream)
+            self.container.seek(floor(seconds / self.time_base), stream=self.stream)
         except (av.FFmpegError, OSError):
             return False
         self._whole = False
@@ -66,6 +84,11 @@ class Reader:
     def leave(self, end: Fraction) -> None:
         """Decode no more; only read on for packets before `end` seconds that lie further back."""
         self._left = end
+
+    def forget(self, ticks: int) -> None:
+        """Care no longer for what was wrong before that time."""
+        self.damage = Damage()
+        self._earliest = ticks
 
     def pictures(self) -> Iterator[VideoFrame | Packet[Any]]:
         """Decode the video; an error costs its packet only."""
@@ -77,10 +100,46 @@ class Reader:
                 yield from self._decoded(packet)
         if self._left is None:
             yield from self._decoded(None)
-            if self.damage and isinstance(self._place, Path) and self._place.is_file():
-                yield from self._tail(self._place)
+        self._count_unseen()
+        if self._file is not None and self.damage.short is None:
+            name = self.container.format.name
+            self.damage.short = cut_short(self._file, name, self._left is None)
+        if self._left is None and self.damage and self._file is not None:
+            yield from self._tail(self._file)
+            self._count_unseen()
+
+    @property
+    def _file(self) -> Path | None:
+        return self._place if isinstance(self._place, Path) and self._place.is_file() else None
+
+    def _count_unseen(self) -> None:
+        """Count packets of the clip that gave no picture, where that is certain to be a loss.
+
+        What lies before the first picture may rest on one that was never there.
+        """
+        first, last = self._earliest, self._latest
+        if not self._one_each or first is None or last is None:
+            return
+        until = None if self._left is None else last
+        unseen = sum(first < t and (until is None or t < until) for t in self._unseen)
+        self.damage.swallowed = max(0, unseen - self.damage.undecodable)
+
+    def _see(self, frame: VideoFrame) -> None:
+        """Note when the picture is shown."""
+        # Two fields may come in a packet each.
+        self._one_each &= not frame.interlaced_frame
+        if frame.pts is None:
+            return
+        self._unseen.discard(frame.pts)
+        if self._earliest is None:
+            self._earliest = frame.pts
+        if self._latest is not None:
+            self._widest = max(self._widest, frame.pts - self._latest)
+        self._latest = frame.pts if self._latest is None else max(frame.pts, self._latest)
 
     def _decoded(self, packet: Packet[Any] | None) -> list[VideoFrame]:
+        if packet is not None and packet.pts is not None and not packet.is_discard:
+            self._unseen.add(packet.pts)
         try:
             frames = self.stream.decode(packet)
         except EOFError:
@@ -89,8 +148,7 @@ class Reader:
             self.damage.undecodable += 1
             return []
         for frame in frames:
-            if frame.pts is not None:
-                self._latest = max(frame.pts, self._latest or frame.pts)
+            self._see(frame)
         return frames
 
     def _tail(self, place: Path) -> Iterator[VideoFrame]:
@@ -118,7 +176,9 @@ class Reader:
         except (av.FFmpegError, ValueError):
             return []
         latest = self._latest or 0
-        return [frame for frame in frames if frame.pts is not None and frame.pts > latest]
+        found = [frame for frame in frames if frame.pts is not None and frame.pts > latest]
+        self._unseen.difference_update(frame.pts for frame in found)
+        return found
 
     def _packets(self) -> Iterator[Packet[Any]]:
         """Read packets; an error of the container is counted and reading goes on."""
@@ -150,6 +210,7 @@ class Reader:
                 self._read if self._whole else None,
                 (self._ends[0], self._ends[1]),
                 1 / self.rate,
+                self._widest * self.time_base,
             )
 
     def _is_video(self, packet: Packet[Any]) -> bool:

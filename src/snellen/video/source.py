@@ -16,7 +16,7 @@ from av.video.stream import VideoStream
 from snellen.errors import InputError
 from snellen.frame import CENTRE, LEFT, Format
 from snellen.video import hdr, logs, pixels
-from snellen.video.damage import Counted
+from snellen.video.pipes import Incoming
 from snellen.video.times import fraction
 
 PICTURE = Disposition.attached_pic | Disposition.timed_thumbnails
@@ -30,11 +30,21 @@ BYTES_AS_THEY_ARE: dict[str, Any] = (
 )
 """For av.open: tags that are not UTF-8 go through byte by byte, as PyAV 19 always does it."""
 
+_LISTS = {"concat", "dash", "hls", "imf", "lavfi", "rtp", "rtsp", "sap", "sdp", "vobsub",
+          "webm_dash_manifest"}  # fmt: skip
+"""Formats that are a text with the names of other files or places, which FFmpeg would open."""
+
+_ALONE = {
+    "format_whitelist": ",".join(sorted(av.formats_available - _LISTS)),
+    "protocol_whitelist": "file",
+}
+"""For av.open: read this file and no other."""
+
 _CENTRED = ("mjpeg", "mpeg1video")
 """Codecs whose chroma lies in the middle where nothing is said (JFIF; ISO/IEC 11172-2)."""
 
 
-def open_input(source: Path | BinaryIO | Counted) -> InputContainer:
+def open_input(source: Path | Incoming) -> InputContainer:
     """Open a file, or a stream of y4m; InputError says why not."""
     what = name(source)
     try:
@@ -44,9 +54,11 @@ def open_input(source: Path | BinaryIO | Counted) -> InputContainer:
             if source.is_dir():
                 raise InputError(f"{what} is a folder: give a video file")
             # The absolute path, since FFmpeg would read "a:b.mp4" as a protocol called a.
-            opened: InputContainer = av.open(str(source.absolute()), "r", **BYTES_AS_THEY_ARE)
+            opened: InputContainer = av.open(
+                str(source.absolute()), "r", container_options=_ALONE, **BYTES_AS_THEY_ARE
+            )
             return opened
-        return av.open(source, "r", format="yuv4mpegpipe")
+        return _opened_pipe(source)
     except InputError:
         raise
     except PermissionError:
@@ -59,7 +71,19 @@ def open_input(source: Path | BinaryIO | Counted) -> InputContainer:
         ) from None
 
 
-def name(place: Path | BinaryIO | Counted) -> str:
+def _opened_pipe(pipe: Incoming) -> InputContainer:
+    try:
+        container = av.open(pipe, "r", format="yuv4mpegpipe")
+    except BaseException:
+        pipe.check()
+        raise
+    if pipe.interrupted:
+        container.close()
+        pipe.check()
+    return container
+
+
+def name(place: Path | BinaryIO | Incoming) -> str:
     """Return what to call an input or output in a message."""
     return str(place) if isinstance(place, Path) else str(getattr(place, "name", "the stream"))
 

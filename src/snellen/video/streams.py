@@ -15,13 +15,16 @@ from av.packet import Packet
 from av.stream import Discard, Stream
 
 from snellen.video.decode import Source
-from snellen.video.holding import fits, words
+from snellen.video.holding import unheld, words
 from snellen.video.source import PICTURE, open_input
-from snellen.video.tags import tags
+from snellen.video.tags import copied_tags
 from snellen.video.times import Clock, fraction
 
 _LOOK_FOR = 20000
 """Packets read to find the first of every stream."""
+
+_PRIMING = Fraction(1, 10)
+"""Seconds that an audio codec's priming may lie before 0; Opus has 80 ms."""
 
 _IMAGES = {"mjpeg": ("image/jpeg", "jpg"), "png": ("image/png", "png")}
 """Codecs of covers that Matroska keeps as attachments, with MIME type and extension."""
@@ -35,6 +38,7 @@ class _Copy:
     base: Fraction
     clock: Clock | None
     """Keeps audio's times rising; two subtitles may well have the same time."""
+    metadata: dict[str, str]
     out: Stream | None = None
     out_base: Fraction = Fraction(1)
     last: int | None = None
@@ -57,13 +61,15 @@ class Copier:
 
     Attributes
     ----------
-    losses : a sentence for each stream that the output cannot hold
+    suffix : what to call the output's container
+    losses : a sentence for each stream that the output cannot hold, or not all that is said of it
     notes : what else a user may want to know
     """
 
     def __init__(self, source: Source, muxer: str, suffix: str) -> None:
         self._source = source
         self._muxer = muxer
+        self.suffix = suffix
         self.losses: list[str] = []
         self.notes: list[str] = []
         self._copies: dict[int, _Copy] = {}
@@ -73,25 +79,48 @@ class Copier:
         others = [s for s in others if not _is_written_anew(s, source.stream)]
         first = _first_packets(source, others) if others else {}
         for stream in others:
-            if not self._take(stream, first.get(stream.index)):
+            early = self._early(stream, first.get(stream.index))
+            gone = self._take(stream, first.get(stream.index))
+            if gone is None:
                 self.losses.append(f"{words(stream)}: {suffix} cannot hold it")
-            elif stream.type == "video" and not stream.disposition & PICTURE:
+                continue
+            if gone:
+                self.losses.append(f"{words(stream)}: {suffix} cannot hold its {', '.join(gone)}")
+            if early > _PRIMING:
+                self.notes.append(
+                    f"{words(stream)} begins {float(early):.3g} s before the film: that part, "
+                    f"which is not to be heard or seen, is left out, as {suffix} cannot skip it"
+                )
+            if stream.type == "video" and not stream.disposition & PICTURE:
                 self.notes.append(f"{words(stream)} is copied as it is: only the best is worked on")
 
-    def _take(self, stream: Stream, first: Packet[Any] | None) -> bool:
+    def _early(self, stream: Stream, first: Packet[Any] | None) -> Fraction:
+        """Return how many seconds before 0 the stream begins, where nothing would skip them."""
+        if not self._matroska or self._source.clip.start is not None:
+            return Fraction(0)
+        if first is None or first.pts is None or stream.disposition & PICTURE:
+            return Fraction(0)
         base = fraction(stream.time_base) or Fraction(1, 1000)
-        copy = _Copy(stream, base, None)
+        return max(Fraction(0), self._source.zero - first.pts * base)
+
+    def _take(self, stream: Stream, first: Packet[Any] | None) -> list[str] | None:
+        """Copy the stream; return what of its description is lost, None: all of it."""
+        base = fraction(stream.time_base) or Fraction(1, 1000)
+        metadata = copied_tags(dict(stream.metadata), self._source, self._muxer)
+        copy = _Copy(stream, base, None, metadata)
+        gone: list[str] | None = []
         if stream.type == "audio":
             copy.clock = Clock(base, Fraction(1))
         if stream.disposition & PICTURE:
             copy.first = first
             copy.cover = bytes(first) if first is not None else None
             if copy.cover is None or (self._matroska and _codec(stream) not in _IMAGES):
-                return False
-        if not (self._matroska and copy.cover) and not fits(stream, first, self._muxer):
-            return False
-        self._copies[stream.index] = copy
-        return True
+                return None
+        if not (self._matroska and copy.cover):
+            gone = unheld(stream, first, self._muxer, metadata)
+        if gone is not None:
+            self._copies[stream.index] = copy
+        return gone
 
     @property
     def _matroska(self) -> bool:
@@ -105,9 +134,7 @@ class Copier:
     def attach(self, out: OutputContainer) -> None:
         """Add the streams to the output, whose header is not written yet."""
         for copy in self._copies.values():
-            metadata = dict(copy.template.metadata)
-            if self._source.clip_is_part:
-                metadata = tags(metadata)
+            metadata = dict(copy.metadata)
             if copy.cover is not None and self._matroska:
                 mime, extension = _IMAGES[_codec(copy.template)]
                 named = metadata.pop("filename", None) or f"cover.{extension}"
@@ -136,6 +163,8 @@ class Copier:
         copy = self._copies.get(packet.stream.index)
         if copy is None or copy.out is None or copy.cover is not None:
             return
+        if packet.size <= 2 and _codec(copy.template) == "mov_text":
+            return  # a gap: the muxer writes its own
         stamp = packet.dts if packet.dts is not None else packet.pts
         time = copy.latest or Fraction(0)
         if stamp is not None:
@@ -154,13 +183,19 @@ class Copier:
         heapq.heappush(self._held, _Held(copy.latest, next(self._number), packet, copy))
 
     def _cut_head(self, packet: Packet[Any], copy: _Copy) -> bool:
-        """Whether the packet belongs to the clip's beginning; a subtitle is shortened to it."""
-        if self._source.clip.start is None or packet.pts is None:
+        """Whether the packet belongs to the clip's beginning; a subtitle is shortened to it.
+
+        Of a whole film that is so in Matroska, which has no edit list that would skip the rest.
+        """
+        whole = self._source.clip.start is None
+        if packet.pts is None or (whole and not self._matroska):
             return True
         zero = self._source.zero / copy.base
         if packet.pts >= zero:
             return True
         end = packet.pts + (packet.duration or 0)
+        if whole and copy.template.type != "subtitle":
+            return end > zero or packet.pts >= zero - _PRIMING / copy.base
         if copy.template.type != "subtitle" or end <= zero:
             return False
         packet.pts = packet.dts = round(zero)

@@ -1,0 +1,108 @@
+"""Whether a file ends where its own boxes, segment or packets say: what FFmpeg keeps to itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import BinaryIO
+
+_BOXES = {b"ftyp", b"styp", b"moov", b"moof", b"mdat", b"sidx", b"ssix", b"mfra", b"meta", b"uuid",
+          b"free", b"skip", b"wide", b"emsg", b"prft", b"pnot", b"pdin"}  # fmt: skip
+"""Top-level boxes of mp4 and mov; what cameras put behind them is nobody's loss."""
+_EMPTY = (b"free", b"skip", b"wide")
+"""Boxes that hold nothing."""
+_EBML, _SEGMENT = 0x1A45DFA3, 0x18538067
+"""Element numbers of Matroska."""
+_SYNC = 0x47
+_LOOK = 16
+"""Packets of a transport stream that must be alike to tell their size."""
+
+
+def cut_short(place: Path, format: str, whole: bool) -> str | None:
+    """Say that the file is shorter than it says of itself; None: it is not, or does not say.
+
+    Parameters
+    ----------
+    format : FFmpeg's name of the container
+    whole : whether all of it was wanted; else only the lack of what stands for all counts
+    """
+    with place.open("rb") as file:
+        size = place.stat().st_size
+        if format.startswith("mov"):
+            return _boxes(file, size, whole)
+        if not whole:
+            return None
+        if format.startswith("matroska"):
+            return _segment(file, size)
+        return _packets(file, size) if format == "mpegts" else None
+
+
+def _boxes(file: BinaryIO, size: int, whole: bool) -> str | None:
+    """Walk the boxes of mp4 or mov: size, name, content (ISO/IEC 14496-12, 4.2)."""
+    at = 0
+    while at < size:
+        file.seek(at)
+        head = file.read(16)
+        if len(head) < 8:
+            return _told("a box's head", len(head), 8) if whole and any(head) else None
+        length, kind = int.from_bytes(head[:4], "big"), head[4:8]
+        if length == 1:
+            length = int.from_bytes(head[8:16], "big")
+        if kind not in _BOXES or length < 8:
+            return None  # 0: up to the end, however far that is
+        if at + length > size:
+            told = (whole and kind not in _EMPTY) or kind == b"moov"
+            return _told(f"its box {kind.decode()!r}", size - at, length) if told else None
+        at += length
+    return None
+
+
+def _segment(file: BinaryIO, size: int) -> str | None:
+    """Compare the end of Matroska's segment, which holds all but the head (RFC 8794, RFC 9559)."""
+    if _number(file, keep=True) != _EBML:
+        return None
+    length = _number(file)
+    if length is None:
+        return None
+    file.seek(length, 1)
+    if _number(file, keep=True) != _SEGMENT:
+        return None
+    length = _number(file)
+    if length is None or file.tell() + length <= size:
+        return None
+    return _told("its segment", size - file.tell(), length)
+
+
+def _number(file: BinaryIO, keep: bool = False) -> int | None:
+    """Read EBML's number of 1 to 8 bytes, its length told by leading zeros; None: unknown.
+
+    `keep` keeps the bit that ends those zeros, as the numbers of elements are written.
+    """
+    first = file.read(1)
+    if not first or not first[0]:
+        return None
+    more = 8 - first[0].bit_length()
+    rest = file.read(more)
+    if len(rest) < more:
+        return None
+    value = int.from_bytes(first + rest, "big")
+    if keep:
+        return value
+    bits = 7 * (more + 1)
+    value &= (1 << bits) - 1
+    return None if value == (1 << bits) - 1 else value
+
+
+def _packets(file: BinaryIO, size: int) -> str | None:
+    """See whether a transport stream ends within a packet, of 188 bytes or with 4 or 16 more."""
+    head = file.read(204 * (_LOOK + 1))
+    for length, lead in ((188, 0), (192, 4), (204, 0)):
+        for start in range(lead, length + lead):  # a recording may begin anywhere
+            marks = head[start::length][:_LOOK]
+            if len(marks) == _LOOK and set(marks) == {_SYNC}:
+                rest = (size - start + lead) % length
+                return _told("a packet", rest, length) if rest else None
+    return None
+
+
+def _told(where: str, there: int, promised: int) -> str:
+    return f"the input ends early: within {where} ({there} of {promised} bytes)"

@@ -1,0 +1,124 @@
+"""Standard input and output that never hold a thread for good: each wait is short, can be ended.
+
+A thread that waits inside Python's own buffered stream holds that stream's lock, and Python aborts
+when it ends meanwhile. So pipes are waited for here, and only touched when that does not wait.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+from typing import Any, BinaryIO
+
+_PATIENCE_MS = 100
+"""Between two looks at whether waiting makes sense still."""
+_AT_ONCE = getattr(select, "PIPE_BUF", 512)
+"""Bytes that a pipe with any room takes without waiting (POSIX)."""
+
+
+class _Pipe:
+    """A stream that FFmpeg uses, and what ends its use.
+
+    An interrupt on the way would have to go through FFmpeg, which takes it for an error of its
+    own: it is kept, the stream ends, and `check` raises it.
+    """
+
+    def __init__(self, stream: BinaryIO, event: str) -> None:
+        self._stream = stream
+        self.name = str(getattr(stream, "name", "the stream"))
+        self._stopped = False
+        self._interrupt: KeyboardInterrupt | None = None
+        self._descriptor = _descriptor(stream)
+        self._poll: Any = None
+        if self._descriptor is not None:
+            self._poll = select.poll()
+            self._poll.register(self._descriptor, getattr(select, event))
+
+    def stop(self) -> None:
+        """Let whoever waits here, in whatever thread, wait no more."""
+        self._stopped = True
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether `check` will raise."""
+        return self._interrupt is not None
+
+    def check(self) -> None:
+        """Raise the interrupt that came meanwhile, if one did."""
+        if self._interrupt is not None:
+            interrupt, self._interrupt = self._interrupt, None
+            raise interrupt
+
+    def _wait(self) -> bool:
+        """Wait until the stream can be used; False: it is to be left alone."""
+        try:
+            while not self._stopped:
+                if self._poll is None or self._poll.poll(_PATIENCE_MS):
+                    return True
+        except KeyboardInterrupt as interrupt:
+            self._take(interrupt)
+        return False
+
+    def _take(self, interrupt: KeyboardInterrupt) -> None:
+        self._interrupt = interrupt
+        self._stopped = True
+
+
+def _descriptor(stream: BinaryIO) -> int | None:
+    """Return the number of a pipe, socket or terminal; None: a file, or no way to wait for it."""
+    if not hasattr(select, "poll"):
+        return None
+    try:
+        number = stream.fileno()
+        return None if stream.seekable() else number
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+class Incoming(_Pipe):
+    """A binary stream to read from that remembers how much there was."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        super().__init__(stream, "POLLIN")
+        self.size = 0
+        self.header = b""
+        # One read of the system's at most, after what a buffer still holds.
+        once = getattr(stream, "read1", stream.read)
+        self._read = once if self._descriptor is not None else stream.read
+
+    def read(self, size: int) -> bytes:
+        """Return up to `size` bytes; none at the end, and when it was stopped."""
+        if not self._wait():
+            return b""
+        try:
+            data: bytes = self._read(size) or b""
+        except KeyboardInterrupt as interrupt:
+            self._take(interrupt)
+            return b""
+        self.size += len(data)
+        if not self.header.endswith(b"\n"):
+            line, feed, _ = data.partition(b"\n")
+            self.header += line + feed
+        return data
+
+
+class Outgoing(_Pipe):
+    """A binary stream to write to; of a pipe nothing stays in a buffer."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        super().__init__(stream, "POLLOUT")
+        if self._descriptor is not None:
+            stream.flush()  # what was written before comes before
+
+    def write(self, data: memoryview) -> int | None:
+        """Write some of `data`; return how much."""
+        if not self._wait():
+            raise OSError(errno.ECANCELED, os.strerror(errno.ECANCELED))
+        try:
+            if self._descriptor is None:
+                return self._stream.write(data)
+            return os.write(self._descriptor, data[:_AT_ONCE])
+        except KeyboardInterrupt as interrupt:
+            self._take(interrupt)
+            raise OSError(errno.ECANCELED, os.strerror(errno.ECANCELED)) from None
