@@ -283,3 +283,12 @@ def test_errors_before_any_work_are_json_too(capsys, folder, tmp_path):
     assert run(*words) == 2
     line = json.loads(capsys.readouterr().out)
     assert line["event"] == "error" and line["exit_code"] == 2 and "folder" in line["message"]
+
+
+@pytest.mark.parametrize("empty", ["input", "output"])
+def test_an_empty_name_is_not_this_folder(capsys, folder, monkeypatch, empty):
+    monkeypatch.chdir(folder)
+    words = ["", "-o", "o.png"] if empty == "input" else [folder / "a.png", "-o", ""]
+    assert run("upscale", *words) == 2
+    assert "empty name" in capsys.readouterr().err
+    assert names(folder) == ["a.png", "b.tif", "c.jpg"]

@@ -260,7 +260,7 @@ def test_grey_that_was_asked_for(plain, tmp_path, step):
     wish = Encoding(codec="png", pix_fmt="gray")
     summary = convert(source, tmp_path / "out.mov", step, encoding=wish)
     assert any("chroma 420 is reduced to none" in w for w in summary.warnings)
-    with pytest.raises(InputError, match="png in .mov can only say full range"):
+    with pytest.raises(InputError, match=r"png in \.mov can only say full range"):
         convert(plain, tmp_path / "out2.mov", Nearest(), encoding=wish)
 
 
@@ -280,7 +280,7 @@ def test_an_encoder_is_asked_about_the_size_that_comes_out(tmp_path):
     with pytest.raises(InputError, match="dnxhd does not open for 160×120 "):
         convert(source, tmp_path / "small.mov", Nearest(1), encoding=wish)
     odd = make(tmp_path / "odd.mkv", codec="ffv1", size=(65, 49), frames=2)
-    with pytest.raises(InputError, match="libx264 does not open for 195×147 .*odd size"):
+    with pytest.raises(InputError, match=r"libx264 does not open for 195×147 .*odd size"):
         convert(odd, tmp_path / "out.mkv", Nearest(3))
 
 

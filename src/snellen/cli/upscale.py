@@ -23,13 +23,25 @@ VIDEO_ONLY = (
 )  # fmt: skip
 
 
+class _Named(click.Path):
+    """A path that is not the empty string, which would mean the current folder."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if value == "":
+            self.fail("an empty name came; name a file, a folder or -", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+NAMED = _Named(path_type=Path)
+
+
 @click.command()
-@click.argument("inputs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("inputs", nargs=-1, required=True, type=NAMED)
 @click.option(
     "-o",
     "--output",
     required=True,
-    type=click.Path(path_type=Path),
+    type=NAMED,
     help="File; or an existing folder for several inputs or a folder; - for y4m.",
 )
 @click.option(

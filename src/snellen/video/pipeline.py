@@ -41,6 +41,9 @@ __all__ = ["Clip", "Encoding", "Progress", "Step", "Summary", "convert"]
 class Step(Protocol):
     """What the road knows of a method."""
 
+    scale: int
+    """How many times wider and higher the results are."""
+
     def prepare(self, format: Format, bits: int | None = None) -> Format:
         """Allocate and compile for frames of `format`; return the format of the results.
 
@@ -130,7 +133,7 @@ def convert(
         stack.callback(step.close)
         place = Place(target, source, overwrite)
         road = stack.enter_context(closing(Source(source, clip or Clip())))
-        scale = getattr(step, "scale", 1)
+        scale = step.scale
         plan, copier, losses, notes = _plan(road, place, encoding or Encoding(), strict, scale)
         warnings = (*losses, *notes)
         for warning in warnings:
