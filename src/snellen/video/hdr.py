@@ -47,7 +47,7 @@ class Light:
 def _side(frame: VideoFrame) -> Mapping[str, bytes]:
     # By index: iterating differs between PyAV 18 and 19.
     data = frame.side_data
-    found = [data[i] for i in range(len(data))]  # type: ignore[literal-required]
+    found = [data[i] for i in range(len(data))]  # type: ignore[literal-required, unused-ignore]
     return {getattr(one.type, "name", str(one.type)): bytes(one) for one in found}
 
 
