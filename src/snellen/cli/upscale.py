@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from snellen import target
 from snellen.cli.report import Report
@@ -154,8 +155,9 @@ def _still(source: Path, goal: Path, options: dict[str, Any], report: Report) ->
     if goal == PIPE:
         raise InputError("an image cannot go to standard output; name a file with -o")
     target.check(goal, source, options["overwrite"])
+    asked = click.get_current_context().get_parameter_source
     for name in VIDEO_ONLY:
-        if options[name]:
+        if asked(name) is ParameterSource.COMMANDLINE:
             option = name.replace("_", "-")
             report.warning(str(source), f"--{option} is for video: without effect on an image")
     still = read(source)
