@@ -77,12 +77,12 @@ def test_colour_of_equal_channels_is_the_grey_picture(random, random_model, dtyp
     grey = drawn(random, (15, 17), dtype)
     wanted = upscale(grey, scale, model).astype(np.float64)
     colour = upscale(np.stack([grey] * 3, axis=-1), scale, model).astype(np.float64)
-    # The weights 0.299 + 0.587 + 0.114 round to 1 within 2⁻²⁴: features differ by that, and an
-    # anchor flips only where its patch is the same within rounding; integers and float16 (ten
-    # digits behind the point) may then round to the neighbour.
+    # The weights 0.299 + 0.587 + 0.114 round to 1 within 2⁻²⁴: features differ by that, which in
+    # these 255 windows is too little to tip a tie; integers and float16 (ten digits behind the
+    # point) may then round to the neighbour.
     step = {"uint8": 1, "uint16": 1, "float16": 2.0**-10}.get(dtype, 0)
     error = np.abs(colour - wanted[..., None])
-    assert np.percentile(error, 99) <= step + 2e-5 * WHITE[dtype] * (dtype != "uint8")
+    assert error.max() <= step + 2e-5 * WHITE[dtype] * (dtype != "uint8")
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

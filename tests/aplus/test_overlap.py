@@ -80,6 +80,7 @@ def test_too_small_for_the_authors_uses_all_windows(random):
     patches[0] = 7
     out = whole(patches, mid, 2, 3) - mid
     # Rows 0 and 1 of the low-resolution picture see row 0's windows: means of (7, 1), (7, 1, 1).
+    # A sum of nine values up to 7, and mid added and taken away again: under 16 units of 2⁻²⁴.
     np.testing.assert_allclose(out[:2], 4, atol=1e-6)
     np.testing.assert_allclose(out[2:4], 3, atol=1e-6)
     np.testing.assert_allclose(out[4:], 1, atol=1e-6)

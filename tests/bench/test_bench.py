@@ -107,8 +107,13 @@ def test_run_is_json(monkeypatch):
     assert any("33×21 ×2" in line for line in lines)
 
 
-def test_sgemm_is_a_speed():
-    assert aplus.sgemm(64) > 0
+def test_sgemm_counts_two_operations_a_term(monkeypatch):
+    def two_seconds(line, repeats):
+        assert line().shape == (1000, 1000)
+        return {"median": 2.0}
+
+    monkeypatch.setattr(aplus, "timed", two_seconds)
+    assert aplus.sgemm(1000) == pytest.approx(1.0)  # 2·10⁹ operations in 2 s
 
 
 def test_no_time_after_a_failed_check(monkeypatch):
