@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,6 +13,41 @@ import pytest
 
 from snellen.aplus.model import Model
 from snellen.blas import single_threaded
+from snellen.device import why_not
+from snellen.errors import DeviceError
+
+
+def pytest_sessionstart(session):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what CuPy warns of when imported is no fault of ours
+        session.config.no_gpu = why_not()
+
+
+def pytest_runtest_setup(item):
+    if item.get_closest_marker("gpu") and (reason := item.config.no_gpu):
+        pytest.skip(f"no GPU: {reason}")
+
+
+@pytest.fixture(scope="session")
+def cuda(pytestconfig):
+    """The module cupy, on the first GPU."""
+    if reason := pytestconfig.no_gpu:
+        pytest.skip(f"no GPU: {reason}")
+    import cupy
+
+    return cupy
+
+
+@pytest.fixture(scope="session")
+def nvrtc():
+    """CUDA's compiler, which needs no GPU."""
+    from snellen import nvrtc
+
+    try:
+        nvrtc.version()
+    except DeviceError as error:
+        pytest.skip(str(error))
+    return nvrtc
 
 
 @pytest.fixture

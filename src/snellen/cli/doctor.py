@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import click
+
+from snellen.kernel import Kernel
 
 ENCODERS = (
     "libx264", "libx265", "libsvtav1", "libvpx-vp9", "ffv1", "prores_ks",
     "h264_nvenc", "hevc_nvenc", "av1_nvenc",
 )  # fmt: skip
 
+KERNEL = Kernel(Path(__file__).with_suffix(".cu"), "total")
+
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def doctor(as_json: bool) -> None:
     """Say what really works here: CPU, threads, BLAS, GPU, encoders that open, models."""
+    from snellen import device
     from snellen.machine import facts
 
     found = {
         **facts(),
-        "device": "cpu",
-        "gpu_kernels": "none in this version: upscaling runs on the CPU",
+        "device": device.resolve("auto"),
+        "gpu_kernels": _kernels(),
         "encoders": {name: _opens(name) for name in ENCODERS},
         "models": _models(),
         "compiler": _compiler(),
@@ -60,6 +66,30 @@ def _opens(name: str) -> str:
     except (av.FFmpegError, ValueError, OSError) as error:
         return f"no: {getattr(error, 'strerror', None) or error}"
     return "works"
+
+
+def _kernels() -> str:
+    """Return whether a kernel compiles and runs on the first GPU, or why not."""
+    from snellen import device
+    from snellen.errors import DeviceError
+
+    if reason := device.why_not():
+        return f"no: {reason}"
+    import cupy
+
+    threads, shared = 1024, 60_000
+    with device.using("cuda:0"):
+        counts, total = cupy.arange(threads, dtype=cupy.int32), cupy.zeros(1, cupy.int32)
+        try:
+            KERNEL(1, threads, counts, total, shared=shared)
+            found = int(total[0])
+        except (DeviceError, RuntimeError) as error:
+            return f"no: {error}"
+        capability = f"{device.arch()}, {device.multiprocessors()} multiprocessors"
+        free = f"{device.free_memory() / 1e9:.1f} GB free"
+    if found != threads * (threads - 1) // 2:
+        return f"no: a kernel that ran counted {found}; update the driver"
+    return f"works: compiled for {capability}, {free}"
 
 
 def _compiler() -> str:
