@@ -144,7 +144,7 @@ def test_facts_are_json_with_everything_told():
     found = json.loads(json.dumps(machine.facts()))
     assert found["cpu"] and found["threads"] == device.threads()
     assert found["blas"] and all(name.strip() for name in found["blas"])
-    assert isinstance(found["gpu"], list)
+    assert isinstance(found["gpu"], list) and isinstance(found["cuda"], dict)
     for name in ("snellen", "python", "numpy", "scipy", "numba", "pyav", "ffmpeg", "system"):
         assert isinstance(found[name], str) and found[name]
 
@@ -154,4 +154,26 @@ def test_no_driver_is_no_gpu(monkeypatch):
         raise OSError(name)
 
     monkeypatch.setattr(machine.ctypes, "CDLL", missing)
-    assert machine.gpus() == []
+    assert machine.gpus() == [] and machine.driver() == ""
+    assert device.driver_version() == 0 and "driver" not in machine.cuda()
+
+
+def test_a_driver_that_does_not_start(monkeypatch):
+    class Driver:
+        def cuInit(self, flags):  # noqa: N802  the driver's name for it
+            return 100  # CUDA_ERROR_NO_DEVICE
+
+    monkeypatch.setattr(device, "library", Driver)
+    assert device.driver_version() == 0 and machine.gpus() == []
+
+
+def test_versions_of_what_is_installed(nvrtc):
+    found = machine.cuda()
+    assert found["cuda-core"] and found["nvrtc"] == "{}.{}".format(*nvrtc.version())
+
+
+@pytest.mark.gpu
+def test_facts_of_the_gpu():
+    (first, *_), found = machine.gpus(), machine.cuda()
+    assert "driver for CUDA" in first
+    assert all(found[name].split(".")[0].isdigit() for name in ("driver", "runtime", "nvrtc"))

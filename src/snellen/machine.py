@@ -5,11 +5,14 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import sys
 from contextlib import suppress
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from snellen import __version__, device
+from snellen import __version__, device, nvrtc
+from snellen.errors import DeviceError
 
 
 def facts() -> dict[str, Any]:
@@ -26,6 +29,7 @@ def facts() -> dict[str, Any]:
         "system": platform.platform(),
         "blas": blas(),
         "gpu": gpus(),
+        "cuda": cuda(),
         "snellen": __version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
@@ -67,20 +71,48 @@ def blas() -> list[str]:
 
 def gpus() -> list[str]:
     """Return the NVIDIA GPUs that the driver names, with its CUDA version; [] without driver."""
-    try:
-        cuda = ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        return []
-    version, count = ctypes.c_int(), ctypes.c_int()
-    if cuda.cuInit(0) or cuda.cuDriverGetVersion(ctypes.byref(version)):
-        return []
-    if cuda.cuDeviceGetCount(ctypes.byref(count)):
+    version, count = device.driver_version(), ctypes.c_int()
+    driver = device.library()
+    if not version or driver.cuDeviceGetCount(ctypes.byref(count)):
         return []
     names = []
     for ordinal in range(count.value):
         handle, name = ctypes.c_int(), ctypes.create_string_buffer(100)
-        cuda.cuDeviceGet(ctypes.byref(handle), ordinal)
-        cuda.cuDeviceGetName(name, len(name), handle)
-        major, minor = divmod(version.value, 1000)
+        driver.cuDeviceGet(ctypes.byref(handle), ordinal)
+        driver.cuDeviceGetName(name, len(name), handle)
+        major, minor = divmod(version, 1000)
         names.append(f"{name.value.decode()} (driver for CUDA {major}.{minor // 10})")
     return names
+
+
+def cuda() -> dict[str, str]:
+    """Return the versions of what the GPU needs and of PyTorch; {} where nothing is installed."""
+    packages = ("cupy", "cupy-cuda12x", "cupy-cuda13x", "cuda-core", "cuda-bindings", "torch")
+    found = {}
+    for name in packages:
+        with suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    with suppress(DeviceError):
+        found["nvrtc"] = "{}.{}".format(*nvrtc.version())
+    if version := driver():
+        found["driver"] = version
+    if not device.why_not():
+        import cupy
+
+        runtime = cupy.cuda.runtime.runtimeGetVersion()
+        found["runtime"] = f"{runtime // 1000}.{runtime % 1000 // 10}"
+    return found
+
+
+def driver() -> str:
+    """Return the version of NVIDIA's driver, as "580.65.06"; "" where there is none."""
+    version = ctypes.create_string_buffer(100)
+    try:
+        nvml = ctypes.CDLL("nvml.dll" if sys.platform == "win32" else "libnvidia-ml.so.1")
+    except OSError:
+        return ""
+    if nvml.nvmlInit_v2():
+        return ""
+    nvml.nvmlSystemGetDriverVersion(version, len(version))
+    nvml.nvmlShutdown()
+    return version.value.decode()

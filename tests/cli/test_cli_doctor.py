@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
 from cli.test_cli import run
+from snellen import device
 from snellen.aplus.model import shipped
 
 pytestmark = pytest.mark.usefixtures("signals")
@@ -21,7 +23,16 @@ def test_json_names_models_and_encoders(capfd):
     assert all(state.startswith("works: ×") for state in found["models"].values())
     assert found["encoders"]["libx264"] == "works"
     assert all(s == "works" or s.startswith("no: ") for s in found["encoders"].values())
-    assert found["device"] == "cpu" and found["threads"] >= 1
+    assert found["device"] == device.resolve("auto") and found["threads"] >= 1
+    assert found["gpu_kernels"] == "no: " + device.why_not() or device.why_not() == ""
+
+
+@pytest.mark.gpu
+def test_a_kernel_is_tried_on_the_gpu(capfd):
+    assert run("doctor", "--json") == 0
+    found = json.loads(capfd.readouterr().out)
+    assert found["device"] == "cuda:0"
+    assert re.match(r"works: compiled for sm_\d+, \d+ multiprocessors", found["gpu_kernels"])
 
 
 def test_text_says_the_same(capfd):
