@@ -28,6 +28,7 @@ class Nearest:
 
     def __init__(self, scale=2):
         self.scale = scale
+        self.lanes = 1
         self.prepared = None
         self.ran = 0
         self.closed = 0

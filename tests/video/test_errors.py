@@ -16,7 +16,7 @@ import av
 import pytest
 
 from snellen.errors import InputError, OutputError
-from snellen.video import encode, pipeline
+from snellen.video import encode, travel
 from snellen.video.pipeline import Clip, Encoding, convert
 from video.clips import Nearest, make, png, read
 
@@ -480,7 +480,7 @@ def test_the_encoders_error_is_told_while_the_decoder_waits(tmp_path, monkeypatc
 
 def test_a_stream_that_never_takes_anything_ends_after_a_while(plain, monkeypatch):
     """Not a pipe, so nothing can be done for it but to leave it alone."""
-    monkeypatch.setattr(pipeline, "_PATIENCE", 0.3)
+    monkeypatch.setattr(travel, "_PATIENCE", 0.3)
     free = threading.Event()
 
     class Stuck(io.RawIOBase):

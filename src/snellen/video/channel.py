@@ -70,6 +70,7 @@ class Channel(Generic[T]):
                 item = self._items.popleft()
                 self._changed.notify_all()
             yield item
+            del item  # a frame, while the next one is waited for
 
 
 def join(stages: list[threading.Thread], patience: float | None = None) -> bool:

@@ -15,7 +15,7 @@ from av.video.stream import VideoStream
 
 from snellen.errors import InputError
 from snellen.frame import Frame
-from snellen.video import pixels
+from snellen.video import nvdec, pixels
 from snellen.video.clip import Clip
 from snellen.video.damage import Damage, torn_y4m, total_frames
 from snellen.video.deinterlace import Deinterlacer
@@ -47,18 +47,22 @@ class Source:
     zero : seconds of the container's clock that become 0
     end : seconds of the container's clock where the clip ends; None: nowhere or not yet known
     variable : whether frames so far lasted differently long
+    decoder : "cpu" or "nvdec"
+    notice : why it is not the decoder that was asked for; None: it is
     busy : set when a thread that could not be stopped still reads: then `close` leaves it be
     """
 
     look: Look
     zero: Fraction
 
-    def __init__(self, source: Path | BinaryIO, clip: Clip) -> None:
+    def __init__(self, source: Path | BinaryIO, clip: Clip, decoder: str = "auto") -> None:
         self.name = name(source)
         self.clip = clip
         self.busy = False
         self.variable = False
         self._place = source if isinstance(source, Path) else Incoming(source)
+        hardware, self.notice = nvdec.wanted(decoder, self._place, self.name)
+        self.decoder = "nvdec" if hardware else "cpu"
         self._open(seek=True)
         try:
             self._first = self._begun()
@@ -73,7 +77,7 @@ class Source:
             raise
 
     def _open(self, seek: bool) -> None:
-        self.reader = Reader(self._place, self.name)
+        self.reader = Reader(self._place, self.name, self.decoder == "nvdec")
         self.time_base, self.rate = self.reader.time_base, self.reader.rate
         self.clock = Clock(self.time_base, 1 / (self.rate * self.time_base))
         self._set_begin(self.reader.start() + (self.clip.start or 0))

@@ -13,7 +13,7 @@ from av.codec.codec import UnknownCodecError
 
 from snellen.errors import InputError
 from snellen.frame import Format
-from snellen.video import hdr, pixels
+from snellen.video import hdr, nvenc, pixels
 from snellen.video.source import Look
 
 _Y4M = tuple(
@@ -28,10 +28,10 @@ _Y4M = tuple(
 """What FFmpeg's y4m muxer writes, above 8 bits only when told that standards do not matter."""
 
 _PRESETS = {"libx264": "medium", "libx265": "medium", "libsvtav1": "6"}
-_QUALITY = {"libx264": 16, "libx265": 16, "libsvtav1": 18, "libvpx-vp9": 15}
+_QUALITY = {"libx264": 16, "libx265": 16, "libsvtav1": 18, "libvpx-vp9": 15, **nvenc.QUALITY}
 """Nearly without visible loss: an upscaled file is somebody's new master."""
 
-_RATES = frozenset(("b", "crf", "qp", "cqp", "cq", "global_quality", "qscale", "lossless"))
+_RATES = frozenset(("b", "crf", "qp", "cqp", "cq", "rc", "global_quality", "qscale", "lossless"))
 """Options that say how good or how large, so that our default would be in their way."""
 
 _COUNTING = frozenset(("mpeg1video", "mpeg2video", "mpeg4", "libxvid", "msmpeg4v2", "msmpeg4"))
@@ -67,9 +67,12 @@ class Encoding:
     """How to encode; None: our choice."""
 
     codec: str | None = None
-    """FFmpeg's name of an encoder; None: libx264, above 10 bit libx265."""
+    """FFmpeg's name of an encoder; None: libx264, above 10 bit libx265. Where NVIDIA's does not
+    work (h264_nvenc, hevc_nvenc, av1_nvenc), the one of the same codec on the CPU is used."""
     preset: str | None = None
+    """The encoder's name of it; NVIDIA's: p1 (fastest) to p7 (best)."""
     crf: float | None = None
+    """Constant quality, smaller is better; NVIDIA's encoders call it cq."""
     options: Mapping[str, str] = field(default_factory=dict)
     """Further options of the encoder, FFmpeg's names."""
     pix_fmt: str | None = None
@@ -116,6 +119,7 @@ def choose(look: Look, muxer: str, encoding: Encoding) -> Encoder:
                 f"{codec} takes no YUV pictures and would make them grey: choose another codec"
             )
     else:
+        asked = pixels.describe(nvenc.layout(codec, asked.name))
         if offered and asked.name not in offered:
             raise InputError(f"{codec} does not take {asked.name}; it takes {', '.join(offered)}")
         chosen = asked
@@ -208,13 +212,15 @@ def _options(
     known = _private(codec)
     preset = encoding.preset or _PRESETS.get(codec)
     crf = encoding.crf if encoding.crf is not None else _QUALITY.get(codec)
-    quality = "cq" if codec.endswith("_nvenc") else "crf"
+    quality = "cq" if codec in nvenc.ON_CPU else "crf"
     for key, value, asked in (("preset", preset, encoding.preset), (quality, crf, encoding.crf)):
         if value is None or (asked is None and _replaced(key, encoding.options)):
             continue
         if key not in known:
             raise InputError(f"{codec} knows no {key}: leave it out, or use -e option=value")
         options[key] = f"{value:g}" if isinstance(value, float) else str(value)
+    if "cq" in options:
+        options["rc"] = "vbr"  # else it would be a bound on a bit rate
     own = dict(light)
     if codec == "libx265":
         own = {"log-level": "error", **own}  # it talks on standard error
@@ -232,6 +238,8 @@ def _options(
 
 def _check(codec: str, encoding: Encoding) -> None:
     """Refuse options that are not the user's to say, and what x264 and x265 would grumble about."""
+    if codec in nvenc.ON_CPU:
+        nvenc.check(codec, encoding)
     if codec == "libx265" and encoding.crf is not None and encoding.crf > 51:
         raise InputError(f"libx265 takes a crf up to 51, not {encoding.crf:g}")
     for key, value in {"preset": encoding.preset, **encoding.options}.items():

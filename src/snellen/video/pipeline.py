@@ -2,66 +2,31 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import BinaryIO, Protocol, cast
+from typing import BinaryIO
 
-import av
-
-from snellen.errors import InputError, OutputError
-from snellen.frame import Format, Frame
-from snellen.video import pixels
-from snellen.video.channel import Channel, Stopped, join
+from snellen.errors import InputError
+from snellen.video import nvenc, pixels
 from snellen.video.clip import Clip
-from snellen.video.decode import Parcel, Source
-from snellen.video.encode import Plan, Sink
-from snellen.video.encoders import Encoding, choose
+from snellen.video.decode import Source
+from snellen.video.encode import Plan
+from snellen.video.encoders import Encoder, Encoding, choose
 from snellen.video.hdr import scaled
 from snellen.video.pipes import Outgoing
 from snellen.video.place import Place
 from snellen.video.progress import Meter, Progress
-from snellen.video.source import reason
+from snellen.video.step import Step, device
 from snellen.video.streams import Copier
 from snellen.video.tags import lost_time_code, video_tags
+from snellen.video.travel import run_dry, travel
 from snellen.video.trial import lost_by
 
-_DEPTH = 4
-"""Frames that wait between two threads: enough to smooth, few enough for 4K."""
-_PATIENCE = 10.0
-"""Seconds to wait, after an error, for a thread that may be inside a stream of somebody's."""
-
-__all__ = ["Clip", "Encoding", "Progress", "Step", "Summary", "convert"]
-
-
-class Step(Protocol):
-    """What the road knows of a method."""
-
-    scale: int
-    """How many times wider and higher the results are."""
-
-    def prepare(self, format: Format, bits: int | None = None) -> Format:
-        """Allocate and compile for frames of `format`; return the format of the results.
-
-        `bits` is the depth of the samples wanted; None: as they come.
-        """
-        ...
-
-    def run(self, frame: Frame) -> Frame:
-        """Return the result, times and side data carried over.
-
-        Its planes now belong to the road, which may still read them many frames later: they are
-        never written again. Planes given are read-only and may have a pitch.
-        """
-        ...
-
-    def close(self) -> None:
-        """Give back what `prepare` took; called once, also after an error before `prepare`."""
-        ...
+__all__ = ["Clip", "Encoding", "Progress", "Step", "Summary", "convert", "drain"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +38,10 @@ class Summary:
     """Of work."""
     width: int
     height: int
+    device: str
+    """What the step ran on."""
+    decoder: str
+    """"cpu" or "nvdec"."""
     encoder: str
     pixel_format: str
     """Of the output; FFmpeg's names."""
@@ -95,6 +64,7 @@ def convert(
     *,
     clip: Clip | None = None,
     encoding: Encoding | None = None,
+    decoder: str = "auto",
     strict: bool = False,
     overwrite: bool = False,
     on_warning: Callable[[str], None] | None = None,
@@ -109,7 +79,10 @@ def convert(
     step : prepared, run for each frame and closed by this function
     clip : which part; None: all of it
     encoding : None: libx264, or libx265 above 10 bit, with nearly no visible loss
-    strict : whether anything that cannot be carried is an error, before work starts
+    decoder : "auto" and "cpu": FFmpeg's decoders; "nvdec": NVIDIA's, or where that does not work
+        the CPU's and a warning
+    strict : whether anything that cannot be carried, or an encoder of NVIDIA's that does not work,
+        is an error, before work starts
     overwrite : whether a file called `target` is replaced
     on_warning : called with each of `Summary.warnings`, most of them before work starts
     on_progress : called after each frame, in the calling thread
@@ -132,7 +105,7 @@ def convert(
     with ExitStack() as stack:
         stack.callback(step.close)
         place = Place(target, source, overwrite)
-        road = stack.enter_context(closing(Source(source, clip or Clip())))
+        road = stack.enter_context(closing(Source(source, clip or Clip(), decoder)))
         scale = step.scale
         plan, copier, losses, notes = _plan(road, place, encoding or Encoding(), strict, scale)
         warnings = (*losses, *notes)
@@ -142,7 +115,7 @@ def convert(
         meter = Meter(road.total(), on_progress)
         with place.writing() as file:
             out = file if isinstance(file, Path) else Outgoing(file)
-            frames = _travel(road, plan, copier, step, place, out, meter)
+            frames = travel(road, plan, copier, step, place, out, meter)
         late = _time_notes(road, place.muxer)
         for warning in late:
             tell(warning)
@@ -151,6 +124,8 @@ def convert(
             seconds=time.monotonic() - began,
             width=plan.format.width,
             height=plan.format.height,
+            device=device(step),
+            decoder=road.decoder,
             encoder=plan.encoder.codec,
             pixel_format=plan.encoder.pixels.name,
             source=pixels.words(road.look.format),
@@ -161,6 +136,39 @@ def convert(
         )
 
 
+def drain(
+    source: Path | BinaryIO,
+    step: Step,
+    *,
+    clip: Clip | None = None,
+    decoder: str = "auto",
+    on_warning: Callable[[str], None] | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> int:
+    """Send every frame of `source` through `step` and let go of the results.
+
+    That is `convert` without an encoder, for measuring: the arguments are the same, and the last
+    `Progress.elapsed` is the time from the first frame's start on, without `prepare`.
+
+    Returns
+    -------
+    int
+        How many frames there were.
+
+    Raises
+    ------
+    InputError
+        Wrong use or an unusable input.
+    """
+    with ExitStack() as stack:
+        stack.callback(step.close)
+        road = stack.enter_context(closing(Source(source, clip or Clip(), decoder)))
+        if road.notice and on_warning:
+            on_warning(road.notice)
+        step.prepare(road.look.format)
+        return run_dry(road, step, Meter(road.total(), on_progress))
+
+
 def _plan(
     road: Source, place: Place, encoding: Encoding, strict: bool, scale: int
 ) -> tuple[Plan, Copier, tuple[str, ...], tuple[str, ...]]:
@@ -169,7 +177,7 @@ def _plan(
     The encoder is asked about pictures `scale` times larger, before the step does any work.
     """
     look, stream = road.look, road.stream
-    encoder = choose(look, place.muxer, encoding)
+    encoder, replaced = _encoder(road, place, encoding, strict, scale)
     copier = Copier(road, place.muxer, place.suffix)
     numbered = place.muxer == "yuv4mpegpipe"
     base = 1 / road.rate if numbered else road.time_base
@@ -181,7 +189,22 @@ def _plan(
     losses = (*look.losses, *encoder.losses, *copier.losses, *lost, *lost_time_code(road))
     if strict and losses:
         raise InputError(f"{road.name}: strict, and this would be lost: " + "; ".join(losses))
-    return plan, copier, losses, tuple(copier.notes)
+    notes = [text for text in (road.notice, replaced) if text is not None]
+    return plan, copier, losses, (*notes, *copier.notes)
+
+
+def _encoder(
+    road: Source, place: Place, encoding: Encoding, strict: bool, scale: int
+) -> tuple[Encoder, str | None]:
+    """Choose the encoder; one of NVIDIA's that does not work is replaced, and the line says so."""
+    encoder = choose(road.look, place.muxer, encoding)
+    found = nvenc.instead(encoder, road.look.format.scaled(scale), encoding)
+    if found is None:
+        return encoder, None
+    other, line = found
+    if strict:
+        raise InputError(f"{road.name}: strict, but {line}")
+    return choose(road.look, place.muxer, other), line
 
 
 def _prepared(plan: Plan, step: Step) -> Plan:
@@ -195,102 +218,6 @@ def _prepared(plan: Plan, step: Step) -> Plan:
         across, down = Fraction(out.width, came.width), Fraction(out.height, came.height)
         look = replace(look, matrix=scaled(look.matrix, across, down))
     return replace(plan, format=out, look=look)
-
-
-def _travel(
-    road: Source,
-    plan: Plan,
-    copier: Copier,
-    step: Step,
-    place: Place,
-    file: Path | Outgoing,
-    meter: Meter,
-) -> int:
-    """Run the three stages until the last frame is written; return how many there were."""
-    sink = _opened(file, place, plan, road, copier)
-    decoded: Channel[Parcel] = Channel(_DEPTH)
-    stepped: Channel[Parcel] = Channel(_DEPTH)
-    stages = [
-        threading.Thread(target=_decode, args=(road, decoded), daemon=True, name="decode"),
-        threading.Thread(
-            target=_encode, args=(sink, stepped, decoded, place), daemon=True, name="encode"
-        ),
-    ]
-    try:
-        for stage in stages:
-            stage.start()
-        for parcel in decoded:
-            if parcel.frame is None:
-                stepped.put(parcel)
-                continue
-            stepped.put(replace(parcel, frame=step.run(parcel.frame)))
-            meter.count()
-        stepped.close()
-        join(stages)
-        stepped.check()
-    except BaseException:
-        decoded.stop()
-        stepped.stop()
-        _give_up(road, sink, file, stages)
-        raise
-    return sink.written
-
-
-def _opened(file: Path | Outgoing, place: Place, plan: Plan, road: Source, copier: Copier) -> Sink:
-    try:
-        return Sink(cast("Path | BinaryIO", file), place.muxer, plan, road, copier)
-    except (av.FFmpegError, OSError) as error:
-        if isinstance(file, Outgoing):
-            file.check()
-        raise _unwritable(place, error) from error
-
-
-def _give_up(
-    road: Source, sink: Sink, file: Path | Outgoing, stages: list[threading.Thread]
-) -> None:
-    """End the threads, or leave those alone that hang in a stream; two at one would crash."""
-    road.stop()
-    if isinstance(file, Outgoing):
-        file.stop()
-    road.busy = not join(stages[:1], _PATIENCE)
-    # With a file the encoder does end, however long its last frames take.
-    if join(stages[1:], None if isinstance(file, Path) else _PATIENCE):
-        sink.abandon()
-    else:
-        road.busy = True  # what is copied comes from there
-
-
-def _unwritable(place: Place, error: Exception) -> OutputError:
-    return OutputError(f"{place.name} could not be written: {reason(error)}")
-
-
-def _decode(road: Source, out: Channel[Parcel]) -> None:
-    try:
-        for parcel in road.parcels():
-            out.put(parcel)
-        out.close()
-    except Stopped:
-        pass
-    except BaseException as error:
-        out.stop(error)
-
-
-def _encode(sink: Sink, parcels: Channel[Parcel], decoded: Channel[Parcel], place: Place) -> None:
-    """Write what comes; an error ends the work at once, even where it waits for the decoder."""
-    try:
-        for parcel in parcels:
-            sink.write(parcel)
-        sink.finish()
-    except Stopped:
-        pass
-    except (av.FFmpegError, OSError) as error:
-        told = _unwritable(place, error)
-        told.__cause__ = error
-        parcels.stop(told)
-        decoded.stop(told)
-    except BaseException as error:
-        parcels.stop(error)
-        decoded.stop(error)
 
 
 def _time_notes(road: Source, muxer: str) -> list[str]:

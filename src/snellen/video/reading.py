@@ -14,6 +14,7 @@ from av.packet import Packet
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
+from snellen.video import nvdec
 from snellen.video.damage import Damage, shortfall
 from snellen.video.extent import cut_short
 from snellen.video.pipes import Incoming
@@ -29,7 +30,7 @@ _ONE_EACH = {"h264", "hevc", "av1", "ffv1", "prores", "dnxhd", "mjpeg"}
 
 
 class Reader:
-    """One open container, read from front to back.
+    """One open container, read from front to back; `hardware`: decoded by NVDEC, as was probed.
 
     Attributes
     ----------
@@ -39,16 +40,18 @@ class Reader:
     damage : what could not be read; complete when `pictures` ends
     """
 
-    def __init__(self, place: Path | Incoming, what: str) -> None:
+    def __init__(self, place: Path | Incoming, what: str, hardware: bool = False) -> None:
         self._place = place
         self._what = what
-        self.container = open_input(place)
+        self.container = open_input(place, nvdec.settings(fall_back=True) if hardware else None)
         try:
             self.stream = choose_stream(self.container, what)
         except BaseException:
             self.container.close()
             raise
         self.stream.codec_context.thread_type = "AUTO"
+        if hardware:
+            nvdec.prepare(self.stream)
         self.time_base = fraction(self.stream.time_base) or Fraction(1, 1000)
         self.rate = rate_of(self.stream)
         self.damage = Damage()

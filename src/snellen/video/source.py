@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import av
+from av.codec.hwaccel import HWAccel
 from av.container import InputContainer
 from av.stream import Disposition, Stream
 from av.video.frame import VideoFrame
@@ -44,7 +45,16 @@ _CENTRED = ("mjpeg", "mpeg1video")
 """Codecs whose chroma lies in the middle where nothing is said (JFIF; ISO/IEC 11172-2)."""
 
 
-def open_input(source: Path | Incoming) -> InputContainer:
+def open_file(path: Path, hwaccel: HWAccel | None = None) -> InputContainer:
+    """Open this file and no other; FFmpeg's own errors."""
+    # The absolute path, since FFmpeg would read "a:b.mp4" as a protocol called a.
+    opened: InputContainer = av.open(
+        str(path.absolute()), "r", hwaccel=hwaccel, container_options=_ALONE, **BYTES_AS_THEY_ARE
+    )
+    return opened
+
+
+def open_input(source: Path | Incoming, hwaccel: HWAccel | None = None) -> InputContainer:
     """Open a file, or a stream of y4m; InputError says why not."""
     what = name(source)
     try:
@@ -53,11 +63,7 @@ def open_input(source: Path | Incoming) -> InputContainer:
                 raise InputError(f"{what}: no such file")
             if source.is_dir():
                 raise InputError(f"{what} is a folder: give a video file")
-            # The absolute path, since FFmpeg would read "a:b.mp4" as a protocol called a.
-            opened: InputContainer = av.open(
-                str(source.absolute()), "r", container_options=_ALONE, **BYTES_AS_THEY_ARE
-            )
-            return opened
+            return open_file(source, hwaccel)
         return _opened_pipe(source)
     except InputError:
         raise
