@@ -65,6 +65,8 @@ def test_version(capsys):
         ["upscale", "in.png", "-o", "out.png", "--scale", "two"],
         ["upscale", "in.png", "-o", "out.png", "--frames", "0"],
         ["upscale", "in.png", "-o", "out.png", "--nothing-such"],
+        ["upscale", "in.mkv", "-o", "out.mkv", "--decoder", "gpu"],
+        ["upscale", "in.mkv", "-o", "out.mkv", "--chroma", "nvdec"],
         ["bench", "nothing-such"],
         ["bench", "aplus", "--repeats", "0"],
         ["doctor", "extra"],

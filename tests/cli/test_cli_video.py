@@ -14,6 +14,7 @@ from cli.test_cli import run
 from snellen.aplus import upscaler
 from snellen.aplus.upscaler import Upscaler
 from snellen.frame import Format, Frame
+from snellen.video import nvdec, nvenc
 
 pytestmark = pytest.mark.usefixtures("signals")
 
@@ -103,6 +104,57 @@ def test_an_interrupt_leaves_nothing(capsys, clip, tmp_path, small_model, monkey
     err = capsys.readouterr().err
     assert "interrupted" in err and "Traceback" not in err
     assert [path.name for path in tmp_path.iterdir()] == ["clip.y4m"]
+
+
+@pytest.mark.parametrize("decoder", ["auto", "cpu", "nvdec"])
+def test_decoders(capsys, clip, frames, tmp_path, small_model, monkeypatch, decoder):
+    """The same frames; one that does not work is replaced, and told of."""
+    monkeypatch.setattr(nvdec, "fails", lambda *_: "no such device")
+    goal = tmp_path / "out.y4m"
+    words = ["--model", small_model, "--decoder", decoder]
+    assert run("upscale", clip, "-o", goal, *words) == 0
+    line = f"warning: {clip}: NVDEC does not work here (no such device): the CPU decodes instead\n"
+    assert capsys.readouterr().err == (line if decoder == "nvdec" else "")
+    same(planes(goal), enlarged(small_model, frames))
+
+
+def test_an_encoder_of_nvidias(capsys, clip, tmp_path, small_model, monkeypatch):
+    monkeypatch.setattr(nvenc, "fails", lambda *_: "no such device")
+    goal = tmp_path / "out.mkv"
+    words = ["--model", small_model, "--codec", "h264_nvenc", "--preset", "p1", "--crf", 20]
+    assert run("upscale", clip, "-o", goal, *words, "--strict") == 2
+    assert "strict, but h264_nvenc does not work here" in capsys.readouterr().err
+    assert not goal.exists()
+    assert run("upscale", clip, "-o", goal, *words, "--json") == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    warnings = [line["message"] for line in lines if line["event"] == "warning"]
+    line = "h264_nvenc does not work here (no such device): libx264 is used instead"
+    assert warnings == [line] == lines[-1]["warnings"]
+    assert lines[-1]["encoder"] == "libx264"
+
+
+def test_the_device_is_told(capsys, clip, tmp_path, small_model):
+    words = ["upscale", clip, "-o", tmp_path / "out.y4m", "--model", small_model, "--overwrite"]
+    assert run(*words, "--device", "cpu", "--json") == 0
+    done = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert done["device"] and done["decoder"] == "cpu"
+    assert run(*words, "--device", "cpu") == 0
+    assert capsys.readouterr().out.endswith(f" s on {done['device']}\n")
+
+
+@pytest.mark.parametrize("chroma", ["auto", "cpu", "gpu"])
+def test_chroma_reaches_the_upscaler(clip, tmp_path, small_model, monkeypatch, chroma):
+    asked = []
+
+    class Asking(Upscaler):
+        def __init__(self, scale, model, device, **more):
+            asked.append(more)
+            super().__init__(scale, model, device)
+
+    monkeypatch.setattr(upscaler, "Upscaler", Asking)
+    words = ["--model", small_model, "--chroma", chroma, "--device", "cpu"]
+    assert run("upscale", clip, "-o", tmp_path / "out.y4m", *words) == 0
+    assert asked == [{} if chroma == "auto" else {"chroma": chroma}]
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ VIDEO = (".mp4", ".mkv", ".mov", ".webm", ".m2ts", ".ts", ".m4v", ".avi", ".y4m"
 PIPE = Path("-")
 VIDEO_ONLY = (
     "codec", "preset", "crf", "encoder_option", "pix_fmt", "start", "duration", "frames",
-    "deinterlace",
+    "deinterlace", "decoder", "chroma",
 )  # fmt: skip
 
 
@@ -50,9 +50,25 @@ NAMED = _Named(path_type=Path)
 )
 @click.option("--model", help="A shipped model's name or a .safetensors file.")
 @click.option("--device", default="auto", show_default=True, metavar="auto|cpu|cuda|cuda:N")
+@click.option(
+    "--chroma",
+    type=click.Choice(["auto", "cpu", "gpu"]),
+    default="auto",
+    show_default=True,
+    help="Where video's chroma is enlarged.",
+)
+@click.option(
+    "--decoder",
+    type=click.Choice(["auto", "cpu", "nvdec"]),
+    default="auto",
+    show_default=True,
+    help="What decodes video; auto is the CPU, which also stands in for nvdec.",
+)
 @click.option("--codec", help="Video encoder [default: libx264, deeper than 10 bit libx265].")
-@click.option("--preset", help="The encoder's preset [default: the encoder's medium].")
-@click.option("--crf", type=float, help="The encoder's quality, smaller is better.")
+@click.option(
+    "--preset", help="The encoder's preset [default: the encoder's medium]; p1 … p7 with nvenc."
+)
+@click.option("--crf", type=float, help="The encoder's quality, smaller is better; cq with nvenc.")
 @click.option(
     "-e",
     "--encoder-option",
@@ -65,7 +81,9 @@ NAMED = _Named(path_type=Path)
 @click.option("--duration", metavar="TIME", help="Stop after so long.")
 @click.option("--frames", type=click.IntRange(1), help="Stop after so many frames.")
 @click.option("--deinterlace", is_flag=True, help="Make interlaced video progressive (bwdif).")
-@click.option("--strict", is_flag=True, help="What the output cannot hold is an error.")
+@click.option(
+    "--strict", is_flag=True, help="An error where something would be lost, or nvenc replaced."
+)
 @click.option("--overwrite", is_flag=True, help="Replace existing outputs.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 def upscale(inputs: tuple[Path, ...], output: Path, **options: Any) -> None:
@@ -191,13 +209,17 @@ def _video(source: Path, goal: Path, options: dict[str, Any], report: Report) ->
         codec=options["codec"], preset=options["preset"], crf=options["crf"],
         options=_pairs(options["encoder_option"]), pix_fmt=options["pix_fmt"],
     )  # fmt: skip
-    with Upscaler(options["scale"], options["model"], options["device"]) as step:
+    asked = options["chroma"]
+    chosen: dict[str, Any] = {} if asked == "auto" else {"chroma": asked}
+    step: Any
+    with Upscaler(options["scale"], options["model"], options["device"], **chosen) as step:
         summary = convert(
             sys.stdin.buffer if source == PIPE else source,
             sys.stdout.buffer if goal == PIPE else goal,
             step,
             clip=clip,
             encoding=encoding,
+            decoder=options["decoder"],
             strict=options["strict"],
             overwrite=options["overwrite"],
             on_warning=lambda text: report.warning(name, text),
@@ -209,7 +231,7 @@ def _video(source: Path, goal: Path, options: dict[str, Any], report: Report) ->
 def _tell(source: Path, goal: Path, summary: Any, report: Report) -> None:
     report.result(
         f"{goal}: {summary.frames} frames, {summary.source} → {summary.result} "
-        f"({summary.encoder}, {summary.pixel_format}), {summary.seconds:.1f} s",
+        f"({summary.encoder}, {summary.pixel_format}), {summary.seconds:.1f} s on {summary.device}",
         input=str(source), output=str(goal), **asdict(summary),
     )  # fmt: skip
     if summary.lost:
