@@ -114,7 +114,7 @@ def unsuited(capability: int, archs: list[int]) -> str:
     if capability < OLDEST:
         return f"{told}, 7.5 (Turing, GTX 16 and RTX 20) is the oldest that works; take the CPU"
     if capability not in archs:
-        return f"{told}, which the installed NVRTC does not know; run: pip install -U cuda-core"
+        return f"{told}, which NVRTC here does not know; run: pip install -U cuda-toolkit"
     return ""
 
 

@@ -126,7 +126,7 @@ def archs() -> list[int]:
 
 
 def cuda_core() -> Any:
-    """Return the module cuda.core; up to 0.4 what it holds is in cuda.core.experimental."""
+    """Return cuda.core; up to 0.4 it was called experimental, and up to 0.5 wanted a driver."""
     import cuda.core
 
     return cuda.core if hasattr(cuda.core, "Program") else import_module("cuda.core.experimental")
