@@ -45,6 +45,17 @@ def phases(scale: int, phase: float) -> tuple[npt.NDArray[np.int64], Float32]:
     return first, cubic(position[:, None] - taps).astype(np.float32)
 
 
+def constants(scale: int, phase: tuple[float, float]) -> dict[str, int | str]:
+    """Return what `bicubic.cuh` wants to know: scale, taps and weights across and down."""
+    told: dict[str, int | str] = {"scale": scale}
+    for name, of_axis in zip(("across", "down"), phase, strict=True):
+        first, weights = phases(scale, of_axis)
+        rows = ("{" + ",".join(f"{w!r}f" for w in row) + "}" for row in weights.tolist())
+        told[f"{name}_first"] = "{" + ",".join(map(str, first)) + "}"
+        told[f"{name}_weights"] = "{" + ",".join(rows) + "}"
+    return told
+
+
 def bicubic(
     plane: Plane,
     scale: int,

@@ -1,0 +1,130 @@
+// Steps 1 to 4 of A+ as one filter bank: low-resolution picture → features.
+//
+// Bicubic, differences, collecting and PCA are all linear, so a feature is the sum of the SIDE × SIDE
+// pixels around its window's centre times a filter that the host has composed of all four. One block
+// makes 32 dimensions of TILE_Y × TILE_X features. It keeps its part of the picture and the filters
+// in shared memory; the product is a matrix product (windows × pixels) · (pixels × dimensions) whose
+// left operand is read straight from the picture, never collected.
+//
+// Why this shape: a feature row is 128 bytes, and writing them all is what the card cannot avoid; a
+// warp's 64 windows amortise each filter fragment. A multiple of four pixels of a row is read as
+// "horizontal" groups, the columns left over as "vertical" groups of four rows: with
+// PITCH % 16 == 8 no read has a bank conflict.
+//
+// Precision: samples exactly in one TF32 part (integers up to 11 bits) or two; filters in two. The
+// sample nearest to zero is taken off all samples of a tile first, which changes no feature (the
+// filters sum to zero) and makes flat tiles exactly zero.
+#include "device.cuh"
+
+constexpr int TILE_X = 32, TILE_Y = 32, WARPS = 8;
+constexpr int RADIUS = SIDE / 2;
+constexpr int ROWS = TILE_Y + SIDE - 1, COLUMNS = TILE_X + SIDE - 1;
+constexpr int PITCH = (COLUMNS + 7) / 16 * 16 + 8;
+constexpr int ACROSS = SIDE / 4, DOWN = (SIDE + 3) / 4;  // groups in a row, in a column left over
+constexpr int GROUPS = SIDE * ACROSS + SIDE % 4 * DOWN;
+constexpr int PRODUCTS = (GROUPS + 1) / 2;  // of 8 pixels each
+// Tiles of 16 windows that a warp works on at a time: two side by side, in one row or two.
+#ifndef TILES
+#define TILES (__CUDA_ARCH__ >= 800 && __CUDA_ARCH__ < 1200 ? 4 : 2)  // more would spill
+#endif
+
+static_assert(PITCH >= COLUMNS && PITCH % 16 == 8);
+
+// Where in the tile the t-th pixel of a group lies.
+__device__ __forceinline__ int place(int group, int t) {
+  if (group >= GROUPS) return 0;  // has no weight
+  if (group < SIDE * ACROSS) return group / ACROSS * PITCH + group % ACROSS * 4 + t;
+  const int rest = group - SIDE * ACROSS, row = rest % DOWN * 4;
+  return (row + min(t, SIDE - 1 - row)) * PITCH + ACROSS * 4 + rest / DOWN;
+}
+
+// Samples of the picture, clamped at its edges, to shared memory; returns the least and the greatest.
+__device__ float2 load(const SAMPLE *plane, int pitch, int width, int height, int left, int top,
+                       float *tile) {
+  float least = __int_as_float(0x7f800000), most = -least;
+  for (int i = threadIdx.x; i < ROWS * COLUMNS; i += WARPS * 32) {
+    const int y = i / COLUMNS, x = i % COLUMNS;
+    const SAMPLE *row = plane + (size_t)clamp(top + y, height - 1) * pitch;
+    const float sample = float(row[clamp(left + x, width - 1)]);
+    tile[y * PITCH + x] = sample;
+    least = fminf(least, sample), most = fmaxf(most, sample);
+  }
+  return {least, most};
+}
+
+// The sample of the block that is nearest to zero, zero if there are both signs.
+__device__ float nearest_zero(float2 range) {
+  __shared__ float2 ranges[WARPS];
+#pragma unroll
+  for (int lanes = 16; lanes; lanes /= 2) {
+    range.x = fminf(range.x, __shfl_xor_sync(ALL, range.x, lanes));
+    range.y = fmaxf(range.y, __shfl_xor_sync(ALL, range.y, lanes));
+  }
+  if (threadIdx.x % 32 == 0) ranges[threadIdx.x / 32] = range;
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < WARPS; i++)
+    range = {fminf(range.x, ranges[i].x), fmaxf(range.y, ranges[i].y)};
+  return range.x > 0 ? range.x : range.y < 0 ? range.y : 0.f;
+}
+
+extern "C" __global__ void __launch_bounds__(WARPS * 32, 2)
+    features(const SAMPLE *__restrict__ plane, int pitch, int width, int height, int first, int rows,
+             const float4 *__restrict__ filters, float4 *__restrict__ out) {
+  extern __shared__ float4 weights[];  // [PRODUCTS][4][32 lanes], then the tile
+  float(*tile)[ROWS * PITCH] = reinterpret_cast<float(*)[ROWS * PITCH]>(weights + PRODUCTS * 128);
+  const int left = blockIdx.x * TILE_X, top = blockIdx.y * TILE_Y;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
+
+  filters += blockIdx.z * PRODUCTS * 128;
+  for (int i = threadIdx.x; i < PRODUCTS * 128; i += WARPS * 32) weights[i] = filters[i];
+  const float2 range =
+      load(plane, pitch, width, height, left - RADIUS, first + top - RADIUS, tile[0]);
+  const float zero = nearest_zero(range);
+  for (int i = threadIdx.x; i < ROWS * PITCH; i += WARPS * 32) {
+    const Parts parts = split(tile[0][i] - zero);
+    tile[0][i] = parts.high;
+    if (PARTS > 1) tile[PARTS - 1][i] = parts.low;
+  }
+  __syncthreads();
+
+  for (int y = warp * (TILES / 2); y < TILE_Y; y += WARPS * (TILES / 2)) {
+    asm volatile("" ::: "memory");  // or the compiler keeps all filters in registers, and spills
+    float sum[TILES][4][4] = {};
+    const int base = y * PITCH + g;
+#pragma unroll
+    for (int k = 0; k < PRODUCTS; k++) {
+      const int near = place(2 * k, t), far = place(2 * k + 1, t);
+      float a[TILES][4], low[TILES][4];
+#pragma unroll
+      for (int m = 0; m < TILES; m++) {
+        const int window = base + m / 2 * PITCH + m % 2 * 16;
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+          const int pixel = window + i % 2 * 8 + (i < 2 ? near : far);
+          a[m][i] = tile[0][pixel];
+          if (PARTS > 1) low[m][i] = tile[PARTS - 1][pixel];
+        }
+      }
+#pragma unroll
+      for (int j = 0; j < 4; j++) {
+        const float4 w = weights[(k * 4 + j) * 32 + lane];
+        const float b[2] = {w.x, w.y}, b_low[2] = {w.z, w.w};
+#pragma unroll
+        for (int m = 0; m < TILES; m++)
+          multiply<(PARTS > 1), true>(sum[m][j], a[m], low[m], b, b_low);
+      }
+    }
+#pragma unroll
+    for (int m = 0; m < TILES; m++)
+#pragma unroll
+      for (int half = 0; half < 2; half++) {
+        const int row = top + y + m / 2, column = left + m % 2 * 16 + half * 8 + g;
+        if (row >= rows || column >= width) continue;
+        float4 *target = out + ((size_t)row * width + column) * (DIMS / 4) + blockIdx.z * 8 + t;
+        const int c = half * 2;
+        target[0] = {sum[m][0][c], sum[m][0][c + 1], sum[m][1][c], sum[m][1][c + 1]};
+        target[4] = {sum[m][2][c], sum[m][2][c + 1], sum[m][3][c], sum[m][3][c + 1]};
+      }
+  }
+}

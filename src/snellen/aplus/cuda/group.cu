@@ -1,0 +1,96 @@
+// Between match and regress: patches listed by anchor, so that one matrix serves sixteen of them.
+//
+// A counting sort. Each anchor's patches start at a multiple of TILE and the last tile of each is
+// filled up with −1; so every tile of `order` has one anchor. Inside an anchor the order varies from
+// run to run, and nothing that is computed from it depends on that.
+#include "device.cuh"
+
+constexpr int TILE = 16;       // patches that regress takes at a time
+constexpr int THREADS = 1024;
+constexpr int SHARE = 8;       // patches a thread
+
+// How many patches each anchor has. `counts` must be zero before.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    count(const uint16_t *__restrict__ index, int total, int *__restrict__ counts) {
+  extern __shared__ int local[];  // [ANCHORS]
+  for (int a = threadIdx.x; a < ANCHORS; a += THREADS) local[a] = 0;
+  __syncthreads();
+  const int first = blockIdx.x * THREADS * SHARE + threadIdx.x;
+#pragma unroll
+  for (int i = 0; i < SHARE; i++) {
+    const int p = first + i * THREADS;
+    if (p < total) atomicAdd(&local[index[p]], 1);
+  }
+  __syncthreads();
+  for (int a = threadIdx.x; a < ANCHORS; a += THREADS)
+    if (local[a]) atomicAdd(&counts[a], local[a]);
+}
+
+// Sum of v over the threads before this one; the sum over all threads in `sum`.
+__device__ int before(int v, int &sum) {
+  __shared__ int warps[THREADS / 32];
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  int here = v;
+#pragma unroll
+  for (int lanes = 1; lanes < 32; lanes *= 2) {
+    const int other = __shfl_up_sync(ALL, here, lanes);
+    if (lane >= lanes) here += other;
+  }
+  __syncthreads();
+  if (lane == 31) warps[warp] = here;
+  __syncthreads();
+  int ahead = 0;
+  sum = 0;
+#pragma unroll
+  for (int w = 0; w < THREADS / 32; w++) {
+    if (w < warp) ahead += warps[w];
+    sum += warps[w];
+  }
+  return ahead + here - v;
+}
+
+// Where each anchor's patches start. One block. Leaves `counts` zero and the number of tiles in *tiles.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    place(int *__restrict__ counts, int *__restrict__ next, int *__restrict__ order,
+          int *__restrict__ tiles) {
+  int start = 0;
+  for (int base = 0; base < ANCHORS; base += THREADS) {
+    const int a = base + threadIdx.x;
+    const int patches = a < ANCHORS ? counts[a] : 0;
+    const int room = (patches + TILE - 1) / TILE * TILE;
+    int all;
+    const int first = start + before(room, all);
+    if (a < ANCHORS) {
+      next[a] = first;
+      counts[a] = 0;
+      for (int i = patches; i < room; i++) order[first + i] = -1;
+    }
+    start += all;
+  }
+  if (threadIdx.x == 0) *tiles = start / TILE;
+}
+
+// Puts each patch where its anchor's are. A block reserves room for all its patches of an anchor at
+// once, so neighbours in the picture stay near each other.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    scatter(const uint16_t *__restrict__ index, int total, int *__restrict__ next,
+            int *__restrict__ order) {
+  extern __shared__ int local[];  // [ANCHORS]: first how many, then where
+  for (int a = threadIdx.x; a < ANCHORS; a += THREADS) local[a] = 0;
+  __syncthreads();
+  const int first = blockIdx.x * THREADS * SHARE + threadIdx.x;
+  int anchor[SHARE], rank[SHARE];
+#pragma unroll
+  for (int i = 0; i < SHARE; i++) {
+    const int p = first + i * THREADS;
+    anchor[i] = p < total ? index[p] : -1;
+    if (p < total) rank[i] = atomicAdd(&local[anchor[i]], 1);
+  }
+  __syncthreads();
+  for (int a = threadIdx.x; a < ANCHORS; a += THREADS)
+    if (local[a]) local[a] = atomicAdd(&next[a], local[a]);
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < SHARE; i++)
+    if (anchor[i] >= 0) order[local[anchor[i]] + rank[i]] = first + i * THREADS;
+}

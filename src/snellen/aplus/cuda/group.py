@@ -1,0 +1,51 @@
+"""Between match and regress on the GPU: patches listed by anchor, sixteen to a tile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from snellen.kernel import Kernel
+
+TILE = 16
+THREADS, SHARE = 1024, 8
+MOST = 16384  # anchors whose counts fit a block's shared memory on every GPU
+NAMES = ("count", "place", "scatter")
+
+
+class Group:
+    """A counting sort for so many anchors, on the current GPU."""
+
+    def __init__(self, anchors: int):
+        import cupy
+
+        self.anchors = anchors
+        self.count, self.place, self.scatter = kernels(anchors)
+        self.counts = cupy.zeros(anchors, cupy.int32)
+        self.next = cupy.empty(anchors, cupy.int32)
+
+    def __call__(self, index: Any, order: Any, tiles: Any) -> None:
+        """List patches by anchor.
+
+        Parameters
+        ----------
+        index : (n,) uint16
+        order : (room(n, anchors),) int32
+            Patches, each anchor's from a multiple of TILE on, filled up with −1.
+        tiles : (1,) int32, becomes the number of tiles
+        """
+        blocks, shared = -(-index.size // (THREADS * SHARE)), 4 * self.anchors
+        self.count(blocks, THREADS, index, index.size, self.counts, shared=shared)
+        self.place(1, THREADS, self.counts, self.next, order, tiles)
+        self.scatter(blocks, THREADS, index, index.size, self.next, order, shared=shared)
+
+
+def room(patches: int, anchors: int) -> int:
+    """Return the most entries that `order` may need."""
+    return (patches // TILE + min(anchors, patches)) * TILE + TILE
+
+
+def kernels(anchors: int) -> list[Kernel]:
+    """Return the three kernels, not compiled yet."""
+    file = Path(__file__).with_suffix(".cu")
+    return [Kernel(file, name, anchors=anchors) for name in NAMES]

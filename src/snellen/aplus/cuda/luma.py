@@ -1,0 +1,98 @@
+"""The composer of the GPU: one luma plane, all seven steps, on CuPy's current stream."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from snellen.aplus.cuda.features import Features
+from snellen.aplus.cuda.group import MOST, Group, room
+from snellen.aplus.cuda.layout import padded
+from snellen.aplus.cuda.match import Match
+from snellen.aplus.cuda.overlap import Overlap
+from snellen.aplus.cuda.regress import Regress, row
+from snellen.aplus.model import Model
+from snellen.device import free_memory
+from snellen.errors import DeviceError
+from snellen.frame import Format
+
+LARGEST = 3 << 30  # bytes of features and patches at once: a 4K plane's at ×2
+SHARE = 0.8  # of the memory that is free
+
+
+class Luma:
+    """A+ for planes of one format on the current GPU. Holds all buffers; one plane at a time.
+
+    Parameters
+    ----------
+    model : Model
+    source, target : Format
+        Of the planes to come and of the results.
+    memory : int, optional
+        Bytes for features and patches. A plane that needs more goes through in bands of rows, with
+        the same result.
+
+    Raises
+    ------
+    DeviceError
+        The memory does not suffice for even a few rows, or the model has too many anchors.
+    """
+
+    def __init__(self, model: Model, source: Format, target: Format, memory: int | None = None):
+        import cupy
+
+        anchors = len(model.anchors)
+        if anchors > MOST:
+            raise DeviceError(f"the model has {anchors} anchors, a GPU takes {MOST}: use the CPU")
+        self.halo = model.window // 2
+        self.scale = model.scale
+        self.features = Features(model, source)
+        self.match = Match(model)
+        self.group = Group(anchors)
+        self.regress = Regress(model)
+        self.overlap = Overlap(model, source, target)
+        dims, samples = padded(model.basis.shape[1]), row(model)
+        width = source.width
+        bytes_a_row = width * (4 * dims + 2 + 4 + 4 + 4 * samples)
+        if memory is None:
+            memory = min(LARGEST, int(SHARE * free_memory()))
+        fit = memory // bytes_a_row
+        self.rows = source.height if fit >= source.height else fit - 2 * self.halo
+        if self.rows < 1:
+            raise DeviceError(
+                f"{memory / 1e6:.0f} MB of GPU memory do not suffice for a picture {width} pixels "
+                f"wide, which needs {bytes_a_row * (2 * self.halo + 1) / 1e6:.0f} MB: close other "
+                "programs, or use --device cpu"
+            )
+        rows = min(source.height, self.rows + 2 * self.halo)
+        patches = rows * width
+        self._features = cupy.empty((rows, width, dims), cupy.float32)
+        self._patches = cupy.empty((rows, width, samples), cupy.float32)
+        self._index = cupy.empty(patches, cupy.uint16)
+        self._work = cupy.empty(patches, cupy.int32)
+        self._order = cupy.empty(room(patches, anchors), cupy.int32)
+        self.listed = cupy.zeros(1, cupy.int32)
+        self._tiles = cupy.zeros(1, cupy.int32)
+
+    def __call__(self, plane: Any, out: Any) -> None:
+        """Enlarge.
+
+        Parameters
+        ----------
+        plane : (H, W) CuPy array of the source's dtype, rows may have a pitch
+        out : (s·H, s·W) CuPy array of the target's dtype, likewise
+        """
+        height = plane.shape[0]
+        for first in range(0, height, self.rows):
+            last = min(first + self.rows, height)
+            self._band(plane, first, last, out[first * self.scale : last * self.scale])
+
+    def _band(self, plane: Any, first: int, last: int, out: Any) -> None:
+        height, width = plane.shape
+        top, bottom = max(0, first - self.halo), min(height, last + self.halo)
+        count = (bottom - top) * width
+        features, index = self._features.reshape(-1, self._features.shape[2])[:count], self._index
+        self.features(plane, top, bottom - top, features)
+        self.match(features, index[:count], self.listed, self._work)
+        self.group(index[:count], self._order, self._tiles)
+        self.regress(features, index, self._order, self._tiles, self._patches)
+        self.overlap(self._patches, top, plane, first, last, out)

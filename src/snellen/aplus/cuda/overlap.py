@@ -1,0 +1,52 @@
+"""Steps 1, 6 and 7 of A+ on the GPU: low frequency plus the mean of the patches, quantised."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from snellen.aplus.cuda.regress import cell, row
+from snellen.aplus.model import Model
+from snellen.bicubic import constants
+from snellen.frame import Format
+from snellen.kernel import Kernel
+from snellen.quantise import recode
+from snellen.samples import C_TYPES
+
+BLOCK = (32, 8)  # low-resolution cells
+
+
+class Overlap:
+    """The last stage for planes of one format."""
+
+    def __init__(self, model: Model, source: Format, target: Format):
+        self.kernel = kernel(model, source, target)
+        self.depth = recode(source, target, chroma=False)
+        self.white = float((1 << target.bits) - 1)
+
+    def __call__(
+        self, patches: Any, first_patch: int, plane: Any, first: int, last: int, out: Any
+    ) -> None:
+        """Sum up the patches over low-resolution rows first … last−1.
+
+        Parameters
+        ----------
+        patches : (rows, W, ROW) float32, those of the windows centred on rows from first_patch on
+        plane : (H, W), the low-resolution picture
+        out : (s·(last − first), s·W) uint8, uint16 or float32, rows may have a pitch
+        """
+        height, width = plane.shape
+        grid = (-(-width // BLOCK[0]), -(-(last - first) // BLOCK[1]))
+        self.kernel(
+            grid, BLOCK, patches, first_patch, plane, plane.strides[0] // plane.itemsize, width,
+            height, first, last, out, out.strides[0] // out.itemsize, *self.depth, self.white,
+        )  # fmt: skip
+
+
+def kernel(model: Model, source: Format, target: Format) -> Kernel:
+    """Return the kernel, not compiled yet."""
+    return Kernel(
+        Path(__file__).with_suffix(".cu"), "overlap", window=model.window, cell=cell(model.scale),
+        row=row(model), sample=C_TYPES[source.dtype.name], target=C_TYPES[target.dtype.name],
+        **constants(model.scale, (0.5, 0.5)),
+    )  # fmt: skip

@@ -1,0 +1,74 @@
+"""Step 5b of A+ on the GPU: the high-resolution patch, projection of the anchor times the feature."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from snellen.aplus.cuda.layout import by_lane, pad, padded
+from snellen.aplus.model import Model
+from snellen.kernel import Kernel
+
+WARPS = 4
+VECTOR = 4  # floats
+PART, WHOLE = 16, 18  # tiles of eight samples in registers: so many, or all if they are few
+
+
+class Regress:
+    """The projections of a model on the current GPU."""
+
+    def __init__(self, model: Model):
+        import cupy
+
+        self.kernel = kernel(model)
+        self.projections = cupy.asarray(rows(model))
+        tiles = row(model) // 8
+        self.parts = 1 if tiles <= WHOLE else -(-tiles // PART)
+
+    def __call__(self, features: Any, index: Any, order: Any, tiles: Any, out: Any) -> None:
+        """Project each feature with the matrix of its anchor.
+
+        Parameters
+        ----------
+        features : (n, DIMS) float32, see `layout`
+        index : (n,) uint16, anchors
+        order, tiles : as `group.Group` leaves them
+        out : (n, ROW) float32, patches: see `cell` and `row`
+        """
+        self.kernel(
+            (-(-order.size // (16 * WARPS)), self.parts), WARPS * 32, features, index, order, tiles,
+            self.projections, out,
+        )  # fmt: skip
+
+
+def cell(scale: int) -> int:
+    """Return the samples kept for a low-resolution cell of a patch: s², in whole vectors."""
+    return -(-(scale**2) // VECTOR) * VECTOR
+
+
+def row(model: Model) -> int:
+    """Return the samples kept for a patch: w² cells, in whole 32-byte sectors."""
+    return -(-(model.window**2) * cell(model.scale) // 8) * 8
+
+
+def kernel(model: Model) -> Kernel:
+    """Return the kernel, not compiled yet."""
+    half = model.projections.dtype == np.float16
+    return Kernel(
+        Path(__file__).with_suffix(".cu"), "regress", dims=padded(model.basis.shape[1]),
+        row=row(model), projection="uint16_t" if half else "float",
+    )  # fmt: skip
+
+
+def rows(model: Model) -> npt.NDArray[np.floating]:
+    """Return projections as the kernel reads them: (k, ROW, DIMS), samples of a patch cell by cell."""
+    s, w = model.scale, model.window
+    count, _, dims = model.projections.shape
+    # A patch lies column by column: (cell across, x, cell down, y) → (cell down, cell across, y, x)
+    cells = model.projections.reshape(count, w, s, w, s, dims).transpose(0, 3, 1, 4, 2, 5)
+    cells = pad(cells.reshape(count, w * w, s * s, dims), 2, cell(s))
+    whole = pad(cells.reshape(count, -1, dims), 1, row(model))
+    return np.ascontiguousarray(by_lane(pad(whole, 2, padded(dims))))

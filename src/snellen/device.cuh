@@ -1,0 +1,112 @@
+// The ground of all kernels: fixed-size types, matrix products in a warp, asynchronous nothing.
+//
+// Fragments are those of PTX's mma: g = lane / 4 is a row of A (and g + 8) or a column of B, and
+// t = lane % 4 chooses the inner dimension. Half precision: m16n8k16; float32: m16n8k8 on TF32
+// parts. Turing (sm_75) has no TF32: there the same call multiplies in float32 by shuffles.
+#pragma once
+
+typedef unsigned char uint8_t;
+typedef unsigned short uint16_t;
+typedef unsigned int uint32_t;
+typedef unsigned long long uint64_t;
+
+constexpr unsigned ALL = 0xffffffffu;  // lanes of a warp
+
+__device__ __forceinline__ float clip(float x, float low, float high) {
+  return fminf(fmaxf(x, low), high);
+}
+
+__device__ __forceinline__ int clamp(int i, int last) { return min(max(i, 0), last); }
+
+// Two floats as half precision in one word, the first below.
+__device__ __forceinline__ uint32_t halves(float low, float high) {
+  uint32_t word;
+#if __CUDA_ARCH__ >= 800
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+#else
+  asm("{.reg .f16 a, b; cvt.rn.f16.f32 a, %1; cvt.rn.f16.f32 b, %2; mov.b32 %0, {a, b};}"
+      : "=r"(word) : "f"(low), "f"(high));
+#endif
+  return word;
+}
+
+__device__ __forceinline__ float2 floats(uint32_t word) {
+  float2 pair;
+  asm("{.reg .f16 a, b; mov.b32 {a, b}, %2; cvt.f32.f16 %0, a; cvt.f32.f16 %1, b;}"
+      : "=f"(pair.x), "=f"(pair.y) : "r"(word));
+  return pair;
+}
+
+// The TF32 number (11 significant bits) nearest to x, and what is left. Together 22 bits.
+struct Parts {
+  float high, low;
+};
+
+__device__ __forceinline__ Parts split(float x) {
+#if __CUDA_ARCH__ >= 800
+  uint32_t high, low;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(high) : "f"(x));
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(low) : "f"(x - __uint_as_float(high)));
+  return {__uint_as_float(high), __uint_as_float(low)};
+#else
+  return {x, 0.f};
+#endif
+}
+
+// d += a · b, 16 × 8 × 16 in half precision, summed in float32.
+__device__ __forceinline__ void multiply_half(float (&d)[4], const uint32_t *a, uint32_t b0,
+                                              uint32_t b1) {
+#if __CUDA_ARCH__ >= 800
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+      "{%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+#else
+#pragma unroll
+  for (int k = 0; k < 2; k++)
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[2 * k]), "r"(a[2 * k + 1]), "r"(k ? b1 : b0));
+#endif
+}
+
+__device__ __forceinline__ void multiply_tf32(float (&d)[4], const float (&a)[4], float b0,
+                                              float b1) {
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+      "{%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])), "r"(__float_as_uint(a[2])),
+        "r"(__float_as_uint(a[3])), "r"(__float_as_uint(b0)), "r"(__float_as_uint(b1)));
+}
+
+__device__ __forceinline__ void multiply_shuffled(float (&d)[4], const float (&a)[4], float b0,
+                                                  float b1) {
+  const int row = threadIdx.x & 28, column = (threadIdx.x & 3) * 8;
+#pragma unroll
+  for (int k = 0; k < 8; k++) {
+    const float top = __shfl_sync(ALL, a[k / 4 * 2], row + k % 4);
+    const float bottom = __shfl_sync(ALL, a[k / 4 * 2 + 1], row + k % 4);
+    const float left = __shfl_sync(ALL, k < 4 ? b0 : b1, column + k % 4);
+    const float right = __shfl_sync(ALL, k < 4 ? b0 : b1, column + 4 + k % 4);
+    d[0] += top * left, d[1] += top * right, d[2] += bottom * left, d[3] += bottom * right;
+  }
+}
+
+// d += (a + a_low) · (b + b_low), 16 × 8 × 8: float32 operands in TF32 parts, low · low left out
+// (2⁻²² of the product). A_LOW, B_LOW: whether those parts are there at all.
+template <bool A_LOW, bool B_LOW>
+__device__ __forceinline__ void multiply(float (&d)[4], const float (&a)[4],
+                                         const float (&a_low)[4], const float (&b)[2],
+                                         const float (&b_low)[2]) {
+#if __CUDA_ARCH__ >= 800
+  if (A_LOW) multiply_tf32(d, a_low, b[0], b[1]);
+  if (B_LOW) multiply_tf32(d, a, b_low[0], b_low[1]);
+  multiply_tf32(d, a, b[0], b[1]);
+#else
+  float whole[4];
+#pragma unroll
+  for (int i = 0; i < 4; i++) whole[i] = A_LOW ? a[i] + a_low[i] : a[i];
+  multiply_shuffled(d, whole, B_LOW ? b[0] + b_low[0] : b[0], B_LOW ? b[1] + b_low[1] : b[1]);
+#endif
+}
