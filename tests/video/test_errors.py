@@ -16,7 +16,7 @@ import av
 import pytest
 
 from snellen.errors import InputError, OutputError
-from snellen.video import encode, travel
+from snellen.video import encode, pipes, travel
 from snellen.video.pipeline import Clip, Encoding, convert
 from video.clips import Nearest, make, png, read
 
@@ -508,8 +508,11 @@ def test_a_stream_that_never_takes_anything_ends_after_a_while(plain, monkeypatc
             thread.join(10)
 
 
-def test_pipes_take_and_give_everything(plain, tmp_path):
+@pytest.mark.parametrize("again", [True, False])
+def test_pipes_take_and_give_everything(plain, tmp_path, monkeypatch, again):
     """Through a real pipe, read slowly and in pieces, back through another."""
+    if not again:  # as where a pipe cannot be opened once more
+        monkeypatch.setattr(pipes, "_reopened", lambda descriptor: None)
     reading, writing = os.pipe()
     data = bytearray()
 
@@ -522,7 +525,9 @@ def test_pipes_take_and_give_everything(plain, tmp_path):
     thread.start()
     with os.fdopen(writing, "wb") as target:
         convert(plain, target, Nearest())
+        assert os.get_blocking(writing)  # whoever shares it relies on that
     thread.join(10)
+    assert not thread.is_alive()  # it has seen the end: nobody holds the pipe open
     os.close(reading)
     whole = io.BytesIO()
     convert(plain, whole, Nearest())

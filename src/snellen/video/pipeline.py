@@ -114,7 +114,7 @@ def convert(
         plan = _prepared(plan, step)
         meter = Meter(road.total(), on_progress)
         with place.writing() as file:
-            out = file if isinstance(file, Path) else Outgoing(file)
+            out = file if isinstance(file, Path) else stack.enter_context(closing(Outgoing(file)))
             frames = travel(road, plan, copier, step, place, out, meter)
         late = _time_notes(road, place.muxer)
         for warning in late:

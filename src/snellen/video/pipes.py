@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import select
+import stat
 from typing import Any, BinaryIO
 
 _PATIENCE_MS = 100
@@ -76,6 +77,20 @@ def _descriptor(stream: BinaryIO) -> int | None:
         return None
 
 
+def _reopened(descriptor: int) -> int | None:
+    """Open a pipe once more, so that it takes what fits and never waits; None: it cannot be done.
+
+    Setting that on the descriptor itself would set it for all who share it: the shell, standard
+    error. By `_AT_ONCE` bytes at a time a 4K frame would need 3,000 calls.
+    """
+    try:
+        if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+            return os.open(f"/proc/self/fd/{descriptor}", os.O_WRONLY | os.O_NONBLOCK)
+    except OSError:
+        pass  # not Linux, or somebody else's pipe
+    return None
+
+
 class Incoming(_Pipe):
     """A binary stream to read from that remembers how much there was."""
 
@@ -104,12 +119,20 @@ class Incoming(_Pipe):
 
 
 class Outgoing(_Pipe):
-    """A binary stream to write to; of a pipe nothing stays in a buffer."""
+    """A binary stream to write to; of a pipe nothing stays in a buffer. Close it at the end."""
 
     def __init__(self, stream: BinaryIO) -> None:
         super().__init__(stream, "POLLOUT")
+        self._own: int | None = None
         if self._descriptor is not None:
             stream.flush()  # what was written before comes before
+            self._own = _reopened(self._descriptor)
+
+    def close(self) -> None:
+        """Give back what is ours; the stream itself stays open."""
+        own, self._own = self._own, None
+        if own is not None:
+            os.close(own)
 
     def write(self, data: memoryview) -> int | None:
         """Write some of `data`; return how much."""
@@ -118,7 +141,11 @@ class Outgoing(_Pipe):
         try:
             if self._descriptor is None:
                 return self._stream.write(data)
+            if self._own is not None:
+                return os.write(self._own, data)
             return os.write(self._descriptor, data[:_AT_ONCE])
+        except BlockingIOError:
+            return 0  # somebody else has filled it meanwhile
         except KeyboardInterrupt as interrupt:
             self._take(interrupt)
             raise OSError(errno.ECANCELED, os.strerror(errno.ECANCELED)) from None
