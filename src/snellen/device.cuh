@@ -1,4 +1,4 @@
-// The ground of all kernels: fixed-size types, matrix products in a warp, asynchronous nothing.
+// The ground of all kernels: fixed-size types, matrix products in a warp, copies that go on beside.
 //
 // Fragments are those of PTX's mma: g = lane / 4 is a row of A (and g + 8) or a column of B, and
 // t = lane % 4 chooses the inner dimension. Half precision: m16n8k16; float32: m16n8k8 on TF32
@@ -17,6 +17,24 @@ __device__ __forceinline__ float clip(float x, float low, float high) {
 }
 
 __device__ __forceinline__ int clamp(int i, int last) { return min(max(i, 0), last); }
+
+// Starts copying 16 bytes to shared memory; `copied` waits for all that this thread has started.
+__device__ __forceinline__ void copy_ahead(void *shared, const void *global) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                   uint32_t(__cvta_generic_to_shared(shared))),
+               "l"(global)
+               : "memory");
+#else
+  *static_cast<uint4 *>(shared) = *static_cast<const uint4 *>(global);
+#endif
+}
+
+__device__ __forceinline__ void copied() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
 
 // Two floats as half precision in one word, the first below.
 __device__ __forceinline__ uint32_t halves(float low, float high) {

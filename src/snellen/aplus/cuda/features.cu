@@ -11,9 +11,9 @@
 // "horizontal" groups, the columns left over as "vertical" groups of four rows: with
 // PITCH % 16 == 8 no read has a bank conflict.
 //
-// Precision: samples exactly in one TF32 part (integers up to 11 bits) or two; filters in two. The
-// sample nearest to zero is taken off all samples of a tile first, which changes no feature (the
-// filters sum to zero) and makes flat tiles exactly zero.
+// Precision: samples exactly in one TF32 part (integers up to 11 bits) or two; filters in two. A level
+// is taken off all samples of a tile first, which changes no feature (the filters sum to zero) and
+// makes flat tiles exactly zero.
 #include "device.cuh"
 
 constexpr int TILE_X = 32, TILE_Y = 32, WARPS = 8;
@@ -23,10 +23,10 @@ constexpr int PITCH = (COLUMNS + 7) / 16 * 16 + 8;
 constexpr int ACROSS = SIDE / 4, DOWN = (SIDE + 3) / 4;  // groups in a row, in a column left over
 constexpr int GROUPS = SIDE * ACROSS + SIDE % 4 * DOWN;
 constexpr int PRODUCTS = (GROUPS + 1) / 2;  // of 8 pixels each
-// Tiles of 16 windows that a warp works on at a time: two side by side, in one row or two.
-#ifndef TILES
-#define TILES (__CUDA_ARCH__ >= 800 && __CUDA_ARCH__ < 1200 ? 4 : 2)  // more would spill
-#endif
+constexpr int TILES = 2;  // of 16 windows, side by side, that a warp works on at a time
+// Products that the tensor cores sum up: they cut off what is below the last bit of a sum, so longer
+// sums are made of these by rounded additions.
+constexpr int RUN = __CUDA_ARCH__ < 800 ? 2 : 6;
 
 static_assert(PITCH >= COLUMNS && PITCH % 16 == 8);
 
@@ -52,8 +52,10 @@ __device__ float2 load(const SAMPLE *plane, int pitch, int width, int height, in
   return {least, most};
 }
 
-// The sample of the block that is nearest to zero, zero if there are both signs.
-__device__ float nearest_zero(float2 range) {
+// What is taken off all samples of a block. Integers: the middle of their range, which keeps sums
+// small. Floats: the sample nearest to zero (zero if there are both signs), which costs the small ones
+// no precision.
+__device__ float level(float2 range) {
   __shared__ float2 ranges[WARPS];
 #pragma unroll
   for (int lanes = 16; lanes; lanes /= 2) {
@@ -65,6 +67,7 @@ __device__ float nearest_zero(float2 range) {
 #pragma unroll
   for (int i = 0; i < WARPS; i++)
     range = {fminf(range.x, ranges[i].x), fmaxf(range.y, ranges[i].y)};
+  if (sizeof(SAMPLE) < 4) return floorf((range.x + range.y) / 2);
   return range.x > 0 ? range.x : range.y < 0 ? range.y : 0.f;
 }
 
@@ -80,7 +83,7 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32, 2)
   for (int i = threadIdx.x; i < PRODUCTS * 128; i += WARPS * 32) weights[i] = filters[i];
   const float2 range =
       load(plane, pitch, width, height, left - RADIUS, first + top - RADIUS, tile[0]);
-  const float zero = nearest_zero(range);
+  const float zero = level(range);
   for (int i = threadIdx.x; i < ROWS * PITCH; i += WARPS * 32) {
     const Parts parts = split(tile[0][i] - zero);
     tile[0][i] = parts.high;
@@ -88,38 +91,49 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32, 2)
   }
   __syncthreads();
 
-  for (int y = warp * (TILES / 2); y < TILE_Y; y += WARPS * (TILES / 2)) {
+  for (int y = warp; y < TILE_Y; y += WARPS) {
     asm volatile("" ::: "memory");  // or the compiler keeps all filters in registers, and spills
     float sum[TILES][4][4] = {};
     const int base = y * PITCH + g;
 #pragma unroll
-    for (int k = 0; k < PRODUCTS; k++) {
-      const int near = place(2 * k, t), far = place(2 * k + 1, t);
-      float a[TILES][4], low[TILES][4];
+    for (int start = 0; start < PRODUCTS; start += RUN) {
+      float a[RUN][TILES][4], low[RUN][TILES][4];
 #pragma unroll
-      for (int m = 0; m < TILES; m++) {
-        const int window = base + m / 2 * PITCH + m % 2 * 16;
+      for (int k = 0; k < RUN; k++) {
+        const int near = place(2 * (start + k), t), far = place(2 * (start + k) + 1, t);
 #pragma unroll
-        for (int i = 0; i < 4; i++) {
-          const int pixel = window + i % 2 * 8 + (i < 2 ? near : far);
-          a[m][i] = tile[0][pixel];
-          if (PARTS > 1) low[m][i] = tile[PARTS - 1][pixel];
-        }
+        for (int m = 0; m < TILES; m++)
+#pragma unroll
+          for (int i = 0; i < 4; i++) {
+            const int window = base + m * 16;
+            const int pixel = window + i % 2 * 8 + (i < 2 ? near : far);
+            a[k][m][i] = tile[0][pixel];
+            if (PARTS > 1) low[k][m][i] = tile[PARTS - 1][pixel];
+          }
       }
 #pragma unroll
       for (int j = 0; j < 4; j++) {
-        const float4 w = weights[(k * 4 + j) * 32 + lane];
-        const float b[2] = {w.x, w.y}, b_low[2] = {w.z, w.w};
+        float part[TILES][4] = {};
+#pragma unroll
+        for (int k = 0; k < RUN; k++) {
+          if (start + k >= PRODUCTS) break;
+          const float4 w = weights[((start + k) * 4 + j) * 32 + lane];
+          const float b[2] = {w.x, w.y}, b_low[2] = {w.z, w.w};
+#pragma unroll
+          for (int m = 0; m < TILES; m++)
+            multiply<(PARTS > 1), true>(part[m], a[k][m], low[k][m], b, b_low);
+        }
 #pragma unroll
         for (int m = 0; m < TILES; m++)
-          multiply<(PARTS > 1), true>(sum[m][j], a[m], low[m], b, b_low);
+#pragma unroll
+          for (int i = 0; i < 4; i++) sum[m][j][i] += part[m][i];
       }
     }
 #pragma unroll
     for (int m = 0; m < TILES; m++)
 #pragma unroll
       for (int half = 0; half < 2; half++) {
-        const int row = top + y + m / 2, column = left + m % 2 * 16 + half * 8 + g;
+        const int row = top + y, column = left + m * 16 + half * 8 + g;
         if (row >= rows || column >= width) continue;
         float4 *target = out + ((size_t)row * width + column) * (DIMS / 4) + blockIdx.z * 8 + t;
         const int c = half * 2;

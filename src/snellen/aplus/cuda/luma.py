@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from snellen.aplus.cuda.features import Features
@@ -45,11 +47,10 @@ class Luma:
             raise DeviceError(f"the model has {anchors} anchors, a GPU takes {MOST}: use the CPU")
         self.halo = model.window // 2
         self.scale = model.scale
-        self.features = Features(model, source)
-        self.match = Match(model)
-        self.group = Group(anchors)
-        self.regress = Regress(model)
-        self.overlap = Overlap(model, source, target)
+        stages = _stages(model, source.bits, target.bits, source.full_range, _current_device())
+        self.features, self.match = stages.features, stages.match
+        self.regress, self.overlap = stages.regress, stages.overlap
+        self.group = Group(anchors)  # has a buffer of its own
         dims, samples = padded(model.basis.shape[1]), row(model)
         width = source.width
         bytes_a_row = width * (4 * dims + 2 + 4 + 4 + 4 * samples)
@@ -96,3 +97,34 @@ class Luma:
         self.group(index[:count], self._order, self._tiles)
         self.regress(features, index, self._order, self._tiles, self._patches)
         self.overlap(self._patches, top, plane, first, last, out)
+
+
+@dataclass(frozen=True)
+class _Stages:
+    """The stages that hold constants only, so that all planes and threads can share them."""
+
+    features: Features
+    match: Match
+    regress: Regress
+    overlap: Overlap
+
+
+@lru_cache(maxsize=4)
+def _stages(model: Model, bits: int, to: int, full_range: bool, device: int) -> _Stages:
+    """Return a model laid out on the current GPU: that takes longer than enlarging a picture."""
+    from cupy.cuda import Stream
+
+    source = Format(1, 1, bits, full_range=full_range)
+    target = source.scaled(model.scale, to)
+    with Stream.null as stream:  # the memory outlives the streams of those who use it
+        stages = _Stages(
+            Features(model, source), Match(model), Regress(model), Overlap(model, source, target)
+        )
+        stream.synchronize()
+    return stages
+
+
+def _current_device() -> int:
+    from cupy.cuda.runtime import getDevice
+
+    return int(getDevice())

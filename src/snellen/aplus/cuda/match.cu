@@ -1,23 +1,22 @@
 // Step 5a of A+: the anchor of each feature, arg-max over all anchors of |anchor · feature|.
 //
 // `match` scores in half precision with float32 sums on the tensor cores, keeps in registers the best
-// score and the runner-up among groups of eight anchors, scores the eight of the best group again in
+// score and the runner-up among groups of MEMBERS anchors, scores those of the best group again in
 // float32, and lists the few features for which another group might still win. `settle` scores those
 // against all anchors in float32. So the anchor is that of float32 arithmetic for every feature; the
 // bound that proves it stands in docs/aplus.md.
 //
-// A warp holds the fragments of 16 · TILES features and runs over all anchors, CHUNK of them in shared
-// memory at a time; the match matrix never leaves registers. `lane t` of four holds dimensions
+// A warp holds 16 · TILES features and runs over all anchors, CHUNK of them in shared memory at a
+// time (scores.cuh); the match matrix never leaves registers. `lane t` of four holds dimensions
 // 4t … 4t+3 and 16+4t … 16+4t+3 of each 32, so features, anchors and fragments are read as 16-byte
 // vectors without bank conflicts.
-#include "device.cuh"
+#include "best.cuh"
+#include "scores.cuh"
 
-constexpr int SLABS = DIMS / 32;
-constexpr int STEP = 32;  // anchors between two updates of the best: four tiles of eight
+constexpr int STEP = JOINED * 8;  // anchors between two updates of the best
 constexpr int STEPS = ANCHORS / STEP, CHUNK_STEPS = CHUNK / STEP;
-constexpr int WARPS = 16;
 constexpr int BATCH = WARPS * TILES * 16;  // features of a block
-constexpr int MEMBERS = 8;                 // anchors of a group: those of one lane in a step
+constexpr int MEMBERS = JOINED * 2;        // anchors of a group: those of one lane in a step
 
 // The step is kept in the low bits of a score.
 __device__ constexpr int bits(int n) { return n > 1 ? 1 + bits((n + 1) / 2) : 0; }
@@ -30,51 +29,56 @@ constexpr float ROUNDING = DIMS * 4.8e-7f;  // 2⁻²¹ each
 constexpr float PACKING = 2 * STEP_MASK * 1.2e-7f;  // 2⁻²³ of the score for each unit, twice
 constexpr float ANCHOR_SCALE = 16384;  // of the half-precision anchors: none is subnormal
 
-static_assert(ANCHORS % STEP == 0 && CHUNK % STEP == 0 && DIMS % 32 == 0);
+static_assert(ANCHORS % (SPAN * 8) == 0 && CHUNK % (SPAN * 8) == 0 && DIMS % 32 == 0);
 
-// Sum of four lanes for each of eight values: lane t is left with members 2·order(t) and the next.
+// Sums of four lanes for each member: lane t is left with MEMBERS / 4 of them, from `kept(t)` on.
 __device__ __forceinline__ void gather(float (&v)[MEMBERS], int t) {
 #pragma unroll
-  for (int m = 0; m < 4; m++) {
-    const float mine = t & 1 ? v[m + 4] : v[m], other = t & 1 ? v[m] : v[m + 4];
-    v[m] = mine + __shfl_xor_sync(ALL, other, 1);
-  }
+  for (int bit = 1, half = MEMBERS / 2; bit < 4; bit *= 2, half /= 2)
 #pragma unroll
-  for (int m = 0; m < 2; m++) {
-    const float mine = t & 2 ? v[m + 2] : v[m], other = t & 2 ? v[m] : v[m + 2];
-    v[m] = mine + __shfl_xor_sync(ALL, other, 2);
-  }
+    for (int m = 0; m < half; m++) {
+      const float mine = t & bit ? v[m + half] : v[m], other = t & bit ? v[m] : v[m + half];
+      v[m] = mine + __shfl_xor_sync(ALL, other, bit);
+    }
 }
 
-struct Best {
-  float score;
-  int anchor;
-};
-
-// Of equal scores the lower anchor.
-__device__ __forceinline__ Best better(Best a, Best b) {
-  return b.score > a.score || (b.score == a.score && b.anchor < a.anchor) ? b : a;
+__device__ __forceinline__ int kept(int t) {
+  return (t & 1) * (MEMBERS / 2) + (t >> 1) * (MEMBERS / 4);
 }
 
 __device__ __forceinline__ float dot(float4 a, float4 b) {
   return a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w;
 }
 
+// Features of a warp, row by row: in memory, or in shared memory where they were brought ahead. There
+// odd rows have the halves of their slabs exchanged, so that lanes of two rows meet no bank twice.
+struct Features {
+  const float4 *rows;
+  int last;
+
+  __device__ __forceinline__ float4 operator()(int row, int vector) const {
+    if (STAGED) return rows[row * (DIMS / 4) + (vector ^ (row & 1) * 4)];
+    return __ldg(rows + (size_t)min(row, last) * (DIMS / 4) + vector);
+  }
+};
+
 // The best of a group in float32, for the feature of four lanes.
-__device__ Best member(const float4 *feature, const float4 *anchors, int group, int t) {
+__device__ Best member(const Features &features, int row, const float4 *anchors, int group, int t) {
   float v[MEMBERS] = {};
-  const float4 *row = anchors + (size_t)group * MEMBERS * (DIMS / 4) + t;
+  const float4 *first_anchor = anchors + (size_t)group * MEMBERS * (DIMS / 4) + t;
 #pragma unroll
   for (int slab = 0; slab < SLABS; slab++) {
-    const float4 near = feature[slab * 8 + t], far = feature[slab * 8 + 4 + t];
+    const float4 near = features(row, slab * 8 + t), far = features(row, slab * 8 + 4 + t);
 #pragma unroll
     for (int m = 0; m < MEMBERS; m++)
-      v[m] += dot(near, __ldg(row + m * (DIMS / 4) + slab * 8)) +
-              dot(far, __ldg(row + m * (DIMS / 4) + slab * 8 + 4));
+      v[m] += dot(near, __ldg(first_anchor + m * (DIMS / 4) + slab * 8)) +
+              dot(far, __ldg(first_anchor + m * (DIMS / 4) + slab * 8 + 4));
   }
   gather(v, t);
-  const int first = group * MEMBERS + 4 * (t & 1) + (t & 2);
-  Best best = better({fabsf(v[0]), first}, {fabsf(v[1]), first + 1});
+  const int first = group * MEMBERS + kept(t);
+  Best best = {fabsf(v[0]), first};
+#pragma unroll
+  for (int m = 1; m < MEMBERS / 4; m++) best = better(best, {fabsf(v[m]), first + m});
 #pragma unroll
   for (int lanes = 1; lanes < 4; lanes *= 2)
     best = better(best, {__shfl_xor_sync(ALL, best.score, lanes),
@@ -99,15 +103,15 @@ struct Row {
   float error;  // bound of |score - true score| for unit anchors, both scaled
 };
 
-__device__ Row halve(const float4 *feature, int t, int half, uint32_t (&fragment)[SLABS][8],
-                     float anchor_error) {
+__device__ Row halve(const Features &features, int row, int t, int half,
+                     uint32_t (&fragment)[SLABS][8], float anchor_error) {
   float4 part[SLABS][2];
   float greatest = 0;
 #pragma unroll
   for (int slab = 0; slab < SLABS; slab++)
 #pragma unroll
     for (int i = 0; i < 2; i++) {
-      const float4 p = part[slab][i] = __ldg(feature + slab * 8 + i * 4 + t);
+      const float4 p = part[slab][i] = features(row, slab * 8 + i * 4 + t);
       greatest = fmaxf(greatest, fmaxf(fmaxf(fabsf(p.x), fabsf(p.y)), fmaxf(fabsf(p.z), fabsf(p.w))));
     }
   greatest = row_max(greatest);
@@ -135,66 +139,121 @@ __device__ Row halve(const float4 *feature, int t, int half, uint32_t (&fragment
   return {greatest == 0 ? 0.f : scale, tiny ? __int_as_float(0x7f800000) : error};
 }
 
+// What four lanes know of a row: the best and the second best group of each, packed with its step.
+struct Ranks {
+  float best, second;
+};
+
+// Takes the scores of a group into account. Anchors are kept as half the sum and half the difference
+// of two, u and v: |u| + |v| is the greater of the two absolute scores, and an addition runs on a
+// wider unit than a maximum.
+__device__ __forceinline__ void update(const float (*score)[4], int half, int step, Ranks &ranks) {
+  float top = fabsf(score[0][half]) + fabsf(score[0][half + 1]);
+#pragma unroll
+  for (int j = 1; j < JOINED; j++)
+    top = fmaxf(top, fabsf(score[j][half]) + fabsf(score[j][half + 1]));
+  top = __uint_as_float((__float_as_uint(top) & ~STEP_MASK) | step);
+  ranks.second = fmaxf(ranks.second, fminf(ranks.best, top));
+  ranks.best = fmaxf(ranks.best, top);
+}
+
+// Whether a score in float32 is greater than every true score whose packed half-precision one is at
+// most `next`.
+__device__ __forceinline__ bool beats(float score, float next, float error) {
+  return score > next + next * PACKING + error;
+}
+
+// The group with the greatest score, its score, and the greatest score of any other.
+struct Leader {
+  int group;
+  float score, next;
+};
+
+__device__ __forceinline__ Leader lead(Ranks ranks, int lane) {
+  float top = ranks.best, next = ranks.second;
+#pragma unroll
+  for (int lanes = 1; lanes < 4; lanes *= 2) {
+    const float other = __shfl_xor_sync(ALL, top, lanes);
+    next = fmaxf(fmaxf(next, __shfl_xor_sync(ALL, next, lanes)), fminf(top, other));
+    top = fmaxf(top, other);
+  }
+  const uint32_t winners = __ballot_sync(ALL, ranks.best == top) >> (lane & 28) & 15;
+  return {int(__float_as_uint(top) & STEP_MASK) * 4 + max(__ffs(winners) - 1, 0), top, next};
+}
+
+// Appends the warp's features for which `mine` holds to the list.
+__device__ __forceinline__ void append(bool mine, int p, int lane, int *listed, int *list) {
+  const uint32_t who = __ballot_sync(ALL, mine);
+  if (!who) return;
+  int place = lane ? 0 : atomicAdd(listed, __popc(who));
+  place = __shfl_sync(ALL, place, 0);
+  if (mine) list[place + __popc(who & ((1u << lane) - 1))] = p;
+}
+
+// Starts bringing the features of a warp to shared memory.
+__device__ __forceinline__ void bring(const float4 *features, int first, int last, int lane,
+                                      float4 *rows) {
+#pragma unroll
+  for (int i = lane; i < TILES * 16 * (DIMS / 4); i += 32) {
+    const int row = i / (DIMS / 4), vector = i % (DIMS / 4);
+    copy_ahead(rows + row * (DIMS / 4) + (vector ^ (row & 1) * 4),
+               features + (size_t)min(first + row, last) * (DIMS / 4) + vector);
+  }
+}
+
 extern "C" __global__ void __launch_bounds__(WARPS * 32, 1)
     match(const float4 *__restrict__ features, int count, const uint4 *__restrict__ half_anchors,
           const float4 *__restrict__ anchors, float anchor_error, uint16_t *__restrict__ index,
           int *__restrict__ listed, int *__restrict__ list) {
-  extern __shared__ uint4 chunk[];  // [CHUNK / 8][SLABS][32 lanes]
+  // [CHUNK / 8][VECTORS] anchors, then [WARPS][2][TILES · 16][DIMS / 4] features where they are STAGED
+  extern __shared__ __align__(128) uint4 chunk[];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
+  constexpr int ROWS = TILES * 16;
+  float4 *stage = reinterpret_cast<float4 *>(chunk + CHUNK / 8 * VECTORS) + warp * 2 * ROWS * (DIMS / 4);
+  int turn = 0;
+  if (STAGED) bring(features, (blockIdx.x * WARPS + warp) * ROWS, count - 1, lane, stage);
 
-  for (int block = blockIdx.x; block * BATCH < count; block += gridDim.x) {
-    const int first = block * BATCH + warp * TILES * 16 + g;
+  for (int block = blockIdx.x; block * BATCH < count; block += gridDim.x, turn ^= 1) {
+    const int first = block * BATCH + warp * ROWS;
+    Features mine = {features + (size_t)min(first, count - 1) * (DIMS / 4), count - 1 - min(first, count - 1)};
+    if (STAGED) {
+      mine.rows = stage + turn * ROWS * (DIMS / 4);
+      copied();
+      __syncwarp();
+      bring(features, first + gridDim.x * BATCH, count - 1, lane, stage + (turn ^ 1) * ROWS * (DIMS / 4));
+    }
     uint32_t fragment[TILES][SLABS][8];
-    float best[TILES][2] = {}, second[TILES][2] = {};
+    Ranks ranks[TILES][2] = {};
+    Row kept[(TILES + 1) / 2];  // lane t keeps that of row (m, half) for 2m + half = t, modulo 4
 #pragma unroll
     for (int m = 0; m < TILES; m++)
 #pragma unroll
       for (int half = 0; half < 2; half++) {
-        const int p = min(first + m * 16 + half * 8, count - 1);
-        halve(features + (size_t)p * (DIMS / 4), t, half, fragment[m], anchor_error);
+        const Row row = halve(mine, m * 16 + half * 8 + g, t, half, fragment[m], anchor_error);
+        if (t == (2 * m + half) % 4) kept[m / 2] = row;
       }
 
     for (int start = 0; start < STEPS; start += CHUNK_STEPS) {
       if (CHUNK < ANCHORS || block == blockIdx.x) {
-        const int size = min(CHUNK_STEPS, STEPS - start) * STEP / 8 * SLABS * 32;
+        const int size = min(CHUNK_STEPS, STEPS - start) * JOINED * VECTORS;
         if (CHUNK < ANCHORS) __syncthreads();
         for (int i = threadIdx.x; i < size; i += WARPS * 32)
-          chunk[i] = half_anchors[start * STEP / 8 * SLABS * 32 + i];
+          chunk[i] = half_anchors[start * JOINED * VECTORS + i];
+        publish();
         __syncthreads();
       }
-      const uint4 *anchor = chunk + lane;
+      const int end = min(start + CHUNK_STEPS, STEPS);
 #pragma unroll 1
-      for (int step = start; step < min(start + CHUNK_STEPS, STEPS); step++) {
-        float top[TILES][2];
+      for (int step = start; step < end; step += SPAN / JOINED) {
+        float score[TILES][SPAN][4];
+        scores(score, fragment, chunk + (step - start) * JOINED * VECTORS, lane);
 #pragma unroll
-        for (int j = 0; j < STEP / 8; j++) {
-          float score[TILES][4] = {};
-#pragma unroll
-          for (int slab = 0; slab < SLABS; slab++) {
-            const uint4 b = *anchor;
-            anchor += 32;
-#pragma unroll
-            for (int m = 0; m < TILES; m++) {
-              multiply_half(score[m], fragment[m][slab], b.x, b.y);
-              multiply_half(score[m], fragment[m][slab] + 4, b.z, b.w);
-            }
-          }
+        for (int group = 0; group < SPAN / JOINED; group++)
 #pragma unroll
           for (int m = 0; m < TILES; m++)
 #pragma unroll
-            for (int half = 0; half < 2; half++) {
-              const float s = fmaxf(fabsf(score[m][half * 2]), fabsf(score[m][half * 2 + 1]));
-              top[m][half] = j ? fmaxf(top[m][half], s) : s;
-            }
-        }
-#pragma unroll
-        for (int m = 0; m < TILES; m++)
-#pragma unroll
-          for (int half = 0; half < 2; half++) {
-            const float s = __uint_as_float((__float_as_uint(top[m][half]) & ~STEP_MASK) | step);
-            second[m][half] = fmaxf(second[m][half], fminf(best[m][half], s));
-            best[m][half] = fmaxf(best[m][half], s);
-          }
+            for (int half = 0; half < 2; half++)
+              update(score[m] + group * JOINED, half * 2, step + group, ranks[m][half]);
       }
     }
 
@@ -202,90 +261,27 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32, 1)
     for (int m = 0; m < TILES; m++)
 #pragma unroll
       for (int half = 0; half < 2; half++) {
-        const int p = first + m * 16 + half * 8;
-        float top = best[m][half], next = second[m][half];
-#pragma unroll
-        for (int lanes = 1; lanes < 4; lanes *= 2) {
-          const float other = __shfl_xor_sync(ALL, top, lanes);
-          next = fmaxf(fmaxf(next, __shfl_xor_sync(ALL, next, lanes)), fminf(top, other));
-          top = fmaxf(top, other);
+        const int row = m * 16 + half * 8 + g, p = first + row;
+        const int keeper = (lane & 28) + (2 * m + half) % 4;
+        const float scale = __shfl_sync(ALL, kept[m / 2].scale, keeper) * ANCHOR_SCALE;
+        const float error = __shfl_sync(ALL, kept[m / 2].error, keeper) * ANCHOR_SCALE;
+        Ranks rank = ranks[m][half];
+        Leader leader = lead(rank, lane);
+        Best found = member(mine, row, anchors, leader.group, t);
+        bool sure = scale == 0 || beats(found.score * scale, leader.next, error);
+        if (__any_sync(ALL, !sure)) {
+          // Once more, with the second group, unless that is of the winner's lane, whose third is not
+          // known.
+          const bool winner = leader.group % 4 == t;
+          const bool known = row_max(rank.second * winner) < leader.next;
+          if (winner) rank.best = rank.second;
+          leader = lead(rank, lane);
+          found = better(found, member(mine, row, anchors, leader.group, t));
+          sure = sure || (known && beats(found.score * scale, leader.next, error));
         }
-        const uint32_t winners = __ballot_sync(ALL, best[m][half] == top) >> (lane & 28) & 15;
-        const int group = (__float_as_uint(top) & STEP_MASK) * 4 + max(__ffs(winners) - 1, 0);
-        const float4 *feature = features + (size_t)min(p, count - 1) * (DIMS / 4);
-        const Best found = member(feature, anchors, group, t);
-        const Row r = halve(feature, t, half, fragment[m], anchor_error);  // again: it costs less
-        const float score = found.score * r.scale * ANCHOR_SCALE;
-        const bool sure = score > next + next * PACKING + r.error * ANCHOR_SCALE || r.scale == 0;
-        if (t == 0 && p < count) index[p] = r.scale == 0 ? 0 : found.anchor;
-        const bool unsure = t == 0 && p < count && !sure;
-        const uint32_t who = __ballot_sync(ALL, unsure);
-        int place = 0;
-        if (who && lane == 0) place = atomicAdd(listed, __popc(who));
-        place = __shfl_sync(ALL, place, 0);
-        if (unsure) list[place + __popc(who & ((1u << lane) - 1))] = p;
+        const bool real = t == 0 && p < count;
+        if (real) index[p] = scale == 0 ? 0 : found.anchor;
+        append(real && !sure, p, lane, listed, list);
       }
-  }
-}
-
-// Settle: the listed features (all `count` of them if `list` is null) against all anchors in float32.
-// A block takes 8 features; a warp takes 128 anchors at a time, four a lane, so that anchors are
-// read as 16-byte vectors of a table that lies dimension by dimension, and features are broadcast.
-constexpr int SETTLE_WARPS = 8, SETTLED = 8;
-
-extern "C" __global__ void __launch_bounds__(SETTLE_WARPS * 32, 2)
-    settle(const float *__restrict__ features, int count, const float4 *__restrict__ anchors,
-           int width, const int *__restrict__ listed, const int *__restrict__ list,
-           uint16_t *__restrict__ index) {
-  extern __shared__ float feature[];  // [DIMS][SETTLED]
-  __shared__ Best bests[SETTLE_WARPS][SETTLED];
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int total = listed ? *listed : count;
-
-  for (int first = blockIdx.x * SETTLED; first < total; first += gridDim.x * SETTLED) {
-    for (int i = threadIdx.x; i < SETTLED * DIMS; i += SETTLE_WARPS * 32) {
-      const int entry = min(first + i / DIMS, total - 1);
-      const int p = list ? list[entry] : entry;
-      feature[i % DIMS * SETTLED + i / DIMS] = features[(size_t)p * DIMS + i % DIMS];
-    }
-    __syncthreads();
-    Best best[SETTLED];
-#pragma unroll
-    for (int q = 0; q < SETTLED; q++) best[q] = {0.f, 0};
-    for (int a = warp * 32 + lane; a < width; a += SETTLE_WARPS * 32) {
-      float4 score[SETTLED] = {};
-#pragma unroll 4
-      for (int k = 0; k < DIMS; k++) {
-        const float4 w = __ldg(anchors + (size_t)k * width + a);
-#pragma unroll
-        for (int q = 0; q < SETTLED; q++) {
-          const float f = feature[k * SETTLED + q];
-          score[q].x += f * w.x, score[q].y += f * w.y, score[q].z += f * w.z, score[q].w += f * w.w;
-        }
-      }
-#pragma unroll
-      for (int q = 0; q < SETTLED; q++) {
-        best[q] = better(best[q], {fabsf(score[q].x), a * 4});
-        best[q] = better(best[q], {fabsf(score[q].y), a * 4 + 1});
-        best[q] = better(best[q], {fabsf(score[q].z), a * 4 + 2});
-        best[q] = better(best[q], {fabsf(score[q].w), a * 4 + 3});
-      }
-    }
-#pragma unroll
-    for (int q = 0; q < SETTLED; q++) {
-#pragma unroll
-      for (int lanes = 16; lanes; lanes /= 2)
-        best[q] = better(best[q], {__shfl_xor_sync(ALL, best[q].score, lanes),
-                                   __shfl_xor_sync(ALL, best[q].anchor, lanes)});
-      if (lane == 0) bests[warp][q] = best[q];
-    }
-    __syncthreads();
-    if (threadIdx.x < SETTLED && first + threadIdx.x < total) {
-      Best found = bests[0][threadIdx.x];
-      for (int w = 1; w < SETTLE_WARPS; w++) found = better(found, bests[w][threadIdx.x]);
-      const int entry = first + threadIdx.x;
-      index[list ? list[entry] : entry] = found.anchor;
-    }
-    __syncthreads();
   }
 }

@@ -12,7 +12,7 @@ from snellen.aplus.cuda.layout import by_lane, pad, padded
 from snellen.aplus.model import Model
 from snellen.kernel import Kernel
 
-WARPS = 4
+WARPS, BUNCH = 4, 4  # tiles of sixteen that a warp takes one after another
 VECTOR = 4  # floats
 PART, WHOLE = 16, 18  # tiles of eight samples in registers: so many, or all if they are few
 
@@ -39,7 +39,7 @@ class Regress:
         out : (n, ROW) float32, patches: see `cell` and `row`
         """
         self.kernel(
-            (-(-order.size // (16 * WARPS)), self.parts), WARPS * 32, features, index, order, tiles,
+            (-(-order.size // (16 * WARPS * BUNCH)), self.parts), WARPS * 32, features, index, order, tiles,
             self.projections, out,
         )  # fmt: skip
 
