@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("signals")
 
 @pytest.fixture
 def quick(monkeypatch):
-    def measured(repeats, say):
+    def measured(repeats, say, **options):
         say("a line — with ×")
         return {"benchmark": "aplus", "repeats": repeats}
 
@@ -53,7 +53,7 @@ def test_a_target_that_cannot_be_is_refused_first(capsys, monkeypatch, tmp_path,
 
 
 def test_a_wrong_result_is_no_report(capsys, monkeypatch, tmp_path):
-    def wrong(repeats, say):
+    def wrong(repeats, say, **options):
         raise SnellenError("fast and plain arm differ")
 
     monkeypatch.setattr(aplus, "run", wrong)

