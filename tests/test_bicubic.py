@@ -7,7 +7,8 @@ import pytest
 
 from aplus import reference
 from snellen.bicubic import bicubic, cubic, phases
-from snellen.frame import CENTRE, LEFT, TOP_LEFT
+from snellen.frame import CENTRE, LEFT, TOP_LEFT, Format
+from snellen.quantise import quantise, recode
 
 WHITE = {np.uint8: 255, np.uint16: 65535, np.float32: 1}
 
@@ -26,6 +27,23 @@ def enlarged(plane, scale, shape=None, **options):
     out = np.full(shape or (plane.shape[0] * scale, plane.shape[1] * scale), np.nan, np.float32)
     bicubic(plane, scale, out, **options)
     return out
+
+
+def on_gpu(cuda, plane, out, scale, **options):
+    """What the GPU writes to a copy of `out`; around both planes lies what must stay untouched."""
+    room = cuda.full((out.shape[0] + 2, out.shape[1] + 13), 77, out.dtype)
+    if out.dtype.kind == "f":
+        room.fill(np.nan)
+    pitched = cuda.full((plane.shape[0] + 1, plane.shape[1] + 5), 200, plane.dtype)
+    there = pitched[:-1, :-5]
+    there[...] = cuda.asarray(plane)
+    before = room.get()
+    bicubic(there, scale, room[1:-1, 6:-7], **options)
+    after = room.get()
+    found = after[1:-1, 6:-7].copy()
+    after[1:-1, 6:-7] = before[1:-1, 6:-7]
+    assert after.tobytes() == before.tobytes()
+    return found
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
@@ -121,3 +139,58 @@ def test_weights_sum_to_one():
 def test_the_kernel_is_keys():
     x = np.array([0, 0.5, 1, 1.5, 2, 2.5, -0.5])
     assert cubic(x) == pytest.approx([1, 0.5625, 0, -0.0625, 0, 0, 0.5625])
+
+
+# The GPU arm rounds where the CPU arm rounds: not a bit may differ.
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
+@pytest.mark.parametrize("scale", [1, 2, 3, 4, 7])
+@pytest.mark.parametrize("siting", [CENTRE, LEFT, TOP_LEFT, (0.125, 0.75)])
+def test_the_gpu_gives_the_same_bytes(cuda, random, dtype, scale, siting):
+    for shape in [(1, 1), (1, 7), (6, 1), (2, 3), (4, 5), (23, 78), (70, 31)]:
+        plane = drawn(random, shape, dtype)
+        out = np.empty((shape[0] * scale, shape[1] * scale), np.float32)
+        bicubic(plane, scale, out, phase=siting)
+        found = on_gpu(cuda, plane, out, scale, phase=siting)
+        assert (found == out).all()  # and 0 is −0
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("scale", [2, 3, 4])
+@pytest.mark.parametrize("origin", [(0, 0), (1, 2), (-9, -17), (5, -1), (-40, 7), (30, 41)])
+def test_any_part_on_the_gpu(cuda, random, scale, origin):
+    plane = random.random((9, 11), np.float32)
+    for shape in [(1, 1), (3, 2), (50, 61)]:
+        wanted = enlarged(plane, scale, shape, phase=LEFT, origin=origin)
+        found = on_gpu(cuda, plane, wanted, scale, phase=LEFT, origin=origin)
+        assert (found == wanted).all()
+
+
+DEPTHS = {8: np.uint8, 10: np.uint16, 12: np.uint16, 16: np.uint16, 0: np.float32}
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("bits", DEPTHS)
+@pytest.mark.parametrize("to", DEPTHS)
+@pytest.mark.parametrize("full", [False, True])
+def test_depths_on_the_gpu(cuda, random, bits, to, full):
+    """With ringing beyond black and white, which must be clipped."""
+    source, target = (Format(29, 21, b, full_range=full) for b in (bits, to))
+    white = (1 << bits) - 1 if bits else 255
+    plane = random.choice([0, white // 3, white], (21, 29)).astype(DEPTHS[bits])
+    depth = recode(source, target, chroma=True)
+    wanted = np.empty((42, 58), DEPTHS[to])
+    bicubic(plane, 2, wanted, phase=LEFT, depth=depth, bits=to)
+    found = on_gpu(cuda, plane, wanted, 2, phase=LEFT, depth=depth, bits=to)
+    assert (found == wanted).all()
+
+
+@pytest.mark.parametrize("to", DEPTHS)
+def test_depths_are_those_of_quantise(random, to):
+    plane = drawn(random, (9, 11), np.uint8)
+    wanted, found = np.empty((18, 22), DEPTHS[to]), np.empty((18, 22), DEPTHS[to])
+    quantise(enlarged(plane, 2), (3.0, -7.0), to, wanted)
+    bicubic(plane, 2, found, depth=(3.0, -7.0), bits=to)
+    assert (found == wanted).all()

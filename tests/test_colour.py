@@ -40,3 +40,15 @@ def test_nothing_is_clipped():
     wild = np.array([[[-3.0, 5.0, 0.5]]], np.float32)
     # As above: 1e-6 of the largest value.
     np.testing.assert_allclose(rgb(ycc(wild)), wild, rtol=0, atol=5e-6)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float16, np.float32, np.float64])
+def test_cupy_arrays_give_the_same_bytes(cuda, random, dtype):
+    """The same products and sums in the same order, each rounded."""
+    pixels = (random.random((25, 37, 4)) * 200).astype(dtype)
+    there = cuda.asarray(pixels)
+    for a, b in zip(ycc(there), ycc(pixels), strict=True):
+        assert isinstance(a, cuda.ndarray) and a.get().tobytes() == b.tobytes()
+    back = rgb(ycc(there))
+    assert isinstance(back, cuda.ndarray) and (back.get() == rgb(ycc(pixels))).all()

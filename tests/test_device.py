@@ -136,6 +136,22 @@ def test_unknown(name):
         device.resolve(name)
 
 
+@pytest.mark.gpu
+def test_its_name():
+    assert device.name("cuda:0") in machine.gpus()[0]
+
+
+@pytest.mark.gpu
+def test_too_little_memory_is_a_device_error(cuda):
+    told = pytest.raises(DeviceError, match=r"memory does not suffice.*--device cpu")
+    with told, device.using("cuda"), device.reporting():
+        cuda.empty(1 << 50, cuda.uint8)
+
+
+def test_the_name_of_the_cpu():
+    assert device.name("cpu") == "cpu"
+
+
 def test_threads():
     assert device.threads() >= 1
 

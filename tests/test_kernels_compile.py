@@ -10,13 +10,24 @@ from pathlib import Path
 
 import pytest
 
+from snellen import bicubic
 from snellen.cli import doctor
+from snellen.frame import CENTRE, LEFT, TOP_LEFT
 from snellen.kernel import Kernel
 from snellen.nvrtc import PACKAGE
 
 # Each stage's kernels, with the constants of the models that ship.
 CASES = [
     doctor.KERNEL,
+    *(
+        bicubic.kernel(*case)
+        for case in (
+            (2, LEFT, "uint8", "uint8"),
+            (3, TOP_LEFT, "uint16", "uint8"),
+            (4, CENTRE, "float32", "float32"),
+            (4, LEFT, "uint16", "uint16"),
+        )
+    ),
 ]
 
 HERE = Path(__file__).parent / "kernels"

@@ -91,3 +91,15 @@ def test_white_and_black_map_as_their_range_says():
     assert written([[0, 255]], recode(source, target, chroma=False), 12, np.uint16).tolist() == [
         [0, 4095]
     ]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("bits", [8, 10, 16, 0])
+def test_cupy_arrays_give_the_same_bytes(cuda, random, bits):
+    dtype = {8: np.uint8, 0: np.float32}.get(bits, np.uint16)
+    samples = random.uniform(-20_000, 80_000, (33, 45)).astype(np.float32)
+    samples[:4] = np.round(samples[:4]) + np.float32(0.5)
+    wanted, found = np.empty(samples.shape, dtype), cuda.empty(samples.shape, dtype)
+    quantise(samples, (0.9, 3.0), bits, wanted)
+    quantise(cuda.asarray(samples), (0.9, 3.0), bits, found)
+    assert (found.get() == wanted).all()

@@ -10,7 +10,13 @@ constexpr int TAPS = 4, NEAR = 2, SPAN = 5;  // all taps lie at −2 … +2 of t
 __device__ constexpr int across_first[SCALE] = ACROSS_FIRST, down_first[SCALE] = DOWN_FIRST;
 __device__ constexpr float across[SCALE][TAPS] = ACROSS_WEIGHTS, down[SCALE][TAPS] = DOWN_WEIGHTS;
 
-template <typename Sample>
+// a · b + sum. EXACT: both rounded, as the CPU arm does it, and the same bytes; else rounded once.
+template <bool EXACT>
+__device__ __forceinline__ float add(float sum, float a, float b) {
+  return EXACT ? __fadd_rn(__fmul_rn(a, b), sum) : a * b + sum;
+}
+
+template <bool EXACT = false, typename Sample>
 __device__ __forceinline__ void enlarge(const Sample *plane, int pitch, int width, int height, int y,
                                         int x, float (&out)[SCALE][SCALE]) {
   float columns[SCALE][SPAN] = {};
@@ -25,7 +31,8 @@ __device__ __forceinline__ void enlarge(const Sample *plane, int pitch, int widt
     for (int k = 0; k < SCALE; k++)
 #pragma unroll
       for (int i = 0; i < TAPS; i++)
-        columns[k][j] += down[k][i] * sample[down_first[k] + NEAR + i];
+        columns[k][j] =
+            add<EXACT>(columns[k][j], down[k][i], sample[down_first[k] + NEAR + i]);
   }
 #pragma unroll
   for (int k = 0; k < SCALE; k++)
@@ -34,14 +41,14 @@ __device__ __forceinline__ void enlarge(const Sample *plane, int pitch, int widt
       out[k][l] = 0;
 #pragma unroll
       for (int i = 0; i < TAPS; i++)
-        out[k][l] += across[l][i] * columns[k][across_first[l] + NEAR + i];
+        out[k][l] = add<EXACT>(out[k][l], across[l][i], columns[k][across_first[l] + NEAR + i]);
     }
 }
 
 // A sample of the target: factor · x + offset, rounded half to even and clipped to 0 … white; float32
 // as it is (white = 0).
-template <typename Target>
+template <typename Target, bool EXACT = false>
 __device__ __forceinline__ Target quantise(float x, float factor, float offset, float white) {
   if (sizeof(Target) == 4) return x;
-  return Target(rintf(clip(x * factor + offset, 0, white)));
+  return Target(rintf(clip(add<EXACT>(offset, x, factor), 0, white)));
 }

@@ -9,15 +9,21 @@ phase is its siting (`snellen.frame.Format.siting`): 0.25 keeps left-sited chrom
 from __future__ import annotations
 
 from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from snellen.compiled import compiled
 from snellen.frame import Plane
+from snellen.kernel import Kernel
+from snellen.quantise import quantise
+from snellen.samples import C_TYPES
 
 A = -0.5  # Keys 1981; MATLAB imresize 'bicubic'
 TAPS = 4
+BLOCK = (32, 8)  # cells of the low-resolution picture
 
 Float32 = npt.NDArray[np.float32]
 
@@ -45,9 +51,9 @@ def phases(scale: int, phase: float) -> tuple[npt.NDArray[np.int64], Float32]:
     return first, cubic(position[:, None] - taps).astype(np.float32)
 
 
-def constants(scale: int, phase: tuple[float, float]) -> dict[str, int | str]:
+def constants(scale: int, phase: tuple[float, float]) -> dict[str, Any]:
     """Return what `bicubic.cuh` wants to know: scale, taps and weights across and down."""
-    told: dict[str, int | str] = {"scale": scale}
+    told: dict[str, Any] = {"scale": scale}
     for name, of_axis in zip(("across", "down"), phase, strict=True):
         first, weights = phases(scale, of_axis)
         rows = ("{" + ",".join(f"{w!r}f" for w in row) + "}" for row in weights.tolist())
@@ -59,27 +65,65 @@ def constants(scale: int, phase: tuple[float, float]) -> dict[str, int | str]:
 def bicubic(
     plane: Plane,
     scale: int,
-    out: Float32,
+    out: Plane,
     *,
     phase: tuple[float, float] = (0.5, 0.5),
     origin: tuple[int, int] = (0, 0),
+    depth: tuple[float, float] = (1.0, 0.0),
+    bits: int = 0,
 ) -> None:
-    """Fill `out` with the part of the enlarged `plane` that starts at `origin`.
+    """Fill `out` with the part of the enlarged `plane` that starts at `origin`, quantised.
 
     Parameters
     ----------
-    plane : (H, W) uint8, uint16 or float32
+    plane : (H, W) uint8, uint16 or float32, of NumPy, or of CuPy with samples side by side
     scale : 1 or more
-    out : (h, w) float32, written whole
+    out : (h, w) as `quantise` writes it, of the same library and on the same device
     phase : siting (across, down), see the module
     origin : (row, column) of out[0, 0] in the enlarged picture; it and the far end may lie
         outside of it: the edge is replicated there.
+    depth, bits : see `quantise`; by default `out` is float32
     """
+    if not isinstance(plane, np.ndarray):
+        _launch(plane, scale, out, phase, origin, depth, bits)
+        return
     plane = plane.view()
     plane.flags.writeable = False  # one type for Numba, whether the caller may write or not
     rows = np.empty((out.shape[0], plane.shape[1]), np.float32)
+    large = np.empty(out.shape, np.float32) if bits else out
     _down(plane, scale, *phases(scale, phase[1]), origin[0], rows)
-    _across(rows, scale, *phases(scale, phase[0]), origin[1], out)
+    _across(rows, scale, *phases(scale, phase[0]), origin[1], large)
+    if bits:
+        quantise(large, depth, bits, out)
+
+
+@lru_cache(maxsize=64)
+def kernel(scale: int, phase: tuple[float, float], sample: str, target: str) -> Kernel:
+    """Return the kernel, not compiled yet; `sample` and `target` are NumPy's names of types."""
+    return Kernel(
+        Path(__file__).with_suffix(".cu"), "bicubic", sample=C_TYPES[sample],
+        target=C_TYPES[target], **constants(scale, phase),
+    )  # fmt: skip
+
+
+def _launch(
+    plane: Any,
+    scale: int,
+    out: Any,
+    phase: tuple[float, float],
+    origin: tuple[int, int],
+    depth: tuple[float, float],
+    bits: int,
+) -> None:
+    (height, width), (rows, columns) = plane.shape, out.shape
+    (top, above), (left, before) = (divmod(first, scale) for first in origin)
+    cells = (-(-(before + columns) // scale), -(-(above + rows) // scale))
+    grid = tuple(-(-count // size) for count, size in zip(cells, BLOCK, strict=True))
+    kernel(scale, phase, plane.dtype.name, out.dtype.name)(
+        grid, BLOCK, plane, plane.strides[0] // plane.itemsize, width, height, out,
+        out.strides[0] // out.itemsize, columns, rows, top, left, above, before, *depth,
+        float((1 << bits) - 1),
+    )  # fmt: skip
 
 
 @compiled

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from snellen.errors import DeviceError
 
 OLDEST = 75  # compute capability 7.5, Turing: the oldest that CUDA 13 compiles for
+NO_MEMORY = 2  # cudaErrorMemoryAllocation
 
 
 def resolve(device: str) -> str:
@@ -144,6 +145,36 @@ def using(device: str) -> Iterator[None]:
     with cupy.cuda.Device(ordinal(device)) as chosen:
         chosen.use()  # `with` alone makes no context in a new thread where the device is 0 already
         yield
+
+
+@contextmanager
+def reporting() -> Iterator[None]:
+    """Raise what CuPy and CUDA say as DeviceError."""
+    from cupy.cuda.memory import OutOfMemoryError
+    from cupy.cuda.runtime import CUDARuntimeError
+
+    advice = "close other programs, take smaller pictures, or use --device cpu"
+    try:
+        yield
+    except OutOfMemoryError as error:
+        raise DeviceError(f"the GPU's memory does not suffice ({error}): {advice}") from error
+    except CUDARuntimeError as error:
+        if error.status == NO_MEMORY:
+            raise DeviceError(
+                f"the GPU's memory, or what can be page-locked, does not suffice: {advice}"
+            ) from error
+        raise DeviceError(
+            f"CUDA says {error}: start again, update the driver, or use --device cpu"
+        ) from error
+
+
+def name(device: str) -> str:
+    """Return what a device calls itself, as "NVIDIA H200"; "cpu" for the CPU."""
+    if device == "cpu":
+        return "cpu"
+    from cupy.cuda.runtime import getDeviceProperties
+
+    return str(getDeviceProperties(ordinal(device))["name"].decode())
 
 
 def arch() -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from snellen.arrays import library
 from snellen.compiled import compiled
 from snellen.frame import Format, Plane
 
@@ -28,16 +29,20 @@ def quantise(samples: Plane, depth: tuple[float, float], bits: int, out: Plane) 
 
     Parameters
     ----------
-    samples : (h, w) float32
+    samples : (h, w) float32, of NumPy or CuPy
     depth : factor and offset, as `recode` returns them
     bits : of `out`; 0: `out` is float32, samples are copied as they are
-    out : (h, w) uint8, uint16 or float32
+    out : (h, w) uint8, uint16 or float32, of the same library
     """
     if bits == 0:
         out[...] = samples
+        return
+    factor, offset, white = (np.float32(x) for x in (*depth, (1 << bits) - 1))
+    if isinstance(out, np.ndarray):
+        _round(samples, factor, offset, white, out)
     else:
-        factor, offset = depth
-        _round(samples, np.float32(factor), np.float32(offset), np.float32((1 << bits) - 1), out)
+        xp = library(out)
+        out[...] = xp.rint(xp.clip(samples * factor + offset, np.float32(0), white))
 
 
 @compiled
