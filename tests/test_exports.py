@@ -33,7 +33,8 @@ def test_the_names():
 def test_the_signatures():
     wanted = ["image", "scale", "model", "device", "bits"]
     assert list(inspect.signature(snellen.upscale).parameters) == wanted
-    assert list(inspect.signature(snellen.Upscaler).parameters) == ["scale", "model", "device"]
+    wanted = ["scale", "model", "device", "chroma"]
+    assert list(inspect.signature(snellen.Upscaler).parameters) == wanted
     methods = {name for name in vars(snellen.Upscaler) if not name.startswith("_")}
     assert methods == {"prepare", "run", "close"}
     for thing in (snellen.upscale, snellen.Upscaler, snellen.Upscaler.run):

@@ -332,8 +332,8 @@ def test_wrong_model_and_device(random_model):
         upscale(image, 2, random_model(3))
     with pytest.raises(ModelError, match="neither a file"):
         upscale(image, 2, "no-such-model")
-    with pytest.raises(DeviceError, match="no GPU kernels"):
-        upscale(image, 2, random_model(2), device="cuda:0")
+    with pytest.raises(DeviceError, match="cannot be used"):
+        upscale(image, 2, random_model(2), device="cuda:99")
 
 
 @pytest.mark.parametrize("scale", [2, 3, 4])

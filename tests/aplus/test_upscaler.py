@@ -12,7 +12,7 @@ import pytest
 
 from aplus import reference
 from snellen import device
-from snellen.aplus import upscaler
+from snellen.aplus import chroma, cpu
 from snellen.aplus.model import Model
 from snellen.aplus.upscaler import Upscaler
 from snellen.errors import DeviceError, InputError, ModelError
@@ -89,9 +89,9 @@ def test_many_strips_and_chunks_are_the_same_picture(
     planes = [random.random((23, 31), np.float32), *random.random((2, 12, 16), np.float32)]
     format = Format(31, 23, 0, (1, 1))
     whole = enlarged(model, planes, format)
-    monkeypatch.setattr(upscaler, "STRIP", 1)
-    monkeypatch.setattr(upscaler, "CHUNK", 7)
-    monkeypatch.setattr(upscaler, "CHROMA_ROWS", 3)
+    monkeypatch.setattr(cpu, "STRIP", 1)
+    monkeypatch.setattr(cpu, "CHUNK", 7)
+    monkeypatch.setattr(chroma, "ROWS", 3)
     parts = enlarged(model, planes, format)
     _, unsure = reference.upscale(planes[0], model)
     assert unsure.mean() < 0.02
@@ -104,9 +104,9 @@ def test_many_strips_and_chunks_are_the_same_picture(
 
 
 def test_strips_cover_each_row_once(random_model):
-    step = Upscaler(2, random_model(2))
+    model = random_model(2)
     for width, height in [(1, 1), (3840, 2160), (100_000, 9), (7, 100_000)]:
-        strips = list(step._strips(Format(width, height)))
+        strips = list(cpu.strips(model, Format(width, height)))
         assert strips[0][0] == 0 and strips[-1][1] == height
         assert all(a[1] == b[0] for a, b in pairwise(strips))
         assert all(first < last for first, last in strips)
@@ -117,7 +117,7 @@ def test_the_same_bytes_run_after_run_and_for_any_number_of_threads(
     random, random_model, monkeypatch, threads
 ):
     model = random_model(2, anchors=1024, dims=28)
-    monkeypatch.setattr(upscaler, "STRIP", 1 << 16)
+    monkeypatch.setattr(cpu, "STRIP", 1 << 16)
     planes = [random.random((60, 80), np.float32), *random.random((2, 30, 40), np.float32)]
     format = Format(80, 60, 0, (1, 1))
     first = enlarged(model, planes, format)
@@ -350,8 +350,12 @@ def test_the_door(random_model):
         Upscaler(2, "no-such-model")
     with pytest.raises(ModelError, match="×5"):
         Upscaler(5)
-    with pytest.raises(DeviceError, match="no GPU kernels"):
-        Upscaler(2, random_model(2), device="cuda")
+    with pytest.raises(DeviceError, match="cannot be used"):
+        Upscaler(2, random_model(2), device="cuda:99")
+    with pytest.raises(DeviceError, match=r"chroma on the GPU, but luma on the CPU.*auto or cpu"):
+        Upscaler(2, random_model(2), device="cpu", chroma="gpu")
+    with pytest.raises(InputError, match="'both' came, expected one of auto, cpu, gpu"):
+        Upscaler(2, random_model(2), chroma="both")
 
 
 def test_settings_travel_to_a_worker(random, random_model):
@@ -383,7 +387,7 @@ def test_a_failing_stage_is_raised_and_the_next_frame_works(random_model, monkey
         step.prepare(Format(6, 5))
         frame = Frame((np.full((5, 6), 9, np.uint8),))
         with monkeypatch.context() as patch:
-            patch.setattr(upscaler, "overlap", broken)
+            patch.setattr(cpu, "overlap", broken)
             with pytest.raises(RuntimeError, match="a stage broke"):
                 step.run(frame)
         assert (step.run(frame).planes[0] == 9).all()

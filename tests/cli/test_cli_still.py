@@ -13,8 +13,8 @@ import pytest
 from PIL import ExifTags, Image
 
 from cli.test_cli import run
-from snellen import upscale
-from snellen.aplus import upscaler
+from snellen import device, upscale
+from snellen.aplus import cpu
 from snellen.still import Still, write
 
 pytestmark = pytest.mark.usefixtures("signals")
@@ -134,7 +134,7 @@ def test_refusals(capsys, folder, tmp_path):
     refused(capsys, [source, folder / "b.tif", "-o", "-"], "takes one input")
     refused(capsys, [source, "-", "-o", out], "standard input needs a file name")
     refused(capsys, [source, "-o", out / "a.png", "--model", "no-such"], "neither a file")
-    refused(capsys, [source, "-o", out / "a.png", "--device", "cuda"], "no GPU kernels")
+    refused(capsys, [source, "-o", out / "a.png", "--device", "cuda:99"], "cannot be used")
     refused(capsys, [source, "-o", out / "a.png", "--device", "tpu"], "there are auto")
     assert names(out) == []
 
@@ -185,7 +185,7 @@ def test_json(capsys, folder, tmp_path, small_model):
     assert lines[0] == {
         "event": "done", "input": str(folder / "a.png"),
         "output": str(tmp_path / "out" / "a.png"), "width": 16, "height": 18,
-        "warnings": [],
+        "device": device.name(device.resolve("auto")), "warnings": [],
     }  # fmt: skip
     assert lines[1]["exit_code"] == 2 and "not an image" in lines[1]["message"]
 
@@ -206,8 +206,9 @@ def test_an_interrupt_leaves_nothing(capsys, folder, tmp_path, small_model, monk
     def interrupted(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(upscaler, "overlap", interrupted)
+    monkeypatch.setattr(cpu, "overlap", interrupted)
     words = [folder / "a.png", "-o", goal, "--model", small_model, "--overwrite"]
+    words += ["--device", "cpu"]
     assert run("upscale", *words) == 130
     out, err = capsys.readouterr()
     assert out == "" and "interrupted" in err and "Traceback" not in err

@@ -147,14 +147,14 @@ def test_chroma_reaches_the_upscaler(clip, tmp_path, small_model, monkeypatch, c
     asked = []
 
     class Asking(Upscaler):
-        def __init__(self, scale, model, device, **more):
-            asked.append(more)
+        def __init__(self, scale, model, device, chroma):
+            asked.append(chroma)
             super().__init__(scale, model, device)
 
     monkeypatch.setattr(upscaler, "Upscaler", Asking)
     words = ["--model", small_model, "--chroma", chroma, "--device", "cpu"]
     assert run("upscale", clip, "-o", tmp_path / "out.y4m", *words) == 0
-    assert asked == [{} if chroma == "auto" else {"chroma": chroma}]
+    assert asked == [chroma]
 
 
 @pytest.mark.parametrize(

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from snellen.aplus.model import Model
+from snellen import arrays
+from snellen.aplus.cuda.planes import Planes
+from snellen.aplus.model import Model, load
 from snellen.aplus.upscaler import Upscaler
 from snellen.bicubic import bicubic
 from snellen.colour import rgb, ycc
 from snellen.errors import InputError
-from snellen.frame import Format, Frame, Plane
+from snellen.frame import Format, Frame
 from snellen.quantise import quantise
 
-Array = npt.NDArray[Any]
+Array = Any
+"""Of NumPy or CuPy."""
 
 DTYPES = ("uint8", "uint16", "float16", "float32", "float64")
 LARGEST = 1e35  # of float samples: float32 ends at 3.4e38, and features are sums of many
-CPU = 1  # kDLCPU: DLPack's name of main memory
 
 
 def upscale(
@@ -37,19 +39,24 @@ def upscale(
     Luma goes through A+ (Timofte, De Smet, Van Gool, ACCV 2014), chroma and alpha through bicubic.
     Computed in float32. For many frames of one size use `snellen.Upscaler`.
 
+    An array on a GPU stays there: it is not copied to main memory, work is ordered on the caller's
+    current stream (PyTorch's for its tensors, else CuPy's), and the result lies on the same GPU.
+
     Parameters
     ----------
     image : array
         (H, W), or (H, W, 3) RGB, or (H, W, 4) RGBA with straight alpha; any number of leading
         batch axes. An array of three or more axes is colour where the last has 3 or 4 elements;
         otherwise each (H, W) is a grey image of its own. uint8, uint16, float16, float32 or
-        float64: NumPy, or anything in main memory with `__dlpack__` or `__array__`.
+        float64: NumPy, CuPy, or anything with `__dlpack__` (PyTorch on CPU or CUDA) or
+        `__array__`.
     scale : int
         2, 3 or 4.
     model : str, Path, Model or None
         Name of a shipped model, a file, or a loaded model; None: ours for this scale.
     device : str
-        "auto" or "cpu".
+        "cpu", "cuda", "cuda:N" or "auto": where the array lives; for one in main memory the GPU,
+        where it works. An array on a GPU takes "auto", "cuda" or its own name.
     bits : int, optional
         Significant bits of integer samples, 8 to 16: results are clipped to 0 … 2^bits − 1.
         Default: all bits of the type. Float results are clipped only to what their type holds.
@@ -58,75 +65,99 @@ def upscale(
     -------
     array
         (…, scale·H, scale·W[, channels]), same dtype; of the library that `image` came from, where
-        that has `from_dlpack` (PyTorch, JAX), else NumPy.
+        that has `from_dlpack` (PyTorch, JAX), else NumPy, or CuPy on a GPU.
 
     Raises
     ------
     InputError
-        Other dtypes or shapes, an empty picture, NaN or infinity, samples beyond `bits`.
+        Other dtypes or shapes, an empty picture, NaN or infinity, samples beyond `bits`; an array
+        on another device than asked for.
     ModelError, DeviceError
-        The model or the device cannot be used.
+        The model or the device cannot be used, or the GPU's memory does not suffice.
     """
-    array = _array(image)
-    bits = _depth(array, bits)
-    colour = array.ndim >= 3 and array.shape[-1] in (3, 4)
+    chosen = arrays.choose(image, device)
+    with arrays.working(image, chosen):
+        array = arrays.read(image)
+        _check(array)
+        bits = _depth(array, bits)
+        return arrays.like(image, _enlarged(array, load(model, scale), chosen, bits))
+
+
+def _enlarged(array: Array, model: Model, device: str, bits: int) -> Array:
+    """Return a checked array, enlarged on a device; NumPy gives NumPy, CuPy gives CuPy."""
+    if device == "cpu" or not isinstance(array, np.ndarray):
+        return _pictures(array, model, device, bits)
+    large = _pictures(arrays.upload(array), model, device, bits).get()
+    return large.astype(array.dtype, copy=False)  # of the same byte order
+
+
+def _pictures(array: Array, model: Model, device: str, bits: int) -> Array:
+    """Return all pictures of an array that lives on the device, enlarged."""
+    scale, colour = model.scale, array.ndim >= 3 and array.shape[-1] in (3, 4)
     height, width = array.shape[-3:-1] if colour else array.shape[-2:]
     channels = array.shape[-1:] if colour else ()
-    grey = Format(width, height, bits, None)
-    with Upscaler(scale, model, device) as upscaler:
-        result = np.empty(
-            (*array.shape[: array.ndim - 2 - colour], height * scale, width * scale, *channels),
-            array.dtype,
-        )
-        upscaler.prepare(Format(width, height, 0, (0, 0)) if colour else grey)
+    batch = array.shape[: array.ndim - 2 - colour]
+    xp = arrays.library(array)
+    result = xp.empty((*batch, height * scale, width * scale, *channels), array.dtype)
+    format = Format(width, height, 0, (0, 0)) if colour else Format(width, height, bits)
+    with _composer(model, format, device) as enlarge:
         pictures = array.reshape(-1, height, width, *channels)
         results = result.reshape(-1, height * scale, width * scale, *channels)
         for picture, out in zip(pictures, results, strict=True):
             if colour:
-                _store(rgb(upscaler.run(Frame(ycc(picture))).planes), bits, out[..., :3])
+                _store(rgb(enlarge(ycc(picture))), bits, out[..., :3])
                 _alpha(picture[..., 3:], scale, bits, out[..., 3:])
             else:
-                plane = np.ascontiguousarray(picture, grey.dtype)
-                _store(upscaler.run(Frame((plane,))).planes[0], bits, out)
-    return _like(image, result)
+                _store(enlarge((picture,))[0], bits, out)
+    return result
+
+
+@contextmanager
+def _composer(
+    model: Model, format: Format, device: str
+) -> Iterator[Callable[[tuple[Array, ...]], tuple[Array, ...]]]:
+    """Give what enlarges the planes of a picture."""
+    if device == "cpu":
+        with Upscaler(model.scale, model, "cpu") as upscaler:
+            upscaler.prepare(format)
+            yield lambda planes: upscaler.run(Frame(_plain(planes, format))).planes
+    else:
+        composer = Planes(model, format, format.scaled(model.scale))
+        yield lambda planes: composer.new(_plain(planes, format))
+
+
+def _plain(planes: tuple[Array, ...], format: Format) -> tuple[Array, ...]:
+    """Return planes of the format's type, samples side by side."""
+    xp = arrays.library(planes[0])
+    return tuple(xp.ascontiguousarray(plane, format.dtype) for plane in planes)
 
 
 def _alpha(alpha: Array, scale: int, bits: int, out: Array) -> None:
     """Enlarge (H, W, 1 or none) by bicubic into `out`."""
+    xp = arrays.library(alpha)
     for channel in range(alpha.shape[-1]):
-        large = np.empty(out.shape[:2], np.float32)
-        bicubic(np.ascontiguousarray(alpha[..., channel], np.float32), scale, large)
+        large = xp.empty(out.shape[:2], np.float32)
+        bicubic(xp.ascontiguousarray(alpha[..., channel], np.float32), scale, large)
         _store(large, bits, out[..., channel])
 
 
-def _store(samples: Plane, bits: int, out: Array) -> None:
+def _store(samples: Array, bits: int, out: Array) -> None:
     """Round and clip to the depth, or to what the type of float can hold."""
+    if samples.dtype.kind == "u":  # it has been done
+        out[...] = samples
+        return
     if bits == 0:
         limit = min(float(np.finfo(out.dtype).max), float(np.finfo(np.float32).max))
-        np.clip(samples, -limit, limit, out=out, casting="same_kind")
+        out[...] = samples.clip(-limit, limit)
         return
     flat = samples.reshape(len(samples), -1)
-    whole = np.empty(flat.shape, out.dtype.newbyteorder("="))
+    whole = arrays.library(out).empty(flat.shape, out.dtype.newbyteorder("="))
     quantise(flat, (1.0, 0.0), bits, whole)
     out[...] = whole.reshape(out.shape)
 
 
-def _array(image: Any) -> Array:
-    """Return `image` as a NumPy array without copying, or say why that cannot be done."""
-    if isinstance(image, np.ndarray):
-        array = image
-    elif hasattr(image, "__dlpack__"):
-        if image.__dlpack_device__()[0] != CPU:
-            raise InputError(
-                "the array lives on a GPU, and this version works on the CPU: "
-                "copy it to main memory first (PyTorch: .cpu(), CuPy: .get())"
-            )
-        try:
-            array = np.from_dlpack(image)
-        except (BufferError, RuntimeError, TypeError) as error:
-            raise InputError(f"the array cannot be read through DLPack: {error}") from error
-    else:
-        array = np.asarray(image)
+def _check(array: Array) -> None:
+    """Refuse what cannot be enlarged."""
     if array.dtype.name not in DTYPES:
         raise InputError(f"dtype {array.dtype} came, expected one of {', '.join(DTYPES)}")
     if array.ndim < 2 or 0 in array.shape[-2:]:
@@ -134,7 +165,7 @@ def _array(image: Any) -> Array:
             f"an array of shape {array.shape} came, expected (…, H, W) or (…, H, W, 3 or 4), "
             "with at least one pixel"
         )
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
+    if array.dtype.kind == "f" and not arrays.library(array).isfinite(array).all():
         raise InputError("the image holds NaN or infinity: replace them first (np.nan_to_num)")
     if array.dtype.kind == "f" and array.size:
         peak = max(float(array.max()), -float(array.min()))
@@ -143,7 +174,6 @@ def _array(image: Any) -> Array:
                 f"a sample of ±{peak:g} came, expected at most {LARGEST:g}, since work is done in "
                 "float32: scale the image first"
             )
-    return array
 
 
 def _depth(array: Array, bits: int | None) -> int:
@@ -151,7 +181,7 @@ def _depth(array: Array, bits: int | None) -> int:
         if bits is not None:
             raise InputError(f"bits={bits} is for integer samples, but {array.dtype} came")
         return 0
-    most = 8 * array.dtype.itemsize
+    most = 8 * int(array.dtype.itemsize)
     if bits is None:
         return most
     if not 8 <= bits <= most:
@@ -159,11 +189,3 @@ def _depth(array: Array, bits: int | None) -> int:
     if array.size and array.max() >> bits:
         raise InputError(f"a sample of {array.max()} came, more than {bits} bits hold")
     return bits
-
-
-def _like(image: Any, result: Array) -> Any:
-    """Return `result` as an array of the library that `image` came from."""
-    library: Any = sys.modules.get(type(image).__module__.partition(".")[0])
-    if isinstance(image, np.ndarray) or not hasattr(image, "__dlpack__"):
-        return result
-    return library.from_dlpack(result) if hasattr(library, "from_dlpack") else result

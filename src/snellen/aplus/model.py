@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 
@@ -100,7 +101,8 @@ def load(model: str | Path | Model | None, scale: int) -> Model:
         Missing, damaged, not a model, or of another scale.
     """
     if not isinstance(model, Model):
-        model = _read(_find(model, scale))
+        path = _find(model, scale)
+        model = _read(path, _stamp(path))
     if model.scale != scale:
         raise ModelError(
             f"the model enlarges ×{model.scale}, but ×{scale} is asked for; "
@@ -131,7 +133,14 @@ def _find(model: str | Path | None, scale: int) -> Path:
     return path
 
 
-def _read(path: Path) -> Model:
+def _stamp(path: Path) -> tuple[int, int]:
+    """Return what tells that a file has changed."""
+    about = path.stat()
+    return about.st_mtime_ns, about.st_size
+
+
+@lru_cache(maxsize=4)  # the same object for the same file: what is derived from it is kept by it
+def _read(path: Path, stamp: tuple[int, int]) -> Model:
     meta = header(path)
     tensors = _tensors(path)
     missing = {"anchors", "basis", "projections"} - set(tensors)

@@ -14,7 +14,7 @@ from click.core import ParameterSource
 
 from snellen import target
 from snellen.cli.report import Report
-from snellen.errors import IncompleteError, InputError, SnellenError
+from snellen.errors import DeviceError, IncompleteError, InputError, SnellenError
 
 VIDEO = (".mp4", ".mkv", ".mov", ".webm", ".m2ts", ".ts", ".m4v", ".avi", ".y4m")
 PIPE = Path("-")
@@ -91,6 +91,7 @@ def upscale(inputs: tuple[Path, ...], output: Path, **options: Any) -> None:
     with Report(options["as_json"], output == PIPE) as report:
         try:
             jobs = _jobs(inputs, output)
+            options["found"] = _device(options["device"], report)
         except SnellenError as error:
             if not report.as_json:
                 raise
@@ -98,6 +99,16 @@ def upscale(inputs: tuple[Path, ...], output: Path, **options: Any) -> None:
             sys.exit(error.exit_code)
         codes = [_guarded(source, goal, options, report, len(jobs) > 1) for source, goal in jobs]
     sys.exit(max(codes))
+
+
+def _device(asked: str, report: Report) -> str:
+    """Return the device; where there is a driver but auto takes the CPU, say why."""
+    from snellen import device
+
+    found = device.resolve(asked)
+    if asked == "auto" and found == "cpu" and device.driver_version():
+        report.warning("--device auto", f"the CPU is used: {device.why_not()}")
+    return found
 
 
 def _jobs(inputs: tuple[Path, ...], output: Path) -> list[tuple[Path, Path]]:
@@ -167,7 +178,7 @@ def _guarded(
 
 
 def _still(source: Path, goal: Path, options: dict[str, Any], report: Report) -> None:
-    from snellen.aplus.image import upscale as enlarge
+    from snellen import device
     from snellen.still import check, losses, read, write
 
     if goal == PIPE:
@@ -185,13 +196,29 @@ def _still(source: Path, goal: Path, options: dict[str, Any], report: Report) ->
         raise InputError(f"{source}: this would be lost: {'; '.join(lost)}")
     for text in lost:
         report.warning(str(source), text)
-    pixels = enlarge(still.pixels, options["scale"], options["model"], options["device"])
+    pixels, used = _enlarged(still.pixels, str(source), options, report)
     write(goal, replace(still, pixels=pixels), options["overwrite"])
     height, width = pixels.shape[:2]
+    told = device.name(used)
     report.result(
-        f"{goal}: {width}×{height}",
-        input=str(source), output=str(goal), width=width, height=height, warnings=lost,
+        f"{goal}: {width}×{height}" + ("" if used == "cpu" else f" on {told}"),
+        input=str(source), output=str(goal), width=width, height=height, device=told,
+        warnings=lost,
     )  # fmt: skip
+
+
+def _enlarged(pixels: Any, source: str, options: dict[str, Any], report: Report) -> tuple[Any, str]:
+    """Return the large picture and what made it: the CPU where auto's GPU has no room."""
+    from snellen.aplus.image import upscale as enlarge
+
+    given = (pixels, options["scale"], options["model"])
+    try:
+        return enlarge(*given, options["found"]), options["found"]
+    except DeviceError as error:
+        if options["device"] != "auto" or options["found"] == "cpu":
+            raise
+        report.warning(source, f"the CPU is used: {error}")
+        return enlarge(*given, "cpu"), "cpu"
 
 
 def _video(source: Path, goal: Path, options: dict[str, Any], report: Report) -> None:
@@ -209,10 +236,8 @@ def _video(source: Path, goal: Path, options: dict[str, Any], report: Report) ->
         codec=options["codec"], preset=options["preset"], crf=options["crf"],
         options=_pairs(options["encoder_option"]), pix_fmt=options["pix_fmt"],
     )  # fmt: skip
-    asked = options["chroma"]
-    chosen: dict[str, Any] = {} if asked == "auto" else {"chroma": asked}
-    step: Any
-    with Upscaler(options["scale"], options["model"], options["device"], **chosen) as step:
+    given = (options["scale"], options["model"], options["found"])
+    with Upscaler(*given, chroma=options["chroma"]) as step:
         summary = convert(
             sys.stdin.buffer if source == PIPE else source,
             sys.stdout.buffer if goal == PIPE else goal,

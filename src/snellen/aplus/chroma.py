@@ -1,0 +1,48 @@
+"""Chroma: bicubic with its siting, the papers' choice; whole planes, or rows for many threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Executor, Future
+from typing import Any
+
+from snellen.bicubic import bicubic
+from snellen.frame import Format, Plane
+from snellen.quantise import recode
+
+ROWS = 256  # output rows of a task
+
+
+class Chroma:
+    """Enlarges chroma planes of one format. The planes decide the arm: see `bicubic`.
+
+    Parameters
+    ----------
+    source, target : Format
+        Of the planes to come and of the results.
+    """
+
+    def __init__(self, source: Format, target: Format):
+        across, down = source.subsampling or (0, 0)
+        self.scale = target.width // source.width
+        self.bits = target.bits
+        self.depth = recode(source, target, chroma=True)
+        self.phase = (
+            source.siting[0] if across else 0.5,
+            source.siting[1] if down else 0.5,
+        )
+
+    def __call__(self, plane: Any, out: Any, first: int = 0) -> None:
+        """Fill `out` (h, scale·W) with rows from `first` on of the enlarged `plane` (H, W)."""
+        bicubic(
+            plane, self.scale, out, phase=self.phase, origin=(first, 0), depth=self.depth,
+            bits=self.bits,
+        )  # fmt: skip
+
+    def tasks(
+        self, pool: Executor, planes: tuple[Plane, ...], out: tuple[Plane, ...]
+    ) -> Iterator[Future[None]]:
+        """Let threads fill the chroma planes of a frame's `out` from those of its `planes`."""
+        for plane, large in zip(planes[1:], out[1:], strict=True):
+            for first in range(0, len(large), ROWS):
+                yield pool.submit(self, plane, large[first : first + ROWS], first)

@@ -1,0 +1,129 @@
+"""The CPU arm: luma → bicubic → features → match → regress → overlap in strips; and chroma."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+
+import numpy as np
+import numpy.typing as npt
+
+from snellen import device as devices
+from snellen.aplus.chroma import Chroma
+from snellen.aplus.differences import FILTERS, differences
+from snellen.aplus.features import features, margin
+from snellen.aplus.match import match
+from snellen.aplus.model import Model
+from snellen.aplus.overlap import overlap
+from snellen.aplus.regress import regress
+from snellen.bicubic import bicubic
+from snellen.blas import single_threaded
+from snellen.frame import Format, Plane
+from snellen.quantise import quantise, recode
+
+STRIP = 16 << 20  # bytes of patches that a strip holds; a strip also computes two rows twice
+CHUNK = 960  # windows collected at a time: 540 KB of raw features at ×2; twice match.PATCHES
+
+Float32 = npt.NDArray[np.float32]
+
+
+class Frames:
+    """A+ for frames of one format on the CPU. Holds the threads, and the model as stages want it.
+
+    Parameters
+    ----------
+    model : Model
+    source, target : Format
+        Of the frames to come and of the results.
+    """
+
+    lanes = 1  # one frame takes all threads
+    chroma = "cpu"
+
+    def __init__(self, model: Model, source: Format, target: Format):
+        self.model = model
+        self.projections = np.ascontiguousarray(
+            model.projections.transpose(0, 2, 1).astype(np.float32)
+        )
+        self.anchors = np.ascontiguousarray(model.anchors)
+        self.basis = np.ascontiguousarray(model.basis.T)
+        self._pool = ThreadPoolExecutor(devices.threads(), thread_name_prefix="snellen")
+        for width in (8, CHUNK + 8):  # compiles, for whole and for cut blocks
+            blank = Format(width, 8, source.bits, source.subsampling)
+            self._use(blank, blank.scaled(model.scale, target.bits))
+            for pitch in (0, 8):  # for rows that lie end to end and for those that do not
+                self.run(tuple(blanks(blank, pitch)))
+        self._use(source, target)
+
+    def run(self, planes: tuple[Plane, ...]) -> tuple[Plane, ...]:
+        """Return the planes of an enlarged frame, all new."""
+        out = tuple(np.empty(shape, self.target.dtype) for shape in self.target.shapes)
+        with single_threaded():
+            tasks = [
+                *(self._pool.submit(self._luma, planes[0], *rows, out[0])
+                  for rows in strips(self.model, self.source)),
+                *self._chroma.tasks(self._pool, planes, out),
+            ]  # fmt: skip
+            wait(tasks)
+        for task in tasks:
+            task.result()
+        return out
+
+    def close(self) -> None:
+        """End the threads."""
+        self._pool.shutdown(cancel_futures=True)
+
+    def _use(self, source: Format, target: Format) -> None:
+        self.source, self.target = source, target
+        self._chroma = Chroma(source, target)
+
+    def _luma(self, plane: Plane, first: int, last: int, out: Plane) -> None:
+        """Rows first … last−1 of `plane` to their rows of `out`, all seven steps."""
+        s, window = self.model.scale, self.model.window
+        height, width = plane.shape
+        top, bottom = max(0, first - window // 2), min(height, last + window // 2)
+        edge = margin(window)
+        mid = np.empty(((bottom - top + 2 * edge) * s, (width + 2 * edge) * s), np.float32)
+        bicubic(plane, s, mid, origin=((top - edge) * s, -edge * s))
+        patches = np.empty((bottom - top, (window * s) ** 2, width), np.float32)
+        self._predict(mid, patches)
+        skip = (first - top + edge) * s
+        low = mid[skip : skip + (last - first) * s, edge * s : (edge + width) * s]
+        strip = np.empty(low.shape, np.float32)
+        overlap(patches, low, s, window, first, top, plane.shape, strip)
+        depth = recode(self.source, self.target, chroma=False)
+        quantise(strip, depth, self.target.bits, out[first * s : last * s])
+
+    def _predict(self, mid: Float32, patches: Float32) -> None:
+        """Patches (rows, (w·s)², n) of the windows centred on the rows of a strip."""
+        model, s = self.model, self.model.scale
+        rows, _, width = patches.shape
+        planes = np.empty((FILTERS, s, mid.shape[0] - 2 * s, mid.shape[1] // s - 2), np.float32)
+        differences(mid, s, planes)
+        step = min(width, CHUNK)
+        raw = np.empty((len(model.basis), step), np.float32)
+        feature = np.empty((len(self.basis), step), np.float32)
+        index = np.empty(step, np.int32)
+        for row in range(rows):
+            for left in range(0, width, step):
+                n = min(step, width - left)
+                f, i = feature[:, :n], index[:n]
+                features(planes, model.window, row, left, self.basis, raw[:, :n], f)
+                match(f, self.anchors, i)
+                regress(f, i, self.projections, patches[row, :, left : left + n])
+
+
+def strips(model: Model, format: Format) -> Iterator[tuple[int, int]]:
+    """Yield first row and end of each strip."""
+    patch = (model.window * model.scale) ** 2
+    fit = STRIP // (4 * patch * format.width)
+    share = -(-format.height // (4 * devices.threads()))  # four strips a thread even out
+    rows = max(4, min(fit, share))
+    for first in range(0, format.height, rows):
+        yield first, min(first + rows, format.height)
+
+
+def blanks(format: Format, pitch: int) -> Iterator[Plane]:
+    """Yield the planes of a blank frame, with so many samples between two rows."""
+    for height, width in format.shapes:
+        yield np.zeros((height, width + pitch), format.dtype)[:, :width]
