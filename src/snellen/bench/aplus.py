@@ -77,9 +77,11 @@ def on_gpu(repeats: int, quick: bool, say: Say) -> dict[str, Any]:
     say("\nExactness")
     cases = GPU_CASES[:3] if quick else GPU_CASES
     exactness = [row for case in cases for row in gpu.exactness(case, quick, say)]
+    copy = gpu.copy_rate()
+    say(f"\nA copy on the GPU: {copy / 1e3:.2f} TB/s, read and written")
     rows = [measured(case, repeats, say) for case in cases]
     found: dict[str, Any] = {
-        "exactness": exactness, "gpu_cases": rows,
+        "exactness": exactness, "copy_gb_s": copy, "gpu_cases": rows,
         "seven_steps": gpu.seven_steps(rows[0], cases[0], repeats, say),
         "sizes": sizes.measure(repeats, quick, say),
         "throughput": throughput.measure(say, quick),
@@ -93,7 +95,8 @@ def measured(case: Case, repeats: int, say: Say) -> dict[str, Any]:
     if not case.beside:
         return row
     try:
-        stock.torch()
+        if not stock.torch().cuda.is_available():
+            raise ImportError("PyTorch is here, but sees no GPU")
     except ImportError as error:
         say(f"  PyTorch's line is left out: {error}")
         return row | {"no_stock": str(error)}

@@ -10,7 +10,9 @@ import numpy as np
 
 from snellen.aplus.differences import FILTERS
 from snellen.aplus.model import WINDOW, Model
+from snellen.bench import gpu, stages
 from snellen.bench.cases import codes, picture
+from snellen.bench.clock import evented
 
 DIMS = (16, 28, 48, 96)
 ANCHORS = (256, 1024, 4096, 8192)
@@ -41,11 +43,6 @@ def random_model(scale: int, anchors: int, dims: int) -> Model:
 
 def measure(repeats: int, quick: bool, say: Callable[[str], None]) -> list[dict[str, Any]]:
     """Return for each size: milliseconds a frame, share of re-scored patches, exactness."""
-    import cupy
-
-    from snellen.bench import gpu
-    from snellen.bench.clock import evented
-
     say(f"\nRandom models, {LARGE[0]}×{LARGE[1]} ×2, 8 bit")
     rows = []
     small, large = (codes(picture(*size), 8) for size in (SMALL, LARGE))
@@ -54,11 +51,10 @@ def measure(repeats: int, quick: bool, say: Callable[[str], None]) -> list[dict[
         what = f"{anchors} anchors, {dims} dimensions"
         exactness = gpu.check(gpu.Job(model, small, 8), "cpu", what)
         luma, plane, out = gpu.Job(model, large, 8).ready()
-        taken = evented(partial(luma, plane, out), max(3, repeats))
-        share = int(luma.listed[0]) / large.size
-        del luma, plane, out
+        line = partial(luma, plane, out)
+        taken, share = evented(line, max(3, repeats)), stages.rescored(luma, line)
+        del line, luma, plane, out
         gpu.free()
-        cupy.cuda.get_current_stream().synchronize()
         say(f"  {what:<30} {taken['median']:8.3f} ms  {100 * share:6.2f} % re-scored")
         rows.append({"dims": dims, "anchors": anchors, "ms": taken, "rescored": share,
                      "exactness": exactness})  # fmt: skip

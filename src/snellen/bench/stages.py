@@ -83,6 +83,19 @@ def times(luma: Any, line: Line, repeats: int) -> dict[str, Any]:
             if name in found}  # fmt: skip
 
 
+def rescored(luma: Any, line: Line) -> float:
+    """Return the share of a frame's patches that float32 scores again."""
+    seen: list[tuple[int, int]] = []
+
+    def note(arguments: tuple[Any, ...]) -> None:
+        _, index, listed = arguments[:3]
+        seen.append((int(listed[0]), len(index)))
+
+    with watched(luma, "match", lambda: None, note):
+        line()
+    return sum(listed for listed, _ in seen) / sum(patches for _, patches in seen)
+
+
 def _elapsed(marks: dict[str, list[Any]]) -> dict[str, float]:
     """Return the milliseconds between the marks of each stage; match without `settle`."""
     import cupy

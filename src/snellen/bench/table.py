@@ -15,22 +15,30 @@ BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
 
 Report = dict[str, Any]
 Rows = list[list[str]]
+Make = Callable[[Report, str], str]
+"""Text from a report and a link to it."""
 
 
-def rewrite(text: str, results: Iterable[Path]) -> str:
-    """Return a text with the tables between its markers made anew.
+def rewrite(text: str, results: Iterable[Path], make: Make) -> str:
+    """Return a text with what `make` makes of the results between its markers.
 
     Raises
     ------
     InputError
         The markers are missing, or a file is no result.
     """
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
+    parts = [make(_read(path), f"benchmarks/results/{path.name}") for path in results]
+    told = "\n\n".join(made for made in parts if made)
+    return between(text, (BEGIN, END), told)
+
+
+def between(text: str, markers: tuple[str, str], told: str) -> str:
+    """Return a text with `told` between two markers."""
+    before, begin, rest = text.partition(markers[0])
+    _, end, after = rest.partition(markers[1])
     if not begin or not end:
-        raise InputError(f"the markers {BEGIN} and {END} are missing: put them around the tables")
-    parts = [part(_read(path), f"benchmarks/results/{path.name}") for path in results]
-    return before + "\n".join([BEGIN, "\n\n".join(parts), END]) + after
+        raise InputError(f"the markers {' and '.join(markers)} are missing: put them in the page")
+    return before + "\n".join([begin, *([told] if told else []), end]) + after
 
 
 def _read(path: Path) -> Report:
@@ -45,7 +53,7 @@ def _read(path: Path) -> Report:
 
 def part(report: Report, link: str) -> str:
     """Return what README says of one run."""
-    sections: tuple[tuple[str, Callable[[Report, str], str]], ...] = (
+    sections: tuple[tuple[str, Make], ...] = (
         ("cases", on_cpu), ("gpu_cases", on_gpu), ("seven_steps", seven_steps),
         ("truth", second_table), ("throughput", throughput), ("video", video),
     )  # fmt: skip
@@ -123,7 +131,13 @@ def exactness(report: Report) -> str:
     }
     decibels = [row["psnr_decided_db"] for row in exact if row.get("psnr_decided_db") is not None]
     told = [f"{share:.1e} at {bits} bit" for bits, share in shares.items() if share is not None]
-    floats = f"; float results have {min(decibels):.0f} dB beside ties" if decibels else ""
+    whole = [row["psnr_db"] for row in exact if row.get("psnr_db") is not None]
+    floats = ""
+    if decibels:
+        floats = (
+            f"; float results are within {min(decibels):.0f} dB, and within {min(whole):.0f} dB "
+            "where pixels count for which two anchors tie"
+        )
     return prose(
         f"Checked before: of {patches:,} patches {other} took another anchor than float64 "
         f"arithmetic on the same features, each within float32 rounding (largest loss "

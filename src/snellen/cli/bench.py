@@ -58,14 +58,22 @@ def aplus(
 
 @bench.command()
 @click.argument("results", type=click.Path(path_type=Path, exists=True), nargs=-1)
-@click.option("--readme", type=click.Path(path_type=Path, exists=True), default="README.md",
-              show_default=True, help="The file whose tables are written.")  # fmt: skip
-def table(results: tuple[Path, ...], readme: Path) -> None:
-    """Write README's tables from results, those of benchmarks/results by default."""
-    from snellen.bench.table import rewrite
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    default=".",
+    show_default=True,
+    help="The checkout whose tables are written.",
+)
+def table(results: tuple[Path, ...], folder: Path) -> None:
+    """Write the tables of README.md and docs/performance.md from results.
 
-    folder = readme.parent / "benchmarks" / "results"
-    text = readme.read_text(encoding="utf-8")
-    made = rewrite(text, list(results) or sorted(folder.glob("*.json")))
-    readme.write_text(made, encoding="utf-8")
-    print(f"{readme} is {'as it was' if made == text else 'written'}")
+    Those of benchmarks/results by default.
+    """
+    from snellen.bench.detail import pages
+
+    found = list(results) or sorted((folder / "benchmarks" / "results").glob("*.json"))
+    for page, made in pages(folder, found).items():
+        same = page.read_text(encoding="utf-8") == made
+        page.write_text(made, encoding="utf-8")
+        print(f"{page}: {'as it was' if same else 'written'}")
