@@ -129,7 +129,7 @@ def test_run_is_json(tiny):
         assert case["peak_memory_mb"] >= case["memory_before_mb"] > 0
     assert set(report["cpu_steps"]["steps"]) == set(steps.STEPS)
     assert report["truth"]["truth_cpu"] > report["truth"]["truth_bicubic"] > 20
-    assert "truth_gpu" not in report["truth"] and report["truth"]["picture"] == "drawn"
+    assert "truth_gpu" not in report["truth"] and report["truth"]["pictures"] == "drawn"
     assert any("33×21 ×2" in line for line in lines)
 
 

@@ -58,7 +58,7 @@ def report():
                         "rows": [{"steps": ["PCA"], "cpu_ms": 50.0, "gpu_ms": 0.5,
                                   "ratio": 100.0}]},
         "sizes": [{"dims": 96, "anchors": 8192, "ms": spread(9.0), "rescored": 0.5}],
-        "truth": {"picture": "drawn", "width": 10, "height": 8, "scale": 2, "cpu_gpu": None,
+        "truth": {"pictures": "Set14", "count": 14, "scale": 2, "cpu_gpu": None,
                   "truth_cpu": 40.0, "truth_gpu": 40.0, "truth_bicubic": 38.0},
         "throughput": [{"planes": "4:2:0", "chroma": "cpu", "lanes": 3, "fps": spread(900.0),
                         "device_mb": 1234.0}],

@@ -164,8 +164,10 @@ def second_table(report: Report, link: str) -> str:
     table = report["truth"]
     names = {"cpu_gpu": "CPU – GPU", "truth_cpu": "truth – CPU", "truth_gpu": "truth – GPU",
              "truth_bicubic": "truth – bicubic"}  # fmt: skip
-    size = f"{table['width']}×{table['height']}, ×{table['scale']}"
-    head = [f"PSNR in dB ({table['picture']}, {size})", *names.values()]
+    among = table["pictures"]
+    if table["count"] > 1:
+        among += f", mean of {table['count']}; CPU – GPU, as floats: the least"
+    head = [f"PSNR in dB ({among}; ×{table['scale']})", *names.values()]
     ours = ["identical" if table[name] is None else f"{table[name]:.2f}" for name in names]
     theirs = [f"{PAPER[name]:.2f}" for name in names]
     return rows(head, [["Snellen", *ours], ["Zhao, Song et al., their picture", *theirs]])
