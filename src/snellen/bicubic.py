@@ -148,28 +148,21 @@ def _down(plane, scale, first, weights, origin, out):  # type: ignore[no-untyped
 
 @compiled
 def _across(rows, scale, first, weights, origin, out):  # type: ignore[no-untyped-def]
-    last = rows.shape[1] - 1
-    for k in range(scale):
-        start = (k - origin) % scale
-        count = (out.shape[1] - start + scale - 1) // scale
-        base = (origin + start) // scale + first[k]
-        w = weights[k]
-        inside = min(max(-base, 0), count)
-        beyond = max(min(last - 2 - base, count), inside)
-        for i in range(out.shape[0]):
-            row = rows[i]
-            for n in range(inside, beyond):
-                x = base + n
-                out[i, start + n * scale] = (
-                    w[0] * row[x] + w[1] * row[x + 1] + w[2] * row[x + 2] + w[3] * row[x + 3]
-                )
-            for n in range(count):
-                if inside <= n < beyond:
-                    continue
-                x = base + n
-                out[i, start + n * scale] = (
-                    w[0] * row[min(max(x, 0), last)]
-                    + w[1] * row[min(max(x + 1, 0), last)]
-                    + w[2] * row[min(max(x + 2, 0), last)]
-                    + w[3] * row[min(max(x + 3, 0), last)]
-                )
+    last, left = rows.shape[1] - 1, origin // scale
+    count = (origin + out.shape[1] - 1) // scale - left + TAPS + 1
+    near = np.empty(count, np.float32)  # from two before the first cell on, the edge replicated
+    inside = min(max(2 - left, 0), count)
+    beyond = max(min(last + 3 - left, count), inside)
+    for i in range(out.shape[0]):
+        row = rows[i]
+        near[:inside] = row[0]
+        near[inside:beyond] = row[left + inside - 2 : left + beyond - 2]
+        near[beyond:] = row[last]
+        for k in range(scale):
+            start = (k - origin) % scale
+            base = (origin + start) // scale - left + first[k] + 2
+            a, b, c, d = near[base:], near[base + 1 :], near[base + 2 :], near[base + 3 :]
+            w = weights[k]
+            target = out[i, start::scale]
+            for n in range(len(target)):  # views, so that the loop becomes vectors
+                target[n] = w[0] * a[n] + w[1] * b[n] + w[2] * c[n] + w[3] * d[n]
