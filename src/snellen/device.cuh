@@ -71,21 +71,62 @@ __device__ __forceinline__ Parts split(float x) {
 #endif
 }
 
-// d += a · b, 16 × 8 × 16 in half precision, summed in float32.
-__device__ __forceinline__ void multiply_half(float (&d)[4], const uint32_t *a, uint32_t b0,
+// d += a · b, 16 × 8 × 16, everything in half precision: d two halves a word, rounded once.
+__device__ __forceinline__ void multiply_half(uint32_t (&d)[2], const uint32_t *a, uint32_t b0,
                                               uint32_t b1) {
 #if __CUDA_ARCH__ >= 800
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-      "{%8, %9}, {%0, %1, %2, %3};"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+  asm("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%0, %1}, {%2, %3, %4, %5}, {%6, %7}, "
+      "{%0, %1};"
+      : "+r"(d[0]), "+r"(d[1])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 #else
+  const float2 upper = floats(d[0]), lower = floats(d[1]);
+  float sum[4] = {upper.x, upper.y, lower.x, lower.y};
 #pragma unroll
   for (int k = 0; k < 2; k++)
     asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, "
         "{%0, %1, %2, %3};"
-        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
         : "r"(a[2 * k]), "r"(a[2 * k + 1]), "r"(k ? b1 : b0));
+  d[0] = halves(sum[0], sum[1]), d[1] = halves(sum[2], sum[3]);
+#endif
+}
+
+// Both halves of a word at once: the greater, the smaller, the absolute values, and a mask of bits
+// where a > b. Turing has no such minimum and maximum; halves that are not negative order as integers.
+__device__ __forceinline__ uint32_t abs2(uint32_t a) {
+#if __CUDA_ARCH__ >= 800
+  uint32_t b;
+  asm("abs.f16x2 %0, %1;" : "=r"(b) : "r"(a));
+  return b;
+#else
+  return a & 0x7fff7fffu;
+#endif
+}
+
+__device__ __forceinline__ uint32_t above2(uint32_t a, uint32_t b) {
+  uint32_t mask;
+  asm("set.gt.u32.f16x2 %0, %1, %2;" : "=r"(mask) : "r"(a), "r"(b));
+  return mask;
+}
+
+__device__ __forceinline__ uint32_t max2(uint32_t a, uint32_t b) {
+#if __CUDA_ARCH__ >= 800
+  uint32_t c;
+  asm("max.f16x2 %0, %1, %2;" : "=r"(c) : "r"(a), "r"(b));
+  return c;
+#else
+  return __vmaxu2(a, b);
+#endif
+}
+
+__device__ __forceinline__ uint32_t min2(uint32_t a, uint32_t b) {
+#if __CUDA_ARCH__ >= 800
+  uint32_t c;
+  asm("min.f16x2 %0, %1, %2;" : "=r"(c) : "r"(a), "r"(b));
+  return c;
+#else
+  return __vminu2(a, b);
 #endif
 }
 

@@ -41,7 +41,6 @@ class Kernel:
         The function, declared extern "C" __global__.
     arches : tuple of str
         What the tests compile it for; a kernel may leave out architectures that it has no code for.
-        "sm_90a" stands for sm_90 with instructions that later architectures do not have.
     spills : int
         Bytes of local memory that a thread may take before the tests fail.
     **constants
@@ -75,8 +74,6 @@ class Kernel:
         DeviceError
             It does not compile: with the compiler's words, file and line.
         """
-        if f"{arch}a" in self.arches:  # it uses what only this architecture has
-            arch = f"{arch}a"
         return nvrtc.compile(self.file, arch, self.constants)
 
     def __call__(self, grid: Extent, block: Extent, *args: Any, shared: int = 0) -> None:

@@ -1,35 +1,41 @@
 // Step 5a of A+: the anchor of each feature, arg-max over all anchors of |anchor · feature|.
 //
-// `match` scores in half precision with float32 sums on the tensor cores, keeps in registers the best
+// `match` scores in half precision on the tensor cores, keeps in registers the best
 // score and the runner-up among groups of MEMBERS anchors, scores those of the best group again in
-// float32, and lists the few features for which another group might still win. `settle` scores those
-// against all anchors in float32. So the anchor is that of float32 arithmetic for every feature; the
-// bound that proves it stands in docs/aplus.md.
+// float32, those of the second group where another might still win, and lists the few features that
+// this leaves undecided. `settle` scores them against all anchors in float32. So the anchor is that
+// of float32 arithmetic for every feature; the bound that proves it stands in docs/aplus.md.
 //
 // A warp holds 16 · TILES features and runs over all anchors, CHUNK of them in shared memory at a
-// time (scores.cuh); the match matrix never leaves registers. `lane t` of four holds dimensions
-// 4t … 4t+3 and 16+4t … 16+4t+3 of each 32, so features, anchors and fragments are read as 16-byte
-// vectors without bank conflicts.
+// time; the match matrix never leaves registers. Lane t of four holds dimensions 4t … 4t+3 and
+// 16+4t … 16+4t+3 of each 32, so features, anchors and fragments are read as 16-byte vectors without
+// bank conflicts.
+//
+// Why half-precision sums, and mma.sync: with 32 dimensions a sum is read and written twice for each
+// maximum taken of it, so what takes the time is the way to the registers; float32 sums double it, and
+// Hopper's wgmma gains a tenth of a frame at the price of a second path (lab/aplus-gpu.md).
 #include "best.cuh"
-#include "scores.cuh"
+#include "device.cuh"
 
-constexpr int STEP = JOINED * 8;  // anchors between two updates of the best
+constexpr int SLABS = DIMS / 32;
+constexpr int VECTORS = SLABS * 32;  // 16-byte vectors of a tile of eight anchors
+constexpr int STEP = JOINED * 8;     // anchors between two updates of the best
 constexpr int STEPS = ANCHORS / STEP, CHUNK_STEPS = CHUNK / STEP;
-constexpr int BATCH = WARPS * TILES * 16;  // features of a block
-constexpr int MEMBERS = JOINED * 2;        // anchors of a group: those of one lane in a step
+constexpr int ROWS = TILES * 16;     // features of a warp
+constexpr int BATCH = WARPS * ROWS;  // features of a block
+constexpr int MEMBERS = JOINED;      // anchors of a group: those of one column in a step
+constexpr int QUADS = DIMS / 4;      // 16-byte vectors of a feature
 
-// The step is kept in the low bits of a score.
-__device__ constexpr int bits(int n) { return n > 1 ? 1 + bits((n + 1) / 2) : 0; }
-constexpr uint32_t STEP_MASK = (1u << bits(STEPS)) - 1;
-
-// Relative error of what is computed beside the rounding to half precision: DIMS sums of the tensor
-// cores ("at least single precision", PTX ISA: an ulp each), as many in float32, and their norms.
+// Relative error of what is computed in float32 here: norms, and DIMS products of the best score.
 constexpr float ROUNDING = DIMS * 4.8e-7f;  // 2⁻²¹ each
-// By how much a score may be less than the one whose low bits hold the step.
-constexpr float PACKING = 2 * STEP_MASK * 1.2e-7f;  // 2⁻²³ of the score for each unit, twice
-constexpr float ANCHOR_SCALE = 16384;  // of the half-precision anchors: none is subnormal
+constexpr float HALF = 4.9e-4f;             // of a feature in half precision, a bit over 2⁻¹¹
+// Of a half-precision sum: tensor cores that round and those that cut off are within one unit in the
+// last place. PTX promises only "at least half precision"; a test checks this on the card.
+constexpr float UNIT = 9.77e-4f;         // 2⁻¹⁰
+constexpr float SMALLEST = 6.2e-5f;      // a bit over 2⁻¹⁴: what is smaller may be taken for zero
+constexpr float ANCHOR_SCALE = 16;       // of the half-precision anchors, so that few are that small
 
-static_assert(ANCHORS % (SPAN * 8) == 0 && CHUNK % (SPAN * 8) == 0 && DIMS % 32 == 0);
+static_assert(ANCHORS % STEP == 0 && CHUNK % STEP == 0 && DIMS % 32 == 0);
 
 // Sums of four lanes for each member: lane t is left with MEMBERS / 4 of them, from `kept(t)` on.
 __device__ __forceinline__ void gather(float (&v)[MEMBERS], int t) {
@@ -50,29 +56,17 @@ __device__ __forceinline__ float dot(float4 a, float4 b) {
   return a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w;
 }
 
-// Features of a warp, row by row: in memory, or in shared memory where they were brought ahead. There
-// odd rows have the halves of their slabs exchanged, so that lanes of two rows meet no bank twice.
-struct Features {
-  const float4 *rows;
-  int last;
-
-  __device__ __forceinline__ float4 operator()(int row, int vector) const {
-    if (STAGED) return rows[row * (DIMS / 4) + (vector ^ (row & 1) * 4)];
-    return __ldg(rows + (size_t)min(row, last) * (DIMS / 4) + vector);
-  }
-};
-
 // The best of a group in float32, for the feature of four lanes.
-__device__ Best member(const Features &features, int row, const float4 *anchors, int group, int t) {
+__device__ Best member(const float4 *feature, const float4 *anchors, int group, int t) {
   float v[MEMBERS] = {};
-  const float4 *first_anchor = anchors + (size_t)group * MEMBERS * (DIMS / 4) + t;
+  const float4 *anchor = anchors + (size_t)group * MEMBERS * QUADS + t;
 #pragma unroll
   for (int slab = 0; slab < SLABS; slab++) {
-    const float4 near = features(row, slab * 8 + t), far = features(row, slab * 8 + 4 + t);
+    const float4 near = __ldg(feature + slab * 8 + t), far = __ldg(feature + slab * 8 + 4 + t);
 #pragma unroll
     for (int m = 0; m < MEMBERS; m++)
-      v[m] += dot(near, __ldg(first_anchor + m * (DIMS / 4) + slab * 8)) +
-              dot(far, __ldg(first_anchor + m * (DIMS / 4) + slab * 8 + 4));
+      v[m] += dot(near, __ldg(anchor + m * QUADS + slab * 8)) +
+              dot(far, __ldg(anchor + m * QUADS + slab * 8 + 4));
   }
   gather(v, t);
   const int first = group * MEMBERS + kept(t);
@@ -100,85 +94,87 @@ __device__ __forceinline__ float row_sum(float x) {
 // One row of a fragment: the feature times a power of two, in half precision, and what that costs.
 struct Row {
   float scale;  // 0 for a feature that is zero
-  float error;  // bound of |score - true score| for unit anchors, both scaled
+  float error;  // of any score, beside a unit in the last place of the score itself; scaled alike
 };
 
-__device__ Row halve(const Features &features, int row, int t, int half,
-                     uint32_t (&fragment)[SLABS][8], float anchor_error) {
-  float4 part[SLABS][2];
+__device__ Row halve(const float4 *feature, int t, int half, uint32_t (&fragment)[SLABS][8],
+                     float anchor_error) {
+  float4 part[2 * SLABS];
   float greatest = 0;
 #pragma unroll
-  for (int slab = 0; slab < SLABS; slab++)
-#pragma unroll
-    for (int i = 0; i < 2; i++) {
-      const float4 p = part[slab][i] = features(row, slab * 8 + i * 4 + t);
-      greatest = fmaxf(greatest, fmaxf(fmaxf(fabsf(p.x), fabsf(p.y)), fmaxf(fabsf(p.z), fabsf(p.w))));
-    }
+  for (int i = 0; i < 2 * SLABS; i++) {
+    const float4 p = part[i] = __ldg(feature + i * 4 + t);
+    greatest = fmaxf(greatest, fmaxf(fmaxf(fabsf(p.x), fabsf(p.y)), fmaxf(fabsf(p.z), fabsf(p.w))));
+  }
   greatest = row_max(greatest);
-  // To 2¹⁴ … 2¹⁵: the largest half is 65504, and what is subnormal there is below 2⁻²⁸ of it.
+  // To 2⁶ … 2⁷: 128 dimensions and anchors of norm 16 stay below 65504, the largest half.
   const int exponent = __float_as_int(greatest) >> 23;
-  const float scale = __int_as_float(min(268 - exponent, 254) << 23);
-  float norm = 0, lost = 0;
+  const float scale = __int_as_float(min(260 - exponent, 254) << 23);
+  float norm = 0, sums = 0;
 #pragma unroll
-  for (int slab = 0; slab < SLABS; slab++)
-#pragma unroll
-    for (int i = 0; i < 2; i++) {
-      const float4 p = part[slab][i];
-      const float x = p.x * scale, y = p.y * scale, z = p.z * scale, w = p.w * scale;
-      const uint32_t low = halves(x, y), high = halves(z, w);
-      const float2 xy = floats(low), zw = floats(high);
-      norm += xy.x * xy.x + xy.y * xy.y + zw.x * zw.x + zw.y * zw.y;
-      lost += (x - xy.x) * (x - xy.x) + (y - xy.y) * (y - xy.y) + (z - zw.x) * (z - zw.x) +
-              (w - zw.y) * (w - zw.y);
-      fragment[slab][i * 4 + half] = low, fragment[slab][i * 4 + 2 + half] = high;
-    }
-  const float subnormal = 6.1e-5f * DIMS;  // what tensor cores may take for zero: 2⁻¹⁴ each
-  const float error = 1.0001f * (sqrtf(row_sum(lost)) + subnormal) +
-                      1.0001f * sqrtf(row_sum(norm)) * (anchor_error + ROUNDING);
-  const bool tiny = exponent < 14;  // the scale above was cut: leave it to float32
+  for (int i = 2 * SLABS - 1; i >= 0; i--) {
+    const float x = part[i].x * scale, y = part[i].y * scale;
+    const float z = part[i].z * scale, w = part[i].w * scale;
+    norm += row_sum(x * x + y * y + z * z + w * w);
+    if (i) sums += sqrtf(norm);  // of the partial sums, each at most the norm of what it sums
+    fragment[i / 2][i % 2 * 4 + half] = halves(x, y);
+    fragment[i / 2][i % 2 * 4 + 2 + half] = halves(z, w);
+  }
+  const float error = sqrtf(norm) * (HALF + anchor_error + ROUNDING) + UNIT * sums + SMALLEST * DIMS;
+  const bool tiny = exponent < 6;  // the scale above was cut: leave it to float32
   return {greatest == 0 ? 0.f : scale, tiny ? __int_as_float(0x7f800000) : error};
 }
 
-// What four lanes know of a row: the best and the second best group of each, packed with its step.
+// What a lane knows of a row, in two halves: those of its even and of its odd column.
 struct Ranks {
-  float best, second;
+  uint32_t best, second;  // scores of the best and the second best group
+  uint32_t step;          // of the best
 };
 
-// Takes the scores of a group into account. Anchors are kept as half the sum and half the difference
-// of two, u and v: |u| + |v| is the greater of the two absolute scores, and an addition runs on a
-// wider unit than a maximum.
-__device__ __forceinline__ void update(const float (*score)[4], int half, int step, Ranks &ranks) {
-  float top = fabsf(score[0][half]) + fabsf(score[0][half + 1]);
+// Takes the scores of two groups into account, one in each half.
+__device__ __forceinline__ void update(const uint32_t (*score)[2], int half, int step,
+                                       Ranks &ranks) {
+  uint32_t top = abs2(score[0][half]);
 #pragma unroll
-  for (int j = 1; j < JOINED; j++)
-    top = fmaxf(top, fabsf(score[j][half]) + fabsf(score[j][half + 1]));
-  top = __uint_as_float((__float_as_uint(top) & ~STEP_MASK) | step);
-  ranks.second = fmaxf(ranks.second, fminf(ranks.best, top));
-  ranks.best = fmaxf(ranks.best, top);
+  for (int j = 1; j < JOINED; j++) top = max2(top, abs2(score[j][half]));
+  const uint32_t better = above2(top, ranks.best);
+  ranks.step = (ranks.step & ~better) | (step * 0x10001u & better);
+  ranks.second = max2(ranks.second, min2(ranks.best, top));
+  ranks.best = max2(ranks.best, top);
 }
 
-// Whether a score in float32 is greater than every true score whose packed half-precision one is at
-// most `next`.
-__device__ __forceinline__ bool beats(float score, float next, float error) {
-  return score > next + next * PACKING + error;
-}
+// The same for choosing: groups in descending order, and the greatest score of all that are not known.
+struct Standing {
+  float score[2];
+  int group[2];
+  float unknown;
 
-// The group with the greatest score, its score, and the greatest score of any other.
-struct Leader {
-  int group;
-  float score, next;
-};
-
-__device__ __forceinline__ Leader lead(Ranks ranks, int lane) {
-  float top = ranks.best, next = ranks.second;
-#pragma unroll
-  for (int lanes = 1; lanes < 4; lanes *= 2) {
-    const float other = __shfl_xor_sync(ALL, top, lanes);
-    next = fmaxf(fmaxf(next, __shfl_xor_sync(ALL, next, lanes)), fminf(top, other));
-    top = fmaxf(top, other);
+  __device__ __forceinline__ Standing(const Ranks &ranks, int t) {
+    const float2 best = floats(ranks.best), second = floats(ranks.second);
+    const bool odd = best.y > best.x;
+    const int even_group = int(ranks.step & 0xffff) * 8 + 2 * t;
+    const int odd_group = int(ranks.step >> 16) * 8 + 2 * t + 1;
+    score[0] = fmaxf(best.x, best.y), score[1] = fminf(best.x, best.y);
+    group[0] = odd ? odd_group : even_group, group[1] = odd ? even_group : odd_group;
+    unknown = fmaxf(second.x, second.y);
   }
-  const uint32_t winners = __ballot_sync(ALL, ranks.best == top) >> (lane & 28) & 15;
-  return {int(__float_as_uint(top) & STEP_MASK) * 4 + max(__ffs(winners) - 1, 0), top, next};
+
+  // Takes out the best group of four lanes; `next` becomes the greatest score of any other.
+  __device__ __forceinline__ int pop(int lane, float &next) {
+    const float top = row_max(score[0]);
+    const uint32_t winners = __ballot_sync(ALL, score[0] == top) >> (lane & 28) & 15;
+    const int winner = max(__ffs(winners) - 1, 0);
+    const int found = __shfl_sync(ALL, group[0], (lane & 28) + winner);
+    if (lane % 4 == winner) score[0] = score[1], group[0] = group[1], score[1] = 0;
+    next = row_max(fmaxf(score[0], unknown));
+    return found;
+  }
+};
+
+// Whether a score in float32 is greater than every true one whose half-precision score is at most
+// `next`.
+__device__ __forceinline__ bool beats(float score, float next, float error) {
+  return score > next + next * UNIT + error;
 }
 
 // Appends the warp's features for which `mine` holds to the list.
@@ -190,48 +186,53 @@ __device__ __forceinline__ void append(bool mine, int p, int lane, int *listed, 
   if (mine) list[place + __popc(who & ((1u << lane) - 1))] = p;
 }
 
-// Starts bringing the features of a warp to shared memory.
-__device__ __forceinline__ void bring(const float4 *features, int first, int last, int lane,
-                                      float4 *rows) {
+// Scores of the warp's features with STEP anchors. Columns 2t and 2t + 1 of tile j land in lane t of
+// each row as the two halves of score[…][j][0] (upper row) and score[…][j][1] (lower row). The last
+// sixteen dimensions, which carry the least energy, come first: their sum is rounded once more.
+__device__ __forceinline__ void scores(const uint32_t (&features)[TILES][SLABS][8],
+                                       const uint4 *anchors, uint32_t (&score)[TILES][JOINED][2]) {
 #pragma unroll
-  for (int i = lane; i < TILES * 16 * (DIMS / 4); i += 32) {
-    const int row = i / (DIMS / 4), vector = i % (DIMS / 4);
-    copy_ahead(rows + row * (DIMS / 4) + (vector ^ (row & 1) * 4),
-               features + (size_t)min(first + row, last) * (DIMS / 4) + vector);
+  for (int j = 0; j < JOINED; j++) {
+#pragma unroll
+    for (int m = 0; m < TILES; m++) score[m][j][0] = score[m][j][1] = 0;
+#pragma unroll
+    for (int slab = SLABS - 1; slab >= 0; slab--) {
+      const uint4 b = anchors[(j * SLABS + slab) * 32];
+#pragma unroll
+      for (int m = 0; m < TILES; m++) multiply_half(score[m][j], features[m][slab] + 4, b.z, b.w);
+#pragma unroll
+      for (int m = 0; m < TILES; m++) multiply_half(score[m][j], features[m][slab], b.x, b.y);
+    }
   }
+}
+
+// Asks for the features that the warp will want next.
+__device__ __forceinline__ void prefetch(const float4 *features, int first, int count, int lane) {
+#pragma unroll
+  for (int line = lane; line < ROWS * SLABS; line += 32)
+    if (first + line / SLABS < count)
+      asm volatile("prefetch.global.L2 [%0];" ::"l"(features + (size_t)first * QUADS + line * 8));
 }
 
 extern "C" __global__ void __launch_bounds__(WARPS * 32, 1)
     match(const float4 *__restrict__ features, int count, const uint4 *__restrict__ half_anchors,
           const float4 *__restrict__ anchors, float anchor_error, uint16_t *__restrict__ index,
           int *__restrict__ listed, int *__restrict__ list) {
-  // [CHUNK / 8][VECTORS] anchors, then [WARPS][2][TILES · 16][DIMS / 4] features where they are STAGED
-  extern __shared__ __align__(128) uint4 chunk[];
+  extern __shared__ uint4 chunk[];  // [CHUNK / 8][VECTORS]
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
-  constexpr int ROWS = TILES * 16;
-  float4 *stage = reinterpret_cast<float4 *>(chunk + CHUNK / 8 * VECTORS) + warp * 2 * ROWS * (DIMS / 4);
-  int turn = 0;
-  if (STAGED) bring(features, (blockIdx.x * WARPS + warp) * ROWS, count - 1, lane, stage);
 
-  for (int block = blockIdx.x; block * BATCH < count; block += gridDim.x, turn ^= 1) {
-    const int first = block * BATCH + warp * ROWS;
-    Features mine = {features + (size_t)min(first, count - 1) * (DIMS / 4), count - 1 - min(first, count - 1)};
-    if (STAGED) {
-      mine.rows = stage + turn * ROWS * (DIMS / 4);
-      copied();
-      __syncwarp();
-      bring(features, first + gridDim.x * BATCH, count - 1, lane, stage + (turn ^ 1) * ROWS * (DIMS / 4));
-    }
+  for (int block = blockIdx.x; block * BATCH < count; block += gridDim.x) {
+    const int first = block * BATCH + warp * ROWS + g;
     uint32_t fragment[TILES][SLABS][8];
-    Ranks ranks[TILES][2] = {};
-    Row kept[(TILES + 1) / 2];  // lane t keeps that of row (m, half) for 2m + half = t, modulo 4
+    Ranks ranks[2 * TILES] = {};  // rows g, g + 8 … of the warp's
+    Row kept[(TILES + 1) / 2];    // lane t keeps those of rows i with i % 4 = t
 #pragma unroll
-    for (int m = 0; m < TILES; m++)
-#pragma unroll
-      for (int half = 0; half < 2; half++) {
-        const Row row = halve(mine, m * 16 + half * 8 + g, t, half, fragment[m], anchor_error);
-        if (t == (2 * m + half) % 4) kept[m / 2] = row;
-      }
+    for (int i = 0; i < 2 * TILES; i++) {
+      const float4 *feature = features + (size_t)min(first + i * 8, count - 1) * QUADS;
+      const Row row = halve(feature, t, i % 2, fragment[i / 2], anchor_error);
+      if (t == i % 4) kept[i / 4] = row;
+    }
+    prefetch(features, (block + gridDim.x) * BATCH + warp * ROWS, count, lane);
 
     for (int start = 0; start < STEPS; start += CHUNK_STEPS) {
       if (CHUNK < ANCHORS || block == blockIdx.x) {
@@ -239,49 +240,36 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32, 1)
         if (CHUNK < ANCHORS) __syncthreads();
         for (int i = threadIdx.x; i < size; i += WARPS * 32)
           chunk[i] = half_anchors[start * JOINED * VECTORS + i];
-        publish();
         __syncthreads();
       }
       const int end = min(start + CHUNK_STEPS, STEPS);
+      const uint4 *anchor = chunk + lane;
 #pragma unroll 1
-      for (int step = start; step < end; step += SPAN / JOINED) {
-        float score[TILES][SPAN][4];
-        scores(score, fragment, chunk + (step - start) * JOINED * VECTORS, lane);
+      for (int step = start; step < end; step++, anchor += JOINED * VECTORS) {
+        uint32_t score[TILES][JOINED][2];
+        scores(fragment, anchor, score);
 #pragma unroll
-        for (int group = 0; group < SPAN / JOINED; group++)
-#pragma unroll
-          for (int m = 0; m < TILES; m++)
-#pragma unroll
-            for (int half = 0; half < 2; half++)
-              update(score[m] + group * JOINED, half * 2, step + group, ranks[m][half]);
+        for (int i = 0; i < 2 * TILES; i++) update(score[i / 2], i % 2, step, ranks[i]);
       }
     }
 
 #pragma unroll
-    for (int m = 0; m < TILES; m++)
-#pragma unroll
-      for (int half = 0; half < 2; half++) {
-        const int row = m * 16 + half * 8 + g, p = first + row;
-        const int keeper = (lane & 28) + (2 * m + half) % 4;
-        const float scale = __shfl_sync(ALL, kept[m / 2].scale, keeper) * ANCHOR_SCALE;
-        const float error = __shfl_sync(ALL, kept[m / 2].error, keeper) * ANCHOR_SCALE;
-        Ranks rank = ranks[m][half];
-        Leader leader = lead(rank, lane);
-        Best found = member(mine, row, anchors, leader.group, t);
-        bool sure = scale == 0 || beats(found.score * scale, leader.next, error);
-        if (__any_sync(ALL, !sure)) {
-          // Once more, with the second group, unless that is of the winner's lane, whose third is not
-          // known.
-          const bool winner = leader.group % 4 == t;
-          const bool known = row_max(rank.second * winner) < leader.next;
-          if (winner) rank.best = rank.second;
-          leader = lead(rank, lane);
-          found = better(found, member(mine, row, anchors, leader.group, t));
-          sure = sure || (known && beats(found.score * scale, leader.next, error));
-        }
-        const bool real = t == 0 && p < count;
-        if (real) index[p] = scale == 0 ? 0 : found.anchor;
-        append(real && !sure, p, lane, listed, list);
+    for (int i = 0; i < 2 * TILES; i++) {
+      const int p = first + i * 8, keeper = (lane & 28) + i % 4;
+      const float4 *feature = features + (size_t)min(p, count - 1) * QUADS;
+      const float scale = __shfl_sync(ALL, kept[i / 4].scale, keeper) * ANCHOR_SCALE;
+      const float error = __shfl_sync(ALL, kept[i / 4].error, keeper) * ANCHOR_SCALE;
+      Standing standing(ranks[i], t);
+      float next;
+      Best found = member(feature, anchors, standing.pop(lane, next), t);
+      bool sure = scale == 0 || beats(found.score * scale, next, error);
+      if (__any_sync(ALL, !sure)) {
+        found = better(found, member(feature, anchors, standing.pop(lane, next), t));
+        sure = sure || beats(found.score * scale, next, error);
       }
+      const bool real = t == 0 && p < count;
+      if (real) index[p] = scale == 0 ? 0 : found.anchor;
+      append(real && !sure, p, lane, listed, list);
+    }
   }
 }

@@ -1,7 +1,7 @@
 // Step 5b of A+: the high-resolution patch, projection of the chosen anchor times the feature.
 //
-// A warp takes a tile of sixteen patches of one anchor (see group.cu): a matrix product of sixteen
-// features with that anchor's projection, which is read once for all sixteen. Float32 features are
+// A warp takes tiles of sixteen patches of one anchor (see group.cu), four one after another: a matrix
+// product of sixteen features with that anchor's projection, which is read once for all sixteen. Float32 features are
 // split into two TF32 parts, so are projections unless they are kept as half-precision numbers, which
 // are TF32 numbers already; the sums are as exact as float32's.
 //
@@ -12,31 +12,25 @@
 
 constexpr int SLABS = DIMS / 32;
 constexpr int TILES = ROW / 8;  // of eight samples of a patch
-constexpr int WARPS = 4;
-#ifndef BUNCH
-#define BUNCH 4
-#define BLOCKS 5
-#endif
-constexpr int PART = TILES <= 18 ? TILES : 16;  // tiles of a block: their sums lie in registers
+constexpr int WARPS = 4, BUNCH = 4;  // tiles a warp takes one after another
 constexpr bool HALF = sizeof(PROJECTION) == 2;
+constexpr int PART = HALF ? 6 : 3;           // tiles whose sums and projections lie in registers
+constexpr int VECTORS = HALF ? 1 : 2;        // of 16 bytes, of one tile and lane: eight values
+constexpr int ENTRY = DIMS / (HALF ? 8 : 4); // vectors of a row of a projection
 
 // Lane t of column g: its eight values of the projection, k = 4t … 4t+3 and 16+4t … 16+4t+3 of a slab.
-__device__ __forceinline__ void load(const PROJECTION *row, int t, float (&b)[8]) {
-  if (HALF) {
-    const uint4 w = __ldg(reinterpret_cast<const uint4 *>(row) + t);
-    const uint32_t words[4] = {w.x, w.y, w.z, w.w};
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-      const float2 pair = floats(words[i]);
-      b[2 * i] = pair.x, b[2 * i + 1] = pair.y;
-    }
-  } else {
-    const float4 *quads = reinterpret_cast<const float4 *>(row) + 2 * t;
-    const float4 near = __ldg(quads), far = __ldg(quads + 1);
-    b[0] = near.x, b[1] = near.y, b[2] = near.z, b[3] = near.w;
-    b[4] = far.x, b[5] = far.y, b[6] = far.z, b[7] = far.w;
+struct Column {
+  uint4 words[VECTORS];
+
+  __device__ __forceinline__ float value(int k) const {
+    const uint4 v = words[HALF ? 0 : k / 4];
+    const int i = HALF ? k / 2 : k % 4;
+    const uint32_t word = i == 0 ? v.x : i == 1 ? v.y : i == 2 ? v.z : v.w;
+    if (!HALF) return __uint_as_float(word);
+    const float2 pair = floats(word);
+    return k % 2 ? pair.y : pair.x;
   }
-}
+};
 
 // Features of sixteen patches as left operands: near and far four dimensions, upper and lower row.
 struct Rows {
@@ -50,75 +44,83 @@ __device__ __forceinline__ Rows fetch(const float4 *features, int above, int bel
 }
 
 // sum += features · projectionᵀ over one slab of 32 dimensions.
-__device__ __forceinline__ void project(const Rows &rows, const PROJECTION *projection, int t,
-                                        int count, float (&sum)[PART][4]) {
-  float a[4][4], a_low[4][4];
+__device__ __forceinline__ void project(const Rows &rows, const Column (&columns)[PART],
+                                        float (&sum)[PART][4]) {
 #pragma unroll
   for (int k = 0; k < 4; k++) {
     const float4 upper = rows.part[k / 2 * 2], lower = rows.part[k / 2 * 2 + 1];
     const float values[4] = {k % 2 ? upper.z : upper.x, k % 2 ? lower.z : lower.x,
                              k % 2 ? upper.w : upper.y, k % 2 ? lower.w : lower.y};
+    float a[4], a_low[4];
 #pragma unroll
     for (int i = 0; i < 4; i++) {
       const Parts parts = split(values[i]);
-      a[k][i] = parts.high, a_low[k][i] = parts.low;
+      a[i] = parts.high, a_low[i] = parts.low;
     }
-  }
 #pragma unroll
-  for (int j = 0; j < PART; j++) {
-    if (j >= count) break;
-    float b[8];
-    load(projection + (size_t)j * 8 * DIMS, t, b);
-#pragma unroll
-    for (int k = 0; k < 4; k++) {
-      const Parts first = HALF ? Parts{b[2 * k], 0} : split(b[2 * k]);
-      const Parts second = HALF ? Parts{b[2 * k + 1], 0} : split(b[2 * k + 1]);
+    for (int j = 0; j < PART; j++) {
+      const float near = columns[j].value(2 * k), far = columns[j].value(2 * k + 1);
+      const Parts first = HALF ? Parts{near, 0} : split(near);
+      const Parts second = HALF ? Parts{far, 0} : split(far);
       const float high[2] = {first.high, second.high}, low[2] = {first.low, second.low};
-      multiply<true, !HALF>(sum[j], a[k], a_low[k], high, low);
+      multiply<true, !HALF>(sum[j], a, a_low, high, low);
     }
   }
 }
 
-extern "C" __global__ void __launch_bounds__(WARPS * 32, BLOCKS)
+__device__ __forceinline__ void store(float *patch, int t, int start, bool lower,
+                                      const float (&sum)[PART][4]) {
+#pragma unroll
+  for (int j = 0; j < PART; j++)
+    if (start + j < TILES)
+      *reinterpret_cast<float2 *>(patch + (start + j) * 8 + 2 * t) = {sum[j][2 * lower],
+                                                                      sum[j][2 * lower + 1]};
+}
+
+extern "C" __global__ void __launch_bounds__(WARPS * 32, 5)
     regress(const float4 *__restrict__ features, const uint16_t *__restrict__ index,
             const int *__restrict__ order, const int *__restrict__ tiles,
-            const PROJECTION *__restrict__ projections, float *__restrict__ patches) {
+            const uint4 *__restrict__ projections, float *__restrict__ patches) {
   const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   const int first = (blockIdx.x * WARPS + threadIdx.x / 32) * BUNCH;
-  const int last = min(first + BUNCH, *tiles), part = blockIdx.y * PART;
+  const int last = min(first + BUNCH, *tiles);
   if (first >= last) return;
-  // Lane t + 4·g of entry[i] is patch g + 8·i of the bunch, and its anchor. The first patch of a tile
-  // is never missing, but tiles after the last are all that its last patch is.
+  // Lane t + 4·g of entry[i] is patch g + 8·i of the bunch. The first patch of a tile is never
+  // missing, but tiles after the last are all that its last patch is.
   int entry[2 * BUNCH], anchor[BUNCH];
 #pragma unroll
   for (int i = 0; i < 2 * BUNCH; i++) entry[i] = order[min(first * 16 + i * 8 + g, last * 16 - 1)];
 #pragma unroll
   for (int i = 0; i < BUNCH; i++) anchor[i] = index[max(__shfl_sync(ALL, entry[2 * i], 0), 0)];
 
+  Column columns[PART];
   Rows next = fetch(features, entry[0], entry[1], t);
 #pragma unroll
   for (int i = 0; i < BUNCH; i++) {
     if (first + i >= last) break;
     const int above = entry[2 * i], below = entry[2 * i + 1];
-    const PROJECTION *projection =
-        projections + ((size_t)anchor[i] * ROW + part * 8 + g) * DIMS;
-    float sum[PART][4] = {};
     const Rows rows = next;
-    if (SLABS == 1 && i + 1 < BUNCH) next = fetch(features, entry[2 * i + 2], entry[2 * i + 3], t);
-    project(rows, projection, t, TILES - part, sum);
+    if (i + 1 < BUNCH) next = fetch(features, entry[2 * i + 2], entry[2 * i + 3], t);
+    const uint4 *projection = projections + ((size_t)anchor[i] * ROW + g) * ENTRY + VECTORS * t;
+    // Neighbours mostly have the same anchor: where one part holds all of it, it is read once.
+    const bool held = TILES <= PART && SLABS == 1 && i && anchor[i] == anchor[max(i - 1, 0)];
 #pragma unroll
-    for (int slab = 1; slab < SLABS; slab++)
-      project(fetch(features + slab * 8, above, below, t), projection + slab * 32, t, TILES - part,
-              sum);
-    if (SLABS > 1 && i + 1 < BUNCH) next = fetch(features, entry[2 * i + 2], entry[2 * i + 3], t);
+    for (int start = 0; start < TILES; start += PART) {
+      float sum[PART][4] = {};
 #pragma unroll
-    for (int j = 0; j < PART; j++) {
-      if (part + j >= TILES) break;
-      const size_t sample = (part + j) * 8 + 2 * t;
-      if (above >= 0)
-        *reinterpret_cast<float2 *>(patches + (size_t)above * ROW + sample) = {sum[j][0], sum[j][1]};
-      if (below >= 0)
-        *reinterpret_cast<float2 *>(patches + (size_t)below * ROW + sample) = {sum[j][2], sum[j][3]};
+      for (int slab = 0; slab < SLABS; slab++) {
+        if (!held)
+#pragma unroll
+          for (int j = 0; j < PART; j++)
+#pragma unroll
+            for (int v = 0; v < VECTORS; v++)
+              if (start + j < TILES)
+                columns[j].words[v] = __ldg(projection + (size_t)(start + j) * 8 * ENTRY +
+                                            slab * 4 * VECTORS + v);
+        project(slab ? fetch(features + slab * 8, above, below, t) : rows, columns, sum);
+      }
+      if (above >= 0) store(patches + (size_t)above * ROW, t, start, false, sum);
+      if (below >= 0) store(patches + (size_t)below * ROW, t, start, true, sum);
     }
   }
 }

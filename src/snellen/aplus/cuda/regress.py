@@ -14,7 +14,6 @@ from snellen.kernel import Kernel
 
 WARPS, BUNCH = 4, 4  # tiles of sixteen that a warp takes one after another
 VECTOR = 4  # floats
-PART, WHOLE = 16, 18  # tiles of eight samples in registers: so many, or all if they are few
 
 
 class Regress:
@@ -25,8 +24,6 @@ class Regress:
 
         self.kernel = kernel(model)
         self.projections = cupy.asarray(rows(model))
-        tiles = row(model) // 8
-        self.parts = 1 if tiles <= WHOLE else -(-tiles // PART)
 
     def __call__(self, features: Any, index: Any, order: Any, tiles: Any, out: Any) -> None:
         """Project each feature with the matrix of its anchor.
@@ -39,7 +36,7 @@ class Regress:
         out : (n, ROW) float32, patches: see `cell` and `row`
         """
         self.kernel(
-            (-(-order.size // (16 * WARPS * BUNCH)), self.parts), WARPS * 32, features, index, order, tiles,
+            -(-order.size // (16 * WARPS * BUNCH)), WARPS * 32, features, index, order, tiles,
             self.projections, out,
         )  # fmt: skip
 
