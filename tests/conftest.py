@@ -38,6 +38,12 @@ def cuda(pytestconfig):
     return cupy
 
 
+@pytest.fixture(scope="module", params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def arm(request):
+    """The device of a test that both arms must pass."""
+    return request.param
+
+
 @pytest.fixture(scope="session")
 def nvrtc():
     """CUDA's compiler, which needs no GPU."""

@@ -60,7 +60,10 @@ def choose(image: Any, device: str) -> str:
         )
     if device in ("auto", "cuda") or (device != "cpu" and devices.ordinal(device) == number):
         return home
-    raise InputError(f"the array lives on {home}, but device={device!r} is asked for: {ADVICE}")
+    raise InputError(
+        f"the array lives on a GPU ({home}), but device={device!r} is asked for: leave that out, "
+        f"or {ADVICE}"
+    )
 
 
 @contextmanager

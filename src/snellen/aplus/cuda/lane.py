@@ -35,7 +35,7 @@ class Lane:
         import cupy
 
         self._staged = [pinned(shape, source.dtype) for shape in source.shapes[:count]]
-        self.planes = tuple(cupy.empty(shape, source.dtype) for shape in source.shapes[:count])
+        self.planes = tuple(cupy.zeros(shape, source.dtype) for shape in source.shapes[:count])
         self.out = tuple(cupy.empty(shape, target.dtype) for shape in target.shapes[:count])
         self.arrived, self.made = (cupy.cuda.Event(disable_timing=True) for _ in range(2))
         self.done = cupy.cuda.Event(block=True, disable_timing=True)
