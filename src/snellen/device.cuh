@@ -71,6 +71,24 @@ __device__ __forceinline__ Parts split(float x) {
 #endif
 }
 
+// d += a · b, 16 × 8 × 16 of half-precision operands, summed in float32.
+__device__ __forceinline__ void multiply_half(float (&d)[4], const uint32_t *a, uint32_t b0,
+                                              uint32_t b1) {
+#if __CUDA_ARCH__ >= 800
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+      "{%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+#else
+#pragma unroll
+  for (int k = 0; k < 2; k++)
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[2 * k]), "r"(a[2 * k + 1]), "r"(k ? b1 : b0));
+#endif
+}
+
 // d += a · b, 16 × 8 × 16, everything in half precision: d two halves a word, rounded once.
 __device__ __forceinline__ void multiply_half(uint32_t (&d)[2], const uint32_t *a, uint32_t b0,
                                               uint32_t b1) {
@@ -82,12 +100,7 @@ __device__ __forceinline__ void multiply_half(uint32_t (&d)[2], const uint32_t *
 #else
   const float2 upper = floats(d[0]), lower = floats(d[1]);
   float sum[4] = {upper.x, upper.y, lower.x, lower.y};
-#pragma unroll
-  for (int k = 0; k < 2; k++)
-    asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, "
-        "{%0, %1, %2, %3};"
-        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-        : "r"(a[2 * k]), "r"(a[2 * k + 1]), "r"(k ? b1 : b0));
+  multiply_half(sum, a, b0, b1);
   d[0] = halves(sum[0], sum[1]), d[1] = halves(sum[2], sum[3]);
 #endif
 }

@@ -11,31 +11,34 @@
 // "horizontal" groups, the columns left over as "vertical" groups of four rows: with
 // PITCH % 16 == 8 no read has a bank conflict.
 //
-// Precision: samples exactly in one TF32 part (integers up to 11 bits) or two; filters in two. A level
-// is taken off all samples of a tile first, which changes no feature (the filters sum to zero) and
-// makes flat tiles exactly zero.
+// Precision: the filters have 22 bits in two parts; sums are float32. Integers up to 11 bits are halves
+// exactly, two of a column in a word (PAIRED); other samples are two TF32 parts. A level is taken off
+// all samples of a tile first, which changes no feature (the filters sum to zero) and makes flat tiles
+// exactly zero.
 #include "device.cuh"
 
 constexpr int TILE_X = 32, TILE_Y = 32, WARPS = 8;
 constexpr int RADIUS = SIDE / 2;
 constexpr int ROWS = TILE_Y + SIDE - 1, COLUMNS = TILE_X + SIDE - 1;
 constexpr int PITCH = (COLUMNS + 7) / 16 * 16 + 8;
-constexpr int ACROSS = SIDE / 4, DOWN = (SIDE + 3) / 4;  // groups in a row, in a column left over
-constexpr int GROUPS = SIDE * ACROSS + SIDE % 4 * DOWN;
-constexpr int PRODUCTS = (GROUPS + 1) / 2;  // of 8 pixels each
+constexpr int LINES = PAIRED ? (SIDE + 1) / 2 : SIDE;     // rows of words
+constexpr int STRIDE = PAIRED ? 2 * PITCH : PITCH;        // between them
+constexpr int ACROSS = SIDE / 4, DOWN = (LINES + 3) / 4;  // groups in a row, in a column left over
+constexpr int GROUPS = LINES * ACROSS + SIDE % 4 * DOWN;
+constexpr int PRODUCTS = (GROUPS + 1) / 2;  // of two groups each
 constexpr int TILES = 2;  // of 16 windows, side by side, that a warp works on at a time
-// Products that the tensor cores sum up: they cut off what is below the last bit of a sum, so longer
-// sums are made of these by rounded additions.
-constexpr int RUN = __CUDA_ARCH__ < 800 ? 2 : 6;
+// Products that the tensor cores sum up. They cut off what is below the last bit of the greatest, so
+// longer sums are made of these by rounded additions: 4 to 7e-7 of white at ×2, a third of 6 at once.
+constexpr int RUN = PAIRED ? 3 : 1;
 
 static_assert(PITCH >= COLUMNS && PITCH % 16 == 8);
 
-// Where in the tile the t-th pixel of a group lies.
+// Where in the tile the t-th word of a group lies.
 __device__ __forceinline__ int place(int group, int t) {
   if (group >= GROUPS) return 0;  // has no weight
-  if (group < SIDE * ACROSS) return group / ACROSS * PITCH + group % ACROSS * 4 + t;
-  const int rest = group - SIDE * ACROSS, row = rest % DOWN * 4;
-  return (row + min(t, SIDE - 1 - row)) * PITCH + ACROSS * 4 + rest / DOWN;
+  if (group < LINES * ACROSS) return group / ACROSS * STRIDE + group % ACROSS * 4 + t;
+  const int rest = group - LINES * ACROSS, line = rest % DOWN * 4;
+  return (line + min(t, LINES - 1 - line)) * STRIDE + ACROSS * 4 + rest / DOWN;
 }
 
 // Samples of the picture, clamped at its edges, to shared memory; returns the least and the greatest.
@@ -71,6 +74,19 @@ __device__ float level(float2 range) {
   return range.x > 0 ? range.x : range.y < 0 ? range.y : 0.f;
 }
 
+// Half-precision filters come times a power of two, so that their low parts are not subnormal.
+__device__ __forceinline__ float4 scaled(float x, float y, float z, float w) {
+  return {x / SCALE, y / SCALE, z / SCALE, w / SCALE};
+}
+
+// The same for words of two halves.
+__device__ __forceinline__ void multiply_pairs(float (&sum)[4], const float (&a)[4], float4 w) {
+  const uint32_t words[4] = {__float_as_uint(a[0]), __float_as_uint(a[1]), __float_as_uint(a[2]),
+                             __float_as_uint(a[3])};
+  multiply_half(sum, words, __float_as_uint(w.z), __float_as_uint(w.w));
+  multiply_half(sum, words, __float_as_uint(w.x), __float_as_uint(w.y));
+}
+
 extern "C" __global__ void __launch_bounds__(WARPS * 32, 2)
     features(const SAMPLE *__restrict__ plane, int pitch, int width, int height, int first, int rows,
              const float4 *__restrict__ filters, float4 *__restrict__ out) {
@@ -85,9 +101,14 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32, 2)
       load(plane, pitch, width, height, left - RADIUS, first + top - RADIUS, tile[0]);
   const float zero = level(range);
   for (int i = threadIdx.x; i < ROWS * PITCH; i += WARPS * 32) {
-    const Parts parts = split(tile[0][i] - zero);
-    tile[0][i] = parts.high;
-    if (PARTS > 1) tile[PARTS - 1][i] = parts.low;
+    const float sample = tile[0][i] - zero;
+    if (PAIRED) {
+      const float below = i + PITCH < ROWS * PITCH ? tile[0][i + PITCH] - zero : 0;
+      tile[1][i] = __uint_as_float(halves(sample, below));
+    } else {
+      const Parts parts = split(sample);
+      tile[0][i] = parts.high, tile[1][i] = parts.low;
+    }
   }
   __syncthreads();
 
@@ -107,8 +128,8 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32, 2)
           for (int i = 0; i < 4; i++) {
             const int window = base + m * 16;
             const int pixel = window + i % 2 * 8 + (i < 2 ? near : far);
-            a[k][m][i] = tile[0][pixel];
-            if (PARTS > 1) low[k][m][i] = tile[PARTS - 1][pixel];
+            if (!PAIRED) a[k][m][i] = tile[0][pixel];
+            low[k][m][i] = tile[1][pixel];
           }
       }
 #pragma unroll
@@ -121,7 +142,10 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32, 2)
           const float b[2] = {w.x, w.y}, b_low[2] = {w.z, w.w};
 #pragma unroll
           for (int m = 0; m < TILES; m++)
-            multiply<(PARTS > 1), true>(part[m], a[k][m], low[k][m], b, b_low);
+            if (PAIRED)
+              multiply_pairs(part[m], low[k][m], w);
+            else
+              multiply<true, true>(part[m], a[k][m], low[k][m], b, b_low);
         }
 #pragma unroll
         for (int m = 0; m < TILES; m++)
@@ -137,8 +161,8 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32, 2)
         if (row >= rows || column >= width) continue;
         float4 *target = out + ((size_t)row * width + column) * (DIMS / 4) + blockIdx.z * 8 + t;
         const int c = half * 2;
-        target[0] = {sum[m][0][c], sum[m][0][c + 1], sum[m][1][c], sum[m][1][c + 1]};
-        target[4] = {sum[m][2][c], sum[m][2][c + 1], sum[m][3][c], sum[m][3][c + 1]};
+        target[0] = scaled(sum[m][0][c], sum[m][0][c + 1], sum[m][1][c], sum[m][1][c + 1]);
+        target[4] = scaled(sum[m][2][c], sum[m][2][c + 1], sum[m][3][c], sum[m][3][c + 1]);
       }
   }
 }

@@ -17,7 +17,9 @@ from snellen.samples import C_TYPES
 
 TILE = 32  # windows across and down that a block makes
 THREADS = 256
-EXACT = 11  # bits of an integer that TF32 holds
+SPILLS = 128  # bytes, where float samples are two parts each
+EXACT = 11  # bits of an integer that half precision holds
+SCALE = 1024.0  # of filters in half precision
 
 Float32 = npt.NDArray[np.float32]
 
@@ -29,11 +31,12 @@ class Features:
         import cupy
 
         self.kernel = kernel(model, format)
-        self.filters = cupy.asarray(fragments(compose(model)))
+        make = pairs if paired(format) else fragments
+        self.filters = cupy.asarray(make(compose(model)))
         self.slabs = padded(model.basis.shape[1]) // SLAB
         size = side(model.window)
         pitch = (TILE + size - 1 + 7) // 16 * 16 + 8
-        self.shared = self.filters[0].nbytes + 4 * parts(format) * (TILE + size - 1) * pitch
+        self.shared = self.filters[0].nbytes + 2 * 4 * (TILE + size - 1) * pitch
 
     def __call__(self, plane: Any, first: int, rows: int, out: Any) -> None:
         """Compute the features of all windows centred on rows first … first + rows − 1.
@@ -51,17 +54,36 @@ class Features:
         )  # fmt: skip
 
 
-def parts(format: Format) -> int:
-    """Return how many TF32 parts hold a sample."""
-    return 1 if 0 < format.bits <= EXACT else 2
+def paired(format: Format) -> bool:
+    """Return whether samples are exact in half precision, two to a word."""
+    return 0 < format.bits <= EXACT
 
 
 def kernel(model: Model, format: Format) -> Kernel:
     """Return the kernel, not compiled yet."""
+    pair = paired(format)
     return Kernel(
-        Path(__file__).with_suffix(".cu"), "features", side=side(model.window),
-        dims=padded(model.basis.shape[1]), sample=C_TYPES[format.dtype.name], parts=parts(format),
+        Path(__file__).with_suffix(".cu"), "features", spills=SPILLS, side=side(model.window),
+        dims=padded(model.basis.shape[1]), sample=C_TYPES[format.dtype.name], paired=pair,
+        scale=SCALE if pair else 1.0,
     )  # fmt: skip
+
+
+def pairs(filters: npt.NDArray[np.float64]) -> npt.NDArray[np.float16]:
+    """Return filters (side, side, d) as the kernel's right operands for words of two samples.
+
+    Returns
+    -------
+    (slabs, products, 4 tiles of dimensions, 32 lanes, 2 parts, 2 words, 2) float16
+        For each lane the weights of its two words: high parts, then low ones; times SCALE.
+    """
+    lines = pad(filters, 0, len(filters) + len(filters) % 2)
+    words = lines.reshape(-1, 2, *filters.shape[1:]).transpose(0, 2, 3, 1)  # (line, column, d, 2)
+    whole = _operands(words) * SCALE
+    high = whole.astype(np.float16)
+    low = (whole - high).astype(np.float16)
+    both = np.stack([high, low], axis=-3)
+    return np.ascontiguousarray(both.reshape(*both.shape[:3], 32, 2, 2, 2))
 
 
 def fragments(filters: npt.NDArray[np.float64]) -> Float32:
@@ -72,16 +94,21 @@ def fragments(filters: npt.NDArray[np.float64]) -> Float32:
     (slabs, products, 4 tiles of dimensions, 32 lanes, 4) float32
         For each lane the weights of its two pixels: both high TF32 parts, then both low ones.
     """
-    weights = pad(_pixels(filters), 2, padded(filters.shape[-1]))  # (groups, 4, DIMS)
-    weights = pad(weights, 0, len(weights) + len(weights) % 2)
-    # Column 2t + b of tile j is dimension 2(j % 2) + b of lane t's four near (j < 2) or far ones.
-    columns = LANE_DIMS.reshape(4, 4, 2).transpose(1, 0, 2).reshape(4, 8)  # (tile j, column)
-    slabs = weights.reshape(-1, 2, 4, weights.shape[-1] // SLAB, SLAB)[..., columns]
-    # (products, near or far, t, slab, j, g) → (slab, products, j, g, t, near or far)
-    whole = slabs.transpose(3, 0, 4, 5, 2, 1)
+    whole = _operands(filters[..., None])[..., 0]
     high = tf32(whole)
     both = np.stack([high, tf32(whole - high)], axis=-2)  # (…, part, near or far)
     return np.ascontiguousarray(both.reshape(*both.shape[:3], 32, 4), np.float32)
+
+
+def _operands(words: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return words (lines, columns, d, n) by (slab, product, tile, column, t, near or far, n)."""
+    groups = pad(_groups(words), 2, padded(words.shape[2]))  # (groups, 4, DIMS, n)
+    groups = pad(groups, 0, len(groups) + len(groups) % 2)
+    # Column 2t + b of tile j is dimension 2(j % 2) + b of lane t's four near (j < 2) or far ones.
+    columns = LANE_DIMS.reshape(4, 4, 2).transpose(1, 0, 2).reshape(4, 8)  # (tile j, column)
+    slabs = groups.reshape(-1, 2, 4, groups.shape[2] // SLAB, SLAB, words.shape[3])
+    # (product, near or far, t, slab, tile, column, n)
+    return slabs[..., columns, :].transpose(3, 0, 4, 5, 2, 1, 6)
 
 
 def tf32(values: npt.NDArray[np.float64]) -> Float32:
@@ -90,11 +117,11 @@ def tf32(values: npt.NDArray[np.float64]) -> Float32:
     return ((bits + np.uint32(0x1000)) & np.uint32(0xFFFFE000)).view(np.float32)
 
 
-def _pixels(filters: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the filters by groups of four pixels, as `place` in the kernel orders them."""
-    size, _, dims = filters.shape
-    across = size // 4 * 4
-    horizontal = filters[:, :across].reshape(-1, 4, dims)
-    down = pad(filters[:, across:], 0, -(-size // 4) * 4)
-    vertical = down.transpose(1, 0, 2).reshape(-1, 4, dims)
+def _groups(words: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return words by groups of four, as `place` in the kernel orders them."""
+    lines, columns = words.shape[:2]
+    across = columns // 4 * 4
+    horizontal = words[:, :across].reshape(-1, 4, *words.shape[2:])
+    down = pad(words[:, across:], 0, -(-lines // 4) * 4)
+    vertical = down.swapaxes(0, 1).reshape(-1, 4, *words.shape[2:])
     return np.concatenate([horizontal, vertical])

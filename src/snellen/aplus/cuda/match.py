@@ -42,7 +42,7 @@ class Match:
         self.multiprocessors = multiprocessors()
         self.match = match_kernel(model) if self.dims <= LARGEST else None
         if self.match:
-            anchors = pad(anchors, 0, _padded(count))
+            anchors = np.ascontiguousarray(pad(anchors, 0, _padded(count)))
             halves, self.error = half(anchors)
             self.anchors = cupy.asarray(anchors)
             self.halves = cupy.asarray(fragments(halves))
