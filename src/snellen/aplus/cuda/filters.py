@@ -1,4 +1,4 @@
-"""Steps 1 to 4 of A+ composed: all four are linear, so each dimension of a feature is one filter."""
+"""Steps 1 to 4 of A+ composed: all are linear, so each dimension of a feature is one filter."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _enlarge(scale: int, window: int) -> Float64:
     pixels = window + 2
     out = np.zeros((pixels * scale, side(window)))
     for i in range(len(out)):
-        position = (i + 0.5) / scale - 0.5 + 2  # the filter begins two pixels earlier
+        position = np.float64((i + 0.5) / scale - 0.5 + 2)  # the filter begins two pixels earlier
         taps = int(np.floor(position)) - 1 + np.arange(TAPS)
-        out[i, taps] = cubic(position - taps)
+        out[i, taps] = cubic(np.asarray(position - taps, np.float64))
     return out

@@ -1,13 +1,17 @@
 """How features lie in memory, so that four lanes of a warp read a row as 16-byte vectors.
 
-A feature is a row of float32, its dimensions filled up with zeros to slabs of 32. Of each slab, lane t
-of four works on dimensions 4t … 4t+3 and 16+4t … 16+4t+3.
+A feature is a row of float32, its dimensions filled up with zeros to slabs of 32. Of each slab,
+lane t of four works on dimensions 4t … 4t+3 and 16+4t … 16+4t+3.
 """
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 import numpy.typing as npt
+
+Sample = TypeVar("Sample", bound=np.generic)
 
 SLAB = 32
 LANES = 4
@@ -22,14 +26,14 @@ def padded(dims: int) -> int:
     return -(-dims // SLAB) * SLAB
 
 
-def pad(array: npt.NDArray[np.generic], axis: int, size: int) -> npt.NDArray[np.generic]:
+def pad(array: npt.NDArray[Sample], axis: int, size: int) -> npt.NDArray[Sample]:
     """Return `array` with zeros at the end of an axis, up to `size`."""
     widths = [(0, 0)] * array.ndim
     widths[axis] = (0, size - array.shape[axis])
     return np.pad(array, widths)
 
 
-def by_lane(array: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+def by_lane(array: npt.NDArray[Sample]) -> npt.NDArray[Sample]:
     """Return (…, DIMS) with the eight values of each lane side by side, slab by slab."""
     slabs = array.reshape(*array.shape[:-1], -1, SLAB)
     return slabs[..., LANE_DIMS.ravel()].reshape(array.shape)

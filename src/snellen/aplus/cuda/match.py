@@ -105,7 +105,7 @@ def settle_kernel(model: Model) -> Kernel:
 
 
 def half(anchors: Float32) -> tuple[npt.NDArray[np.float16], float]:
-    """Return anchors · SCALE in half precision, and the norm of the worst rounding error, unscaled."""
+    """Return anchors · SCALE in half precision, and the worst norm of rounding errors / SCALE."""
     scaled = anchors.astype(np.float64) * SCALE
     halves = scaled.astype(np.float16)
     halves[np.abs(halves) < SUBNORMAL] = 0

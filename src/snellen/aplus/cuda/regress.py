@@ -1,4 +1,4 @@
-"""Step 5b of A+ on the GPU: the high-resolution patch, projection of the anchor times the feature."""
+"""Step 5b of A+ on the GPU: the high-resolution patch, the anchor's projection of the feature."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ def kernel(model: Model) -> Kernel:
 
 
 def rows(model: Model) -> npt.NDArray[np.floating]:
-    """Return projections as the kernel reads them: (k, ROW, DIMS), samples of a patch cell by cell."""
+    """Return projections as the kernel reads them: (k, ROW, DIMS), a patch cell by cell."""
     s, w = model.scale, model.window
     count, _, dims = model.projections.shape
     # A patch lies column by column: (cell across, x, cell down, y) → (cell down, cell across, y, x)
-    cells = model.projections.reshape(count, w, s, w, s, dims).transpose(0, 3, 1, 4, 2, 5)
-    cells = pad(cells.reshape(count, w * w, s * s, dims), 2, cell(s))
+    turned = model.projections.reshape(count, w, s, w, s, dims).transpose(0, 3, 1, 4, 2, 5)
+    cells = pad(turned.reshape(count, w * w, s * s, dims), 2, cell(s))
     whole = pad(cells.reshape(count, -1, dims), 1, row(model))
     return np.ascontiguousarray(by_lane(pad(whole, 2, padded(dims))))
