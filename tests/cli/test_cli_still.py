@@ -15,6 +15,7 @@ from PIL import ExifTags, Image
 from cli.test_cli import run
 from snellen import device, upscale
 from snellen.aplus import cpu
+from snellen.errors import DeviceError
 from snellen.still import Still, write
 
 pytestmark = pytest.mark.usefixtures("signals")
@@ -41,10 +42,63 @@ def pixels(path):
 
 def test_one_image(capsys, folder, tmp_path, small_model):
     goal = tmp_path / "large.png"
-    assert run("upscale", folder / "a.png", "-o", goal, "--model", small_model) == 0
+    words = ["--model", small_model, "--device", "cpu"]
+    assert run("upscale", folder / "a.png", "-o", goal, *words) == 0
     out, err = capsys.readouterr()
     assert out == f"{goal}: 16×18\n" and err == ""
-    assert (pixels(goal) == upscale(pixels(folder / "a.png"), 2, small_model)).all()
+    assert (pixels(goal) == upscale(pixels(folder / "a.png"), 2, small_model, "cpu")).all()
+
+
+@pytest.mark.gpu
+def test_one_image_on_the_gpu(capsys, folder, tmp_path, small_model):
+    """Which is told, also where it was not asked for."""
+    goal = tmp_path / "large.png"
+    name = device.name("cuda:0")
+    for words in ([], ["--device", "cuda"]):
+        words += ["--model", small_model, "--overwrite"]
+        assert run("upscale", folder / "a.png", "-o", goal, *words) == 0
+        out, err = capsys.readouterr()
+        assert out == f"{goal}: 16×18 on {name}\n" and err == ""
+        assert (pixels(goal) == upscale(pixels(folder / "a.png"), 2, small_model, "cuda")).all()
+        assert run("upscale", folder / "a.png", "-o", goal, *words, "--json") == 0
+        assert json.loads(capsys.readouterr().out)["device"] == name
+
+
+def test_why_auto_takes_the_cpu_where_there_is_a_driver(
+    capsys, folder, tmp_path, small_model, monkeypatch
+):
+    """Once, not for each picture; and not where the CPU is asked for."""
+    monkeypatch.setattr(device, "driver_version", lambda: 12040)
+    monkeypatch.setattr(device, "why_not", lambda number=0: "update the driver")
+    words = ["upscale", folder, "-o", tmp_path / "out", "--model", small_model, "--overwrite"]
+    assert run(*words) == 0
+    line = "warning: --device auto: the CPU is used: update the driver\n"
+    assert capsys.readouterr().err == line
+    assert run(*words, "--device", "cpu") == 0
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(device, "driver_version", lambda: 0)
+    assert run(*words) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_the_cpu_steps_in_where_autos_gpu_has_no_room(
+    capsys, folder, tmp_path, small_model, monkeypatch
+):
+    def full(image, scale, model, device):
+        if device != "cpu":
+            raise DeviceError("the GPU's memory does not suffice")
+        return upscale(image, scale, model, device)
+
+    monkeypatch.setattr(device, "resolve", lambda asked: "cuda:0" if asked != "cpu" else "cpu")
+    monkeypatch.setattr(device, "name", lambda used: used)
+    monkeypatch.setattr("snellen.aplus.image.upscale", full)
+    words = ["upscale", folder / "a.png", "-o", tmp_path / "a.png", "--model", small_model]
+    assert run(*words, "--json") == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert lines[0]["event"] == "warning" and "memory does not suffice" in lines[0]["message"]
+    assert lines[1]["device"] == "cpu"
+    assert run(*words, "--overwrite", "--device", "cuda") == 2
+    assert "memory does not suffice" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("scale", [2, 3, 4])
@@ -251,12 +305,11 @@ def test_a_name_that_is_no_text(capsys, folder, tmp_path, small_model):
 def test_as_a_program(folder, tmp_path, small_model):
     goal = tmp_path / "large.png"
     command = [sys.executable, "-m", "snellen", "upscale", folder / "a.png", "-o", goal]
-    done = subprocess.run(
-        [*command, "--model", small_model], capture_output=True, text=True, timeout=100
-    )  # fmt: skip
+    command += ["--model", small_model, "--device", "cpu"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0 and done.stderr == ""
     assert done.stdout == f"{goal}: 16×18\n"
-    assert (pixels(goal) == upscale(pixels(folder / "a.png"), 2, small_model)).all()
+    assert (pixels(goal) == upscale(pixels(folder / "a.png"), 2, small_model, "cpu")).all()
 
 
 def test_what_a_format_cannot_hold_is_told_or_refused(capsys, random, tmp_path, small_model):

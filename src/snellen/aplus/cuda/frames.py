@@ -22,7 +22,6 @@ from snellen.aplus.cpu import blanks
 from snellen.aplus.cuda.lane import Lane
 from snellen.aplus.cuda.planes import Planes
 from snellen.aplus.model import Model
-from snellen.errors import DeviceError
 from snellen.frame import Format, Plane
 
 TRIAL = 4  # frames of each lane by which the ways of chroma are compared
@@ -169,15 +168,14 @@ class Frames:
 
     def _recorded(self, lane: Lane) -> Any:
         """Return a lane's kernels as one graph; None where they cannot be recorded."""
-        from cupy.cuda.runtime import CUDARuntimeError
-
         try:
             self._compute.begin_capture()
             try:
                 self._planes(lane.planes, lane.out)
             finally:
                 graph = self._compute.end_capture()
-        except (CUDARuntimeError, DeviceError):
+            graph.upload(stream=self._compute)  # now, and not at its first launch
+        except RuntimeError:  # CUDA's and ours; kernels launched one by one do as well
             return None
         return graph
 
