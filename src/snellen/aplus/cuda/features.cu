@@ -50,6 +50,7 @@ __device__ float2 load(const SAMPLE *plane, int pitch, int width, int height, in
     const SAMPLE *row = plane + (size_t)clamp(top + y, height - 1) * pitch;
     const float sample = float(row[clamp(left + x, width - 1)]);
     tile[y * PITCH + x] = sample;
+    if (fabsf(sample) > 3.4e38f) continue;  // what is infinite says nothing of its neighbours' level
     least = fminf(least, sample), most = fmaxf(most, sample);
   }
   return {least, most};
