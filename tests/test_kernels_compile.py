@@ -6,18 +6,58 @@ A stage that gets a kernel gets a row in CASES. No GPU is needed.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from snellen import bicubic
+from snellen.aplus.cuda import features, group, match, overlap, regress
+from snellen.aplus.model import Model, load
 from snellen.cli import doctor
-from snellen.frame import CENTRE, LEFT, TOP_LEFT
+from snellen.frame import CENTRE, LEFT, TOP_LEFT, Format
 from snellen.kernel import Kernel
 from snellen.nvrtc import PACKAGE
 
+
+def empty(scale, window, anchors, dims, dtype):
+    """A model of a size that does not ship: kernels know sizes and types only."""
+    patch = (window * scale) ** 2
+    return Model(
+        scale=scale,
+        window=window,
+        anchors=np.eye(1, dims, dtype=np.float32).repeat(anchors, axis=0),
+        basis=np.zeros((4 * patch, dims), np.float32),
+        projections=np.broadcast_to(dtype(0), (anchors, patch, dims)),
+    )
+
+
+SHIPPED = [load(None, scale) for scale in (2, 3, 4)]
+FLOAT = [replace(model, projections=model.projections.astype(np.float32)) for model in SHIPPED]
+LARGE = empty(4, 3, 8192, 96, np.float16)
+WIDE = empty(3, 5, 1024, 28, np.float32)
+MODELS = [*SHIPPED, *FLOAT, LARGE, WIDE]
+LUMA = [Format(64, 48, bits) for bits in (8, 10, 16, 0)]
+
+
+def aplus():
+    """Kernels of A+, each once: models of other scales share some."""
+    for model in MODELS:
+        yield match.match_kernel(model)
+        yield match.settle_kernel(model)
+        yield regress.kernel(model)
+        yield from group.kernels(len(model.anchors))
+        for format in LUMA:
+            yield features.kernel(model, format)
+            yield overlap.kernel(model, format, format.scaled(model.scale))
+    for to in (8, 10, 0):  # a change of type
+        yield overlap.kernel(SHIPPED[0], LUMA[2], LUMA[2].scaled(2, to))
+
+
 # Each stage's kernels, with the constants of the models that ship.
 CASES = [
+    *{repr(kernel): kernel for kernel in aplus()}.values(),
     doctor.KERNEL,
     *(
         bicubic.kernel(*case)
