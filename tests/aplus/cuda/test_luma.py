@@ -1,0 +1,123 @@
+"""All stages on the GPU, one plane: against the float64 reference, in bands, run after run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from aplus import reference
+from aplus.cuda.test_features import noise
+from aplus.test_upscaler import tolerance
+from snellen.aplus.cuda.group import MOST
+from snellen.aplus.cuda.luma import Luma
+from snellen.errors import DeviceError
+from snellen.frame import Format
+
+pytestmark = pytest.mark.gpu
+
+
+def enlarged(cuda, model, plane, format, to=None, memory=None, stage=None):
+    target = format.scaled(model.scale, to)
+    stage = stage or Luma(model, format, target, memory)
+    white = (1 << target.bits) - 1 if target.bits else np.nan
+    out = cuda.full(target.shapes[0], white, target.dtype)
+    stage(cuda.asarray(plane), out)
+    return out.get()
+
+
+def check(found, model, plane, format):
+    """To the reference, but for pixels that a tie of two anchors may change."""
+    white = (1 << format.bits) - 1 if format.bits else 1
+    wanted, unsure = reference.upscale(plane, model, white)
+    assert unsure.mean() < 0.05
+    error = tolerance(model, white)
+    if format.bits:
+        wanted, error = wanted.clip(0, white), error + 0.5  # of rounding
+    assert np.abs(found.astype(np.float64) - wanted)[~unsure].max() <= error
+
+
+@pytest.mark.parametrize("scale", [2, 3, 4])
+@pytest.mark.parametrize("window", [1, 3, 5])
+@pytest.mark.parametrize("bits", [8, 16, 0])
+def test_against_the_reference(cuda, random, random_model, scale, window, bits):
+    model = random_model(scale, window)
+    format = Format(35, 21, bits)
+    plane = noise(random, bits, (21, 35))
+    check(enlarged(cuda, model, plane, format), model, plane, format)
+
+
+@pytest.mark.parametrize(
+    ("anchors", "dims", "dtype"),
+    [(1, 28, np.float32), (33, 33, np.float16), (1024, 28, np.float16), (100, 140, np.float32)],
+)
+def test_models_of_other_sizes(cuda, random, random_model, anchors, dims, dtype):
+    """140 dimensions: match leaves all features to float32."""
+    model = random_model(2, anchors=anchors, dims=dims, dtype=dtype)
+    format = Format(33, 20, 0)
+    plane = noise(random, 0, (20, 33))
+    check(enlarged(cuda, model, plane, format), model, plane, format)
+
+
+@pytest.mark.parametrize("size", [(1, 1), (1, 7), (9, 1), (4, 4), (5, 5), (6, 17)])
+@pytest.mark.parametrize("scale", [2, 3])
+def test_tiny_planes(cuda, random, random_model, scale, size):
+    model = random_model(scale)
+    format = Format(size[1], size[0], 0)
+    plane = noise(random, 0, size)
+    check(enlarged(cuda, model, plane, format), model, plane, format)
+
+
+@pytest.mark.parametrize("window", [1, 3, 5])
+@pytest.mark.parametrize("bits", [8, 16, 0])
+def test_bands_change_nothing(cuda, random, random_model, bits, window):
+    """However little memory there is: the same bytes."""
+    model = random_model(2, window, anchors=1024)
+    format = Format(61, 97, bits)
+    plane = noise(random, bits, (97, 61))
+    wanted = enlarged(cuda, model, plane, format)
+    a_row = Luma(model, format, format.scaled(2))._features[0].nbytes
+    for memory in (100, 50, 20):  # rows of features; patches take two to three times as much
+        stage = Luma(model, format, format.scaled(2), memory * a_row)
+        assert 1 <= stage.rows < 97
+        assert enlarged(cuda, model, plane, format, stage=stage).tobytes() == wanted.tobytes()
+
+
+@pytest.mark.parametrize("bits", [8, 0])
+def test_the_same_bytes_again(cuda, random, random_model, bits):
+    """Of one stage, and of a new one; whatever the buffers hold."""
+    model = random_model(2, anchors=1024, dims=28)
+    format = Format(150, 99, bits)
+    first, second = (noise(random, bits, (99, 150)) for _ in range(2))
+    stage = Luma(model, format, format.scaled(2))
+    wanted = enlarged(cuda, model, first, format, stage=stage).tobytes()
+    enlarged(cuda, model, second, format, stage=stage)
+    for again in (stage, stage, None):
+        assert enlarged(cuda, model, first, format, stage=again).tobytes() == wanted
+
+
+@pytest.mark.parametrize("scale", [2, 3, 4])
+@pytest.mark.parametrize("value", [0, 93, 255])
+def test_a_flat_plane_stays_flat(cuda, random_model, scale, value):
+    model = random_model(scale)
+    plane = np.full((40, 37), value, np.uint8)
+    assert (enlarged(cuda, model, plane, Format(37, 40)) == value).all()
+
+
+def test_memory_for_not_even_a_row(cuda, random_model):
+    format = Format(4000, 40)
+    with pytest.raises(DeviceError, match="do not suffice for a picture 4000 pixels wide"):
+        Luma(random_model(2), format, format.scaled(2), memory=100_000)
+
+
+def test_too_many_anchors(cuda, random_model):
+    model = random_model(2, 1, anchors=MOST + 1, dims=2)
+    format = Format(40, 30)
+    with pytest.raises(DeviceError, match=f"has {MOST + 1} anchors, a GPU takes {MOST}"):
+        Luma(model, format, format.scaled(2))
+
+
+def test_the_most_anchors(cuda, random, random_model):
+    model = random_model(2, 1, anchors=MOST, dims=9)
+    format = Format(20, 11, 0)
+    plane = noise(random, 0, (11, 20))
+    check(enlarged(cuda, model, plane, format), model, plane, format)
