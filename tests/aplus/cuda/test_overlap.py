@@ -58,9 +58,10 @@ def check(found, model, plane, patches, source, target):
     bicubic(plane, s, mid)
     factor, offset = recode(source, target, chroma=False)
     wanted = whole(patches, mid, s, model.window).astype(np.float64) * factor + offset
-    # Two passes of four products of up to 1.3 white, on either side, and up to 25 summands of half
-    # of white, divided by their number: 30 roundings of it at most.
-    error = 30 * 2.0**-24 * float(np.abs(plane).max()) * factor
+    # On either side: two passes of four products of up to 1.3 of the plane, and 25 sums of patches,
+    # divided by their number.
+    greatest = float(np.abs(plane).max()) + float(np.abs(patches).max())
+    error = 60 * 2.0**-24 * greatest * factor
     if target.bits:
         wanted = wanted.clip(0, (1 << target.bits) - 1)
         error += 0.5

@@ -68,7 +68,8 @@ def check(found, model, features, index):
     """Every sample of a patch, and zeros where a row is filled up."""
     where = places(model)
     chosen = model.projections[index].astype(np.float64)
-    wanted = np.einsum("npd,nd->np", chosen, features.astype(np.float64))
+    features = features.astype(np.float64)
+    wanted = np.einsum("npd,nd->np", chosen, features)
     norms = np.linalg.norm(chosen, axis=2) * np.linalg.norm(features, axis=1)[:, None]
     # Two parts of 11 bits leave out three times 2⁻²² of each product. Each slab of 32 dimensions is
     # 8 or 12 sums of tensor cores, which cut off some 2⁻²³ of what they have by then.
