@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -124,7 +125,12 @@ def converted(
 
 
 def commit() -> str | None:
-    """Return the commit that is measured, "+" behind it if files have changed since."""
+    """Return the commit that is measured, "+" behind it if files have changed since.
+
+    SNELLEN_COMMIT names it where a copy runs without its history.
+    """
+    if named := os.environ.get("SNELLEN_COMMIT"):
+        return named
     here = Path(__file__).parent
     try:
         found = subprocess.run(
