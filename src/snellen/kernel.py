@@ -16,7 +16,7 @@ from snellen import nvrtc
 from snellen.errors import DeviceError
 from snellen.nvrtc import Binary, Usage
 
-ARCHES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_120")
+ARCHES = ("sm_75", "sm_80", "sm_90", "sm_120")
 """What every kernel is checked to compile for; others work where NVRTC knows them."""
 
 Extent = int | tuple[int, ...]
@@ -159,13 +159,17 @@ class Kernel:
         from cuda.bindings import driver
 
         most = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        (error,) = driver.cuKernelSetAttribute(most, shared, loaded.handle, loaded.device)
-        if error:
-            raise DeviceError(
-                f"{self!r} wants {shared} bytes of dynamic shared memory for a block, which this "
-                f"GPU ({loaded.arch}) does not have ({error.name}); use smaller blocks"
-            )
-        loaded.granted = shared
+        with self._lock:
+            if shared <= loaded.granted:  # by another thread
+                return
+            (error,) = driver.cuKernelSetAttribute(most, shared, loaded.handle, loaded.device)
+            if not error:
+                loaded.granted = shared
+                return
+        raise DeviceError(
+            f"{self!r} wants {shared} bytes of dynamic shared memory for a block, which this "
+            f"GPU ({loaded.arch}) does not have ({error.name}); use smaller blocks"
+        )
 
 
 @dataclass

@@ -65,7 +65,7 @@ def upscale(
     -------
     array
         (…, scale·H, scale·W[, channels]), same dtype; of the library that `image` came from, where
-        that has `from_dlpack` (PyTorch, JAX), else NumPy, or CuPy on a GPU.
+        that has `from_dlpack` (PyTorch), else NumPy, or CuPy on a GPU.
 
     Raises
     ------

@@ -24,6 +24,7 @@ from snellen.frame import Format, Plane
 FEATURES = 1e-6
 PSNR = 110.0  # dB against float64 that a float result must reach; the paper's CPU and GPU: 88.97
 OFF_BY_ONE = {8: 1e-4, 10: 5e-4}  # share of pixels, against float64
+TIED = 0.5  # of the pixels: were more of them beside ties, the rest would say little
 UNIT = 2.0**-24  # rounding unit of float32
 SLAB = 1 << 26  # scores in float64 at a time
 
@@ -182,11 +183,15 @@ def pixels(found: Plane, wanted: npt.NDArray[Any], bits: int, tied: Mask) -> dic
     """
     if not bits:
         off = found.astype(np.float64) - wanted
-        return {"pixels": off.size, "psnr_db": psnr(off), "psnr_decided_db": psnr(off[~tied])}
+        return {
+            "pixels": off.size, "tied": float(tied.mean()), "psnr_db": psnr(off),
+            "psnr_decided_db": psnr(off[~tied]),
+        }  # fmt: skip
     codes = np.rint(wanted).clip(0, (1 << bits) - 1).astype(np.int64)
     away = np.abs(found.astype(np.int64) - codes)
     return {
         "pixels": away.size,
+        "tied": float(tied.mean()),
         "off_by_one": float((away == 1).mean()),
         "off_by_more": int((away > 1).sum()),
         "off_by_more_decided": int((away > 1)[~tied].sum()),
@@ -211,6 +216,8 @@ def refuse(found: Findings, bits: int, against: str, what: str) -> None:
     faults = []
     if not found.feature_error <= FEATURES:
         faults.append(f"features are off by {found.feature_error:.2e} of the largest")
+    if out.get("tied", 0) > TIED:
+        faults.append(f"two anchors tie at {out['tied']:.0%} of the pixels")
     if found.beyond_rounding:
         faults.append(f"{found.beyond_rounding} anchors are wrong beyond float32 rounding")
     if out.get("off_by_more_decided"):

@@ -132,9 +132,10 @@ def exactness(report: Report) -> str:
     decibels = [row["psnr_decided_db"] for row in exact if row.get("psnr_decided_db") is not None]
     told = [f"{share:.1e} at {bits} bit" for bits, share in shares.items() if share is not None]
     whole = [row["psnr_db"] for row in exact if row.get("psnr_db") is not None]
-    floats = ""
+    more = sum(row["off_by_more"] for row in found if row.get("off_by_more"))
+    floats = f"; {more} in all, beside such ties, are off by more" if more else ""
     if decibels:
-        floats = (
+        floats += (
             f"; float results are within {min(decibels):.0f} dB, and within {min(whole):.0f} dB "
             "where pixels count for which two anchors tie"
         )

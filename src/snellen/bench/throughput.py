@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ import numpy as np
 from snellen.aplus.upscaler import Upscaler
 from snellen.bench.cases import codes, picture
 from snellen.bench.clock import spread
-from snellen.frame import Format, Frame
+from snellen.bench.exact import OFF_BY_ONE
+from snellen.errors import SnellenError
+from snellen.frame import Format, Frame, Plane
 from snellen.video.step import Step, lanes
 
 FRAMES, WINDOWS = 240, 5
@@ -41,6 +44,7 @@ def row(format: Format, chroma: str, quick: bool, say: Callable[[str], None]) ->
     with Upscaler(2, device="cuda", chroma=chroma) as upscaler:
         upscaler.prepare(format)
         count = lanes(upscaler)
+        check(upscaler, frames)
         rate(upscaler, frames, FRAMES // 4, count)  # pinned memory is made for the first frames
         rates = [rate(upscaler, frames, FRAMES, count) for _ in range(2 if quick else WINDOWS)]
         # Blocks are only given back below, so what is gone now is the most that was in use.
@@ -56,6 +60,35 @@ def row(format: Format, chroma: str, quick: bool, say: Callable[[str], None]) ->
         f"… {found['fps']['max']:.1f}), {count} in flight, {memory:.0f} MB of GPU memory"
     )
     return found
+
+
+def check(upscaler: Upscaler, frames: list[Frame]) -> None:
+    """Compare frames that are in flight together with each frame alone, and with the CPU's.
+
+    Raises
+    ------
+    SnellenError
+        They differ: nothing is timed.
+    """
+    alone = [upscaler.run(frame).planes for frame in frames]
+    with ThreadPoolExecutor(lanes(upscaler)) as callers:
+        together = [frame.planes for frame in callers.map(upscaler.run, frames)]
+    for one, other in zip(alone, together, strict=True):
+        if any((a != b).any() for a, b in zip(one, other, strict=True)):
+            raise SnellenError("frames in flight together differ from frames alone")
+    wanted = snellen_on_cpu(frames[0])
+    for plane, exact in zip(alone[0], wanted, strict=True):
+        off = np.abs(plane.astype(int) - exact)
+        if (off > 0).mean() > OFF_BY_ONE[8]:
+            raise SnellenError(f"{(off > 0).mean():.1e} of a plane's samples differ from the CPU's")
+
+
+def snellen_on_cpu(frame: Frame) -> tuple[Plane, ...]:
+    """Return a frame's planes as the CPU enlarges them."""
+    height, width = frame.planes[0].shape
+    with Upscaler(2, device="cpu") as upscaler:
+        upscaler.prepare(Format(width, height, subsampling=(1, 1) if frame.planes[1:] else None))
+        return upscaler.run(frame).planes
 
 
 def drawn(format: Format) -> list[Frame]:

@@ -236,20 +236,29 @@ def _video(source: Path, goal: Path, options: dict[str, Any], report: Report) ->
         codec=options["codec"], preset=options["preset"], crf=options["crf"],
         options=_pairs(options["encoder_option"]), pix_fmt=options["pix_fmt"],
     )  # fmt: skip
-    given = (options["scale"], options["model"], options["found"])
-    with Upscaler(*given, chroma=options["chroma"]) as step:
-        summary = convert(
-            sys.stdin.buffer if source == PIPE else source,
-            sys.stdout.buffer if goal == PIPE else goal,
-            step,
-            clip=clip,
-            encoding=encoding,
-            decoder=options["decoder"],
-            strict=options["strict"],
-            overwrite=options["overwrite"],
-            on_warning=lambda text: report.warning(name, text),
-            on_progress=lambda p: report.progress(name, p.frames, p.total, p.fps, p.eta),
-        )
+
+    def work(device: str) -> Any:
+        with Upscaler(options["scale"], options["model"], device, options["chroma"]) as step:
+            return convert(
+                sys.stdin.buffer if source == PIPE else source,
+                sys.stdout.buffer if goal == PIPE else goal,
+                step,
+                clip=clip,
+                encoding=encoding,
+                decoder=options["decoder"],
+                strict=options["strict"],
+                overwrite=options["overwrite"],
+                on_warning=lambda text: report.warning(name, text),
+                on_progress=lambda p: report.progress(name, p.frames, p.total, p.fps, p.eta),
+            )
+
+    try:
+        summary = work(options["found"])
+    except DeviceError as error:  # before anything is written; what a pipe held is gone
+        if options["device"] != "auto" or options["found"] == "cpu" or source == PIPE:
+            raise
+        report.warning(name, f"the CPU is used: {error}")
+        summary = work("cpu")
     _tell(source, goal, summary, report)
 
 

@@ -8,7 +8,22 @@ import numpy as np
 import pytest
 
 from snellen.aplus.cuda.layout import pad, padded
-from snellen.aplus.cuda.match import JOINED, LARGEST, SCALE, STEP, SUBNORMAL, Match, fragments, half
+from snellen.aplus.cuda.match import (
+    HALF,
+    JOINED,
+    LARGEST,
+    MORE,
+    ROUNDING,
+    SCALE,
+    STEP,
+    SUBNORMAL,
+    Match,
+    fragments,
+    half,
+)
+from snellen.aplus.cuda.match import (
+    UNIT as SUM,
+)
 from snellen.aplus.model import Model
 from snellen.kernel import Kernel
 
@@ -80,8 +95,8 @@ def allowed(features, anchor_error):
     dims = features.shape[1]
     squares = (features**2).reshape(len(features), -1, 16).sum(axis=2)[:, ::-1]
     norms = np.sqrt(squares.cumsum(axis=1))
-    relative = 4.9e-4 + anchor_error + dims * 4.8e-7  # HALF + anchor_error + ROUNDING
-    return norms[:, -1] * relative + 9.77e-4 * norms[:, :-1].sum(axis=1) + 6.2e-5 * dims
+    relative = HALF + anchor_error + dims * ROUNDING
+    return norms[:, -1] * relative + SUM * norms[:, :-1].sum(axis=1) + SUBNORMAL * MORE * dims
 
 
 @pytest.mark.parametrize("rounding", [lambda x: x.astype(np.float16), cut], ids=["near", "cut"])
@@ -102,7 +117,7 @@ def test_the_bound_is_sound(random, dims, kind, rounding):
     exact = np.abs(features @ anchors.T.astype(np.float64)) * SCALE
     found = half_scores(features, halves, rounding)
     error = allowed(features, anchor_error)[:, None] * SCALE
-    assert (exact <= found * (1 + 9.77e-4) + error).all()
+    assert (exact <= found * (1 + SUM) + error).all()
     assert found.max() < 60000  # far enough from the largest half
 
 
@@ -183,7 +198,7 @@ def test_other_features(cuda, random, dims, kind):
     model = model_of(random.normal(size=(1024, dims)))
     features = random.normal(size=(3000, dims))
     if kind == "norms":
-        features *= 10.0 ** random.uniform(-30, 30, (3000, 1))
+        features *= 10.0 ** random.uniform(-36, 30, (3000, 1))
     elif kind == "correlated":
         features = features[:, :3] @ random.normal(size=(3, dims)) + 0.01 * features
     elif kind == "falling":  # as PCA leaves them, and further

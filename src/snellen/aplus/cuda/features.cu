@@ -93,7 +93,8 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32, 2)
              const float4 *__restrict__ filters, float4 *__restrict__ out) {
   extern __shared__ float4 weights[];  // [PRODUCTS][4][32 lanes], then the tile
   float(*tile)[ROWS * PITCH] = reinterpret_cast<float(*)[ROWS * PITCH]>(weights + PRODUCTS * 128);
-  const int left = blockIdx.x * TILE_X, top = blockIdx.y * TILE_Y;
+  // Tiles lie at multiples of their height in the picture, wherever a band begins: same levels.
+  const int left = blockIdx.x * TILE_X, top = (first / TILE_Y + blockIdx.y) * TILE_Y - first;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
 
   filters += blockIdx.z * PRODUCTS * 128;
@@ -159,7 +160,7 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32, 2)
 #pragma unroll
       for (int half = 0; half < 2; half++) {
         const int row = top + y, column = left + m * 16 + half * 8 + g;
-        if (row >= rows || column >= width) continue;
+        if (row < 0 || row >= rows || column >= width) continue;
         float4 *target = out + ((size_t)row * width + column) * (DIMS / 4) + blockIdx.z * 8 + t;
         const int c = half * 2;
         target[0] = scaled(sum[m][0][c], sum[m][0][c + 1], sum[m][1][c], sum[m][1][c + 1]);

@@ -47,7 +47,8 @@ class Features:
         out : (rows, W, DIMS) float32, see `layout`
         """
         height, width = plane.shape
-        grid = (-(-width // TILE), -(-rows // TILE), self.slabs)
+        down = (first + rows - 1) // TILE - first // TILE + 1
+        grid = (-(-width // TILE), down, self.slabs)
         self.kernel(
             grid, THREADS, plane, plane.strides[0] // plane.itemsize, width, height, first, rows,
             self.filters, out, shared=self.shared,

@@ -81,8 +81,8 @@ class Frames:
         May be called from several threads; where they are more than the lanes, some wait.
         """
         with self._on_gpu():
-            lane = self._free.get()
             tasks: list[Future[None]] = []
+            lane = self._free.get()
             try:
                 out = tuple(devices.pinned(s, self.target.dtype) for s in self.target.shapes)
                 if self.chroma == "cpu":

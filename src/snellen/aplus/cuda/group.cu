@@ -49,9 +49,9 @@ __device__ int before(int v, int &sum) {
   return ahead + here - v;
 }
 
-// Where each anchor's patches start. One block. Leaves `counts` zero and the number of tiles in *tiles.
+// Where each anchor's patches start. One block. Leaves the number of tiles in *tiles.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    place(int *__restrict__ counts, int *__restrict__ next, int *__restrict__ order,
+    place(const int *__restrict__ counts, int *__restrict__ next, int *__restrict__ order,
           int *__restrict__ tiles) {
   int start = 0;
   for (int base = 0; base < ANCHORS; base += THREADS) {
@@ -62,7 +62,6 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     const int first = start + before(room, all);
     if (a < ANCHORS) {
       next[a] = first;
-      counts[a] = 0;
       for (int i = patches; i < room; i++) order[first + i] = -1;
     }
     start += all;

@@ -34,6 +34,7 @@ class Group:
             Patches, each anchor's from a multiple of TILE on, filled up with −1.
         tiles : (1,) int32, becomes the number of tiles
         """
+        self.counts.fill(0)
         blocks, shared = -(-index.size // (THREADS * SHARE)), 4 * self.anchors
         self.count(blocks, THREADS, index, index.size, self.counts, shared=shared)
         self.place(1, THREADS, self.counts, self.next, order, tiles)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from snellen.aplus.cuda.features import Features
@@ -109,7 +109,7 @@ class _Stages:
     overlap: Overlap
 
 
-@lru_cache(maxsize=4)
+@cache  # never dropped: what is queued on a caller's stream may still read it
 def _stages(model: Model, bits: int, to: int, full_range: bool, device: int) -> _Stages:
     """Return a model laid out on the current GPU: that takes longer than enlarging a picture."""
     from cupy.cuda import Stream

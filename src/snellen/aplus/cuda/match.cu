@@ -26,18 +26,15 @@ constexpr int BATCH = WARPS * ROWS;  // features of a block
 constexpr int MEMBERS = JOINED;      // anchors of a group: those of one column in a step
 constexpr int QUADS = DIMS / 4;      // 16-byte vectors of a feature
 
-// Relative error of what is computed in float32 here: norms, and DIMS products of the best score.
-constexpr float ROUNDING = DIMS * 4.8e-7f;  // 2⁻²¹ each
-constexpr float HALF = 4.9e-4f;             // of a feature in half precision, a bit over 2⁻¹¹
-// Of a half-precision sum: tensor cores that round and those that cut off are within one unit in the
-// last place. PTX promises only "at least half precision"; a test checks this on the card.
-constexpr float UNIT = 9.77e-4f;         // 2⁻¹⁰
-constexpr float SMALLEST = 6.2e-5f;      // a bit over 2⁻¹⁴: what is smaller may be taken for zero
-constexpr float ANCHOR_SCALE = 16;       // of the half-precision anchors, so that few are that small
+// From the host, all rounded up (match.py): HALF, the error of a feature in half precision; UNIT, that
+// of a half-precision sum of 16 products: a unit in the last place, whether a card rounds or cuts off;
+// ROUNDING, of float32 and of what tensor cores cut off below that unit, all told; SMALLEST, below
+// which they may take a half for zero. PTX promises only "at least half precision" for these sums; a
+// test checks them on the card. ANCHOR_SCALE: of half-precision anchors, so that few are that small.
 
 static_assert(ANCHORS % STEP == 0 && CHUNK % STEP == 0 && DIMS % 32 == 0);
 
-// Sums of four lanes for each member: lane t is left with MEMBERS / 4 of them, from `kept(t)` on.
+// Sums of four lanes for each member: lane t is left with MEMBERS / 4, from first_left(t) on.
 __device__ __forceinline__ void gather(float (&v)[MEMBERS], int t) {
 #pragma unroll
   for (int bit = 1, half = MEMBERS / 2; bit < 4; bit *= 2, half /= 2)
@@ -48,7 +45,7 @@ __device__ __forceinline__ void gather(float (&v)[MEMBERS], int t) {
     }
 }
 
-__device__ __forceinline__ int kept(int t) {
+__device__ __forceinline__ int first_left(int t) {
   return (t & 1) * (MEMBERS / 2) + (t >> 1) * (MEMBERS / 4);
 }
 
@@ -69,7 +66,7 @@ __device__ Best member(const float4 *feature, const float4 *anchors, int group, 
               dot(far, __ldg(anchor + m * QUADS + slab * 8 + 4));
   }
   gather(v, t);
-  const int first = group * MEMBERS + kept(t);
+  const int first = group * MEMBERS + first_left(t);
   Best best = {fabsf(v[0]), first};
 #pragma unroll
   for (int m = 1; m < MEMBERS / 4; m++) best = better(best, {fabsf(v[m]), first + m});
@@ -121,7 +118,7 @@ __device__ Row halve(const float4 *feature, int t, int half, uint32_t (&fragment
     fragment[i / 2][i % 2 * 4 + 2 + half] = halves(z, w);
   }
   const float error = sqrtf(norm) * (HALF + anchor_error + ROUNDING) + UNIT * sums + SMALLEST * DIMS;
-  const bool tiny = exponent < 6;  // the scale above was cut: leave it to float32
+  const bool tiny = exponent < 10;  // scales would be cut or infinite: leave it to float32
   return {greatest == 0 ? 0.f : scale, tiny ? __int_as_float(0x7f800000) : error};
 }
 

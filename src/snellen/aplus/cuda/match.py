@@ -19,6 +19,11 @@ WARPS = 24
 CHUNK_BYTES = 1 << 16  # of half-precision anchors in shared memory: what every GPU has
 SCALE = 16.0  # of half-precision anchors, so that none that counts is subnormal
 SUBNORMAL = 2.0**-14  # below it a half is subnormal; tensor cores may take it for zero
+# The bound of docs/aplus.md; two in a thousand more, since anchors have a norm of 1 within 10⁻³.
+MORE = 1.002
+HALF = 2.0**-11 * MORE  # error of a number in half precision
+UNIT = 2.0**-10 * MORE  # of a sum in half precision: a unit in the last place
+ROUNDING = 2.0**-21 * MORE  # of float32, and of tensor cores below that unit, for each dimension
 LARGEST = 4 * SLAB  # dimensions that fit a warp's registers as half-precision fragments
 SETTLED, SETTLE_THREADS, SETTLE_ANCHORS = 8, 256, 128
 FILE = Path(__file__).with_suffix(".cu")
@@ -95,7 +100,8 @@ def match_kernel(model: Model) -> Kernel:
     dims, anchors = padded(model.anchors.shape[1]), _padded(len(model.anchors))
     return Kernel(
         FILE, "match", spills=32, dims=dims, anchors=anchors, chunk=chunk(dims, anchors),
-        tiles=tiles(dims), joined=JOINED, warps=WARPS,
+        tiles=tiles(dims), joined=JOINED, warps=WARPS, anchor_scale=SCALE, half=HALF, unit=UNIT,
+        rounding=ROUNDING * dims, smallest=SUBNORMAL * MORE,
     )  # fmt: skip
 
 

@@ -14,15 +14,11 @@
 constexpr int HALF = WINDOW / 2;
 constexpr int VECTORS = CELL / 4;
 
-#ifndef BX
-#define BX 32
-#define BY 8
-#endif
-extern "C" __global__ void __launch_bounds__(BX * BY)
+extern "C" __global__ void __launch_bounds__(ACROSS * DOWN)
     overlap(const float4 *__restrict__ patches, int first_patch, const SAMPLE *__restrict__ plane,
             int pitch, int width, int height, int first, int last, TARGET *__restrict__ out,
             int out_pitch, float factor, float offset, float white) {
-  const int x = blockIdx.x * BX + threadIdx.x, y = first + blockIdx.y * BY + threadIdx.y;
+  const int x = blockIdx.x * ACROSS + threadIdx.x, y = first + blockIdx.y * DOWN + threadIdx.y;
   if (x >= width || y >= last) return;
   const bool tiny = min(width, height) < WINDOW + 2;
   const bool ring = tiny || x == 0 || y == 0 || x == width - 1 || y == height - 1;

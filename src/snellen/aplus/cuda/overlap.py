@@ -47,6 +47,6 @@ def kernel(model: Model, source: Format, target: Format) -> Kernel:
     """Return the kernel, not compiled yet."""
     return Kernel(
         Path(__file__).with_suffix(".cu"), "overlap", window=model.window, cell=cell(model.scale),
-        row=row(model), sample=C_TYPES[source.dtype.name], target=C_TYPES[target.dtype.name],
-        **constants(model.scale, (0.5, 0.5)),
+        row=row(model), across=BLOCK[0], down=BLOCK[1], sample=C_TYPES[source.dtype.name],
+        target=C_TYPES[target.dtype.name], **constants(model.scale, (0.5, 0.5)),
     )  # fmt: skip

@@ -1,9 +1,9 @@
 // Step 5b of A+: the high-resolution patch, projection of the chosen anchor times the feature.
 //
 // A warp takes tiles of sixteen patches of one anchor (see group.cu), four one after another: a matrix
-// product of sixteen features with that anchor's projection, which is read once for all sixteen. Float32 features are
-// split into two TF32 parts, so are projections unless they are kept as half-precision numbers, which
-// are TF32 numbers already; the sums are as exact as float32's.
+// product of sixteen features with that anchor's projection, which is read once for all sixteen.
+// Float32 features are split into two TF32 parts, so are projections unless they are kept as
+// half-precision numbers, which are TF32 numbers already; the sums are as exact as float32's.
 //
 // Why this shape: patches are written once, in rows of whole 32-byte sectors; that and reading the
 // features is what takes the time. More warps an SM hide the latency of the two dependent loads in
@@ -77,7 +77,7 @@ __device__ __forceinline__ void store(float *patch, int t, int start, bool lower
                                                                       sum[j][2 * lower + 1]};
 }
 
-extern "C" __global__ void __launch_bounds__(WARPS * 32, 5)
+extern "C" __global__ void __launch_bounds__(WARPS * 32, ROW > 40 ? 4 : 5)
     regress(const float4 *__restrict__ features, const uint16_t *__restrict__ index,
             const int *__restrict__ order, const int *__restrict__ tiles,
             const uint4 *__restrict__ projections, float *__restrict__ patches) {

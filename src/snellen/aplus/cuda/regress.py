@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from snellen.aplus.cuda.layout import by_lane, pad, padded
+from snellen.aplus.cuda.layout import SLAB, by_lane, pad, padded
 from snellen.aplus.model import Model
 from snellen.kernel import Kernel
 
 WARPS, BUNCH = 4, 4  # tiles of sixteen that a warp takes one after another
 VECTOR = 4  # floats
+SPILLS = {True: 80, False: 512}  # bytes that a thread may spill: models like ours, others
 
 
 class Regress:
@@ -54,9 +55,10 @@ def row(model: Model) -> int:
 def kernel(model: Model) -> Kernel:
     """Return the kernel, not compiled yet."""
     half = model.projections.dtype == np.float16
+    spills = SPILLS[half and model.basis.shape[1] <= SLAB]
     return Kernel(
-        Path(__file__).with_suffix(".cu"), "regress", dims=padded(model.basis.shape[1]),
-        row=row(model), projection="uint16_t" if half else "float",
+        Path(__file__).with_suffix(".cu"), "regress", spills=spills, row=row(model),
+        dims=padded(model.basis.shape[1]), projection="uint16_t" if half else "float",
     )  # fmt: skip
 
 

@@ -1,7 +1,8 @@
 // The end of step 5a of A+: the features that `match` has listed, against all anchors in float32.
 //
-// All `count` of them if `list` is null: for models whose dimensions `match` does not take. A block takes 8 features; a warp takes 128 anchors at a time, four a lane, so that anchors are
-// read as 16-byte vectors of a table that lies dimension by dimension, and features are broadcast.
+// All `count` of them if `list` is null: for models whose dimensions `match` does not take. A block
+// takes 8 features; a warp takes 128 anchors at a time, four a lane, so that anchors are read as
+// 16-byte vectors of a table that lies dimension by dimension, and features are broadcast.
 #include "best.cuh"
 #include "device.cuh"
 
