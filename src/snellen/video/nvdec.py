@@ -1,6 +1,7 @@
 """NVIDIA's decoder, thin, behind a probe that really decodes with it.
 
-It has not been run on hardware: without NVDEC the probe says no and the CPU decodes. PyAV copies NVDEC's pictures back to host memory, where the road expects them.
+It has not been run on hardware: without NVDEC the probe says no and the CPU decodes. PyAV copies
+NVDEC's pictures back to host memory, where the road expects them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """NVIDIA's encoders, thin: their options, a probe that really opens them, what to use instead.
 
-What is here says what FFmpeg documents of them. They have not been run on hardware: without NVENC the
-probe says no and the encoder on the CPU is used.
+What is here says what FFmpeg documents of them. They have not been run on hardware: without NVENC
+the probe says no and the encoder on the CPU is used.
 """
 
 from __future__ import annotations
