@@ -156,13 +156,15 @@ __device__ __forceinline__ void multiply_shuffled(float (&d)[4], const float (&a
                                                   float b1) {
   const int row = threadIdx.x & 28, column = (threadIdx.x & 3) * 8;
 #pragma unroll
-  for (int k = 0; k < 8; k++) {
-    const float top = __shfl_sync(ALL, a[k / 4 * 2], row + k % 4);
-    const float bottom = __shfl_sync(ALL, a[k / 4 * 2 + 1], row + k % 4);
-    const float left = __shfl_sync(ALL, k < 4 ? b0 : b1, column + k % 4);
-    const float right = __shfl_sync(ALL, k < 4 ? b0 : b1, column + 4 + k % 4);
-    d[0] += top * left, d[1] += top * right, d[2] += bottom * left, d[3] += bottom * right;
-  }
+  for (int half = 0; half < 2; half++)
+#pragma unroll 1  // there are hundreds of these in a kernel: unrolled, they take a minute to compile
+    for (int k = 0; k < 4; k++) {
+      const float top = __shfl_sync(ALL, a[half * 2], row + k);
+      const float bottom = __shfl_sync(ALL, a[half * 2 + 1], row + k);
+      const float left = __shfl_sync(ALL, half ? b1 : b0, column + k);
+      const float right = __shfl_sync(ALL, half ? b1 : b0, column + 4 + k);
+      d[0] += top * left, d[1] += top * right, d[2] += bottom * left, d[3] += bottom * right;
+    }
 }
 
 // d += (a + a_low) · (b + b_low), 16 × 8 × 8: float32 operands in TF32 parts, low · low left out
