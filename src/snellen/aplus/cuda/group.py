@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,8 @@ def room(patches: int, anchors: int) -> int:
     return (patches // TILE + min(anchors, patches)) * TILE + TILE
 
 
-def kernels(anchors: int) -> list[Kernel]:
+@cache  # loaded once for all planes
+def kernels(anchors: int) -> tuple[Kernel, ...]:
     """Return the three kernels, not compiled yet."""
     file = Path(__file__).with_suffix(".cu")
-    return [Kernel(file, name, anchors=anchors) for name in NAMES]
+    return tuple(Kernel(file, name, anchors=anchors) for name in NAMES)
