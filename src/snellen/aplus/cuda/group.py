@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +46,7 @@ def room(patches: int, anchors: int) -> int:
     return (patches // TILE + min(anchors, patches)) * TILE + TILE
 
 
-@cache  # loaded once for all planes
-def kernels(anchors: int) -> tuple[Kernel, ...]:
+def kernels(anchors: int) -> list[Kernel]:
     """Return the three kernels, not compiled yet."""
     file = Path(__file__).with_suffix(".cu")
-    return tuple(Kernel(file, name, anchors=anchors) for name in NAMES)
+    return [Kernel(file, name, anchors=anchors) for name in NAMES]

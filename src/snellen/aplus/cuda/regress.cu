@@ -15,7 +15,6 @@ constexpr int TILES = ROW / 8;  // of eight samples of a patch
 constexpr int WARPS = 4, BUNCH = 4;  // tiles a warp takes one after another
 constexpr bool HALF = sizeof(PROJECTION) == 2;
 constexpr int PART = HALF ? 6 : 3;           // tiles whose sums and projections lie in registers
-constexpr int UNROLLED = TILES <= 3 * PART && SLABS == 1 ? 3 : 1;
 constexpr int VECTORS = HALF ? 1 : 2;        // of 16 bytes, of one tile and lane: eight values
 constexpr int ENTRY = DIMS / (HALF ? 8 : 4); // vectors of a row of a projection
 
@@ -105,7 +104,11 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32, ROW > 40 ? 4 : 5)
     const uint4 *projection = projections + ((size_t)anchor[i] * ROW + g) * ENTRY + VECTORS * t;
     // Neighbours mostly have the same anchor: where one part holds all of it, it is read once.
     const bool held = TILES <= PART && SLABS == 1 && i && anchor[i] == anchor[max(i - 1, 0)];
-#pragma unroll UNROLLED
+#if __CUDA_ARCH__ < 800
+#pragma unroll 1  // or its shuffled products take minutes to compile
+#else
+#pragma unroll
+#endif
     for (int start = 0; start < TILES; start += PART) {
       float sum[PART][4] = {};
 #pragma unroll
