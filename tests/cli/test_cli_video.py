@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from cli.test_cli import run
+from snellen import device
 from snellen.aplus import upscaler
 from snellen.aplus.upscaler import Upscaler
+from snellen.errors import DeviceError
 from snellen.frame import Format, Frame
 from snellen.video import nvdec, nvenc
 
@@ -67,6 +69,32 @@ def test_every_frame(capsys, clip, frames, tmp_path, small_model, name):
     out, _ = capsys.readouterr()
     assert f"{goal}: 5 frames" in out
     same(planes(goal), enlarged(small_model, frames))
+
+
+def test_the_cpu_steps_in_where_autos_gpu_has_no_room(
+    capsys, clip, frames, tmp_path, small_model, monkeypatch
+):
+    class Full:
+        lanes = 1
+
+        def __init__(self, *arguments):
+            raise DeviceError("the GPU's memory does not suffice")
+
+    wanted = enlarged(small_model, frames)
+    monkeypatch.setattr(device, "resolve", lambda asked: "cpu" if asked == "cpu" else "cuda:0")
+    monkeypatch.setattr(device, "name", lambda used: used)
+    monkeypatch.setattr(upscaler.cuda, "Frames", Full)
+    goal = tmp_path / "out.y4m"
+    words = ["upscale", clip, "-o", goal, "--model", small_model]
+    assert run(*words, "--json") == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert lines[0]["event"] == "warning" and "memory does not suffice" in lines[0]["message"]
+    assert lines[-1]["device"] == "cpu"
+    same(planes(goal), wanted)
+    before = goal.read_bytes()
+    assert run(*words, "--overwrite", "--device", "cuda") == 2  # what is asked for is not replaced
+    assert "memory does not suffice" in capsys.readouterr().err
+    assert goal.read_bytes() == before
 
 
 def test_part_and_json(capsys, clip, frames, tmp_path, small_model):
