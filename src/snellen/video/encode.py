@@ -93,8 +93,11 @@ def describe(picture: VideoFrame, look: Look) -> None:
     picture.color_primaries, picture.color_trc = look.primaries, look.transfer
 
 
-def add_video(out: OutputContainer, plan: Plan, suffix: str) -> VideoStream:
-    """Add the video stream and open its encoder; InputError says why it does not open."""
+def add_video(out: OutputContainer, plan: Plan, suffix: str, threads: int = 0) -> VideoStream:
+    """Add the video stream and open its encoder; InputError says why it does not open.
+
+    `threads` is how many the encoder may have; 0: what it takes by itself.
+    """
     encoder, look = plan.encoder, plan.look
     os.environ.setdefault("SVT_LOG", "1")  # SVT-AV1 talks on standard error
     rate = plan.rate.limit_denominator(1_000_000)
@@ -117,6 +120,7 @@ def add_video(out: OutputContainer, plan: Plan, suffix: str) -> VideoStream:
     if context.codec.canonical_name == "hevc" and out.format.name in ("mp4", "mov"):
         context.codec_tag = "hvc1"  # the only one that Apple's players take
     context.thread_type = "AUTO"  # slices alone would cost libx264 quality
+    context.thread_count = threads
     stream.metadata.update(plan.metadata)
     stream.disposition = plan.disposition
     _open(stream, plan)

@@ -51,7 +51,7 @@ def lost_by(plan: Plan, source: Source, muxer: str, suffix: str) -> tuple[str, .
     file = BytesIO()
     out = open_container(file, muxer, plan.time_base)
     try:
-        stream = add_video(out, plan, suffix)
+        stream = add_video(out, plan, suffix, threads=1)  # one frame: more only take memory
         out.metadata.update(wanted)
         if marks:
             out.set_chapters(marks)

@@ -24,7 +24,7 @@ from snellen.aplus.cuda.planes import Planes
 from snellen.aplus.model import Model
 from snellen.frame import Format, Plane
 
-TRIAL = 4  # frames of each lane by which the ways of chroma are compared
+TRIAL = 3  # frames of each lane by which the ways of chroma are compared
 
 
 class Frames:
