@@ -24,7 +24,7 @@ def modules_after(*lines):
 
 
 def test_the_names():
-    assert snellen.__all__ == ["Upscaler", "__version__", "upscale"]
+    assert snellen.__all__ == ["Score", "Scorer", "Upscaler", "__version__", "score", "upscale"]
     assert dir(snellen) == snellen.__all__
     for name in snellen.__all__:
         assert getattr(snellen, name) is not None

@@ -2,6 +2,9 @@
 
 upscale(image)    enlarge an image by A+ super-resolution
 Upscaler          the same for many frames: prepare, run, close
+score(reference, distorted)   how far pictures are from their references, by MAD
+Scorer            the same for many pairs: prepare, run, close; or hold, against
+Score             what both return
 """
 
 from __future__ import annotations
@@ -9,13 +12,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["Upscaler", "__version__", "upscale"]
+__all__ = ["Score", "Scorer", "Upscaler", "__version__", "score", "upscale"]
 
 if TYPE_CHECKING:
     from snellen.aplus.image import upscale as upscale
     from snellen.aplus.upscaler import Upscaler as Upscaler
+    from snellen.mad.image import score as score
+    from snellen.mad.result import Score as Score
+    from snellen.mad.scorer import Scorer as Scorer
 
-_HOME = {"upscale": "snellen.aplus.image", "Upscaler": "snellen.aplus.upscaler"}
+_HOME = {
+    "upscale": "snellen.aplus.image",
+    "Upscaler": "snellen.aplus.upscaler",
+    "score": "snellen.mad.image",
+    "Scorer": "snellen.mad.scorer",
+    "Score": "snellen.mad.result",
+}
 
 
 def __getattr__(name: str) -> Any:

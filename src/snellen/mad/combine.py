@@ -1,0 +1,35 @@
+"""The last step: maps of blocks to maps of pixels, to HI and LO, to MAD."""
+
+from __future__ import annotations
+
+from math import exp, log, sqrt
+from typing import Any
+
+import numpy as np
+
+from snellen.mad.definition import MARGIN, STEP
+
+# Larson & Chandler 2010, equation (9) as in the authors' code: HI weighs more the lower it is.
+B1 = exp(-2.55 / 3.35)
+B2 = 1 / (log(10) * 3.35)
+
+
+def tiles(plane: Any, rows: int, columns: int) -> Any:
+    """Return a view (rows, 4, columns, 4) of the pixels that blocks stand for; the rest is 0."""
+    high, wide = STEP * rows, STEP * columns
+    plane[high:] = 0
+    plane[:, wide:] = 0
+    return plane[:high, :wide].reshape(rows, STEP, columns, STEP)
+
+
+def rms(plane: Any) -> float:
+    """Return the root mean square of a map without its margin, summed in float64."""
+    first, last = MARGIN
+    inner = plane[first : plane.shape[0] - last, first : plane.shape[1] - last]
+    return sqrt(float((inner.astype(np.float64) ** 2).mean()))
+
+
+def mad(hi: float, lo: float) -> float:
+    """Return HI^sig · LO^(1 − sig): 0 where HI is 0, whatever LO is."""
+    sig = 1 / (1 + B1 * hi**B2)
+    return float(hi**sig * lo ** (1 - sig))

@@ -1,0 +1,217 @@
+"""The CPU arm: lightness → csf → masking × error; log-Gabor → statistics → difference; combine."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import fft
+
+from snellen import device as devices
+from snellen.frame import Format, Plane
+from snellen.mad import combine, loggabor, masking
+from snellen.mad.csf import csf
+from snellen.mad.definition import SMALLEST, WHITE, Definition, grid
+from snellen.mad.difference import WEIGHTS, difference
+from snellen.mad.error import local_mse
+from snellen.mad.lightness import lightness, table
+from snellen.mad.result import Score
+from snellen.mad.statistics import statistics
+
+SCRATCH = 512 << 20  # bytes of the subbands that are under way at once
+
+Array = npt.NDArray[Any]
+
+
+class Arm:
+    """MAD for planes of one format on the CPU: one reference against many distorted planes.
+
+    Parameters
+    ----------
+    definition : Definition
+    format : Format
+        Luma only; float planes may be float32 or float64.
+    peak : float
+        The sample value of white.
+    dtype : str
+        "float64" or "float32": of spectra, statistics and maps.
+    """
+
+    def __init__(self, definition: Definition, format: Format, peak: float, dtype: str):
+        if (format.height, format.width) != (SMALLEST, SMALLEST):
+            _compile(dtype)
+        self._definition = definition
+        self._pool = ThreadPoolExecutor(devices.threads(), thread_name_prefix="snellen")
+        self._detection = Detection(definition, format, peak, dtype, self._pool)
+        self._appearance = Appearance(format, peak, dtype, self._pool)
+
+    def hold(self, reference: Plane) -> None:
+        """Compute the reference's half and keep it until the next."""
+        self._detection.hold(reference)
+        self._appearance.hold(reference)
+
+    def against(self, distorted: Plane, maps: bool = False) -> Score:
+        """Compare with the reference held. Maps are new arrays."""
+        detection = self._detection.against(distorted)
+        appearance = self._appearance.against(distorted)
+        hi = self._definition.hi_scale * combine.rms(detection)
+        lo = combine.rms(appearance)
+        return Score(combine.mad(hi, lo), hi, lo, *((detection, appearance) if maps else ()))
+
+    def close(self) -> None:
+        """End the threads."""
+        self._pool.shutdown(cancel_futures=True)
+
+
+class Detection:
+    """The stage for what is just seen: visibility × local mean squared error."""
+
+    def __init__(
+        self,
+        definition: Definition,
+        format: Format,
+        peak: float,
+        dtype: str,
+        pool: ThreadPoolExecutor,
+    ):
+        self._definition, self._factor = definition, WHITE / peak
+        self._shape = (format.height, format.width)
+        self._dtype, self._pool = np.dtype(dtype), pool
+        self._table = table(format.bits, peak, definition) if format.bits else None
+        self._csf = csf(*self._shape).astype(dtype)
+
+    def hold(self, reference: Plane) -> None:
+        """Keep the reference, its lightness, and the mean and modified deviation of its blocks."""
+        self._reference = reference.copy()
+        self._light = self._lightness(reference)
+        mean, squares = self._tiles(self._filtered(self._light))
+        self._mean, ignored, deviation, self._masking = self._grids(4)
+        masking.blocks(mean, squares, masking.TILES, self._mean, ignored)
+        masking.blocks(mean, squares, masking.WINDOW, ignored, deviation)
+        masking.least(deviation, *self._shape, self._masking)
+
+    def against(self, distorted: Plane) -> Array:
+        """Return the map, unscaled."""
+        # The filter is linear: the error's spectrum is filtered by itself, since in float32 a small
+        # error would lose its digits beside the picture.
+        mean, squares = self._tiles(self._filtered(self._lightness(distorted) - self._light))
+        ignored, error, visible = self._grids(3)
+        masking.blocks(mean, squares, masking.TILES, ignored, error)
+        masking.visibility(self._mean, self._masking, error, visible)
+        out = self._local_mse(distorted)
+        tiles = combine.tiles(out, *visible.shape)
+        tiles *= visible[:, None, :, None]
+        return out
+
+    def _lightness(self, plane: Plane) -> Array:
+        """Return lightness in float64, which costs nothing: integers are looked up."""
+        if self._table is not None:
+            return np.asarray(np.take(self._table, np.asarray(plane, np.intp), mode="clip"))
+        return lightness(plane * np.float64(self._factor), self._definition)
+
+    def _filtered(self, plane: Array) -> Array:
+        workers = devices.threads()
+        spectrum = fft.rfft2(plane.astype(self._dtype, copy=False), workers=workers)
+        spectrum *= self._csf
+        return np.asarray(fft.irfft2(spectrum, self._shape, workers=workers, overwrite_x=True))
+
+    def _tiles(self, plane: Array) -> tuple[Array, Array]:
+        rows, columns = grid(*self._shape)
+        mean, squares = np.empty((2, rows + 3, columns + 3), self._dtype)
+        masking.tiles(plane, mean, squares)
+        return mean, squares
+
+    def _grids(self, count: int) -> Array:
+        return np.empty((count, *grid(*self._shape)), self._dtype)
+
+    def _local_mse(self, distorted: Plane) -> Array:
+        error = np.subtract(distorted, self._reference, dtype=np.float64)
+        error *= self._factor
+        error = error.astype(self._dtype, copy=False)
+        out = np.empty(self._shape, self._dtype)
+        edges = np.linspace(0, len(out), devices.threads() + 1).astype(int)
+        list(self._pool.map(lambda a, b: local_mse(error, a, b, out), edges[:-1], edges[1:]))
+        return out
+
+
+class Appearance:
+    """The stage for how different it looks: statistics of 20 log-Gabor subbands."""
+
+    def __init__(self, format: Format, peak: float, dtype: str, pool: ThreadPoolExecutor):
+        self._factor = WHITE / peak
+        self._shape = shape = (format.height, format.width)
+        self._dtype, self._pool = np.dtype(dtype), pool
+        self._radial = [plane.astype(dtype) for plane in loggabor.radial(*shape)]
+        self._angular = [plane.astype(dtype) for plane in loggabor.angular(*shape)]
+        bands = (len(WEIGHTS), loggabor.ORIENTATIONS, 3, *grid(*shape))
+        self._reference, self._distorted = np.empty((2, *bands), dtype)
+        # As many subbands at a time as there are threads, but in large pictures fewer.
+        size = 2 * shape[0] * shape[1]
+        lanes = max(1, min(devices.threads(), SCRATCH // (size * self._dtype.itemsize)))
+        self._workers = -(-devices.threads() // lanes)
+        self._free: SimpleQueue[Array] = SimpleQueue()
+        for _ in range(lanes):
+            self._free.put(np.empty((*shape, 2), dtype))
+
+    def hold(self, reference: Plane) -> None:
+        """Keep the statistics of the reference's subbands."""
+        self._statistics(reference, self._reference)
+
+    def against(self, distorted: Plane) -> Array:
+        """Return the map."""
+        self._statistics(distorted, self._distorted)
+        total = np.empty(grid(*self._shape), self._dtype)
+        difference(self._reference, self._distorted, total)
+        out = np.empty(self._shape, self._dtype)
+        combine.tiles(out, *total.shape)[...] = total[:, None, :, None]
+        return out
+
+    def _statistics(self, plane: Plane, out: Array) -> None:
+        """Fill `out` (5, 4, 3, rows, columns)."""
+        spectrum = self._spectrum(plane)
+
+        def band(scale: int, orientation: int) -> None:
+            scratch = self._free.get()
+            try:
+                loggabor.product(spectrum, self._radial[scale], self._angular[orientation], scratch)
+                response = fft.ifft2(_complex(scratch), workers=self._workers, overwrite_x=True)
+                statistics(_parts(response), out[scale, orientation])
+            finally:
+                self._free.put(scratch)
+
+        list(self._pool.map(band, *zip(*np.ndindex(out.shape[:2]), strict=True)))
+
+    def _spectrum(self, plane: Plane) -> Array:
+        """Return the spectrum of grey, (M, N, 2), without its mean.
+
+        No filter sees the mean, and without it float32 has digits left for the rest. Of a constant
+        picture nothing at all is left, which makes its statistics exactly 0.
+        """
+        level = np.clip(plane.mean(dtype=np.float64), plane.min(), plane.max())
+        grey = np.subtract(plane, level, dtype=np.float64)
+        grey *= self._factor
+        return _parts(fft.fft2(grey.astype(self._dtype, copy=False), workers=devices.threads()))
+
+
+def _parts(plane: Array) -> Array:
+    """View complex (M, N) as (M, N, 2)."""
+    return plane.view(plane.real.dtype).reshape(*plane.shape, 2)
+
+
+def _complex(parts: Array) -> Array:
+    """View (M, N, 2) as complex (M, N)."""
+    return parts.view(np.result_type(parts.dtype, np.complex64))[..., 0]
+
+
+@cache
+def _compile(dtype: str) -> None:
+    """Compile every loop, by a blank pair of the smallest size."""
+    blank = np.zeros((SMALLEST, SMALLEST), np.uint8)
+    arm = Arm(Definition(), Format(SMALLEST, SMALLEST), WHITE, dtype)
+    arm.hold(blank)
+    arm.against(blank)
+    arm.close()

@@ -1,0 +1,78 @@
+"""Which MAD is computed, and the constants that several stages share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from numbers import Real
+
+import numpy as np
+
+from snellen.errors import InputError
+
+VARIANTS = ("2011", "paper")
+
+WHITE = 255.0  # grey is 0 … 255, whatever the samples' range: the luminance step is for 8 bits
+BLOCK = 16  # side of the blocks of both stages; Larson & Chandler 2010, 3.1 and 3.2
+STEP = 4  # pixels from a block to the next (75 % overlap), and the side of its tile in a map
+MARGIN = (16, 17)  # rows and columns at the top left, at the bottom right, that are not pooled
+SMALLEST = sum(MARGIN) + 1  # pixels of a side: one is pooled
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """Which of the published versions of MAD is meant.
+
+    Raises
+    ------
+    InputError
+        No such version.
+    """
+
+    variant: str = "2011"
+    """How grey I becomes lightness: "2011", k·I^(2.2/3), as in the authors' MATLAB code of
+    2011_10_07; "paper", (k·I)^(2.2/3), as in their article and their CUDA."""
+    hi_scale: float = 200.0
+    """HI is so many times the detection map's root mean square: 200 in 2011, 10 in ST-MAD, 1 in the
+    authors' code of April 2010."""
+    eight_bit_lut: bool = False
+    """Whether lightness is read from the authors' table for 8-bit pictures, which takes white for
+    254: what their code does when it is given integers."""
+
+    def __post_init__(self) -> None:
+        if self.variant not in VARIANTS:
+            raise InputError(
+                f"variant={self.variant!r} came, expected one of {', '.join(VARIANTS)}"
+            )
+        scale = self.hi_scale
+        if isinstance(scale, bool) or not isinstance(scale, Real) or not 0 < scale < np.inf:
+            raise InputError(f"hi_scale={scale!r} came, expected a number above 0, as 200, 10 or 1")
+        if not isinstance(self.eight_bit_lut, bool | np.bool_):
+            raise InputError(f"eight_bit_lut={self.eight_bit_lut!r} came, expected True or False")
+
+
+def grid(height: int, width: int) -> tuple[int, int]:
+    """Return rows and columns of blocks: their corners are 0, 4, 8 … < size − 15."""
+    return (height - BLOCK) // STEP + 1, (width - BLOCK) // STEP + 1
+
+
+def peak(data_range: float | None, bits: int) -> float:
+    """Return the sample value of white, checked; None: the greatest of `bits`.
+
+    Raises
+    ------
+    InputError
+        Missing where samples are float (bits 0), or no positive number.
+    """
+    if data_range is None:
+        if bits:
+            return float((1 << bits) - 1)
+        raise InputError(
+            "float samples came without data_range: state the value of white, as 1 or 255"
+        )
+    real = isinstance(data_range, Real) and not isinstance(data_range, bool)
+    if not (real and data_range > 0 and isfinite(data_range)):
+        raise InputError(
+            f"data_range={data_range!r} came, expected the value of white, as 1, 255 or 1023"
+        )
+    return float(data_range)

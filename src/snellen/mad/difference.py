@@ -1,0 +1,33 @@
+"""Appearance, step 3: how the statistics of two pictures differ, over all subbands."""
+
+from __future__ import annotations
+
+from snellen.compiled import compiled
+
+WEIGHTS = (0.5 / 13.25, 0.75 / 13.25, 1 / 13.25, 5 / 13.25, 6 / 13.25)
+"""Of each scale, from fine to coarse; Larson & Chandler 2010, 3.2. Together 1."""
+SKEW = 2.0  # times its difference, beside those of deviation and kurtosis
+
+
+@compiled
+def difference(reference, distorted, out):  # type: ignore[no-untyped-def]
+    """Σ over scales and orientations of weight · (|Δ std| + 2 |Δ skew| + |Δ kurtosis|).
+
+    Parameters
+    ----------
+    reference, distorted : (5, orientations, 3, rows, columns)
+        Statistics of all subbands.
+    out : (rows, columns)
+    """
+    out[:] = 0
+    double = out.dtype.type(SKEW)
+    for scale in range(reference.shape[0]):
+        weight = out.dtype.type(WEIGHTS[scale])
+        for orientation in range(reference.shape[1]):
+            one, other = reference[scale, orientation], distorted[scale, orientation]
+            for a in range(out.shape[0]):
+                for b in range(out.shape[1]):
+                    std = abs(one[0, a, b] - other[0, a, b])
+                    skew = abs(one[1, a, b] - other[1, a, b])
+                    kurtosis = abs(one[2, a, b] - other[2, a, b])
+                    out[a, b] += weight * (std + double * skew + kurtosis)

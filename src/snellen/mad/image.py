@@ -1,0 +1,231 @@
+"""One pair of pictures, or batches of them, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from snellen import arrays
+from snellen.errors import InputError
+from snellen.frame import Format
+from snellen.mad import definition as definitions
+from snellen.mad.definition import SMALLEST
+from snellen.mad.luma import luma
+from snellen.mad.result import Score
+from snellen.mad.scorer import Scorer, preferred
+
+Array = Any
+"""Of NumPy or CuPy."""
+
+DTYPES = ("uint8", "uint16", "float16", "float32", "float64")
+SLACK = 1e-6  # of the range: what rounding may put float samples beyond it; they are clipped
+
+
+def score(
+    reference: Any,
+    distorted: Any,
+    *,
+    data_range: float | None = None,
+    variant: str = "2011",
+    hi_scale: float = 200.0,
+    eight_bit_lut: bool = False,
+    maps: bool = False,
+    device: str = "auto",
+    dtype: str | None = None,
+) -> Score:
+    """Score pictures against their references by MAD, most apparent distortion.
+
+    Larson and Chandler, Journal of Electronic Imaging 19(1), 2010, equal to the authors' code. 0 is
+    identical, higher is worse, up to some 140. Only luma counts. Where the reference is dark all
+    over, nothing is seen, and the score is 0. For many pairs of one size use `snellen.Scorer`.
+
+    Arrays on a GPU stay there, and work is ordered on the caller's current stream.
+
+    Parameters
+    ----------
+    reference, distorted : array
+        (H, W), or (H, W, 3) RGB, from 34 × 34 on; any number of leading batch axes, which broadcast
+        as NumPy's do: the work for a reference that meets many is done once. uint8, uint16,
+        float16, float32 or float64: NumPy, CuPy, or anything with `__dlpack__` (PyTorch on CPU or
+        CUDA) or `__array__`.
+    data_range : float, optional
+        The sample value of white, black being 0: 1023 of 10 bits, 1.0 or 255 of floats. Only
+        uint8 has a default, 255.
+    variant, hi_scale, eight_bit_lut
+        Which MAD: see `snellen.Scorer`.
+    maps : bool
+        Whether to return the maps of detection and appearance.
+    device : str
+        "cpu", "cuda", "cuda:N" or "auto": where the arrays live; for those in main memory the GPU,
+        where it works.
+    dtype : str, optional
+        "float32" or "float64" on the CPU, where None is float64; a GPU computes in float32.
+
+    Returns
+    -------
+    Score
+        mad, hi and lo: floats, or of batches float64 arrays over the batch axes. Maps (…, H, W)
+        are of the library that the arrays came from.
+
+    Raises
+    ------
+    InputError
+        Other dtypes or shapes, two that do not go together, NaN, infinity, samples beyond the
+        range; arrays on two GPUs, or elsewhere than on the device asked for.
+    DeviceError
+        The device cannot be used, or the GPU's memory does not suffice.
+    """
+    images = distorted, reference
+    home = next((image for image in images if arrays.place(image) != "cpu"), distorted)
+    chosen = arrays.choose(
+        home, preferred(device, dtype) if arrays.place(home) == "cpu" else device
+    )
+    for image in images:
+        arrays.choose(image, chosen)
+    scorer = Scorer(variant, hi_scale, eight_bit_lut, chosen, dtype)
+    with arrays.working(home, chosen):
+        one, other = (_there(arrays.read(image), chosen) for image in (reference, distorted))
+        peak = _check(one, other, data_range)
+        with scorer:
+            found = _scored(one, other, peak, scorer, maps)
+        if not maps:
+            return found
+        planes = (found.detection, found.appearance)
+        if arrays.place(home) == "cpu" and chosen != "cpu":
+            planes = tuple(plane.get() for plane in planes)
+        return Score(found.mad, found.hi, found.lo, *(arrays.like(home, p) for p in planes))
+
+
+def _there(array: Array, device: str) -> Array:
+    """Return an array on the device."""
+    if device != "cpu" and isinstance(array, np.ndarray) and array.dtype.name in DTYPES:
+        return arrays.upload(array)
+    return array
+
+
+def _scored(reference: Array, distorted: Array, peak: float, scorer: Scorer, maps: bool) -> Score:
+    """Return the scores of all pairs of two checked arrays."""
+    batches = _batch(reference), _batch(distorted)
+    batch = np.broadcast_shapes(*batches)
+    size = _picture(distorted)[:2]
+    numbers, planes = np.empty((3, prod(batch))), None
+    if maps:
+        planes = arrays.library(distorted).empty((2, prod(batch), *size), scorer.dtype)
+    whole = distorted.dtype.kind == "u" and (
+        distorted.dtype.itemsize == 1 or not _colour(distorted)
+    )
+    bits = 8 * int(distorted.dtype.itemsize) if whole else 0
+    scorer.prepare(Format(size[1], size[0], bits), peak)
+    held = None
+    for pair, one, other in _pairs(batches, batch):
+        if one != held:
+            scorer.hold(_plane(reference[one], peak, scorer.device))
+            held = one
+        found = scorer.against(_plane(distorted[other], peak, scorer.device), maps=maps)
+        numbers[:, pair] = found.mad, found.hi, found.lo
+        if planes is not None:
+            planes[0, pair], planes[1, pair] = found.detection, found.appearance
+    three = numbers.reshape(3, *batch) if batch else map(float, numbers[:, 0])
+    return Score(*three, *(() if planes is None else planes.reshape(2, *batch, *size)))
+
+
+def _pairs(
+    batches: tuple[tuple[int, ...], tuple[int, ...]], batch: tuple[int, ...]
+) -> Iterator[tuple[int, tuple[np.intp, ...], tuple[np.intp, ...]]]:
+    """Yield a pair's number in the broadcast batch, and where its pictures lie in each array.
+
+    Pairs with the same reference follow one another.
+    """
+    one, other = (
+        np.broadcast_to(np.arange(prod(axes)).reshape(axes), batch).ravel() for axes in batches
+    )
+    for pair in np.argsort(one, kind="stable").tolist():
+        yield (
+            pair,
+            np.unravel_index(int(one[pair]), batches[0]),
+            np.unravel_index(int(other[pair]), batches[1]),
+        )
+
+
+def _plane(picture: Array, peak: float, device: str) -> Array:
+    """Return the luma of a picture as a Scorer takes it."""
+    xp = arrays.library(picture)
+    plane = luma(picture) if _colour(picture) else picture
+    if plane.dtype.kind == "u":
+        return xp.ascontiguousarray(plane, plane.dtype.newbyteorder("="))
+    kind = xp.float64 if device == "cpu" else xp.float32
+    return plane.clip(0, peak).astype(kind)
+
+
+def _colour(array: Array) -> bool:
+    return bool(array.ndim >= 3 and array.shape[-1] == 3)
+
+
+def _picture(array: Array) -> tuple[int, ...]:
+    """Return the shape of each picture: (H, W) or (H, W, 3)."""
+    return tuple(array.shape[array.ndim - 2 - _colour(array) :])
+
+
+def _batch(array: Array) -> tuple[int, ...]:
+    return tuple(array.shape[: array.ndim - 2 - _colour(array)])
+
+
+def _check(reference: Array, distorted: Array, data_range: float | None) -> float:
+    """Refuse what cannot be scored; return the sample value of white."""
+    for array in (reference, distorted):
+        if array.dtype.name not in DTYPES:
+            raise InputError(f"dtype {array.dtype} came, expected one of {', '.join(DTYPES)}")
+        if array.ndim < 2 or min(_picture(array)[:2]) < SMALLEST:
+            raise InputError(
+                f"an array of shape {array.shape} came, expected (…, H, W) or (…, H, W, 3), with "
+                f"at least {SMALLEST}×{SMALLEST} pixels"
+            )
+    if reference.dtype.name != distorted.dtype.name:
+        raise InputError(
+            f"a reference of {reference.dtype} came with a distorted picture of {distorted.dtype}: "
+            "bring both to one dtype and range"
+        )
+    _check_shapes(reference, distorted)
+    bits = 8 if distorted.dtype == np.uint8 else 0
+    if data_range is None and not bits:
+        raise InputError(
+            f"{distorted.dtype} samples came without data_range: state the value of white, as "
+            + ("1023 or 65535" if distorted.dtype.kind == "u" else "1.0 or 255")
+        )
+    peak = definitions.peak(data_range, bits)
+    for array in (reference, distorted):
+        _check_samples(array, peak)
+    return peak
+
+
+def _check_shapes(reference: Array, distorted: Array) -> None:
+    if _picture(reference) != _picture(distorted):
+        raise InputError(
+            f"a reference of {_picture(reference)} came with a distorted picture of "
+            f"{_picture(distorted)}: resize or convert one, they must be equal"
+        )
+    try:
+        np.broadcast_shapes(_batch(reference), _batch(distorted))
+    except ValueError as error:
+        raise InputError(
+            f"batch axes {_batch(reference)} of the reference and {_batch(distorted)} of the "
+            "distorted pictures came, expected equal ones, or such as NumPy broadcasts"
+        ) from error
+
+
+def _check_samples(array: Array, peak: float) -> None:
+    if not array.size:
+        return
+    real = array.dtype.kind == "f"
+    if real and not arrays.library(array).isfinite(array).all():
+        raise InputError("a picture holds NaN or infinity: replace them first (np.nan_to_num)")
+    least, most = float(array.min()), float(array.max())
+    slack = SLACK * peak if real else 0.0
+    if least < -slack or most > peak + slack:
+        raise InputError(
+            f"samples from {least:g} to {most:g} came, expected 0 to {peak:g}: state another "
+            "data_range, or clip them first (np.clip)"
+        )

@@ -1,0 +1,36 @@
+"""Grey of RGB, by the authors' coefficients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from snellen.arrays import library
+
+# MATLAB's rgb2gray, the second row of inv([1, 0.956, 0.621; 1, −0.272, −0.647; 1, −1.106, 1.703]);
+# the four digits of BT.601 move scores by 1e-4.
+RED, GREEN, BLUE = 0.298936021293775, 0.587043074451121, 0.114020904255103
+
+
+def luma(rgb: Any) -> Any:
+    """Return grey of RGB: rounded half up to uint8 where samples are 8-bit, else exact.
+
+    Parameters
+    ----------
+    rgb : (…, H, W, 3) of NumPy or CuPy, any range
+
+    Returns
+    -------
+    array
+        (…, H, W) uint8 of uint8, else float64.
+    """
+    xp = library(rgb)
+    red, green, blue = (rgb[..., channel].astype(xp.float64) for channel in range(3))
+    red *= RED
+    green *= GREEN
+    blue *= BLUE
+    red += green
+    red += blue
+    if rgb.dtype != xp.uint8:
+        return red
+    red += 0.5
+    return red.astype(xp.uint8)  # truncation, of what is not negative

@@ -1,0 +1,249 @@
+"""The composer's face: prepare · run, or hold and against · close, on the CPU or a GPU."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Protocol
+
+import numpy as np
+
+from snellen import arrays
+from snellen import device as devices
+from snellen.errors import InputError
+from snellen.frame import Format
+from snellen.mad import definition as definitions
+from snellen.mad.definition import SMALLEST, Definition
+from snellen.mad.result import Score
+
+DTYPES = ("float32", "float64")
+
+
+class Arm(Protocol):
+    """What scores planes of one format on one device: `cpu.Arm`, `cuda.arm.Arm`."""
+
+    def hold(self, reference: Any) -> None:
+        """Compute the reference's half and keep it until the next."""
+        ...
+
+    def against(self, distorted: Any, maps: bool = False) -> Score:
+        """Compare with the reference held."""
+        ...
+
+    def close(self) -> None:
+        """Give back threads and buffers."""
+        ...
+
+
+class Scorer:
+    """Score pictures of one format against references by MAD (Larson, Chandler 2010).
+
+    Settings until `prepare`, which makes filters, compiles and allocates; then `run` for each pair,
+    or `hold` once for a reference and `against` for every picture that is compared with it, which
+    spares half the work; `close` gives all back. As a context manager it closes itself. One pair
+    at a time: a Scorer is not for several threads at once.
+
+    Parameters
+    ----------
+    variant : str
+        "2011", as the authors' code of 2011_10_07, or "paper", as the article: see docs/mad.md.
+    hi_scale : float
+        Factor of HI: 200 (2011), 10 (ST-MAD) or 1 (April 2010).
+    eight_bit_lut : bool
+        Take white for 254 in the lightness step, as the authors' table for 8-bit pictures does.
+    device : str
+        "cpu", "cuda", "cuda:N", or "auto": the GPU where it works.
+    dtype : str, optional
+        "float32" or "float64" on the CPU, where None is float64; a GPU computes in float32. With
+        "float64", "auto" is the CPU.
+
+    Attributes
+    ----------
+    device : str
+        What is used: "cpu" or "cuda:N".
+    device_name : str
+        What the GPU calls itself; "cpu".
+    dtype : str
+        "float32" or "float64".
+    lanes : int
+        1: how many pairs `run` works on at once.
+
+    Raises
+    ------
+    InputError
+        A setting that does not exist; float64 on a GPU.
+    DeviceError
+        The device cannot be used.
+    """
+
+    lanes = 1
+
+    def __init__(
+        self,
+        variant: str = "2011",
+        hi_scale: float = 200.0,
+        eight_bit_lut: bool = False,
+        device: str = "auto",
+        dtype: str | None = None,
+    ) -> None:
+        self.definition = Definition(variant, hi_scale, eight_bit_lut)
+        self.device = devices.resolve(preferred(device, dtype))
+        self.dtype = dtype or ("float64" if self.device == "cpu" else "float32")
+        if self.device != "cpu" and self.dtype == "float64":
+            raise InputError(
+                f"dtype='float64' came with device {self.device!r}, which computes in float32: "
+                "leave dtype out, or choose device='cpu'"
+            )
+        self.device_name = devices.name(self.device)
+        self._format: Format | None = None
+        self._arm: Arm | None = None
+        self._held = False
+
+    def prepare(self, format: Format, data_range: float | None = None) -> None:
+        """Get ready for planes of this format.
+
+        Parameters
+        ----------
+        format : Format
+            Only luma counts. At least 34 × 34 pixels.
+        data_range : float, optional
+            The sample value of white; by default the greatest of the depth, 2^bits − 1. Float
+            planes have no default.
+
+        Raises
+        ------
+        InputError
+            Too small a picture; no data_range for float planes.
+        DeviceError
+            The GPU's memory does not suffice.
+        """
+        self.close()
+        peak = definitions.peak(data_range, format.bits)
+        if min(format.height, format.width) < SMALLEST:
+            raise InputError(
+                f"a picture of {format.width}×{format.height} came, expected at least "
+                f"{SMALLEST}×{SMALLEST}, as MAD leaves a margin of 33 pixels out"
+            )
+        format = replace(format, subsampling=None)
+        self._arm = self._made(format, peak)
+        self._format = format
+
+    def run(self, reference: Any, distorted: Any, *, maps: bool = False) -> Score:
+        """Score one pair: `hold`, then `against`."""
+        self._check(distorted)
+        self.hold(reference)
+        return self.against(distorted, maps=maps)
+
+    def hold(self, reference: Any) -> None:
+        """Compute the reference's half and keep it until the next.
+
+        Parameters
+        ----------
+        reference : (height, width) array
+            A luma plane as prepared: NumPy, where rows may have a pitch and float planes may be
+            float64 on the CPU; for a GPU also CuPy there. Samples are taken as they are and should
+            lie within 0 … data_range. It is only read, and not after this call.
+
+        Raises
+        ------
+        InputError
+            Not prepared, or a plane of another shape or type.
+        """
+        arm = self._check(reference)
+        self._held = False
+        with arrays.working(reference, self.device):
+            arm.hold(reference)
+        self._held = True
+
+    def against(self, distorted: Any, *, maps: bool = False) -> Score:
+        """Score a picture against the reference held.
+
+        Parameters
+        ----------
+        distorted : (height, width) array
+            As for `hold`.
+        maps : bool
+            Whether to return the maps of detection and appearance: new arrays, of NumPy or CuPy as
+            `distorted` is.
+
+        Raises
+        ------
+        InputError
+            No reference is held, or a plane of another shape or type.
+        """
+        arm = self._check(distorted)
+        if not self._held:
+            raise InputError("no reference is held: call hold(reference) before against")
+        with arrays.working(distorted, self.device):
+            score = arm.against(distorted, maps)
+            return _on_host(score) if maps and isinstance(distorted, np.ndarray) else score
+
+    def close(self) -> None:
+        """Give back threads and buffers; `prepare` may follow again."""
+        arm, self._arm, self._format, self._held = self._arm, None, None, False
+        if arm:
+            arm.close()
+
+    def __enter__(self) -> Scorer:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _made(self, format: Format, peak: float) -> Arm:
+        if self.device == "cpu":
+            from snellen.mad import cpu
+
+            return cpu.Arm(self.definition, format, peak, self.dtype)
+        from snellen.mad.cuda import arm
+
+        with devices.using(self.device), devices.reporting():
+            made: Arm = arm.Arm(self.definition, format, peak, self.device)
+        return made
+
+    def _check(self, plane: Any) -> Arm:
+        """Return the arm for a plane as it is prepared for."""
+        if self._format is None or self._arm is None:
+            raise InputError("this Scorer is not prepared: call prepare(format) before run")
+        if not isinstance(plane, np.ndarray) and (
+            self.device == "cpu" or arrays.place(plane) != self.device
+        ):
+            raise InputError(
+                f"a plane is a NumPy array{'' if self.device == 'cpu' else ', or CuPy there'}, for "
+                f"a Scorer on {self.device!r}; for other libraries there is snellen.score"
+            )
+        shape, types = self._format.shapes[0], [self._format.dtype]
+        if self._format.bits == 0 and self.device == "cpu":
+            types.append(np.dtype(np.float64))
+        if plane.shape != shape or plane.dtype not in types:
+            raise InputError(
+                f"prepared for planes {shape} of {' or '.join(map(str, types))}, but "
+                f"{plane.shape} of {plane.dtype} came: prepare again"
+            )
+        return self._arm
+
+
+def preferred(device: str, dtype: str | None) -> str:
+    """Return the device to ask for: "auto" is the CPU where float64 is wanted.
+
+    Raises
+    ------
+    InputError
+        Another dtype than float32 or float64.
+    """
+    if dtype is not None and dtype not in DTYPES:
+        raise InputError(f"dtype={dtype!r} came, expected one of {', '.join(DTYPES)}, or None")
+    return "cpu" if (device, dtype) == ("auto", "float64") else device
+
+
+def _on_host(score: Score) -> Score:
+    """Return a score with its maps in main memory."""
+    maps = (score.detection, score.appearance)
+    if not isinstance(score.detection, np.ndarray):
+        maps = (score.detection.get(), score.appearance.get())
+    return Score(score.mad, score.hi, score.lo, *maps)

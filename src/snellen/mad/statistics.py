@@ -1,0 +1,110 @@
+"""Appearance, step 2: standard deviation, skewness and kurtosis of the blocks of a subband."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from snellen.compiled import compiled
+
+
+@compiled
+def statistics(response, out):  # type: ignore[no-untyped-def]
+    """Moments of |response| in each block of 16 × 16 pixels, every 4 pixels.
+
+    A block is 4 × 4 tiles of 4 × 4 pixels. Moments of a tile are centred on its own mean, those of
+    a block are joined from them (Chan, Golub, LeVeque 1983; Pébay 2008): sums of raw powers would
+    lose the digits of skewness and kurtosis.
+
+    Parameters
+    ----------
+    response : (M, N, 2)
+        Real and imaginary parts.
+    out : (3, rows, columns)
+        Sample standard deviation; skewness and plain kurtosis, with the population's deviation,
+        0 where that is 0.
+    """
+    _, rows, columns = out.shape
+    width = 4 * (columns + 3)
+    kind = out.dtype
+    value = np.empty((4, width), kind)
+    scratch = np.empty((4, width), kind)
+    moments = np.empty((4, 4, columns + 3), kind)  # four rows of tiles, in turns
+    block = np.empty((4, columns), kind)
+    for t in range(rows + 3):
+        _magnitude(response, 4 * t, value)
+        _tiles(value, scratch, moments[t % 4])
+        if t >= 3:
+            _blocks(moments, block)
+            _normalise(block, out[:, t - 3])
+
+
+@compiled
+def _magnitude(response, top, out):  # type: ignore[no-untyped-def]
+    for i in range(4):
+        row, magnitude = response[top + i], out[i]
+        for j in range(len(magnitude)):
+            magnitude[j] = np.sqrt(row[j, 0] * row[j, 0] + row[j, 1] * row[j, 1])
+
+
+@compiled
+def _tiles(value, scratch, out):  # type: ignore[no-untyped-def]
+    """Mean and sums of 2nd, 3rd and 4th powers around it, of each tile of a row of tiles."""
+    a, b, c, d = value[0], value[1], value[2], value[3]
+    level, two, three, four = scratch[0], scratch[1], scratch[2], scratch[3]
+    for j in range(len(a)):
+        level[j] = (a[j] + b[j]) + (c[j] + d[j])
+    share = value.dtype.type(1 / 16)
+    for tile in range(out.shape[1]):
+        j = 4 * tile
+        mean = ((level[j] + level[j + 1]) + (level[j + 2] + level[j + 3])) * share
+        out[0, tile] = mean
+        level[j] = level[j + 1] = level[j + 2] = level[j + 3] = mean
+    for j in range(len(a)):
+        p, q, r, s = a[j] - level[j], b[j] - level[j], c[j] - level[j], d[j] - level[j]
+        pp, qq, rr, ss = p * p, q * q, r * r, s * s
+        two[j] = (pp + qq) + (rr + ss)
+        three[j] = (pp * p + qq * q) + (rr * r + ss * s)
+        four[j] = (pp * pp + qq * qq) + (rr * rr + ss * ss)
+    for power in range(1, 4):
+        sums = scratch[power]
+        for tile in range(out.shape[1]):
+            j = 4 * tile
+            out[power, tile] = (sums[j] + sums[j + 1]) + (sums[j + 2] + sums[j + 3])
+
+
+@compiled
+def _blocks(moments, out):  # type: ignore[no-untyped-def]
+    """Join 4 × 4 tiles: the block's mean and sums of powers around it."""
+    mean, two, three, four = out[0], out[1], out[2], out[3]
+    out[:] = 0
+    for i in range(4):
+        for k in range(4):
+            tile = moments[i, 0]
+            for b in range(len(mean)):
+                mean[b] += tile[b + k]
+    mean *= out.dtype.type(1 / 16)
+    three_, four_, six, n = (
+        out.dtype.type(3), out.dtype.type(4), out.dtype.type(6), out.dtype.type(16),
+    )  # fmt: skip
+    for i in range(4):
+        m1, m2, m3, m4 = moments[i, 0], moments[i, 1], moments[i, 2], moments[i, 3]
+        for k in range(4):
+            for b in range(len(mean)):
+                d = m1[b + k] - mean[b]
+                dd = d * d
+                two[b] += m2[b + k] + n * dd
+                three[b] += m3[b + k] + d * (three_ * m2[b + k] + n * dd)
+                four[b] += m4[b + k] + d * (four_ * m3[b + k] + d * (six * m2[b + k] + n * dd))
+
+
+@compiled
+def _normalise(block, out):  # type: ignore[no-untyped-def]
+    freedom = out.dtype.type(1 / 255)
+    of_skew, of_kurtosis = out.dtype.type(16), out.dtype.type(256)  # √256 and 256 pixels
+    for b in range(out.shape[1]):
+        m2 = block[1, b]
+        out[0, b] = np.sqrt(m2 * freedom)
+        out[1, b] = out[2, b] = 0
+        if m2 > 0:  # quotients step by step: m2² may be less than the smallest number
+            out[1, b] = of_skew * (block[2, b] / m2) / np.sqrt(m2)
+            out[2, b] = of_kurtosis * (block[3, b] / m2) / m2
