@@ -1,0 +1,80 @@
+"""The last step on the GPU: maps, their root mean squares, and the score."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from snellen.kernel import Kernel
+from snellen.mad.combine import B1, B2
+from snellen.mad.definition import BLOCK, MARGIN, STEP, grid
+from snellen.mad.error import BEFORE
+
+THREADS = 256
+TILE = (64, 32)  # pixels across and down of a block of `seen`
+
+
+class Combine:
+    """The stage for planes of one size; holds the partial sums."""
+
+    def __init__(self, height: int, width: int, hi_scale: float):
+        import cupy
+
+        self._seen, self._looks, self._spread, self._score = kernels()
+        self._height, self._width, self._hi_scale = height, width, hi_scale
+        self._rows, self._columns = grid(height, width)
+        self._tiles = (-(-width // TILE[0]), -(-height // TILE[1]))
+        self._parts = -(-self._rows * self._columns // THREADS)
+        self._hi = cupy.empty(self._tiles[0] * self._tiles[1], cupy.float64)
+        self._lo = cupy.empty(self._parts, cupy.float64)
+        self._pixels = float((height - sum(MARGIN)) * (width - sum(MARGIN)))
+
+    def seen(self, reference: Any, distorted: Any, mask: Any, map: Any | None) -> None:
+        """Sum up the detection map: mask × local mean squared error.
+
+        Parameters
+        ----------
+        reference, distorted : (H, W) float32
+            Grey 0 … 255.
+        mask : (rows, columns) float32
+        map : (H, W) float32 or None
+            Filled where it is given.
+        """
+        self._seen(
+            self._tiles, THREADS, reference, distorted, self._width, self._height, mask,
+            self._rows, self._columns, map, self._hi,
+        )  # fmt: skip
+
+    def looks(self, planes: Any) -> None:
+        """Sum up the appearance map: the differences (count, rows, columns), into the first."""
+        self._looks(
+            self._parts, THREADS, planes, len(planes), self._rows, self._columns, self._width,
+            self._height, self._lo,
+        )  # fmt: skip
+
+    def spread(self, plane: Any, map: Any) -> None:
+        """Fill a map (H, W) with a value for each block (rows, columns); 0 beyond the blocks."""
+        grid = (-(-self._width // 32), -(-self._height // 8))
+        self._spread(
+            grid, THREADS, plane, self._rows, self._columns, map, self._width, self._height
+        )
+
+    def score(self, out: Any) -> None:
+        """Fill `out` (3,) float64 with MAD, HI and LO of what was summed up."""
+        doubles = (np.float64(x) for x in (self._pixels, self._hi_scale, B1, B2))
+        self._score(1, THREADS, self._hi, self._hi.size, self._lo, self._lo.size, *doubles, out)
+
+
+def kernels() -> tuple[Kernel, ...]:
+    """Return the kernels, not compiled yet."""
+    file = Path(__file__).with_suffix(".cu")
+    constants: dict[str, Any] = {
+        "step": STEP, "side": BLOCK, "before": BEFORE, "top_left": MARGIN[0],
+        "bottom_right": MARGIN[1], "across": TILE[0], "down": TILE[1], "threads": THREADS,
+    }  # fmt: skip
+    return (
+        *(Kernel(file, name, **constants) for name in ("seen", "looks", "spread")),
+        Kernel(file, "score", spills=8, **constants),  # powers in float64 take a word of stack
+    )

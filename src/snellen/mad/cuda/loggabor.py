@@ -1,0 +1,53 @@
+"""Appearance, step 1, on the GPU: a spectrum through filters that are made as they are applied."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from snellen.kernel import Kernel
+from snellen.mad.loggabor import ORIENTATIONS, SIGMA_ON_F, THETA_SIGMA, WAVELENGTHS
+
+BLOCK = (32, 8)
+BANDS = len(WAVELENGTHS) * ORIENTATIONS  # filters: scale by scale, each with its orientations
+
+
+class Bank:
+    """The filters for planes of one size."""
+
+    def __init__(self, height: int, width: int):
+        self._kernel = kernel()
+        self._size = (width, height)
+        self._grid = (-(-width // BLOCK[0]), -(-height // BLOCK[1]))
+
+    def __call__(self, spectrum: Any, varies: Any, first: int, out: Any) -> None:
+        """Fill `out` with the spectra of subbands from `first` on.
+
+        Parameters
+        ----------
+        spectrum : (H, W/2 + 1) complex64
+            Of a real plane.
+        varies : (1,) int32
+            0: of a plane of one value, which has no response.
+        first : int
+            Number of the filter, below BANDS.
+        out : (count, H, W) complex64
+            Divided by H·W: the way back is not scaled.
+        """
+        width, height = self._size
+        self._kernel(
+            self._grid, BLOCK, spectrum, width, height, varies, 1 / (width * height), first,
+            len(out), out,
+        )  # fmt: skip
+
+
+def kernel() -> Kernel:
+    """Return the kernel, not compiled yet."""
+    logs = ", ".join(f"{np.log(wavelength / 2):.9g}f" for wavelength in WAVELENGTHS)
+    return Kernel(
+        Path(__file__).with_suffix(".cu"), "bank", scales=len(WAVELENGTHS),
+        orientations=ORIENTATIONS, log_half_wavelengths=f"{{{logs}}}",
+        log_sigma=float(np.log(SIGMA_ON_F)), theta_sigma=float(THETA_SIGMA),
+    )  # fmt: skip

@@ -1,0 +1,57 @@
+"""Detection, step 3, on the GPU: statistics of filtered blocks, and where an error is seen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from snellen.kernel import Kernel
+from snellen.mad.cuda.strips import THREADS, Strips
+from snellen.mad.masking import GATE, PROBE, THRESHOLD
+
+
+class Masking:
+    """The stage for planes of one size."""
+
+    def __init__(self, height: int, width: int):
+        self._describe, self._visibility = kernels()
+        self._height, self._width = height, width
+        self._strips = Strips(height, width)
+
+    def describe(self, filtered: Any, mean: Any, deviation: Any) -> None:
+        """Fill mean and deviation (rows, columns): of each block, and of its top left 8 × 8.
+
+        Parameters
+        ----------
+        filtered : (H, W) float32
+            The reference's lightness through the CSF.
+        """
+        s = self._strips
+        self._describe(s.grid, THREADS, filtered, self._width, *s.extent, mean, deviation)
+
+    def visibility(self, error: Any, mean: Any, deviation: Any, mask: Any) -> None:
+        """Fill the mask (rows, columns): by how much the error's contrast is above what hides it.
+
+        Parameters
+        ----------
+        error : (H, W) float32
+            The difference of lightness through the CSF.
+        mean, deviation : (rows, columns) float32
+            As `describe` gives them.
+        """
+        s = self._strips
+        self._visibility(
+            s.grid, THREADS, error, self._width, self._height, *s.extent, mean, deviation, mask
+        )
+
+
+def kernels() -> tuple[Kernel, Kernel]:
+    """Return the kernels, not compiled yet."""
+    file = Path(__file__).with_suffix(".cu")
+    constants: dict[str, Any] = {
+        "threads": THREADS,
+        "gate": GATE,
+        "threshold": THRESHOLD,
+        "probe": PROBE,
+    }
+    return Kernel(file, "describe", **constants), Kernel(file, "visibility", **constants)

@@ -1,0 +1,85 @@
+// Standard deviation, skew and kurtosis of the blocks of subbands, and how they differ.
+//
+// What bounds it is reading the complex subbands, once each: a block of threads walks down a strip of
+// THREADS tiles of 4 × 4 pixels (moments.cuh), a thread for each tile across, all in registers but one
+// line of tiles. The CUDA paper's kernel (its A5) had one thread for each block of 16 × 16 with the
+// block's 256 pixels in local memory. Grid: strips across, strips down, subbands.
+#include "moments.cuh"
+
+struct Values {
+  float deviation, skew, kurtosis;
+};
+
+// Sample deviation; skew and plain kurtosis by the population's; both 0 in a flat block.
+__device__ __forceinline__ Values values(const Moments<4> &m) {
+  const float variance = m.power[0] / BLOCK;
+  if (variance == 0) return {0, 0, 0};
+  return {sqrtf(m.power[0] / (BLOCK - 1)), m.power[1] / BLOCK / variance * rsqrtf(variance),
+          m.power[2] / BLOCK / variance / variance};
+}
+
+__device__ __forceinline__ float magnitude(float real, float imaginary) {
+  return sqrtf(real * real + imaginary * imaginary);
+}
+
+// Magnitudes of a tile; rows of an even width let two pixels be read at once.
+__device__ __forceinline__ void tile(const float2 *band, int width, int row, int column,
+                                     float (&x)[PIXELS]) {
+  const float2 *corner = band + (size_t)row * STEP * width + column * STEP;
+#pragma unroll
+  for (int i = 0; i < STEP; i++, corner += width)
+#pragma unroll
+    for (int j = 0; j < STEP; j += EVEN ? 2 : 1)
+      if (EVEN) {
+        const float4 two = __ldcs(reinterpret_cast<const float4 *>(corner + j));
+        x[i * STEP + j] = magnitude(two.x, two.y), x[i * STEP + j + 1] = magnitude(two.z, two.w);
+      } else {
+        const float2 one = __ldcs(corner + j);
+        x[i * STEP + j] = magnitude(one.x, one.y);
+      }
+}
+
+// Calls `take(place in the grid of blocks, values)` for each block of this strip.
+template <typename Take>
+__device__ __forceinline__ void walk(const float2 *band, int width, int rows, int columns,
+                                     int rows_each, Take take) {
+  const int column = blockIdx.x * (THREADS - HALO) + threadIdx.x, first = blockIdx.y * rows_each;
+  const bool whole = column < columns && threadIdx.x < THREADS - HALO;
+  march<4>(
+      first, min(first + rows_each, rows), column < columns + HALO,
+      [&](int row, float(&x)[PIXELS]) { tile(band, width, row, column, x); },
+      [&](int row, const Moments<4> &block, const Moments<4> &) {
+        if (whole) take((size_t)row * columns + column, values(block));
+      });
+}
+
+// Of the reference's subbands: kept, three planes for each.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    describe(const float2 *__restrict__ bands, int width, int height, int rows, int columns,
+             int rows_each, float *__restrict__ out) {
+  const size_t grid = (size_t)rows * columns;
+  out += blockIdx.z * 3 * grid;
+  walk(bands + (size_t)blockIdx.z * width * height, width, rows, columns, rows_each,
+       [&](size_t here, Values v) {
+         out[here] = v.deviation, out[grid + here] = v.skew, out[2 * grid + here] = v.kurtosis;
+       });
+}
+
+// Of the distorted picture's: how far from what was kept, weighted by the scale; a plane for each.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    compare(const float2 *__restrict__ bands, int width, int height, int rows, int columns,
+            int rows_each, const float *__restrict__ kept, int first, float *__restrict__ out) {
+  constexpr float weights[] = WEIGHTS;
+  const size_t grid = (size_t)rows * columns;
+  kept += blockIdx.z * 3 * grid, out += blockIdx.z * grid;
+  float weight = 0;
+#pragma unroll
+  for (int scale = 0; scale < SCALES; scale++)
+    if ((first + blockIdx.z) / ORIENTATIONS == scale) weight = weights[scale];
+  walk(bands + (size_t)blockIdx.z * width * height, width, rows, columns, rows_each,
+       [&](size_t here, Values v) {
+         out[here] = weight * (fabsf(v.deviation - kept[here]) +
+                               TWICE * fabsf(v.skew - kept[grid + here]) +
+                               fabsf(v.kurtosis - kept[2 * grid + here]));
+       });
+}

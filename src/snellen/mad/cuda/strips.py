@@ -1,0 +1,31 @@
+"""How the grid of blocks is cut into strips that threads walk down: see moments.cuh."""
+
+from __future__ import annotations
+
+from snellen.device import multiprocessors
+from snellen.mad.definition import BLOCK, STEP, grid
+
+THREADS = 128  # tiles across of a strip
+HALO = BLOCK // STEP - 1  # tiles right of a block's first one, and below
+BUSY = 12  # blocks of threads for each multiprocessor, where there are as many
+SHORTEST = 8  # rows of blocks of a strip: each costs HALO rows of tiles more
+
+
+class Strips:
+    """The cut for planes of one size.
+
+    Attributes
+    ----------
+    grid : tuple of int
+        Strips across, strips down, planes: the grid of a launch.
+    extent : tuple of int
+        Rows and columns of blocks, and rows of each strip.
+    """
+
+    def __init__(self, height: int, width: int, planes: int = 1):
+        rows, columns = grid(height, width)
+        across = -(-columns // (THREADS - HALO))
+        wanted = max(1, BUSY * multiprocessors() // (across * planes))
+        each = max(SHORTEST, -(-rows // wanted))
+        self.grid = (across, -(-rows // each), planes)
+        self.extent = (rows, columns, each)
