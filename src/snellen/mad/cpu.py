@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from queue import SimpleQueue
@@ -16,15 +17,19 @@ from snellen.frame import Format, Plane
 from snellen.mad import combine, loggabor, masking
 from snellen.mad.csf import csf
 from snellen.mad.definition import SMALLEST, WHITE, Definition, grid
-from snellen.mad.difference import WEIGHTS, difference
+from snellen.mad.difference import difference
 from snellen.mad.error import local_mse
 from snellen.mad.lightness import lightness, table
 from snellen.mad.result import Score
 from snellen.mad.statistics import statistics
 
 SCRATCH = 512 << 20  # bytes of the subbands that are under way at once
+STRIP = (
+    1 << 16
+)  # pixels of filters that a thread computes at a time: temporaries stay in the caches
 
 Array = npt.NDArray[Any]
+Float64 = npt.NDArray[np.float64]
 
 
 class Arm:
@@ -38,15 +43,16 @@ class Arm:
     peak : float
         The sample value of white.
     dtype : str
-        "float64" or "float32": of spectra, statistics and maps.
+        "float64" or "float32": of the subbands, which take the time, and of maps. All else is
+        float64: a dozen transforms' worth of work, where scores would lose digits.
     """
 
     def __init__(self, definition: Definition, format: Format, peak: float, dtype: str):
         if (format.height, format.width) != (SMALLEST, SMALLEST):
             _compile(dtype)
-        self._definition = definition
+        self._definition, self._dtype = definition, dtype
         self._pool = ThreadPoolExecutor(devices.threads(), thread_name_prefix="snellen")
-        self._detection = Detection(definition, format, peak, dtype, self._pool)
+        self._detection = Detection(definition, format, peak, self._pool)
         self._appearance = Appearance(format, peak, dtype, self._pool)
 
     def hold(self, reference: Plane) -> None:
@@ -56,11 +62,11 @@ class Arm:
 
     def against(self, distorted: Plane, maps: bool = False) -> Score:
         """Compare with the reference held. Maps are new arrays."""
-        detection = self._detection.against(distorted)
-        appearance = self._appearance.against(distorted)
-        hi = self._definition.hi_scale * combine.rms(detection)
-        lo = combine.rms(appearance)
-        return Score(combine.mad(hi, lo), hi, lo, *((detection, appearance) if maps else ()))
+        planes = self._detection.against(distorted), self._appearance.against(distorted)
+        hi = self._definition.hi_scale * combine.rms(planes[0])
+        lo = combine.rms(planes[1])
+        kept = (plane.astype(self._dtype, copy=False) for plane in planes if maps)
+        return Score(combine.mad(hi, lo), hi, lo, *kept)
 
     def close(self) -> None:
         """End the threads."""
@@ -68,21 +74,15 @@ class Arm:
 
 
 class Detection:
-    """The stage for what is just seen: visibility × local mean squared error."""
+    """The stage for what is just seen: visibility × local mean squared error. In float64."""
 
     def __init__(
-        self,
-        definition: Definition,
-        format: Format,
-        peak: float,
-        dtype: str,
-        pool: ThreadPoolExecutor,
+        self, definition: Definition, format: Format, peak: float, pool: ThreadPoolExecutor
     ):
-        self._definition, self._factor = definition, WHITE / peak
+        self._definition, self._factor, self._pool = definition, WHITE / peak, pool
         self._shape = (format.height, format.width)
-        self._dtype, self._pool = np.dtype(dtype), pool
         self._table = table(format.bits, peak, definition) if format.bits else None
-        self._csf = csf(*self._shape).astype(dtype)
+        self._csf = csf(*self._shape)
 
     def hold(self, reference: Plane) -> None:
         """Keep the reference, its lightness, and the mean and modified deviation of its blocks."""
@@ -94,10 +94,9 @@ class Detection:
         masking.blocks(mean, squares, masking.WINDOW, ignored, deviation)
         masking.least(deviation, *self._shape, self._masking)
 
-    def against(self, distorted: Plane) -> Array:
+    def against(self, distorted: Plane) -> Float64:
         """Return the map, unscaled."""
-        # The filter is linear: the error's spectrum is filtered by itself, since in float32 a small
-        # error would lose its digits beside the picture.
+        # The filter is linear, so the error's lightness goes through it by itself.
         mean, squares = self._tiles(self._filtered(self._lightness(distorted) - self._light))
         ignored, error, visible = self._grids(3)
         masking.blocks(mean, squares, masking.TILES, ignored, error)
@@ -107,34 +106,32 @@ class Detection:
         tiles *= visible[:, None, :, None]
         return out
 
-    def _lightness(self, plane: Plane) -> Array:
-        """Return lightness in float64, which costs nothing: integers are looked up."""
-        if self._table is not None:
-            return np.asarray(np.take(self._table, np.asarray(plane, np.intp), mode="clip"))
-        return lightness(plane * np.float64(self._factor), self._definition)
+    def _lightness(self, plane: Plane) -> Float64:
+        if self._table is None:
+            return lightness(plane * np.float64(self._factor), self._definition)
+        return np.asarray(np.take(self._table, np.asarray(plane, np.intp), mode="clip"))
 
-    def _filtered(self, plane: Array) -> Array:
+    def _filtered(self, plane: Float64) -> Float64:
         workers = devices.threads()
-        spectrum = fft.rfft2(plane.astype(self._dtype, copy=False), workers=workers)
+        spectrum = fft.rfft2(plane, workers=workers)
         spectrum *= self._csf
         return np.asarray(fft.irfft2(spectrum, self._shape, workers=workers, overwrite_x=True))
 
-    def _tiles(self, plane: Array) -> tuple[Array, Array]:
+    def _tiles(self, plane: Float64) -> Float64:
         rows, columns = grid(*self._shape)
-        mean, squares = np.empty((2, rows + 3, columns + 3), self._dtype)
-        masking.tiles(plane, mean, squares)
-        return mean, squares
+        out = np.empty((2, rows + 3, columns + 3))
+        masking.tiles(plane, *out)
+        return out
 
-    def _grids(self, count: int) -> Array:
-        return np.empty((count, *grid(*self._shape)), self._dtype)
+    def _grids(self, count: int) -> Float64:
+        return np.empty((count, *grid(*self._shape)))
 
-    def _local_mse(self, distorted: Plane) -> Array:
+    def _local_mse(self, distorted: Plane) -> Float64:
         error = np.subtract(distorted, self._reference, dtype=np.float64)
         error *= self._factor
-        error = error.astype(self._dtype, copy=False)
-        out = np.empty(self._shape, self._dtype)
-        edges = np.linspace(0, len(out), devices.threads() + 1).astype(int)
-        list(self._pool.map(lambda a, b: local_mse(error, a, b, out), edges[:-1], edges[1:]))
+        out = np.empty(self._shape)
+        share = -(-len(out) // devices.threads())
+        list(self._pool.map(lambda rows: local_mse(error, *rows, out), strips(len(out), share)))
         return out
 
 
@@ -142,16 +139,21 @@ class Appearance:
     """The stage for how different it looks: statistics of 20 log-Gabor subbands."""
 
     def __init__(self, format: Format, peak: float, dtype: str, pool: ThreadPoolExecutor):
-        self._factor = WHITE / peak
+        self._factor, self._pool = WHITE / peak, pool
         self._shape = shape = (format.height, format.width)
-        self._dtype, self._pool = np.dtype(dtype), pool
-        self._radial = [plane.astype(dtype) for plane in loggabor.radial(*shape)]
-        self._angular = [plane.astype(dtype) for plane in loggabor.angular(*shape)]
-        bands = (len(WEIGHTS), loggabor.ORIENTATIONS, 3, *grid(*shape))
-        self._reference, self._distorted = np.empty((2, *bands), dtype)
+        self._dtype = np.dtype(dtype)
+        self._radial = np.empty((len(loggabor.WAVELENGTHS), *shape), dtype)
+        self._angular = np.empty((loggabor.ORIENTATIONS, *shape), dtype)
+
+        def fill(rows: tuple[int, int]) -> None:
+            loggabor.bank(slice(*rows), self._radial, self._angular)
+
+        list(pool.map(fill, strips(shape[0], max(1, STRIP // shape[1]))))
+        bands = (len(self._radial), len(self._angular), 3, *grid(*shape))
+        self._reference, self._distorted = np.empty(bands), np.empty(bands)
         # As many subbands at a time as there are threads, but in large pictures fewer.
-        size = 2 * shape[0] * shape[1]
-        lanes = max(1, min(devices.threads(), SCRATCH // (size * self._dtype.itemsize)))
+        size = self._radial[0].nbytes * 2
+        lanes = max(1, min(devices.threads(), SCRATCH // size))
         self._workers = -(-devices.threads() // lanes)
         self._free: SimpleQueue[Array] = SimpleQueue()
         for _ in range(lanes):
@@ -161,16 +163,16 @@ class Appearance:
         """Keep the statistics of the reference's subbands."""
         self._statistics(reference, self._reference)
 
-    def against(self, distorted: Plane) -> Array:
+    def against(self, distorted: Plane) -> Float64:
         """Return the map."""
         self._statistics(distorted, self._distorted)
-        total = np.empty(grid(*self._shape), self._dtype)
+        total = np.empty(grid(*self._shape))
         difference(self._reference, self._distorted, total)
-        out = np.empty(self._shape, self._dtype)
+        out = np.empty(self._shape)
         combine.tiles(out, *total.shape)[...] = total[:, None, :, None]
         return out
 
-    def _statistics(self, plane: Plane, out: Array) -> None:
+    def _statistics(self, plane: Plane, out: Float64) -> None:
         """Fill `out` (5, 4, 3, rows, columns)."""
         spectrum = self._spectrum(plane)
 
@@ -188,13 +190,19 @@ class Appearance:
     def _spectrum(self, plane: Plane) -> Array:
         """Return the spectrum of grey, (M, N, 2), without its mean.
 
-        No filter sees the mean, and without it float32 has digits left for the rest. Of a constant
-        picture nothing at all is left, which makes its statistics exactly 0.
+        No filter sees the mean. Of a constant picture nothing at all is left, not even rounding,
+        which makes its statistics exactly 0.
         """
         level = np.clip(plane.mean(dtype=np.float64), plane.min(), plane.max())
         grey = np.subtract(plane, level, dtype=np.float64)
         grey *= self._factor
         return _parts(fft.fft2(grey.astype(self._dtype, copy=False), workers=devices.threads()))
+
+
+def strips(height: int, share: int) -> Iterator[tuple[int, int]]:
+    """Yield first row and end of each strip of so many rows."""
+    for first in range(0, height, share):
+        yield first, min(first + share, height)
 
 
 def _parts(plane: Array) -> Array:

@@ -20,9 +20,8 @@ def difference(reference, distorted, out):  # type: ignore[no-untyped-def]
     out : (rows, columns)
     """
     out[:] = 0
-    double = out.dtype.type(SKEW)
     for scale in range(reference.shape[0]):
-        weight = out.dtype.type(WEIGHTS[scale])
+        weight = WEIGHTS[scale]
         for orientation in range(reference.shape[1]):
             one, other = reference[scale, orientation], distorted[scale, orientation]
             for a in range(out.shape[0]):
@@ -30,4 +29,4 @@ def difference(reference, distorted, out):  # type: ignore[no-untyped-def]
                     std = abs(one[0, a, b] - other[0, a, b])
                     skew = abs(one[1, a, b] - other[1, a, b])
                     kurtosis = abs(one[2, a, b] - other[2, a, b])
-                    out[a, b] += weight * (std + double * skew + kurtosis)
+                    out[a, b] += weight * (std + SKEW * skew + kurtosis)

@@ -25,8 +25,7 @@ def local_mse(difference, first, last, out):  # type: ignore[no-untyped-def]
     out : (M, N)
     """
     height, width = difference.shape
-    share = difference.dtype.type(1 / BLOCK**2)
-    column = np.empty(width + 15, difference.dtype)
+    column = np.empty(width + 15)
     for i in range(first, last):
         inner = column[BEFORE : BEFORE + width]
         inner[:] = 0
@@ -42,7 +41,7 @@ def local_mse(difference, first, last, out):  # type: ignore[no-untyped-def]
             for j in range(width + 16 - 2 * reach):
                 column[j] += column[j + reach]
         for j in range(width):
-            out[i, j] = column[j] * share
+            out[i, j] = column[j] / BLOCK**2
 
 
 @compiled

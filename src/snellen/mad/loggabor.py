@@ -5,7 +5,7 @@ Larson & Chandler 2010, 3.2, with the parameters of the authors' code, which bui
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,29 +17,34 @@ ORIENTATIONS = 4  # 0°, 45°, 90°, 135°; each filter is one-sided
 SIGMA_ON_F = 0.55
 THETA_SIGMA = np.pi / 6
 
-Float64 = npt.NDArray[np.float64]
+Array = npt.NDArray[Any]
 
 
-def radial(height: int, width: int) -> Iterator[Float64]:
-    """Yield the radial factor (height, width) of each scale, zero frequency first."""
-    y, x = _coordinates(height, width)
+def bank(rows: slice, radial: Array, angular: Array) -> None:
+    """Compute some rows of the factors, zero frequency first; a filter is radial × angular.
+
+    Parameters
+    ----------
+    rows : slice
+    radial : (5, M, N)
+        Of each scale; out.
+    angular : (4, M, N)
+        Of each orientation; out.
+    """
+    _, height, width = radial.shape
+    y, x = _coordinates(height)[rows, None], _coordinates(width)[None, :]
     radius = np.hypot(x, y)
-    radius[0, 0] = 1
-    octaves = np.log(radius)
-    for wavelength in WAVELENGTHS:
-        plane = np.exp(-((octaves + np.log(wavelength / 2)) ** 2) / (2 * np.log(SIGMA_ON_F) ** 2))
-        plane[0, 0] = 0  # a filter does not see the mean
-        yield plane
-
-
-def angular(height: int, width: int) -> Iterator[Float64]:
-    """Yield the angular factor (height, width) of each orientation, zero frequency first."""
-    y, x = _coordinates(height, width)
+    middle = (y == _coordinates(height)[0]) & (x == _coordinates(width)[0])
+    radius[middle] = 1
+    for plane, wavelength in zip(radial, WAVELENGTHS, strict=True):
+        away = np.log(radius * (wavelength / 2))
+        plane[rows] = np.exp(-(away**2) / (2 * np.log(SIGMA_ON_F) ** 2))
+        plane[rows][middle] = 0  # no filter sees the mean
     theta = np.arctan2(-y, x)
-    for orientation in range(ORIENTATIONS):
+    for orientation, plane in enumerate(angular):
         away = np.abs(theta - orientation * np.pi / ORIENTATIONS)
         away = np.minimum(away, 2 * np.pi - away)
-        yield np.exp(-(away**2) / (2 * THETA_SIGMA**2))
+        plane[rows] = np.exp(-(away**2) / (2 * THETA_SIGMA**2))
 
 
 @compiled
@@ -60,11 +65,10 @@ def product(spectrum, radial, angular, out):  # type: ignore[no-untyped-def]
             out[i, j, 1] = spectrum[i, j, 1] * gain
 
 
-def _coordinates(height: int, width: int) -> tuple[Float64, Float64]:
-    """Return y as a column and x as a row: −1 … 1 around the middle, zero frequency first.
+def _coordinates(size: int) -> npt.NDArray[np.float64]:
+    """Return −1 … 1 around the middle, zero frequency first.
 
     An odd size has its middle between two elements, and fftshift, not ifftshift, brings the one
     after it to the front: as in the authors' code.
     """
-    y, x = (np.fft.fftshift((np.arange(n) - n / 2) / (n / 2)) for n in (height, width))
-    return y[:, None], x[None, :]
+    return np.fft.fftshift((np.arange(size) - size / 2) / (size / 2))

@@ -24,16 +24,15 @@ def tiles(plane, mean, squares):  # type: ignore[no-untyped-def]
     mean, squares : (rows + 3, columns + 3) of the block grid
         Out.
     """
-    share = plane.dtype.type(1 / 16)
     for a in range(mean.shape[0]):
         for b in range(mean.shape[1]):
-            total = plane.dtype.type(0)
+            total = 0.0
             for i in range(4 * a, 4 * a + 4):
                 for j in range(4 * b, 4 * b + 4):
                     total += plane[i, j]
-            total *= share
+            total /= 16
             mean[a, b] = total
-            spread = plane.dtype.type(0)
+            spread = 0.0
             for i in range(4 * a, 4 * a + 4):
                 for j in range(4 * b, 4 * b + 4):
                     away = plane[i, j] - total
@@ -53,23 +52,20 @@ def blocks(mean, squares, side, means, deviations):  # type: ignore[no-untyped-d
     means, deviations : (rows, columns)
         Out.
     """
-    share = mean.dtype.type(1 / side**2)
-    freedom = mean.dtype.type(1 / (16 * side**2 - 1))
-    pixels = mean.dtype.type(16)
     for a in range(means.shape[0]):
         for b in range(means.shape[1]):
-            middle = mean.dtype.type(0)
+            middle = 0.0
             for i in range(a, a + side):
                 for j in range(b, b + side):
                     middle += mean[i, j]
-            middle *= share
-            total = mean.dtype.type(0)
+            middle /= side**2
+            total = 0.0
             for i in range(a, a + side):
                 for j in range(b, b + side):
                     away = mean[i, j] - middle
-                    total += squares[i, j] + pixels * away * away
+                    total += squares[i, j] + 16 * away * away
             means[a, b] = middle
-            deviations[a, b] = np.sqrt(total * freedom)
+            deviations[a, b] = np.sqrt(total / (16 * side**2 - 1))
 
 
 @compiled
