@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from dataclasses import asdict, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -13,27 +11,14 @@ import click
 from click.core import ParameterSource
 
 from snellen import target
+from snellen.cli.inputs import NAMED, PIPE, VIDEO, chosen_device, is_still, seconds
 from snellen.cli.report import Report
 from snellen.errors import DeviceError, IncompleteError, InputError, SnellenError
 
-VIDEO = (".mp4", ".mkv", ".mov", ".webm", ".m2ts", ".ts", ".m4v", ".avi", ".y4m")
-PIPE = Path("-")
 VIDEO_ONLY = (
     "codec", "preset", "crf", "encoder_option", "pix_fmt", "start", "duration", "frames",
     "deinterlace", "decoder", "chroma",
 )  # fmt: skip
-
-
-class _Named(click.Path):
-    """A path that is not the empty string, which would mean the current folder."""
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        if value == "":
-            self.fail("an empty name came; name a file, a folder or -", param, ctx)
-        return super().convert(value, param, ctx)
-
-
-NAMED = _Named(path_type=Path)
 
 
 @click.command()
@@ -91,7 +76,7 @@ def upscale(inputs: tuple[Path, ...], output: Path, **options: Any) -> None:
     with Report(options["as_json"], output == PIPE) as report:
         try:
             jobs = _jobs(inputs, output)
-            options["found"] = _device(options["device"], report)
+            options["found"] = chosen_device(options["device"], report)
         except SnellenError as error:
             if not report.as_json:
                 raise
@@ -99,16 +84,6 @@ def upscale(inputs: tuple[Path, ...], output: Path, **options: Any) -> None:
             sys.exit(error.exit_code)
         codes = [_guarded(source, goal, options, report, len(jobs) > 1) for source, goal in jobs]
     sys.exit(max(codes))
-
-
-def _device(asked: str, report: Report) -> str:
-    """Return the device; where there is a driver but auto takes the CPU, say why."""
-    from snellen import device
-
-    found = device.resolve(asked)
-    if asked == "auto" and found == "cpu" and device.driver_version():
-        report.warning("--device auto", f"the CPU is used: {device.why_not()}")
-    return found
 
 
 def _jobs(inputs: tuple[Path, ...], output: Path) -> list[tuple[Path, Path]]:
@@ -142,20 +117,14 @@ def _contents(folder: Path) -> list[Path]:
 
 
 def _known(path: Path) -> bool:
-    return not path.name.startswith(".") and (path.suffix.lower() in VIDEO or _is_still(path))
-
-
-def _is_still(path: Path) -> bool:
-    from snellen.still import SUFFIXES
-
-    return path.suffix.lower() in SUFFIXES
+    return not path.name.startswith(".") and (path.suffix.lower() in VIDEO or is_still(path))
 
 
 def _renamed(source: Path) -> str:
     """Return the name in the output folder; Matroska holds what cannot be written as it was."""
     from snellen.video.place import MUXERS
 
-    if _is_still(source) or source.suffix.lower() in MUXERS:
+    if is_still(source) or source.suffix.lower() in MUXERS:
         return source.name
     return source.stem + ".mkv"
 
@@ -165,7 +134,7 @@ def _guarded(
 ) -> int:
     """Do one job; among several, an error is told and the others go on."""
     try:
-        (_still if _is_still(source) else _video)(source, goal, options, report)
+        (_still if is_still(source) else _video)(source, goal, options, report)
     except IncompleteError as error:
         report.failure(str(source), str(error), error.exit_code)
         return error.exit_code
@@ -227,8 +196,8 @@ def _video(source: Path, goal: Path, options: dict[str, Any], report: Report) ->
 
     name = str(source)
     clip = Clip(
-        start=_seconds("--start", options["start"]),
-        duration=_seconds("--duration", options["duration"]),
+        start=seconds("--start", options["start"]),
+        duration=seconds("--duration", options["duration"]),
         frames=options["frames"],
         deinterlace=options["deinterlace"],
     )
@@ -279,17 +248,3 @@ def _pairs(options: tuple[str, ...]) -> dict[str, str]:
         if "=" not in option:
             raise InputError(f"-e {option}: expected KEY=VALUE, such as -e tune=film")
     return dict(option.split("=", 1) for option in options)
-
-
-def _seconds(name: str, text: str | None) -> Fraction | None:
-    """Return a time in seconds: 12.5, 1:02.5 or 0:01:02.5."""
-    if text is None:
-        return None
-    if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?|(\d{1,3}:)?\d{1,3}:[0-5]\d(\.\d{1,9})?", text):
-        raise InputError(f"{name} {text}: expected seconds or [HH:]MM:SS, such as 90.5 or 1:30.5")
-    seconds = Fraction(0)
-    for part in text.split(":"):
-        seconds = seconds * 60 + Fraction(part)
-    if name == "--duration" and seconds == 0:
-        raise InputError(f"{name} {text}: expected more than nothing")
-    return seconds
