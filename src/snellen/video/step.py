@@ -45,6 +45,6 @@ def lanes(step: Step) -> int:
     return max(1, getattr(step, "lanes", 1))
 
 
-def device(step: Step) -> str:
+def device(step: object) -> str:
     """Return what a prepared step calls the device that it runs on."""
     return str(getattr(step, "device_name", "cpu"))
