@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from snellen import device as devices
-from snellen.fft.plan import Plan
+from snellen.fft.plan import Plan, planes
 from snellen.frame import Format
 from snellen.mad.cuda.combine import Combine
 from snellen.mad.cuda.csf import Csf
@@ -26,7 +26,7 @@ from snellen.mad.cuda.statistics import Statistics
 from snellen.mad.definition import Definition, grid
 from snellen.mad.result import Score
 
-SCRATCH = 512 << 20  # bytes of the subbands that are under way at once
+SCRATCH = 1400 << 20  # bytes of the subbands that are under way at once: all 20 at 4K
 
 
 class Arm:
@@ -64,8 +64,8 @@ class Arm:
         self.device = device
         shape = height, width = format.height, format.width
         with self._on_gpu(), cupy.cuda.Stream(non_blocking=True) as own:
-            self._sample = cupy.zeros(shape, format.dtype)
-            self._grey = cupy.zeros((4, *shape), cupy.float32)
+            self._samples = cupy.zeros((2, *shape), format.dtype)
+            self._planes = planes(2, *shape)
             self._spectra = cupy.empty((2, height, width // 2 + 1), cupy.complex64)
             self._varies = cupy.zeros(1, cupy.int32)
             self._out = cupy.zeros(3, cupy.float64)
@@ -73,7 +73,7 @@ class Arm:
             self._forward = Plan("r2c", height, width, 2)
             self._detection = Detection(height, width)
             self._appearance = Appearance(height, width)
-            self._combine = Combine(height, width, definition.hi_scale)
+            self._combine = Combine(definition, format, peak)
             self._halves = [self._reference, self._distorted]
             for half in self._halves:
                 half()  # compiles and loads the kernels, which a graph cannot
@@ -90,7 +90,7 @@ class Arm:
             NumPy, or CuPy on this GPU. Work is ordered on CuPy's current stream.
         """
         with self._on_gpu():
-            self._stage(reference)
+            self._stage(reference, 0)
             self._halves[0]()
 
     def against(self, distorted: Any, maps: bool = False) -> Score:
@@ -102,7 +102,7 @@ class Arm:
             With new maps, where asked for: NumPy's for a NumPy plane, else CuPy's.
         """
         with self._on_gpu():
-            self._stage(distorted)
+            self._stage(distorted, 1)
             self._halves[1]()
             numbers = [float(number) for number in self._out.get()]
             if not maps:
@@ -118,27 +118,27 @@ class Arm:
 
         with self._on_gpu():
             cupy.cuda.Device().synchronize()
-            del self._halves, self._sample, self._grey, self._spectra, self._forward
+            del self._halves, self._samples, self._planes, self._spectra, self._forward
             del self._detection, self._appearance, self._combine
             cupy.get_default_memory_pool().free_all_blocks()
 
     def _reference(self) -> None:
         """All of the reference's half, from the samples that are staged."""
-        grey, spectra = self._grey[:2], self._spectra
+        (grey, light), spectra = self._planes, self._spectra
         self._varies.fill(0)
-        self._lightness.reference(self._sample, grey[0], grey[1], self._varies)
-        self._forward(grey, spectra)
-        self._detection.hold(spectra[1], grey[1])
+        self._lightness.reference(self._samples[0], grey, light, self._varies)
+        self._forward(self._planes, spectra)
+        self._detection.hold(spectra[1], light)
         self._appearance.hold(spectra[0], self._varies)
 
     def _distorted(self) -> None:
         """All of the distorted picture's half, to the score."""
-        grey, spectra = self._grey[2:], self._spectra
+        (reference, distorted), (grey, error) = self._samples, self._planes
         self._varies.fill(0)
-        self._lightness.distorted(self._sample, self._grey[0], grey[0], grey[1], self._varies)
-        self._forward(grey, spectra)
-        mask = self._detection.against(spectra[1], grey[1])
-        self._combine.seen(self._grey[0], grey[0], mask, None)
+        self._lightness.distorted(distorted, reference, grey, error, self._varies)
+        self._forward(self._planes, spectra := self._spectra)
+        mask = self._detection.against(spectra[1], error)
+        self._combine.seen(reference, distorted, mask, None)
         self._combine.looks(self._appearance.against(spectra[0], self._varies))
         self._combine.score(self._out)
 
@@ -146,16 +146,18 @@ class Arm:
         """Return the detection and the appearance map of what was compared last."""
         import cupy
 
-        detection, appearance = (cupy.empty_like(self._grey[0]) for _ in range(2))
-        self._combine.seen(self._grey[0], self._grey[2], self._detection.mask, detection)
+        shape = self._samples.shape[1:]
+        detection, appearance = (cupy.empty(shape, cupy.float32) for _ in range(2))
+        reference, distorted = self._samples
+        self._combine.seen(reference, distorted, self._detection.mask, detection)
         self._combine.spread(self._appearance.total, appearance)
         return detection, appearance
 
-    def _stage(self, plane: Any) -> None:
+    def _stage(self, plane: Any, which: int) -> None:
         if isinstance(plane, np.ndarray):
-            self._sample.set(np.ascontiguousarray(plane, self._sample.dtype))
+            self._samples[which].set(np.ascontiguousarray(plane, self._samples.dtype))
         else:
-            self._sample[...] = plane
+            self._samples[which] = plane
 
     @contextmanager
     def _on_gpu(self) -> Iterator[None]:

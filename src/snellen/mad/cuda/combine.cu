@@ -42,8 +42,8 @@ __device__ __forceinline__ bool inner(int i, int size) { return i >= TOP_LEFT &&
 
 // visibility × local MSE of 0 … 255; `map` may be null.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    seen(const float *__restrict__ reference, const float *__restrict__ distorted, int width,
-         int height, const float *__restrict__ mask, int rows, int columns, float *__restrict__ map,
+    seen(const SAMPLE *__restrict__ reference, const SAMPLE *__restrict__ distorted, int width,
+         int height, float factor, const float *__restrict__ mask, int rows, int columns, float *__restrict__ map,
          double *__restrict__ partial) {
   __shared__ float squares[TALL][WIDE];
   __shared__ float lines[TALL][ACROSS];
@@ -51,7 +51,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   for (int i = threadIdx.x; i < TALL * WIDE; i += THREADS) {
     const int y = mirror(top + i / WIDE - BEFORE, height), x = mirror(left + i % WIDE - BEFORE, width);
     const size_t here = (size_t)y * width + x;
-    const float away = reference[here] - distorted[here];
+    const float away = (float(reference[here]) - float(distorted[here])) * factor;
     squares[i / WIDE][i % WIDE] = away * away;
   }
   __syncthreads();

@@ -7,23 +7,34 @@ from typing import Any
 
 import numpy as np
 
+from snellen.frame import Format
 from snellen.kernel import Kernel
 from snellen.mad.combine import B1, B2
-from snellen.mad.definition import BLOCK, MARGIN, STEP, grid
+from snellen.mad.definition import BLOCK, MARGIN, STEP, WHITE, Definition, grid
 from snellen.mad.error import BEFORE
+from snellen.samples import C_TYPES
 
 THREADS = 256
 TILE = (64, 32)  # pixels across and down of a block of `seen`
 
 
 class Combine:
-    """The stage for planes of one size; holds the partial sums."""
+    """The stage for planes of one format; holds the partial sums.
 
-    def __init__(self, height: int, width: int, hi_scale: float):
+    Parameters
+    ----------
+    definition : Definition
+    format : Format
+    peak : float
+        The sample value of white.
+    """
+
+    def __init__(self, definition: Definition, format: Format, peak: float):
         import cupy
 
-        self._seen, self._looks, self._spread, self._score = kernels()
-        self._height, self._width, self._hi_scale = height, width, hi_scale
+        self._seen, self._looks, self._spread, self._score = kernels(format)
+        height, width = self._height, self._width = format.height, format.width
+        self._factor, self._hi_scale = WHITE / peak, definition.hi_scale
         self._rows, self._columns = grid(height, width)
         self._tiles = (-(-width // TILE[0]), -(-height // TILE[1]))
         self._parts = -(-self._rows * self._columns // THREADS)
@@ -36,15 +47,15 @@ class Combine:
 
         Parameters
         ----------
-        reference, distorted : (H, W) float32
-            Grey 0 … 255.
+        reference, distorted : (H, W) of the format's type
+            Samples, contiguous.
         mask : (rows, columns) float32
         map : (H, W) float32 or None
             Filled where it is given.
         """
         self._seen(
-            self._tiles, THREADS, reference, distorted, self._width, self._height, mask,
-            self._rows, self._columns, map, self._hi,
+            self._tiles, THREADS, reference, distorted, self._width, self._height, self._factor,
+            mask, self._rows, self._columns, map, self._hi,
         )  # fmt: skip
 
     def looks(self, planes: Any) -> None:
@@ -67,10 +78,11 @@ class Combine:
         self._score(1, THREADS, self._hi, self._hi.size, self._lo, self._lo.size, *doubles, out)
 
 
-def kernels() -> tuple[Kernel, ...]:
+def kernels(format: Format) -> tuple[Kernel, ...]:
     """Return the kernels, not compiled yet."""
     file = Path(__file__).with_suffix(".cu")
     constants: dict[str, Any] = {
+        "sample": C_TYPES[format.dtype.name],
         "step": STEP, "side": BLOCK, "before": BEFORE, "top_left": MARGIN[0],
         "bottom_right": MARGIN[1], "across": TILE[0], "down": TILE[1], "threads": THREADS,
     }  # fmt: skip

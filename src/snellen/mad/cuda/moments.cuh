@@ -1,15 +1,16 @@
 // Moments of blocks of pixels, never from sums of raw powers, which would lose skew and kurtosis.
 //
 // A 4 × 4 tile is gathered in two passes over registers: its mean, then powers of what is away from
-// it. Blocks are merged from tiles, four at a time, each tile's sums moved to the mean of the four:
-// every pixel is read once, though 16 blocks of 16 × 16 cover it. From the host: THREADS, tiles across.
+// it. Then two and two are merged, tiles to pairs, pairs to strips of four, strips to blocks, each
+// time moved to the mean of both. So every pixel is read once, though 16 blocks cover it.
 #pragma once
+#include "device.cuh"
 
-constexpr int STEP = 4;                 // pixels from block to block, and the side of a tile
-constexpr int TILES = 4;                // of a block of 16 × 16, across and down
-constexpr int HALO = TILES - 1;         // tiles to the right of a block's first one
-constexpr int PIXELS = STEP * STEP;     // of a tile
-constexpr int BLOCK = PIXELS * TILES * TILES;
+constexpr int STEP = 4;              // pixels from block to block, and the side of a tile
+constexpr int HALO = 3;              // tiles to the right of a block's first one, and below
+constexpr int PIXELS = STEP * STEP;  // of a tile
+constexpr int BLOCK = 16 * PIXELS;   // pixels of a block
+constexpr int LANES = 32;
 
 // The mean, and the sums of second to ORDER-th powers of deviations from it.
 template <int ORDER>
@@ -33,53 +34,70 @@ __device__ __forceinline__ Moments<ORDER> gather(const float (&x)[PIXELS]) {
   return m;
 }
 
-// COUNT sets of `pixels` pixels each → one of all of them.
-template <int ORDER, int COUNT>
-__device__ __forceinline__ Moments<ORDER> merge(const Moments<ORDER> (&part)[COUNT], float pixels) {
-  Moments<ORDER> m = {};
-#pragma unroll
-  for (int i = 0; i < COUNT; i++) m.mean += part[i].mean;
-  m.mean *= 1.f / COUNT;
-#pragma unroll
-  for (int i = 0; i < COUNT; i++) {
-    const float away = part[i].mean - m.mean, square = away * away;
-    m.power[0] += part[i].power[0] + pixels * square;
-    if constexpr (ORDER == 4) {
-      m.power[1] += part[i].power[1] + away * (3 * part[i].power[0] + pixels * square);
-      m.power[2] += part[i].power[2] + 4 * away * part[i].power[1] +
-                    square * (6 * part[i].power[0] + pixels * square);
-    }
+// Two sets of `pixels` pixels each → one of both.
+template <int ORDER>
+__device__ __forceinline__ Moments<ORDER> merge(const Moments<ORDER> &a, const Moments<ORDER> &b,
+                                                float pixels) {
+  Moments<ORDER> m;
+  const float away = .5f * (b.mean - a.mean), square = away * away;  // of b; of a it is −away
+  m.mean = .5f * (a.mean + b.mean);
+  m.power[0] = a.power[0] + b.power[0] + 2 * pixels * square;
+  if constexpr (ORDER == 4) {
+    m.power[1] = a.power[1] + b.power[1] + 3 * away * (b.power[0] - a.power[0]);
+    m.power[2] = a.power[2] + b.power[2] + 4 * away * (b.power[1] - a.power[1]) +
+                 square * (6 * (a.power[0] + b.power[0]) + 2 * pixels * square);
   }
   return m;
 }
 
-// Walks down a strip of THREADS tiles across. Thread t gathers the tiles of its column, where `inside`
-// says that the plane has them: `read(row, x)` gives the pixels of the one in a row of tiles. Then
-// `write(row, block, quarter)` takes the moments of the block that begins there and of its top left
-// 8 × 8, for rows first … last − 1; those of the last HALO threads lack tiles and mean nothing.
-template <int ORDER, typename Read, typename Write>
-__device__ __forceinline__ void march(int first, int last, bool inside, Read read, Write write) {
-  __shared__ Moments<ORDER> lines[2][THREADS + HALO];
-  const int t = threadIdx.x;
-  if (t < HALO) lines[0][THREADS + t] = lines[1][THREADS + t] = {};
-  Moments<ORDER> strips[TILES] = {}, halves[TILES] = {};  // 16 and 8 pixels across, of four rows
-  float x[PIXELS] = {}, next[PIXELS] = {};
-  if (inside) read(first, next);
-  for (int row = first; row < last + HALO; row++) {
+// Those of the lane so many to the right; for the last lanes of a warp they mean nothing.
+template <int ORDER>
+__device__ __forceinline__ Moments<ORDER> right(Moments<ORDER> m, int lanes) {
+  m.mean = __shfl_down_sync(ALL, m.mean, lanes);
 #pragma unroll
-    for (int i = 0; i < PIXELS; i++) x[i] = next[i];
-    if (inside && row + 1 < last + HALO) read(row + 1, next);
-    Moments<ORDER> *line = lines[(row - first) & 1] + t;
-    line[0] = gather<ORDER>(x);
-    __syncthreads();  // two lines: nobody reads any more from the one that is written next
-    const Moments<ORDER> four[TILES] = {line[0], line[1], line[2], line[3]};
-    const Moments<ORDER> two[2] = {four[0], four[1]};
-#pragma unroll
-    for (int i = 0; i < HALO; i++) strips[i] = strips[i + 1], halves[i] = halves[i + 1];
-    strips[HALO] = merge<ORDER>(four, PIXELS);
-    halves[HALO] = merge<ORDER>(two, PIXELS);
-    if (row < first + HALO) continue;
-    const Moments<ORDER> top[2] = {halves[0], halves[1]};
-    write(row - HALO, merge<ORDER>(strips, TILES * PIXELS), merge<ORDER>(top, 2 * PIXELS));
+  for (int p = 0; p < ORDER - 1; p++) m.power[p] = __shfl_down_sync(ALL, m.power[p], lanes);
+  return m;
+}
+
+// A warp's part of the grid of blocks: a strip of LANES tiles across that it walks down.
+struct Strip {
+  int column;       // of this lane's tile, and of the block that begins there
+  int first, last;  // rows of blocks
+  bool inside;      // the plane has this lane's tiles
+  bool whole;       // and the warp all tiles of its blocks
+
+  __device__ __forceinline__ Strip(int rows, int columns, int rows_each) {
+    const int warp = blockIdx.x * (blockDim.x / LANES) + threadIdx.x / LANES;
+    const int lane = threadIdx.x % LANES;
+    column = warp * (LANES - HALO) + lane;
+    first = blockIdx.y * rows_each, last = min(first + rows_each, rows);
+    inside = column < columns + HALO;
+    whole = column < columns && lane < LANES - HALO;
+  }
+};
+
+// `load(row)` gives what lies in memory of this lane's tile in a row of tiles, one row ahead of
+// `pixels(loaded, x)`, which makes the tile's pixels of it. `write(row, block, quarter)` takes the
+// moments of the block that begins at this lane's tile, and of its top left 8 × 8.
+template <int ORDER, typename Load, typename Pixels, typename Write>
+__device__ __forceinline__ void march(const Strip &strip, Load load, Pixels pixels, Write write) {
+  using Set = Moments<ORDER>;
+  Set line = {}, narrow = {}, top = {}, upper = {}, above = {}, quarter = {};
+  decltype(load(0)) next = {};
+  if (strip.inside) next = load(strip.first);
+  for (int row = strip.first; row < strip.last + HALO; row++) {
+    float x[PIXELS] = {};
+    const auto here = next;
+    if (strip.inside && row + 1 < strip.last + HALO) next = load(row + 1);
+    pixels(here, x);
+    const Set tile = gather<ORDER>(x);
+    const Set pair = merge(tile, right(tile, 1), PIXELS);
+    const Set four = merge(pair, right(pair, 2), 2 * PIXELS);
+    // Named by where they end: this row of tiles, and the one before with it.
+    const Set both = merge(line, four, 4 * PIXELS), small = merge(narrow, pair, 2 * PIXELS);
+    if (row >= strip.first + HALO && strip.whole)
+      write(row - HALO, merge(upper, both, 8 * PIXELS), quarter);
+    upper = above, above = both, line = four;
+    quarter = top, top = small, narrow = pair;
   }
 }

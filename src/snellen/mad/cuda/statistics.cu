@@ -1,9 +1,10 @@
 // Standard deviation, skew and kurtosis of the blocks of subbands, and how they differ.
 //
-// What bounds it is reading the complex subbands, once each: a block of threads walks down a strip of
-// THREADS tiles of 4 × 4 pixels (moments.cuh), a thread for each tile across, all in registers but one
-// line of tiles. The CUDA paper's kernel (its A5) had one thread for each block of 16 × 16 with the
-// block's 256 pixels in local memory. Grid: strips across, strips down, subbands.
+// What bounds it is reading the complex subbands, once each: a warp walks down a strip of 32 tiles of
+// 4 × 4 pixels (moments.cuh), a lane for each tile across, all in registers; neighbours speak by
+// shuffles, and no warp waits for another. The CUDA paper's kernel (its A5) had one thread for each
+// block of 16 × 16 with the block's 256 pixels in local memory. Grid: strips across, strips down,
+// subbands.
 #include "moments.cuh"
 
 struct Values {
@@ -18,38 +19,42 @@ __device__ __forceinline__ Values values(const Moments<4> &m) {
           m.power[2] / BLOCK / variance / variance};
 }
 
-__device__ __forceinline__ float magnitude(float real, float imaginary) {
-  return sqrtf(real * real + imaginary * imaginary);
-}
+// A tile of responses.
+struct Tile {
+  float2 of[PIXELS];
+};
 
-// Magnitudes of a tile; rows of an even width let two pixels be read at once.
-__device__ __forceinline__ void tile(const float2 *band, int width, int row, int column,
-                                     float (&x)[PIXELS]) {
+// Rows of an even width let two pixels be read at once. Nothing is read again.
+__device__ __forceinline__ Tile tile(const float2 *band, int width, int row, int column) {
   const float2 *corner = band + (size_t)row * STEP * width + column * STEP;
+  Tile tile;
 #pragma unroll
   for (int i = 0; i < STEP; i++, corner += width)
 #pragma unroll
     for (int j = 0; j < STEP; j += EVEN ? 2 : 1)
       if (EVEN) {
         const float4 two = __ldcs(reinterpret_cast<const float4 *>(corner + j));
-        x[i * STEP + j] = magnitude(two.x, two.y), x[i * STEP + j + 1] = magnitude(two.z, two.w);
+        tile.of[i * STEP + j] = {two.x, two.y}, tile.of[i * STEP + j + 1] = {two.z, two.w};
       } else {
-        const float2 one = __ldcs(corner + j);
-        x[i * STEP + j] = magnitude(one.x, one.y);
+        tile.of[i * STEP + j] = __ldcs(corner + j);
       }
+  return tile;
 }
 
-// Calls `take(place in the grid of blocks, values)` for each block of this strip.
+// Calls `take(place in the grid of blocks, values)` for each block of this warp.
 template <typename Take>
 __device__ __forceinline__ void walk(const float2 *band, int width, int rows, int columns,
                                      int rows_each, Take take) {
-  const int column = blockIdx.x * (THREADS - HALO) + threadIdx.x, first = blockIdx.y * rows_each;
-  const bool whole = column < columns && threadIdx.x < THREADS - HALO;
+  const Strip strip(rows, columns, rows_each);
   march<4>(
-      first, min(first + rows_each, rows), column < columns + HALO,
-      [&](int row, float(&x)[PIXELS]) { tile(band, width, row, column, x); },
+      strip, [&](int row) { return tile(band, width, row, strip.column); },
+      [](const Tile &tile, float(&x)[PIXELS]) {
+#pragma unroll
+        for (int i = 0; i < PIXELS; i++)
+          x[i] = sqrtf(tile.of[i].x * tile.of[i].x + tile.of[i].y * tile.of[i].y);
+      },
       [&](int row, const Moments<4> &block, const Moments<4> &) {
-        if (whole) take((size_t)row * columns + column, values(block));
+        take((size_t)row * columns + strip.column, values(block));
       });
 }
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from snellen.device import multiprocessors
 from snellen.mad.definition import BLOCK, STEP, grid
 
-THREADS = 128  # tiles across of a strip
+LANES = 32  # tiles across of a strip, a warp's
+THREADS = 128  # of a block: four strips that have nothing to do with each other
 HALO = BLOCK // STEP - 1  # tiles right of a block's first one, and below
-BUSY = 12  # blocks of threads for each multiprocessor, where there are as many
-SHORTEST = 8  # rows of blocks of a strip: each costs HALO rows of tiles more
+BUSY = 20  # warps on each multiprocessor at once
+SHORTEST = 4  # rows of blocks of a strip: each strip costs HALO rows of tiles more
 
 
 class Strips:
@@ -17,15 +18,15 @@ class Strips:
     Attributes
     ----------
     grid : tuple of int
-        Strips across, strips down, planes: the grid of a launch.
+        Blocks of threads across, strips down, planes: the grid of a launch.
     extent : tuple of int
         Rows and columns of blocks, and rows of each strip.
     """
 
     def __init__(self, height: int, width: int, planes: int = 1):
         rows, columns = grid(height, width)
-        across = -(-columns // (THREADS - HALO))
+        across = -(-columns // (LANES - HALO))
         wanted = max(1, BUSY * multiprocessors() // (across * planes))
         each = max(SHORTEST, -(-rows // wanted))
-        self.grid = (across, -(-rows // each), planes)
+        self.grid = (-(-across * LANES // THREADS), -(-rows // each), planes)
         self.extent = (rows, columns, each)
