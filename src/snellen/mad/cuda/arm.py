@@ -67,7 +67,7 @@ class Arm:
             self._samples = cupy.zeros((2, *shape), format.dtype)
             self._planes = planes(2, *shape)
             self._spectra = cupy.empty((2, height, width // 2 + 1), cupy.complex64)
-            self._varies = cupy.zeros(1, cupy.int32)
+            self._levels = cupy.zeros((2, 2), cupy.float32)
             self._out = cupy.zeros(3, cupy.float64)
             self._lightness = Lightness(definition, format, peak)
             self._forward = Plan("r2c", height, width, 2)
@@ -125,21 +125,19 @@ class Arm:
     def _reference(self) -> None:
         """All of the reference's half, from the samples that are staged."""
         (grey, light), spectra = self._planes, self._spectra
-        self._varies.fill(0)
-        self._lightness.reference(self._samples[0], grey, light, self._varies)
+        self._lightness.reference(self._samples[0], self._levels[0], grey, light)
         self._forward(self._planes, spectra)
-        self._detection.hold(spectra[1], light)
-        self._appearance.hold(spectra[0], self._varies)
+        self._detection.hold(spectra[1], self._levels[0], light)
+        self._appearance.hold(spectra[0])
 
     def _distorted(self) -> None:
         """All of the distorted picture's half, to the score."""
         (reference, distorted), (grey, error) = self._samples, self._planes
-        self._varies.fill(0)
-        self._lightness.distorted(distorted, reference, grey, error, self._varies)
+        self._lightness.distorted(distorted, reference, self._levels[1], grey, error)
         self._forward(self._planes, spectra := self._spectra)
         mask = self._detection.against(spectra[1], error)
         self._combine.seen(reference, distorted, mask, None)
-        self._combine.looks(self._appearance.against(spectra[0], self._varies))
+        self._combine.looks(self._appearance.against(spectra[0]))
         self._combine.score(self._out)
 
     def _maps(self) -> tuple[Any, Any]:
@@ -176,18 +174,20 @@ class Detection:
         self._kept = cupy.empty((2, *grid(height, width)), cupy.float32)
         self.mask = cupy.empty(grid(height, width), cupy.float32)
 
-    def hold(self, spectrum: Any, light: Any) -> None:
+    def hold(self, spectrum: Any, level: Any, light: Any) -> None:
         """Keep the reference's statistics.
 
         Parameters
         ----------
         spectrum : (H, W/2 + 1) complex64
-            Of its lightness; destroyed.
+            Of its lightness above a level; destroyed.
+        level : (2,) float32
+            As `Lightness` gives it.
         light : (H, W) float32
             Scratch.
         """
         self._filter(spectrum, light)
-        self._masking.describe(light, self._kept[0], self._kept[1])
+        self._masking.describe(light, level, self._kept[0], self._kept[1])
 
     def against(self, spectrum: Any, error: Any) -> Any:
         """Return the mask (rows, columns), for an error of lightness given likewise."""
@@ -232,23 +232,23 @@ class Appearance:
         self._apart = cupy.empty((len(bands), *grid(height, width)), cupy.float32)
         self.total = self._apart[0]
 
-    def hold(self, spectrum: Any, varies: Any) -> None:
+    def hold(self, spectrum: Any) -> None:
         """Keep the statistics of the reference's subbands, from its half spectrum."""
-        for part, bands in self._responses(spectrum, varies):
+        for part, bands in self._responses(spectrum):
             self._statistics[len(bands)].describe(bands, self._kept[part])
 
-    def against(self, spectrum: Any, varies: Any) -> Any:
+    def against(self, spectrum: Any) -> Any:
         """Return how each subband's statistics differ, (bands, rows, columns)."""
-        for part, bands in self._responses(spectrum, varies):
+        for part, bands in self._responses(spectrum):
             first = part.start + self._first
             self._statistics[len(bands)].compare(bands, self._kept[part], first, self._apart[part])
         return self._apart
 
-    def _responses(self, spectrum: Any, varies: Any) -> Iterator[tuple[slice, Any]]:
+    def _responses(self, spectrum: Any) -> Iterator[tuple[slice, Any]]:
         """Yield some of the subbands at a time, and which of ours they are."""
         for part in self._parts:
             bands = self._scratch[: len(part)]
-            self._bank(spectrum, varies, part.start, bands)
+            self._bank(spectrum, part.start, bands)
             self._inverse[len(part)](bands, bands)
             yield slice(part.start - self._first, part.stop - self._first), bands
 

@@ -1,13 +1,15 @@
-// Samples → grey 0 … 255 and what the eye makes of it, L = GAIN · I^POWER; whether the picture varies.
+// Samples → grey and what the eye makes of it, L = GAIN · I^POWER: above a level of the plane's own.
 //
-// One thread a pixel, a block 32 × 8 of them. For the distorted picture not L but by how much it is
-// above the reference's, so that a small error keeps its digits: of integers the difference of two
-// entries of a float64 table, of floats from the difference of the grey values.
+// No filter of ours needs the mean, and without it float32 has digits left for the rest: so a level is
+// taken off, of some of the samples, and of a plane of one value exactly nothing is left. `level` is
+// one block; else one thread a pixel, a block 32 × 8 of them. For the distorted picture not L but by
+// how much it is above the reference's: of integers the difference of two entries of a float64 table,
+// of floats from the difference of the grey values.
 #include "device.cuh"
 
 #if TABLE
-__device__ __forceinline__ float lightness(SAMPLE sample, float, const double *table) {
-  return float(__ldg(table + sample));
+__device__ __forceinline__ float lightness(float sample, float, const double *table) {
+  return float(table[int(sample)]);
 }
 
 __device__ __forceinline__ float change(SAMPLE from, SAMPLE to, float, const double *table) {
@@ -31,39 +33,49 @@ __device__ __forceinline__ float change(float one, float other, float factor, co
 }
 #endif
 
-// Every block whose samples are not all alike says so.
-__device__ __forceinline__ void look(bool differs, int *varies) {
-  if (__syncthreads_or(differs) && threadIdx.x + threadIdx.y == 0) *varies = 1;
+// The level of a plane: a sample's value, and its lightness.
+struct Level {
+  float sample, light;
+};
+
+extern "C" __global__ void __launch_bounds__(ACROSS * ACROSS)
+    level(const SAMPLE *__restrict__ plane, int width, int height, float factor,
+          const double *__restrict__ table, Level *__restrict__ out) {
+  __shared__ double sum[ACROSS * ACROSS];
+  const int t = threadIdx.x;
+  const int x = (2 * (t % ACROSS) + 1) * width / (2 * ACROSS);
+  const int y = (2 * (t / ACROSS) + 1) * height / (2 * ACROSS);
+  sum[t] = plane[(size_t)y * width + x];
+  for (int half = ACROSS * ACROSS / 2; half; half /= 2) {
+    __syncthreads();
+    if (t < half) sum[t] += sum[t + half];
+  }
+  if (t) return;
+  const float mean = sum[0] / (ACROSS * ACROSS), sample = TABLE ? rintf(mean) : mean;
+  *out = {sample, lightness(sample, factor, table)};
 }
 
 extern "C" __global__ void __launch_bounds__(256)
     reference(const SAMPLE *__restrict__ plane, int width, int height, float factor,
-              const double *__restrict__ table, float *__restrict__ grey,
-              float *__restrict__ light, int *__restrict__ varies) {
+              const double *__restrict__ table, const Level *__restrict__ level,
+              float *__restrict__ grey, float *__restrict__ light) {
   const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
-  bool differs = false;
-  if (x < width && y < height) {
-    const size_t here = (size_t)y * width + x;
-    const SAMPLE sample = plane[here];
-    differs = sample != plane[0];
-    grey[here] = sample * factor;
-    light[here] = lightness(sample, factor, table);
-  }
-  look(differs, varies);
+  if (x >= width || y >= height) return;
+  const size_t here = (size_t)y * width + x;
+  const SAMPLE sample = plane[here];
+  grey[here] = (sample - level->sample) * factor;
+  light[here] = change(SAMPLE(level->sample), sample, factor, table);
 }
 
 extern "C" __global__ void __launch_bounds__(256)
     distorted(const SAMPLE *__restrict__ plane, int width, int height, float factor,
-              const double *__restrict__ table, const SAMPLE *__restrict__ reference,
-              float *__restrict__ grey, float *__restrict__ error, int *__restrict__ varies) {
+              const double *__restrict__ table, const Level *__restrict__ level,
+              const SAMPLE *__restrict__ reference, float *__restrict__ grey,
+              float *__restrict__ error) {
   const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
-  bool differs = false;
-  if (x < width && y < height) {
-    const size_t here = (size_t)y * width + x;
-    const SAMPLE sample = plane[here];
-    differs = sample != plane[0];
-    grey[here] = sample * factor;
-    error[here] = change(reference[here], sample, factor, table);
-  }
-  look(differs, varies);
+  if (x >= width || y >= height) return;
+  const size_t here = (size_t)y * width + x;
+  const SAMPLE sample = plane[here];
+  grey[here] = (sample - level->sample) * factor;
+  error[here] = change(reference[here], sample, factor, table);
 }

@@ -14,8 +14,8 @@ __device__ __forceinline__ float place(int index, int size) {
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-    bank(const float2 *__restrict__ spectrum, int width, int height, const int *__restrict__ varies,
-         float scale, int first, int count, float2 *__restrict__ out) {
+    bank(const float2 *__restrict__ spectrum, int width, int height, float scale,
+         int first, int count, float2 *__restrict__ out) {
   const int l = blockIdx.x * 32 + threadIdx.x, j = blockIdx.y * 8 + threadIdx.y;
   if (l >= width || j >= height) return;
   const int half = width / 2 + 1;
@@ -32,8 +32,8 @@ extern "C" __global__ void __launch_bounds__(256)
     if (away <= -PI) away += 2 * PI;
     angular[o] = expf(-away * away / (2 * THETA_SIGMA * THETA_SIGMA));
   }
-  const bool zero = j == 0 && l == 0;  // and a picture of one value has no response at all
-  const float gain = zero || !*varies ? 0 : scale, log_radius = zero ? 0 : .5f * logf(x * x + y * y);
+  const bool zero = j == 0 && l == 0;  // a filter does not see the mean
+  const float gain = zero ? 0 : scale, log_radius = zero ? 0 : .5f * logf(x * x + y * y);
 #pragma unroll
   for (int s = 0; s < SCALES; s++) {
     const float away = log_radius + log_half_wavelength[s];

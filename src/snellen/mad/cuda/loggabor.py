@@ -22,15 +22,13 @@ class Bank:
         self._size = (width, height)
         self._grid = (-(-width // BLOCK[0]), -(-height // BLOCK[1]))
 
-    def __call__(self, spectrum: Any, varies: Any, first: int, out: Any) -> None:
+    def __call__(self, spectrum: Any, first: int, out: Any) -> None:
         """Fill `out` with the spectra of subbands from `first` on.
 
         Parameters
         ----------
         spectrum : (H, W/2 + 1) complex64
             Of a real plane.
-        varies : (1,) int32
-            0: of a plane of one value, which has no response.
         first : int
             Number of the filter, below BANDS.
         out : (count, H, W) complex64
@@ -38,9 +36,8 @@ class Bank:
         """
         width, height = self._size
         self._kernel(
-            self._grid, BLOCK, spectrum, width, height, varies, 1 / (width * height), first,
-            len(out), out,
-        )  # fmt: skip
+            self._grid, BLOCK, spectrum, width, height, 1 / (width * height), first, len(out), out
+        )
 
 
 def kernel() -> Kernel:

@@ -36,11 +36,12 @@ __device__ __forceinline__ void walk(const float *plane, int width, int rows, in
 // Of the filtered reference: each block's mean, and the deviation of its top left 8 × 8.
 extern "C" __global__ void __launch_bounds__(THREADS)
     describe(const float *__restrict__ plane, int width, int rows, int columns, int rows_each,
-             float *__restrict__ mean, float *__restrict__ deviation) {
+             const float *__restrict__ level, float *__restrict__ mean, float *__restrict__ deviation) {
+  const float base = FLAT * level[1];  // what the filter leaves of the lightness that was taken off
   walk(plane, width, rows, columns, rows_each,
        [&](int row, int column, const Moments<2> &block, const Moments<2> &quarter) {
          const size_t here = (size_t)row * columns + column;
-         mean[here] = block.mean;
+         mean[here] = base + block.mean;
          deviation[here] = sqrtf(quarter.power[0] / (4 * PIXELS - 1));
        });
 }

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from snellen.kernel import Kernel
+from snellen.mad.csf import FLAT
 from snellen.mad.cuda.strips import THREADS, Strips
 from snellen.mad.masking import GATE, PROBE, THRESHOLD
 
@@ -18,16 +19,18 @@ class Masking:
         self._height, self._width = height, width
         self._strips = Strips(height, width)
 
-    def describe(self, filtered: Any, mean: Any, deviation: Any) -> None:
+    def describe(self, filtered: Any, level: Any, mean: Any, deviation: Any) -> None:
         """Fill mean and deviation (rows, columns): of each block, and of its top left 8 × 8.
 
         Parameters
         ----------
         filtered : (H, W) float32
             The reference's lightness through the CSF.
+        level : (2,) float32
+            What was taken off: its second number.
         """
         s = self._strips
-        self._describe(s.grid, THREADS, filtered, self._width, *s.extent, mean, deviation)
+        self._describe(s.grid, THREADS, filtered, self._width, *s.extent, level, mean, deviation)
 
     def visibility(self, error: Any, mean: Any, deviation: Any, mask: Any) -> None:
         """Fill the mask (rows, columns): by how much the error's contrast is above what hides it.
@@ -53,5 +56,6 @@ def kernels() -> tuple[Kernel, Kernel]:
         "gate": GATE,
         "threshold": THRESHOLD,
         "probe": PROBE,
+        "flat": FLAT,
     }
     return Kernel(file, "describe", **constants), Kernel(file, "visibility", **constants)

@@ -11,12 +11,22 @@ struct Values {
   float deviation, skew, kurtosis;
 };
 
+constexpr float FLAT = 1e-18f;  // variance below which float32 has no digits for the fourth power
+
+// The square root, right to the last digit but one; sqrtf would branch for every pixel.
+__device__ __forceinline__ float root(float x) {
+  float y;
+  asm("sqrt.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
 // Sample deviation; skew and plain kurtosis by the population's; both 0 in a flat block.
 __device__ __forceinline__ Values values(const Moments<4> &m) {
-  const float variance = m.power[0] / BLOCK;
-  if (variance == 0) return {0, 0, 0};
-  return {sqrtf(m.power[0] / (BLOCK - 1)), m.power[1] / BLOCK / variance * rsqrtf(variance),
-          m.power[2] / BLOCK / variance / variance};
+  const float variance = m.power[0] * (1.f / BLOCK), deviation = root(m.power[0] * (1.f / (BLOCK - 1)));
+  if (variance < FLAT) return {deviation, 0, 0};
+  const float inverse = 1 / variance;
+  return {deviation, m.power[1] * (1.f / BLOCK) * inverse * root(inverse),
+          m.power[2] * (1.f / BLOCK) * inverse * inverse};
 }
 
 // A tile of responses.
@@ -51,7 +61,7 @@ __device__ __forceinline__ void walk(const float2 *band, int width, int rows, in
       [](const Tile &tile, float(&x)[PIXELS]) {
 #pragma unroll
         for (int i = 0; i < PIXELS; i++)
-          x[i] = sqrtf(tile.of[i].x * tile.of[i].x + tile.of[i].y * tile.of[i].y);
+          x[i] = root(tile.of[i].x * tile.of[i].x + tile.of[i].y * tile.of[i].y);
       },
       [&](int row, const Moments<4> &block, const Moments<4> &) {
         take((size_t)row * columns + strip.column, values(block));
