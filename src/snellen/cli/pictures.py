@@ -1,0 +1,142 @@
+"""Image files that are compared: which meets which, and their luma."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from snellen.cli.inputs import is_still
+from snellen.errors import InputError
+from snellen.frame import Format
+from snellen.mad.luma import luma
+from snellen.still import read
+from snellen.video.lumas import WHITE, grey
+from snellen.video.resize import METHOD, resize
+from snellen.video.unlike import unequal
+
+_LISTED = 10
+"""Names in one message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """The luma of an image."""
+
+    samples: npt.NDArray[Any]
+    """(H, W): uint8, uint16, or float64 of 16-bit colours, 0 … 65535."""
+    bits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two planes that a Scorer takes, and what it is to be told of them."""
+
+    reference: npt.NDArray[Any]
+    distorted: npt.NDArray[Any]
+    format: Format
+    data_range: float | None
+
+
+def partners(reference: Path, distorted: Path) -> list[tuple[str, Path, Path]]:
+    """Return name, reference and distorted image of each pair in two folders, sorted by name.
+
+    Images meet whose names are equal but for the suffix: a.png and a.jpg.
+
+    Raises
+    ------
+    InputError
+        No image, one without a partner, or two of one name in a folder.
+    """
+    ones, others = _images(reference), _images(distorted)
+    alone = [
+        f"{folder}: {_listed(sorted(mine.keys() - theirs.keys()))}"
+        for folder, mine, theirs in ((reference, ones, others), (distorted, others, ones))
+        if mine.keys() - theirs.keys()
+    ]
+    if alone:
+        raise InputError(
+            f"{reference} holds {len(ones)} images and {distorted} holds {len(others)}, which meet "
+            f"by name without the suffix; without a partner are, in {'; in '.join(alone)}"
+        )
+    return [(name, ones[name], others[name]) for name in sorted(ones)]
+
+
+def _images(folder: Path) -> dict[str, Path]:
+    """Return the images of a folder by their name without suffix."""
+    found: dict[str, Path] = {}
+    for path in sorted(folder.iterdir()):
+        if not path.is_file() or path.name.startswith(".") or not is_still(path):
+            continue
+        if path.stem in found:
+            raise InputError(
+                f"{folder} holds {found[path.stem].name} and {path.name}: images meet by name "
+                "without the suffix, so keep one of them"
+            )
+        found[path.stem] = path
+    if not found:
+        raise InputError(f"{folder} holds no image; videos are compared one by one")
+    return found
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(names[:_LISTED]) + more
+
+
+def pair(reference: Path, distorted: Path, resized: bool, warn: Callable[[str], None]) -> Pair:
+    """Read two images; return what a Scorer takes.
+
+    Of one depth, planes stay as they are; else each becomes float64 0 … 255 by its own depth.
+
+    Raises
+    ------
+    InputError
+        Not images that can be read, float samples, or different sizes and not `resized`.
+    """
+    one, other = (_plane(path, warn) for path in (reference, distorted))
+    first, second = _size(one), _size(other)
+    if first != second:
+        if not resized:
+            raise InputError(unequal(str(reference), first, str(distorted), second))
+        warn(f"{distorted} is scaled from {_by(second)} to {_by(first)} by {METHOD}")
+        other = Plane(resize(_whole(other), other.bits, *first), other.bits)
+    width, height = first
+    if one.bits == other.bits and all(p.samples.dtype.kind == "u" for p in (one, other)):
+        return Pair(one.samples, other.samples, Format(width, height, one.bits), None)
+    greys = grey(one.samples, one.bits), grey(other.samples, other.bits)
+    return Pair(*greys, Format(width, height, 0), WHITE)
+
+
+def _plane(path: Path, warn: Callable[[str], None]) -> Plane:
+    pixels = read(path).pixels
+    if pixels.dtype.kind == "f":
+        raise InputError(
+            f"{path} has float samples, of which white is not known: expected 8 or 16 bit; "
+            "in Python snellen.score(…, data_range=…) takes them"
+        )
+    bits = 8 * int(pixels.dtype.itemsize)
+    if pixels.ndim == 3 and pixels.shape[2] == 4:
+        warn(f"{path}: transparency does not count")
+        pixels = pixels[..., :3]
+    return Plane(luma(pixels) if pixels.ndim == 3 else pixels, bits)
+
+
+def _whole(plane: Plane) -> npt.NDArray[Any]:
+    """Return integer samples: the luma of 16-bit colours is rounded half up."""
+    if plane.samples.dtype.kind == "u":
+        return plane.samples
+    return np.floor(plane.samples + 0.5).astype(np.uint16)
+
+
+def _size(plane: Plane) -> tuple[int, int]:
+    height, width = plane.samples.shape
+    return width, height
+
+
+def _by(size: tuple[int, int]) -> str:
+    return f"{size[0]}×{size[1]}"

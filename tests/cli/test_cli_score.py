@@ -1,0 +1,406 @@
+"""snellen score: two videos, two images, two folders."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import snellen
+from cli.test_cli import run
+from mad.pairs import authors
+from snellen import device
+from snellen.cli import judge
+from snellen.errors import DeviceError
+from snellen.mad import scorer
+from snellen.mad.luma import luma
+from snellen.mad.temporal import st_mad
+from snellen.still import Still, write
+from video.clips import HEIGHT, WIDTH, make, read
+from video.clips import luma as plane
+
+pytestmark = pytest.mark.usefixtures("signals")
+
+KEYS = ["mean", "harmonic_mean", "min", "max", "median", "p5", "p95"]
+FRAMES = 6
+
+
+@pytest.fixture(scope="session")
+def films(tmp_path_factory):
+    """A film, and two encodes, the second worse; better ones score 0 on so small a picture."""
+    folder = tmp_path_factory.mktemp("films")
+    return [
+        make(folder / "film.mkv", codec="ffv1", frames=FRAMES),
+        make(folder / "good.mp4", frames=FRAMES, options={"crf": "45"}),
+        make(folder / "bad.mp4", frames=FRAMES, options={"crf": "51"}),
+    ]
+
+
+@pytest.fixture(scope="session")
+def clips(tmp_path_factory):
+    """A film of 36 frames, enough for ST-MAD, and a bad encode."""
+    folder = tmp_path_factory.mktemp("clips")
+    return [
+        make(folder / "film.mkv", codec="ffv1", frames=36),
+        make(folder / "bad.mp4", frames=36, options={"crf": "45"}),
+    ]
+
+
+@pytest.fixture
+def images(tmp_path):
+    """The authors' pairs here as files, with their scores."""
+    found = []
+    for pair in authors():
+        paths = [tmp_path / f"{pair.name}_{side}.png" for side in ("ref", "dst")]
+        for path, pixels in zip(paths, (pair.reference, pair.distorted), strict=True):
+            write(path, Still(pixels))
+        found.append((*paths, pair.scores))
+    return found
+
+
+def told(capsys, *words, code=0):
+    """The lines of JSON on standard output, and those on standard error."""
+    assert run("score", *words, "--json") == code
+    out, err = capsys.readouterr()
+    return [[json.loads(line) for line in text.splitlines()] for text in (out, err)]
+
+
+def warned(lines):
+    return [line["message"] for line in lines if line["event"] == "warning"]
+
+
+def test_a_film_and_itself(capsys, films):
+    *rows, last = told(capsys, films[0], films[0])[0]
+    assert [row["frame"] for row in rows] == list(range(FRAMES))
+    assert [row["time"] for row in rows] == [n / 25 for n in range(FRAMES)]
+    assert all(row[name] == 0 for row in rows for name in ("mad", "hi", "lo"))
+    pooled = last["pooled"]
+    assert list(pooled) == ["mad", "hi", "lo"]
+    assert all(list(one) == KEYS and not any(one.values()) for one in pooled.values())
+    assert last["frames"] == last["reference_frames"] == last["distorted_frames"] == FRAMES
+    assert (last["variant"], last["hi_scale"], last["eight_bit_lut"]) == ("2011", 200, False)
+    assert (last["offset"], last["every"], last["resized"]) == (0, 1, None)
+    assert last["device"] and last["warnings"] == [] and last["lost"] == []
+
+
+def test_a_worse_encode_scores_higher(capsys, films):
+    means = [told(capsys, films[0], film)[0][-1]["pooled"]["mad"]["mean"] for film in films]
+    assert means[0] == 0 < means[1] < means[2]
+
+
+def test_each_frame_is_scored_as_a_picture(capsys, films):
+    *rows, last = told(capsys, films[0], films[2])[0]
+    for row, one, other in zip(rows, read(films[0]).frames, read(films[2]).frames, strict=True):
+        score = snellen.score(plane(one), plane(other))
+        assert (row["mad"], row["hi"], row["lo"]) == (score.mad, score.hi, score.lo)
+    mads = [row["mad"] for row in rows]
+    assert last["pooled"]["mad"]["max"] == max(mads)
+    assert last["worst"] == [rows[int(np.argmax(mads))]]
+
+
+def test_text(capsys, films):
+    assert run("score", films[0], films[2], "--worst", 2) == 0
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    assert lines[0].split() == ["mean", "harmonic", "median", "min", "max", "p5", "p95"]
+    assert [line.split()[0] for line in lines[1:4]] == ["MAD", "HI", "LO"]
+    assert "6 frames of 6 and 6, 64×48 4:2:0 8 bit" in lines[4]
+    assert sum(line.startswith("worst: frame") for line in lines) == 2
+    assert err == ""
+
+
+def test_parts_and_offset(capsys, films):
+    words = [films[0], films[0]]
+    rows = told(capsys, *words, "--every", 2, "--offset", -1)[0][:-1]
+    assert [row["frame"] for row in rows] == [1, 3, 5] and rows[0]["mad"] > 0
+    rows = told(capsys, *words, "--start", "0.08", "--duration", "0.08")[0][:-1]
+    assert [row["frame"] for row in rows] == [2, 3]
+    *rows, last = told(capsys, *words, "--frames", 2)[0]
+    assert len(rows) == 2 and last["reference_frames"] is None
+
+
+def test_different_lengths_are_said(capsys, films, tmp_path):
+    short = make(tmp_path / "short.mkv", codec="ffv1", frames=4)
+    lines, said = told(capsys, films[0], short)
+    assert len(lines) == 5 and lines[-1]["pooled"]["mad"]["max"] == 0
+    assert (lines[-1]["reference_frames"], lines[-1]["distorted_frames"]) == (6, 4)
+    assert warned(said) == lines[-1]["warnings"]
+    assert "has 6 frames" in warned(said)[0] and "has 4" in warned(said)[0]
+    assert run("score", films[0], short) == 0
+    assert "warning: " in capsys.readouterr().err
+
+
+def test_different_depths(capsys, films, tmp_path):
+    deep = make(tmp_path / "deep.mkv", codec="ffv1", frames=FRAMES, pix_fmt="yuv420p10le")
+    *rows, _ = told(capsys, films[0], deep)[0]
+    # 4·v·255/1023 for v: the same picture, 0.3 % brighter.
+    assert all(0 <= row["mad"] < 1 and 0 < row["lo"] < 0.1 for row in rows)
+    *rows, _ = told(capsys, deep, deep)[0]
+    assert all(row["mad"] == row["hi"] == row["lo"] == 0 for row in rows)
+
+
+def test_sizes(capsys, films, tmp_path):
+    large = make(tmp_path / "large.mkv", codec="ffv1", frames=FRAMES, size=(128, 96))
+    assert run("score", films[0], large) == 2
+    err = capsys.readouterr().err
+    assert "64×48" in err and "128×96" in err and "--resize" in err
+    lines, said = told(capsys, films[0], large, "--resize")
+    assert "Lanczos" in lines[-1]["resized"] and "Lanczos" in warned(said)[0]
+    assert (lines[-1]["width"], lines[-1]["height"]) == (WIDTH, HEIGHT)
+
+
+def test_csv(capsys, films, tmp_path):
+    rows = told(capsys, films[0], films[2], "--csv", tmp_path / "t.csv")[0][:-1]
+    with (tmp_path / "t.csv").open(newline="") as file:
+        assert list(csv.DictReader(file)) == [{k: str(v) for k, v in r.items()} for r in rows]
+    assert run("score", films[0], films[2], "--csv", "-") == 0
+    out, err = capsys.readouterr()
+    assert out == (tmp_path / "t.csv").read_text()
+    assert err.splitlines()[1].startswith("MAD")
+    assert run("score", films[0], films[2], "--csv", tmp_path / "t.csv") == 2
+    assert "--overwrite" in capsys.readouterr().err
+    assert run("score", films[0], films[1], "--csv", tmp_path / "t.csv", "--overwrite") == 0
+    assert (tmp_path / "t.csv").read_text() != out
+
+
+def test_maps_of_the_worst(capsys, films, tmp_path):
+    folder = tmp_path / "maps"
+    words = [films[0], films[2], "--map-out", folder, "--worst", 2]
+    last = told(capsys, *words)[0][-1]
+    index = json.loads((folder / "index.json").read_text())
+    assert [one["frame"] for one in index["maps"]] == [one["frame"] for one in last["worst"]]
+    assert [one["mad"] for one in index["maps"]] == [one["mad"] for one in last["worst"]]
+    assert index["variant"] == "2011" and index["distorted"] == str(films[2])
+    for one in index["maps"]:
+        for kind in ("detection", "appearance"):
+            assert one[kind] == f"frame{one['frame']:06}_{kind}.png"
+            with Image.open(folder / one[kind]) as image:
+                assert image.size == (WIDTH, HEIGHT) and np.asarray(image).any()
+    assert len(list(folder.iterdir())) == 6
+    assert run("score", *words) == 2
+    assert "not empty" in capsys.readouterr().err
+    assert run("score", *words, "--overwrite") == 0
+
+
+def test_one_pair_of_images(capsys, images, tmp_path):
+    for reference, distorted, wanted in images:
+        lines, said = told(capsys, reference, distorted)
+        assert len(lines) == 1 and list(lines[0]) == ["mad", "hi", "lo"] and said == []
+        # 1e-9 relative: what the float64 arm is held to.
+        assert lines[0]["mad"] == pytest.approx(wanted["MAD"], rel=1e-9)
+    maps = tmp_path / "maps"
+    assert run("score", reference, distorted, "--map-out", maps, "--csv", "-") == 0
+    out, err = capsys.readouterr()
+    assert out.splitlines()[0] == "mad,hi,lo" and err.startswith("MAD ")
+    assert json.loads((maps / "index.json").read_text())["maps"][0]["mad"] == lines[0]["mad"]
+
+
+@pytest.mark.parametrize(
+    ("words", "settings"),
+    [
+        (["--variant", "paper"], {"variant": "paper"}),
+        (["--hi-scale", "10"], {"hi_scale": 10}),
+        (["--eight-bit-lut"], {"eight_bit_lut": True}),
+        (["--dtype", "float32"], {"dtype": "float32", "device": "cpu"}),
+    ],
+)
+def test_settings(capsys, images, words, settings):
+    reference, distorted, _ = images[0]
+    found = told(capsys, reference, distorted, "--device", "cpu", *words)[0][0]
+    arrays = [np.asarray(Image.open(path)) for path in (reference, distorted)]
+    wanted = snellen.score(*arrays, **{"device": "cpu", **settings})
+    assert (found["mad"], found["hi"], found["lo"]) == (wanted.mad, wanted.hi, wanted.lo)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+@pytest.mark.parametrize("channels", [1, 3, 4])
+def test_depth_and_colour_of_images(capsys, tmp_path, random, dtype, channels):
+    most = np.iinfo(dtype).max
+    pictures = []
+    for name in ("a.png", "b.png"):
+        pixels = random.integers(0, most, (40, 50, channels), dtype, endpoint=True)
+        pictures.append(pixels[..., 0] if channels == 1 else pixels)
+        write(tmp_path / name, Still(pictures[-1]))
+    lines, said = told(capsys, tmp_path / "a.png", tmp_path / "b.png", "--device", "cpu")
+    planes = [p if channels == 1 else p[..., :3] for p in pictures]
+    wanted = snellen.score(*planes, data_range=most, device="cpu")
+    assert lines[0]["mad"] == pytest.approx(wanted.mad, rel=1e-12)
+    assert len(warned(said)) == (2 if channels == 4 else 0)
+
+
+def test_images_of_different_depth_and_size(capsys, tmp_path, random):
+    pixels = random.integers(0, 256, (40, 50, 3), np.uint8)
+    write(tmp_path / "a.png", Still(luma(pixels)))
+    write(tmp_path / "b.png", Still(luma(pixels).astype(np.uint16) * 257))
+    write(tmp_path / "c.png", Still(pixels.astype(np.uint16).repeat(2, 0).repeat(2, 1) * 257))
+    found = told(capsys, tmp_path / "a.png", tmp_path / "b.png")[0][0]
+    assert found["mad"] == pytest.approx(0, abs=1e-6)
+    assert run("score", tmp_path / "a.png", tmp_path / "c.png") == 2
+    err = capsys.readouterr().err
+    assert "50×40" in err and "100×80" in err and "--resize" in err
+    assert run("score", tmp_path / "a.png", tmp_path / "c.png", "--resize") == 0
+
+
+def test_folders(capsys, tmp_path, random):
+    for folder, suffix in (("one", "png"), ("two", "tif")):
+        (tmp_path / folder).mkdir()
+        for number in range(3):
+            size = (40, 40 + 2 * (number % 2))
+            pixels = random.integers(0, 256, size, np.uint8)
+            write(tmp_path / folder / f"{number}.{suffix}", Still(pixels))
+    words = [tmp_path / "one", tmp_path / "two"]
+    *rows, last = told(capsys, *words, "--map-out", tmp_path / "maps", "--csv", tmp_path / "t.csv")[
+        0
+    ]
+    assert [(row["frame"], row["name"]) for row in rows] == [(n, str(n)) for n in range(3)]
+    pair = [tmp_path / "one" / "1.png", tmp_path / "two" / "1.tif"]
+    assert told(capsys, *pair)[0][0]["mad"] == rows[1]["mad"]
+    assert last["frames"] == 3 and last["pooled"]["mad"]["max"] == max(r["mad"] for r in rows)
+    assert (tmp_path / "maps" / f"{last['worst'][0]['name']}_detection.png").exists()
+    assert (tmp_path / "t.csv").read_text().startswith("frame,name,mad,hi,lo\n0,0,")
+    rows = told(capsys, *words, "--every", 2)[0][:-1]
+    assert [row["frame"] for row in rows] == [0, 2]
+    assert run("score", *words) == 0
+    assert "3 pairs of images" in capsys.readouterr().out
+
+
+def test_folders_that_do_not_match(capsys, tmp_path, random):
+    pixels = random.integers(0, 256, (40, 40), np.uint8)
+    for folder, names in (("one", "abc"), ("two", "cd")):
+        (tmp_path / folder).mkdir()
+        for name in names:
+            write(tmp_path / folder / f"{name}.png", Still(pixels))
+    assert run("score", tmp_path / "one", tmp_path / "two") == 2
+    err = capsys.readouterr().err
+    assert "holds 3 images" in err and "holds 2" in err
+    assert f"{tmp_path / 'one'}: a, b" in err and f"{tmp_path / 'two'}: d" in err
+    write(tmp_path / "one" / "a.tif", Still(pixels))
+    assert run("score", tmp_path / "one", tmp_path / "two") == 2
+    assert "a.png and a.tif" in capsys.readouterr().err
+    (tmp_path / "none").mkdir()
+    assert run("score", tmp_path / "one", tmp_path / "none") == 2
+
+
+def test_st_mad(capsys, clips):
+    last = told(capsys, *clips, "--temporal")[0][-1]
+    wanted = st_mad(*(np.stack([plane(f) for f in read(clip).frames]) for clip in clips))
+    assert (last["stmad"], last["smad"], last["tmad"]) == (wanted.stmad, wanted.smad, wanted.tmad)
+    assert run("score", *clips, "--temporal") == 0
+    assert f"ST-MAD {wanted.stmad:.4f}" in capsys.readouterr().out
+
+
+def test_st_mad_of_too_short_a_film_is_told_last(capsys, films):
+    lines, said = told(capsys, films[0], films[2], "--temporal", code=2)
+    assert len(lines) == FRAMES + 1 and lines[-1]["stmad"] is None
+    assert lines[-1]["pooled"]["mad"]["mean"] > 0
+    assert said[-1]["event"] == "error" and "34" in said[-1]["message"]
+
+
+def test_st_mads_memory_is_told(capsys, clips, monkeypatch):
+    monkeypatch.setattr(judge, "_LARGE", 2 * WIDTH * HEIGHT * 10)
+    said = warned(told(capsys, *clips, "--temporal")[1])
+    assert len(said) == 1 and "10 frames" in said[0] and "memory" in said[0]
+
+
+def test_pipes(films, tmp_path):
+    y4m = tmp_path / "film.y4m"
+    make(y4m, codec="rawvideo", frames=FRAMES)
+    for words in (["-", films[2]], [films[2], "-"]):
+        command = [sys.executable, "-m", "snellen", "score", *map(str, words), "--json"]
+        done = subprocess.run(command, input=y4m.read_bytes(), capture_output=True, timeout=100)
+        assert done.returncode == 0, done.stderr
+        assert b"Traceback" not in done.stderr
+        assert len(done.stdout.splitlines()) == FRAMES + 1
+
+
+def test_damage(capsys, films, tmp_path):
+    torn = tmp_path / "torn.y4m"
+    make(torn, codec="rawvideo", frames=FRAMES)
+    torn.write_bytes(torn.read_bytes()[:-100])
+    lines, said = told(capsys, films[0], torn, code=3)
+    assert len(lines) == FRAMES and "ends early" in lines[-1]["lost"][0]
+    assert said[-1]["exit_code"] == 3 and "torn.y4m" in said[-1]["message"]
+    assert run("score", films[0], torn) == 3
+    out, err = capsys.readouterr()
+    assert out.splitlines()[1].startswith("MAD") and "error: damaged" in err
+
+
+def test_an_interrupt_leaves_nothing(capsys, films, tmp_path, monkeypatch):
+    whole, count = scorer.Scorer.run, []
+
+    def interrupted(self, reference, distorted, **options):
+        count.append(1)
+        if len(count) > 3:
+            raise KeyboardInterrupt
+        return whole(self, reference, distorted, **options)
+
+    monkeypatch.setattr(scorer.Scorer, "run", interrupted)
+    words = ["--csv", tmp_path / "t.csv", "--map-out", tmp_path / "maps"]
+    assert run("score", films[0], films[2], *words) == 130
+    assert "interrupted" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_cpu_steps_in_where_autos_gpu_has_no_room(capsys, films, monkeypatch):
+    class Full(scorer.Scorer):
+        def _made(self, format, peak):
+            if self.device != "cpu":
+                raise DeviceError("the GPU's memory does not suffice")
+            return super()._made(format, peak)
+
+    monkeypatch.setattr(device, "resolve", lambda asked: "cpu" if asked == "cpu" else "cuda:0")
+    monkeypatch.setattr(device, "name", lambda used: used)
+    monkeypatch.setattr(judge, "Scorer", Full)
+    lines, said = told(capsys, films[0], films[2])
+    assert "memory does not suffice" in warned(said)[0] and lines[-1]["device"] == "cpu"
+    told(capsys, films[0], films[2], "--device", "cuda", code=2)  # what is asked for is kept
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["film", "image"], "is a video, .*is an image"),
+        (["folder", "image"], "is a folder, .*is an image"),
+        (["-", "-"], "not both"),
+        (["film", "none.mkv"], "none.mkv"),
+        (["image", "none.png"], "none.png"),
+        (["film", "film", "--json", "--csv", "-"], "standard output"),
+        (["image", "image", "--offset", "1"], "--offset .*for videos"),
+        (["image", "image", "--every", "2"], "--every .*videos and folders"),
+        (["film", "film", "--offset", "9"], "no frame has a partner"),
+        (["film", "film", "--start", "soon"], "expected seconds"),
+        (["film", "film", "--hi-scale", "-1"], "hi_scale"),
+        (["film", "film", "--temporal", "--every", "2"], "needs all frames"),
+        (["film", "film", "--temporal", "--frames", "33"], "34 frames"),
+        (["film", "film", "--map-out", "-"], "standard output"),
+        (["film", "film", "--map-out", "none/maps"], "make it first"),
+        (["film", "film", "--csv", "film"], "input itself"),
+        (["folder", "folder", "--map-out", "folder", "--overwrite"], "input itself"),
+        (["tiny", "tiny"], "34×34"),
+    ],
+)
+def test_wrong_use(capsys, films, images, tmp_path, words, said, monkeypatch):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    write(folder / "a.png", Still(np.zeros((40, 40), np.uint8)))
+    write(tmp_path / "tiny.png", Still(np.zeros((33, 40), np.uint8)))
+    monkeypatch.chdir(tmp_path)
+    named = {"film": films[0], "image": images[0][0], "folder": folder, "tiny": "tiny.png"}
+    before = sorted(tmp_path.rglob("*"))
+    assert run("score", *(named.get(word, word) for word in words)) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1 and re.search(f"error.*{said}", err), err
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_table_is_read_back(capsys, films):
+    assert run("score", films[0], films[1], "--csv", "-", "--frames", 2) == 0
+    rows = list(csv.reader(io.StringIO(capsys.readouterr().out)))
+    assert rows[0] == ["frame", "time", "mad", "hi", "lo"] and len(rows) == 3

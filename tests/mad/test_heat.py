@@ -1,0 +1,112 @@
+"""Heat maps: colours, values that come back, and files."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from snellen.errors import InputError, OutputError
+from snellen.mad import heat
+from snellen.mad.heat import BRIGHTEST, DETECTION, Worst
+from snellen.mad.result import Score
+
+FACTS = {"reference": "a", "distorted": "b"}
+
+
+def scored(mad, random, shape=(48, 64)):
+    return Score(mad, 1.0, 2.0, random.uniform(0, 600, shape), random.uniform(0, 25, shape))
+
+
+def test_the_palette_gets_lighter_all_the_way():
+    luma = heat.palette() @ [0.299, 0.587, 0.114]
+    assert luma[0] < 2 and luma[-1] > 240 and (np.diff(luma) > 0).all()
+
+
+@pytest.mark.parametrize("brightest", BRIGHTEST.values())
+def test_colours_and_values(brightest):
+    assert heat.shades(np.array([0.0, brightest, 9 * brightest]), brightest).tolist() == [
+        0,
+        255,
+        255,
+    ]
+    every = np.arange(256, dtype=np.uint8)
+    assert (heat.shades(heat.values(every, brightest), brightest) == every).all()
+    assert heat.values(every, brightest)[[0, -1]] == pytest.approx([0, brightest])
+
+
+def test_negative_noise_is_dark():
+    assert heat.shades(np.array([-1e-12]), 20.0) == 0
+
+
+def test_the_worst_are_kept(random):
+    worst = Worst(2)
+    for number, mad in enumerate([3.0, 5.0, 1.0, 5.0, 4.0]):
+        wanted = worst.wants(mad)
+        assert wanted == (number in (0, 1, 3))
+        if wanted:
+            worst.keep(f"frame{number}", scored(mad, random), {"frame": number})
+    assert [one.name for one in worst.kept] == ["frame1", "frame3"]
+
+
+def test_none_are_wanted():
+    assert not Worst(0).wants(100.0)
+
+
+def test_files(tmp_path, random):
+    worst, score = Worst(1), scored(3.0, random)
+    worst.keep("frame000007", score, {"frame": 7})
+    folder = tmp_path / "maps"
+    heat.check(folder, overwrite=False)
+    heat.write(folder, worst, FACTS, overwrite=False)
+    index = json.loads((folder / "index.json").read_text())
+    assert index["reference"] == "a"
+    (told,) = index["maps"]
+    assert told["frame"] == 7
+    maps = {"detection": DETECTION * score.detection, "appearance": score.appearance}
+    names = {"index.json", index["legend"]}
+    for kind, values in maps.items():
+        scale = index["scales"][kind]
+        assert (scale["darkest"], scale["brightest"]) == (0, BRIGHTEST[kind])
+        with Image.open(folder / told[kind]) as image:
+            assert image.size == (64, 48)
+            assert f"darkest 0, brightest {BRIGHTEST[kind]:g}" in image.text["Description"]
+            numbers = np.asarray(image)
+            assert (np.asarray(image.convert("RGB")) == heat.palette()[numbers]).all()
+        back = heat.values(numbers, BRIGHTEST[kind])
+        # Half a step of 256 on the logarithmic scale.
+        step = np.log1p(BRIGHTEST[kind]) / 255
+        found, wanted = np.log1p(back), np.log1p(np.minimum(values, BRIGHTEST[kind]))
+        assert abs(found - wanted).max() <= step / 2 * (1 + 1e-9)
+        names.add(told[kind])
+    assert {path.name for path in folder.iterdir()} == names
+
+
+def test_the_legend_shows_both_scales(tmp_path):
+    heat.write(tmp_path, Worst(1), FACTS, overwrite=True)
+    with Image.open(tmp_path / "legend.png") as image:
+        colours = {colour for _, colour in image.getcolors(10000)}
+    assert {tuple(colour) for colour in heat.palette().tolist()} <= colours
+
+
+def test_what_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    for path, said in (
+        (tmp_path / "none" / "maps", "does not exist"),
+        (tmp_path / "file", "is a file"),
+        (tmp_path, "not empty"),
+    ):
+        with pytest.raises(InputError, match=said):
+            heat.check(path, overwrite=False)
+    heat.check(tmp_path, overwrite=True)
+
+
+def test_what_has_come_to_exist_is_left(tmp_path, random):
+    worst = Worst(1)
+    worst.keep("a", scored(1.0, random), {})
+    (tmp_path / "a_detection.png").write_text("mine")
+    with pytest.raises(OutputError, match="exist meanwhile"):
+        heat.write(tmp_path, worst, FACTS, overwrite=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["a_detection.png"]

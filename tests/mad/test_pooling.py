@@ -1,0 +1,36 @@
+"""Pooled statistics."""
+
+from __future__ import annotations
+
+from statistics import harmonic_mean
+
+import numpy as np
+import pytest
+
+from snellen.mad.pooling import pool
+
+
+def test_known_numbers():
+    pooled = pool([3.0, 0.0, 1.0, 2.0, 4.0])
+    assert (pooled.min, pooled.median, pooled.mean, pooled.max) == (0, 2, 2, 4)
+    assert pooled.p5 == pytest.approx(0.2) and pooled.p95 == pytest.approx(3.8)
+    assert pooled.harmonic_mean == pytest.approx(harmonic_mean([4, 1, 2, 3, 5]) - 1)
+
+
+def test_identical_frames_do_not_take_all():
+    """The plain harmonic mean would be 0."""
+    assert pool([0.0] * 3).harmonic_mean == 0
+    assert 2 < pool([0.0, *[30.0] * 99]).harmonic_mean < 30
+
+
+def test_one_score():
+    pooled = pool([7.5])
+    assert pooled.mean == pooled.min == pooled.max == pooled.median == pooled.p5 == pooled.p95
+    assert pooled.harmonic_mean == pytest.approx(7.5)
+
+
+def test_percentiles_are_between_two_scores(random):
+    scores = random.uniform(0, 100, 41)
+    ordered = np.sort(scores)
+    pooled = pool(scores.tolist())
+    assert (pooled.p5, pooled.p95) == pytest.approx((ordered[2], ordered[38]))
