@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import json
 import subprocess
@@ -37,7 +38,17 @@ def test_the_signatures():
     assert list(inspect.signature(snellen.Upscaler).parameters) == wanted
     methods = {name for name in vars(snellen.Upscaler) if not name.startswith("_")}
     assert methods == {"prepare", "run", "close"}
-    for thing in (snellen.upscale, snellen.Upscaler, snellen.Upscaler.run):
+    which = ["variant", "hi_scale", "eight_bit_lut"]
+    wanted = ["reference", "distorted", "data_range", *which, "maps", "device", "dtype"]
+    assert list(inspect.signature(snellen.score).parameters) == wanted
+    assert list(inspect.signature(snellen.Scorer).parameters) == [*which, "device", "dtype"]
+    methods = {name for name in vars(snellen.Scorer) if not name.startswith("_")}
+    assert methods == {"prepare", "run", "hold", "against", "close", "lanes"}
+    fields = [field.name for field in dataclasses.fields(snellen.Score)]
+    assert fields == ["mad", "hi", "lo", "detection", "appearance"]
+    upscaling = (snellen.upscale, snellen.Upscaler, snellen.Upscaler.run)
+    scoring = (snellen.score, snellen.Scorer, snellen.Scorer.run, snellen.Score)
+    for thing in (*upscaling, *scoring):
         assert inspect.getdoc(thing)
 
 
@@ -64,4 +75,14 @@ def test_help_is_light():
 
 def test_upscale_needs_no_gpu_library():
     loaded = modules_after("import snellen", "snellen.upscale", "snellen.Upscaler")
+    assert "numba" in loaded and not {"cupy", "cuda", "torch", "av", "PIL"} & loaded
+
+
+def test_score_needs_no_gpu_library():
+    loaded = modules_after(
+        "import numpy, snellen",
+        "plane = numpy.zeros((34, 34), 'uint8')",
+        "snellen.Scorer(device='cpu')",
+        "snellen.score(plane, plane, device='cpu')",
+    )
     assert "numba" in loaded and not {"cupy", "cuda", "torch", "av", "PIL"} & loaded

@@ -23,6 +23,7 @@ from snellen.mad.lightness import lightness, table
 from snellen.mad.result import Score
 from snellen.mad.statistics import statistics
 
+FINE = 3  # scales whose subbands are float32 where that is asked for: see Appearance
 SCRATCH = 512 << 20  # bytes of the subbands that are under way at once
 STRIP = (
     1 << 16
@@ -43,8 +44,8 @@ class Arm:
     peak : float
         The sample value of white.
     dtype : str
-        "float64" or "float32": of the subbands, which take the time, and of maps. All else is
-        float64: a dozen transforms' worth of work, where scores would lose digits.
+        "float64" or "float32": of filters, of most inverse transforms, which take the time, and
+        of maps. All else is float64: it costs little, and scores would lose digits.
     """
 
     def __init__(self, definition: Definition, format: Format, peak: float, dtype: str):
@@ -57,11 +58,13 @@ class Arm:
 
     def hold(self, reference: Plane) -> None:
         """Compute the reference's half and keep it until the next."""
+        reference = np.ascontiguousarray(reference)
         self._detection.hold(reference)
         self._appearance.hold(reference)
 
     def against(self, distorted: Plane, maps: bool = False) -> Score:
         """Compare with the reference held. Maps are new arrays."""
+        distorted = np.ascontiguousarray(distorted)
         planes = self._detection.against(distorted), self._appearance.against(distorted)
         hi = self._definition.hi_scale * combine.rms(planes[0])
         lo = combine.rms(planes[1])
@@ -136,7 +139,13 @@ class Detection:
 
 
 class Appearance:
-    """The stage for how different it looks: statistics of 20 log-Gabor subbands."""
+    """The stage for how different it looks: statistics of 20 log-Gabor subbands.
+
+    In the coarse scales |response| hardly varies within a block, least of all in a small picture,
+    where one frequency may be all that a filter passes. Inverse transforms in float32 would move
+    skewness and kurtosis of what little is left, and LO by 1e-4; so these are float64 always. The
+    spectrum in float32 would move LO by 1e-5.
+    """
 
     def __init__(self, format: Format, peak: float, dtype: str, pool: ThreadPoolExecutor):
         self._factor, self._pool = WHITE / peak, pool
@@ -152,12 +161,12 @@ class Appearance:
         bands = (len(self._radial), len(self._angular), 3, *grid(*shape))
         self._reference, self._distorted = np.empty(bands), np.empty(bands)
         # As many subbands at a time as there are threads, but in large pictures fewer.
-        size = self._radial[0].nbytes * 2
-        lanes = max(1, min(devices.threads(), SCRATCH // size))
+        size = 2 * shape[0] * shape[1]
+        lanes = max(1, min(devices.threads(), SCRATCH // (8 * size)))
         self._workers = -(-devices.threads() // lanes)
-        self._free: SimpleQueue[Array] = SimpleQueue()
+        self._free: SimpleQueue[Float64] = SimpleQueue()
         for _ in range(lanes):
-            self._free.put(np.empty((*shape, 2), dtype))
+            self._free.put(np.empty(size))
 
     def hold(self, reference: Plane) -> None:
         """Keep the statistics of the reference's subbands."""
@@ -178,9 +187,11 @@ class Appearance:
 
         def band(scale: int, orientation: int) -> None:
             scratch = self._free.get()
+            kind = self._dtype if scale < FINE else np.dtype(np.float64)
+            parts = scratch.view(kind)[: spectrum.size].reshape(spectrum.shape)
             try:
-                loggabor.product(spectrum, self._radial[scale], self._angular[orientation], scratch)
-                response = fft.ifft2(_complex(scratch), workers=self._workers, overwrite_x=True)
+                loggabor.product(spectrum, self._radial[scale], self._angular[orientation], parts)
+                response = fft.ifft2(_complex(parts), workers=self._workers, overwrite_x=True)
                 statistics(_parts(response), out[scale, orientation])
             finally:
                 self._free.put(scratch)
@@ -196,7 +207,7 @@ class Appearance:
         level = np.clip(plane.mean(dtype=np.float64), plane.min(), plane.max())
         grey = np.subtract(plane, level, dtype=np.float64)
         grey *= self._factor
-        return _parts(fft.fft2(grey.astype(self._dtype, copy=False), workers=devices.threads()))
+        return _parts(fft.fft2(grey, workers=devices.threads()))
 
 
 def strips(height: int, share: int) -> Iterator[tuple[int, int]]:

@@ -57,10 +57,12 @@ def product(spectrum, radial, angular, out):  # type: ignore[no-untyped-def]
         Real and imaginary parts.
     radial, angular : (M, N)
     out : (M, N, 2)
+        Of the same type, or float64: products are computed in its.
     """
+    kind = out.dtype.type
     for i in range(spectrum.shape[0]):
         for j in range(spectrum.shape[1]):
-            gain = radial[i, j] * angular[i, j]
+            gain = kind(radial[i, j]) * kind(angular[i, j])
             out[i, j, 0] = spectrum[i, j, 0] * gain
             out[i, j, 1] = spectrum[i, j, 1] * gain
 

@@ -76,13 +76,10 @@ def _tiles(value, scratch, out):  # type: ignore[no-untyped-def]
 def _blocks(moments, out):  # type: ignore[no-untyped-def]
     """Join 4 × 4 tiles: the block's mean and sums of powers around it."""
     mean, two, three, four = out[0], out[1], out[2], out[3]
-    out[:] = 0
-    for i in range(4):
-        for k in range(4):
-            tile = moments[i, 0]
-            for b in range(len(mean)):
-                mean[b] += tile[b + k]
-    mean /= 16
+    column = (moments[0, 0] + moments[1, 0]) + (moments[2, 0] + moments[3, 0])
+    for b in range(len(mean)):  # in pairs, so that equal values have exactly their mean
+        mean[b] = ((column[b] + column[b + 1]) + (column[b + 2] + column[b + 3])) / 16
+    out[1:] = 0
     for i in range(4):
         m1, m2, m3, m4 = moments[i, 0], moments[i, 1], moments[i, 2], moments[i, 3]
         for k in range(4):

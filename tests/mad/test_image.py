@@ -1,0 +1,288 @@
+"""snellen.score: dtypes, layouts, batches, libraries, refusals."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from mad import pairs, reference
+from mad.drawn import pair
+from snellen import Score, score
+from snellen.errors import DeviceError, InputError
+from snellen.mad.image import DTYPES
+
+WHITE = {"uint8": 255, "uint16": 65535, "float16": 1, "float32": 1, "float64": 1}
+
+
+def near(arm):
+    """Tolerance for small pictures: float64 on the CPU; what is asked of float32, on a GPU."""
+    return {"rel": 1e-9 if arm == "cpu" else 3e-5, "abs": 1e-12 if arm == "cpu" else 1e-6}
+
+
+def close(found, wanted, arm):
+    """Check the three numbers."""
+    for name in ("mad", "hi", "lo"):
+        assert getattr(found, name) == pytest.approx(getattr(wanted, name), **near(arm))
+
+
+def drawn(random, shape, dtype):
+    """A pair (M, N) or (M, N, 3), its white, and what the reference is to see."""
+    planes = [pair(random, shape[:2]) for _ in range(3 if len(shape) == 3 else 1)]
+    two = [np.stack(p, axis=-1) if len(p) == 3 else p[0] for p in zip(*planes, strict=True)]
+    white = WHITE[dtype]
+    if dtype != "uint8":
+        two = [np.asarray(p / 255 * white, dtype) for p in two]
+    seen = two if dtype == "uint8" else [p.astype(np.float64) * (255 / white) for p in two]
+    return two, white, seen
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(37, 40), (51, 36), (36, 40, 3)])
+def test_grey_and_colour(random, dtype, shape, arm):
+    (one, other), white, seen = drawn(random, shape, dtype)
+    before = one.copy(), other.copy()
+    found = score(one, other, data_range=white, device=arm)
+    assert type(found) is Score and found.detection is None and found.appearance is None
+    assert all(type(x) is float for x in (found.mad, found.hi, found.lo))
+    close(found, reference.mad(*seen), arm)
+    assert (one == before[0]).all() and (other == before[1]).all()
+
+
+@pytest.mark.parametrize("bits", [10, 12, 16])
+@pytest.mark.parametrize("channels", [(), (3,)])
+def test_depths(random, bits, channels, arm):
+    """8-bit RGB becomes grey of 8 bits; deeper grey is not rounded."""
+    white = (1 << bits) - 1
+    one, other = (
+        np.rint(p * (white / 255)).astype(np.uint16)
+        for p in drawn(random, (36, 41, *channels), "uint8")[0]
+    )
+    wanted = reference.mad(one * (255 / white), other * (255 / white))
+    close(score(one, other, data_range=white, device=arm), wanted, arm)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"variant": "paper"},
+        {"hi_scale": 1},
+        {"hi_scale": 10},
+        {"eight_bit_lut": True},
+        {"variant": "paper", "hi_scale": 10, "eight_bit_lut": True},
+    ],
+)
+def test_versions(random, how, arm):
+    one, other = pair(random, (40, 43))
+    wanted = reference.mad(one, other, **how)
+    found = score(one, other, device=arm, **how)
+    close(found, wanted, arm)
+    assert found.mad != score(one, other, device=arm).mad
+
+
+@pytest.mark.parametrize("name", pairs.CLONE)
+def test_the_authors_scores(name, arm):
+    (found,) = pairs.authors([name])
+    result = score(found.reference, found.distorted, device=arm)
+    assert result.mad == pytest.approx(found.scores["MAD"], **near(arm))
+
+
+def test_the_authors_scores_of_colour(shared_data, arm):
+    (found,) = pairs.shared(shared_data, ["rgb_china481x321_awgn15"])
+    result = score(found.reference, found.distorted, device=arm)
+    assert found.reference.shape == (321, 481, 3)
+    assert result.mad == pytest.approx(found.scores["MAD"], rel=1e-9 if arm == "cpu" else 1e-5)
+
+
+def test_single_precision(random):
+    one, other = pair(random, (64, 48))
+    found = score(one, other, maps=True, device="cpu", dtype="float32")
+    assert found.detection.dtype == found.appearance.dtype == np.float32
+    assert found.lo == pytest.approx(reference.mad(one, other).lo, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("references", "pictures", "batch"),
+    [
+        ((), (3,), (3,)),
+        ((3,), (), (3,)),
+        ((3,), (3,), (3,)),
+        ((1,), (2,), (2,)),
+        ((2, 1), (3,), (2, 3)),
+        ((3,), (2, 1), (2, 3)),
+        ((1, 1), (), (1, 1)),
+        ((0,), (), (0,)),
+    ],
+)
+@pytest.mark.parametrize("channels", [(), (3,)])
+def test_batches(random, references, pictures, batch, channels, arm):
+    shape = (35, 38, *channels)
+    one = random.integers(0, 256, (*references, *shape)).astype(np.uint8)
+    other = random.integers(0, 256, (*pictures, *shape)).astype(np.uint8)
+    found = score(one, other, maps=True, device=arm)
+    for numbers in (found.mad, found.hi, found.lo):
+        assert type(numbers) is np.ndarray and numbers.dtype == np.float64
+        assert numbers.shape == batch
+    assert found.detection.shape == found.appearance.shape == (*batch, 35, 38)
+    ones = np.broadcast_to(one, (*batch, *shape))
+    others = np.broadcast_to(other, (*batch, *shape))
+    for place in np.ndindex(batch):
+        alone = score(ones[place], others[place], maps=True, device=arm)
+        assert found.mad[place] == alone.mad and found.lo[place] == alone.lo
+        assert (found.appearance[place] == alone.appearance).all()
+        assert (found.detection[place] == alone.detection).all()
+
+
+def test_a_reference_that_meets_many_is_held_once(random, monkeypatch):
+    from snellen import Scorer
+
+    held = []
+    hold = Scorer.hold
+    monkeypatch.setattr(Scorer, "hold", lambda self, plane: held.append(plane) or hold(self, plane))
+    one = random.integers(0, 256, (2, 1, 34, 34)).astype(np.uint8)
+    score(one, random.integers(0, 256, (3, 34, 34)).astype(np.uint8), device="cpu")
+    assert len(held) == 2
+
+
+def test_maps(random, arm):
+    one, other = pair(random, (61, 40))
+    found, wanted = score(one, other, maps=True, device=arm), reference.mad(one, other)
+    share = 1e-9 if arm == "cpu" else 1e-3  # of float32: kurtosis of blocks that are nearly flat
+    for name in ("detection", "appearance"):
+        plane, truth = getattr(found, name), getattr(wanted, name)
+        assert type(plane) is np.ndarray and plane.dtype == ("f8" if arm == "cpu" else "f4")
+        np.testing.assert_allclose(plane, truth, rtol=0, atol=share * truth.max())
+    assert found.hi == pytest.approx(200 * reference.pooled(found.detection), rel=1e-6)
+    assert found.lo == pytest.approx(reference.pooled(found.appearance), rel=1e-6)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(36, 38), (36, 38, 3)])
+def test_layouts(random, dtype, shape, arm):
+    (one, other), white, _ = drawn(random, shape, dtype)
+    wanted = score(one, other, data_range=white, device=arm).mad
+    fixed = other.copy()
+    fixed.flags.writeable = False
+    spaced = np.zeros((*shape[:-1], shape[-1] * 2), dtype)
+    spaced[..., ::2] = other
+    layouts = {
+        "Fortran": np.asfortranarray(other),
+        "negative strides": other[::-1, ::-1].copy()[::-1, ::-1],
+        "read-only": fixed,
+        "not contiguous": spaced[..., ::2],
+        "swapped bytes": other.astype(other.dtype.newbyteorder()),
+    }
+    for name, layout in layouts.items():
+        assert (layout == other).all()
+        assert score(one, layout, data_range=white, device=arm).mad == wanted, name
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_rounding_beyond_the_range_is_clipped(random, dtype, arm):
+    (one, other), _, _ = drawn(random, (36, 38), dtype)
+    wanted = score(one, other, data_range=1, device=arm).mad
+    other[other == 1] = 1 + 2e-7
+    one[one == 0] = -1e-8
+    assert score(one, other, data_range=1, device=arm).mad == wanted
+
+
+class Tensor:
+    """As little as a library has to offer: memory that DLPack can name."""
+
+    def __init__(self, array, device=(1, 0)):
+        self.array, self.device = array, device
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__()
+
+    def __dlpack_device__(self):
+        return self.device
+
+
+def test_maps_are_the_librarys_own_arrays(random, monkeypatch):
+    library = ModuleType("tensorlib")
+    library.from_dlpack = lambda array: Tensor(np.from_dlpack(array))
+    monkeypatch.setitem(sys.modules, "tensorlib", library)
+    monkeypatch.setattr(Tensor, "__module__", "tensorlib.core")
+    one, other = pair(random, (36, 38))
+    wanted = score(one, other, maps=True, device="cpu")
+    found = score(Tensor(one), Tensor(other), maps=True, device="cpu")
+    assert type(found.mad) is float and found.mad == wanted.mad
+    for name in ("detection", "appearance"):
+        assert type(getattr(found, name)) is Tensor
+        assert (getattr(found, name).array == getattr(wanted, name)).all()
+    assert score(one, Tensor(other), device="cpu").mad == wanted.mad
+    with pytest.raises(InputError, match=r"lives on a GPU.*\.cpu\(\)"):
+        score(one, Tensor(other, (2, 0)), device="cpu")
+    with pytest.raises(InputError, match=r"lives on a GPU.*\.cpu\(\)"):
+        score(Tensor(one, (2, 0)), other, device="cpu")
+
+
+def test_arrays_on_two_gpus(monkeypatch):
+    monkeypatch.setattr("snellen.device.why_not", lambda n=0: "")
+    blank = np.zeros((34, 34), np.uint8)
+    with pytest.raises(InputError, match=r"cuda:1.*device='cuda:0' is asked for"):
+        score(Tensor(blank, (2, 1)), Tensor(blank, (2, 0)))
+
+
+def test_anything_with_array(random, arm):
+    class Picture:
+        def __init__(self, array):
+            self.array = array
+
+        def __array__(self, dtype=None, copy=None):
+            return self.array
+
+    one, other = pair(random, (36, 38))
+    found = score(Picture(one), Picture(other), maps=True, device=arm)
+    assert found.mad == score(one, other, device=arm).mad
+    assert type(found.detection) is np.ndarray
+
+
+GREY, DEEP, REAL = (np.zeros((34, 36), t) for t in ("u1", "u2", "f4"))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "how", "words"),
+    [
+        (np.zeros((34, 34), bool), GREY, {}, "dtype bool came, expected one of uint8, uint16"),
+        (GREY, np.zeros((34, 36), np.int16), {}, "dtype int16"),
+        (None, GREY, {}, "dtype object"),
+        (GREY, "picture.png", {}, "expected one of uint8"),
+        (GREY, [[1, 2], [3, 4]], {}, "int64"),
+        (GREY[0], GREY, {}, r"shape \(36,\) came, expected \(…, H, W\) or"),
+        (GREY[:33], GREY[:33], {}, r"shape \(33, 36\) came.* at least 34×34"),
+        (GREY[:, :33], GREY[:, :33], {}, "at least 34×34"),
+        (np.zeros((50, 50, 4), "u1"), GREY, {}, r"shape \(50, 50, 4\)"),
+        (np.zeros((0, 40), "u1"), GREY, {}, "at least 34×34"),
+        (GREY, DEEP, {"data_range": 1}, "reference of uint8 came with .*uint16: bring both"),
+        (REAL, REAL.astype("f8"), {"data_range": 1}, "float32 came with .*float64"),
+        (GREY, GREY.T[:, :34], {}, r"\(34, 36\) came with .*\(36, 34\): resize or convert"),
+        (GREY, np.zeros((34, 36, 3), "u1"), {}, r"\(34, 36\) came with .*\(34, 36, 3\)"),
+        (GREY[None].repeat(2, 0), GREY[None].repeat(3, 0), {}, r"batch axes \(2,\).*\(3,\)"),
+        (DEEP, DEEP, {}, "uint16 samples came without data_range: .* as 1023 or 65535"),
+        (REAL, REAL, {}, "float32 samples came without data_range: .* as 1.0 or 255"),
+        (GREY, GREY, {"data_range": 0}, "data_range=0 came, expected the value of white"),
+        (REAL, REAL, {"data_range": np.nan}, "data_range=nan"),
+        (REAL, REAL + np.nan, {"data_range": 1}, "NaN or infinity.*nan_to_num"),
+        (REAL + np.inf, REAL, {"data_range": 1}, "NaN or infinity"),
+        (REAL, REAL + 2, {"data_range": 1}, "samples from 2 to 2 came, expected 0 to 1: .*clip"),
+        (REAL - 1, REAL, {"data_range": 1}, "samples from -1 to -1 came"),
+        (DEEP + 1024, DEEP, {"data_range": 1023}, "from 1024 to 1024 came, expected 0 to 1023"),
+        (GREY, GREY, {"variant": "2010"}, "variant='2010'"),
+        (GREY, GREY, {"hi_scale": -1}, "hi_scale=-1"),
+        (GREY, GREY, {"dtype": "half"}, "dtype='half'"),
+    ],
+)
+def test_refusals(one, other, how, words, arm):
+    with pytest.raises(InputError, match=words):
+        score(one, other, device=arm, **how)
+
+
+def test_wrong_device():
+    with pytest.raises(DeviceError, match="cannot be used"):
+        score(GREY, GREY, device="cuda:99")
+    with pytest.raises(DeviceError, match="no device"):
+        score(GREY, GREY, device="gpu")

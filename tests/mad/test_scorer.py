@@ -1,0 +1,201 @@
+"""Scorer: settings, three verbs, what it takes and what it refuses."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+from mad import reference
+from mad.drawn import pair
+from snellen import Scorer
+from snellen.errors import DeviceError, InputError
+from snellen.frame import Format
+
+
+def near(scorer):
+    """Tolerance for pictures below 64 × 48: as asked, 3e-5 of float32."""
+    return 1e-9 if scorer.dtype == "float64" else 3e-5
+
+
+def test_settings():
+    scorer = Scorer(device="cpu")
+    assert (scorer.device, scorer.device_name, scorer.dtype) == ("cpu", "cpu", "float64")
+    assert scorer.lanes == 1 and scorer.definition.hi_scale == 200
+    assert Scorer(device="auto", dtype="float64").device == "cpu"
+    assert Scorer(device="cpu", dtype="float32").dtype == "float32"
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"variant": "2009"}, "variant='2009'"),
+        ({"hi_scale": 0}, "hi_scale=0"),
+        ({"dtype": "float16"}, "dtype='float16' came, expected one of float32, float64, or None"),
+    ],
+)
+def test_wrong_settings(settings, words):
+    with pytest.raises(InputError, match=words):
+        Scorer(device="cpu", **settings)
+
+
+def test_wrong_device():
+    with pytest.raises(DeviceError, match="no device 'gpu'"):
+        Scorer(device="gpu")
+    with pytest.raises(DeviceError, match="cannot be used"):
+        Scorer(device="cuda:99")
+
+
+def test_float64_on_a_gpu(monkeypatch):
+    monkeypatch.setattr("snellen.device.why_not", lambda n=0: "")
+    with pytest.raises(InputError, match=r"dtype='float64' came with device 'cuda:0'.*'cpu'"):
+        Scorer(device="cuda", dtype="float64")
+
+
+def test_settings_travel(random):
+    scorer = pickle.loads(pickle.dumps(Scorer("paper", 1, True, "cpu", "float32")))
+    one, other = pair(random, (40, 37))
+    with scorer:
+        scorer.prepare(Format(37, 40))
+        wanted = reference.mad(one, other, "paper", 1, True)
+        assert scorer.run(one, other).mad == pytest.approx(wanted.mad, rel=3e-5)
+
+
+@pytest.mark.parametrize("bits", [8, 10, 12, 16, 0])
+def test_run_is_hold_and_against(random, arm, bits):
+    one, other = pair(random, (43, 38))
+    if bits > 8:
+        one, other = (p.astype(np.uint16) << (bits - 8) for p in (one, other))
+    if bits == 0:
+        one, other = (p.astype(np.float32) / 255 for p in (one, other))
+    white = (1 << bits) - 1 if bits else 1
+    wanted = reference.mad(*(p.astype(np.float64) * 255 / white for p in (one, other)))
+    with Scorer(device=arm) as scorer:
+        scorer.prepare(Format(38, 43, bits), None if bits else 1)
+        score = scorer.run(one, other, maps=True)
+        scorer.hold(one)
+        again = scorer.against(other)
+        assert (score.mad, score.hi, score.lo) == (again.mad, again.hi, again.lo)
+        assert again.detection is None and again.appearance is None
+        for name in ("mad", "hi", "lo"):
+            value = getattr(score, name)
+            assert type(value) is float
+            assert value == pytest.approx(getattr(wanted, name), rel=near(scorer))
+        for plane in (score.detection, score.appearance):
+            assert type(plane) is np.ndarray and plane.shape == (43, 38)
+            assert plane.dtype == scorer.dtype
+
+
+def test_the_value_of_white(random, arm):
+    one, other = (p.astype(np.uint16) << 2 for p in pair(random, (36, 52)))
+    with Scorer(device=arm) as scorer:
+        scorer.prepare(Format(52, 36, 10), 1020)  # 255 · 4
+        wanted = reference.mad(one / 4, other / 4)
+        assert scorer.run(one, other).mad == pytest.approx(wanted.mad, rel=near(scorer))
+
+
+def test_pitch_and_strides(random, arm):
+    one, other = pair(random, (36, 40))
+    with Scorer(device=arm) as scorer:
+        scorer.prepare(Format(40, 36))
+        wanted = scorer.run(one, other).mad
+        wide = np.zeros((36, 64), np.uint8)
+        wide[:, :40] = one
+        wide.flags.writeable = False
+        assert scorer.run(wide[:, :40], other).mad == wanted
+        assert scorer.run(one, np.asfortranarray(other)).mad == wanted
+        assert scorer.run(one[::-1].copy()[::-1], other).mad == wanted
+
+
+def test_the_reference_may_change_after_hold(random, arm):
+    one, other = pair(random, (36, 40))
+    with Scorer(device=arm) as scorer:
+        scorer.prepare(Format(40, 36))
+        wanted = scorer.run(one, other).mad
+        scorer.hold(one)
+        one[:] = 0
+        assert scorer.against(other).mad == wanted
+
+
+def test_doubles_on_the_cpu(random):
+    one, other = (p / 255 for p in pair(random, (36, 40)))
+    with Scorer(device="cpu") as scorer:
+        scorer.prepare(Format(40, 36, 0), 1)
+        assert scorer.run(one, other).mad == pytest.approx(
+            reference.mad(one * 255, other * 255).mad, rel=1e-9
+        )
+
+
+def test_chroma_of_the_format_is_ignored(random, arm):
+    one, other = pair(random, (36, 40))
+    with Scorer(device=arm) as scorer:
+        scorer.prepare(Format(40, 36, 8, (1, 1)))
+        assert scorer.run(one, other).lo > 0
+
+
+def test_again_with_another_format(random, arm):
+    with Scorer(device=arm) as scorer:
+        for shape in ((36, 40), (51, 34), (36, 40)):
+            one, other = pair(random, shape)
+            scorer.prepare(Format(*shape[::-1]))
+            with pytest.raises(InputError, match="no reference is held"):
+                scorer.against(other)
+            wanted = reference.mad(one, other).mad
+            assert scorer.run(one, other).mad == pytest.approx(wanted, rel=near(scorer))
+
+
+def test_not_prepared(arm):
+    scorer, plane = Scorer(device=arm), np.zeros((34, 34), np.uint8)
+    for call in (scorer.hold, scorer.against, lambda p: scorer.run(p, p)):
+        with pytest.raises(InputError, match=r"not prepared: call prepare\(format\)"):
+            call(plane)
+    scorer.prepare(Format(34, 34))
+    scorer.close()
+    scorer.close()
+    with pytest.raises(InputError, match="not prepared"):
+        scorer.run(plane, plane)
+
+
+@pytest.mark.parametrize("size", [(33, 34), (34, 33), (1, 1)])
+def test_too_small(size):
+    with pytest.raises(InputError, match=rf"{size[0]}×{size[1]} came, expected at least 34×34"):
+        Scorer(device="cpu").prepare(Format(*size))
+
+
+@pytest.mark.parametrize("data_range", [0, -1.0, np.nan, "1"])
+def test_wrong_white(data_range):
+    with pytest.raises(InputError, match="data_range="):
+        Scorer(device="cpu").prepare(Format(40, 40), data_range)
+
+
+def test_floats_need_a_range():
+    with pytest.raises(InputError, match="float samples came without data_range"):
+        Scorer(device="cpu").prepare(Format(40, 40, 0))
+
+
+@pytest.mark.parametrize(
+    "plane",
+    [
+        np.zeros((40, 41), np.uint8),
+        np.zeros((41, 40, 1), np.uint8),
+        np.zeros((41, 40), np.uint16),
+        np.zeros((41, 40), np.float32),
+    ],
+)
+def test_another_plane_than_prepared_for(plane, arm):
+    blank = np.zeros((41, 40), np.uint8)
+    with Scorer(device=arm) as scorer:
+        scorer.prepare(Format(40, 41))
+        scorer.hold(blank)
+        for call in (scorer.hold, scorer.against):
+            with pytest.raises(InputError, match=r"planes \(41, 40\) of uint8, but \("):
+                call(plane)
+        assert scorer.against(blank).mad == 0  # the reference is still held
+
+
+def test_no_array(arm):
+    with Scorer(device=arm) as scorer:
+        scorer.prepare(Format(34, 34))
+        with pytest.raises(InputError, match="a plane is a NumPy array"):
+            scorer.hold([[0] * 34] * 34)
