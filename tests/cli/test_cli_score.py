@@ -191,12 +191,13 @@ def test_maps_of_the_worst(capsys, films, tmp_path):
 
 def test_one_pair_of_images(capsys, images, tmp_path):
     for reference, distorted, wanted in images:
-        lines, said = told(capsys, reference, distorted)
+        lines, said = told(capsys, reference, distorted, "--device", "cpu")
         assert len(lines) == 1 and list(lines[0]) == ["mad", "hi", "lo"] and said == []
         # 1e-9 relative: what the float64 arm is held to.
         assert lines[0]["mad"] == pytest.approx(wanted["MAD"], rel=1e-9)
     maps = tmp_path / "maps"
-    assert run("score", reference, distorted, "--map-out", maps, "--csv", "-") == 0
+    words = ["--map-out", maps, "--csv", "-", "--device", "cpu"]
+    assert run("score", reference, distorted, *words) == 0
     out, err = capsys.readouterr()
     assert out.splitlines()[0] == "mad,hi,lo" and err.startswith("MAD ")
     assert json.loads((maps / "index.json").read_text())["maps"][0]["mad"] == lines[0]["mad"]

@@ -154,9 +154,10 @@ class Scoring:
                 **self._inputs(), **facts, **self._judge.facts, worst=worst, warnings=self._warnings
             )
             return
-        self._report.result(
-            "\n".join([self._outcome.text(), words, *(f"worst: {_where(row)}" for row in worst)])
-        )
+        lines = [self._outcome.text(), words, *(f"worst: {_where(row)}" for row in worst)]
+        if self._options["map_out"]:
+            lines.append(f"maps of these: {self._options['map_out']}")
+        self._report.result("\n".join(lines))
 
     def _write(self, facts: dict[str, Any]) -> None:
         self._outcome.write(self._options["overwrite"])

@@ -28,8 +28,8 @@ BRIGHTEST = {"detection": 1e5, "appearance": 20.0}
 """Noise of 25 grey levels reaches some 1e5, and JPEG of quality 10 some 1e4; appearance 20 is half
 again the LO of noise on a flat picture."""
 _SHOWN = {
-    "detection": f"{DETECTION:g} times the detection map, whose root mean square is HI",
-    "appearance": "the appearance map, whose root mean square is LO",
+    "detection": f"{DETECTION:g} times the detection map: HI is its root mean square, no margin",
+    "appearance": "the appearance map: LO is its root mean square, no margin",
 }
 _RULE = "colour = floor(255 * ln(1 + value) / ln(1 + brightest) + 0.5)"
 
@@ -106,6 +106,8 @@ def palette() -> npt.NDArray[np.uint8]:
 
 def write(folder: Path, worst: Worst, facts: dict[str, Any], overwrite: bool) -> None:
     """Write two maps of each picture kept, a legend, and last an index, each only when whole.
+
+    What is in the folder besides stays: the index names the maps that belong to it.
 
     Parameters
     ----------
