@@ -1,10 +1,10 @@
-// Samples → grey and what the eye makes of it, L = GAIN · I^POWER: above a level of the plane's own.
+// Samples → grey, or what the eye makes of it, L = GAIN · I^POWER: above a level of the plane's own.
 //
 // No filter of ours needs the mean, and without it float32 has digits left for the rest: so a level is
-// taken off, of some of the samples, and of a plane of one value exactly nothing is left. `level` is
-// one block; else one thread a pixel, a block 32 × 8 of them. For the distorted picture not L but by
-// how much it is above the reference's: of integers the difference of two entries of a float64 table,
-// of floats from the difference of the grey values.
+// taken off, of some of the samples, and of a plane of one value exactly nothing is left. Of a
+// distorted picture not L is wanted but by how much it is above the reference's: of integers the
+// difference of two entries of a float64 table, of floats from the difference of the grey values.
+// `level` is one block; else one thread a pixel, a block 32 × 8 of them.
 #include "device.cuh"
 
 #if TABLE
@@ -55,27 +55,32 @@ extern "C" __global__ void __launch_bounds__(ACROSS * ACROSS)
   *out = {sample, lightness(sample, factor, table)};
 }
 
+// The plane's samples are read twice, for grey and for lightness: that costs little, and so each stage
+// starts by itself.
 extern "C" __global__ void __launch_bounds__(256)
-    reference(const SAMPLE *__restrict__ plane, int width, int height, float factor,
-              const double *__restrict__ table, const Level *__restrict__ level,
-              float *__restrict__ grey, float *__restrict__ light) {
+    grey(const SAMPLE *__restrict__ plane, int width, int height, float factor,
+         const Level *__restrict__ level, float *__restrict__ out) {
   const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
   if (x >= width || y >= height) return;
   const size_t here = (size_t)y * width + x;
-  const SAMPLE sample = plane[here];
-  grey[here] = (sample - level->sample) * factor;
-  light[here] = change(SAMPLE(level->sample), sample, factor, table);
+  out[here] = (plane[here] - level->sample) * factor;
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-    distorted(const SAMPLE *__restrict__ plane, int width, int height, float factor,
-              const double *__restrict__ table, const Level *__restrict__ level,
-              const SAMPLE *__restrict__ reference, float *__restrict__ grey,
-              float *__restrict__ error) {
+    light(const SAMPLE *__restrict__ plane, int width, int height, float factor,
+          const double *__restrict__ table, const Level *__restrict__ level,
+          float *__restrict__ out) {
   const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
   if (x >= width || y >= height) return;
   const size_t here = (size_t)y * width + x;
-  const SAMPLE sample = plane[here];
-  grey[here] = (sample - level->sample) * factor;
-  error[here] = change(reference[here], sample, factor, table);
+  out[here] = change(SAMPLE(level->sample), plane[here], factor, table);
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    error(const SAMPLE *__restrict__ reference, const SAMPLE *__restrict__ distorted, int width,
+          int height, float factor, const double *__restrict__ table, float *__restrict__ out) {
+  const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
+  if (x >= width || y >= height) return;
+  const size_t here = (size_t)y * width + x;
+  out[here] = change(reference[here], distorted[here], factor, table);
 }

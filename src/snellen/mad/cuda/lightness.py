@@ -1,4 +1,4 @@
-"""Detection, step 1, on the GPU: samples → grey and lightness, above a level of the plane."""
+"""Step 1 of both stages on the GPU: samples → grey or lightness, above a level of the plane."""
 
 from __future__ import annotations
 
@@ -29,36 +29,37 @@ class Lightness:
     def __init__(self, definition: Definition, format: Format, peak: float):
         import cupy
 
-        self._level, self._reference, self._distorted = kernels(definition, format)
+        self._level, self._grey, self._light, self._error = kernels(definition, format)
         self._table = cupy.asarray(table(format.bits, peak, definition)) if format.bits else None
-        self._given = (format.width, format.height, WHITE / peak, self._table)
+        self._size = (format.width, format.height, WHITE / peak)
         self._grid = (-(-format.width // BLOCK[0]), -(-format.height // BLOCK[1]))
 
-    def reference(self, plane: Any, level: Any, grey: Any, light: Any) -> None:
-        """Make grey and lightness.
+    def grey(self, plane: Any, level: Any, out: Any) -> None:
+        """Make grey, where white is 255.
 
         Parameters
         ----------
         plane : (H, W) of the format's type, contiguous
         level : (2,) float32
             Out: a value of the plane's samples, and its lightness.
-        grey, light : (H, W) float32
-            Out: grey (white is 255) and lightness, each above that level's.
+        out : (H, W) float32
+            Out: above that level.
         """
-        self._level(1, LATTICE**2, plane, *self._given, level)
-        self._reference(self._grid, BLOCK, plane, *self._given, level, grey, light)
+        self._level(1, LATTICE**2, plane, *self._size, self._table, level)
+        self._grey(self._grid, BLOCK, plane, *self._size, level, out)
 
-    def distorted(self, plane: Any, reference: Any, level: Any, grey: Any, error: Any) -> None:
-        """Make grey, and by how much lightness is above that of `reference`, samples as well.
+    def light(self, plane: Any, level: Any, out: Any) -> None:
+        """Make lightness, likewise."""
+        self._level(1, LATTICE**2, plane, *self._size, self._table, level)
+        self._light(self._grid, BLOCK, plane, *self._size, self._table, level, out)
 
-        Parameters as those of `reference`.
-        """
-        self._level(1, LATTICE**2, plane, *self._given, level)
-        self._distorted(self._grid, BLOCK, plane, *self._given, level, reference, grey, error)
+    def error(self, reference: Any, distorted: Any, out: Any) -> None:
+        """Make by how much the lightness of `distorted` is above that of `reference`."""
+        self._error(self._grid, BLOCK, reference, distorted, *self._size, self._table, out)
 
 
-def kernels(definition: Definition, format: Format) -> tuple[Kernel, Kernel, Kernel]:
-    """Return the kernels for the level, the reference and the distorted picture, not compiled."""
+def kernels(definition: Definition, format: Format) -> list[Kernel]:
+    """Return the kernels, not compiled yet: level, grey, light, error."""
     constants: dict[str, Any] = {
         "sample": C_TYPES[format.dtype.name],
         "table": format.bits > 0,
@@ -68,7 +69,4 @@ def kernels(definition: Definition, format: Format) -> tuple[Kernel, Kernel, Ker
         "brightest": LAST if definition.eight_bit_lut else 3e38,
     }
     file = Path(__file__).with_suffix(".cu")
-    level, reference, distorted = (
-        Kernel(file, name, **constants) for name in ("level", "reference", "distorted")
-    )
-    return level, reference, distorted
+    return [Kernel(file, name, **constants) for name in ("level", "grey", "light", "error")]

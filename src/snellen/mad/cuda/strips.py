@@ -8,8 +8,8 @@ from snellen.mad.definition import BLOCK, STEP, grid
 LANES = 32  # tiles across of a strip, a warp's
 THREADS = 128  # of a block: four strips that have nothing to do with each other
 HALO = BLOCK // STEP - 1  # tiles right of a block's first one, and below
-BUSY = 20  # warps on each multiprocessor at once
-SHORTEST = 4  # rows of blocks of a strip: each strip costs HALO rows of tiles more
+BUSY = 16  # warps on each multiprocessor at once
+SHORTEST = 8  # rows of blocks of a strip: each strip costs HALO rows of tiles more
 
 
 class Strips:

@@ -1,0 +1,90 @@
+"""The stage for how different it looks: grey → log-Gabor subbands → statistics → difference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+from snellen.fft.plan import Plan
+from snellen.frame import Format
+from snellen.mad.cuda.lightness import Lightness
+from snellen.mad.cuda.loggabor import BANDS, Bank
+from snellen.mad.cuda.statistics import Statistics
+from snellen.mad.definition import Definition, grid
+
+SCRATCH = 1400 << 20  # bytes of the subbands that are under way at once: all 20 at 4K
+ALL = range(BANDS)
+
+
+class Appearance:
+    """Holds the buffers for planes of one format; keeps what the reference's half gives.
+
+    Parameters
+    ----------
+    definition : Definition
+    format : Format
+    peak : float
+        The sample value of white.
+    bands : range
+        Numbers of the filters, where not all are this GPU's.
+    guests : int
+        Room for so many more planes of differences, from other GPUs.
+
+    Attributes
+    ----------
+    differences : (bands + guests, rows, columns) float32
+        How each subband's statistics differ; filled by `against`.
+    """
+
+    def __init__(
+        self,
+        definition: Definition,
+        format: Format,
+        peak: float,
+        bands: range = ALL,
+        guests: int = 0,
+    ):
+        import cupy
+
+        height, width = format.height, format.width
+        self._first, self._parts = bands.start, list(parts(bands, 8 * height * width))
+        sizes = {len(part) for part in self._parts}
+        self._lightness, self._bank = Lightness(definition, format, peak), Bank(height, width)
+        self._forward = Plan("r2c", height, width)
+        self._inverse = {size: Plan("inverse", height, width, size) for size in sizes}
+        self._statistics = {size: Statistics(height, width, size) for size in sizes}
+        self._plane = cupy.empty((height, width), cupy.float32)
+        self._spectrum = cupy.empty((height, width // 2 + 1), cupy.complex64)
+        self._level = cupy.zeros(2, cupy.float32)
+        self._scratch = cupy.empty((max(sizes), height, width), cupy.complex64)
+        self._kept = cupy.empty((len(bands), 3, *grid(height, width)), cupy.float32)
+        self.differences = cupy.empty((len(bands) + guests, *grid(height, width)), cupy.float32)
+
+    def hold(self, reference: Any) -> None:
+        """Keep the statistics of the reference's subbands; samples (H, W)."""
+        for mine, _, bands in self._responses(reference):
+            self._statistics[len(bands)].describe(bands, self._kept[mine])
+
+    def against(self, distorted: Any) -> None:
+        """Fill `differences` from the distorted picture's subbands; samples (H, W)."""
+        for mine, first, bands in self._responses(distorted):
+            compare = self._statistics[len(bands)].compare
+            compare(bands, self._kept[mine], first, self.differences[mine])
+
+    def _responses(self, samples: Any) -> Iterator[tuple[slice, int, Any]]:
+        """Yield some subbands at a time: which of ours they are, their first number, themselves."""
+        self._lightness.grey(samples, self._level, self._plane)
+        self._forward(self._plane, self._spectrum)
+        for part in self._parts:
+            bands = self._scratch[: len(part)]
+            self._bank(self._spectrum, part.start, bands)
+            self._inverse[len(part)](bands, bands)
+            yield slice(part.start - self._first, part.stop - self._first), part.start, bands
+
+
+def parts(bands: range, size: int) -> Iterator[range]:
+    """Yield parts of `bands`, as alike as can be, of at most SCRATCH bytes where one has `size`."""
+    count = -(-len(bands) // max(1, SCRATCH // size))
+    edges = [bands.start + len(bands) * i // count for i in range(count + 1)]
+    return (range(a, b) for a, b in pairwise(edges))

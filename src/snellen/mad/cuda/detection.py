@@ -1,0 +1,61 @@
+"""The stage for what is just seen: lightness → csf → masking × error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from snellen.fft.plan import Plan
+from snellen.frame import Format
+from snellen.mad.cuda.combine import Combine
+from snellen.mad.cuda.csf import Csf
+from snellen.mad.cuda.lightness import Lightness
+from snellen.mad.cuda.masking import Masking
+from snellen.mad.definition import Definition, grid
+
+
+class Detection:
+    """Holds the buffers for planes of one format; keeps what the reference's half gives.
+
+    Parameters
+    ----------
+    definition : Definition
+    format : Format
+    peak : float
+        The sample value of white.
+    combine : Combine
+        Sums up the map.
+    """
+
+    def __init__(self, definition: Definition, format: Format, peak: float, combine: Combine):
+        import cupy
+
+        height, width = format.height, format.width
+        self._lightness, self._combine = Lightness(definition, format, peak), combine
+        self._csf, self._masking = Csf(height, width), Masking(height, width)
+        self._forward, self._back = (Plan(kind, height, width) for kind in ("r2c", "c2r"))
+        self._plane = cupy.empty((height, width), cupy.float32)
+        self._spectrum = cupy.empty((height, width // 2 + 1), cupy.complex64)
+        self._level = cupy.zeros(2, cupy.float32)
+        self._mean, self._deviation, self._mask = cupy.empty((3, *grid(height, width)), "f4")
+
+    def hold(self, reference: Any) -> None:
+        """Keep the statistics of the reference's blocks; samples (H, W)."""
+        self._lightness.light(reference, self._level, self._plane)
+        self._filter()
+        self._masking.describe(self._plane, self._level, self._mean, self._deviation)
+
+    def against(self, reference: Any, distorted: Any) -> None:
+        """Sum up the map of both planes of samples (H, W)."""
+        self._lightness.error(reference, distorted, self._plane)
+        self._filter()
+        self._masking.visibility(self._plane, self._mean, self._deviation, self._mask)
+        self._combine.seen(reference, distorted, self._mask, None)
+
+    def map(self, reference: Any, distorted: Any, out: Any) -> None:
+        """Fill the map (H, W) float32 of the planes that were compared last."""
+        self._combine.seen(reference, distorted, self._mask, out)
+
+    def _filter(self) -> None:
+        self._forward(self._plane, self._spectrum)
+        self._csf(self._spectrum)
+        self._back(self._spectrum, self._plane)
