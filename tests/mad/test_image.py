@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 
 import numpy as np
@@ -144,6 +145,14 @@ def test_a_reference_that_meets_many_is_held_once(random, monkeypatch):
     one = random.integers(0, 256, (2, 1, 34, 34)).astype(np.uint8)
     score(one, random.integers(0, 256, (3, 34, 34)).astype(np.uint8), device="cpu")
     assert len(held) == 2
+
+
+def test_from_several_threads(random):
+    one, other = pair(random, (60, 57))
+    wanted = score(one, other, device="cpu")
+    with ThreadPoolExecutor(4) as threads:
+        for found in threads.map(lambda _: score(one, other, device="cpu"), range(12)):
+            assert (found.mad, found.hi, found.lo) == (wanted.mad, wanted.hi, wanted.lo)
 
 
 def test_maps(random, arm):
