@@ -18,6 +18,8 @@ from snellen.aplus.model import Model, load
 from snellen.cli import doctor
 from snellen.frame import CENTRE, LEFT, TOP_LEFT, Format
 from snellen.kernel import Kernel
+from snellen.mad.cuda import combine, csf, lightness, loggabor, masking, statistics
+from snellen.mad.definition import Definition
 from snellen.nvrtc import PACKAGE
 
 
@@ -55,9 +57,22 @@ def aplus():
         yield overlap.kernel(SHIPPED[0], LUMA[2], LUMA[2].scaled(2, to))
 
 
+def mad():
+    """Kernels of MAD, for every type of sample and definition, and for even and odd widths."""
+    for format in LUMA:
+        yield from combine.kernels(format)
+        for how in ({}, {"variant": "paper"}, {"eight_bit_lut": True}):
+            yield from lightness.kernels(Definition(**how), format)
+    for width in (64, 65):
+        yield from statistics.kernels(width)
+    yield from masking.kernels()
+    yield csf.kernel()
+    yield loggabor.kernel()
+
+
 # Each stage's kernels, with the constants of the models that ship.
 CASES = [
-    *{repr(kernel): kernel for kernel in aplus()}.values(),
+    *{repr(kernel): kernel for kernel in (*aplus(), *mad())}.values(),
     doctor.KERNEL,
     *(
         bicubic.kernel(*case)

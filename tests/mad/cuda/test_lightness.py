@@ -1,0 +1,94 @@
+"""Grey, lightness and its error on the GPU, for every type of sample and both variants."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mad import reference
+from snellen.frame import Format
+from snellen.mad.cuda.lightness import Lightness
+from snellen.mad.definition import Definition
+
+pytestmark = pytest.mark.gpu
+
+SIZES = [(34, 34), (35, 34), (37, 53), (40, 131)]  # blocks are 8 × 32 pixels
+HOW = [{}, {"variant": "paper"}, {"eight_bit_lut": True}]
+TYPES = [(8, 255), (8, 200), (10, 1023), (12, 4095), (16, 65535), (0, 1.0), (0, 255.0)]
+
+
+def drawn(random, size, bits, peak):
+    """Samples of the whole range, a fifth of them black or white; others close to them, or far."""
+    values = random.uniform(-0.1, 1.1, size).clip(0, 1)
+    near = (values + random.normal(0, 0.01, size)).clip(0, 1)
+    near[: size[0] // 2] = values[: size[0] // 2, ::-1]
+    near[-3:] = values[-3:]
+    if not bits:
+        return tuple((v * peak).astype(np.float32) for v in (values, near))
+    kind = np.uint8 if bits == 8 else np.uint16
+    return tuple(np.rint(v * peak).astype(kind) for v in (values, near))
+
+
+class Made:
+    """All that the stage makes of two planes, in float64."""
+
+    def __init__(self, cuda, format, peak, one, other, **how):
+        stage = Lightness(Definition(**how), format, peak)
+        room = cuda.full((3, *one.shape), cuda.nan, cuda.float32)
+        levels = cuda.full((2, 2), cuda.nan, cuda.float32)
+        there = [cuda.asarray(plane) for plane in (one, other)]
+        stage.grey(there[0], levels[0], room[0])
+        stage.light(there[0], levels[1], room[1])
+        stage.error(*there, room[2])
+        assert (levels[0] == levels[1]).all()
+        self.level, self.light_of_level = levels[0].get().tolist()
+        self.grey, self.light, self.error = room.get().astype(np.float64)
+
+
+@pytest.mark.parametrize("how", HOW, ids=str)
+@pytest.mark.parametrize(("bits", "peak"), TYPES)
+def test_against_the_reference(cuda, random, bits, peak, how):
+    for height, width in SIZES:
+        planes = drawn(random, (height, width), bits, peak)
+        made = Made(cuda, Format(width, height, bits), peak, *planes, **how)
+        assert planes[0].min() < made.level < planes[0].max()
+        assert made.level == round(made.level) or not bits
+        greys = [plane * (255 / peak) for plane in (*planes, np.float64(made.level))]
+        # A difference (exact of integers), a factor and a product, each rounded.
+        np.testing.assert_allclose(made.grey, greys[0] - greys[2], rtol=2e-7)
+        one, other, level = (reference.lightness(grey, **how) for grey in greys)
+        assert made.light_of_level == pytest.approx(float(level), rel=6e-8 if bits else 1e-6)
+        for found, wanted, most in (
+            (made.light, one - level, np.maximum(one, level)),
+            (made.error, other - one, np.maximum(one, other)),
+        ):
+            # Of integers one rounding of the difference. Of floats rounded greys and powf, which
+            # CUDA bounds by 4 units of the greater.
+            bound = 1e-6 * np.abs(wanted) + (0 if bits else 1e-6 * most)
+            assert (np.abs(found - wanted) <= bound).all()
+        assert (made.error[planes[0] == planes[1]] == 0).all()
+
+
+@pytest.mark.parametrize("variant", ["2011", "paper"])
+def test_a_small_error_keeps_its_digits(cuda, random, variant):
+    """Steps of 2⁻¹⁰ of grey, which differences of two rounded lightnesses would lose."""
+    size = (34, 40)
+    one = random.integers(1 << 10, 254 << 10, size) / 1024
+    other = one + random.choice([-1, 1], size) / 1024
+    planes = one.astype(np.float32), other.astype(np.float32)
+    made = Made(cuda, Format(40, 34, 0), 255.0, *planes, variant=variant)
+    wanted = reference.lightness(other, variant) - reference.lightness(one, variant)
+    np.testing.assert_allclose(made.error, wanted, rtol=2e-6)  # float64's own: 1e-10
+
+
+@pytest.mark.parametrize("how", HOW, ids=str)
+@pytest.mark.parametrize(("bits", "peak"), TYPES)
+@pytest.mark.parametrize("share", [0, 0.1, 1])
+def test_of_one_value_exactly_nothing_is_left(cuda, bits, peak, how, share):
+    """So that a picture of one value has no response at all; its level is that value."""
+    for height, width in SIZES:
+        format = Format(width, height, bits)
+        flat = np.full((height, width), share * peak).astype(format.dtype)
+        made = Made(cuda, format, peak, flat, flat, **how)
+        assert made.level == flat[0, 0]
+        assert not made.grey.any() and not made.light.any() and not made.error.any()

@@ -1,0 +1,152 @@
+"""The GPU's memory: how much a pair takes, that runs take none, and what is said where it lacks."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+
+from mad import drawn
+from snellen.errors import DeviceError
+from snellen.frame import Format
+from snellen.mad.cuda.arm import Arm
+from snellen.mad.definition import Definition, grid
+from snellen.mad.scorer import Scorer
+
+pytestmark = pytest.mark.gpu
+
+
+@pytest.fixture
+def pool(cuda):
+    """CuPy's, without what other tests left."""
+    gc.collect()
+    pool = cuda.get_default_memory_pool()
+    pool.free_all_blocks()
+    yield pool
+    pool.set_limit(size=0)
+    gc.collect()
+    pool.free_all_blocks()
+
+
+def buffers(height, width, itemsize, bands):
+    """Bytes of all that an arm holds, but cuFFT's own: bands are under way at once."""
+    pixels, spectrum = height * width, height * (width // 2 + 1)
+    rows, columns = grid(height, width)
+    return (
+        2 * itemsize * pixels  # samples
+        + 2 * 4 * pixels  # grey, and lightness
+        + 2 * 8 * spectrum
+        + bands * 8 * pixels  # responses
+        + (20 * (3 + 1) + 3) * 4 * rows * columns  # statistics, differences; mean, deviation, mask
+    )
+
+
+def work_areas(arm):
+    """Bytes that cuFFT's plans hold, each its own."""
+    stages = arm._detection, arm.appearance
+    plans = [stage._forward for stage in stages]
+    plans += [arm._detection._back, *arm.appearance._inverse.values()]
+    return sum(plan._plan.work_area.mem.size for plan in plans)
+
+
+@pytest.mark.parametrize("bits", [8, 16, 0])
+@pytest.mark.parametrize("size", [(2160, 3840), (1080, 1920), (721, 1283)])
+def test_memory_is_what_the_formula_says(pool, size, bits):
+    format = Format(size[1], size[0], bits)
+    before = pool.used_bytes()
+    arm = Arm(Definition(), format, 255.0, "cuda:0")
+    used, work = pool.used_bytes() - before, work_areas(arm)
+    bands = len(arm.appearance._scratch)
+    held = buffers(*size, format.dtype.itemsize, bands)
+    pixels = size[0] * size[1]
+    arm.close()
+    print(
+        f"\n{format.width}×{format.height} of {bits} bits, {bands} bands at once: "
+        f"{used / 1e6:.0f} MB = {used / pixels:.1f} H·W; our buffers {held / pixels:.1f} H·W, "
+        f"cuFFT's work areas {work / pixels:.1f} H·W"
+    )
+    # Partial sums, the table of lightness, and the pool's blocks of 512 bytes.
+    assert held + work <= used <= 1.005 * (held + work) + (1 << 20)
+    # Sizes without large primes: a plan's work area is at most what it transforms.
+    if size[0] != 721:
+        most = 3 * 8 * size[0] * (size[1] // 2 + 1) + 2 * bands * 8 * pixels
+        assert used <= 1.15 * (held + most)
+
+
+@pytest.mark.parametrize("bits", [8, 16, 0])
+def test_a_pair_of_4k_stays_below_3_gb(cuda, pool, bits):
+    before = pool.total_bytes()
+    format = Format(3840, 2160, bits)
+    plane = np.zeros(format.shapes[0], format.dtype)
+    with Scorer(device="cuda") as scorer:
+        scorer.prepare(format, 255)
+        scorer.run(plane, plane)
+        assert pool.total_bytes() - before < 3e9
+        scorer.run(plane, plane, maps=True)
+        assert pool.total_bytes() - before < 3e9
+
+
+@pytest.mark.parametrize("there", [False, True])
+@pytest.mark.parametrize("size", [(96, 128), (61, 83)])
+def test_runs_allocate_nothing(cuda, random, pool, size, there):
+    planes = drawn.pair(random, size)
+    if there:  # with a pitch, as what is copied then is no plain block of memory
+        planes = [cuda.asarray(np.pad(plane, ((0, 0), (3, 2))))[:, 3:-2] for plane in planes]
+
+    def state():
+        return pool.used_bytes(), pool.total_bytes(), cuda.cuda.runtime.memGetInfo()[0]
+
+    with Scorer(device="cuda") as scorer:
+        scorer.prepare(Format(size[1], size[0]))
+        wanted = scorer.run(*planes)  # what CuPy and CUDA make at first use
+        before = state()
+        assert all(scorer.run(*planes) == wanted for _ in range(100))
+        assert state() == before
+
+
+def test_close_gives_back_the_memory(random, pool):
+    planes = drawn.pair(random, (480, 640))
+
+    def run():
+        with Scorer(device="cuda") as scorer:
+            scorer.prepare(Format(640, 480))
+            scorer.run(*planes, maps=True)
+
+    run()
+    gc.collect()
+    pool.free_all_blocks()
+    before = pool.used_bytes(), pool.total_bytes()
+    for _ in range(3):
+        run()
+    assert (pool.used_bytes(), pool.total_bytes()) == before
+
+
+def test_preparing_again_holds_one_set_of_buffers(pool):
+    format = Format(640, 480)
+    with Scorer(device="cuda") as scorer:
+        scorer.prepare(format)
+        used = pool.used_bytes()
+        for _ in range(3):
+            scorer.prepare(format)
+        assert pool.used_bytes() == used
+
+
+@pytest.mark.parametrize("room", [1, 20, 60, 150])
+def test_too_little_memory(random, pool, room):
+    """So many MB are not enough for 1080p, wherever in the making that shows; afterwards all works.
+
+    Parts of subbands do not help: a limit below all that is not subbands.
+    """
+    planes = drawn.pair(random, (61, 83))
+    told = pytest.raises(DeviceError, match=r"memory does not suffice.*--device cpu")
+    with Scorer(device="cuda") as scorer:
+        scorer.prepare(Format(83, 61))
+        wanted = scorer.run(*planes)
+        pool.set_limit(size=pool.total_bytes() + (room << 20))
+        with told:
+            scorer.prepare(Format(1920, 1080))
+        pool.set_limit(size=0)
+        gc.collect()
+        scorer.prepare(Format(83, 61))
+        assert scorer.run(*planes) == wanted

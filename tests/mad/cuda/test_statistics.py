@@ -1,0 +1,105 @@
+"""Statistics of subbands and their differences on the GPU, in one strip and in many."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mad import reference
+from snellen.mad.cuda.statistics import Statistics
+from snellen.mad.definition import grid
+
+pytestmark = pytest.mark.gpu
+
+SIZES = [(34, 34), (35, 34), (34, 35), (36, 36), (37, 53), (131, 70), (40, 524), (45, 1031)]
+"""A strip has 29 blocks across (128 pixels), a block of threads four strips."""
+
+
+def drawn(random, size, count=3, level=0.0):
+    """Responses, one of them 0 all over and one in a part."""
+    bands = random.normal(level, 1, (count, *size, 2)).astype(np.float32).view(np.complex64)[..., 0]
+    bands[0, :20, :24] = 0
+    if count > 1:
+        bands[1] = 0
+    return bands
+
+
+def moments(bands):
+    """The reference's (count, 3, rows, columns)."""
+    magnitudes = np.abs(bands.astype(np.complex128))
+    return np.stack([reference.moments(plane) for plane in magnitudes])
+
+
+def described(cuda, bands):
+    count, height, width = bands.shape
+    out = cuda.full((count + 1, 3, *grid(height, width)), cuda.nan, cuda.float32)
+    Statistics(height, width, count).describe(cuda.asarray(bands), out[:count])
+    assert cuda.isnan(out[count]).all()
+    return out[:count]
+
+
+def compared(cuda, bands, kept, first=0):
+    count, height, width = bands.shape
+    out = cuda.full((count + 1, *grid(height, width)), cuda.nan, cuda.float32)
+    Statistics(height, width, count).compare(cuda.asarray(bands), kept, first, out[:count])
+    assert cuda.isnan(out[count]).all()
+    return out[:count].get()
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_against_the_reference(cuda, random, size):
+    bands = drawn(random, size)
+    found, wanted = described(cuda, bands).get(), moments(bands)
+    # Magnitudes, means and sums each round to 2⁻²⁴ of themselves; kurtosis divides twice.
+    np.testing.assert_allclose(found[:, 0], wanted[:, 0], rtol=5e-6)
+    np.testing.assert_allclose(found[:, 1], wanted[:, 1], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(found[:, 2], wanted[:, 2], rtol=2e-5)
+    assert (found[1] == 0).all()
+
+
+@pytest.mark.parametrize("size", [(64, 48), (61, 45)])
+def test_a_small_deviation_of_large_values(cuda, random, size):
+    """As coarse scales have it: raw moments in float32 would have no digit of it."""
+    bands = drawn(random, size, level=100.0)[2:]
+    found, wanted = described(cuda, bands).get(), moments(bands)
+    # Magnitudes of 141 are rounded to 4e-6 beside a deviation of 1; so are means of tiles.
+    np.testing.assert_allclose(found, wanted, rtol=5e-5, atol=5e-5)
+
+
+@pytest.mark.parametrize("factor", [1e-4, 1e-2, 1e3])
+def test_scaled_responses(cuda, random, factor):
+    """Fourth powers of 1e-4 are still far from float32's least number."""
+    bands = drawn(random, (50, 61), 1) * np.float32(factor)
+    found, wanted = described(cuda, bands).get(), moments(bands)
+    np.testing.assert_allclose(found[:, 0], wanted[:, 0], rtol=5e-6)
+    np.testing.assert_allclose(found[:, 1:], wanted[:, 1:], rtol=2e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("first", "count"), [(0, 3), (3, 6), (15, 5), (19, 1)])
+@pytest.mark.parametrize("size", [(37, 53), (64, 130)])
+def test_differences(cuda, random, size, first, count):
+    one, other = drawn(random, size, count), drawn(random, size, count, 0.7)
+    found = compared(cuda, other, described(cuda, one), first)
+    std, skew, kurtosis = np.abs(moments(other) - moments(one)).swapaxes(0, 1)
+    weights = reference.SCALE_WEIGHTS[np.arange(first, first + count) // 4][:, None, None]
+    # Kurtosis, some 2 to 10 here, is within 2e-5 of itself on both sides; the others are less.
+    error = np.abs(found - weights * (std + 2 * skew + kurtosis))
+    assert (error <= 4e-4 * weights).all()
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_equal_bands_do_not_differ(cuda, random, size):
+    """Not by a rounding: the kernel that keeps and the one that compares compute the same."""
+    bands = drawn(random, size, 4, 0.3)
+    assert (compared(cuda, bands, described(cuda, bands)) == 0).all()
+
+
+@pytest.mark.parametrize("width", [140, 141])
+@pytest.mark.parametrize("shortest", [1, 2, 7, 10_000])
+def test_strips_change_nothing(cuda, random, monkeypatch, shortest, width):
+    bands = drawn(random, (131, width))
+    wanted = described(cuda, bands).get()
+    monkeypatch.setattr("snellen.mad.cuda.strips.SHORTEST", shortest)
+    if shortest < 10:
+        monkeypatch.setattr("snellen.mad.cuda.strips.multiprocessors", lambda: 10_000)
+    assert described(cuda, bands).get().tobytes() == wanted.tobytes()
