@@ -11,7 +11,7 @@ from aplus import reference
 from snellen.aplus import cpu
 from snellen.aplus.model import load
 from snellen.aplus.upscaler import Upscaler
-from snellen.bench import aplus, clock, host, plain, steps, truth
+from snellen.bench import aplus, clock, host, origin, plain, steps, truth
 from snellen.bench.aplus import run
 from snellen.bench.cases import Case, codes, picture
 from snellen.bench.host import check
@@ -185,5 +185,5 @@ def test_the_commit_is_told_where_there_is_git(monkeypatch):
     def missing(*arguments, **options):
         raise FileNotFoundError
 
-    monkeypatch.setattr(aplus.subprocess, "run", missing)
-    assert aplus.commit() is None
+    monkeypatch.setattr(origin.subprocess, "run", missing)
+    assert origin.commit() is None

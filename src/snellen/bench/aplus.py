@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +11,8 @@ import snellen.device
 from snellen.aplus.model import load
 from snellen.bench import gpu, host, sizes, steps, stock, throughput, truth
 from snellen.bench.cases import CASES, GPU_CASES, Case, codes, picture
+from snellen.bench.clock import copy_rate
+from snellen.bench.origin import commit
 from snellen.errors import InputError
 from snellen.machine import facts
 
@@ -78,7 +78,7 @@ def on_gpu(repeats: int, quick: bool, say: Say) -> dict[str, Any]:
     say("\nExactness")
     cases = GPU_CASES[:3] if quick else GPU_CASES
     exactness = [row for case in cases for row in gpu.exactness(case, quick, say)]
-    copy = gpu.copy_rate()
+    copy = copy_rate()
     say(f"\nA copy on the GPU: {copy / 1e3:.2f} TB/s, read and written")
     rows = [measured(case, repeats, say) for case in cases]
     found: dict[str, Any] = {
@@ -122,21 +122,3 @@ def converted(
     except InputError as error:
         say(f"\nThe conversion is left out: {error}")
         return {"no_video": str(error)}
-
-
-def commit() -> str | None:
-    """Return the commit that is measured, "+" behind it if files have changed since.
-
-    SNELLEN_COMMIT names it where a copy runs without its history.
-    """
-    if named := os.environ.get("SNELLEN_COMMIT"):
-        return named
-    here = Path(__file__).parent
-    try:
-        found = subprocess.run(
-            ["git", "describe", "--always", "--abbrev=12", "--exclude=*", "--dirty=+"],
-            cwd=here, capture_output=True, text=True, check=True,
-        )  # fmt: skip
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return found.stdout.strip()

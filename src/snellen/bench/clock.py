@@ -57,6 +57,16 @@ def sustained(line: Line, runs: int) -> float:
     return float(evented(all_runs, 3)["median"]) / runs
 
 
+def copy_rate() -> float:
+    """Return GB/s, read and written, of a copy of 1 GiB on the GPU."""
+    import cupy
+
+    source = cupy.zeros(1 << 28, cupy.float32)
+    target = cupy.empty_like(source)
+    taken = evented(lambda: cupy.copyto(target, source), 10)["median"]
+    return float(2 * source.nbytes / taken / 1e6)
+
+
 def graph(line: Line) -> Line:
     """Return a launch of what `line` enqueues as one CUDA graph; not on the default stream.
 

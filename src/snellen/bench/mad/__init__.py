@@ -1,0 +1,1 @@
+"""The benchmark of MAD: first that the scores are right, then the time."""
