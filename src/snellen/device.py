@@ -46,6 +46,22 @@ def resolve(device: str) -> str:
     return f"cuda:{number}"
 
 
+def several(device: str) -> tuple[str, ...]:
+    """Return the devices of a list, "cuda:0,cuda:1", as `resolve` does; one is the plain case.
+
+    Raises
+    ------
+    DeviceError
+        One that cannot work, one that comes twice, or the CPU among others.
+    """
+    found = tuple(resolve(name.strip()) for name in device.split(","))
+    if len(found) > 1 and ("cpu" in found or len(set(found)) < len(found)):
+        raise DeviceError(
+            f"devices {device!r} came, expected one, or several GPUs, each once: cuda:0,cuda:1"
+        )
+    return found
+
+
 def ordinal(device: str) -> int:
     """Return N of "cuda:N", and 0 of "cuda"."""
     name, _, number = device.partition(":")

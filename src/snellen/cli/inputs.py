@@ -36,10 +36,10 @@ def is_still(path: Path) -> bool:
 
 
 def chosen_device(asked: str, report: Report) -> str:
-    """Return the device; where there is a driver but auto takes the CPU, say why."""
+    """Return the device, or several; where there is a driver but auto takes the CPU, say why."""
     from snellen import device
 
-    found = device.resolve(asked)
+    found = ",".join(device.several(asked))
     if asked == "auto" and found == "cpu" and device.driver_version():
         report.warning("--device auto", f"the CPU is used: {device.why_not()}")
     return found

@@ -108,7 +108,7 @@ class Judge:
         )
 
     def _taken(self, plane: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return a plane as the Scorer takes it: a GPU has no float64."""
+        """Return a plane as the Scorer takes it: float samples of a GPU's are float32."""
         if plane.dtype == np.float64 and self._scorer.device != "cpu":
             return plane.astype(np.float32)
         return plane

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from snellen.errors import DeviceError
+
 
 class Plan:
-    """A 2-D transform of so many planes at once, single precision, not scaled.
+    """A 2-D transform of so many planes at once, not scaled.
 
     Parameters
     ----------
@@ -15,27 +17,38 @@ class Plan:
         "inverse": complex (M, N) → the same, in place where `out` is the input.
     height, width : int
         M and N of the real plane, any.
+    dtype : str
+        "float32" or "float64", and complex64 or complex128 with it.
     batch : int
         Planes at once, end to end. Not for real ones: cuFFT pairs them, so that the rounding of a
         bright plane would go into a dark one, and refuses those of an odd number of elements.
+
+    Raises
+    ------
+    DeviceError
+        The GPU's memory does not suffice.
     """
 
-    def __init__(self, kind: str, height: int, width: int, batch: int = 1):
+    def __init__(self, kind: str, height: int, width: int, dtype: str, batch: int = 1):
         from cupy.cuda import cufft
 
-        half = width // 2 + 1
-        shapes = {
-            "r2c": ((height, width), (height, half), cufft.CUFFT_R2C),
-            "c2r": ((height, half), (height, width), cufft.CUFFT_C2R),
-            "inverse": ((height, width), (height, width), cufft.CUFFT_C2C),
-        }
-        given, made, code = shapes[kind]
-        self.batch = batch
+        whole, half = (height, width), (height, width // 2 + 1)
+        given, made, single, double = {
+            "r2c": (whole, half, cufft.CUFFT_R2C, cufft.CUFFT_D2Z),
+            "c2r": (half, whole, cufft.CUFFT_C2R, cufft.CUFFT_Z2D),
+            "inverse": (whole, whole, cufft.CUFFT_C2C, cufft.CUFFT_Z2Z),
+        }[kind]
         self._direction = cufft.CUFFT_INVERSE
-        self._plan = cufft.PlanNd(
-            (height, width), given, 1, given[0] * given[1], made, 1, made[0] * made[1], code, batch,
-            "C", 1, made[1],
-        )  # fmt: skip
+        try:
+            self._plan = cufft.PlanNd(
+                whole, given, 1, given[0] * given[1], made, 1, made[0] * made[1],
+                double if dtype == "float64" else single, batch, "C", 1, made[1],
+            )  # fmt: skip
+        except cufft.CuFFTError as error:
+            raise DeviceError(
+                f"cuFFT makes no plan for {batch} of {width}×{height} ({error}): the GPU's memory "
+                "may not suffice; close other programs, or use --device cpu"
+            ) from error
 
     def __call__(self, array: Any, out: Any) -> None:
         """Transform on CuPy's current stream; contiguous CuPy arrays (batch, …)."""

@@ -49,6 +49,7 @@ class Arm:
     """
 
     def __init__(self, definition: Definition, format: Format, peak: float, dtype: str):
+        self.dtype = dtype
         if (format.height, format.width) != (SMALLEST, SMALLEST):
             _compile(dtype)
         self._definition, self._dtype = definition, dtype

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from snellen import arrays
+from snellen import device as devices
 from snellen.errors import InputError
 from snellen.frame import Format
 from snellen.mad import definition as definitions
 from snellen.mad.definition import SMALLEST
 from snellen.mad.luma import luma
 from snellen.mad.result import Score
-from snellen.mad.scorer import Scorer, preferred
+from snellen.mad.scorer import Scorer, on_host, settled
 
 Array = Any
 """Of NumPy or CuPy."""
@@ -61,8 +64,11 @@ def score(
     device : str
         "cpu", "cuda", "cuda:N" or "auto": where the arrays live; for those in main memory the GPU,
         where it works.
+        "cuda:0,cuda:1" (any number) shares the pairs of a batch among GPUs, or the subbands of one
+        pair.
     dtype : str, optional
-        "float32" or "float64" on the CPU, where None is float64; a GPU computes in float32.
+        "float32" or "float64". None: float64 on the CPU; on a GPU float64 up to 2^17 pixels, where
+        float32 would lose digits that small pictures need, and float32 above.
 
     Returns
     -------
@@ -80,56 +86,112 @@ def score(
     """
     images = distorted, reference
     home = next((image for image in images if arrays.place(image) != "cpu"), distorted)
-    chosen = arrays.choose(
-        home, preferred(device, dtype) if arrays.place(home) == "cpu" else device
-    )
+    chosen = settled(home, device, dtype)
+    first = chosen.split(",")[0]
     for image in images:
-        arrays.choose(image, chosen)
-    scorer = Scorer(variant, hi_scale, eight_bit_lut, chosen, dtype)
-    with arrays.working(home, chosen):
-        one, other = (_there(arrays.read(image), chosen) for image in (reference, distorted))
+        arrays.choose(image, first)
+    scorers = [
+        Scorer(variant, hi_scale, eight_bit_lut, one, dtype)
+        for one in (chosen.split(",") if _several(reference, distorted) else [chosen])
+    ]
+    with arrays.working(home, first):
+        one, other = (arrays.read(image) for image in (reference, distorted))
+        if len(scorers) == 1:
+            one, other = (_there(array, first) for array in (one, other))
         peak = _check(one, other, data_range)
-        with scorer:
-            found = _scored(one, other, peak, scorer, maps)
+        found = _scored(one, other, peak, scorers, maps)
         if not maps:
             return found
-        planes = (found.detection, found.appearance)
-        if arrays.place(home) == "cpu" and chosen != "cpu":
-            planes = tuple(plane.get() for plane in planes)
+        planes = (_at(plane, arrays.place(home)) for plane in (found.detection, found.appearance))
         return Score(found.mad, found.hi, found.lo, *(arrays.like(home, p) for p in planes))
 
 
+def _several(reference: Any, distorted: Any) -> bool:
+    """Whether these are batches: then pairs are shared among GPUs, else each pair's subbands."""
+    shapes = [tuple(np.shape(image)) for image in (reference, distorted)]
+    return any(len(shape) > 2 + (shape[-1:] == (3,)) for shape in shapes)
+
+
 def _there(array: Array, device: str) -> Array:
-    """Return an array on the device."""
-    if device != "cpu" and isinstance(array, np.ndarray) and array.dtype.name in DTYPES:
+    """Return an array on the device, unless it will be refused."""
+    return _at(array, device) if array.dtype.name in DTYPES else array
+
+
+def _at(array: Array, device: str) -> Array:
+    """Return an array in main memory or on a GPU, wherever it is now."""
+    if device == arrays.place(array):
+        return array
+    if device == "cpu":
+        return array.get()
+    if isinstance(array, np.ndarray):
         return arrays.upload(array)
-    return array
+    return arrays.library(array).asarray(array)
 
 
-def _scored(reference: Array, distorted: Array, peak: float, scorer: Scorer, maps: bool) -> Score:
-    """Return the scores of all pairs of two checked arrays."""
+def _scored(
+    reference: Array, distorted: Array, peak: float, scorers: list[Scorer], maps: bool
+) -> Score:
+    """Return the scores of all pairs of two checked arrays, which the scorers share."""
     batches = _batch(reference), _batch(distorted)
     batch = np.broadcast_shapes(*batches)
     size = _picture(distorted)[:2]
-    numbers, planes = np.empty((3, prod(batch))), None
-    if maps:
-        planes = arrays.library(distorted).empty((2, prod(batch), *size), scorer.dtype)
     whole = distorted.dtype.kind == "u" and (
         distorted.dtype.itemsize == 1 or not _colour(distorted)
     )
-    bits = 8 * int(distorted.dtype.itemsize) if whole else 0
-    scorer.prepare(Format(size[1], size[0], bits), peak)
-    held = None
-    for pair, one, other in _pairs(batches, batch):
-        if one != held:
-            scorer.hold(_plane(reference[one], peak, scorer.device))
-            held = one
-        found = scorer.against(_plane(distorted[other], peak, scorer.device), maps=maps)
-        numbers[:, pair] = found.mad, found.hi, found.lo
-        if planes is not None:
-            planes[0, pair], planes[1, pair] = found.detection, found.appearance
-    three = numbers.reshape(3, *batch) if batch else map(float, numbers[:, 0])
-    return Score(*three, *(() if planes is None else planes.reshape(2, *batch, *size)))
+    format = Format(size[1], size[0], 8 * int(distorted.dtype.itemsize) if whole else 0)
+    pairs = list(_pairs(batches, batch))
+    edges = [len(pairs) * i // len(scorers) for i in range(len(scorers) + 1)]
+    parts = [pairs[a:b] for a, b in pairwise(edges)]
+    found: list[Any] = [None] * len(pairs)
+
+    def work(scorer: Scorer, part: list[Any]) -> None:
+        with scorer:
+            for pair, score in _share(reference, distorted, format, peak, scorer, part, maps):
+                found[pair] = score if len(scorers) == 1 else on_host(score)
+
+    if len(scorers) == 1:
+        work(scorers[0], pairs)
+    else:
+        _finished(distorted)
+        with ThreadPoolExecutor(len(scorers)) as pool:
+            list(pool.map(work, scorers, parts))
+    numbers = np.array([[score.mad, score.hi, score.lo] for score in found]).reshape(-1, 3)
+    three = numbers.T.reshape(3, *batch) if batch else map(float, numbers[0])
+    if not maps:
+        return Score(*three)
+    if not found:  # a batch of none
+        none = arrays.library(distorted).empty((*batch, *size))
+        return Score(*three, none, none)
+    both = ([score.detection for score in found], [score.appearance for score in found])
+    planes = (arrays.library(kind[0]).stack(kind).reshape(*batch, *size) for kind in both)
+    return Score(*three, *planes)
+
+
+def _share(
+    reference: Array,
+    distorted: Array,
+    format: Format,
+    peak: float,
+    scorer: Scorer,
+    pairs: list[tuple[int, Any, Any]],
+    maps: bool,
+) -> Iterator[tuple[int, Score]]:
+    """Yield the numbers and the scores of some of the pairs."""
+    device = scorer.devices[0]
+    with devices.using(device):
+        scorer.prepare(format, peak)
+        held = None
+        for pair, one, other in pairs:
+            if one != held:
+                scorer.hold(_plane(reference[one], peak, device))
+                held = one
+            yield pair, scorer.against(_plane(distorted[other], peak, device), maps=maps)
+
+
+def _finished(array: Array) -> None:
+    """Wait for what other threads, with streams of their own, will read."""
+    if not isinstance(array, np.ndarray):
+        arrays.library(array).cuda.get_current_stream().synchronize()
 
 
 def _pairs(
@@ -151,7 +213,9 @@ def _pairs(
 
 
 def _plane(picture: Array, peak: float, device: str) -> Array:
-    """Return the luma of a picture as a Scorer takes it."""
+    """Return the luma of a picture as a Scorer on the device takes it."""
+    if not isinstance(picture, np.ndarray):
+        picture = _at(picture, device)
     xp = arrays.library(picture)
     plane = luma(picture) if _colour(picture) else picture
     if plane.dtype.kind == "u":

@@ -20,7 +20,10 @@ DTYPES = ("float32", "float64")
 
 
 class Arm(Protocol):
-    """What scores planes of one format on one device: `cpu.Arm`, `cuda.arm.Arm`."""
+    """What scores planes of one format: `cpu.Arm`, `cuda.arm.Arm`, `cuda.spread.Spread`."""
+
+    dtype: str
+    """The precision, "float32" or "float64"."""
 
     def hold(self, reference: Any) -> None:
         """Compute the reference's half and keep it until the next."""
@@ -52,26 +55,27 @@ class Scorer:
     eight_bit_lut : bool
         Take white for 254 in the lightness step, as the authors' table for 8-bit pictures does.
     device : str
-        "cpu", "cuda", "cuda:N", or "auto": the GPU where it works.
+        "cpu", "cuda", "cuda:N", or "auto": the GPU where it works. "cuda:0,cuda:1" (any number)
+        shares the subbands of each pair among several GPUs.
     dtype : str, optional
-        "float32" or "float64" on the CPU, where None is float64; a GPU computes in float32. With
-        "float64", "auto" is the CPU.
+        "float32" or "float64". None: float64 on the CPU; on a GPU float64 up to 2^17 pixels, where
+        float32 would lose digits that small pictures need, and float32 above.
 
     Attributes
     ----------
     device : str
-        What is used: "cpu" or "cuda:N".
+        What is used: "cpu" or "cuda:N", or several of these.
     device_name : str
         What the GPU calls itself; "cpu".
-    dtype : str
-        "float32" or "float64".
+    dtype : str or None
+        "float32" or "float64"; on a GPU None until `prepare` where none was asked for.
     lanes : int
         1: how many pairs `run` works on at once.
 
     Raises
     ------
     InputError
-        A setting that does not exist; float64 on a GPU.
+        A setting that does not exist.
     DeviceError
         The device cannot be used.
     """
@@ -87,14 +91,10 @@ class Scorer:
         dtype: str | None = None,
     ) -> None:
         self.definition = Definition(variant, hi_scale, eight_bit_lut)
-        self.device = devices.resolve(preferred(device, dtype))
-        self.dtype = dtype or ("float64" if self.device == "cpu" else "float32")
-        if self.device != "cpu" and self.dtype == "float64":
-            raise InputError(
-                f"dtype='float64' came with device {self.device!r}, which computes in float32: "
-                "leave dtype out, or choose device='cpu'"
-            )
-        self.device_name = devices.name(self.device)
+        self.devices = devices.several(preferred(device, dtype))
+        self.device = ",".join(self.devices)
+        self.dtype = self._dtype = dtype or ("float64" if self.device == "cpu" else None)
+        self.device_name = " + ".join(devices.name(one) for one in self.devices)
         self._format: Format | None = None
         self._arm: Arm | None = None
         self._held = False
@@ -126,7 +126,7 @@ class Scorer:
             )
         format = replace(format, subsampling=None)
         self._arm = self._made(format, peak)
-        self._format = format
+        self._format, self.dtype = format, self._arm.dtype
 
     def run(self, reference: Any, distorted: Any, *, maps: bool = False) -> Score:
         """Score one pair: `hold`, then `against`."""
@@ -151,7 +151,7 @@ class Scorer:
         """
         arm = self._check(reference)
         self._held = False
-        with arrays.working(reference, self.device):
+        with arrays.working(reference, self.devices[0]):
             arm.hold(reference)
         self._held = True
 
@@ -174,9 +174,9 @@ class Scorer:
         arm = self._check(distorted)
         if not self._held:
             raise InputError("no reference is held: call hold(reference) before against")
-        with arrays.working(distorted, self.device):
+        with arrays.working(distorted, self.devices[0]):
             score = arm.against(distorted, maps)
-            return _on_host(score) if maps and isinstance(distorted, np.ndarray) else score
+            return on_host(score) if maps and isinstance(distorted, np.ndarray) else score
 
     def close(self) -> None:
         """Give back threads and buffers; `prepare` may follow again."""
@@ -199,19 +199,20 @@ class Scorer:
         if self.device == "cpu":
             from snellen.mad import cpu
 
-            return cpu.Arm(self.definition, format, peak, self.dtype)
-        from snellen.mad.cuda import arm
+            return cpu.Arm(self.definition, format, peak, self._dtype or "float64")
+        from snellen.mad.cuda import arm, spread
 
-        with devices.using(self.device), devices.reporting():
-            made: Arm = arm.Arm(self.definition, format, peak, self.device)
-        return made
+        given = self.definition, format, peak
+        if len(self.devices) > 1:
+            return spread.Spread(*given, self.devices, self._dtype)
+        return arm.Arm(*given, self.device, self._dtype)
 
     def _check(self, plane: Any) -> Arm:
         """Return the arm for a plane as it is prepared for."""
         if self._format is None or self._arm is None:
             raise InputError("this Scorer is not prepared: call prepare(format) before run")
         if not isinstance(plane, np.ndarray) and (
-            self.device == "cpu" or arrays.place(plane) != self.device
+            self.device == "cpu" or arrays.place(plane) != self.devices[0]
         ):
             raise InputError(
                 f"a plane is a NumPy array{'' if self.device == 'cpu' else ', or CuPy there'}, for "
@@ -241,9 +242,21 @@ def preferred(device: str, dtype: str | None) -> str:
     return "cpu" if (device, dtype) == ("auto", "float64") else device
 
 
-def _on_host(score: Score) -> Score:
-    """Return a score with its maps in main memory."""
-    maps = (score.detection, score.appearance)
-    if not isinstance(score.detection, np.ndarray):
-        maps = (score.detection.get(), score.appearance.get())
-    return Score(score.mad, score.hi, score.lo, *maps)
+def settled(image: Any, device: str, dtype: str | None) -> str:
+    """Return the device for an array, or several of which the first is where it lives.
+
+    Raises
+    ------
+    InputError, DeviceError
+        As `arrays.choose` and `device.several` say.
+    """
+    wanted = preferred(device, dtype) if arrays.place(image) == "cpu" else device
+    first, *others = wanted.split(",")
+    return ",".join(devices.several(",".join([arrays.choose(image, first), *others])))
+
+
+def on_host(score: Score) -> Score:
+    """Return a score with its maps, if any, in main memory."""
+    if score.detection is None or isinstance(score.detection, np.ndarray):
+        return score
+    return Score(score.mad, score.hi, score.lo, score.detection.get(), score.appearance.get())

@@ -24,7 +24,7 @@ from snellen.mad.definition import SMALLEST
 from snellen.mad.image import _check as check
 from snellen.mad.image import _plane as plain
 from snellen.mad.motion import SIDE, Motion, motion
-from snellen.mad.scorer import Scorer, preferred
+from snellen.mad.scorer import Scorer, settled
 
 HI_SCALE = 10.0  # of the detection map's root mean square; MAD of 2011 has 200
 ALPHA = 3 / 7  # of the authors' code: in the logarithm of the strengths, and their exponent
@@ -88,12 +88,12 @@ def st_mad(
     """
     clips = reference, distorted
     home = next((clip for clip in clips if arrays.place(clip) != "cpu"), reference)
-    wanted = preferred(device, dtype) if arrays.place(home) == "cpu" else device
-    chosen = arrays.choose(home, wanted)
+    chosen = settled(home, device, dtype)
+    first = chosen.split(",")[0]
     for clip in clips:
-        arrays.choose(clip, chosen)
+        arrays.choose(clip, first)
     scorer = Scorer(hi_scale=HI_SCALE, device=chosen, dtype=dtype)
-    with arrays.working(home, chosen), scorer:
+    with arrays.working(home, first), scorer:
         one, other = (arrays.read(clip) for clip in clips)
         peak = _checked(one, other, data_range)
         moves = motion(plain(_host(frame), peak, "cpu") for frame in one)

@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from snellen.fft.plan import Plan
 from snellen.frame import Format
 from snellen.mad.cuda.lightness import Lightness
 from snellen.mad.cuda.loggabor import BANDS, Bank
+from snellen.mad.cuda.precision import COMPLEX
 from snellen.mad.cuda.statistics import Statistics
 from snellen.mad.definition import Definition, grid
 
@@ -26,6 +29,8 @@ class Appearance:
     format : Format
     peak : float
         The sample value of white.
+    dtype : str
+        "float32" or "float64".
     bands : range
         Numbers of the filters, where not all are this GPU's.
     guests : int
@@ -33,7 +38,7 @@ class Appearance:
 
     Attributes
     ----------
-    differences : (bands + guests, rows, columns) float32
+    differences : (bands + guests, rows, columns) of `dtype`
         How each subband's statistics differ; filled by `against`.
     """
 
@@ -42,24 +47,32 @@ class Appearance:
         definition: Definition,
         format: Format,
         peak: float,
+        dtype: str,
         bands: range = ALL,
         guests: int = 0,
     ):
         import cupy
 
         height, width = format.height, format.width
-        self._first, self._parts = bands.start, list(parts(bands, 8 * height * width))
+        pairs = np.dtype(COMPLEX[dtype])
+        self._first, self._parts = (
+            bands.start,
+            list(parts(bands, pairs.itemsize * height * width)),
+        )
         sizes = {len(part) for part in self._parts}
-        self._lightness, self._bank = Lightness(definition, format, peak), Bank(height, width)
-        self._forward = Plan("r2c", height, width)
-        self._inverse = {size: Plan("inverse", height, width, size) for size in sizes}
-        self._statistics = {size: Statistics(height, width, size) for size in sizes}
-        self._plane = cupy.empty((height, width), cupy.float32)
-        self._spectrum = cupy.empty((height, width // 2 + 1), cupy.complex64)
-        self._level = cupy.zeros(2, cupy.float32)
-        self._scratch = cupy.empty((max(sizes), height, width), cupy.complex64)
-        self._kept = cupy.empty((len(bands), 3, *grid(height, width)), cupy.float32)
-        self.differences = cupy.empty((len(bands) + guests, *grid(height, width)), cupy.float32)
+        self._lightness, self._bank = (
+            Lightness(definition, format, peak, dtype),
+            Bank(height, width, dtype),
+        )
+        self._forward = Plan("r2c", height, width, dtype)
+        self._inverse = {size: Plan("inverse", height, width, dtype, size) for size in sizes}
+        self._statistics = {size: Statistics(height, width, dtype, size) for size in sizes}
+        self._plane = cupy.empty((height, width), dtype)
+        self._spectrum = cupy.empty((height, width // 2 + 1), pairs)
+        self._level = cupy.zeros(2, dtype)
+        self._scratch = cupy.empty((max(sizes), height, width), pairs)
+        self._kept = cupy.empty((len(bands), 3, *grid(height, width)), dtype)
+        self.differences = cupy.empty((len(bands) + guests, *grid(height, width)), dtype)
 
     def hold(self, reference: Any) -> None:
         """Keep the statistics of the reference's subbands; samples (H, W)."""

@@ -18,6 +18,7 @@ from snellen.frame import Format
 from snellen.mad.cuda.appearance import ALL, Appearance
 from snellen.mad.cuda.combine import Combine
 from snellen.mad.cuda.detection import Detection
+from snellen.mad.cuda.precision import chosen
 from snellen.mad.definition import Definition
 from snellen.mad.result import Score
 
@@ -36,6 +37,8 @@ class Arm:
         The sample value of white.
     device : str
         "cuda:N".
+    dtype : str, optional
+        "float32" or "float64"; see `precision`.
     bands, guests : range, int
         See `Appearance`.
     graphs : bool
@@ -63,6 +66,7 @@ class Arm:
         format: Format,
         peak: float,
         device: str,
+        dtype: str | None = None,
         *,
         bands: range = ALL,
         guests: int = 0,
@@ -71,13 +75,14 @@ class Arm:
         import cupy
 
         self.device = device
+        self.dtype = dtype = dtype or chosen(format.height, format.width)
         with self.on_gpu(), cupy.cuda.Stream(non_blocking=True) as own:
             self._beside = cupy.cuda.Stream(non_blocking=True)
             self.samples = cupy.zeros((2, format.height, format.width), format.dtype)
             self._out = cupy.zeros(3, cupy.float64)
-            self._combine = Combine(definition, format, peak)
-            self._detection = Detection(definition, format, peak, self._combine)
-            self.appearance = Appearance(definition, format, peak, bands, guests)
+            self._combine = Combine(definition, format, peak, dtype)
+            self._detection = Detection(definition, format, peak, dtype, self._combine)
+            self.appearance = Appearance(definition, format, peak, dtype, bands, guests)
             make = recorded if graphs else loaded
             self.hold_staged = make(self._hold)
             self.compare_staged = make(self._compare if guests else self._whole)
@@ -176,7 +181,7 @@ class Arm:
         import cupy
 
         shape = self.samples.shape[1:]
-        detection, appearance = (cupy.empty(shape, cupy.float32) for _ in range(2))
+        detection, appearance = (cupy.empty(shape, self.dtype) for _ in range(2))
         self._detection.map(self.samples[REFERENCE], self.samples[DISTORTED], detection)
         self._combine.spread(self.appearance.differences[0], appearance)
         return detection, appearance
@@ -184,8 +189,11 @@ class Arm:
 
 def stage(plane: Any, out: Any) -> None:
     """Copy a plane of NumPy's or CuPy's to the GPU's `out`, on the current stream."""
+    import cupy
+
     if isinstance(plane, np.ndarray):
         out.set(np.ascontiguousarray(plane, out.dtype))
+        cupy.cuda.get_current_stream().synchronize()  # it may be page-locked: then `set` goes on
     else:
         out[...] = plane
 

@@ -24,8 +24,8 @@ __device__ __forceinline__ int mirror(int i, int size) {
 }
 
 // Sums of SIDE of x[0], x[stride] …, that begin at 0, 1, 2 and 3.
-__device__ __forceinline__ void windows(const float *x, int stride, float (&sum)[STEP]) {
-  float core = 0;
+__device__ __forceinline__ void windows(const REAL *x, int stride, REAL (&sum)[STEP]) {
+  REAL core = 0;
 #pragma unroll
   for (int i = STEP - 1; i < SIDE; i++) core += x[i * stride];
 #pragma unroll
@@ -43,21 +43,21 @@ __device__ __forceinline__ bool inner(int i, int size) { return i >= TOP_LEFT &&
 // visibility × local MSE of 0 … 255; `map` may be null.
 extern "C" __global__ void __launch_bounds__(THREADS)
     seen(const SAMPLE *__restrict__ reference, const SAMPLE *__restrict__ distorted, int width,
-         int height, float factor, const float *__restrict__ mask, int rows, int columns, float *__restrict__ map,
+         int height, REAL factor, const REAL *__restrict__ mask, int rows, int columns, REAL *__restrict__ map,
          double *__restrict__ partial) {
-  __shared__ float squares[TALL][WIDE];
-  __shared__ float lines[TALL][ACROSS];
+  __shared__ REAL squares[TALL][WIDE];
+  __shared__ REAL lines[TALL][ACROSS];
   const int left = blockIdx.x * ACROSS, top = blockIdx.y * DOWN;
   for (int i = threadIdx.x; i < TALL * WIDE; i += THREADS) {
     const int y = mirror(top + i / WIDE - BEFORE, height), x = mirror(left + i % WIDE - BEFORE, width);
     const size_t here = (size_t)y * width + x;
-    const float away = (float(reference[here]) - float(distorted[here])) * factor;
+    const REAL away = (REAL(reference[here]) - REAL(distorted[here])) * factor;
     squares[i / WIDE][i % WIDE] = away * away;
   }
   __syncthreads();
   for (int i = threadIdx.x; i < TALL * (ACROSS / STEP); i += THREADS) {
     const int row = i / (ACROSS / STEP), column = i % (ACROSS / STEP) * STEP;
-    float sum[STEP];
+    REAL sum[STEP];
     windows(&squares[row][column], 1, sum);
 #pragma unroll
     for (int k = 0; k < STEP; k++) lines[row][column + k] = sum[k];
@@ -66,13 +66,13 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   double pooled = 0;
   for (int i = threadIdx.x; i < DOWN / STEP * ACROSS; i += THREADS) {
     const int row = i / ACROSS * STEP, column = i % ACROSS;
-    float sum[STEP];
+    REAL sum[STEP];
     windows(&lines[row][column], ACROSS, sum);
     const int x = left + column, y = top + row, a = y / STEP, b = x / STEP;
-    const float visible = a < rows && b < columns ? mask[(size_t)a * columns + b] : 0;
+    const REAL visible = a < rows && b < columns ? mask[(size_t)a * columns + b] : 0;
 #pragma unroll
     for (int k = 0; k < STEP; k++) {
-      const float value = visible * sum[k] / (SIDE * SIDE);
+      const REAL value = visible * sum[k] / (SIDE * SIDE);
       if (map && x < width && y + k < height) map[(size_t)(y + k) * width + x] = value;
       if (inner(x, width) && inner(y + k, height)) pooled += double(value) * value;
     }
@@ -88,12 +88,12 @@ __device__ __forceinline__ int share(int block, int size) {
 
 // The sum of `count` planes of differences, into the first of them.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    looks(float *__restrict__ planes, int count, int rows, int columns, int width, int height,
+    looks(REAL *__restrict__ planes, int count, int rows, int columns, int width, int height,
           double *__restrict__ partial) {
   const int grid = rows * columns, here = blockIdx.x * THREADS + threadIdx.x;
   double pooled = 0;
   if (here < grid) {
-    float sum = 0;
+    REAL sum = 0;
     for (int i = 0; i < count; i++) sum += planes[(size_t)i * grid + here];
     planes[here] = sum;
     pooled = double(sum) * sum * share(here / columns, height) * share(here % columns, width);
@@ -104,7 +104,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // A value for each block → its pixels; 0 beyond the blocks.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    spread(const float *__restrict__ grid, int rows, int columns, float *__restrict__ map, int width,
+    spread(const REAL *__restrict__ grid, int rows, int columns, REAL *__restrict__ map, int width,
            int height) {
   const int x = blockIdx.x * 32 + threadIdx.x % 32, y = blockIdx.y * 8 + threadIdx.x / 32;
   if (x >= width || y >= height) return;

@@ -10,12 +10,14 @@ import numpy as np
 from snellen.frame import Format
 from snellen.kernel import Kernel
 from snellen.mad.combine import B1, B2
+from snellen.mad.cuda.precision import types
 from snellen.mad.definition import BLOCK, MARGIN, STEP, WHITE, Definition, grid
 from snellen.mad.error import BEFORE
 from snellen.samples import C_TYPES
 
 THREADS = 256
-TILE = (64, 32)  # pixels across and down of a block of `seen`
+TILES = {"float32": (64, 32), "float64": (64, 16)}
+"""Pixels across and down of a block of `seen`: what fits the shared memory of any GPU."""
 
 
 class Combine:
@@ -27,16 +29,20 @@ class Combine:
     format : Format
     peak : float
         The sample value of white.
+    dtype : str
+        "float32" or "float64": of maps and what they are made of.
     """
 
-    def __init__(self, definition: Definition, format: Format, peak: float):
+    def __init__(self, definition: Definition, format: Format, peak: float, dtype: str):
         import cupy
 
-        self._seen, self._looks, self._spread, self._score = kernels(format)
+        self._seen, self._looks, self._spread, self._score = kernels(format, dtype)
         height, width = self._height, self._width = format.height, format.width
-        self._factor, self._hi_scale = WHITE / peak, definition.hi_scale
+        self._factor = np.dtype(dtype).type(WHITE / peak)
+        self._hi_scale = definition.hi_scale
         self._rows, self._columns = grid(height, width)
-        self._tiles = (-(-width // TILE[0]), -(-height // TILE[1]))
+        across, down = TILES[dtype]
+        self._tiles = (-(-width // across), -(-height // down))
         self._parts = -(-self._rows * self._columns // THREADS)
         self._hi = cupy.empty(self._tiles[0] * self._tiles[1], cupy.float64)
         self._lo = cupy.empty(self._parts, cupy.float64)
@@ -49,8 +55,8 @@ class Combine:
         ----------
         reference, distorted : (H, W) of the format's type
             Samples, contiguous.
-        mask : (rows, columns) float32
-        map : (H, W) float32 or None
+        mask : (rows, columns) of `dtype`
+        map : (H, W) of `dtype`, or None
             Filled where it is given.
         """
         self._seen(
@@ -78,13 +84,15 @@ class Combine:
         self._score(1, THREADS, self._hi, self._hi.size, self._lo, self._lo.size, *doubles, out)
 
 
-def kernels(format: Format) -> tuple[Kernel, ...]:
+def kernels(format: Format, dtype: str) -> tuple[Kernel, ...]:
     """Return the kernels, not compiled yet."""
     file = Path(__file__).with_suffix(".cu")
+    across, down = TILES[dtype]
     constants: dict[str, Any] = {
         "sample": C_TYPES[format.dtype.name],
         "step": STEP, "side": BLOCK, "before": BEFORE, "top_left": MARGIN[0],
-        "bottom_right": MARGIN[1], "across": TILE[0], "down": TILE[1], "threads": THREADS,
+        "bottom_right": MARGIN[1], "across": across, "down": down, "threads": THREADS,
+        **types(dtype),
     }  # fmt: skip
     return (
         *(Kernel(file, name, **constants) for name in ("seen", "looks", "spread")),

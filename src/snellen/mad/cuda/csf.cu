@@ -5,26 +5,26 @@
 // gives that real part. So a spectrum of real planes stays one.
 // At row j, column l of a spectrum whose corner is the zero frequency. Both axes are divided by the
 // width, as the authors do it.
-__device__ __forceinline__ float sensitivity(int j, int l, int height, int width) {
+__device__ __forceinline__ REAL sensitivity(int j, int l, int height, int width) {
   int row = j + height / 2, column = l + width / 2;
   if (row >= height) row -= height;
   if (column >= width) column -= width;
-  const float u = (row - .5f * height + .5f) / width * PER_DEGREE, v = (column - .5f * width + .5f) / width * PER_DEGREE;
-  const float square = u * u + v * v, c = square > 0 ? u * u / square : 1;  // cos² of the angle
-  const float s = (1 - W) / 2 * (8 * c * (c - 1) + 1) + (1 + W) / 2;
-  const float f = sqrtf(square) / s;
+  const REAL u = (row - REAL(.5) * height + REAL(.5)) / width * PER_DEGREE, v = (column - REAL(.5) * width + REAL(.5)) / width * PER_DEGREE;
+  const REAL square = u * u + v * v, c = square > 0 ? u * u / square : 1;  // cos² of the angle
+  const REAL s = (1 - W) / 2 * (8 * c * (c - 1) + 1) + (1 + W) / 2;
+  const REAL f = sqrt(square) / s;
   if (f < FLAT_BELOW) return FLAT;
-  return 2.6f * (0.0192f + 0.114f * f) * expf(-powf(0.114f * f, 1.1f));
+  return REAL(2.6) * (REAL(0.0192) + REAL(0.114) * f) * exp(-pow(REAL(0.114) * f, REAL(1.1)));
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-    csf(float2 *__restrict__ spectrum, int width, int height, float scale) {
+    csf(COMPLEX *__restrict__ spectrum, int width, int height, REAL scale) {
   const int l = blockIdx.x * 32 + threadIdx.x, j = blockIdx.y * 8 + threadIdx.y;
   const int half = width / 2 + 1;
   if (l >= half || j >= height) return;
-  const float here = sensitivity(j, l, height, width);
-  const float there = sensitivity(j ? height - j : 0, l ? width - l : 0, height, width);
-  const float gain = scale * .5f * (here + there);
-  float2 &value = spectrum[(size_t)j * half + l];
+  const REAL here = sensitivity(j, l, height, width);
+  const REAL there = sensitivity(j ? height - j : 0, l ? width - l : 0, height, width);
+  const REAL gain = scale * REAL(.5) * (here + there);
+  COMPLEX &value = spectrum[(size_t)j * half + l];
   value = {value.x * gain, value.y * gain};
 }

@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from snellen.kernel import Kernel
 from snellen.mad.csf import FLAT, FLAT_BELOW, PER_DEGREE, W
+from snellen.mad.cuda.precision import literal, types
 
 BLOCK = (32, 8)
 
@@ -14,20 +17,20 @@ BLOCK = (32, 8)
 class Csf:
     """The filter for spectra of real planes of one size."""
 
-    def __init__(self, height: int, width: int):
-        self._kernel = kernel()
+    def __init__(self, height: int, width: int, dtype: str):
+        self._kernel = kernel(dtype)
         self._size = (width, height)
+        self._scale = np.dtype(dtype).type(1 / (width * height))
         self._grid = (-(-(width // 2 + 1) // BLOCK[0]), -(-height // BLOCK[1]))
 
     def __call__(self, spectrum: Any) -> None:
-        """Filter (H, W/2 + 1) complex64 in place, and divide by H·W: the way back is not scaled."""
-        width, height = self._size
-        self._kernel(self._grid, BLOCK, spectrum, width, height, 1 / (width * height))
+        """Filter (H, W/2 + 1) in place, and divide by H·W: the way back is not scaled."""
+        self._kernel(self._grid, BLOCK, spectrum, *self._size, self._scale)
 
 
-def kernel() -> Kernel:
+def kernel(dtype: str) -> Kernel:
     """Return the kernel, not compiled yet."""
     return Kernel(
-        Path(__file__).with_suffix(".cu"), "csf", w=W, per_degree=float(PER_DEGREE), flat=FLAT,
-        flat_below=FLAT_BELOW,
+        Path(__file__).with_suffix(".cu"), "csf", w=literal(W), per_degree=PER_DEGREE,
+        flat=literal(FLAT), flat_below=literal(FLAT_BELOW), **types(dtype),
     )  # fmt: skip

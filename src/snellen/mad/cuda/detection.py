@@ -10,6 +10,7 @@ from snellen.mad.cuda.combine import Combine
 from snellen.mad.cuda.csf import Csf
 from snellen.mad.cuda.lightness import Lightness
 from snellen.mad.cuda.masking import Masking
+from snellen.mad.cuda.precision import COMPLEX
 from snellen.mad.definition import Definition, grid
 
 
@@ -22,21 +23,25 @@ class Detection:
     format : Format
     peak : float
         The sample value of white.
+    dtype : str
+        "float32" or "float64".
     combine : Combine
         Sums up the map.
     """
 
-    def __init__(self, definition: Definition, format: Format, peak: float, combine: Combine):
+    def __init__(
+        self, definition: Definition, format: Format, peak: float, dtype: str, combine: Combine
+    ):
         import cupy
 
         height, width = format.height, format.width
-        self._lightness, self._combine = Lightness(definition, format, peak), combine
-        self._csf, self._masking = Csf(height, width), Masking(height, width)
-        self._forward, self._back = (Plan(kind, height, width) for kind in ("r2c", "c2r"))
-        self._plane = cupy.empty((height, width), cupy.float32)
-        self._spectrum = cupy.empty((height, width // 2 + 1), cupy.complex64)
-        self._level = cupy.zeros(2, cupy.float32)
-        self._mean, self._deviation, self._mask = cupy.empty((3, *grid(height, width)), "f4")
+        self._lightness, self._combine = Lightness(definition, format, peak, dtype), combine
+        self._csf, self._masking = Csf(height, width, dtype), Masking(height, width, dtype)
+        self._forward, self._back = (Plan(kind, height, width, dtype) for kind in ("r2c", "c2r"))
+        self._plane = cupy.empty((height, width), dtype)
+        self._spectrum = cupy.empty((height, width // 2 + 1), COMPLEX[dtype])
+        self._level = cupy.zeros(2, dtype)
+        self._mean, self._deviation, self._mask = cupy.empty((3, *grid(height, width)), dtype)
 
     def hold(self, reference: Any) -> None:
         """Keep the statistics of the reference's blocks; samples (H, W)."""

@@ -8,38 +8,43 @@
 #include "device.cuh"
 
 #if TABLE
-__device__ __forceinline__ float lightness(float sample, float, const double *table) {
-  return float(table[int(sample)]);
+// Samples beyond the depth are taken for its last.
+__device__ __forceinline__ double entry(int sample, const double *table) {
+  return __ldg(table + min(sample, TABLE - 1));
 }
 
-__device__ __forceinline__ float change(SAMPLE from, SAMPLE to, float, const double *table) {
-  return float(__ldg(table + to) - __ldg(table + from));
+__device__ __forceinline__ REAL lightness(REAL sample, REAL, const double *table) {
+  return entry(int(sample), table);
+}
+
+__device__ __forceinline__ REAL change(SAMPLE from, SAMPLE to, REAL, const double *table) {
+  return entry(to, table) - entry(from, table);
 }
 #else
-__device__ __forceinline__ float curve(float grey) { return GAIN * powf(grey, POWER); }
+__device__ __forceinline__ REAL curve(REAL grey) { return GAIN * pow(grey, POWER); }
 
 // The level that L sees: the authors' table for 8-bit pictures ends at BRIGHTEST.
-__device__ __forceinline__ float seen(float grey) { return clip(grey, 0, BRIGHTEST); }
+__device__ __forceinline__ REAL seen(REAL grey) { return min(max(grey, REAL(0)), BRIGHTEST); }
 
-__device__ __forceinline__ float lightness(float sample, float factor, const double *) {
+__device__ __forceinline__ REAL lightness(REAL sample, REAL factor, const double *) {
   return curve(seen(sample * factor));
 }
 
-__device__ __forceinline__ float change(float one, float other, float factor, const double *) {
-  const float from = seen(one * factor), to = seen(other * factor);
+__device__ __forceinline__ REAL change(REAL one, REAL other, REAL factor, const double *) {
+  const REAL from = seen(one * factor), to = seen(other * factor);
   if (to > 2 * from) return curve(to) - curve(from);
   if (from == 0) return 0;
-  return curve(from) * expm1f(POWER * log1pf((to - from) / from));
+  return curve(from) * expm1(POWER * log1p((to - from) / from));
 }
 #endif
 
 // The level of a plane: a sample's value, and its lightness.
 struct Level {
-  float sample, light;
+  REAL sample, light;
 };
 
 extern "C" __global__ void __launch_bounds__(ACROSS * ACROSS)
-    level(const SAMPLE *__restrict__ plane, int width, int height, float factor,
+    level(const SAMPLE *__restrict__ plane, int width, int height, REAL factor,
           const double *__restrict__ table, Level *__restrict__ out) {
   __shared__ double sum[ACROSS * ACROSS];
   const int t = threadIdx.x;
@@ -51,15 +56,15 @@ extern "C" __global__ void __launch_bounds__(ACROSS * ACROSS)
     if (t < half) sum[t] += sum[t + half];
   }
   if (t) return;
-  const float mean = sum[0] / (ACROSS * ACROSS), sample = TABLE ? rintf(mean) : mean;
+  const REAL mean = sum[0] / (ACROSS * ACROSS), sample = TABLE ? rint(mean) : mean;
   *out = {sample, lightness(sample, factor, table)};
 }
 
 // The plane's samples are read twice, for grey and for lightness: that costs little, and so each stage
 // starts by itself.
 extern "C" __global__ void __launch_bounds__(256)
-    grey(const SAMPLE *__restrict__ plane, int width, int height, float factor,
-         const Level *__restrict__ level, float *__restrict__ out) {
+    grey(const SAMPLE *__restrict__ plane, int width, int height, REAL factor,
+         const Level *__restrict__ level, REAL *__restrict__ out) {
   const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
   if (x >= width || y >= height) return;
   const size_t here = (size_t)y * width + x;
@@ -67,9 +72,9 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-    light(const SAMPLE *__restrict__ plane, int width, int height, float factor,
+    light(const SAMPLE *__restrict__ plane, int width, int height, REAL factor,
           const double *__restrict__ table, const Level *__restrict__ level,
-          float *__restrict__ out) {
+          REAL *__restrict__ out) {
   const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
   if (x >= width || y >= height) return;
   const size_t here = (size_t)y * width + x;
@@ -78,7 +83,7 @@ extern "C" __global__ void __launch_bounds__(256)
 
 extern "C" __global__ void __launch_bounds__(256)
     error(const SAMPLE *__restrict__ reference, const SAMPLE *__restrict__ distorted, int width,
-          int height, float factor, const double *__restrict__ table, float *__restrict__ out) {
+          int height, REAL factor, const double *__restrict__ table, REAL *__restrict__ out) {
   const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
   if (x >= width || y >= height) return;
   const size_t here = (size_t)y * width + x;

@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from snellen.frame import Format
 from snellen.kernel import Kernel
+from snellen.mad.cuda.precision import literal, types
 from snellen.mad.definition import WHITE, Definition
 from snellen.mad.lightness import LAST, POWER, K, table
 from snellen.samples import C_TYPES
@@ -24,14 +27,16 @@ class Lightness:
     format : Format
     peak : float
         The sample value of white.
+    dtype : str
+        "float32" or "float64".
     """
 
-    def __init__(self, definition: Definition, format: Format, peak: float):
+    def __init__(self, definition: Definition, format: Format, peak: float, dtype: str):
         import cupy
 
-        self._level, self._grey, self._light, self._error = kernels(definition, format)
+        self._level, self._grey, self._light, self._error = kernels(definition, format, dtype)
         self._table = cupy.asarray(table(format.bits, peak, definition)) if format.bits else None
-        self._size = (format.width, format.height, WHITE / peak)
+        self._size = (format.width, format.height, np.dtype(dtype).type(WHITE / peak))
         self._grid = (-(-format.width // BLOCK[0]), -(-format.height // BLOCK[1]))
 
     def grey(self, plane: Any, level: Any, out: Any) -> None:
@@ -40,9 +45,9 @@ class Lightness:
         Parameters
         ----------
         plane : (H, W) of the format's type, contiguous
-        level : (2,) float32
+        level : (2,) of `dtype`
             Out: a value of the plane's samples, and its lightness.
-        out : (H, W) float32
+        out : (H, W) of `dtype`
             Out: above that level.
         """
         self._level(1, LATTICE**2, plane, *self._size, self._table, level)
@@ -58,15 +63,16 @@ class Lightness:
         self._error(self._grid, BLOCK, reference, distorted, *self._size, self._table, out)
 
 
-def kernels(definition: Definition, format: Format) -> list[Kernel]:
+def kernels(definition: Definition, format: Format, dtype: str) -> list[Kernel]:
     """Return the kernels, not compiled yet: level, grey, light, error."""
     constants: dict[str, Any] = {
         "sample": C_TYPES[format.dtype.name],
-        "table": format.bits > 0,
+        "table": 1 << format.bits if format.bits else 0,
         "across": LATTICE,
-        "power": POWER,
-        "gain": K**POWER if definition.variant == "paper" else K,
-        "brightest": LAST if definition.eight_bit_lut else 3e38,
+        "power": literal(POWER),
+        "gain": literal(K**POWER if definition.variant == "paper" else K),
+        "brightest": literal(LAST if definition.eight_bit_lut else 3e38),
+        **types(dtype),
     }
     file = Path(__file__).with_suffix(".cu")
     return [Kernel(file, name, **constants) for name in ("level", "grey", "light", "error")]

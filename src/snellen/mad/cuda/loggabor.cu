@@ -2,42 +2,42 @@
 //
 // One thread a frequency: it reads the spectrum once, makes the 5 radial and 4 angular factors there
 // (no plane of them is ever in memory), and writes each filter's product. What bounds it is writing.
-constexpr float log_half_wavelength[SCALES] = LOG_HALF_WAVELENGTHS;
-constexpr float PI = 3.14159265f;
+constexpr REAL log_half_wavelength[SCALES] = LOG_HALF_WAVELENGTHS;
+constexpr REAL PI = 3.14159265358979323846;
 
 // A frequency in units of half the sampling rate, of a size whose zero frequency lies in the corner;
 // an odd size has it half a step off, as the authors do.
-__device__ __forceinline__ float place(int index, int size) {
+__device__ __forceinline__ REAL place(int index, int size) {
   int shifted = index + (size + 1) / 2;
   if (shifted >= size) shifted -= size;
-  return float(2 * shifted - size) / size;
+  return REAL(2 * shifted - size) / size;
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-    bank(const float2 *__restrict__ spectrum, int width, int height, float scale,
-         int first, int count, float2 *__restrict__ out) {
+    bank(const COMPLEX *__restrict__ spectrum, int width, int height, REAL scale,
+         int first, int count, COMPLEX *__restrict__ out) {
   const int l = blockIdx.x * 32 + threadIdx.x, j = blockIdx.y * 8 + threadIdx.y;
   if (l >= width || j >= height) return;
   const int half = width / 2 + 1;
   const bool mirrored = l >= half;  // a real plane's: the conjugate lies across the corner
-  const float2 value = spectrum[mirrored ? (size_t)(j ? height - j : 0) * half + width - l
+  const COMPLEX value = spectrum[mirrored ? (size_t)(j ? height - j : 0) * half + width - l
                                          : (size_t)j * half + l];
 
-  const float x = place(l, width), y = place(j, height);
-  float angular[ORIENTATIONS], radial[SCALES];
-  const float theta = atan2f(-y, x);
+  const REAL x = place(l, width), y = place(j, height);
+  REAL angular[ORIENTATIONS], radial[SCALES];
+  const REAL theta = atan2(-y, x);
 #pragma unroll
   for (int o = 0; o < ORIENTATIONS; o++) {
-    float away = theta - o * (PI / ORIENTATIONS);
+    REAL away = theta - o * (PI / ORIENTATIONS);
     if (away <= -PI) away += 2 * PI;
-    angular[o] = expf(-away * away / (2 * THETA_SIGMA * THETA_SIGMA));
+    angular[o] = exp(-away * away / (2 * THETA_SIGMA * THETA_SIGMA));
   }
   const bool zero = j == 0 && l == 0;  // a filter does not see the mean
-  const float gain = zero ? 0 : scale, log_radius = zero ? 0 : .5f * logf(x * x + y * y);
+  const REAL gain = zero ? 0 : scale, log_radius = zero ? 0 : REAL(.5) * log(x * x + y * y);
 #pragma unroll
   for (int s = 0; s < SCALES; s++) {
-    const float away = log_radius + log_half_wavelength[s];
-    radial[s] = gain * expf(-away * away / (2 * LOG_SIGMA * LOG_SIGMA));
+    const REAL away = log_radius + log_half_wavelength[s];
+    radial[s] = gain * exp(-away * away / (2 * LOG_SIGMA * LOG_SIGMA));
   }
 
   const size_t plane = (size_t)width * height;
@@ -45,8 +45,8 @@ extern "C" __global__ void __launch_bounds__(256)
 #pragma unroll
   for (int id = 0; id < SCALES * ORIENTATIONS; id++) {
     if (id < first || id >= first + count) continue;
-    const float weight = radial[id / ORIENTATIONS] * angular[id % ORIENTATIONS];
-    const float sign = mirrored ? -1 : 1;
+    const REAL weight = radial[id / ORIENTATIONS] * angular[id % ORIENTATIONS];
+    const REAL sign = mirrored ? -1 : 1;
     out[(id - first) * plane] = {value.x * weight, sign * value.y * weight};
   }
 }

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from snellen.kernel import Kernel
+from snellen.mad.cuda.precision import literal, row, types
 from snellen.mad.loggabor import ORIENTATIONS, SIGMA_ON_F, THETA_SIGMA, WAVELENGTHS
 
 BLOCK = (32, 8)
@@ -17,9 +18,10 @@ BANDS = len(WAVELENGTHS) * ORIENTATIONS  # filters: scale by scale, each with it
 class Bank:
     """The filters for planes of one size."""
 
-    def __init__(self, height: int, width: int):
-        self._kernel = kernel()
+    def __init__(self, height: int, width: int, dtype: str):
+        self._kernel = kernel(dtype)
         self._size = (width, height)
+        self._scale = np.dtype(dtype).type(1 / (width * height))
         self._grid = (-(-width // BLOCK[0]), -(-height // BLOCK[1]))
 
     def __call__(self, spectrum: Any, first: int, out: Any) -> None:
@@ -27,24 +29,21 @@ class Bank:
 
         Parameters
         ----------
-        spectrum : (H, W/2 + 1) complex64
+        spectrum : (H, W/2 + 1) complex
             Of a real plane.
         first : int
             Number of the filter, below BANDS.
-        out : (count, H, W) complex64
+        out : (count, H, W) complex
             Divided by H·W: the way back is not scaled.
         """
-        width, height = self._size
-        self._kernel(
-            self._grid, BLOCK, spectrum, width, height, 1 / (width * height), first, len(out), out
-        )
+        self._kernel(self._grid, BLOCK, spectrum, *self._size, self._scale, first, len(out), out)
 
 
-def kernel() -> Kernel:
+def kernel(dtype: str) -> Kernel:
     """Return the kernel, not compiled yet."""
-    logs = ", ".join(f"{np.log(wavelength / 2):.9g}f" for wavelength in WAVELENGTHS)
     return Kernel(
         Path(__file__).with_suffix(".cu"), "bank", scales=len(WAVELENGTHS),
-        orientations=ORIENTATIONS, log_half_wavelengths=f"{{{logs}}}",
-        log_sigma=float(np.log(SIGMA_ON_F)), theta_sigma=float(THETA_SIGMA),
+        orientations=ORIENTATIONS,
+        log_half_wavelengths=row(np.log(wavelength / 2) for wavelength in WAVELENGTHS),
+        log_sigma=literal(np.log(SIGMA_ON_F)), theta_sigma=literal(THETA_SIGMA), **types(dtype),
     )  # fmt: skip

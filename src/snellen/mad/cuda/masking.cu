@@ -6,25 +6,25 @@
 
 // A tile of a real plane.
 struct Tile {
-  float of[PIXELS];
+  REAL of[PIXELS];
 };
 
 // Calls `write(row, column, block, quarter)` for each block of this warp.
 template <typename Write>
-__device__ __forceinline__ void walk(const float *plane, int width, int rows, int columns,
+__device__ __forceinline__ void walk(const REAL *plane, int width, int rows, int columns,
                                      int rows_each, Write write) {
   const Strip strip(rows, columns, rows_each);
   march<2>(
       strip,
       [&](int row) {
-        const float *corner = plane + (size_t)row * STEP * width + strip.column * STEP;
+        const REAL *corner = plane + (size_t)row * STEP * width + strip.column * STEP;
         Tile tile;
 #pragma unroll
         for (int i = 0; i < PIXELS; i++)
           tile.of[i] = __ldg(corner + (size_t)(i / STEP) * width + i % STEP);
         return tile;
       },
-      [](const Tile &tile, float(&x)[PIXELS]) {
+      [](const Tile &tile, REAL(&x)[PIXELS]) {
 #pragma unroll
         for (int i = 0; i < PIXELS; i++) x[i] = tile.of[i];
       },
@@ -35,41 +35,41 @@ __device__ __forceinline__ void walk(const float *plane, int width, int rows, in
 
 // Of the filtered reference: each block's mean, and the deviation of its top left 8 × 8.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    describe(const float *__restrict__ plane, int width, int rows, int columns, int rows_each,
-             const float *__restrict__ level, float *__restrict__ mean, float *__restrict__ deviation) {
-  const float base = FLAT * level[1];  // what the filter leaves of the lightness that was taken off
+    describe(const REAL *__restrict__ plane, int width, int rows, int columns, int rows_each,
+             const REAL *__restrict__ level, REAL *__restrict__ mean, REAL *__restrict__ deviation) {
+  const REAL base = FLAT * level[1];  // what the filter leaves of the lightness that was taken off
   walk(plane, width, rows, columns, rows_each,
        [&](int row, int column, const Moments<2> &block, const Moments<2> &quarter) {
          const size_t here = (size_t)row * columns + column;
          mean[here] = base + block.mean;
-         deviation[here] = sqrtf(quarter.power[0] / (4 * PIXELS - 1));
+         deviation[here] = sqrt(quarter.power[0] / (4 * PIXELS - 1));
        });
 }
 
 // The least deviation of the block's 8 × 8 and of those that a probe PROBE pixels down, right or both
 // meets; a probe counts while it is less than the plane's size − 15.
-__device__ __forceinline__ float least(const float *deviation, int row, int column, int columns,
+__device__ __forceinline__ REAL least(const REAL *deviation, int row, int column, int columns,
                                        int width, int height) {
-  const float *here = deviation + (size_t)row * columns + column;
+  const REAL *here = deviation + (size_t)row * columns + column;
   const bool right = column * STEP + PROBE < width - 15, down = row * STEP + PROBE < height - 15;
-  float found = here[0];
-  if (right) found = fminf(found, here[1]);
-  if (down) found = fminf(found, here[columns]);
-  if (right && down) found = fminf(found, here[columns + 1]);
+  REAL found = here[0];
+  if (right) found = min(found, here[1]);
+  if (down) found = min(found, here[columns]);
+  if (right && down) found = min(found, here[columns + 1]);
   return found;
 }
 
 // Of the filtered error: by how much its ln contrast is over what hides it; 0 where nothing is seen.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    visibility(const float *__restrict__ error, int width, int height, int rows, int columns,
-               int rows_each, const float *__restrict__ mean, const float *__restrict__ deviation,
-               float *__restrict__ mask) {
+    visibility(const REAL *__restrict__ error, int width, int height, int rows, int columns,
+               int rows_each, const REAL *__restrict__ mean, const REAL *__restrict__ deviation,
+               REAL *__restrict__ mask) {
   walk(error, width, rows, columns, rows_each,
        [&](int row, int column, const Moments<2> &block, const Moments<2> &) {
          const size_t here = (size_t)row * columns + column;
-         const float m = mean[here];
-         const float hides = logf(least(deviation, row, column, columns, width, height) / m);
-         const float over = logf(sqrtf(block.power[0] / (BLOCK - 1)) / m) - fmaxf(hides, THRESHOLD);
+         const REAL m = mean[here];
+         const REAL hides = log(least(deviation, row, column, columns, width, height) / m);
+         const REAL over = log(sqrt(block.power[0] / (BLOCK - 1)) / m) - max(hides, THRESHOLD);
          mask[here] = m >= GATE && over > 0 ? over : 0;
        });
 }

@@ -7,15 +7,16 @@ from typing import Any
 
 from snellen.kernel import Kernel
 from snellen.mad.csf import FLAT
+from snellen.mad.cuda.precision import literal, types
 from snellen.mad.cuda.strips import THREADS, Strips
 from snellen.mad.masking import GATE, PROBE, THRESHOLD
 
 
 class Masking:
-    """The stage for planes of one size."""
+    """The stage for planes of one size and `dtype`, "float32" or "float64"."""
 
-    def __init__(self, height: int, width: int):
-        self._describe, self._visibility = kernels()
+    def __init__(self, height: int, width: int, dtype: str):
+        self._describe, self._visibility = kernels(dtype)
         self._height, self._width = height, width
         self._strips = Strips(height, width)
 
@@ -24,9 +25,9 @@ class Masking:
 
         Parameters
         ----------
-        filtered : (H, W) float32
+        filtered : (H, W) of `dtype`
             The reference's lightness through the CSF.
-        level : (2,) float32
+        level : (2,) of `dtype`
             What was taken off: its second number.
         """
         s = self._strips
@@ -37,9 +38,9 @@ class Masking:
 
         Parameters
         ----------
-        error : (H, W) float32
+        error : (H, W) of `dtype`
             The difference of lightness through the CSF.
-        mean, deviation : (rows, columns) float32
+        mean, deviation : (rows, columns) of `dtype`
             As `describe` gives them.
         """
         s = self._strips
@@ -48,14 +49,15 @@ class Masking:
         )
 
 
-def kernels() -> tuple[Kernel, Kernel]:
+def kernels(dtype: str) -> tuple[Kernel, Kernel]:
     """Return the kernels, not compiled yet."""
     file = Path(__file__).with_suffix(".cu")
     constants: dict[str, Any] = {
         "threads": THREADS,
-        "gate": GATE,
-        "threshold": THRESHOLD,
+        "gate": literal(GATE),
+        "threshold": literal(THRESHOLD),
         "probe": PROBE,
-        "flat": FLAT,
+        "flat": literal(FLAT),
+        **types(dtype),
     }
     return Kernel(file, "describe", **constants), Kernel(file, "visibility", **constants)

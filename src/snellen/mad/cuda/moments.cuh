@@ -2,7 +2,8 @@
 //
 // A 4 × 4 tile is gathered in two passes over registers: its mean, then powers of what is away from
 // it. Then two and two are merged, tiles to pairs, pairs to strips of four, strips to blocks, each
-// time moved to the mean of both. So every pixel is read once, though 16 blocks cover it.
+// time moved to the mean of both. So every pixel is read once, though 16 blocks cover it. From the
+// host: REAL, the precision.
 #pragma once
 #include "device.cuh"
 
@@ -15,19 +16,19 @@ constexpr int LANES = 32;
 // The mean, and the sums of second to ORDER-th powers of deviations from it.
 template <int ORDER>
 struct Moments {
-  float mean, power[ORDER - 1];
+  REAL mean, power[ORDER - 1];
 };
 
 template <int ORDER>
-__device__ __forceinline__ Moments<ORDER> gather(const float (&x)[PIXELS]) {
+__device__ __forceinline__ Moments<ORDER> gather(const REAL (&x)[PIXELS]) {
   Moments<ORDER> m = {};
 #pragma unroll
   for (int i = 0; i < PIXELS; i++) m.mean += x[i];
-  m.mean *= 1.f / PIXELS;
+  m.mean *= REAL(1) / PIXELS;
 #pragma unroll
   for (int i = 0; i < PIXELS; i++) {
-    const float away = x[i] - m.mean;
-    float power = away;
+    const REAL away = x[i] - m.mean;
+    REAL power = away;
 #pragma unroll
     for (int p = 0; p < ORDER - 1; p++) m.power[p] += power *= away;
   }
@@ -37,10 +38,10 @@ __device__ __forceinline__ Moments<ORDER> gather(const float (&x)[PIXELS]) {
 // Two sets of `pixels` pixels each → one of both.
 template <int ORDER>
 __device__ __forceinline__ Moments<ORDER> merge(const Moments<ORDER> &a, const Moments<ORDER> &b,
-                                                float pixels) {
+                                                REAL pixels) {
   Moments<ORDER> m;
-  const float away = .5f * (b.mean - a.mean), square = away * away;  // of b; of a it is −away
-  m.mean = .5f * (a.mean + b.mean);
+  const REAL away = REAL(.5) * (b.mean - a.mean), square = away * away;  // of b; of a it is −away
+  m.mean = REAL(.5) * (a.mean + b.mean);
   m.power[0] = a.power[0] + b.power[0] + 2 * pixels * square;
   if constexpr (ORDER == 4) {
     m.power[1] = a.power[1] + b.power[1] + 3 * away * (b.power[0] - a.power[0]);
@@ -86,7 +87,7 @@ __device__ __forceinline__ void march(const Strip &strip, Load load, Pixels pixe
   decltype(load(0)) next = {};
   if (strip.inside) next = load(strip.first);
   for (int row = strip.first; row < strip.last + HALO; row++) {
-    float x[PIXELS] = {};
+    REAL x[PIXELS] = {};
     const auto here = next;
     if (strip.inside && row + 1 < strip.last + HALO) next = load(row + 1);
     pixels(here, x);

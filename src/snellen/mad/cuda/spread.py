@@ -20,6 +20,7 @@ from snellen.mad.cuda.appearance import Appearance
 from snellen.mad.cuda.arm import DISTORTED, REFERENCE, Arm, recorded, stage
 from snellen.mad.cuda.combine import Combine
 from snellen.mad.cuda.loggabor import BANDS
+from snellen.mad.cuda.precision import chosen
 from snellen.mad.definition import Definition
 from snellen.mad.result import Score
 
@@ -35,16 +36,26 @@ class Spread:
     format : Format
     peak : float
     devices : tuple of str
-        "cuda:N" each; planes of CuPy's lie on the first.
+        "cuda:N", two or more; planes of CuPy's lie on the first.
+    dtype : str, optional
+        "float32" or "float64"; see `precision`.
     """
 
     def __init__(
-        self, definition: Definition, format: Format, peak: float, devices: tuple[str, ...]
+        self,
+        definition: Definition,
+        format: Format,
+        peak: float,
+        devices: tuple[str, ...],
+        dtype: str | None = None,
     ):
+        self.dtype = dtype = dtype or chosen(format.height, format.width)
         first, *others = shares(len(devices))
-        self._lead = Arm(definition, format, peak, devices[0], bands=first, guests=len(others))
+        self._lead = Arm(
+            definition, format, peak, devices[0], dtype, bands=first, guests=len(others)
+        )
         self._helpers = [
-            Helper(definition, format, peak, device, bands)
+            Helper(definition, format, peak, device, dtype, bands)
             for device, bands in zip(devices[1:], others, strict=False)  # more than bands: left out
         ]
         for helper in self._helpers:
@@ -52,15 +63,19 @@ class Spread:
 
     def hold(self, reference: Any) -> None:
         """Compute the reference's half and keep it until the next."""
+        import cupy
+
         with self._lead.on_gpu():
             self._sent(reference, REFERENCE)
             self._lead.hold_staged()
+            self._held = cupy.cuda.get_current_stream().record()
 
     def against(self, distorted: Any, maps: bool = False) -> Score:
         """Compare with the reference held; see `Arm.against`."""
         import cupy
 
         with self._lead.on_gpu():
+            cupy.cuda.get_current_stream().wait_event(self._held)
             self._sent(distorted, DISTORTED)
             self._lead.compare_staged()
             guests = self._lead.appearance.differences[-len(self._helpers) :]
@@ -92,7 +107,13 @@ class Helper:
     """A GPU that computes the differences of some subbands for another one."""
 
     def __init__(
-        self, definition: Definition, format: Format, peak: float, device: str, bands: range
+        self,
+        definition: Definition,
+        format: Format,
+        peak: float,
+        device: str,
+        dtype: str,
+        bands: range,
     ):
         import cupy
 
@@ -101,8 +122,8 @@ class Helper:
             self._stream = cupy.cuda.Stream(non_blocking=True)
             with self._stream:
                 self._samples = cupy.zeros((2, format.height, format.width), format.dtype)
-                self._combine = Combine(definition, format, peak)
-                self._appearance = Appearance(definition, format, peak, bands)
+                self._combine = Combine(definition, format, peak, dtype)
+                self._appearance = Appearance(definition, format, peak, dtype, bands)
                 self._work = recorded(self._hold), recorded(self._compare)
                 self.fetched = self._stream.record()
                 self._stream.synchronize()

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from snellen.kernel import Kernel
+from snellen.mad.cuda.precision import literal, row, types
 from snellen.mad.cuda.strips import THREADS, Strips
 from snellen.mad.difference import SKEW, WEIGHTS
 from snellen.mad.loggabor import ORIENTATIONS
@@ -14,8 +15,8 @@ from snellen.mad.loggabor import ORIENTATIONS
 class Statistics:
     """The stage for so many subbands of one size at a time."""
 
-    def __init__(self, height: int, width: int, count: int):
-        self._describe, self._compare = kernels(width)
+    def __init__(self, height: int, width: int, dtype: str, count: int):
+        self._describe, self._compare = kernels(width, dtype)
         self._height, self._width = height, width
         self._strips = Strips(height, width, count)
 
@@ -24,9 +25,9 @@ class Statistics:
 
         Parameters
         ----------
-        bands : (count, H, W) complex64
+        bands : (count, H, W) complex
             Responses.
-        out : (count, 3, rows, columns) float32
+        out : (count, 3, rows, columns) of `dtype`
             Sample standard deviation, skew and plain kurtosis of the magnitude in each block.
         """
         s = self._strips
@@ -37,12 +38,12 @@ class Statistics:
 
         Parameters
         ----------
-        bands : (count, H, W) complex64
-        kept : (count, 3, rows, columns) float32
+        bands : (count, H, W) complex
+        kept : (count, 3, rows, columns) of `dtype`
             As `describe` gives them.
         first : int
             Number of the filter, which decides the weight.
-        out : (count, rows, columns) float32
+        out : (count, rows, columns) of `dtype`
             weight · (|Δ deviation| + 2 |Δ skew| + |Δ kurtosis|)
         """
         s = self._strips
@@ -51,16 +52,16 @@ class Statistics:
         )
 
 
-def kernels(width: int) -> tuple[Kernel, Kernel]:
+def kernels(width: int, dtype: str) -> tuple[Kernel, Kernel]:
     """Return the kernels for planes that wide, not compiled yet."""
     file = Path(__file__).with_suffix(".cu")
-    weights = ", ".join(f"{weight:.9g}f" for weight in WEIGHTS)
     constants: dict[str, Any] = {
         "threads": THREADS,
         "even": width % 2 == 0,
         "scales": len(WEIGHTS),
         "orientations": ORIENTATIONS,
-        "weights": f"{{{weights}}}",
-        "twice": SKEW,
+        "weights": row(WEIGHTS),
+        "twice": literal(SKEW),
+        **types(dtype),
     }
     return Kernel(file, "describe", **constants), Kernel(file, "compare", **constants)
