@@ -75,7 +75,9 @@ SHORTEST = 34  # frames of ST-MAD, whose slices through time are scored as pictu
 @click.option(
     "--eight-bit-lut", is_flag=True, help="White as the authors' table for 8 bits has it."
 )
-@click.option("--device", default="auto", show_default=True, metavar="auto|cpu|cuda|cuda:N|cuda:0,cuda:1")
+@click.option(
+    "--device", default="auto", show_default=True, metavar="auto|cpu|cuda:N|cuda:0,cuda:1"
+)
 @click.option(
     "--dtype",
     type=click.Choice(["float32", "float64"]),

@@ -163,8 +163,9 @@ def _scored(
         none = arrays.library(distorted).empty((*batch, *size))
         return Score(*three, none, none)
     both = ([score.detection for score in found], [score.appearance for score in found])
-    planes = (arrays.library(kind[0]).stack(kind).reshape(*batch, *size) for kind in both)
-    return Score(*three, *planes)
+    detection, appearance = (arrays.library(kind[0]).stack(kind) for kind in both)
+    shape = (*batch, *size)
+    return Score(*three, detection.reshape(shape), appearance.reshape(shape))
 
 
 def _share(
