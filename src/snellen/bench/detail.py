@@ -7,6 +7,9 @@ from pathlib import Path
 
 from snellen.bench import floor
 from snellen.bench.cases import GPU_CASES
+from snellen.bench.mad.detail import detail as mad_detail
+from snellen.bench.mad.table import PLACE as MAD
+from snellen.bench.mad.table import part as mad_part
 from snellen.bench.stages import STAGES
 from snellen.bench.table import Report, between, part, rewrite, rows
 
@@ -17,10 +20,12 @@ FLOOR = "<!-- floor:begin -->", "<!-- floor:end -->"
 def pages(folder: Path, results: Sequence[Path]) -> dict[Path, str]:
     """Return the pages of a checkout as the results want them."""
     readme, performance = folder / "README.md", folder / "docs" / "performance.md"
+    first = rewrite(readme.read_text(encoding="utf-8"), results, part)
     told = rewrite(performance.read_text(encoding="utf-8"), results, detail)
+    second = between(told, FLOOR, floor.table())
     return {
-        readme: rewrite(readme.read_text(encoding="utf-8"), results, part),
-        performance: between(told, FLOOR, floor.table()),
+        readme: rewrite(first, results, mad_part, *MAD),
+        performance: rewrite(second, results, mad_detail, *MAD),
     }
 
 

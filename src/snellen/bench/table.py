@@ -12,6 +12,7 @@ from snellen.bench.truth import PAPER
 from snellen.errors import InputError
 
 BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
+METHODS = ("aplus", "mad")
 
 Report = dict[str, Any]
 Rows = list[list[str]]
@@ -19,17 +20,25 @@ Make = Callable[[Report, str], str]
 """Text from a report and a link to it."""
 
 
-def rewrite(text: str, results: Iterable[Path], make: Make) -> str:
-    """Return a text with what `make` makes of the results between its markers.
+def rewrite(
+    text: str,
+    results: Iterable[Path],
+    make: Make,
+    method: str = METHODS[0],
+    markers: tuple[str, str] = (BEGIN, END),
+) -> str:
+    """Return a text with what `make` makes of a method's results between markers.
 
     Raises
     ------
     InputError
         The markers are missing, or a file is no result.
     """
-    parts = [make(_read(path), f"benchmarks/results/{path.name}") for path in results]
+    reports = {f"benchmarks/results/{path.name}": _read(path) for path in results}
+    parts = [make(report, link) for link, report in reports.items()
+             if report["benchmark"] == method]  # fmt: skip
     told = "\n\n".join(made for made in parts if made)
-    return between(text, (BEGIN, END), told)
+    return between(text, markers, told)
 
 
 def between(text: str, markers: tuple[str, str], told: str) -> str:
@@ -46,8 +55,9 @@ def _read(path: Path) -> Report:
         report = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read as JSON: {error}") from error
-    if not isinstance(report, dict) or report.get("benchmark") != "aplus":
-        raise InputError(f"{path} is no result of `snellen bench aplus`")
+    if not isinstance(report, dict) or report.get("benchmark") not in METHODS:
+        commands = " or ".join(f"`snellen bench {method}`" for method in METHODS)
+        raise InputError(f"{path} is no result of {commands}")
     return report
 
 

@@ -23,8 +23,8 @@ MAPS = {"float64": 1e-6, "float32": 1e-3}
 NUMBERS = ("mad", "hi", "lo")
 
 Say = Callable[[str], None]
-Arm = tuple[str, str]
-"""Device and dtype."""
+Arm = tuple[str, str | None]
+"""Device and dtype; None: what the device chooses."""
 CPU = ("cpu", "float64")
 
 
@@ -49,14 +49,15 @@ def examine(
             given = pair(case, kind, bits)
             wanted = plain.score(*given.grey()) if small else scored(given, *CPU)[0]
             for arm in arms:
-                what = f"{case.name}, {kind}, {f'{bits} bit' if bits else 'float'}"
+                name = ", ".join(filter(None, arm))
+                what = f"{name}, {case.name}, {kind}, {f'{bits} bit' if bits else 'float'}"
                 row: dict[str, Any] = {
                     "case": case.name, "kind": kind, "bits": bits, "device": arm[0],
                     "dtype": arm[1], "against": "plain port" if small else "CPU, float64",
-                    **one(given, arm, wanted, f"{arm[0]}, {arm[1]}, {what}"),
+                    **one(given, arm, wanted, what),
                 }  # fmt: skip
                 found.append(row)
-                say(f"  right: {arm[0]}, {arm[1]}, {what:<28} {told(row)}")
+                say(f"  right: {what:<42} {told(row)}")
     return found
 
 
@@ -69,13 +70,13 @@ def one(given: Pair, arm: Arm, wanted: Score, what: str) -> dict[str, float]:
         Too much; or a picture differs from itself.
     """
     found, same = scored(given, *arm)
-    refuse(row := apart(found, wanted), arm[1], what)
+    refuse(row := apart(found, wanted), arm[1] or "float32", what)
     if any(getattr(same, name) for name in NUMBERS):
         raise SnellenError(f"{what}: a picture differs from itself: nothing is timed")
     return {"mad": float(found.mad), **row}
 
 
-def scored(given: Pair, device: str, dtype: str) -> tuple[Score, Score]:
+def scored(given: Pair, device: str, dtype: str | None) -> tuple[Score, Score]:
     """Return the scores of a pair, with maps, and those of the reference with itself."""
     with Scorer(device=device, dtype=dtype) as scorer:
         scorer.prepare(given.format, given.peak)
@@ -84,13 +85,16 @@ def scored(given: Pair, device: str, dtype: str) -> tuple[Score, Score]:
 
 
 def apart(found: Score, wanted: Score) -> dict[str, float]:
-    """Return the largest relative difference of the three scores, and of each map."""
-    off = [abs(getattr(found, n) - getattr(wanted, n)) / getattr(wanted, n) for n in NUMBERS]
-    maps = {
-        name: float(np.abs(getattr(found, name) - whole).max() / whole.max())
-        for name, whole in (("detection", wanted.detection), ("appearance", wanted.appearance))
-    }
-    return {"scores": float(max(off)) if np.isfinite(off).all() else float("nan"), **maps}
+    """Return the largest difference of the three scores, relative, and of each map, of its most.
+
+    Absolute where 0 is wanted; NaN where there is one.
+    """
+    numbers, exact = (np.array([getattr(s, name) for name in NUMBERS]) for s in (found, wanted))
+    off = {"scores": np.max(np.abs(numbers - exact) / np.where(exact == 0, 1, exact))}
+    for name in ("detection", "appearance"):
+        whole = getattr(wanted, name)
+        off[name] = np.max(np.abs(getattr(found, name) - whole)) / (whole.max() or 1)
+    return {name: float(most) for name, most in off.items()}
 
 
 def refuse(row: dict[str, float], dtype: str, what: str) -> None:

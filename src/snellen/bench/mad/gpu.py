@@ -13,7 +13,7 @@ from snellen import device as devices
 from snellen.bench import stock as stocks
 from snellen.bench.clock import evented, sustained, timed
 from snellen.bench.gpu import PER_REPEAT, free
-from snellen.bench.mad import stages, stock
+from snellen.bench.mad import roofline, stages, stock
 from snellen.bench.mad.cases import Case, Pair, pair
 from snellen.errors import SnellenError
 from snellen.mad.definition import Definition
@@ -71,7 +71,9 @@ def measure(case: Case, device: str, repeats: int, say: Say) -> dict[str, Any]:
         with made(given, device, graphs=False) as lines:
             row: dict[str, Any] = {"case": case.name, "launches": evented(lines.whole, often)}
             ours = lines.arm.score(maps=False, host=True)
+            row["real_bytes"] = lines.arm.appearance.differences.dtype.itemsize
             row["stages"] = stages.times(lines.arm, often)
+            row["kernels"] = roofline.kernels(lines.arm)
         with made(given, device, graphs=True) as lines:
             row |= recorded(lines, ours, often)
     row |= {"memory_mb": memory(given, device)}
@@ -79,8 +81,10 @@ def measure(case: Case, device: str, repeats: int, say: Say) -> dict[str, Any]:
     say(f"\n{case.name}, a pair of 8 bit\n  {told(row)}")
     for name, taken in row["stages"].items():
         say(f"    {name:<25} {taken['median']:8.3f} ms  ({taken['min']:.3f} … {taken['max']:.3f})")
+    for name, takes in row["kernels"].items():
+        say(f"    {name}: {roofline.told(takes)}")
     say(f"  memory of the GPU: {row['memory_mb']['pool']:.0f} MB of arrays and transforms")
-    return row | beside(given, ours, row["graph"]["median"], repeats, say)
+    return row | beside(given, device, ours, row["graph"]["median"], repeats, say)
 
 
 def recorded(lines: Lines, ours: Score, repeats: int) -> dict[str, Any]:
@@ -160,7 +164,9 @@ def milliseconds(work: Callable[[], object], repeats: int) -> dict[str, Any]:
     return {key: 1e3 * seconds for key, seconds in timed(work, repeats).items()}
 
 
-def beside(given: Pair, ours: Score, best: float, repeats: int, say: Say) -> dict[str, Any]:
+def beside(
+    given: Pair, device: str, ours: Score, best: float, repeats: int, say: Say
+) -> dict[str, Any]:
     """Return PyTorch's lines and by how many times ours is faster, or why there are none."""
     try:
         if not stocks.torch().cuda.is_available():
@@ -168,7 +174,7 @@ def beside(given: Pair, ours: Score, best: float, repeats: int, say: Say) -> dic
     except ImportError as error:
         say(f"  PyTorch's lines are left out: {error}")
         return {"no_stock": str(error)}
-    found = stock.measure(given, ours, 2 * repeats, say)
+    found = stock.measure(given, ours, 2 * repeats, say, device)
     found["ratios"] = {name: line["median"] / best for name, line in found["lines"].items()}
     say("  " + ", ".join(f"{ratio:.1f} × {name}" for name, ratio in found["ratios"].items()))
     return {"stock": found}

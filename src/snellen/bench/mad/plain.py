@@ -36,7 +36,7 @@ def detection(reference: Float64, distorted: Float64) -> Float64:
     mean, error = _windows(one).mean((2, 3)), _windows(other - one).std((2, 3), ddof=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         masking, contrast = np.log(_least(one) / mean), np.log(error / mean)
-    over = np.where(masking > -5, contrast - masking, contrast + 5)
+    over = contrast - np.maximum(masking, -5)
     visible = np.where((mean >= 0.5) & (over > 0), over, 0)
     squares = np.pad((reference - distorted) ** 2, ((7, 8), (7, 8)), mode="symmetric")
     lines = sliding_window_view(squares, 16, axis=0).mean(-1)
@@ -52,7 +52,9 @@ def appearance(reference: Float64, distorted: Float64) -> Float64:
     radius, theta = np.hypot(x, y), np.arctan2(-y, x)
     middle = (height + 1) // 2, (width + 1) // 2
     radius[middle] = 1
-    spectra = [np.fft.fft2(plane) for plane in (reference, distorted)]
+    # A constant plane has no response, whatever rounding a transform would leave.
+    varied = [plane if np.ptp(plane) else np.zeros_like(plane) for plane in (reference, distorted)]
+    spectra = [np.fft.fft2(plane) for plane in varied]
     total = np.zeros(_windows(reference).shape[:2])
     for wavelength, weight in SCALES:
         radial = np.exp(-(np.log(radius * wavelength / 2) ** 2) / (2 * np.log(0.55) ** 2))

@@ -2,41 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from math import prod
 from typing import Any
 
-from snellen.bench.mad.cases import Case
-from snellen.mad.cuda.loggabor import BANDS
-from snellen.mad.cuda.statistics import kernels as statistics
-from snellen.mad.cuda.strips import LANES, THREADS, Strips
+from snellen.mad.cuda.strips import LANES, THREADS
 
-WARPS = 64  # that a multiprocessor of 7.0, 8.0, 9.0 and 10.0 holds; 8.6, 8.9, 12.0: 48; 7.5: 32
-HOLD = {(7, 5): 32, (8, 6): 48, (8, 7): 48, (8, 9): 48, (12, 0): 48, (12, 1): 48}
+WARPS = 64  # that a multiprocessor holds, but:
+FEWER = {"75": 32, "86": 48, "87": 48, "89": 48, "120": 48, "121": 48}
+"""CUDA Programming Guide, technical specifications per compute capability."""
 
 
-def kernels(cases: Iterable[Case], say: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Return for each size what the kernels of the reference and the distorted picture take."""
-    rows = []
-    for case in cases:
-        cut = Strips(case.height, case.width, BANDS)
-        for name, kernel in zip(("statistics", "difference"), statistics(case.width), strict=True):
-            usage = kernel.attributes()
-            warps = kernel.blocks_per_multiprocessor(THREADS) * THREADS // LANES
-            row = {
-                "case": case.name, "stage": name, "registers": usage.registers,
-                "local_bytes": usage.local, "shared_bytes": usage.shared,
-                "spilled_bytes": usage.spilled, "warps": warps, "occupancy": warps / most(),
-                "blocks": cut.grid[0] * cut.grid[1] * cut.grid[2],
-            }  # fmt: skip
-            say(f"  {case.name}, {name}: {usage.registers} registers, {usage.local} bytes of local "
-                f"memory, {warps} of {most()} warps at once, {row['blocks']} blocks")  # fmt: skip
-            rows.append(row)
-    return rows
-
-
-def most() -> int:
-    """Return how many warps a multiprocessor of the current GPU holds."""
+def kernels(arm: Any) -> dict[str, dict[str, Any]]:
+    """Return what each kernel takes as an arm launches it, by the name of its stage."""
     import cupy
 
-    capability = cupy.cuda.Device().compute_capability
-    return HOLD.get((int(capability[:-1]), int(capability[-1])), WARPS)
+    stage = next(iter(arm.appearance._statistics.values()))
+    most = FEWER.get(cupy.cuda.Device().compute_capability, WARPS)
+    found = {}
+    for name, kernel in (("statistics", stage._describe), ("difference", stage._compare)):
+        usage = kernel.attributes()
+        found[name] = {
+            "registers": usage.registers, "local_bytes": usage.local,
+            "spilled_bytes": usage.spilled, "shared_bytes": usage.shared,
+            "warps": kernel.blocks_per_multiprocessor(THREADS) * THREADS // LANES,
+            "warps_at_most": most, "blocks": prod(stage._strips.grid), "threads": THREADS,
+        }  # fmt: skip
+    return found
+
+
+def told(takes: dict[str, Any]) -> str:
+    """Return one line of what a kernel takes."""
+    return (f"{takes['registers']} registers, {takes['local_bytes']} bytes of local memory, "
+            f"{takes['warps']} of {takes['warps_at_most']} warps at once, {takes['blocks']} blocks "
+            f"of {takes['threads']}")  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 import snellen.device
 from snellen.bench import host as machines
 from snellen.bench.clock import copy_rate
-from snellen.bench.mad import exact, gpu, host, roofline, steps, throughput
+from snellen.bench.mad import exact, gpu, host, steps, throughput
 from snellen.bench.mad.cases import CASES, pair
 from snellen.bench.origin import commit
 from snellen.machine import facts
@@ -56,7 +56,7 @@ def on_cpu(repeats: int, quick: bool, say: Say) -> dict[str, Any]:
     """Return exactness, the CPU's lines beside the plain port, stages and memory."""
     first, *others = CASES
     say("\nExactness")
-    arms = [("cpu", dtype) for dtype in DTYPES]
+    arms = [("cpu", dtype) for dtype in reversed(DTYPES)]
     found: dict[str, Any] = {"exactness": exact.examine([first], arms, quick, say)}
     found["cases"] = [host.measure(first, repeats, min(PORTS, repeats), say)]
     if not quick:
@@ -72,13 +72,12 @@ def on_gpu(device: str, repeats: int, quick: bool, say: Say) -> dict[str, Any]:
     cases = CASES[:1] if quick else CASES
     # The CPU arm is the truth of large pictures, so it comes first.
     exactness = exact.examine(CASES[:1], [exact.CPU], True, say)
-    exactness += exact.examine(cases, [(device, "float32")], quick, say)
+    exactness += exact.examine(cases, [(device, None)], quick, say)
     copy = copy_rate()
     say(f"\nA copy on the GPU: {copy / 1e3:.2f} TB/s, read and written")
     rows = [gpu.measure(case, device, repeats, say) for case in cases]
     return {
         "exactness": exactness, "copy_gb_s": copy, "gpu_cases": rows,
-        "kernels": roofline.kernels(cases, say),
         "batch": throughput.batch(throughput.SMALL, device, repeats, say),
         "cpu_steps": stages_of_cpu(rows[:2], min(PORTS, repeats), say),
         **throughput.several(repeats, quick, say),

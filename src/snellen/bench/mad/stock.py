@@ -146,7 +146,7 @@ def tensors(given: Pair, device: str) -> Any:
 
 
 def measure(
-    given: Pair, ours: Score, repeats: int, say: Callable[[str], None], device: str = "cuda"
+    given: Pair, ours: Score, repeats: int, say: Callable[[str], None], device: str
 ) -> dict[str, Any]:
     """Return milliseconds of each line on the GPU: median, min and max."""
     height, width = given.reference.shape

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from snellen import device as devices
 from snellen.bench.clock import timed
 from snellen.bench.gpu import PER_REPEAT, free
 from snellen.bench.mad.cases import Case, pair
@@ -57,20 +61,25 @@ def batch(case: Case, device: str, repeats: int, say: Say) -> dict[str, Any]:
 
 def several(repeats: int, quick: bool, say: Say) -> dict[str, Any]:
     """Return times of one large pair and of a batch on 1, 2 and 4 GPUs, or why there are none."""
-    import cupy
-
-    count = cupy.cuda.runtime.getDeviceCount()
+    count = gpus()
     if count < GPUS[1]:
         say(f"\nSeveral GPUs are left out: there is {count}")
         return {"no_several": f"there is {count} GPU"}
     rows = []
     try:
-        for make in (one_pair,) if quick else (one_pair, one_batch):
+        for make in (one_pair,) if quick else (one_pair, prepared_batch, one_batch):
             rows += along(make, count, repeats, say)
     except (DeviceError, InputError) as error:
         say(f"\nSeveral GPUs are left out: {error}")
         return {"no_several": str(error)}
     return {"several": rows}
+
+
+def gpus() -> int:
+    """Return how many GPUs there are."""
+    import cupy
+
+    return int(cupy.cuda.runtime.getDeviceCount())
 
 
 def along(
@@ -85,15 +94,15 @@ def along(
     """
     rows: list[dict[str, Any]] = []
     first: list[Score] = []
-    for gpus in GPUS:
-        if gpus > count:
+    for number in GPUS:
+        if number > count:
             break
-        what, seconds, scores = make(",".join(f"cuda:{i}" for i in range(gpus)), repeats)
+        what, seconds, scores = make(",".join(f"cuda:{i}" for i in range(number)), repeats)
         first = first or scores
-        same(scores, first, f"{what} on {gpus} GPUs")
-        rows.append({"what": what, "gpus": gpus, "ms": 1e3 * seconds,
+        same(scores, first, f"{what} on {number} GPUs")
+        rows.append({"what": what, "gpus": number, "ms": 1e3 * seconds,
                      "ratio": rows[0]["ms"] / 1e3 / seconds if rows else 1.0})  # fmt: skip
-        say(f"  {what}, {gpus} GPUs: {1e3 * seconds:.3f} ms, {rows[-1]['ratio']:.2f} ×")
+        say(f"  {what}, {number} GPUs: {1e3 * seconds:.3f} ms, {rows[-1]['ratio']:.2f} ×")
     return rows
 
 
@@ -111,6 +120,38 @@ def one_pair(device: str, repeats: int) -> tuple[str, float, list[Score]]:
     return f"one pair of {LARGEST.name}", taken["median"], [found]
 
 
+def prepared_batch(device: str, repeats: int) -> tuple[str, float, list[Score]]:
+    """Return seconds and scores of a batch whose pairs lie on their GPUs: a Scorer and a thread each.
+
+    As `snellen.score` shares them, without what it prepares and copies before.
+    """
+    import cupy
+
+    names = device.split(",")
+    references, distorted = drawn(LARGE)
+    given = pair(LARGE)
+    edges = [PAIRS * i // len(names) for i in range(len(names) + 1)]
+    with ExitStack() as stack, ThreadPoolExecutor(len(names)) as pool:
+        lots = []
+        for name, (first, last) in zip(names, pairwise(edges), strict=True):
+            scorer = stack.enter_context(Scorer(device=name))
+            with devices.using(name):
+                scorer.prepare(given.format, given.peak)
+                lots.append((scorer, cupy.asarray(references[first:last]),
+                             cupy.asarray(distorted[first:last])))  # fmt: skip
+                cupy.cuda.Device().synchronize()
+
+        def work(lot: tuple[Scorer, Any, Any]) -> list[Score]:
+            scorer, ones, others = lot
+            with devices.using(scorer.device):
+                return [scorer.run(*both) for both in zip(ones, others, strict=True)]
+
+        found = [score for part in pool.map(work, lots) for score in part]
+        taken = timed(lambda: list(pool.map(work, lots)), repeats)
+    free()
+    return f"{PAIRS} pairs of {LARGE.name} on their GPUs", taken["median"], found
+
+
 def one_batch(device: str, repeats: int) -> tuple[str, float, list[Score]]:
     """Return seconds and scores of a batch in host memory, preparation included."""
     references, distorted = drawn(LARGE)
@@ -118,7 +159,11 @@ def one_batch(device: str, repeats: int) -> tuple[str, float, list[Score]]:
     found = work()
     taken = timed(work, repeats)
     free()
-    return f"{PAIRS} pairs of {LARGE.name}", taken["median"], each(found)
+    return (
+        f"snellen.score, {PAIRS} pairs of {LARGE.name} from the host",
+        taken["median"],
+        each(found),
+    )
 
 
 def drawn(case: Case) -> tuple[Any, Any]:
