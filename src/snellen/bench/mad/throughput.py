@@ -121,9 +121,9 @@ def one_pair(device: str, repeats: int) -> tuple[str, float, list[Score]]:
 
 
 def prepared_batch(device: str, repeats: int) -> tuple[str, float, list[Score]]:
-    """Return seconds and scores of a batch whose pairs lie on their GPUs: a Scorer and a thread each.
+    """Return seconds and scores of a batch whose pairs lie on their GPUs, each with a Scorer.
 
-    As `snellen.score` shares them, without what it prepares and copies before.
+    A thread for each, as `snellen.score` has, without what it prepares and copies before.
     """
     import cupy
 
