@@ -156,16 +156,16 @@ def _scored(
         with ThreadPoolExecutor(len(scorers)) as pool:
             list(pool.map(work, scorers, parts))
     numbers = np.array([[score.mad, score.hi, score.lo] for score in found]).reshape(-1, 3)
-    three = numbers.T.reshape(3, *batch) if batch else map(float, numbers[0])
+    mad, hi, lo = numbers.T.reshape(3, *batch) if batch else map(float, numbers[0])
     if not maps:
-        return Score(*three)
+        return Score(mad, hi, lo)
     if not found:  # a batch of none
         none = arrays.library(distorted).empty((*batch, *size))
-        return Score(*three, none, none)
+        return Score(mad, hi, lo, none, none)
     both = ([score.detection for score in found], [score.appearance for score in found])
     detection, appearance = (arrays.library(kind[0]).stack(kind) for kind in both)
     shape = (*batch, *size)
-    return Score(*three, detection.reshape(shape), appearance.reshape(shape))
+    return Score(mad, hi, lo, detection.reshape(shape), appearance.reshape(shape))
 
 
 def _share(
