@@ -8,6 +8,7 @@ import pytest
 
 from cli.test_cli import run
 from snellen.bench import aplus
+from snellen.bench.mad import run as mad
 from snellen.errors import SnellenError
 
 pytestmark = pytest.mark.usefixtures("signals")
@@ -32,6 +33,18 @@ def test_json(capsys, quick):
     out, err = capsys.readouterr()
     assert json.loads(out) == {"benchmark": "aplus", "repeats": 2}
     assert err == "a line — with ×\n"
+
+
+def test_mad(capsys, monkeypatch):
+    def measured(repeats, say, *, device, quick):
+        say("a line")
+        return {"benchmark": "mad", "device": device, "quick": quick}
+
+    monkeypatch.setattr(mad, "run", measured)
+    assert run("bench", "mad", "--json", "--device", "cpu", "--quick") == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out) == {"benchmark": "mad", "device": "cpu", "quick": True}
+    assert err == "a line\n"
 
 
 def test_into_a_file(capsys, quick, tmp_path):

@@ -89,8 +89,8 @@ def checked(report: Report) -> str:
         "value)" for name, found in kinds.items()
     ]  # fmt: skip
     return prose(
-        f"Checked before, on {len(report['exactness'])} pairs: scores are off those of float64 by "
-        f"at most {' and '.join(told)}."
+        f"Checked before, in {len(report['exactness'])} comparisons with float64 (the port; for "
+        f"large pictures our CPU arm): scores differ by at most {' and '.join(told)}."
     )
 
 

@@ -159,11 +159,8 @@ def one_batch(device: str, repeats: int) -> tuple[str, float, list[Score]]:
     found = work()
     taken = timed(work, repeats)
     free()
-    return (
-        f"snellen.score, {PAIRS} pairs of {LARGE.name} from the host",
-        taken["median"],
-        each(found),
-    )
+    what = f"snellen.score, {PAIRS} pairs of {LARGE.name} from the host"
+    return what, taken["median"], each(found)
 
 
 def drawn(case: Case) -> tuple[Any, Any]:
