@@ -80,8 +80,8 @@ class MAD(torch.nn.Module):  # type: ignore[misc]  # PyTorch is not there when t
         Parameters
         ----------
         distorted, reference : (N, 1, H, W) grey or (N, 3, H, W) RGB
-            On the CPU or one NVIDIA GPU, where they are scored: in float64 there, in float32 here.
-            One reference may meet many (N = 1).
+            On the CPU or an NVIDIA GPU, where they are scored, in the precision that
+            `snellen.score` chooses there. One reference may meet many (N = 1).
 
         Returns
         -------
