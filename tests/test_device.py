@@ -60,6 +60,57 @@ def test_a_driver_that_is_new_enough(version, toolkit):
     assert device.too_old(version, toolkit) == ""
 
 
+@pytest.fixture
+def two_gpus(monkeypatch):
+    """As if two GPUs worked."""
+    told = "there are 2 GPUs"
+    monkeypatch.setattr(device, "why_not", lambda number=0: "" if number < 2 else told)
+
+
+@pytest.mark.usefixtures("two_gpus")
+@pytest.mark.parametrize(
+    ("names", "wanted"),
+    [
+        ("cpu", ("cpu",)),
+        ("auto", ("cuda:0",)),
+        ("cuda", ("cuda:0",)),
+        ("cuda:1", ("cuda:1",)),
+        ("cuda:0,cuda:1", ("cuda:0", "cuda:1")),
+        ("cuda:1, cuda", ("cuda:1", "cuda:0")),
+    ],
+)
+def test_several(names, wanted):
+    assert device.several(names) == wanted
+    assert len(wanted) > 1 or device.resolve(names) == wanted[0]
+
+
+@pytest.mark.usefixtures("two_gpus")
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        ("cuda:1,cuda:1", "'cuda:1,cuda:1' came, expected one, or several GPUs, each once"),
+        ("cuda,cuda:0", "each once"),
+        ("auto,cuda:0", "each once"),
+        ("cpu,cuda:0", "expected one, or several GPUs"),
+        ("cpu,cpu", "expected one, or several GPUs"),
+        ("cuda:0,cuda:2", "'cuda:2' cannot be used: there are 2 GPUs"),
+        ("cuda:0,gpu", "no device 'gpu'"),
+        ("cuda:0,", "no device ''"),
+        ("", "no device ''"),
+    ],
+)
+def test_several_that_cannot_be(names, words):
+    with pytest.raises(DeviceError, match=words):
+        device.several(names)
+
+
+def test_several_without_a_driver(driver):
+    driver(0)
+    assert device.several("auto") == device.several("cpu") == ("cpu",)
+    with pytest.raises(DeviceError, match="'cuda:0' cannot be used: no NVIDIA driver"):
+        device.several("cuda:0,cuda:1")
+
+
 @pytest.mark.parametrize(
     ("capability", "words"),
     [(70, "has compute capability 7.0, 7.5 .* oldest"), (130, "13.0, .* NVRTC .* pip install")],

@@ -58,16 +58,17 @@ def aplus():
 
 
 def mad():
-    """Kernels of MAD, for every type of sample and definition, and for even and odd widths."""
-    for format in LUMA:
-        yield from combine.kernels(format)
-        for how in ({}, {"variant": "paper"}, {"eight_bit_lut": True}):
-            yield from lightness.kernels(Definition(**how), format)
-    for width in (64, 65):
-        yield from statistics.kernels(width)
-    yield from masking.kernels()
-    yield csf.kernel()
-    yield loggabor.kernel()
+    """Kernels of MAD: both precisions, every type of sample and definition, even and odd widths."""
+    for dtype in ("float32", "float64"):
+        for format in LUMA:
+            yield from combine.kernels(format, dtype)
+            for how in ({}, {"variant": "paper"}, {"eight_bit_lut": True}):
+                yield from lightness.kernels(Definition(**how), format, dtype)
+        for width in (64, 65):
+            yield from statistics.kernels(width, dtype)
+        yield from masking.kernels(dtype)
+        yield csf.kernel(dtype)
+        yield loggabor.kernel(dtype)
 
 
 # Each stage's kernels, with the constants of the models that ship.

@@ -15,7 +15,7 @@ from snellen.frame import Format
 
 
 def near(scorer):
-    """Tolerance for pictures below 64 × 48: as asked, 3e-5 of float32."""
+    """Tolerance for pictures below 64 × 48: float64 on both arms, unless float32 is asked for."""
     return 1e-9 if scorer.dtype == "float64" else 3e-5
 
 
@@ -47,10 +47,31 @@ def test_wrong_device():
         Scorer(device="cuda:99")
 
 
-def test_float64_on_a_gpu(monkeypatch):
-    monkeypatch.setattr("snellen.device.why_not", lambda n=0: "")
-    with pytest.raises(InputError, match=r"dtype='float64' came with device 'cuda:0'.*'cpu'"):
-        Scorer(device="cuda", dtype="float64")
+@pytest.fixture
+def two_gpus(monkeypatch):
+    """As if there were two, which only can be asked their names."""
+    monkeypatch.setattr("snellen.device.why_not", lambda n=0: "" if n < 2 else "no such GPU")
+    monkeypatch.setattr("snellen.device.name", lambda device: f"a GPU, {device}")
+
+
+@pytest.mark.usefixtures("two_gpus")
+def test_settings_on_a_gpu():
+    """The precision is not settled before the size is known, unless one is asked for."""
+    scorer = Scorer(device="cuda")
+    assert (scorer.device, scorer.devices, scorer.dtype) == ("cuda:0", ("cuda:0",), None)
+    for dtype in ("float32", "float64"):
+        assert Scorer(device="cuda", dtype=dtype).dtype == dtype
+    assert Scorer(device="auto", dtype="float64").device == "cpu"
+
+
+@pytest.mark.usefixtures("two_gpus")
+def test_settings_on_several_gpus():
+    scorer = pickle.loads(pickle.dumps(Scorer(device="cuda:1, cuda:0")))
+    assert (scorer.device, scorer.devices) == ("cuda:1,cuda:0", ("cuda:1", "cuda:0"))
+    assert scorer.device_name == "a GPU, cuda:1 + a GPU, cuda:0"
+    for device in ("cuda:0,cuda:0", "cpu,cuda:0", "cuda:0,cuda:2"):
+        with pytest.raises(DeviceError):
+            Scorer(device=device)
 
 
 def test_settings_travel(random):

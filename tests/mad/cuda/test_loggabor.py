@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mad import reference
+from mad.cuda.precision import DTYPES, complex_of, finer
 from snellen.mad.cuda.loggabor import BANDS, Bank
 
 pytestmark = pytest.mark.gpu
@@ -13,30 +14,33 @@ pytestmark = pytest.mark.gpu
 SIZES = [(34, 34), (35, 34), (34, 35), (35, 37), (64, 48), (48, 64), (131, 70), (33, 300)]
 
 
-def filtered(cuda, plane, first=0, count=BANDS):
+def filtered(cuda, plane, dtype, first=0, count=BANDS):
     """Spectra (count, H, W) of a plane's subbands; nothing beyond them is touched."""
     height, width = plane.shape
-    spectrum = cuda.asarray(np.fft.rfft2(plane).astype(np.complex64))
-    out = cuda.full((count + 1, height, width), cuda.nan, cuda.complex64)
-    Bank(height, width)(spectrum, first, out[:count])
+    spectrum = cuda.asarray(np.fft.rfft2(plane).astype(complex_of(dtype)))
+    out = cuda.full((count + 1, height, width), cuda.nan, complex_of(dtype))
+    Bank(height, width, dtype)(spectrum, first, out[:count])
     assert cuda.isnan(out[count]).all()
     return out[:count].get()
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("size", SIZES)
-def test_every_filter(cuda, random, size):
+def test_every_filter(cuda, random, size, dtype):
     plane = random.uniform(0, 255, size)
-    found = filtered(cuda, plane) * float(plane.size)
+    found = filtered(cuda, plane, dtype) * float(plane.size)
     spectrum = np.fft.fft2(plane)
     wanted = reference.bank(size).reshape(BANDS, *size) * spectrum
-    # Both factors are exp(−x²) of an x of some float32 roundings (logf, atan2f), and at most 1.
-    assert (np.abs(found - wanted) <= 3e-6 * np.abs(spectrum)).all()
+    # Both factors are exp(−x²) of an x of some roundings (log, atan2), and at most 1.
+    assert (np.abs(found - wanted) <= finer(dtype, 3e-6) * np.abs(spectrum)).all()
     assert (found[:, 0, 0] == 0).all()
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("first", "count"), [(0, 1), (3, 8), (7, 7), (19, 1), (0, 20)])
 @pytest.mark.parametrize("size", [(34, 34), (35, 37)])
-def test_some_are_the_bytes_of_all(cuda, random, size, first, count):
+def test_some_are_the_bytes_of_all(cuda, random, size, first, count, dtype):
     plane = random.uniform(0, 255, size)
-    found = filtered(cuda, plane, first, count)
-    assert found.tobytes() == filtered(cuda, plane)[first : first + count].tobytes()
+    found = filtered(cuda, plane, dtype, first, count)
+    wanted = filtered(cuda, plane, dtype)[first : first + count]
+    assert found.dtype == complex_of(dtype) and found.tobytes() == wanted.tobytes()

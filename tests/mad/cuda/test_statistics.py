@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mad import reference
+from mad.cuda.precision import DTYPES, complex_of, finer
 from snellen.mad.cuda.statistics import Statistics
 from snellen.mad.definition import grid
 
@@ -15,9 +16,10 @@ SIZES = [(34, 34), (35, 34), (34, 35), (36, 36), (37, 53), (131, 70), (40, 524),
 """A strip has 29 blocks across (128 pixels), a block of threads four strips."""
 
 
-def drawn(random, size, count=3, level=0.0):
+def drawn(random, size, dtype, count=3, level=0.0):
     """Responses, one of them 0 all over and one in a part."""
-    bands = random.normal(level, 1, (count, *size, 2)).astype(np.float32).view(np.complex64)[..., 0]
+    bands = random.normal(level, 1, (count, *size, 2)).astype(dtype)
+    bands = bands.view(complex_of(dtype))[..., 0]
     bands[0, :20, :24] = 0
     if count > 1:
         bands[1] = 0
@@ -32,72 +34,83 @@ def moments(bands):
 
 def described(cuda, bands):
     count, height, width = bands.shape
-    out = cuda.full((count + 1, 3, *grid(height, width)), cuda.nan, cuda.float32)
-    Statistics(height, width, count).describe(cuda.asarray(bands), out[:count])
+    dtype = bands.real.dtype.name
+    out = cuda.full((count + 1, 3, *grid(height, width)), cuda.nan, dtype)
+    Statistics(height, width, dtype, count).describe(cuda.asarray(bands), out[:count])
     assert cuda.isnan(out[count]).all()
     return out[:count]
 
 
 def compared(cuda, bands, kept, first=0):
     count, height, width = bands.shape
-    out = cuda.full((count + 1, *grid(height, width)), cuda.nan, cuda.float32)
-    Statistics(height, width, count).compare(cuda.asarray(bands), kept, first, out[:count])
+    dtype = bands.real.dtype.name
+    out = cuda.full((count + 1, *grid(height, width)), cuda.nan, dtype)
+    Statistics(height, width, dtype, count).compare(cuda.asarray(bands), kept, first, out[:count])
     assert cuda.isnan(out[count]).all()
     return out[:count].get()
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("size", SIZES)
-def test_against_the_reference(cuda, random, size):
-    bands = drawn(random, size)
+def test_against_the_reference(cuda, random, size, dtype):
+    bands = drawn(random, size, dtype)
     found, wanted = described(cuda, bands).get(), moments(bands)
     # Magnitudes, means and sums each round to 2⁻²⁴ of themselves; kurtosis divides twice.
-    np.testing.assert_allclose(found[:, 0], wanted[:, 0], rtol=5e-6)
-    np.testing.assert_allclose(found[:, 1], wanted[:, 1], rtol=1e-5, atol=1e-5)
-    np.testing.assert_allclose(found[:, 2], wanted[:, 2], rtol=2e-5)
+    for which, rtol, atol in ((0, 5e-6, 0), (1, 1e-5, 1e-5), (2, 2e-5, 0)):
+        np.testing.assert_allclose(
+            found[:, which], wanted[:, which], finer(dtype, rtol), finer(dtype, atol)
+        )
     assert (found[1] == 0).all()
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("size", [(64, 48), (61, 45)])
-def test_a_small_deviation_of_large_values(cuda, random, size):
+def test_a_small_deviation_of_large_values(cuda, random, size, dtype):
     """As coarse scales have it: raw moments in float32 would have no digit of it."""
-    bands = drawn(random, size, level=100.0)[2:]
+    bands = drawn(random, size, dtype, level=100.0)[2:]
     found, wanted = described(cuda, bands).get(), moments(bands)
     # Magnitudes of 141 are rounded to 4e-6 beside a deviation of 1; so are means of tiles.
-    np.testing.assert_allclose(found, wanted, rtol=5e-5, atol=5e-5)
+    near = finer(dtype, 5e-5)
+    np.testing.assert_allclose(found, wanted, rtol=near, atol=near)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("factor", [1e-4, 1e-2, 1e3])
-def test_scaled_responses(cuda, random, factor):
+def test_scaled_responses(cuda, random, factor, dtype):
     """Fourth powers of 1e-4 are still far from float32's least number."""
-    bands = drawn(random, (50, 61), 1) * np.float32(factor)
+    bands = drawn(random, (50, 61), dtype, 1) * np.dtype(dtype).type(factor)
     found, wanted = described(cuda, bands).get(), moments(bands)
-    np.testing.assert_allclose(found[:, 0], wanted[:, 0], rtol=5e-6)
-    np.testing.assert_allclose(found[:, 1:], wanted[:, 1:], rtol=2e-5, atol=1e-5)
+    rtol, atol = finer(dtype, 2e-5), finer(dtype, 1e-5)
+    np.testing.assert_allclose(found[:, 0], wanted[:, 0], rtol=finer(dtype, 5e-6))
+    np.testing.assert_allclose(found[:, 1:], wanted[:, 1:], rtol=rtol, atol=atol)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("first", "count"), [(0, 3), (3, 6), (15, 5), (19, 1)])
 @pytest.mark.parametrize("size", [(37, 53), (64, 130)])
-def test_differences(cuda, random, size, first, count):
-    one, other = drawn(random, size, count), drawn(random, size, count, 0.7)
+def test_differences(cuda, random, size, first, count, dtype):
+    one, other = (drawn(random, size, dtype, count, level) for level in (0, 0.7))
     found = compared(cuda, other, described(cuda, one), first)
     std, skew, kurtosis = np.abs(moments(other) - moments(one)).swapaxes(0, 1)
     weights = reference.SCALE_WEIGHTS[np.arange(first, first + count) // 4][:, None, None]
     # Kurtosis, some 2 to 10 here, is within 2e-5 of itself on both sides; the others are less.
     error = np.abs(found - weights * (std + 2 * skew + kurtosis))
-    assert (error <= 4e-4 * weights).all()
+    assert (error <= finer(dtype, 4e-4) * weights).all()
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("size", SIZES)
-def test_equal_bands_do_not_differ(cuda, random, size):
+def test_equal_bands_do_not_differ(cuda, random, size, dtype):
     """Not by a rounding: the kernel that keeps and the one that compares compute the same."""
-    bands = drawn(random, size, 4, 0.3)
+    bands = drawn(random, size, dtype, 4, 0.3)
     assert (compared(cuda, bands, described(cuda, bands)) == 0).all()
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("width", [140, 141])
 @pytest.mark.parametrize("shortest", [1, 2, 7, 10_000])
-def test_strips_change_nothing(cuda, random, monkeypatch, shortest, width):
-    bands = drawn(random, (131, width))
+def test_strips_change_nothing(cuda, random, monkeypatch, shortest, width, dtype):
+    bands = drawn(random, (131, width), dtype)
     wanted = described(cuda, bands).get()
     monkeypatch.setattr("snellen.mad.cuda.strips.SHORTEST", shortest)
     if shortest < 10:

@@ -1,0 +1,33 @@
+"""What tests on the GPU share: arms that are closed at the end, several GPUs."""
+
+from __future__ import annotations
+
+import pytest
+
+from snellen.frame import Format
+from snellen.mad.cuda.arm import Arm
+from snellen.mad.definition import Definition
+
+
+@pytest.fixture
+def made():
+    """A maker of arms for 8 bits, closed at the end."""
+    all_made = []
+
+    def make(size, **options):
+        arm = Arm(Definition(), Format(size[1], size[0]), 255.0, "cuda:0", **options)
+        all_made.append(arm)
+        return arm
+
+    yield make
+    for arm in all_made:
+        arm.close()
+
+
+@pytest.fixture(scope="module", params=[2, 3, 4])
+def gpus(request, cuda):
+    """So many GPUs, as a Scorer is told of them."""
+    count = cuda.cuda.runtime.getDeviceCount()
+    if count < request.param:
+        pytest.skip(f"{request.param} GPUs are needed, {count} here")
+    return ",".join(f"cuda:{number}" for number in range(request.param))

@@ -1,0 +1,92 @@
+"""Subbands on the GPU, some at a time and some alone; graphs, and the same bytes again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mad import drawn, reference
+from mad.cuda.precision import DTYPES, complex_of
+from mad.cuda.test_arm import NEAR, check_maps, numbers
+from snellen.frame import Format
+from snellen.mad.cuda import appearance
+from snellen.mad.definition import Definition
+
+pytestmark = pytest.mark.gpu
+
+
+def compared(arm, planes):
+    arm.hold(planes[0])
+    return arm.against(planes[1], maps=True)
+
+
+def bytes_of(arm, planes):
+    found = compared(arm, planes)
+    return [*numbers(found), found.detection.tobytes(), found.appearance.tobytes()]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("size", [(34, 34), (61, 83), (64, 150)])
+def test_graphs_and_runs_give_the_same_bytes(random, made, size, dtype):
+    planes, others = drawn.pair(random, size), drawn.pair(random, size)
+    arm = made(size, dtype=dtype)
+    wanted = bytes_of(arm, planes)
+    bytes_of(arm, others)
+    for again in (arm, arm, made(size, dtype=dtype), made(size, dtype=dtype, graphs=False)):
+        assert bytes_of(again, planes) == wanted
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_both_halves_are_recorded_as_graphs(made, dtype):
+    """Else Python launches each kernel, and takes its time."""
+    arm = made((40, 50), dtype=dtype)
+    plain = [arm._hold, arm._compare, arm._whole, arm._finish]
+    assert not {arm.hold_staged, arm.compare_staged, arm.finish} & set(plain)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("count", [1, 3, 8, 20])
+@pytest.mark.parametrize("size", [(35, 37), (64, 150)])
+def test_subbands_some_at_a_time(random, made, monkeypatch, size, count, dtype):
+    """8: in parts of 6 and 7. cuFFT may plan a batch of another size otherwise."""
+    planes = drawn.pair(random, size)
+    wanted = compared(made(size, dtype=dtype), planes)
+    band = complex_of(dtype).itemsize * size[0] * size[1]
+    monkeypatch.setattr(appearance, "SCRATCH", band * count)
+    parts = list(appearance.parts(appearance.ALL, band))
+    assert len(parts) == -(-20 // count) and max(map(len, parts)) <= count
+    found = compared(made(size, dtype=dtype), planes)
+    assert found.hi == wanted.hi and (found.detection == wanted.detection).all()
+    assert numbers(found) == pytest.approx(numbers(wanted), rel=NEAR[dtype][1])
+    check_maps(found, [wanted.detection, wanted.appearance], dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("scratch", [1, 1 << 30])
+@pytest.mark.parametrize("bands", [range(3, 11), range(0, 20), range(19, 20), range(4)])
+@pytest.mark.parametrize("size", [(37, 53), (64, 48)])
+def test_some_of_the_subbands(cuda, random, monkeypatch, size, bands, scratch, dtype):
+    """Their differences beside the reference's; all 20 together are LO's map."""
+    monkeypatch.setattr(appearance, "SCRATCH", scratch)
+    planes = drawn.pair(random, size)
+    format = Format(size[1], size[0])
+    stage = appearance.Appearance(Definition(), format, 255.0, dtype, bands, guests=2)
+    stage._kept[...], stage.differences[...], stage._scratch[...] = (cuda.nan,) * 3
+    stage.hold(cuda.asarray(planes[0]))
+    stage.against(cuda.asarray(planes[1]))
+    found = stage.differences.get()
+    assert found.dtype == dtype
+    assert len(found) == len(bands) + 2 and np.isnan(found[-2:]).all()
+    found = found[:-2]
+    of_each = []
+    for plane in planes:
+        magnitudes = reference.responses(plane.astype(np.float64)).reshape(20, *size)
+        chosen = magnitudes[bands.start : bands.stop]
+        of_each.append(np.stack([reference.moments(band) for band in chosen]))
+    std, skew, kurtosis = np.abs(of_each[1] - of_each[0]).swapaxes(0, 1)
+    weights = reference.SCALE_WEIGHTS[np.arange(20) // 4][bands.start : bands.stop, None, None]
+    wanted = weights * (std + 2 * skew + kurtosis)
+    share = {"float32": 1e-3, "float64": 1e-9}[dtype]  # as maps
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=share * wanted.max())
+    both = (np.sqrt((x.astype(np.float64) ** 2).mean()) for x in (found, wanted))
+    assert next(both) == pytest.approx(next(both), rel=NEAR[dtype][1])
