@@ -15,8 +15,8 @@ from snellen.mad.definition import Definition, grid
 pytestmark = pytest.mark.gpu
 
 SIZES = [(34, 34), (35, 34), (34, 35), (37, 53), (131, 70), (45, 600)]
-"""Blocks of threads make 64 × 32 pixels of the detection map (64 × 16 of float64), or take 256 of the
-grid."""
+"""Blocks of threads make 64 × 32 pixels of the detection map, of float64 64 × 16, or take
+256 of the grid."""
 
 
 class Combined:

@@ -31,7 +31,7 @@ def pool(cuda):
 
 
 def buffers(height, width, itemsize, bands, real):
-    """Bytes of all that an arm holds, but cuFFT's own: so many bands at once, `real` bytes a number."""
+    """Bytes of all that an arm holds, but cuFFT's own: `bands` at once, numbers of `real` bytes."""
     pixels, spectrum = height * width, height * (width // 2 + 1)
     rows, columns = grid(height, width)
     return (
