@@ -65,11 +65,10 @@ class Judge:
 
     def run(self, reference: npt.NDArray[Any], distorted: npt.NDArray[Any]) -> Score:
         """Return the score, with maps if it is among the worst so far."""
-        one, other = (self._taken(plane) for plane in (reference, distorted))
-        score = self._scorer.run(one, other)
+        score = self._scorer.run(reference, distorted)
         # Most pictures are not, so the half of those that are is computed twice.
         if self._worst.wants(float(score.mad)):
-            score = self._scorer.against(other, maps=True)
+            score = self._scorer.against(distorted, maps=True)
         if self.clips is not None:
             self.clips.add(reference, distorted)
         return score
@@ -106,12 +105,6 @@ class Judge:
             dtype=self._settings["dtype"],
             progress=progress,
         )
-
-    def _taken(self, plane: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return a plane as the Scorer takes it: float samples of a GPU's are float32."""
-        if plane.dtype == np.float64 and self._scorer.device != "cpu":
-            return plane.astype(np.float32)
-        return plane
 
 
 class Clips:

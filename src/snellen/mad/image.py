@@ -184,9 +184,9 @@ def _share(
         held = None
         for pair, one, other in pairs:
             if one != held:
-                scorer.hold(_plane(reference[one], peak, device))
+                scorer.hold(plain(reference[one], peak, device))
                 held = one
-            yield pair, scorer.against(_plane(distorted[other], peak, device), maps=maps)
+            yield pair, scorer.against(plain(distorted[other], peak, device), maps=maps)
 
 
 def _finished(array: Array) -> None:
@@ -213,16 +213,15 @@ def _pairs(
         )
 
 
-def _plane(picture: Array, peak: float, device: str) -> Array:
-    """Return the luma of a picture as a Scorer on the device takes it."""
+def plain(picture: Array, peak: float, device: str) -> Array:
+    """Return the luma of a picture as a Scorer on the device takes it: integers, or float64."""
     if not isinstance(picture, np.ndarray):
         picture = _at(picture, device)
     xp = arrays.library(picture)
     plane = luma(picture) if _colour(picture) else picture
     if plane.dtype.kind == "u":
         return xp.ascontiguousarray(plane, plane.dtype.newbyteorder("="))
-    kind = xp.float64 if device == "cpu" else xp.float32
-    return plane.clip(0, peak).astype(kind)
+    return plane.clip(0, peak).astype(xp.float64)
 
 
 def _colour(array: Array) -> bool:

@@ -140,9 +140,9 @@ class Scorer:
         Parameters
         ----------
         reference : (height, width) array
-            A luma plane as prepared: NumPy, where rows may have a pitch and float planes may be
-            float64 on the CPU; for a GPU also CuPy there. Samples are taken as they are and should
-            lie within 0 … data_range. It is only read, and not after this call.
+            A luma plane as prepared: NumPy, where rows may have a pitch; for a GPU also CuPy there.
+            Float planes may be float32 or float64, whatever the precision. Samples are taken as
+            they are and should lie within 0 … data_range. It is only read, and not after this call.
 
         Raises
         ------
@@ -219,7 +219,7 @@ class Scorer:
                 f"a Scorer on {self.device!r}; for other libraries there is snellen.score"
             )
         shape, types = self._format.shapes[0], [self._format.dtype]
-        if self._format.bits == 0 and self.device == "cpu":
+        if self._format.bits == 0:
             types.append(np.dtype(np.float64))
         if plane.shape != shape or plane.dtype not in types:
             raise InputError(

@@ -22,7 +22,7 @@ from snellen.frame import Format
 from snellen.mad.combine import B1, B2
 from snellen.mad.definition import SMALLEST
 from snellen.mad.image import _check as check
-from snellen.mad.image import _plane as plain
+from snellen.mad.image import plain
 from snellen.mad.motion import SIDE, Motion, motion
 from snellen.mad.scorer import Scorer, settled
 

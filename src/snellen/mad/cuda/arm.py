@@ -18,7 +18,7 @@ from snellen.frame import Format
 from snellen.mad.cuda.appearance import ALL, Appearance
 from snellen.mad.cuda.combine import Combine
 from snellen.mad.cuda.detection import Detection
-from snellen.mad.cuda.precision import chosen
+from snellen.mad.cuda.precision import chosen, samples
 from snellen.mad.definition import Definition
 from snellen.mad.result import Score
 
@@ -78,7 +78,7 @@ class Arm:
         self.dtype = dtype = dtype or chosen(format.height, format.width)
         with self.on_gpu(), cupy.cuda.Stream(non_blocking=True) as own:
             self._beside = cupy.cuda.Stream(non_blocking=True)
-            self.samples = cupy.zeros((2, format.height, format.width), format.dtype)
+            self.samples = cupy.zeros((2, format.height, format.width), samples(format, dtype))
             self._out = cupy.zeros(3, cupy.float64)
             self._combine = Combine(definition, format, peak, dtype)
             self._detection = Detection(definition, format, peak, dtype, self._combine)

@@ -13,7 +13,6 @@ from snellen.mad.combine import B1, B2
 from snellen.mad.cuda.precision import types
 from snellen.mad.definition import BLOCK, MARGIN, STEP, WHITE, Definition, grid
 from snellen.mad.error import BEFORE
-from snellen.samples import C_TYPES
 
 THREADS = 256
 TILES = {"float32": (64, 32), "float64": (64, 16)}
@@ -89,10 +88,9 @@ def kernels(format: Format, dtype: str) -> tuple[Kernel, ...]:
     file = Path(__file__).with_suffix(".cu")
     across, down = TILES[dtype]
     constants: dict[str, Any] = {
-        "sample": C_TYPES[format.dtype.name],
         "step": STEP, "side": BLOCK, "before": BEFORE, "top_left": MARGIN[0],
         "bottom_right": MARGIN[1], "across": across, "down": down, "threads": THREADS,
-        **types(dtype),
+        **types(dtype, format),
     }  # fmt: skip
     return (
         *(Kernel(file, name, **constants) for name in ("seen", "looks", "spread")),

@@ -57,7 +57,7 @@ class Detection:
         self._combine.seen(reference, distorted, self._mask, None)
 
     def map(self, reference: Any, distorted: Any, out: Any) -> None:
-        """Fill the map (H, W) float32 of the planes that were compared last."""
+        """Fill the map (H, W) of the planes that were compared last."""
         self._combine.seen(reference, distorted, self._mask, out)
 
     def _filter(self) -> None:

@@ -56,7 +56,7 @@ extern "C" __global__ void __launch_bounds__(ACROSS * ACROSS)
     if (t < half) sum[t] += sum[t + half];
   }
   if (t) return;
-  const REAL mean = sum[0] / (ACROSS * ACROSS), sample = TABLE ? rint(mean) : mean;
+  const REAL mean = sum[0] / (ACROSS * ACROSS), sample = TABLE ? rint(mean) : REAL(SAMPLE(mean));
   *out = {sample, lightness(sample, factor, table)};
 }
 

@@ -12,7 +12,6 @@ from snellen.kernel import Kernel
 from snellen.mad.cuda.precision import literal, types
 from snellen.mad.definition import WHITE, Definition
 from snellen.mad.lightness import LAST, POWER, K, table
-from snellen.samples import C_TYPES
 
 BLOCK = (32, 8)
 LATTICE = 16  # samples across and down of which the level is made
@@ -66,13 +65,12 @@ class Lightness:
 def kernels(definition: Definition, format: Format, dtype: str) -> list[Kernel]:
     """Return the kernels, not compiled yet: level, grey, light, error."""
     constants: dict[str, Any] = {
-        "sample": C_TYPES[format.dtype.name],
         "table": 1 << format.bits if format.bits else 0,
         "across": LATTICE,
         "power": literal(POWER),
         "gain": literal(K**POWER if definition.variant == "paper" else K),
         "brightest": literal(LAST if definition.eight_bit_lut else 3e38),
-        **types(dtype),
+        **types(dtype, format),
     }
     file = Path(__file__).with_suffix(".cu")
     return [Kernel(file, name, **constants) for name in ("level", "grey", "light", "error")]

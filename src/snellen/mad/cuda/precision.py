@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from snellen.frame import Format
+from snellen.samples import C_TYPES
+
 SMALL = 1 << 17
 """Pixels up to which float64 is taken, where it costs next to nothing. There the coarsest filters
 are longer than the picture: their responses are nearly constant, and float32 would leave too few
@@ -20,10 +23,16 @@ def chosen(height: int, width: int) -> str:
     return "float64" if height * width <= SMALL else "float32"
 
 
-def types(dtype: str) -> dict[str, Any]:
-    """Return the constants that tell a kernel its types."""
-    double = dtype == "float64"
-    return {"real": "double" if double else "float", "complex": "double2" if double else "float2"}
+def types(dtype: str, format: Format | None = None) -> dict[str, Any]:
+    """Return the constants that tell a kernel its types, that of samples if it reads some."""
+    names = {**C_TYPES, "float64": "double"}
+    found = {"real": names[dtype], "complex": f"{names[dtype]}2"}
+    return found | ({"sample": names[samples(format, dtype).name]} if format else {})
+
+
+def samples(format: Format, dtype: str) -> np.dtype[Any]:
+    """Return the type of samples in the GPU's memory: float ones are of its precision."""
+    return format.dtype if format.bits else np.dtype(dtype)
 
 
 def literal(value: float) -> str:

@@ -20,7 +20,7 @@ from snellen.mad.cuda.appearance import Appearance
 from snellen.mad.cuda.arm import DISTORTED, REFERENCE, Arm, recorded, stage
 from snellen.mad.cuda.combine import Combine
 from snellen.mad.cuda.loggabor import BANDS
-from snellen.mad.cuda.precision import chosen
+from snellen.mad.cuda.precision import chosen, samples
 from snellen.mad.definition import Definition
 from snellen.mad.result import Score
 
@@ -121,7 +121,7 @@ class Helper:
         with self._on_gpu():
             self._stream = cupy.cuda.Stream(non_blocking=True)
             with self._stream:
-                self._samples = cupy.zeros((2, format.height, format.width), format.dtype)
+                self._samples = cupy.zeros((2, format.height, format.width), samples(format, dtype))
                 self._combine = Combine(definition, format, peak, dtype)
                 self._appearance = Appearance(definition, format, peak, dtype, bands)
                 self._work = recorded(self._hold), recorded(self._compare)
