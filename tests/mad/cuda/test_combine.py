@@ -10,6 +10,7 @@ from mad.cuda.precision import DTYPES, finer
 from mad.cuda.test_lightness import TYPES, drawn
 from snellen.frame import Format
 from snellen.mad.cuda.combine import Combine
+from snellen.mad.cuda.precision import samples
 from snellen.mad.definition import Definition, grid
 
 pytestmark = pytest.mark.gpu
@@ -26,7 +27,8 @@ class Combined:
         dtype = mask.dtype
         stage = Combine(Definition(**how), format, peak, dtype.name)
         stage._hi[...], stage._lo[...] = cuda.nan, cuda.nan
-        one, other, mask, looks = (cuda.asarray(x) for x in (*planes, mask, differences))
+        one, other = (cuda.asarray(plane, samples(format, dtype.name)) for plane in planes)
+        mask, looks = (cuda.asarray(x) for x in (mask, differences))
         maps = cuda.full((2, *one.shape), cuda.nan, dtype)
         out = cuda.full(3, cuda.nan, cuda.float64)
         stage.seen(one, other, mask, None)
@@ -93,9 +95,9 @@ def test_rows_and_columns_beyond_the_blocks_are_0(cuda, random, dtype):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("which", [(1, 0), (0, 1), (0, 0)])
 def test_where_one_of_both_is_0(cuda, random, which, dtype):
-    planes, mask, differences = inputs(random, (37, 40), dtype)
+    planes, mask, differences = inputs(random, (67, 80), dtype)
     mask, differences = mask * mask.dtype.type(which[0]), differences * mask.dtype.type(which[1])
-    found = Combined(cuda, planes, mask, differences, Format(40, 37), 255)
+    found = Combined(cuda, planes, mask, differences, Format(80, 67), 255)
     assert (found.hi > 0, found.lo > 0) == (which[0] > 0, which[1] > 0)
     assert found.mad == 0
 

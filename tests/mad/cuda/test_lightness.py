@@ -9,6 +9,7 @@ from mad import reference
 from mad.cuda.precision import DTYPES, finer
 from snellen.frame import Format
 from snellen.mad.cuda.lightness import Lightness
+from snellen.mad.cuda.precision import samples
 from snellen.mad.definition import Definition
 
 pytestmark = pytest.mark.gpu
@@ -37,7 +38,7 @@ class Made:
         stage = Lightness(Definition(**how), format, peak, dtype)
         room = cuda.full((3, *one.shape), cuda.nan, dtype)
         levels = cuda.full((2, 2), cuda.nan, dtype)
-        there = [cuda.asarray(plane) for plane in (one, other)]
+        there = [cuda.asarray(plane, samples(format, dtype)) for plane in (one, other)]
         stage.grey(there[0], levels[0], room[0])
         stage.light(there[0], levels[1], room[1])
         stage.error(*there, room[2])
@@ -72,7 +73,8 @@ def test_against_the_reference(cuda, random, bits, peak, how, dtype):
             # CUDA bounds by 4 units of the greater; of float64 so does the table, and NumPy.
             inexact = not bits or dtype == "float64"
             bound = finer(dtype, 1e-6) * (np.abs(wanted) + inexact * most)
-            assert (np.abs(found - wanted) <= bound).all()
+            # NumPy's powers of a scalar and of an array may differ by a unit.
+            assert (np.abs(found - wanted) <= bound + 1e-15 * most).all()
         assert (made.error[planes[0] == planes[1]] == 0).all()
 
 
