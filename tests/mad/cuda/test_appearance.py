@@ -86,8 +86,8 @@ def test_some_of_the_subbands(cuda, random, monkeypatch, size, bands, scratch, d
     std, skew, kurtosis = np.abs(of_each[1] - of_each[0]).swapaxes(0, 1)
     weights = reference.SCALE_WEIGHTS[np.arange(20) // 4][bands.start : bands.stop, None, None]
     wanted = weights * (std + 2 * skew + kurtosis)
-    # As maps; of the coarsest alone float32 has fewer digits: its waves are longer than the picture.
+    # Of the coarsest alone float32 has few digits: its waves are longer than these pictures.
     share = {"float32": 1e-2, "float64": 1e-9}[dtype]
     np.testing.assert_allclose(found, wanted, rtol=0, atol=share * wanted.max())
     both = (np.sqrt((x.astype(np.float64) ** 2).mean()) for x in (found, wanted))
-    assert next(both) == pytest.approx(next(both), rel=NEAR[dtype][1])
+    assert next(both) == pytest.approx(next(both), rel=share)
