@@ -12,6 +12,7 @@ from mad.cuda.precision import DTYPES
 from snellen.errors import DeviceError
 from snellen.frame import Format
 from snellen.mad.cuda.arm import Arm
+from snellen.mad.cuda.precision import samples
 from snellen.mad.definition import Definition, grid
 from snellen.mad.scorer import Scorer
 
@@ -64,7 +65,7 @@ def test_memory_is_what_the_formula_says(pool, size, bits, dtype):
     used, work = pool.used_bytes() - before, work_areas(arm)
     bands = len(arm.appearance._scratch)
     real = np.dtype(dtype).itemsize
-    held = buffers(*size, format.dtype.itemsize, bands, real)
+    held = buffers(*size, samples(format, dtype).itemsize, bands, real)
     pixels = size[0] * size[1]
     arm.close()
     print(

@@ -184,7 +184,7 @@ def same(found: list[Score], wanted: list[Score], what: str) -> None:
     """
     for name in ("mad", "hi", "lo"):
         ours, theirs = ([getattr(score, name) for score in scores] for scores in (found, wanted))
-        off = np.abs(np.divide(ours, theirs) - 1).max()
+        off = (np.abs(np.subtract(ours, theirs)) / np.maximum(np.abs(theirs), SAME)).max()
         if not off < SAME:
             raise SnellenError(f"{what}: {name} is off by {off:.1e}: nothing is timed")
 

@@ -133,7 +133,7 @@ class Arm:
         with self.on_gpu():
             cupy.cuda.Device().synchronize()
             del self.hold_staged, self.compare_staged, self.finish, self.samples
-            del self._detection, self.appearance, self._combine
+            del self._detection, self.appearance, self._combine, self._out
             cupy.get_default_memory_pool().free_all_blocks()
 
     @contextmanager
