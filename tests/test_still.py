@@ -15,7 +15,7 @@ from PIL import ExifTags, Image, ImageCms, ImageOps
 
 from snellen import still as module
 from snellen.errors import InputError, OutputError
-from snellen.still import SUFFIXES, Still, read, write
+from snellen.still import SUFFIXES, Still, header, read, write
 
 PROFILE = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
 LOSSLESS = [".png", ".tif", ".tiff", ".webp", ".bmp", ".ppm", ".pnm"]
@@ -204,11 +204,41 @@ def test_cmyk_jpeg_is_refused(random, tmp_path):
         read(tmp_path / "a.jpg")
 
 
-@pytest.mark.parametrize("extreme", [-1, 65536])
-def test_deeper_than_sixteen_bits_is_refused(tmp_path, extreme):
-    Image.fromarray(np.array([[0, extreme]], np.int32)).save(tmp_path / "a.tif")
+@pytest.mark.parametrize("extreme", [-1, 65536, 65535, 255])
+@pytest.mark.parametrize("compression", [None, "tiff_lzw"])
+def test_deeper_than_sixteen_bits_is_refused(tmp_path, extreme, compression):
+    """Small values too: which of them is white is not known."""
+    pixels = np.array([[0, extreme]], np.int32)
+    Image.fromarray(pixels).save(tmp_path / "a.tif", compression=compression)
     with pytest.raises(InputError, match="32-bit samples"):
         read(tmp_path / "a.tif")
+
+
+@pytest.mark.parametrize("suffix", [".png", ".jpg", ".tif", ".webp"])
+@pytest.mark.parametrize("turn", [1, 3, 6])
+def test_the_header_tells_the_size(random, tmp_path, suffix, turn):
+    path = tmp_path / f"a{suffix}"
+    Image.fromarray(drawn(random, (12, 10, 3))).save(path, exif=with_exif(turn).tobytes())
+    found = header(path)
+    assert (found.height, found.width) == read(path).pixels.shape[:2]
+    assert not found.floats
+
+
+def test_the_header_tells_floats_and_what_is_refused(random, tmp_path):
+    write(tmp_path / "float.tif", Still(drawn(random, (5, 8), np.float32)))
+    assert header(tmp_path / "float.tif").floats
+    Image.fromarray(drawn(random, (8, 9, 4)), "CMYK").save(tmp_path / "cmyk.tif")
+    (tmp_path / "text.png").write_text("no image\n" * 50)
+    for name, said in (("cmyk.tif", "CMYK"), ("text.png", "not an image"), ("no.png", "no such")):
+        with pytest.raises(InputError, match=said):
+            header(tmp_path / name)
+
+
+def test_the_header_needs_no_pixels(random, tmp_path):
+    path = tmp_path / "a.png"
+    Image.fromarray(drawn(random, (40, 50, 3))).save(path)
+    path.write_bytes(path.read_bytes()[:200])
+    assert (header(path).width, header(path).height) == (50, 40)
 
 
 @pytest.mark.parametrize("suffix", [".png", ".webp", ".tif", ".gif"])

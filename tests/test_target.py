@@ -43,6 +43,34 @@ def test_check_refuses_folders(tmp_path, overwrite):
         target.check(tmp_path / "file" / "out.png", None, overwrite)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_pipe_is_never_replaced(tmp_path, overwrite, linked):
+    pipe, goal = tmp_path / "pipe", tmp_path / "out.png"
+    os.mkfifo(pipe)
+    goal.symlink_to(pipe) if linked else pipe.rename(goal)
+    with pytest.raises(InputError, match="not a file that can be replaced"):
+        target.check(goal, None, overwrite)
+    with pytest.raises(OutputError, match="not a file"), target.whole(goal, overwrite):
+        pytest.fail("a pipe was to be replaced")
+    assert goal.is_fifo() and len(names(tmp_path)) == 1 + linked
+
+
+def test_a_folder_that_takes_no_file(tmp_path, monkeypatch):
+    target.probe(tmp_path)
+    assert names(tmp_path) == []
+    with pytest.raises(InputError, match="takes no file: No such file"):
+        target.probe(tmp_path / "none")
+
+    def refuse(**settings):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
+    with pytest.raises(InputError, match="takes no file: Read-only"):
+        target.probe(tmp_path)
+
+
 @pytest.mark.parametrize("overwrite", [False, True])
 @pytest.mark.parametrize("link", ["symlink_to", "hardlink_to", None])
 def test_check_refuses_the_input_itself(tmp_path, overwrite, link):

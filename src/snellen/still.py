@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,10 @@ _STORAGE = frozenset(
     | {*range(322, 326), 330, *range(338, 343), 347, 512, 513, 514, 529, 530, 532, 34675}
 )
 
+_BITS = 258  # TIFF 6.0: BitsPerSample
+_MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "I", "F")  # and I;16 of either order
+_LYING = (5, 6, 7, 8)  # orientations by which rows become columns
+
 # Pillow warns of and refuses large pictures as an attack on servers; here the user chose the file.
 Image.MAX_IMAGE_PIXELS = None
 
@@ -54,6 +60,17 @@ class Still:
     """Dots per inch, across and down."""
 
 
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What an image file says before its pixels."""
+
+    width: int
+    """Turned as its EXIF says. A PNG may say it only behind its pixels: then it is not."""
+    height: int
+    floats: bool
+    """Whether samples are floats."""
+
+
 def read(path: Path) -> Still:
     """Read an image file.
 
@@ -62,9 +79,34 @@ def read(path: Path) -> Still:
     InputError
         Missing, damaged, no image, more than one picture, or colours that are not grey or RGB.
     """
+    with _opened(path) as image:
+        return _read(path, image)
+
+
+def header(path: Path) -> Header:
+    """Read what an image file says before its pixels, which stay unread.
+
+    Raises
+    ------
+    InputError
+        As `read`, as far as the header tells.
+    """
+    with _opened(path) as image:
+        _check_kind(path, image)
+        # Pillow turns a TIFF's size itself; of PNG its own getexif would load the picture.
+        turn = Image.Image.getexif(image).get(ExifTags.Base.Orientation, 1)
+        width, height = image.size
+        if turn in _LYING and image.format != "TIFF":
+            width, height = height, width
+        return Header(width, height, image.mode == "F")
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Image.Image]:
+    """Open an image file; InputError for all that goes wrong with it."""
     try:
         with Image.open(path) as image:
-            return _read(path, image)
+            yield image
     except (InputError, MemoryError):
         raise
     except Exception as error:  # of damaged files, Pillow's formats let nearly every kind out
@@ -97,9 +139,7 @@ def write(path: Path, still: Still, overwrite: bool = False) -> None:
 
 
 def _read(path: Path, image: Image.Image) -> Still:
-    pictures = getattr(image, "n_frames", 1)
-    if pictures > 1 and image.format != "MPO":  # a telephone's JPEG: the first is the picture
-        raise InputError(f"{path} holds {pictures} pictures; expected a single one")
+    _check_kind(path, image)
     deep = _is_deep(image)  # before getexif, which may load the picture
     if not deep:
         image.load()  # Pillow turns TIFF itself, and takes the orientation out
@@ -118,6 +158,19 @@ def _read(path: Path, image: Image.Image) -> Still:
     )
 
 
+def _check_kind(path: Path, image: Image.Image) -> None:
+    """Refuse several pictures, more than 16 bits, and colours that are not grey or RGB."""
+    pictures = getattr(image, "n_frames", 1)
+    if pictures > 1 and image.format != "MPO":  # a telephone's JPEG: the first is the picture
+        raise InputError(f"{path} holds {pictures} pictures; expected a single one")
+    mode = image.mode
+    if mode not in _MODES and (mode == "I;16N" or not mode.startswith("I;16")):
+        raise InputError(f"{path} has {mode} colours; convert it to grey or RGB first")
+    # Whatever the values are: of 32 bits nobody knows which is white.
+    if mode == "I" and max(getattr(image, "tag_v2", {}).get(_BITS, (16,))) > 16:
+        raise InputError(f"{path} has 32-bit samples; expected 8 or 16 bit, or float32")
+
+
 def _is_deep(image: Image.Image) -> bool:
     """Return whether colours have 16 bits, of which Pillow would keep 8."""
     tiles = getattr(image, "tile", None)
@@ -131,22 +184,20 @@ def _pixels(path: Path, image: Image.Image) -> Array:
     mode = image.mode
     if mode in ("1", "L", "RGB") and "transparency" in image.info:
         return np.asarray(image.convert("RGBA"))
-    if mode in ("L", "RGB", "RGBA") or (mode.startswith("I;16") and mode != "I;16N"):
+    if mode in ("L", "RGB", "RGBA") or mode.startswith("I;16"):
         pixels = np.asarray(image)
         return _deep_grey(pixels, image) if mode.startswith("I") else pixels
     if mode == "F":
         return np.asarray(image, np.float32)
     if mode == "I":
         pixels = np.asarray(image)
-        if pixels.min() < 0 or pixels.max() > 0xFFFF:
-            raise InputError(f"{path} has 32-bit samples; expected 8 or 16 bit, or float32")
+        if pixels.min() < 0:
+            raise InputError(f"{path} has negative samples; expected 8 or 16 bit, or float32")
         return pixels.astype(np.uint16)
     if mode == "1":
         return np.asarray(image.convert("L"))
-    if mode in ("P", "LA", "PA"):
-        alpha = mode != "P" or "transparency" in image.info
-        return np.asarray(image.convert("RGBA" if alpha else "RGB"))
-    raise InputError(f"{path} has {mode} colours; convert it to grey or RGB first")
+    alpha = mode != "P" or "transparency" in image.info  # or LA, PA
+    return np.asarray(image.convert("RGBA" if alpha else "RGB"))
 
 
 def _deep_grey(pixels: Array, image: Image.Image) -> Array:
@@ -166,7 +217,7 @@ def _decode16(path: Path, format: str) -> Array:
 
 def _oriented(pixels: Array, turn: int) -> Array:
     """Apply an EXIF orientation, 1 … 8 (TIFF 6.0, tag 274)."""
-    if turn in (5, 6, 7, 8):
+    if turn in _LYING:
         pixels = pixels.swapaxes(0, 1)
     if turn in (3, 4, 7, 8):
         pixels = pixels[::-1]

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from snellen.errors import InputError, OutputError
 
+_FIXED = "{} is not a file that can be replaced; name another"
+
 
 def check(target: Path, source: Path | None, overwrite: bool) -> None:
     """Refuse a target that cannot or must not be written, before any work is done.
@@ -17,8 +19,9 @@ def check(target: Path, source: Path | None, overwrite: bool) -> None:
     Raises
     ------
     InputError
-        Its folder does not exist, it is a folder, it is the source itself (also by a link), or it
-        exists and `overwrite` is False; or the system does not even let us look.
+        Its folder does not exist, it is a folder, it is the source itself (also by a link), it is a
+        pipe or a device, or it exists and `overwrite` is False; or the system does not even let us
+        look.
     """
     try:
         _check(target, source, overwrite)
@@ -34,8 +37,24 @@ def _check(target: Path, source: Path | None, overwrite: bool) -> None:
     if target.exists():
         if source is not None and source.exists() and target.samefile(source):
             raise InputError(f"{target} is the input itself; choose another output")
+        if not _is_replaceable(target):
+            raise InputError(_FIXED.format(target))
         if not overwrite:
             raise InputError(f"{target} exists; choose another name or give --overwrite")
+
+
+def probe(folder: Path) -> None:
+    """Refuse a folder that takes no file, by making one and removing it (InputError)."""
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise InputError(f"{folder} takes no file: {error.strerror or error}") from error
+
+
+def _is_replaceable(target: Path) -> bool:
+    """Return whether a new file may take its place: a pipe or a device would be gone."""
+    return target.is_file() or not target.exists()
 
 
 @contextmanager
@@ -49,10 +68,13 @@ def whole(target: Path, overwrite: bool) -> Iterator[Path]:
     Raises
     ------
     OutputError
-        The folder does not take the file, or the target has come to exist meanwhile.
+        The folder does not take the file, the target is no file that can be replaced, or it has
+        come to exist meanwhile.
     """
     with _told(target):
         target = target.resolve()
+        if not _is_replaceable(target):
+            raise OutputError(_FIXED.format(target))
         # Names end at 255 bytes: the stem may fill them, but not the temporary's.
         handle, name = tempfile.mkstemp(target.suffix, f".{target.stem[:32]}-", target.parent)
         os.close(handle)

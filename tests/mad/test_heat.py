@@ -93,9 +93,12 @@ def test_the_legend_shows_both_scales(tmp_path):
 
 def test_what_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
+    (tmp_path / "link").symlink_to("nowhere")
     for path, said in (
         (tmp_path / "none" / "maps", "does not exist"),
         (tmp_path / "file", "is a file"),
+        (tmp_path / "link", "a link to nothing"),
+        (tmp_path / ("x" * 300), "too long"),
         (tmp_path, "not empty"),
     ):
         with pytest.raises(InputError, match=said):
@@ -110,3 +113,56 @@ def test_what_has_come_to_exist_is_left(tmp_path, random):
     with pytest.raises(OutputError, match="exist meanwhile"):
         heat.write(tmp_path, worst, FACTS, overwrite=False)
     assert [path.name for path in tmp_path.iterdir()] == ["a_detection.png"]
+
+
+def test_what_the_disk_refuses_is_our_own_error(tmp_path, monkeypatch):
+    def refuse(self, *arguments, **settings):
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patch, pytest.raises(InputError, match="Permission denied"):
+        patch.setattr("pathlib.Path.iterdir", refuse)
+        heat.check(tmp_path, overwrite=False)
+    monkeypatch.setattr("pathlib.Path.mkdir", refuse)
+    with pytest.raises(OutputError, match="maps could not be made: Permission denied"):
+        heat.write(tmp_path / "maps", Worst(1), FACTS, overwrite=True)
+
+
+def drawn(folder, random, *names):
+    worst = Worst(len(names))
+    for name in names:
+        worst.keep(name, scored(1.0, random), {})
+    heat.write(folder, worst, FACTS, overwrite=True)
+    return {path.name for path in folder.iterdir()}
+
+
+def test_maps_of_the_run_before_are_removed(tmp_path, random):
+    """Those that its index names, and nothing else."""
+    folder = tmp_path / "maps"
+    drawn(folder, random, "a", "b")
+    (folder / "x_detection.png").write_text("mine")
+    files = {f"{name}_{kind}.png" for name in "bc" for kind in BRIGHTEST}
+    assert drawn(folder, random, "b", "c") == files | {
+        "index.json", "legend.png", "x_detection.png"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        "no JSON",
+        "[]",
+        '{"maps": 3}',
+        '{"maps": [{"detection": "a.png"}]}',
+        '{"maps": [{"detection": "a.png", "appearance": "index.json"}]}',
+        '{"maps": [{"detection": "../a_detection.png", "appearance": "b/a_appearance.png"}]}',
+    ],
+)
+def test_an_index_that_is_not_ours_removes_nothing(tmp_path, random, index):
+    folder = tmp_path / "maps"
+    (folder / "b").mkdir(parents=True)
+    others = [folder / "a.png", tmp_path / "a_detection.png", folder / "b" / "a_appearance.png"]
+    for path in others:
+        path.write_text("mine")
+    (folder / "index.json").write_text(index)
+    drawn(folder, random, "c")
+    assert all(path.read_text() == "mine" for path in others)

@@ -19,7 +19,7 @@ from PIL import Image, ImageDraw
 from PIL.PngImagePlugin import PngInfo
 
 from snellen import target
-from snellen.errors import InputError
+from snellen.errors import InputError, OutputError
 
 DETECTION = 200.0
 """Detection maps are shown so many times larger, whatever `hi_scale` is: HI of 2011 is the root
@@ -107,7 +107,8 @@ def palette() -> npt.NDArray[np.uint8]:
 def write(folder: Path, worst: Worst, facts: dict[str, Any], overwrite: bool) -> None:
     """Write two maps of each picture kept, a legend, and last an index, each only when whole.
 
-    What is in the folder besides stays: the index names the maps that belong to it.
+    Maps that an earlier index here names and this one does not are removed at the end, so that none
+    is taken for one of this run. What else is in the folder stays.
 
     Parameters
     ----------
@@ -119,7 +120,11 @@ def write(folder: Path, worst: Worst, facts: dict[str, Any], overwrite: bool) ->
     OutputError
         The disk is full or not writable.
     """
-    folder.mkdir(exist_ok=True)
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder} could not be made: {error.strerror or error}") from error
+    before = _named(folder) if overwrite else set()
     maps = []
     for one in worst.kept:
         files = {kind: f"{one.name}_{kind}.png" for kind in BRIGHTEST}
@@ -129,14 +134,22 @@ def write(folder: Path, worst: Worst, facts: dict[str, Any], overwrite: bool) ->
     _put(folder / LEGEND, _bytes(_legend()), overwrite)
     index = {**facts, "scales": scales(), "legend": LEGEND, "maps": maps}
     _put(folder / INDEX, (json.dumps(index, indent=1) + "\n").encode(), overwrite)
+    _remove(folder, before - {one[kind] for one in maps for kind in BRIGHTEST})
 
 
 def check(folder: Path, overwrite: bool) -> None:
     """Refuse a folder that maps cannot or must not be written to (InputError), before any work."""
+    try:
+        _check(folder, overwrite)
+    except OSError as error:
+        raise InputError(f"{folder}: {error.strerror or error}") from error
+
+
+def _check(folder: Path, overwrite: bool) -> None:
     if not folder.parent.is_dir():
         raise InputError(f"{folder}: the folder {folder.parent} does not exist; make it first")
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is a file; name a folder for the maps")
+    if (folder.exists() or folder.is_symlink()) and not folder.is_dir():
+        raise InputError(f"{folder} is a file or a link to nothing; name a folder for the maps")
     if folder.is_dir() and any(folder.iterdir()) and not overwrite:
         raise InputError(f"{folder} is not empty; choose another folder or give --overwrite")
 
@@ -147,6 +160,28 @@ def scales() -> dict[str, Any]:
         kind: {"shown": _SHOWN[kind], "darkest": 0.0, "brightest": brightest, "rule": _RULE}
         for kind, brightest in BRIGHTEST.items()
     }
+
+
+def _named(folder: Path) -> set[str]:
+    """Return the maps that an index in the folder names; none if it is not one of ours."""
+    index = folder / INDEX
+    try:
+        maps = json.loads(index.read_bytes())["maps"] if index.is_file() else []
+        found = {str(one[kind]) for one in maps for kind in BRIGHTEST}
+    except (OSError, ValueError, LookupError, TypeError):
+        return set()
+    # No path: what lies elsewhere is not ours, whatever the index says.
+    ours = tuple(f"_{kind}.png" for kind in BRIGHTEST)
+    return {name for name in found if name.endswith(ours) and not {*name} & {*"/\\\0"}}
+
+
+def _remove(folder: Path, names: set[str]) -> None:
+    for name in sorted(names):
+        try:
+            (folder / name).unlink(missing_ok=True)
+        except OSError as error:
+            why = error.strerror or error
+            raise OutputError(f"{folder / name} could not be removed: {why}") from error
 
 
 def _put(path: Path, data: bytes, overwrite: bool) -> None:
