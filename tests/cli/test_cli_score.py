@@ -5,20 +5,25 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
+import struct
 import subprocess
 import sys
+import zlib
 
+import click
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import ExifTags, Image
 
 import snellen
 from cli.test_cli import run
 from mad.pairs import authors
 from snellen import device
 from snellen.cli import judge
-from snellen.errors import DeviceError
+from snellen.cli.score import score
+from snellen.errors import DeviceError, OutputError
 from snellen.mad import scorer
 from snellen.mad.luma import luma
 from snellen.mad.temporal import st_mad
@@ -98,8 +103,8 @@ def test_a_worse_encode_scores_higher(capsys, films):
 def test_each_frame_is_scored_as_a_picture(capsys, films):
     *rows, last = told(capsys, films[0], films[2])[0]
     for row, one, other in zip(rows, read(films[0]).frames, read(films[2]).frames, strict=True):
-        score = snellen.score(plane(one), plane(other))
-        assert (row["mad"], row["hi"], row["lo"]) == (score.mad, score.hi, score.lo)
+        found = snellen.score(plane(one), plane(other))
+        assert (row["mad"], row["hi"], row["lo"]) == (found.mad, found.hi, found.lo)
     mads = [row["mad"] for row in rows]
     assert last["pooled"]["mad"]["max"] == max(mads)
     assert last["worst"] == [rows[int(np.argmax(mads))]]
@@ -351,10 +356,10 @@ def test_an_interrupt_leaves_nothing(capsys, films, tmp_path, monkeypatch):
 
 def test_the_cpu_steps_in_where_autos_gpu_has_no_room(capsys, films, monkeypatch):
     class Full(scorer.Scorer):
-        def _made(self, format, peak):
+        def _made(self, *settings):
             if self.device != "cpu":
                 raise DeviceError("the GPU's memory does not suffice")
-            return super()._made(format, peak)
+            return super()._made(*settings)
 
     monkeypatch.setattr(device, "resolve", lambda asked: "cpu" if asked == "cpu" else "cuda:0")
     monkeypatch.setattr(device, "name", lambda used: used)
@@ -371,7 +376,11 @@ def test_the_cpu_steps_in_where_autos_gpu_has_no_room(capsys, films, monkeypatch
         (["folder", "image"], "is a folder, .*is an image"),
         (["-", "-"], "not both"),
         (["film", "none.mkv"], "none.mkv"),
-        (["image", "none.png"], "none.png"),
+        (["image", "none.png"], "none.png: no such file or folder"),
+        (["none", "film"], "none: no such file or folder"),
+        (["folder", "none"], "none: no such file or folder"),
+        (["x" * 300, "film"], "too long"),
+        (["image", "moving.gif"], "moving.gif: images of this type are not read; convert"),
         (["film", "film", "--json", "--csv", "-"], "standard output"),
         (["image", "image", "--offset", "1"], "--offset .*for videos"),
         (["image", "image", "--every", "2"], "--every .*videos and folders"),
@@ -384,6 +393,8 @@ def test_the_cpu_steps_in_where_autos_gpu_has_no_room(capsys, films, monkeypatch
         (["film", "film", "--map-out", "none/maps"], "make it first"),
         (["film", "film", "--csv", "film"], "input itself"),
         (["folder", "folder", "--map-out", "folder", "--overwrite"], "input itself"),
+        (["film", "film", "--map-out", "maps", "--csv", "maps"], "folder of maps"),
+        (["film", "film", "--map-out", "folder", "--csv", "folder/t", "--overwrite"], "of maps"),
         (["tiny", "tiny"], "34×34"),
     ],
 )
@@ -392,6 +403,7 @@ def test_wrong_use(capsys, films, images, tmp_path, words, said, monkeypatch):
     folder.mkdir()
     write(folder / "a.png", Still(np.zeros((40, 40), np.uint8)))
     write(tmp_path / "tiny.png", Still(np.zeros((33, 40), np.uint8)))
+    Image.fromarray(np.zeros((40, 40), np.uint8)).save(tmp_path / "moving.gif")
     monkeypatch.chdir(tmp_path)
     named = {"film": films[0], "image": images[0][0], "folder": folder, "tiny": "tiny.png"}
     before = sorted(tmp_path.rglob("*"))
@@ -405,3 +417,215 @@ def test_a_table_is_read_back(capsys, films):
     assert run("score", films[0], films[1], "--csv", "-", "--frames", 2) == 0
     rows = list(csv.reader(io.StringIO(capsys.readouterr().out)))
     assert rows[0] == ["frame", "time", "mad", "hi", "lo"] and len(rows) == 3
+
+
+@pytest.fixture
+def folders(tmp_path, random):
+    """Two folders of three images of one size."""
+    found = [tmp_path / "one", tmp_path / "two"]
+    for folder in found:
+        folder.mkdir()
+        for name in "abc":
+            write(folder / f"{name}.png", Still(random.integers(0, 256, (40, 44), np.uint8)))
+    return found
+
+
+def refused(capsys, *words):
+    """What is said on exit code 2, before anything was scored."""
+    assert run("score", *words) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.splitlines()[-1].startswith("error: ")
+    return err
+
+
+@pytest.mark.parametrize("link", [None, "symlink_to", "hardlink_to"])
+def test_a_table_is_never_an_image_of_a_folder(capsys, folders, tmp_path, link):
+    image = folders[1] / "b.png"
+    table, before = image, image.read_bytes()
+    if link:
+        table = tmp_path / "table.csv"
+        getattr(table, link)(image)
+    assert "input itself" in refused(capsys, *folders, "--csv", table, "--overwrite")
+    assert image.read_bytes() == before
+    assert run("score", *folders, "--csv", folders[1] / "scores.csv") == 0
+
+
+def test_a_table_is_never_the_film_on_standard_input(tmp_path):
+    film = make(tmp_path / "film.y4m", codec="rawvideo", frames=2)
+    before = film.read_bytes()
+    command = [sys.executable, "-m", "snellen", "score", "-", film, "--csv", tmp_path / "t.csv"]
+    (tmp_path / "t.csv").hardlink_to(film)
+    with film.open("rb") as stream:
+        done = subprocess.run(
+            [*map(str, command), "--overwrite"], stdin=stream, capture_output=True, timeout=100
+        )
+    assert done.returncode == 2 and b"input itself" in done.stderr
+    assert film.read_bytes() == (tmp_path / "t.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_maps_never_take_the_place_of_an_input(capsys, images, tmp_path, linked):
+    maps, reference = tmp_path / "maps", tmp_path / "reference.png"
+    maps.mkdir()
+    images[0][0].rename(reference)
+    before = reference.read_bytes()
+    if linked:
+        (maps / "legend.png").symlink_to(reference)
+    else:
+        reference = reference.rename(maps / "legend.png")
+    said = refused(capsys, reference, images[0][1], "--map-out", maps, "--overwrite")
+    assert "holds an input" in said and reference.read_bytes() == before
+    assert [path.name for path in maps.iterdir()] == ["legend.png"]
+
+
+@pytest.mark.parametrize("words", [["--csv", "t.csv"], ["--map-out", "maps"]])
+def test_a_folder_that_takes_no_file_is_told_before_any_work(capsys, films, monkeypatch, words):
+    def refuse(**settings):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
+    assert "takes no file: Read-only file system" in refused(capsys, films[0], films[1], *words)
+
+
+def test_a_pipe_is_no_table(capsys, films, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    said = refused(capsys, films[0], films[1], "--csv", tmp_path / "pipe", "--overwrite")
+    assert "not a file that can be replaced" in said and (tmp_path / "pipe").is_fifo()
+
+
+@pytest.mark.parametrize("kind", ["films", "images", "folders"])
+def test_scores_are_told_where_files_cannot_be_written(
+    capsys, request, tmp_path, monkeypatch, kind
+):
+    """What the disk refuses at the end costs neither the scores nor the other file."""
+
+    def refuse(self, overwrite):
+        raise OutputError("t.csv could not be written: No space left on device")
+
+    inputs = request.getfixturevalue(kind)
+    inputs = inputs[0][:2] if kind == "images" else inputs[:2]
+    table, maps = tmp_path / "t.csv", tmp_path / "maps"
+    words = [*inputs, "--csv", table, "--map-out", maps]
+    monkeypatch.setattr("snellen.cli.outcome.Outcome.write", refuse)
+    assert run("score", *words) == 1
+    out, err = capsys.readouterr()
+    assert "MAD" in out and "maps of these" not in out and "No space left" in err
+    assert (maps / "index.json").exists() and not table.exists()
+    lines, said = told(capsys, *words, "--overwrite", code=1)
+    assert "mad" in (lines[-1] if kind == "images" else lines[-1]["pooled"])
+    assert said[-1]["event"] == "error" and said[-1]["exit_code"] == 1
+
+
+def test_files_are_written_where_nobody_listens(films, tmp_path):
+    command = [sys.executable, "-m", "snellen", "score", *films[:2], "--csv", tmp_path / "t.csv"]
+    with open("/dev/full", "wb") as full:  # noqa: PTH123 (what the shell would give)
+        done = subprocess.run(
+            [*map(str, command)], stdout=full, stderr=subprocess.PIPE, timeout=100
+        )
+    assert done.returncode != 0
+    assert len((tmp_path / "t.csv").read_text().splitlines()) == FRAMES + 1
+
+
+def test_errors_of_folders_are_json_too(capsys, films, tmp_path, monkeypatch):
+    def refuse(self, *arguments, **settings):
+        raise PermissionError(13, "Permission denied")
+
+    words = [*films[:2], "--map-out", tmp_path / "maps"]
+    with monkeypatch.context() as patch:
+        patch.setattr("pathlib.Path.mkdir", refuse)
+        said = told(capsys, *words, code=1)[1]
+    assert said[-1]["exit_code"] == 1 and "could not be made" in said[-1]["message"]
+    (tmp_path / "maps").mkdir()
+    monkeypatch.setattr("pathlib.Path.iterdir", refuse)
+    said = told(capsys, *words, code=2)[1]
+    assert said[-1]["exit_code"] == 2 and "Permission denied" in said[-1]["message"]
+
+
+def test_a_warning_names_its_input_once(capsys, tmp_path, random):
+    pixels = random.integers(0, 256, (40, 50, 4), np.uint8)
+    write(tmp_path / "a.png", Still(pixels))
+    write(tmp_path / "b.png", Still(pixels[..., :3]))
+    assert run("score", tmp_path / "a.png", tmp_path / "b.png") == 0
+    wanted = f"warning: {tmp_path / 'a.png'}: transparency does not count\n"
+    assert capsys.readouterr().err == wanted
+    assert run("score", tmp_path / "a.png", tmp_path / "a.png") == 0
+    assert capsys.readouterr().err == wanted
+
+
+def test_a_warning_of_both_names_both(capsys, films, tmp_path):
+    short = make(tmp_path / "short.mkv", codec="ffv1", frames=1)
+    assert run("score", films[0], short) == 0
+    out, err = capsys.readouterr()
+    assert err.startswith(f"warning: {films[0]} {short}: {films[0]} has 6 frames, ")
+    assert "1 pair was compared" in err and "1 frame of 6 and 1, " in out
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda path: write(path, Still(np.zeros((40, 50), np.uint8)), True), "--resize"),
+        (lambda path: write(path, Still(np.zeros((20, 44), np.uint8)), True), "20"),
+        (lambda path: path.write_text("no image"), "not an image"),
+        (lambda path: (write(path.with_suffix(".tif"), Still(np.zeros((40, 44), np.float32))),
+                       path.unlink()), "float samples"),
+    ],
+)  # fmt: skip
+def test_a_bad_image_is_told_before_any_is_scored(capsys, folders, spoil, said):
+    spoil(folders[1] / "c.png")
+    assert said in refused(capsys, *folders)
+    assert run("score", *folders, "--frames", 2) == 0  # what is not asked for is not looked at
+
+
+def test_small_images_are_told_before_any_is_scored(capsys, folders):
+    for folder in folders:
+        write(folder / "c.png", Still(np.zeros((33, 44), np.uint8)), True)
+    assert "44×33, expected at least 34×34" in refused(capsys, *folders)
+
+
+def test_a_png_that_says_only_at_its_end_how_it_is_turned(capsys, folders):
+    """EXIF may stand behind the pixels, where the header does not reach."""
+    exif = Image.Exif()
+    exif[ExifTags.Base.Orientation] = 6
+    body = b"eXIf" + exif.tobytes().removeprefix(b"Exif\0\0")
+    chunk = struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))
+    path = folders[1] / "c.png"
+    write(path, Still(np.zeros((44, 40), np.uint8)), True)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-12] + chunk + whole[-12:])
+    assert run("score", *folders) == 0
+
+
+def test_what_is_left_out_of_a_folder_is_told(capsys, folders):
+    for name in ("film.mkv", "c.mp4", "d.gif", ".hidden.mp4", "notes.txt"):
+        (folders[0] / name).write_bytes(b"")
+    *rows, _ = told(capsys, *folders)[0]
+    assert len(rows) == 3
+    assert run("score", *folders) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [
+        f"warning: {folders[0]}: videos are left out: c.mp4, film.mkv",
+        f"warning: {folders[0]}: images of types that are not read are left out: d.gif",
+    ]
+
+
+def test_maps_of_the_run_before_are_removed(capsys, films, tmp_path):
+    maps = tmp_path / "maps"
+    words = [films[0], films[2], "--map-out", maps]
+    assert run("score", *words, "--worst", 3) == 0
+    (maps / "notes.txt").write_text("mine")
+    assert run("score", *words, "--overwrite") == 0
+    (one,) = json.loads((maps / "index.json").read_text())["maps"]
+    assert {path.name for path in maps.iterdir()} == {
+        "index.json", "legend.png", "notes.txt", one["detection"], one["appearance"]
+    }  # fmt: skip
+
+
+def test_any_positive_hi_scale(capsys, images):
+    words = [*images[0][:2], "--device", "cpu", "--hi-scale"]
+    assert told(capsys, *words, "37.5")[0][0]["hi"] > 0
+    assert "any positive number" in " ".join(score.get_help(click.Context(score)).split())
+
+
+def test_a_tiff_of_32_bits_is_refused(capsys, images, tmp_path):
+    Image.fromarray(np.zeros((40, 40), np.int32)).save(tmp_path / "deep.tif")
+    assert "32-bit samples" in refused(capsys, tmp_path / "deep.tif", images[0][0])

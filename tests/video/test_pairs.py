@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from fractions import Fraction
 from io import BytesIO
 
@@ -10,7 +11,9 @@ import numpy as np
 import pytest
 
 from snellen.errors import InputError
+from snellen.video import lumas, pairs
 from snellen.video.clip import Clip
+from snellen.video.decode import Source
 from snellen.video.pairs import compare
 from video.clips import HEIGHT, WIDTH, luma, make, picture
 
@@ -123,13 +126,38 @@ def test_different_lengths_are_said(lossless, tmp_path, step, turned):
     films = [lossless, film(tmp_path / "short.y4m", range(5))]
     films = films[::-1] if turned else films
     said = []
-    numbers, _, results, summary = compared(*films, step, on_warning=said.append)
+    tell = lambda *words: said.append(words)  # noqa: E731
+    numbers, _, results, summary = compared(*films, step, on_warning=tell)
     assert numbers == list(range(5)) and results == [0] * 5
     counts = (5, 8) if turned else (8, 5)
     assert (summary.reference_frames, summary.distorted_frames) == counts
-    assert tuple(said) == summary.warnings
-    (length,) = (text for text in said if "pairs" in text)
-    assert f"{counts[0]} frames" in length and "has 5" in length and "5 pairs" in length
+    assert tuple(f"{name}: {text}" if name else text for name, text in said) == summary.warnings
+    (length,) = (text for name, text in said if "pairs" in text and not name)
+    assert f"{counts[0]} frames" in length and "has 5" in length
+    assert length.endswith("5 pairs were compared; frames without a partner were not")
+
+
+def test_one_pair_is_said_as_one(lossless, tmp_path, step):
+    summary = compared(lossless, film(tmp_path / "one.y4m", [0]), step)[3]
+    (length,) = (text for text in summary.warnings if "partner" in text)
+    assert "one.y4m has 1 frame: 1 pair was compared; " in length
+
+
+@pytest.mark.parametrize("offset", [-3, 3])
+def test_lengths_that_the_offset_explains_are_no_news(lossless, tmp_path, step, offset):
+    """Each frame behind the offset has a partner."""
+    short = film(tmp_path / "short.y4m", range(3, 8) if offset < 0 else range(8))
+    long = lossless if offset < 0 else film(tmp_path / "long.y4m", [0, 0, 0, *range(8)])
+    films = (long, short) if offset < 0 else (short, long)
+    _, _, results, summary = compared(*films, step, offset=offset)
+    assert not any(results) and not any("partner" in text for text in summary.warnings)
+
+
+def test_a_warning_names_its_film(lossless, tmp_path, step):
+    large, said = film(tmp_path / "large.y4m", range(8), size=(128, 96)), {}
+    compared(lossless, large, step, resized=True, on_warning=said.setdefault)
+    assert "scaled from 128×96" in said[str(large)]
+    assert not any(str(large) in text for text in said.values())
 
 
 def test_different_depths(tmp_path, step):
@@ -222,7 +250,9 @@ def test_damage_is_told_and_the_rest_compared(lossless, tmp_path, step):
     [
         ({"offset": 8}, "offset of 8.*8 of .*film.mkv"),
         ({"offset": -9}, "offset of -9"),
-        ({"clip": Clip(start=Fraction(9))}, "at or after 9 s"),
+        ({"clip": Clip(start=Fraction(9))}, "at or after 9 s: 8 of .* and 8 of .* were read"),
+        ({"clip": Clip(start=Fraction(1, 100), duration=Fraction(1, 100))}, "0.01 s to 0.02 s$"),
+        ({"clip": Clip(duration=Fraction(1, 100)), "offset": -1}, "-1 within the first 0.01 s$"),
         ({"every": 0}, "every 0th"),
     ],
 )
@@ -249,3 +279,39 @@ def test_an_error_ends_both_threads(lossless, error):
     with pytest.raises(type(error)):
         compare(lossless, lossless, step, print)
     assert step.closed == 1
+
+
+def test_a_second_interrupt_closes_no_film_under_its_thread(lossless, monkeypatch):
+    """Both threads are told to stop before either is waited for."""
+    opened, seen = [], []
+
+    class Watched(Source):
+        def __init__(self, *settings):
+            super().__init__(*settings)
+            opened.append(self)
+
+        def stop(self):
+            seen.append(("stop", self))
+            super().stop()
+
+    class Failing(Difference):
+        def run(self, reference, distorted):
+            raise KeyboardInterrupt
+
+    def impatient(threads, patience=None):
+        seen.append(("wait", *threads))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pairs, "Source", Watched)
+    monkeypatch.setattr(lumas, "join", impatient)
+    with pytest.raises(KeyboardInterrupt):
+        compare(lossless, lossless, Failing(), print)
+    assert [what for what, *_ in seen] == ["stop", "stop", "wait"]
+    assert all(film.busy for film in opened)  # so close() leaves them be
+    for thread in threading.enumerate():
+        if thread.name == "decode":
+            thread.join(10)
+            assert not thread.is_alive()
+    for film in opened:
+        film.busy = False
+        film.close()

@@ -13,6 +13,11 @@ from snellen.cli.report import Report
 from snellen.errors import InputError
 
 VIDEO = (".mp4", ".mkv", ".mov", ".webm", ".m2ts", ".ts", ".m4v", ".avi", ".y4m")
+UNREAD = (
+    ".gif", ".apng", ".avif", ".heic", ".heif", ".jfif", ".jp2", ".j2k", ".jxl", ".ico", ".psd",
+    ".svg", ".tga", ".exr", ".hdr", ".dpx", ".dng",
+)  # fmt: skip
+"""Images too, but of types that are not read as such; FFmpeg takes some for films."""
 PIPE = Path("-")
 
 

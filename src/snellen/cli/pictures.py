@@ -10,14 +10,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from snellen.cli.inputs import is_still
+from snellen.cli.inputs import UNREAD, VIDEO, is_still
 from snellen.errors import InputError
 from snellen.frame import Format
+from snellen.mad.definition import SMALLEST
 from snellen.mad.luma import luma
-from snellen.still import read
+from snellen.still import header, read
 from snellen.video.lumas import WHITE, grey
-from snellen.video.resize import METHOD, resize
-from snellen.video.unlike import unequal
+from snellen.video.resize import resize
+from snellen.video.unlike import scaled, unequal
+
+Warn = Callable[[str, str], None]
+"""Told what is odd: the name of the file or folder that it is said of, and what is said."""
 
 _LISTED = 10
 """Names in one message."""
@@ -42,17 +46,18 @@ class Pair:
     data_range: float | None
 
 
-def partners(reference: Path, distorted: Path) -> list[tuple[str, Path, Path]]:
+def partners(reference: Path, distorted: Path, warn: Warn) -> list[tuple[str, Path, Path]]:
     """Return name, reference and distorted image of each pair in two folders, sorted by name.
 
-    Images meet whose names are equal but for the suffix: a.png and a.jpg.
+    Images meet whose names are equal but for the suffix: a.png and a.jpg. Videos and images of
+    types that are not read are left out, which is told.
 
     Raises
     ------
     InputError
         No image, one without a partner, or two of one name in a folder.
     """
-    ones, others = _images(reference), _images(distorted)
+    ones, others = _images(reference, warn), _images(distorted, warn)
     alone = [
         f"{folder}: {_listed(sorted(mine.keys() - theirs.keys()))}"
         for folder, mine, theirs in ((reference, ones, others), (distorted, others, ones))
@@ -66,12 +71,11 @@ def partners(reference: Path, distorted: Path) -> list[tuple[str, Path, Path]]:
     return [(name, ones[name], others[name]) for name in sorted(ones)]
 
 
-def _images(folder: Path) -> dict[str, Path]:
+def _images(folder: Path, warn: Warn) -> dict[str, Path]:
     """Return the images of a folder by their name without suffix."""
+    files = _files(folder)
     found: dict[str, Path] = {}
-    for path in sorted(folder.iterdir()):
-        if not path.is_file() or path.name.startswith(".") or not is_still(path):
-            continue
+    for path in filter(is_still, files):
         if path.stem in found:
             raise InputError(
                 f"{folder} holds {found[path.stem].name} and {path.name}: images meet by name "
@@ -80,7 +84,18 @@ def _images(folder: Path) -> dict[str, Path]:
         found[path.stem] = path
     if not found:
         raise InputError(f"{folder} holds no image; videos are compared one by one")
+    for suffixes, what in ((VIDEO, "videos"), (UNREAD, "images of types that are not read")):
+        left = [path.name for path in files if path.suffix.lower() in suffixes]
+        if left:
+            warn(str(folder), f"{what} are left out: {_listed(left)}")
     return found
+
+
+def _files(folder: Path) -> list[Path]:
+    try:
+        return sorted(p for p in folder.iterdir() if p.is_file() and not p.name.startswith("."))
+    except OSError as error:
+        raise InputError(f"{folder}: {error.strerror or error}") from error
 
 
 def _listed(names: list[str]) -> str:
@@ -88,7 +103,26 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:_LISTED]) + more
 
 
-def pair(reference: Path, distorted: Path, resized: bool, warn: Callable[[str], None]) -> Pair:
+def check(reference: Path, distorted: Path, resized: bool) -> None:
+    """Refuse two images that cannot be compared, as far as their headers tell (InputError)."""
+    sizes = []
+    for path in (reference, distorted):
+        found = header(path)
+        if found.floats:
+            raise _floats(path)
+        sizes.append((found.width, found.height))
+    if sizes[0] != sizes[1] and not resized:
+        # The pixels have the last word: a PNG may say only behind them how it is turned.
+        pair(reference, distorted, False, lambda name, text: None)
+    if min(sizes[0]) < SMALLEST:
+        width, height = sizes[0]
+        raise InputError(
+            f"{reference} is {width}×{height}, expected at least {SMALLEST}×{SMALLEST}, as MAD "
+            "leaves a margin of 33 pixels out"
+        )
+
+
+def pair(reference: Path, distorted: Path, resized: bool, warn: Warn) -> Pair:
     """Read two images; return what a Scorer takes.
 
     Of one depth, planes stay as they are; else each becomes float64 0 … 255 by its own depth.
@@ -103,7 +137,7 @@ def pair(reference: Path, distorted: Path, resized: bool, warn: Callable[[str], 
     if first != second:
         if not resized:
             raise InputError(unequal(str(reference), first, str(distorted), second))
-        warn(f"{distorted} is scaled from {_by(second)} to {_by(first)} by {METHOD}")
+        warn(str(distorted), scaled(second, first))
         other = Plane(resize(_whole(other), other.bits, *first), other.bits)
     width, height = first
     if one.bits == other.bits and all(p.samples.dtype.kind == "u" for p in (one, other)):
@@ -112,16 +146,20 @@ def pair(reference: Path, distorted: Path, resized: bool, warn: Callable[[str], 
     return Pair(*greys, Format(width, height, 0), WHITE)
 
 
-def _plane(path: Path, warn: Callable[[str], None]) -> Plane:
+def _floats(path: Path) -> InputError:
+    return InputError(
+        f"{path} has float samples, of which white is not known: expected 8 or 16 bit; "
+        "in Python snellen.score(…, data_range=…) takes them"
+    )
+
+
+def _plane(path: Path, warn: Warn) -> Plane:
     pixels = read(path).pixels
     if pixels.dtype.kind == "f":
-        raise InputError(
-            f"{path} has float samples, of which white is not known: expected 8 or 16 bit; "
-            "in Python snellen.score(…, data_range=…) takes them"
-        )
+        raise _floats(path)
     bits = 8 * int(pixels.dtype.itemsize)
     if pixels.ndim == 3 and pixels.shape[2] == 4:
-        warn(f"{path}: transparency does not count")
+        warn(str(path), "transparency does not count")
         pixels = pixels[..., :3]
     return Plane(luma(pixels) if pixels.ndim == 3 else pixels, bits)
 
@@ -136,7 +174,3 @@ def _whole(plane: Plane) -> npt.NDArray[Any]:
 def _size(plane: Plane) -> tuple[int, int]:
     height, width = plane.samples.shape
     return width, height
-
-
-def _by(size: tuple[int, int]) -> str:
-    return f"{size[0]}×{size[1]}"

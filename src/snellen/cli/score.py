@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from snellen import target
-from snellen.cli.inputs import NAMED, PIPE, is_still, seconds
+from snellen.cli import outputs
+from snellen.cli.inputs import NAMED, PIPE, UNREAD, is_still, seconds
 from snellen.cli.report import Report
 from snellen.errors import InputError, SnellenError
 
@@ -69,8 +69,9 @@ SHORTEST = 34  # frames of ST-MAD, whose slices through time are scored as pictu
     type=float,
     default=200.0,
     show_default=True,
-    metavar="200|10|1",
-    help="Factor of HI: the code of 2011, ST-MAD, the code of April 2010.",
+    metavar="NUMBER",
+    help="Factor of HI, any positive number: 200 as the code of 2011, 10 as ST-MAD, 1 as the code "
+    "of April 2010.",
 )
 @click.option(
     "--eight-bit-lut", is_flag=True, help="White as the authors' table for 8 bits has it."
@@ -117,7 +118,7 @@ def score(reference: Path, distorted: Path, **options: Any) -> None:
 def _score(reference: Path, distorted: Path, options: dict[str, Any], report: Report) -> None:
     kind = _kind(reference, distorted)
     _check_options(kind, options)
-    _check_outputs(reference, distorted, options)
+    _check_outputs((reference, distorted), options)
     options["clip"] = _clip(options)
     from snellen.cli.scoring import Scoring
 
@@ -129,16 +130,28 @@ def _kind(reference: Path, distorted: Path) -> str:
     """Return what both are."""
     if reference == distorted == PIPE:
         raise InputError("standard input can be one of the two, not both")
-    kinds = [
-        FOLDER if path.is_dir() else IMAGE if is_still(path) else FILM
-        for path in (reference, distorted)
-    ]
+    both = reference, distorted
+    _check_there(both)
+    kinds = [FOLDER if path.is_dir() else IMAGE if is_still(path) else FILM for path in both]
+    for path, kind, other in zip(both, kinds, reversed(kinds), strict=True):
+        if kind == FILM and other == IMAGE and path.suffix.lower() in UNREAD:
+            raise InputError(f"{path}: images of this type are not read; convert it to .png first")
     if kinds[0] != kinds[1]:
         raise InputError(
             f"{reference} is {kinds[0]}, {distorted} is {kinds[1]}: expected two videos, two "
             "images, or two folders of images"
         )
     return kinds[0]
+
+
+def _check_there(paths: tuple[Path, ...]) -> None:
+    for path in paths:
+        try:
+            there = path == PIPE or path.exists()
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror or error}") from error
+        if not there:
+            raise InputError(f"{path}: no such file or folder")
 
 
 def _check_options(kind: str, options: dict[str, Any]) -> None:
@@ -159,22 +172,13 @@ def _also(name: str) -> str:
     return " and folders" if name in MANY_ONLY else ""
 
 
-def _check_outputs(reference: Path, distorted: Path, options: dict[str, Any]) -> None:
-    """Refuse files that must not be written, before any work is done."""
-    table, maps = options["table"], options["map_out"]
-    if table is not None and table != PIPE:
-        for source in (reference, distorted):
-            target.check(table, source, options["overwrite"])
-    if maps is None:
-        return
-    from snellen.mad.heat import check
-
-    if maps == PIPE:
-        raise InputError("maps cannot go to standard output; name a folder with --map-out")
-    check(maps, options["overwrite"])
-    for source in (reference, distorted):
-        if maps.is_dir() and source.is_dir() and maps.samefile(source):
-            raise InputError(f"{maps} is an input itself; choose another folder for the maps")
+def _check_outputs(inputs: tuple[Path, Path], options: dict[str, Any]) -> None:
+    try:
+        outputs.check(inputs, options["table"], options["map_out"], options["overwrite"])
+    except SnellenError:
+        raise
+    except OSError as error:  # a folder that may not be looked into
+        raise InputError(f"{error.filename}: {error.strerror or error}") from error
 
 
 def _clip(options: dict[str, Any]) -> Clip:

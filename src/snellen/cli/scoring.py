@@ -11,13 +11,12 @@ from typing import Any
 from snellen.cli.inputs import PIPE, chosen_device
 from snellen.cli.judge import Judge
 from snellen.cli.outcome import Outcome, line
-from snellen.cli.pictures import Pair, pair, partners
+from snellen.cli.pictures import Pair, check, pair, partners
 from snellen.cli.report import Report
 from snellen.errors import IncompleteError, InputError
 from snellen.frame import Format
 from snellen.mad import heat
 from snellen.mad.result import Score
-from snellen.mad.scorer import preferred
 from snellen.video.pairs import Compared, Summary, compare
 from snellen.video.progress import Meter, Progress
 
@@ -32,7 +31,7 @@ class Scoring:
         self._options = options
         self._report = report
         self._warnings: list[str] = []
-        asked = preferred(options["device"], options["dtype"])
+        asked = options["device"]
         self._worst = heat.Worst(options["worst"] if options["map_out"] else 0)
         self._judge = Judge(
             {name: options[name] for name in ("variant", "hi_scale", "eight_bit_lut", "dtype")},
@@ -40,7 +39,7 @@ class Scoring:
             asked == "auto",
             self._worst,
             options["temporal"],
-            self._warn,
+            lambda text: self._warn("", text),
         )
         self._outcome = Outcome((), False, None)
 
@@ -49,15 +48,19 @@ class Scoring:
         self._expect(())
         with closing(self._judge):
             self._still(self._reference.stem, self._reference, self._distorted, None, {})
-        self._write({})
-        if not self._options["as_json"]:
-            self._report.result(line(self._outcome.rows[0]))
+        try:
+            if not self._options["as_json"]:
+                self._report.result(line(self._outcome.rows[0]))
+        finally:
+            self._write({})
 
     def folders(self) -> None:
         """Compare the images of two folders."""
         self._expect(("frame", "name"))
-        pairs = list(enumerate(partners(self._reference, self._distorted)))
+        pairs = list(enumerate(partners(self._reference, self._distorted, self._warn)))
         pairs = pairs[:: self._options["every"]][: self._options["frames"]]
+        for _, (_, one, other) in pairs:  # before any is scored
+            check(one, other, self._options["resized"])
         meter, prepared = Meter(len(pairs), self._progress), None
         began = time.monotonic()
         with closing(self._judge):
@@ -67,7 +70,8 @@ class Scoring:
                 meter.count()
         frames, seconds = len(pairs), time.monotonic() - began
         self._finish(
-            f"{frames} pairs of images, {seconds:.1f} s on {self._judge.device_name}",
+            f"{frames} pair{'s' * (frames != 1)} of images, {seconds:.1f} s on "
+            f"{self._judge.device_name}",
             frames=frames, every=self._options["every"], seconds=seconds,
         )  # fmt: skip
 
@@ -146,31 +150,41 @@ class Scoring:
         return {"stmad": found.stmad, "smad": found.smad, "tmad": found.tmad}, None
 
     def _finish(self, words: str, **facts: Any) -> None:
-        """Write what goes to files, then tell the statistics."""
+        """Tell the statistics, then write what goes to files: neither costs the other."""
+        try:
+            self._tell(words, facts)
+        finally:
+            self._write(facts)
+        if self._options["map_out"] and not self._options["as_json"]:
+            self._report.result(f"maps of these: {self._options['map_out']}")
+
+    def _tell(self, words: str, facts: dict[str, Any]) -> None:
         worst = self._outcome.worst(self._options["worst"])
-        self._write(facts)
         if self._options["as_json"]:
             self._outcome.end(
                 **self._inputs(), **facts, **self._judge.facts, worst=worst, warnings=self._warnings
             )
             return
         lines = [self._outcome.text(), words, *(f"worst: {_where(row)}" for row in worst)]
-        if self._options["map_out"]:
-            lines.append(f"maps of these: {self._options['map_out']}")
         self._report.result("\n".join(lines))
 
     def _write(self, facts: dict[str, Any]) -> None:
-        self._outcome.write(self._options["overwrite"])
-        if self._options["map_out"]:
-            about = {**self._inputs(), **facts, **self._judge.facts}
-            heat.write(self._options["map_out"], self._worst, about, self._options["overwrite"])
+        try:
+            self._outcome.write(self._options["overwrite"])
+        finally:
+            if self._options["map_out"]:
+                about = {**self._inputs(), **facts, **self._judge.facts}
+                heat.write(self._options["map_out"], self._worst, about, self._options["overwrite"])
 
     def _inputs(self) -> dict[str, str]:
         return {"reference": str(self._reference), "distorted": str(self._distorted)}
 
-    def _warn(self, text: str) -> None:
-        self._warnings.append(text)
-        self._report.warning(str(self._distorted), text)
+    def _warn(self, name: str, text: str) -> None:
+        """Tell once what is odd with an input, or with "" as its name, with both."""
+        said = f"{name}: {text}" if name else text
+        if said not in self._warnings:
+            self._warnings.append(said)
+            self._report.warning(name or f"{self._reference} {self._distorted}", text)
 
     def _progress(self, p: Progress) -> None:
         self._report.progress(str(self._distorted), p.frames, p.total, p.fps, p.eta)
@@ -182,7 +196,7 @@ def _words(summary: Summary, moving: dict[str, Any]) -> str:
     counts = ""
     if summary.reference_frames is not None:
         counts = f" of {summary.reference_frames} and {summary.distorted_frames}"
-    said = f"{summary.frames} frames{counts}, {pictures}"
+    said = f"{summary.frames} frame{'s' * (summary.frames != 1)}{counts}, {pictures}"
     said += f", {summary.seconds:.1f} s on {summary.device}"
     if moving.get("stmad") is not None:
         said += "\nST-MAD {stmad:.4f}  SMAD {smad:.4f}  TMAD {tmad:.4f}".format(**moving)

@@ -65,6 +65,7 @@ class Lumas:
 
     def start(self) -> None:
         """Begin to read."""
+        self.film.busy = True  # until it is sure that the thread has ended
         self._thread.start()
 
     def __iter__(self) -> Iterator[Luma]:
@@ -78,11 +79,13 @@ class Lumas:
         join([self._thread])
 
     def stop(self) -> None:
-        """Read no more; a thread that hangs in a stream keeps its film."""
+        """Read no more; does not wait for the thread."""
         self._channel.stop()
         self.film.stop()
-        if self._thread.ident is not None:
-            self.film.busy = not join([self._thread], _PATIENCE)
+
+    def wait(self) -> None:
+        """Wait for the thread to end; one that hangs in a stream keeps its film."""
+        self.film.busy = self._thread.ident is not None and not join([self._thread], _PATIENCE)
 
     def _decode(self) -> None:
         try:

@@ -100,7 +100,7 @@ def compare(
     every: int = 1,
     resized: bool = False,
     decoder: str = "auto",
-    on_warning: Callable[[str], None] | None = None,
+    on_warning: Callable[[str, str], None] | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Summary:
     """Send the luma of two films through `step`, frame by frame, and each result to `take`.
@@ -122,7 +122,8 @@ def compare(
     resized : whether the distorted film is scaled to the reference's size; else a difference is an
         error
     decoder : as for `pipeline.convert`
-    on_warning : called with each of `Summary.warnings`
+    on_warning : called with each of `Summary.warnings` in two parts: the name of the film that it
+        is said of, empty for both, and what is said
     on_progress : called after each pair, in the calling thread
 
     Returns
@@ -140,10 +141,10 @@ def compare(
     clip = clip or Clip()
     warnings: list[str] = []
 
-    def warn(text: str) -> None:
-        warnings.append(text)
+    def warn(name: str, text: str) -> None:
+        warnings.append(f"{name}: {text}" if name else text)
         if on_warning is not None:
-            on_warning(text)
+            on_warning(name, text)
 
     with ExitStack() as stack:
         stack.callback(step.close)
@@ -155,18 +156,18 @@ def compare(
         ]
         films = opened[0], opened[1]
         check_sizes(*films, resized)
-        for text in differences(*films):
-            warn(text)
+        for name, text in differences(*films):
+            warn(name, text)
         sides = _sides(*films, offset, every)
         format, white = _format(*films)
         step.prepare(format, white)
         meter = Meter(_total(sides, clip, every), on_progress)
         frames, ended = _travel(sides, step, take, clip, meter)
         if not frames:
-            raise InputError(_nothing(sides, clip, offset))
+            raise InputError(_nothing(sides, clip, offset, ended))
         counts = [side.frames if ended else None for side in sides]
-        if counts[0] != counts[1]:
-            warn(_lengths(sides, frames))
+        if counts[0] != counts[1] and sides[0].frames + offset != sides[1].frames:
+            warn("", _lengths(sides, frames))
         return Summary(
             frames=frames,
             reference_frames=counts[0],
@@ -214,6 +215,8 @@ def _travel(
     finally:
         for side in sides:
             side.stop()
+        for side in sides:  # a second Ctrl-C ends this, but both have been told to stop
+            side.wait()
 
 
 def _sides(one: Source, other: Source, offset: int, every: int) -> tuple[Lumas, Lumas]:
@@ -260,15 +263,28 @@ def _total(sides: tuple[Lumas, Lumas], clip: Clip, every: int) -> int | None:
 
 
 def _lengths(sides: tuple[Lumas, Lumas], frames: int) -> str:
-    one, other = sides
-    return (
-        f"{one.film.name} has {one.frames} frames, {other.film.name} has {other.frames}: "
-        f"{frames} pairs were compared, what lies beyond the shorter one was not"
-    )
+    lengths = ", ".join(f"{side.film.name} has {_counted(side.frames, 'frame')}" for side in sides)
+    pairs = _counted(frames, "pair") + (" was" if frames == 1 else " were")
+    return f"{lengths}: {pairs} compared; frames without a partner were not"
 
 
-def _nothing(sides: tuple[Lumas, Lumas], clip: Clip, offset: int) -> str:
-    lengths = " and ".join(f"{side.frames} of {side.film.name}" for side in sides)
+def _nothing(sides: tuple[Lumas, Lumas], clip: Clip, offset: int, ended: bool) -> str:
     shifted = f" with an offset of {offset}" if offset else ""
-    where = "" if clip.start is None else f" at or after {float(clip.start):g} s"
-    return f"no frame has a partner{shifted}{where}: {lengths} were read"
+    said = f"no frame has a partner{shifted}{_where(clip)}"
+    if not ended:  # how far the decoders came by then means nothing
+        return said
+    lengths = " and ".join(f"{side.frames} of {side.film.name}" for side in sides)
+    return f"{said}: {lengths} were read"
+
+
+def _where(clip: Clip) -> str:
+    """Return in words which part of the reference was asked for."""
+    if clip.duration is None:
+        return "" if clip.start is None else f" at or after {float(clip.start):g} s"
+    if clip.start is None:
+        return f" within the first {float(clip.duration):g} s"
+    return f" from {float(clip.start):g} s to {float(clip.start + clip.duration):g} s"
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"

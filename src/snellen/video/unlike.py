@@ -35,31 +35,40 @@ def unequal(one: str, first: tuple[int, int], other: str, second: tuple[int, int
     )
 
 
-def differences(one: Source, other: Source) -> Iterator[str]:
-    """Yield a sentence for whatever else differs between two films, or does not count in them."""
+def scaled(size: tuple[int, int], wanted: tuple[int, int]) -> str:
+    """Say that a picture is brought to another size, (width, height)."""
+    return f"scaled from {size[0]}×{size[1]} to {wanted[0]}×{wanted[1]} by {METHOD}"
+
+
+def differences(one: Source, other: Source) -> Iterator[tuple[str, str]]:
+    """Yield whatever else differs between two films, or does not count in them.
+
+    Each is the name of the film that it is said of, empty for both, and what is to be said.
+    """
     for film in (one, other):
         made = pixels.describe(film.look.pixel_format)
         if film.notice:
-            yield film.notice
+            yield film.name, film.notice
         if made.alpha:
-            yield f"{film.name}: transparency does not count"
+            yield film.name, "transparency does not count"
         if made.rgb:
-            yield f"{film.name}: {made.name} is compared by BT.709 luma in limited range"
+            yield film.name, f"{made.name} is compared by BT.709 luma in limited range"
     looks = one.look, other.look
     if size(one) != size(other):
-        yield (
-            f"{other.name} is scaled from {'×'.join(map(str, size(other)))} to "
-            f"{'×'.join(map(str, size(one)))} by {METHOD}"
-        )
+        yield other.name, scaled(size(other), size(one))
     if abs(one.rate - other.rate) > _RATES * one.rate:
         yield (
+            "",
             f"{float(one.rate):g} frames a second in {one.name}, {float(other.rate):g} in "
-            f"{other.name}: frames meet by number, not by time"
+            f"{other.name}: frames meet by number, not by time",
         )
     if looks[0].format.full_range != looks[1].format.full_range:
-        yield "one film has full range and one limited: samples are compared as they are coded"
+        yield "", "one film has full range and one limited: samples are compared as they are coded"
     if looks[0].matrix != looks[1].matrix:
-        yield "the films are shown turned differently: pictures are compared as they are coded"
+        yield "", "the films are shown turned differently: pictures are compared as they are coded"
     transfers = {look.transfer for look in looks} - {UNSPECIFIED}
     if len(transfers) > 1:
-        yield "the films have different transfer functions: samples are compared as they are coded"
+        yield (
+            "",
+            "the films have different transfer functions: samples are compared as they are coded",
+        )
