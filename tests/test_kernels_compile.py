@@ -18,7 +18,7 @@ from snellen.aplus.model import Model, load
 from snellen.cli import doctor
 from snellen.frame import CENTRE, LEFT, TOP_LEFT, Format
 from snellen.kernel import Kernel
-from snellen.mad.cuda import combine, csf, lightness, loggabor, masking, statistics
+from snellen.mad.cuda import combine, csf, flat, lightness, loggabor, masking, statistics
 from snellen.mad.definition import Definition
 from snellen.nvrtc import PACKAGE
 
@@ -62,6 +62,7 @@ def mad():
     for dtype in ("float32", "float64"):
         for format in LUMA:
             yield from combine.kernels(format, dtype)
+            yield flat.kernel(format, dtype)
             for how in ({}, {"variant": "paper"}, {"eight_bit_lut": True}):
                 yield from lightness.kernels(Definition(**how), format, dtype)
         for width in (64, 65):

@@ -1,4 +1,4 @@
-"""Snellen makes pictures sharper, without giving up one bit of quality.
+"""Snellen makes pictures sharper and says how sharp they are, without giving up one bit of quality.
 
 upscale(image)    enlarge an image by A+ super-resolution
 Upscaler          the same for many frames: prepare, run, close

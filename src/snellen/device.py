@@ -54,12 +54,19 @@ def several(device: str) -> tuple[str, ...]:
     DeviceError
         One that cannot work, one that comes twice, or the CPU among others.
     """
-    found = tuple(resolve(name.strip()) for name in device.split(","))
+    found = tuple(resolve(name) for name in names(device))
     if len(found) > 1 and ("cpu" in found or len(set(found)) < len(found)):
         raise DeviceError(
             f"devices {device!r} came, expected one, or several GPUs, each once: cuda:0,cuda:1"
         )
     return found
+
+
+def names(device: str) -> list[str]:
+    """Return the names in a list of devices."""
+    if not isinstance(device, str):
+        raise DeviceError(f"device={device!r} came, expected a name: auto, cpu, cuda or cuda:N")
+    return [name.strip() for name in device.split(",")]
 
 
 def ordinal(device: str) -> int:

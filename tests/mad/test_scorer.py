@@ -23,7 +23,6 @@ def test_settings():
     scorer = Scorer(device="cpu")
     assert (scorer.device, scorer.device_name, scorer.dtype) == ("cpu", "cpu", "float64")
     assert scorer.lanes == 1 and scorer.definition.hi_scale == 200
-    assert Scorer(device="auto", dtype="float64").device == "cpu"
     assert Scorer(device="cpu", dtype="float32").dtype == "float32"
 
 
@@ -61,7 +60,7 @@ def test_settings_on_a_gpu():
     assert (scorer.device, scorer.devices, scorer.dtype) == ("cuda:0", ("cuda:0",), None)
     for dtype in ("float32", "float64"):
         assert Scorer(device="cuda", dtype=dtype).dtype == dtype
-    assert Scorer(device="auto", dtype="float64").device == "cpu"
+    assert Scorer(device="auto", dtype="float64").device == "cuda:0"
 
 
 @pytest.mark.usefixtures("two_gpus")
@@ -220,3 +219,25 @@ def test_no_array(arm):
         scorer.prepare(Format(34, 34))
         with pytest.raises(InputError, match="a plane is a NumPy array"):
             scorer.hold([[0] * 34] * 34)
+
+
+@pytest.mark.parametrize("variant", ["2011", "paper"])
+def test_a_negative_sample_counts_as_black(random, arm, variant):
+    """The eye's curve has no value there; NaN would make every pair look identical."""
+    one, other = (plane.astype(np.float32) for plane in pair(random, (40, 44)))
+    with Scorer(variant, device=arm) as scorer:
+        scorer.prepare(Format(44, 40, 0), 255)
+        one[20, 20] = other[20, 20] = 0
+        wanted = scorer.run(one, other)
+        one[20, 20] = other[20, 20] = -1e-6
+        found = scorer.run(one, other)
+    assert found.mad > 1
+    assert found.mad == pytest.approx(wanted.mad, rel=1e-5)  # a millionth of grey in the response
+
+
+def test_nan_gives_nan(random, arm):
+    one, other = (plane.astype(np.float32) for plane in pair(random, (40, 44)))
+    other[3, 4] = np.nan
+    with Scorer(device=arm) as scorer:
+        scorer.prepare(Format(44, 40, 0), 255)
+        assert np.isnan(scorer.run(one, other).mad)

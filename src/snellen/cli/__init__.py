@@ -48,7 +48,7 @@ class _Lazy(click.Group):
 @click.command(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(snellen.__version__, prog_name="snellen")
 def cli() -> None:
-    """Make pictures sharper, without giving up one bit of quality."""
+    """Make pictures sharper, and say how sharp they are."""
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, log, sqrt
+from math import exp, isfinite, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -31,5 +31,7 @@ def rms(plane: Any) -> float:
 
 def mad(hi: float, lo: float) -> float:
     """Return HI^sig · LO^(1 − sig): 0 where HI is 0, whatever LO is."""
+    if not isfinite(hi + lo):  # NaN stays NaN: NaN ** 0 would be 1
+        return hi + lo
     sig = 1 / (1 + B1 * hi**B2)
     return float(hi**sig * lo ** (1 - sig))

@@ -48,6 +48,10 @@ class Arm:
         of maps. All else is float64: it costs little, and scores would lose digits.
     """
 
+    flat = False
+    """Never: float32 is for those who ask for it."""
+    reference: Any = None
+
     def __init__(self, definition: Definition, format: Format, peak: float, dtype: str):
         self.dtype = dtype
         if (format.height, format.width) != (SMALLEST, SMALLEST):

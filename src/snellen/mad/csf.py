@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 W = 0.7  # sensitivity on the diagonals, Larson & Chandler 2010, equation (3)
-PER_DEGREE = 64  # cycles a degree at the sampling frequency: 32 pixels a degree, both halves
+PER_DEGREE = 64  # pixels a degree, and so 32 cycles a degree at most; the authors' viewing distance
 FLAT, FLAT_BELOW = 0.9809, 7.8909  # equation (2): low-pass, not band-pass
 
 

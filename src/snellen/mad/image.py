@@ -42,8 +42,9 @@ def score(
     """Score pictures against their references by MAD, most apparent distortion.
 
     Larson and Chandler, Journal of Electronic Imaging 19(1), 2010, equal to the authors' code. 0 is
-    identical, higher is worse, up to some 140. Only luma counts. Where the reference is dark all
-    over, nothing is seen, and the score is 0. For many pairs of one size use `snellen.Scorer`.
+    identical, higher is worse, some 140 for photographs. Only luma counts. Where the reference is
+    dark all over, nothing is seen, and the score is 0. For many pairs of one size there is
+    `snellen.Scorer`.
 
     Arrays on a GPU stay there, and work is ordered on the caller's current stream.
 
@@ -67,8 +68,8 @@ def score(
         "cuda:0,cuda:1" (any number) shares the pairs of a batch among GPUs, or the subbands of one
         pair.
     dtype : str, optional
-        "float32" or "float64". None: float64 on the CPU; on a GPU float64 up to 2^17 pixels, where
-        float32 would lose digits that small pictures need, and float32 above.
+        "float32" or "float64". None: float64 on the CPU; on a GPU float64 where float32 would lose
+        digits, up to 2^17 pixels and for pictures with large areas of one value, else float32.
 
     Returns
     -------
@@ -86,7 +87,7 @@ def score(
     """
     images = distorted, reference
     home = next((image for image in images if arrays.place(image) != "cpu"), distorted)
-    chosen = settled(home, device, dtype)
+    chosen = settled(home, device)
     first = chosen.split(",")[0]
     for image in images:
         arrays.choose(image, first)
@@ -98,7 +99,7 @@ def score(
         one, other = (arrays.read(image) for image in (reference, distorted))
         if len(scorers) == 1:
             one, other = (_there(array, first) for array in (one, other))
-        peak = _check(one, other, data_range)
+        peak = check(one, other, data_range)
         found = _scored(one, other, peak, scorers, maps)
         if not maps:
             return found
@@ -152,7 +153,7 @@ def _scored(
     if len(scorers) == 1:
         work(scorers[0], pairs)
     else:
-        _finished(distorted)
+        _finished(reference, distorted)
         with ThreadPoolExecutor(len(scorers)) as pool:
             list(pool.map(work, scorers, parts))
     numbers = np.array([[score.mad, score.hi, score.lo] for score in found]).reshape(-1, 3)
@@ -189,10 +190,11 @@ def _share(
             yield pair, scorer.against(plain(distorted[other], peak, device), maps=maps)
 
 
-def _finished(array: Array) -> None:
+def _finished(*images: Array) -> None:
     """Wait for what other threads, with streams of their own, will read."""
-    if not isinstance(array, np.ndarray):
-        arrays.library(array).cuda.get_current_stream().synchronize()
+    for array in images:
+        if not isinstance(array, np.ndarray):
+            arrays.library(array).cuda.get_current_stream().synchronize()
 
 
 def _pairs(
@@ -221,7 +223,7 @@ def plain(picture: Array, peak: float, device: str) -> Array:
     plane = luma(picture) if _colour(picture) else picture
     if plane.dtype.kind == "u":
         return xp.ascontiguousarray(plane, plane.dtype.newbyteorder("="))
-    return plane.clip(0, peak).astype(xp.float64)
+    return plane.astype(xp.float64).clip(0, peak)
 
 
 def _colour(array: Array) -> bool:
@@ -237,7 +239,7 @@ def _batch(array: Array) -> tuple[int, ...]:
     return tuple(array.shape[: array.ndim - 2 - _colour(array)])
 
 
-def _check(reference: Array, distorted: Array, data_range: float | None) -> float:
+def check(reference: Array, distorted: Array, data_range: float | None) -> float:
     """Refuse what cannot be scored; return the sample value of white."""
     for array in (reference, distorted):
         if array.dtype.name not in DTYPES:

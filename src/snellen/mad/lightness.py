@@ -15,11 +15,12 @@ LAST = 254.0  # what the authors' table reads for 255: its index, img + 1 in uin
 
 
 def lightness(grey: Float64, definition: Definition) -> Float64:
-    """Return the lightness of grey 0 … 255; NaN of negative grey.
+    """Return the lightness of grey 0 … 255; that of 0 for negative grey.
 
     Version 2011 is k·I^(2.2/3), where the paper says (k·I)^(2.2/3): they differ by a factor, which
     only the threshold of darkness sees.
     """
+    grey = np.maximum(grey, 0)
     if definition.eight_bit_lut:
         grey = np.minimum(grey, LAST)
     if definition.variant == "paper":

@@ -16,7 +16,7 @@ class Score:
     """How far a picture is from its reference. Numbers are arrays where a batch was scored."""
 
     mad: Number
-    """0: identical. Higher is worse, up to some 140."""
+    """0: identical. Higher is worse: some 140 for photographs, without an upper bound."""
     hi: Number
     """Of the detection stage: what is just seen, in pictures of high quality."""
     lo: Number

@@ -25,6 +25,16 @@ class Arm(Protocol):
     dtype: str
     """The precision, "float32" or "float64"."""
 
+    @property
+    def flat(self) -> bool:
+        """Whether what was compared last has areas for which float32 does not suffice."""
+        ...
+
+    @property
+    def reference(self) -> Any:
+        """The samples that are held, where `flat` may be true."""
+        ...
+
     def hold(self, reference: Any) -> None:
         """Compute the reference's half and keep it until the next."""
         ...
@@ -58,8 +68,8 @@ class Scorer:
         "cpu", "cuda", "cuda:N", or "auto": the GPU where it works. "cuda:0,cuda:1" (any number)
         shares the subbands of each pair among several GPUs.
     dtype : str, optional
-        "float32" or "float64". None: float64 on the CPU; on a GPU float64 up to 2^17 pixels, where
-        float32 would lose digits that small pictures need, and float32 above.
+        "float32" or "float64". None: float64 on the CPU; on a GPU float64 where float32 would lose
+        digits, up to 2^17 pixels and for pictures with large areas of one value, else float32.
 
     Attributes
     ----------
@@ -68,7 +78,8 @@ class Scorer:
     device_name : str
         What the GPU calls itself; "cpu".
     dtype : str or None
-        "float32" or "float64"; on a GPU None until `prepare` where none was asked for.
+        "float32" or "float64", of most pairs; on a GPU None until `prepare` where none was asked
+        for.
     lanes : int
         1: how many pairs `run` works on at once.
 
@@ -91,12 +102,15 @@ class Scorer:
         dtype: str | None = None,
     ) -> None:
         self.definition = Definition(variant, hi_scale, eight_bit_lut)
-        self.devices = devices.several(preferred(device, dtype))
+        if dtype is not None and dtype not in DTYPES:
+            raise InputError(f"dtype={dtype!r} came, expected one of {', '.join(DTYPES)}, or None")
+        self.devices = devices.several(device)
         self.device = ",".join(self.devices)
         self.dtype = self._dtype = dtype or ("float64" if self.device == "cpu" else None)
         self.device_name = " + ".join(devices.name(one) for one in self.devices)
         self._format: Format | None = None
         self._arm: Arm | None = None
+        self._finer: Arm | None = None
         self._held = False
 
     def prepare(self, format: Format, data_range: float | None = None) -> None:
@@ -125,8 +139,8 @@ class Scorer:
                 f"{SMALLEST}×{SMALLEST}, as MAD leaves a margin of 33 pixels out"
             )
         format = replace(format, subsampling=None)
-        self._arm = self._made(format, peak)
-        self._format, self.dtype = format, self._arm.dtype
+        self._arm = self._made(format, peak, self._dtype)
+        self._format, self._peak, self.dtype = format, peak, self._arm.dtype
 
     def run(self, reference: Any, distorted: Any, *, maps: bool = False) -> Score:
         """Score one pair: `hold`, then `against`."""
@@ -176,13 +190,17 @@ class Scorer:
             raise InputError("no reference is held: call hold(reference) before against")
         with arrays.working(distorted, self.devices[0]):
             score = arm.against(distorted, maps)
+            if arm.flat and self._dtype is None:
+                score = self._finely(arm.reference, distorted, maps)
             return on_host(score) if maps and isinstance(distorted, np.ndarray) else score
 
     def close(self) -> None:
         """Give back threads and buffers; `prepare` may follow again."""
-        arm, self._arm, self._format, self._held = self._arm, None, None, False
-        if arm:
-            arm.close()
+        arms, self._arm, self._finer = (self._arm, self._finer), None, None
+        self._format, self._held = None, False
+        for arm in arms:
+            if arm:
+                arm.close()
 
     def __enter__(self) -> Scorer:
         return self
@@ -195,17 +213,25 @@ class Scorer:
     ) -> None:
         self.close()
 
-    def _made(self, format: Format, peak: float) -> Arm:
+    def _made(self, format: Format, peak: float, dtype: str | None) -> Arm:
         if self.device == "cpu":
             from snellen.mad import cpu
 
-            return cpu.Arm(self.definition, format, peak, self._dtype or "float64")
+            return cpu.Arm(self.definition, format, peak, dtype or "float64")
         from snellen.mad.cuda import arm, spread
 
         given = self.definition, format, peak
         if len(self.devices) > 1:
-            return spread.Spread(*given, self.devices, self._dtype)
-        return arm.Arm(*given, self.device, self._dtype)
+            return spread.Spread(*given, self.devices, dtype)
+        return arm.Arm(*given, self.device, dtype)
+
+    def _finely(self, reference: Any, distorted: Any, maps: bool) -> Score:
+        """Score a pair once more, in float64; the arm for that is made at first need."""
+        if self._finer is None:
+            assert self._format is not None
+            self._finer = self._made(self._format, self._peak, "float64")
+        self._finer.hold(reference)
+        return self._finer.against(distorted, maps)
 
     def _check(self, plane: Any) -> Arm:
         """Return the arm for a plane as it is prepared for."""
@@ -229,20 +255,7 @@ class Scorer:
         return self._arm
 
 
-def preferred(device: str, dtype: str | None) -> str:
-    """Return the device to ask for: "auto" is the CPU where float64 is wanted.
-
-    Raises
-    ------
-    InputError
-        Another dtype than float32 or float64.
-    """
-    if dtype is not None and dtype not in DTYPES:
-        raise InputError(f"dtype={dtype!r} came, expected one of {', '.join(DTYPES)}, or None")
-    return "cpu" if (device, dtype) == ("auto", "float64") else device
-
-
-def settled(image: Any, device: str, dtype: str | None) -> str:
+def settled(image: Any, device: str) -> str:
     """Return the device for an array, or several of which the first is where it lives.
 
     Raises
@@ -250,8 +263,7 @@ def settled(image: Any, device: str, dtype: str | None) -> str:
     InputError, DeviceError
         As `arrays.choose` and `device.several` say.
     """
-    wanted = preferred(device, dtype) if arrays.place(image) == "cpu" else device
-    first, *others = wanted.split(",")
+    first, *others = devices.names(device)
     return ",".join(devices.several(",".join([arrays.choose(image, first), *others])))
 
 

@@ -21,8 +21,7 @@ from snellen.errors import InputError
 from snellen.frame import Format
 from snellen.mad.combine import B1, B2
 from snellen.mad.definition import SMALLEST
-from snellen.mad.image import _check as check
-from snellen.mad.image import plain
+from snellen.mad.image import check, plain
 from snellen.mad.motion import SIDE, Motion, motion
 from snellen.mad.scorer import Scorer, settled
 
@@ -88,7 +87,7 @@ def st_mad(
     """
     clips = reference, distorted
     home = next((clip for clip in clips if arrays.place(clip) != "cpu"), reference)
-    chosen = settled(home, device, dtype)
+    chosen = settled(home, device)
     first = chosen.split(",")[0]
     for clip in clips:
         arrays.choose(clip, first)
@@ -147,7 +146,7 @@ def _scored(
         scorer.prepare(Format(width, height, bits), peak)
         found = []
         for pair in zip(*map(cut, clips), strict=True):
-            score = scorer.run(*(plain(plane, peak, scorer.device) for plane in pair))
+            score = scorer.run(*(plain(plane, peak, scorer.devices[0]) for plane in pair))
             found.append((score.hi, score.lo))
             if progress:
                 progress(next(done), total)

@@ -10,7 +10,7 @@ import pytest
 from snellen.errors import DeviceError, InputError
 from snellen.fft.plan import Plan
 from snellen.mad.cuda.precision import chosen
-from snellen.mad.scorer import Scorer, preferred
+from snellen.mad.scorer import Scorer
 
 
 @pytest.mark.parametrize("dtype", ["float16", "double", ""])
@@ -20,11 +20,10 @@ def test_other_types_than_floats(device, dtype):
         Scorer(device=device, dtype=dtype)
 
 
-def test_float64_prefers_the_cpu():
-    """But not where a GPU is asked for."""
-    assert preferred("auto", "float64") == "cpu"
-    assert preferred("auto", None) == preferred("auto", "float32") == "auto"
-    assert preferred("cuda:1", "float64") == "cuda:1"
+@pytest.mark.parametrize("device", [None, 0, ["cuda"]])
+def test_no_names_of_devices(device):
+    with pytest.raises(DeviceError, match="came, expected a name: auto, cpu"):
+        Scorer(device=device)
 
 
 def test_small_pictures_are_float64():

@@ -70,7 +70,7 @@ def one(given: Pair, arm: Arm, wanted: Score, what: str) -> dict[str, float]:
         Too much; or a picture differs from itself.
     """
     found, same = scored(given, *arm)
-    refuse(row := apart(found, wanted), arm[1] or "float32", what)
+    refuse(row := apart(found, wanted), found.appearance.dtype.name, what)
     if any(getattr(same, name) for name in NUMBERS):
         raise SnellenError(f"{what}: a picture differs from itself: nothing is timed")
     return {"mad": float(found.mad), **row}

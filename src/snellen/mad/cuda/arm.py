@@ -18,6 +18,7 @@ from snellen.frame import Format
 from snellen.mad.cuda.appearance import ALL, Appearance
 from snellen.mad.cuda.combine import Combine
 from snellen.mad.cuda.detection import Detection
+from snellen.mad.cuda.flat import Flat
 from snellen.mad.cuda.precision import chosen, samples
 from snellen.mad.definition import Definition
 from snellen.mad.result import Score
@@ -50,6 +51,9 @@ class Arm:
         The reference and the distorted picture, as they came.
     hold_staged, compare_staged : callables
         What `hold` and `against` do with `samples`, on CuPy's current stream.
+    flat : bool
+        Whether one of the pictures compared last has areas for which float32 does not suffice;
+        never in float64.
     finish : callable
         The end of `compare_staged`, from the differences to the score, that with guests waits for
         theirs.
@@ -79,7 +83,8 @@ class Arm:
         with self.on_gpu(), cupy.cuda.Stream(non_blocking=True) as own:
             self._beside = cupy.cuda.Stream(non_blocking=True)
             self.samples = cupy.zeros((2, format.height, format.width), samples(format, dtype))
-            self._out = cupy.zeros(3, cupy.float64)
+            self._out = cupy.zeros(4, cupy.float64)  # MAD, HI, LO; whether areas are flat
+            self._flat = Flat(format, dtype) if dtype == "float32" else None
             self._combine = Combine(definition, format, peak, dtype)
             self._detection = Detection(definition, format, peak, dtype, self._combine)
             self.appearance = Appearance(definition, format, peak, dtype, bands, guests)
@@ -87,6 +92,7 @@ class Arm:
             self.hold_staged = make(self._hold)
             self.compare_staged = make(self._compare if guests else self._whole)
             self.finish = make(self._finish)
+            self._done = own.record()
             own.synchronize()
 
     def hold(self, reference: Any) -> None:
@@ -97,12 +103,9 @@ class Arm:
         reference : (H, W) array
             NumPy, or CuPy on this GPU. Work is ordered on CuPy's current stream.
         """
-        import cupy
-
-        with self.on_gpu():
+        with self.on_gpu(), self.in_turn():
             stage(reference, self.samples[REFERENCE])
             self.hold_staged()
-            self._held = cupy.cuda.get_current_stream().record()
 
     def against(self, distorted: Any, maps: bool = False) -> Score:
         """Compare with the reference held.
@@ -112,17 +115,15 @@ class Arm:
         Score
             With new maps, where asked for: NumPy's for a NumPy plane, else CuPy's.
         """
-        import cupy
-
-        with self.on_gpu():
-            cupy.cuda.get_current_stream().wait_event(self._held)  # it may be another one now
+        with self.on_gpu(), self.in_turn():
             stage(distorted, self.samples[DISTORTED])
             self.compare_staged()
             return self.score(maps, isinstance(distorted, np.ndarray))
 
     def score(self, maps: bool, host: bool) -> Score:
-        """Return what was compared last, the maps copied to the host or not."""
-        numbers = [float(number) for number in self._out.get()]
+        """Return what was compared last, the maps copied to the host or not; set `flat`."""
+        *numbers, flat = (float(number) for number in self._out.get())
+        self.flat = flat > 0
         both = self._maps() if maps else ()
         return Score(*numbers, *(plane.get() if host else plane for plane in both))
 
@@ -142,6 +143,20 @@ class Arm:
         with devices.using(self.device), devices.reporting():
             yield
 
+    @contextmanager
+    def in_turn(self) -> Iterator[None]:
+        """Order work after what another stream may still do with our buffers."""
+        import cupy
+
+        cupy.cuda.get_current_stream().wait_event(self._done)
+        yield
+        self._done = cupy.cuda.get_current_stream().record()
+
+    @property
+    def reference(self) -> Any:
+        """The samples that are held."""
+        return self.samples[REFERENCE]
+
     def _hold(self) -> None:
         with self._aside():
             self._detection.hold(self.samples[REFERENCE])
@@ -149,6 +164,9 @@ class Arm:
         self._joined()
 
     def _compare(self) -> None:
+        self._out.fill(0)
+        if self._flat:
+            self._flat(self.samples, self._out[3:])
         with self._aside():
             self._detection.against(self.samples[REFERENCE], self.samples[DISTORTED])
         self.appearance.against(self.samples[DISTORTED])

@@ -126,6 +126,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   if (threadIdx.x) return;
   hi = hi_scale * sqrt(hi / pixels), lo = sqrt(lo / pixels);
   const double sig = 1 / (1 + b1 * pow(hi, b2));
-  out[0] = hi > 0 ? pow(hi, sig) * pow(lo, 1 - sig) : 0;
+  const double mad = hi > 0 ? pow(hi, sig) * pow(lo, 1 - sig) : 0;
+  out[0] = isfinite(hi + lo) ? mad : hi + lo;  // NaN stays NaN: pow(NaN, 0) would be 1
   out[1] = hi, out[2] = lo;
 }

@@ -8,7 +8,7 @@ first GPU detects, too, and combines.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import pairwise
 from typing import Any
 
@@ -63,19 +63,15 @@ class Spread:
 
     def hold(self, reference: Any) -> None:
         """Compute the reference's half and keep it until the next."""
-        import cupy
-
-        with self._lead.on_gpu():
+        with self._lead.on_gpu(), self._lead.in_turn():
             self._sent(reference, REFERENCE)
             self._lead.hold_staged()
-            self._held = cupy.cuda.get_current_stream().record()
 
     def against(self, distorted: Any, maps: bool = False) -> Score:
         """Compare with the reference held; see `Arm.against`."""
         import cupy
 
-        with self._lead.on_gpu():
-            cupy.cuda.get_current_stream().wait_event(self._held)
+        with self._lead.on_gpu(), self._lead.in_turn():
             self._sent(distorted, DISTORTED)
             self._lead.compare_staged()
             guests = self._lead.appearance.differences[-len(self._helpers) :]
@@ -84,11 +80,22 @@ class Spread:
             self._lead.finish()
             return self._lead.score(maps, isinstance(distorted, np.ndarray))
 
+    @property
+    def flat(self) -> bool:
+        """See `Arm`."""
+        return self._lead.flat
+
+    @property
+    def reference(self) -> Any:
+        """The samples that are held, on the first GPU."""
+        return self._lead.reference
+
     def close(self) -> None:
         """Give the memory of all GPUs back."""
-        self._lead.close()
-        for helper in self._helpers:
-            helper.close()
+        with ExitStack() as stack:
+            stack.callback(self._lead.close)
+            for helper in self._helpers:  # first, as they may still fetch from the lead
+                stack.callback(helper.close)
 
     def _sent(self, plane: Any, which: int) -> None:
         """Stage a plane on all GPUs, and let the helpers begin."""
