@@ -77,8 +77,8 @@ def test_depths(random, bits, channels, arm):
 )
 def test_versions(random, how, arm):
     one, other = pair(random, (40, 43))
-    for plane in one, other:
-        plane[:, :20] //= 4  # too dark for one variant, not for the other
+    if "variant" in how:
+        one, other = one // 4, other // 4  # too dark for one of the two, not for the other
     wanted = reference.mad(one, other, **how)
     found = score(one, other, device=arm, **how)
     close(found, wanted, arm)

@@ -232,7 +232,7 @@ def test_the_precision_asked_for(cuda, random, dtype):
         assert found.detection.dtype == found.appearance.dtype == dtype
         there = score(*map(cuda.asarray, planes), maps=True, dtype=dtype)
         assert numbers(there) == numbers(found) and there.appearance.dtype == dtype
-    assert Scorer(device="auto", dtype="float64").device == "cpu"
+    assert Scorer(device="auto", dtype="float64").device == "cuda:0"
 
 
 def test_the_precision_where_none_is_asked_for():

@@ -37,7 +37,9 @@ def test_flat_areas_are_scored_in_float64(cuda, random, how):
     planes = page(random, *how)
     found, wanted = (score(*planes, device=d, maps=True) for d in ("cuda", "cpu"))
     one, other = ([s.mad, s.hi, s.lo] for s in (found, wanted))
-    assert one == pytest.approx(other, rel=1e-9)  # both float64
+    # Both float64: far from the photo responses are 1e-7 of what they are there, or less, and of
+    # the transforms' 1e-16 that much is left.
+    assert one == pytest.approx(other, rel=1e-7)
     assert found.appearance.dtype == np.float64
     # What float32 makes of it, for those who insist: no tolerance is promised.
     assert np.isfinite(score(*planes, device="cuda", dtype="float32").mad)

@@ -17,6 +17,8 @@ from snellen.mad.cuda.statistics import Statistics
 from snellen.mad.definition import Definition, grid
 
 SCRATCH = 1400 << 20  # bytes of the subbands that are under way at once: all 20 at 4K
+SHARE = {"float32": 1, "float64": 5}
+"""What part of it each precision takes: large pictures in float64 are a second look."""
 ALL = range(BANDS)
 
 
@@ -55,10 +57,8 @@ class Appearance:
 
         height, width = format.height, format.width
         pairs = np.dtype(COMPLEX[dtype])
-        self._first, self._parts = (
-            bands.start,
-            list(parts(bands, pairs.itemsize * height * width)),
-        )
+        self._first = bands.start
+        self._parts = list(parts(bands, pairs.itemsize * height * width, SHARE[dtype]))
         sizes = {len(part) for part in self._parts}
         self._lightness, self._bank = (
             Lightness(definition, format, peak, dtype),
@@ -96,8 +96,8 @@ class Appearance:
             yield slice(part.start - self._first, part.stop - self._first), part.start, bands
 
 
-def parts(bands: range, size: int) -> Iterator[range]:
-    """Yield parts of `bands`, as alike as can be, of at most SCRATCH bytes where one has `size`."""
-    count = -(-len(bands) // max(1, SCRATCH // size))
+def parts(bands: range, size: int, share: int = 1) -> Iterator[range]:
+    """Yield parts of `bands`, as alike as can be, within SCRATCH / `share` where one has `size`."""
+    count = -(-len(bands) // max(1, SCRATCH // share // size))
     edges = [bands.start + len(bands) * i // count for i in range(count + 1)]
     return (range(a, b) for a, b in pairwise(edges))

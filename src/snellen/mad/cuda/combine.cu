@@ -7,7 +7,7 @@
 
 constexpr int WIDE = ACROSS + SIDE - 1, TALL = DOWN + SIDE - 1;
 
-// The sum over the threads of a block, for thread 0; 0 for the others, who would read while it adds.
+// The sum over the threads of a block.
 __device__ double total(double value) {
   __shared__ double part[THREADS];
   part[threadIdx.x] = value;
@@ -15,7 +15,8 @@ __device__ double total(double value) {
     __syncthreads();
     if (threadIdx.x < half) part[threadIdx.x] += part[threadIdx.x + half];
   }
-  return threadIdx.x ? 0 : part[0];
+  __syncthreads();
+  return part[0];
 }
 
 // Half-sample symmetric: the edge sample comes twice. (Blocks at the end reach further out.)
