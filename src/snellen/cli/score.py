@@ -92,7 +92,7 @@ SHORTEST = 34  # frames of ST-MAD, whose slices through time are scored as pictu
     help="What decodes video; auto is the CPU, which also stands in for nvdec.",
 )
 def score(reference: Path, distorted: Path, **options: Any) -> None:
-    """Score how far DIST is from REF by MAD: 0 is identical, higher is worse, up to some 140.
+    """Score how far DIST is from REF by MAD: 0 is identical, higher is worse (photographs: to 140).
 
     REF and DIST are two videos (one may be -, y4m on standard input), two images, or two folders of
     images that meet by name without the suffix. Only luma counts, at the depth that it has:

@@ -8,6 +8,7 @@ import numpy.typing as npt
 W = 0.7  # sensitivity on the diagonals, Larson & Chandler 2010, equation (3)
 PER_DEGREE = 64  # pixels a degree, and so 32 cycles a degree at most; the authors' viewing distance
 FLAT, FLAT_BELOW = 0.9809, 7.8909  # equation (2): low-pass, not band-pass
+GAIN, BASE, SLOPE, POWER = 2.6, 0.0192, 0.114, 1.1  # ibid., from Mannos & Sakrison 1974
 
 
 def csf(height: int, width: int) -> npt.NDArray[np.float64]:
@@ -40,5 +41,5 @@ def _sensitivity(
     u, v = down[:, None], across[None, :]
     oblique = (1 - W) / 2 * np.cos(4 * np.arctan2(v, u)) + (1 + W) / 2
     f = np.hypot(u, v) / oblique
-    curve = 2.6 * (0.0192 + 0.114 * f) * np.exp(-((0.114 * f) ** 1.1))
+    curve = GAIN * (BASE + SLOPE * f) * np.exp(-((SLOPE * f) ** POWER))
     return np.where(f < FLAT_BELOW, FLAT, curve)

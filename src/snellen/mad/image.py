@@ -85,15 +85,11 @@ def score(
     DeviceError
         The device cannot be used, or the GPU's memory does not suffice.
     """
-    images = distorted, reference
-    home = next((image for image in images if arrays.place(image) != "cpu"), distorted)
-    chosen = settled(home, device)
-    first = chosen.split(",")[0]
-    for image in images:
-        arrays.choose(image, first)
+    home, chosen = settled((distorted, reference), device)
+    first = chosen[0]
     scorers = [
         Scorer(variant, hi_scale, eight_bit_lut, one, dtype)
-        for one in (chosen.split(",") if _several(reference, distorted) else [chosen])
+        for one in (chosen if _several(reference, distorted) else [",".join(chosen)])
     ]
     with arrays.working(home, first):
         one, other = (arrays.read(image) for image in (reference, distorted))

@@ -255,16 +255,22 @@ class Scorer:
         return self._arm
 
 
-def settled(image: Any, device: str) -> str:
-    """Return the device for an array, or several of which the first is where it lives.
+def settled(images: tuple[Any, ...], device: str) -> tuple[Any, tuple[str, ...]]:
+    """Return the array that says where all is done, and the devices, the first where it lives.
+
+    That is the first on a GPU, else the first.
 
     Raises
     ------
     InputError, DeviceError
         As `arrays.choose` and `device.several` say.
     """
+    home = next((image for image in images if arrays.place(image) != "cpu"), images[0])
     first, *others = devices.names(device)
-    return ",".join(devices.several(",".join([arrays.choose(image, first), *others])))
+    chosen = devices.several(",".join([arrays.choose(home, first), *others]))
+    for image in images:
+        arrays.choose(image, chosen[0])
+    return home, chosen
 
 
 def on_host(score: Score) -> Score:

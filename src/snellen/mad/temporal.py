@@ -86,13 +86,9 @@ def st_mad(
         The device cannot be used, or the GPU's memory does not suffice.
     """
     clips = reference, distorted
-    home = next((clip for clip in clips if arrays.place(clip) != "cpu"), reference)
-    chosen = settled(home, device)
-    first = chosen.split(",")[0]
-    for clip in clips:
-        arrays.choose(clip, first)
-    scorer = Scorer(hi_scale=HI_SCALE, device=chosen, dtype=dtype)
-    with arrays.working(home, first), scorer:
+    home, chosen = settled(clips, device)
+    scorer = Scorer(hi_scale=HI_SCALE, device=",".join(chosen), dtype=dtype)
+    with arrays.working(home, chosen[0]), scorer:
         one, other = (arrays.read(clip) for clip in clips)
         peak = _checked(one, other, data_range)
         moves = motion(plain(_host(frame), peak, "cpu") for frame in one)

@@ -97,6 +97,6 @@ def checked(report: Report) -> str:
 def source(link: str) -> str:
     """Return where the figures come from."""
     return prose(
-        "`snellen bench mad` prints this for your machine, after it has checked the scores; "
-        f"[{link.rpartition('/')[2]}]({link}) is this run, with versions, date and commit."
+        f"[{link.rpartition('/')[2]}]({link}) is this run of `snellen bench mad`, with versions, "
+        "date and commit."
     )

@@ -1,7 +1,7 @@
 // Maps, their root mean squares over the inner area, and the score.
 //
-// `seen` makes ACROSS × DOWN pixels a block: the 16 × 16 window of squared differences by rows, then by
-// columns, in shared memory, times the mask. `looks` sums up the subbands' planes. Each block leaves
+// `seen` makes ACROSS × DOWN pixels a block: the 16 × 16 window of squared differences by rows, then
+// by columns, in shared memory, times the mask. `looks` sums up the subbands' planes. Each block leaves
 // one partial sum, and `score` adds these in a fixed order: the same bytes each run.
 #include "device.cuh"
 
@@ -39,18 +39,21 @@ __device__ __forceinline__ void windows(const REAL *x, int stride, REAL (&sum)[S
   }
 }
 
-__device__ __forceinline__ bool inner(int i, int size) { return i >= TOP_LEFT && i < size - BOTTOM_RIGHT; }
+__device__ __forceinline__ bool inner(int i, int size) {
+  return i >= TOP_LEFT && i < size - BOTTOM_RIGHT;
+}
 
 // visibility × local MSE of 0 … 255; `map` may be null.
 extern "C" __global__ void __launch_bounds__(THREADS)
     seen(const SAMPLE *__restrict__ reference, const SAMPLE *__restrict__ distorted, int width,
-         int height, REAL factor, const REAL *__restrict__ mask, int rows, int columns, REAL *__restrict__ map,
-         double *__restrict__ partial) {
+         int height, REAL factor, const REAL *__restrict__ mask, int rows, int columns,
+         REAL *__restrict__ map, double *__restrict__ partial) {
   __shared__ REAL squares[TALL][WIDE];
   __shared__ REAL lines[TALL][ACROSS];
   const int left = blockIdx.x * ACROSS, top = blockIdx.y * DOWN;
   for (int i = threadIdx.x; i < TALL * WIDE; i += THREADS) {
-    const int y = mirror(top + i / WIDE - BEFORE, height), x = mirror(left + i % WIDE - BEFORE, width);
+    const int y = mirror(top + i / WIDE - BEFORE, height);
+    const int x = mirror(left + i % WIDE - BEFORE, width);
     const size_t here = (size_t)y * width + x;
     const REAL away = (REAL(reference[here]) - REAL(distorted[here])) * factor;
     squares[i / WIDE][i % WIDE] = away * away;

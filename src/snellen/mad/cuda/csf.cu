@@ -3,18 +3,20 @@
 // One thread a frequency. Only the real part of what comes out is kept, and the sensitivity differs a
 // little between k and −k (it is sampled half a step off, Larson & Chandler's code): the mean of both
 // gives that real part. So a spectrum of real planes stays one.
+
 // At row j, column l of a spectrum whose corner is the zero frequency. Both axes are divided by the
 // width, as the authors do it.
 __device__ __forceinline__ REAL sensitivity(int j, int l, int height, int width) {
   int row = j + height / 2, column = l + width / 2;
   if (row >= height) row -= height;
   if (column >= width) column -= width;
-  const REAL u = (row - REAL(.5) * height + REAL(.5)) / width * PER_DEGREE, v = (column - REAL(.5) * width + REAL(.5)) / width * PER_DEGREE;
+  const REAL u = (row - REAL(.5) * height + REAL(.5)) / width * PER_DEGREE;
+  const REAL v = (column - REAL(.5) * width + REAL(.5)) / width * PER_DEGREE;
   const REAL square = u * u + v * v, c = square > 0 ? u * u / square : 1;  // cos² of the angle
   const REAL s = (1 - W) / 2 * (8 * c * (c - 1) + 1) + (1 + W) / 2;
   const REAL f = sqrt(square) / s;
   if (f < FLAT_BELOW) return FLAT;
-  return REAL(2.6) * (REAL(0.0192) + REAL(0.114) * f) * exp(-pow(REAL(0.114) * f, REAL(1.1)));
+  return GAIN * (BASE + SLOPE * f) * exp(-pow(SLOPE * f, POWER));
 }
 
 extern "C" __global__ void __launch_bounds__(256)

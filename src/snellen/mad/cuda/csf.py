@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from snellen.kernel import Kernel
-from snellen.mad.csf import FLAT, FLAT_BELOW, PER_DEGREE, W
+from snellen.mad.csf import BASE, FLAT, FLAT_BELOW, GAIN, PER_DEGREE, POWER, SLOPE, W
 from snellen.mad.cuda.precision import literal, types
 
 BLOCK = (32, 8)
@@ -30,7 +30,9 @@ class Csf:
 
 def kernel(dtype: str) -> Kernel:
     """Return the kernel, not compiled yet."""
+    numbers = {"w": W, "flat": FLAT, "flat_below": FLAT_BELOW, "gain": GAIN, "base": BASE,
+               "slope": SLOPE, "power": POWER}  # fmt: skip
+    constants: dict[str, Any] = {name: literal(value) for name, value in numbers.items()}
     return Kernel(
-        Path(__file__).with_suffix(".cu"), "csf", w=literal(W), per_degree=PER_DEGREE,
-        flat=literal(FLAT), flat_below=literal(FLAT_BELOW), **types(dtype),
-    )  # fmt: skip
+        Path(__file__).with_suffix(".cu"), "csf", per_degree=PER_DEGREE, **constants, **types(dtype)
+    )
