@@ -192,3 +192,21 @@ def test_few_lanes_give_the_same(random, monkeypatch):
     found = scored(one, other)
     # Threads of one FFT split its lines otherwise among vector registers.
     assert found.mad == pytest.approx(wanted.mad, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("size", "photo", "at", "white", "rel"),
+    [
+        # Far from the photo responses are as small as float64 has digits: of three such pages the
+        # arm and the reference, whose transforms round otherwise, were 1.2e-8 apart at most.
+        ((500, 900), (127, 200), (60, 80), 255, 1e-7),
+        ((400, 400), (40, 40), (300, 20), 128, 1e-8),  # likewise, 5e-10
+        ((427, 880), (427, 640), (0, 120), 16, 1e-9),
+    ],
+)
+def test_large_areas_of_one_value(random, size, photo, at, white, rel):
+    planes = np.full((2, *size), white, np.uint8)
+    rows, columns = (slice(first, first + n) for first, n in zip(at, photo, strict=True))
+    planes[:, rows, columns] = pair(random, photo)
+    found = scored(*planes, "float64")
+    assert found.lo == pytest.approx(reference.pooled(reference.appearance(*planes)), rel=rel)

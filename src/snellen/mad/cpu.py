@@ -25,9 +25,8 @@ from snellen.mad.statistics import statistics
 
 FINE = 3  # scales whose subbands are float32 where that is asked for: see Appearance
 SCRATCH = 512 << 20  # bytes of the subbands that are under way at once
-STRIP = (
-    1 << 16
-)  # pixels of filters that a thread computes at a time: temporaries stay in the caches
+STRIP = 1 << 16
+"""Pixels of filters that a thread computes at a time: temporaries stay in the caches."""
 
 Array = npt.NDArray[Any]
 Float64 = npt.NDArray[np.float64]

@@ -86,8 +86,11 @@ def test_some_of_the_subbands(cuda, random, monkeypatch, size, bands, scratch, d
     std, skew, kurtosis = np.abs(of_each[1] - of_each[0]).swapaxes(0, 1)
     weights = reference.SCALE_WEIGHTS[np.arange(20) // 4][bands.start : bands.stop, None, None]
     wanted = weights * (std + 2 * skew + kurtosis)
-    # Of the coarsest alone float32 has few digits: its waves are longer than these pictures.
-    share = {"float32": 1e-2, "float64": 1e-9}[dtype]
+    share, rel = {"float32": 1e-3, "float64": 1e-9}[dtype], NEAR[dtype][1]  # as maps and scores
+    if dtype == "float32" and bands == range(19, 20) and size == (37, 53):
+        # The coarsest alone, whose waves of 243 pixels are longer than the picture: 3.5e-3 of the
+        # greatest came on an H200. This is why such pictures are float64 where nobody asks.
+        share = rel = 1e-2
     np.testing.assert_allclose(found, wanted, rtol=0, atol=share * wanted.max())
     both = (np.sqrt((x.astype(np.float64) ** 2).mean()) for x in (found, wanted))
-    assert next(both) == pytest.approx(next(both), rel=share)
+    assert next(both) == pytest.approx(next(both), rel=rel)

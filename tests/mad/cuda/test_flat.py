@@ -32,14 +32,14 @@ PAGES = {
 }
 
 
-@pytest.mark.parametrize("how", PAGES.values(), ids=PAGES)
-def test_flat_areas_are_scored_in_float64(cuda, random, how):
-    planes = page(random, *how)
+@pytest.mark.parametrize("name", PAGES)
+def test_flat_areas_are_scored_in_float64(cuda, random, name):
+    planes = page(random, *PAGES[name])
     found, wanted = (score(*planes, device=d, maps=True) for d in ("cuda", "cpu"))
     one, other = ([s.mad, s.hi, s.lo] for s in (found, wanted))
-    # Both float64: far from the photo responses are 1e-7 of what they are there, or less, and of
-    # the transforms' 1e-16 that much is left.
-    assert one == pytest.approx(other, rel=1e-7)
+    # Both float64. Of the large page even that leaves few digits, whoever computes it: SciPy's and
+    # NumPy's transforms differ by up to 1.2e-8 there (test_cpu.py), so ten times as much.
+    assert one == pytest.approx(other, rel=1e-7 if name == "a photo on a page" else 1e-9)
     assert found.appearance.dtype == np.float64
     # What float32 makes of it, for those who insist: no tolerance is promised.
     assert np.isfinite(score(*planes, device="cuda", dtype="float32").mad)

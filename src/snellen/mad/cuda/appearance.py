@@ -60,10 +60,8 @@ class Appearance:
         self._first = bands.start
         self._parts = list(parts(bands, pairs.itemsize * height * width, SHARE[dtype]))
         sizes = {len(part) for part in self._parts}
-        self._lightness, self._bank = (
-            Lightness(definition, format, peak, dtype),
-            Bank(height, width, dtype),
-        )
+        self._lightness = Lightness(definition, format, peak, dtype)
+        self._bank = Bank(height, width, dtype)
         self._forward = Plan("r2c", height, width, dtype)
         self._inverse = {size: Plan("inverse", height, width, dtype, size) for size in sizes}
         self._statistics = {size: Statistics(height, width, dtype, size) for size in sizes}
