@@ -105,6 +105,11 @@ def test_details_of_a_gpu(on_gpu):
         assert words in told
 
 
+def test_several_gpus_of_a_kind_are_counted(on_gpu):
+    on_gpu["machine"]["gpu"] = ["A GPU", "Another", "A GPU"]
+    assert "/x.json), on 2 × A GPU, Another." in detail.detail(on_gpu, "x.json")
+
+
 def test_without_pytorch_and_with_one_gpu(on_gpu):
     del on_gpu["gpu_cases"][0]["stock"], on_gpu["several"]
     assert "| – | – | 99 MB |" in table.part(on_gpu, "x")

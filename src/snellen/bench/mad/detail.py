@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from snellen.bench.mad import floor, steps
@@ -33,7 +34,8 @@ def detail(report: Report, link: str) -> str:
     """Return the tables of one run on a GPU; nothing for one on the CPU."""
     if "gpu_cases" not in report:
         return ""
-    gpus = ", ".join(report["machine"]["gpu"])
+    alike = Counter(report["machine"]["gpu"]).items()
+    gpus = ", ".join(name if count == 1 else f"{count} × {name}" for name, count in alike)
     parts = [f"From [{link.rpartition('/')[2]}](../{link}), on {gpus}."]
     parts += [paper(report), stages(report), roofline(report), transfers(report), stock(report),
               several(report), checks(report)]  # fmt: skip
