@@ -1,0 +1,1 @@
+"""MIA, the multiplicative iterative algorithm: a blurred picture → a sharp one, and its blur."""

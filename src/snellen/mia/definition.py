@@ -1,0 +1,76 @@
+"""Which MIA is computed, and the constants that all arms share.
+
+The iteration is told in full in docs/mia.md; f is the sharp picture, h its point spread function
+(PSF), g = h ⊛ f the model of the picture y that came, all scaled to 0 … 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from numbers import Real
+
+import numpy as np
+
+from snellen.errors import InputError
+
+NOISES = ("poisson", "gaussian")
+
+EPS = 1e-6
+"""Least divisor: of r = y / g, and of ISRA's quotients. 1/4000 of a step of 8 bits: small enough
+to change no picture, large enough for float32, whose transforms of 0 … 1 round by 1e-7. Ours."""
+LEAST = 1e-6
+"""Least correction of f in an iteration: what one bad iteration made 0 would stay 0. Of h it is 0:
+h may vanish, which gives it its shape. Ours."""
+TV_EPS = 1e-6
+"""Added below the root of |∇f|: where a picture is flat it has no direction. Ours."""
+TV_LEAST = 0.2
+"""Least divisor 1 − λ div(∇f/|∇f|): one step late, it could become 0 where λ is large. Ours."""
+
+UNOBSERVED = -1.0  # mark in y of samples that no camera saw; any negative value is one
+SIDES = (32, 64, 128, 256)  # of periods that run in one kernel on a GPU; Yan, Su et al. 2017
+PSF_SIZE = 31  # support of h, pixels; our default: real camera shake is up to 27 (Levin 2009)
+ITERATIONS = 200  # Yan, Su et al. 2017
+START = 2.0  # σ of the Gaussian that h starts as, pixels; our default
+EVERY = 10  # iterations from a look at the progress to the next; our default
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """Which of the iterations is meant.
+
+    Raises
+    ------
+    InputError
+        Settings that do not exist, or do not go together.
+    """
+
+    noise: str = "poisson"
+    """Of what y is noisy: "poisson", the Richardson–Lucy form, 4M + 2 transforms an iteration for
+    M frames; "gaussian", the image space reconstruction algorithm (ISRA), 3M + 3."""
+    read_noise: float = 0.0
+    """Standard deviation of the Gaussian noise beside Poisson's, in units of the picture scaled to
+    0 … 1; its square is added to y and g (Snyder et al. 1993)."""
+    blind: bool = True
+    """Whether h is estimated too; else it is given."""
+    tv: float = 0.0
+    """Weight λ of the total variation, one step late; 0: none."""
+
+    def __post_init__(self) -> None:
+        if self.noise not in NOISES:
+            raise InputError(f"noise={self.noise!r} came, expected one of {', '.join(NOISES)}")
+        for name in ("read_noise", "tv"):
+            _not_negative(name, getattr(self, name))
+        if self.read_noise and self.noise != "poisson":
+            raise InputError(
+                f"read_noise={self.read_noise!r} came with noise={self.noise!r}, which has it "
+                "already: leave it out, or ask for noise='poisson'"
+            )
+        if not isinstance(self.blind, bool | np.bool_):
+            raise InputError(f"blind={self.blind!r} came, expected True or False")
+
+
+def _not_negative(name: str, value: object) -> None:
+    real = isinstance(value, Real) and not isinstance(value, bool)
+    if not (real and value >= 0 and isfinite(value)):  # type: ignore[operator, arg-type]
+        raise InputError(f"{name}={value!r} came, expected a number that is 0 or more")

@@ -1,0 +1,137 @@
+"""The period on which a picture is restored, and what stands beyond its edges.
+
+The Fourier transform makes every picture a tile of an endless pattern, in which its left edge meets
+the right one. Three rules:
+
+circular
+    The period is the picture, as if it did wrap.
+taper
+    The period is the picture; where opposite edges meet, each is blended into the other.
+extend
+    The period is larger by the PSF. The margin is unobserved: what stands there is estimated too.
+
+Arrays are NumPy's or CuPy's, and so are the results. Pictures lie at the top left of the period.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.fft import next_fast_len
+
+from snellen.arrays import library
+from snellen.errors import InputError
+from snellen.mia.definition import SIDES, UNOBSERVED
+
+EDGES = ("circular", "taper", "extend")
+
+
+def check(edges: str) -> None:
+    """Check a rule's name.
+
+    Raises
+    ------
+    InputError
+        There is no such rule.
+    """
+    if edges not in EDGES:
+        raise InputError(f"edges={edges!r} came, expected one of {', '.join(EDGES)}")
+
+
+def period(shape: tuple[int, int], side: int, edges: str) -> tuple[int, int]:
+    """Return rows and columns of the period of a picture.
+
+    Parameters
+    ----------
+    shape : (rows, columns)
+        Of the picture.
+    side : int
+        Of the PSF's support, odd.
+    edges : str
+        "extend": a picture and a PSF − 1, or more: what runs in one kernel on a GPU if both sides
+        can, else what FFT libraries are quick at. Otherwise the picture itself.
+    """
+    rows, columns = shape
+    if edges != "extend":
+        return rows, columns
+    rows, columns = rows + side - 1, columns + side - 1
+    if max(rows, columns) <= SIDES[-1]:
+        return _next(rows), _next(columns)
+    return next_fast_len(rows, real=True), next_fast_len(columns, real=True)
+
+
+def place(frames: Any, period: tuple[int, int], side: int, edges: str) -> tuple[Any, Any]:
+    """Return frames on the period, and the picture that f starts as.
+
+    Parameters
+    ----------
+    frames : (…, M, rows, columns) float
+        Of one object.
+    period : (H, W)
+        As `period` gives it.
+    side : int
+        Of the PSF's support, odd.
+    edges : str
+
+    Returns
+    -------
+    y : (…, M, H, W)
+        Unobserved samples are −1.
+    f : (…, H, W)
+        The frames' mean; in the margin a straight line from each edge to the opposite one.
+    """
+    xp = library(frames)
+    if edges == "taper":
+        frames = taper(frames, side)
+    f = frames.mean(-3, dtype=frames.dtype)
+    if edges != "extend":
+        return xp.ascontiguousarray(frames), xp.ascontiguousarray(f)
+    y = xp.full((*frames.shape[:-2], *period), UNOBSERVED, frames.dtype)
+    rows, columns = frames.shape[-2:]
+    y[..., :rows, :columns] = frames
+    f = _bridged(f, period[1], -1)
+    return y, xp.ascontiguousarray(_bridged(f, period[0], -2))
+
+
+def cut(f: Any, shape: tuple[int, int]) -> Any:
+    """Return the picture (…, rows, columns) that lies on a period (…, H, W)."""
+    return f[..., : shape[0], : shape[1]]
+
+
+def taper(frames: Any, side: int) -> Any:
+    """Return frames (…, rows, columns) whose opposite edges are blended into each other.
+
+    y' = w·y + (1 − w)·flip(y), rows first, then columns; w is a raised cosine, 1/2 between the
+    outermost samples of the two edges and 1 from `side` // 2 samples on. So opposite edges meet.
+    """
+    for axis in (-2, -1):
+        weight = _weights(frames, side // 2, axis)
+        flipped = library(frames).flip(frames, axis)
+        frames = weight * frames + (1 - weight) * flipped
+    return frames
+
+
+def _weights(frames: Any, reach: int, axis: int) -> Any:
+    size = frames.shape[axis]
+    weight = np.ones(size, frames.dtype)
+    reach = min(reach, size // 2)
+    ramp = 0.75 - 0.25 * np.cos(np.pi * (np.arange(reach) + 0.5) / max(reach, 1))
+    weight[:reach] = ramp
+    weight[size - reach :] = ramp[::-1]
+    return library(frames).asarray(weight[:, None] if axis == -2 else weight)
+
+
+def _next(size: int) -> int:
+    return next(side for side in SIDES if side >= size)
+
+
+def _bridged(plane: Any, size: int, axis: int) -> Any:
+    """Return a plane made longer along an axis by a straight line from its end to its start."""
+    xp = library(plane)
+    gap = size - plane.shape[axis]
+    share = xp.asarray(np.arange(1, gap + 1, dtype=plane.dtype) / plane.dtype.type(gap + 1))
+    if axis == -2:
+        share = share[:, None]
+    first, last = (xp.take(plane, xp.asarray([end]), axis) for end in (0, plane.shape[axis] - 1))
+    return xp.concatenate([plane, (1 - share) * last + share * first], axis)

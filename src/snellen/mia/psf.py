@@ -1,0 +1,145 @@
+"""Point spread functions: as users have them (K × K, centred) and on the period (around (0, 0)).
+
+Arrays are NumPy's or CuPy's, and so are the results. K is odd; its middle is K // 2.
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from snellen.arrays import library
+from snellen.errors import InputError
+
+Float64 = npt.NDArray[np.float64]
+
+
+def side(size: object) -> int:
+    """Return the side of the support that a size means, which is odd: 31 for 30 and for 31.
+
+    Raises
+    ------
+    InputError
+        No positive integer.
+    """
+    if isinstance(size, bool) or not isinstance(size, Integral) or size < 1:
+        raise InputError(f"psf_size={size!r} came, expected the side of the PSF in pixels, as 31")
+    return 2 * (int(size) // 2) + 1
+
+
+def fits(side: int, shape: tuple[int, ...]) -> None:
+    """Check that a PSF's support is no larger than the picture.
+
+    Raises
+    ------
+    InputError
+        It is.
+    """
+    if side > min(shape):
+        raise InputError(
+            f"a PSF of {side}×{side} came for a picture of {shape[1]}×{shape[0]} (width × height): "
+            "take a smaller psf_size, or a larger picture"
+        )
+
+
+def gaussian(sigma: object, side: int) -> Float64:
+    """Return the Gaussian (side, side) that h starts as, sum 1.
+
+    Raises
+    ------
+    InputError
+        σ is no positive number.
+    """
+    real = isinstance(sigma, Real) and not isinstance(sigma, bool)
+    if not (real and sigma > 0 and isfinite(sigma)):  # type: ignore[operator, arg-type]
+        raise InputError(
+            f"start={sigma!r} came, expected σ in pixels, a number above 0, or a PSF as an array"
+        )
+    away = (np.arange(side) - side // 2) / float(sigma)  # type: ignore[arg-type]
+    bell = np.exp(-(away**2) / 2)
+    plane: Float64 = np.outer(bell, bell)
+    plane /= plane.sum()
+    return plane
+
+
+def given(psf: Any, name: str = "psf") -> Float64:
+    """Return a PSF that a user gave as (…, K, K) float64, sum 1; K is its longer side, made odd.
+
+    The middle of a side n is at n // 2, odd or even, and stays in the middle.
+
+    Raises
+    ------
+    InputError
+        Not a plane, nothing in it, or values that no blur can have.
+    """
+    plane = np.asarray(psf)
+    if plane.ndim < 2 or not plane.size or plane.dtype.kind not in "buif":
+        raise InputError(
+            f"{name} of shape {plane.shape} and dtype {plane.dtype} came, expected real numbers in "
+            "rows and columns, as (31, 31)"
+        )
+    plane = plane.astype(np.float64)
+    if not np.isfinite(plane).all() or plane.min() < 0:
+        raise InputError(f"{name} has values that are negative, NaN or infinite; a blur has none")
+    total = plane.sum((-2, -1), keepdims=True)
+    if not (total > 0).all():
+        raise InputError(f"{name} is 0 everywhere; a blur has at least one value above 0")
+    height, width = plane.shape[-2:]
+    out = np.zeros((*plane.shape[:-2], *2 * (side(max(height, width)),)))
+    middle = out.shape[-1] // 2
+    top, left = middle - height // 2, middle - width // 2
+    out[..., top : top + height, left : left + width] = plane / total
+    return out
+
+
+def to_period(psf: Any, period: tuple[int, int]) -> Any:
+    """Return PSFs (…, K, K) on the period (…, H, W), their middle at (0, 0)."""
+    xp = library(psf)
+    size = psf.shape[-1]
+    out = xp.zeros((*psf.shape[:-2], *period), psf.dtype)
+    out[..., :size, :size] = psf
+    return xp.roll(out, (-(size // 2), -(size // 2)), (-2, -1))
+
+
+def from_period(h: Any, side: int) -> Any:
+    """Return PSFs (…, side, side) of the period's (…, H, W): what is outside is cut off."""
+    xp = library(h)
+    around = xp.roll(h, (side // 2, side // 2), (-2, -1))
+    return xp.ascontiguousarray(around[..., :side, :side])
+
+
+def centroid(psf: Any) -> tuple[int, int]:
+    """Return the centre of mass of a PSF (K, K), or of the mean of several (M, K, K).
+
+    In whole pixels from the middle: rows, columns.
+    """
+    xp = library(psf)
+    mean = psf.reshape(-1, *psf.shape[-2:]).astype(xp.float64).mean(0)
+    away = xp.arange(mean.shape[-1]) - mean.shape[-1] // 2
+    total = mean.sum()
+    down, right = ((mean.sum(axis) * away).sum() / total for axis in (1, 0))
+    return int(xp.rint(down)), int(xp.rint(right))
+
+
+def recentre(f: Any, h: Any, side: int) -> tuple[Any, Any]:
+    """Return f and h moved in opposite directions, so that h's centre of mass is the middle.
+
+    By whole pixels. What of h leaves the support is cut off, and the sum is 1 again.
+
+    Parameters
+    ----------
+    f : (H, W)
+    h : (M, H, W)
+        The PSFs of one picture, on the period; all move alike, by their mean.
+    side : int
+        Of h's support.
+    """
+    xp = library(h)
+    down, right = centroid(from_period(h, side))
+    psf = from_period(xp.roll(h, (-down, -right), (-2, -1)), side)
+    psf /= psf.sum((-2, -1), keepdims=True)
+    return xp.roll(f, (down, right), (-2, -1)), to_period(psf, h.shape[-2:])
