@@ -60,14 +60,14 @@ def gaussian(y, f, h):
     """Likewise, by ISRA."""
     above, below, of_h = 0.0, 0.0, []
     for frame, psf in zip(y, h, strict=True):
-        w = (frame >= 0).astype(np.float64)
         g = convolved(psf, f)
-        above = above + correlated(w * frame, psf)
-        below = below + correlated(w * g, psf)
+        told = np.where(frame >= 0, frame, g)  # nothing observed: what the model says
+        above = above + correlated(told, psf)
+        below = below + correlated(g, psf)
         total = f.sum()
         if total > 0:
-            quotient = np.maximum(correlated(w * g, f) / total, EPS)
-            of_h.append(correlated(w * frame, f) / total / quotient)
+            quotient = np.maximum(correlated(g, f) / total, EPS)
+            of_h.append(correlated(told, f) / total / quotient)
         else:
             of_h.append(np.zeros_like(f))
     return above / np.maximum(below, EPS), np.array(of_h)

@@ -1,7 +1,23 @@
 """Which MIA is computed, and the constants that all arms share.
 
-The iteration is told in full in docs/mia.md; f is the sharp picture, h its point spread function
-(PSF), g = h ⊛ f the model of the picture y that came, all scaled to 0 … 1.
+f is the sharp picture, h_m the point spread functions (PSFs) of its frames, g_m = h_m ⊛ f the model
+of what came, y_m, all on one period and scaled to 0 … 1; corr(a, b) = IFFT(A · conj B). Each
+iteration takes both corrections from the old f and h::
+
+    poisson    r_m = (y_m + σ²) / max(g_m + σ², EPS), 1 where nothing was observed
+               f:   mean over m of corr(r_m, h_m) / Σh_m
+               h_m: corr(r_m, f) / Σf
+    gaussian   t_m = y_m, g_m where nothing was observed
+               f:   Σ_m corr(t_m, h_m) / max(Σ_m corr(g_m, h_m), EPS)
+               h_m: (corr(t_m, f) / Σf) / max(corr(g_m, f) / Σf, EPS)
+    both       f ← f · max(its correction, LEAST) / T
+               h_m ← h_m · max(its correction, 0), then h_m / Σh_m (kept where nothing is left)
+    T          max(1 − λ div(∇f / |∇f|), TV_LEAST), |∇f| = √(fx² + fy² + TV_EPS), forward
+               differences on the period, div their adjoint; 1 where λ = 0
+
+So what nobody observed is taken for what the model says (EM of missing data), in both. ISRA that
+leaves it out of its sums instead would divide by each other, in the margin, numbers that are both
+nearly 0: in float32 mere rounding, and f grows to a thousand there.
 """
 
 from __future__ import annotations
