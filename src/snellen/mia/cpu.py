@@ -18,11 +18,13 @@ from snellen import device as devices
 from snellen.mia import pointwise
 from snellen.mia.definition import EPS, LEAST, TV_EPS, TV_LEAST, Definition
 
-TOGETHER = 1 << 14
+TOGETHER = 1 << 16
 """Samples, of all frames, of the small pictures that are transformed at once: a call costs as much
 as 32² samples, and what belongs to an iteration shall stay in a core's cache."""
-STRIP = 1 << 16
-"""Samples from which on a thread more is worth its start."""
+WORKER = 1 << 17
+"""Samples for each thread of a transform: with fewer, a thread costs more than it does."""
+STRIP = 1 << 19
+"""Likewise of a loop between transforms."""
 
 Array = npt.NDArray[Any]
 
@@ -61,8 +63,8 @@ class Arm:
         together = max(1, min(TOGETHER // samples, -(-batch // threads)))
         self._slices = [slice(i, i + together) for i in range(0, batch, together)]
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="snellen")
-        workers = max(1, min(threads // len(self._slices), samples // STRIP))
-        self._strips = Strips(self._pool, period[0], workers)
+        idle = threads // len(self._slices)
+        self._strips = Strips(self._pool, period[0], samples, idle)
         self._shares: list[Share] = []
 
     def start(self, y: Array, f: Array, h: Array) -> None:
@@ -112,11 +114,23 @@ class Arm:
 
 
 class Strips:
-    """Compiled loops over rows, by several threads where that pays."""
+    """Threads of one share, where there are threads to spare.
 
-    def __init__(self, pool: ThreadPoolExecutor | None, rows: int, workers: int):
-        share = -(-rows // workers)
-        self.workers, self._pool = workers, pool
+    Parameters
+    ----------
+    pool : ThreadPoolExecutor or None
+        None where there is one thread only.
+    rows : int
+    samples : int
+        Of all frames.
+    threads : int
+        At most so many.
+    """
+
+    def __init__(self, pool: ThreadPoolExecutor | None, rows: int, samples: int, threads: int):
+        self.workers = max(1, min(threads, samples // WORKER))
+        self._pool = pool
+        share = -(-rows // max(1, min(threads, samples // STRIP)))
         self._ranges = [(first, min(first + share, rows)) for first in range(0, rows, share)]
 
     def run(self, loop: Callable[..., None], *arguments: Any) -> None:
@@ -150,7 +164,7 @@ class Share:
         self._blind, self._tv = definition.blind, definition.tv
         self._offset = self._kind(definition.read_noise**2)
         self._rows, self._strips = rows, strips
-        self._y, self.f, self._h = y.copy(), f.copy(), h[:, :, rows]
+        self._y, self.f, self._h = y.copy(), f.copy(), h.take(rows, 2)
         pointwise.update_psf(np.ones_like(self._h), self._h)
         self._known: Array | None = None
         if not self._blind:
@@ -242,7 +256,7 @@ class Share:
         self._strips.run(pointwise.products_conj, picture, spectra, out)
         workers = self._strips.workers
         columns = fft.ifft(out, axis=-2, workers=workers, overwrite_x=True)
-        planes: Array = fft.irfft(columns[:, :, self._rows], self._y.shape[-1], workers=workers)
+        planes: Array = fft.irfft(columns.take(self._rows, 2), self._y.shape[-1], workers=workers)
         return planes
 
     def _forward(self, planes: Array) -> Array:
@@ -262,7 +276,7 @@ def _compile(dtype: str) -> None:
     """Compile every loop, by a blank picture."""
     blank = np.zeros((1, 1, 4, 4), dtype)
     for definition in (Definition(tv=0.1), Definition("gaussian")):
-        h = blank + 1
-        share = Share(definition, blank - 1, blank[0], h, np.arange(4), Strips(None, 4, 1))
+        strips = Strips(None, 4, 16, 1)
+        share = Share(definition, blank - 1, blank[0], blank + 1, np.arange(4), strips)
         share.iterate(1)
         share.fit()

@@ -1,0 +1,156 @@
+"""PSFs: their sizes, what a user may give, to the period and back, recentring."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import ndimage
+
+from mia import drawn, reference
+from snellen.errors import InputError
+from snellen.mia import psf
+
+PERIODS = [(32, 32), (32, 64), (45, 61)]
+
+
+def test_sides_are_odd():
+    assert [psf.side(size) for size in (1, 2, 3, 30, 31, np.int64(32))] == [1, 3, 3, 31, 31, 33]
+
+
+@pytest.mark.parametrize("size", [0, -3, 31.0, "31", None, True])
+def test_no_side(size):
+    with pytest.raises(InputError, match=r"psf_size=.* came, expected the side of the PSF"):
+        psf.side(size)
+
+
+def test_a_psf_is_no_larger_than_the_picture():
+    psf.fits(31, (31, 90))
+    with pytest.raises(InputError, match="a PSF of 33×33 came for a picture of 90×32"):
+        psf.fits(33, (32, 90))
+
+
+@pytest.mark.parametrize("side", [1, 3, 31])
+@pytest.mark.parametrize("sigma", [0.3, 2, np.float32(5)])
+def test_gaussian(sigma, side):
+    plane = psf.gaussian(sigma, side)
+    np.testing.assert_allclose(plane, reference.bell(float(sigma), side), rtol=1e-12)
+
+
+def test_a_very_narrow_gaussian_is_a_point():
+    plane = psf.gaussian(1e-200, 3)
+    assert plane[1, 1] == plane.sum() == 1
+
+
+@pytest.mark.parametrize("sigma", [0, -1.0, float("nan"), float("inf"), "2", True, None])
+def test_no_gaussian(sigma):
+    with pytest.raises(InputError, match=r"start=.* came, expected σ in pixels"):
+        psf.gaussian(sigma, 31)
+
+
+@pytest.mark.parametrize("shape", [(9, 9), (8, 8), (7, 4), (2, 5), (1, 1), (1, 6)])
+def test_a_given_psf_keeps_its_middle(random, shape):
+    """At n // 2; a zero row or column at the end makes a side odd."""
+    plane = random.random(shape)
+    out = psf.given(plane)
+    side = max(n + 1 - n % 2 for n in shape)
+    assert out.shape == (side, side) and out.dtype == "float64"
+    wanted = np.zeros((side, side))
+    for i, j in np.ndindex(shape):
+        wanted[i - shape[0] // 2 + side // 2, j - shape[1] // 2 + side // 2] = plane[i, j]
+    np.testing.assert_allclose(out, wanted / plane.sum(), rtol=1e-14)
+
+
+def test_an_even_psf_blurs_as_scipy_says(random):
+    """Convolution(image, psf) is SciPy's with an even PSF too: its middle is at side // 2."""
+    plane, kernel = random.random((20, 31)), random.random((4, 6))
+    h = psf.to_period(psf.given(kernel), plane.shape)
+    wanted = ndimage.convolve(plane, kernel / kernel.sum(), mode="wrap")
+    np.testing.assert_allclose(reference.convolved(plane, h), wanted, atol=1e-12)
+
+
+def test_given_kinds(random):
+    counts = random.integers(0, 200, (3, 5, 5)).astype(np.uint8)
+    out = psf.given(counts)
+    assert out.shape == (3, 5, 5)
+    np.testing.assert_allclose(out.sum((1, 2)), 1)
+    np.testing.assert_allclose(psf.given(counts.tolist()), out)
+    assert psf.given(np.eye(3, dtype=bool))[1, 1] == 1 / 3
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (np.ones(5), r"psf of shape \(5,\) and dtype float64 came"),
+        (np.ones((0, 5)), r"psf of shape \(0, 5\)"),
+        (np.ones((3, 3), complex), "dtype complex128 came"),
+        ("blurred", "psf of shape"),
+        (np.full((3, 3), np.nan), "psf has values that are negative, NaN or infinite"),
+        (np.full((3, 3), np.inf), "negative, NaN or infinite"),
+        (np.diag([1.0, -1e-9, 1]), "negative, NaN or infinite"),
+        (np.zeros((3, 3)), "psf is 0 everywhere"),
+        (np.stack([np.eye(3), np.zeros((3, 3))]), "psf is 0 everywhere"),
+    ],
+)
+def test_refusals(value, words):
+    with pytest.raises(InputError, match=words):
+        psf.given(value)
+    with pytest.raises(InputError, match=words.replace("psf", "start")):
+        psf.given(value, "start")
+
+
+@pytest.mark.parametrize("period", PERIODS)
+@pytest.mark.parametrize("side", [1, 3, 9, 31])
+def test_to_the_period_and_back(random, period, side):
+    planes = random.random((2, 3, side, side)).astype(np.float32)
+    h = psf.to_period(planes, period)
+    assert h.dtype == "float32"
+    for b, m in np.ndindex(2, 3):
+        assert (h[b, m] == reference.on_period(planes[b, m], period)).all()
+    back = psf.from_period(h, side)
+    assert (back == planes).all() and back.flags.c_contiguous
+    assert (psf.from_period(h, 1)[..., 0, 0] == planes[..., side // 2, side // 2]).all()
+
+
+def test_centroid():
+    plane = np.zeros((9, 9))
+    plane[1, 6] = plane[2, 6] = 1  # rows −3 and −2, column 2
+    assert psf.centroid(plane) == (-2, 2)  # −2.5, to even
+    assert psf.centroid(np.stack([plane, np.flip(plane)])) == (0, 0)
+    assert psf.centroid(psf.gaussian(2, 31)) == (0, 0)
+
+
+@pytest.mark.parametrize("frames", [1, 3])
+@pytest.mark.parametrize("period", PERIODS)
+def test_recentring(random, period, frames):
+    side = 15
+    planes = np.array([drawn.walk(random, side) for _ in range(frames)])
+    h = np.roll(psf.to_period(planes, period), (2, -3), (-2, -1))
+    h = psf.to_period(psf.from_period(h, side), period)
+    f = random.random(period)
+    found, wanted = psf.recentre(f, h, side), reference.recentred(f, h, side)
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(found[1].sum((1, 2)), 1)
+    assert psf.centroid(psf.from_period(found[1], side)) == (0, 0)
+    assert not (found[0] == f).all()
+
+
+def test_recentring_changes_no_model(random):
+    """h moves one way, f the other: g stays, as long as nothing of h is cut off."""
+    period, side = (40, 33), 15
+    h = psf.to_period(np.pad(drawn.walk(random, 9), ((1, 5), (6, 0)))[None], period)
+    f = random.random(period)
+    moved, centred = psf.recentre(f, h, side)
+    assert not np.allclose(centred, h)
+    np.testing.assert_allclose(
+        reference.convolved(moved, centred[0]), reference.convolved(f, h[0]), atol=1e-14
+    )
+
+
+def test_what_leaves_the_support_is_cut_off():
+    plane = np.zeros((5, 5))
+    plane[0, 0], plane[4, 4] = 3, 1  # mass at −1, −1: the lone corner moves out
+    _, h = psf.recentre(np.zeros((32, 32)), psf.to_period(plane[None], (32, 32)), 5)
+    wanted = np.zeros((5, 5))
+    wanted[1, 1] = 1
+    assert (psf.from_period(h, 5)[0] == wanted).all()
