@@ -83,6 +83,19 @@ def problem(random, period, frames=1, side=9, *, noise="poisson", margin=(0, 0),
     return Problem(y, f, blurs.copy() if given else start, sharp, blurs)
 
 
+def stars(random, period, frames=1, side=9, *, margin=(0, 0), given=False):
+    """Points before a sky that is exactly black: every divisor and correction meets its floor."""
+    sharp = np.zeros(period)
+    for _ in range(6):
+        sharp[tuple(random.integers(0, size) for size in period)] = random.uniform(0.3, 1)
+    blurs = np.array([reference.on_period(walk(random, side), period) for _ in range(frames)])
+    y = np.array([noisy(random, reference.convolved(sharp, blur).clip(0)) for blur in blurs])
+    rows, columns = (size - cut for size, cut in zip(period, margin, strict=True))
+    y[:, rows:], y[:, :, columns:] = -1, -1
+    start = np.array([reference.on_period(reference.bell(2, side), period)] * frames)
+    return Problem(y, np.full(period, 0.5), blurs.copy() if given else start, sharp, blurs)
+
+
 def plain(random, period, frames=1, side=9):
     """Random numbers, which no PSF blurred."""
     y = random.random((frames, *period))

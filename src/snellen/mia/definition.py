@@ -70,7 +70,9 @@ class Definition:
     blind: bool = True
     """Whether h is estimated too; else it is given."""
     tv: float = 0.0
-    """Weight λ of the total variation, one step late; 0: none."""
+    """Weight λ of the total variation, one step late; 0: none. Above √TV_EPS / 4 = 2.5e-4 what is
+    white and flat flickers by about λ from an iteration to the next (darker places from a larger λ
+    on), and rounding chooses the phase: float32 and float64 then differ by as much."""
 
     def __post_init__(self) -> None:
         if self.noise not in NOISES:
