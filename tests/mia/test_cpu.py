@@ -139,6 +139,28 @@ def test_stars_before_a_black_sky(random, option, count, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("count", [1, 3, 200])
+@pytest.mark.parametrize("noise", ["poisson", "gaussian"])
+def test_zeros_at_the_start(random, noise, count, dtype):
+    """f starts as what came; h's corrections are 0 too, where no two stars are so far apart.
+
+    And no transform's rounding makes it less (`compare` asks).
+    """
+    problem = drawn.stars(random, (64, 64))
+    start = reference.on_period(reference.bell(3, 21), (64, 64))
+    check(problem._replace(f=problem.y[0], h=start[None]), count, dtype, noise=noise)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("noise", ["poisson", "gaussian"])
+def test_a_start_that_is_far_too_dark(random, noise, count, dtype):
+    """The model is below EPS everywhere, and so are ISRA's divisors."""
+    problem = drawn.problem(random, (32, 40), 2)
+    check(problem._replace(f=problem.f * 1e-9), count, dtype, noise=noise)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("noise", ["poisson", "gaussian"])
 def test_the_floor_of_total_variation(random, noise, count, dtype):
