@@ -17,7 +17,7 @@ from snellen.errors import InputError
 from snellen.frame import Frame
 from snellen.video import nvdec, pixels
 from snellen.video.clip import Clip
-from snellen.video.damage import Damage, torn_y4m, total_frames
+from snellen.video.damage import Damage, promised_packets, torn_y4m, total_frames
 from snellen.video.deinterlace import Deinterlacer
 from snellen.video.pipes import Incoming
 from snellen.video.reading import Reader
@@ -26,6 +26,8 @@ from snellen.video.times import Clock
 
 _RUN_UP = Fraction(1)
 """Seconds before a clip's start that reading begins, for audio that lies early."""
+_ROUGH = 100
+"""One in so many frames may be missing where only a duration tells how many there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +158,13 @@ class Source:
         if self.clip.frames is not None:
             total = self.clip.frames if total is None else min(total, self.clip.frames)
         return total
+
+    def least(self) -> int:
+        """Return how many frames will come at least, as far as can be told; 0: it cannot."""
+        total = self.total() or 0
+        cut = self.clip.start is not None or self.clip.duration is not None
+        exact = not cut and promised_packets(self.container, self.stream) is not None
+        return total if exact else total - total // _ROUGH
 
     def parcels(self) -> Iterator[Parcel]:
         """Yield frames, their times counted from the clip's start, and packets between them."""

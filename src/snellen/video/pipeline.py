@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from snellen.errors import InputError
+from snellen.frame import Format
 from snellen.video import nvenc, pixels
 from snellen.video.clip import Clip
 from snellen.video.decode import Source
@@ -20,7 +21,7 @@ from snellen.video.hdr import scaled
 from snellen.video.pipes import Outgoing
 from snellen.video.place import Place
 from snellen.video.progress import Meter, Progress
-from snellen.video.step import Step, device
+from snellen.video.step import Step, device, outcome
 from snellen.video.streams import Copier
 from snellen.video.tags import lost_time_code, video_tags
 from snellen.video.travel import run_dry, travel
@@ -106,8 +107,8 @@ def convert(
         stack.callback(step.close)
         place = Place(target, source, overwrite)
         road = stack.enter_context(closing(Source(source, clip or Clip(), decoder)))
-        scale = step.scale
-        plan, copier, losses, notes = _plan(road, place, encoding or Encoding(), strict, scale)
+        large = outcome(step, road.look.format, road.least())
+        plan, copier, losses, notes = _plan(road, place, encoding or Encoding(), strict, large)
         warnings = (*losses, *notes)
         for warning in warnings:
             tell(warning)
@@ -170,22 +171,21 @@ def drain(
 
 
 def _plan(
-    road: Source, place: Place, encoding: Encoding, strict: bool, scale: int
+    road: Source, place: Place, encoding: Encoding, strict: bool, large: Format
 ) -> tuple[Plan, Copier, tuple[str, ...], tuple[str, ...]]:
     """Decide how everything is written, and what that costs: losses, then notes.
 
-    The encoder is asked about pictures `scale` times larger, before the step does any work.
+    The encoder is asked about pictures of the results' size, before the step does any work.
     """
     look, stream = road.look, road.stream
-    encoder, replaced = _encoder(road, place, encoding, strict, scale)
+    encoder, replaced = _encoder(road, place, encoding, strict, large)
     copier = Copier(road, place.muxer, place.suffix)
     numbered = place.muxer == "yuv4mpegpipe"
     base = 1 / road.rate if numbered else road.time_base
     metadata = video_tags(road, place.muxer)
     plan = Plan(encoder, look.format, look, base, numbered, road.rate, metadata,
                 stream.disposition, stream.index)  # fmt: skip
-    large = replace(plan, format=look.format.scaled(scale))
-    lost = lost_by(large, road, place.muxer, place.suffix)
+    lost = lost_by(replace(plan, format=large), road, place.muxer, place.suffix)
     losses = (*look.losses, *encoder.losses, *copier.losses, *lost, *lost_time_code(road))
     if strict and losses:
         raise InputError(f"{road.name}: strict, and this would be lost: " + "; ".join(losses))
@@ -194,11 +194,11 @@ def _plan(
 
 
 def _encoder(
-    road: Source, place: Place, encoding: Encoding, strict: bool, scale: int
+    road: Source, place: Place, encoding: Encoding, strict: bool, large: Format
 ) -> tuple[Encoder, str | None]:
     """Choose the encoder; one of NVIDIA's that does not work is replaced, and the line says so."""
     encoder = choose(road.look, place.muxer, encoding)
-    found = nvenc.instead(encoder, road.look.format.scaled(scale), encoding)
+    found = nvenc.instead(encoder, large, encoding)
     if found is None:
         return encoder, None
     other, line = found

@@ -11,7 +11,8 @@ class Step(Protocol):
     """What the road knows of a method."""
 
     scale: int
-    """How many times wider and higher the results are."""
+    """How many times wider and higher the results are. A step of which that is not true has a
+    method `outcome(format, frames)`, as the function of this name."""
     lanes: int
     """How many frames `run` may work on at once, each in a thread of the caller's; known after
     `prepare`. 1: one after another, in the thread that called the road."""
@@ -38,6 +39,16 @@ class Step(Protocol):
         No `run` is under way then, unless one hangs.
         """
         ...
+
+
+def outcome(step: Step, format: Format, frames: int) -> Format:
+    """Return what the results of frames of `format` will be, but for their depth, before `prepare`.
+
+    `frames`: so many will come, at least. InputError where the step cannot do these.
+    """
+    own = getattr(step, "outcome", None)
+    found: Format = own(format, frames) if own else format.scaled(step.scale)
+    return found
 
 
 def lanes(step: Step) -> int:

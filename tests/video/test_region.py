@@ -1,0 +1,181 @@
+"""Regions of frames: where they lie, what is cut out or put back, at which depth; on the road."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from snellen.errors import InputError
+from snellen.frame import Format, Frame
+from snellen.video.pipeline import Encoding, convert
+from snellen.video.region import Regions, Track, cut, levels, samples
+from video.clips import HEIGHT, WIDTH, luma, make, read
+
+LOSSLESS = Encoding(codec="ffv1")
+
+
+class Inverted:
+    """1 − luma; keeps what came."""
+
+    device_name = "nothing"
+
+    def __init__(self):
+        self.shape = None
+        self.came = []
+        self.closed = 0
+
+    def prepare(self, height, width):
+        self.shape = height, width
+
+    def run(self, plane):
+        assert plane.shape == self.shape and plane.dtype == np.float32
+        self.came.append(plane)
+        return 1 - plane
+
+    def close(self):
+        self.closed += 1
+
+
+def frame(format, random):
+    most = 1 << format.bits
+    planes = [random.integers(0, most, shape).astype(format.dtype) for shape in format.shapes]
+    for plane in planes:
+        plane.flags.writeable = False
+    return Frame(tuple(planes), pts=7, duration=2)
+
+
+@pytest.mark.parametrize("bits", [8, 10])
+@pytest.mark.parametrize("full_range", [False, True])
+@pytest.mark.parametrize("track", [None, Track(WIDTH, HEIGHT, ((0, 0),))])
+def test_luma_is_what_the_work_makes_of_it_and_chroma_stays(random, bits, full_range, track):
+    format = Format(WIDTH, HEIGHT, bits, (1, 1), full_range=full_range)
+    step, came = Regions(Inverted(), track), frame(format, random)
+    assert step.prepare(format) == format
+    found = step.run(came)
+    black, white = (0, 255) if full_range else (16, 235)
+    black, white = (x << (bits - 8) for x in (black, white))
+    white = (1 << bits) - 1 if full_range else white
+    assert levels(format) == (black, white)
+    wanted = (white - (came.planes[0].clip(black).astype(int) - black)).clip(0)
+    assert found.planes[0].dtype == format.dtype and (found.planes[0] == wanted).all()
+    for one, other in zip(found.planes[1:], came.planes[1:], strict=True):
+        assert (one == other).all()
+    assert (found.pts, found.duration) == (7, 2)
+
+
+def test_what_is_below_black_is_black(random):
+    format = Format(4, 1)
+    plane = np.array([[0, 15, 16, 235]], np.uint8)
+    assert samples(plane, format).tolist() == [[0, 0, 0, 1]]
+    assert samples(np.array([[255]], np.uint8), format)[0, 0] > 1
+
+
+@pytest.mark.parametrize("subsampling", [None, (0, 0), (1, 0), (1, 1), (2, 0)])
+@pytest.mark.parametrize("place", [(0, 0), (4, 2), (5, 3), (13, 9)])
+def test_a_region_alone_and_back(random, subsampling, place):
+    format = Format(21, 16, 8, subsampling, full_range=True)
+    x, y = place
+    came = frame(format, random)
+    there = slice(y, y + 7), slice(x, x + 8)
+    alone = Regions(Inverted(), Track(8, 7, (place,)))
+    made = alone.prepare(format)
+    assert made == Format(8, 7, 8, subsampling, full_range=True) == alone.outcome(format, 1)
+    found = alone.run(came)
+    assert tuple(plane.shape for plane in found.planes) == made.shapes
+    assert (found.planes[0] == 255 - came.planes[0][there]).all()
+    back = Regions(Inverted(), Track(8, 7, (place,)), back=True)
+    assert back.prepare(format) == format == back.outcome(format, 1)
+    whole = back.run(came).planes
+    expected = came.planes[0].copy()
+    expected[there] = 255 - expected[there]
+    assert (whole[0] == expected).all()
+    assert all((a == b).all() for a, b in zip(whole[1:], came.planes[1:], strict=True))
+
+
+@pytest.mark.parametrize("x", [4, 5])
+def test_chroma_of_a_ramp_moves_with_its_luma(x):
+    """Half a chroma sample where the region begins between two."""
+    format = Format(32, 8, 8, (1, 1))
+    ramp = np.tile(np.arange(16, dtype=np.uint8) * 2, (4, 1))  # as wide as luma: 1 a column
+    step = Regions(Inverted(), Track(8, 4, ((x, 2),)))
+    step.prepare(format)
+    chroma = step.run(Frame((np.zeros((8, 32), np.uint8), ramp, ramp))).planes[1]
+    assert chroma.tolist() == [[x, x + 2, x + 4, x + 6]] * 2
+
+
+def test_a_cut_at_the_edge_repeats_it():
+    plane = np.array([[10, 20, 30]], np.uint8)
+    assert cut(plane, (0, 1.5), (1, 2)).tolist() == [[25, 30]]
+    assert cut(plane, (0, 1), (1, 2)).tolist() == [[20, 30]]
+
+
+def test_depths_of_the_encoder(random):
+    """10 bit come, 8 are wanted: luma rounded once, what is put back and chroma recoded alike."""
+    format = Format(16, 12, 10, (1, 1))
+    came = frame(format, random)
+    step = Regions(Inverted(), Track(4, 4, ((2, 2),)), back=True)
+    assert step.prepare(format, 8).bits == 8
+    found = step.run(came)
+    assert all(plane.dtype == np.uint8 for plane in found.planes)
+    wanted = np.rint(came.planes[0] / 4).clip(0, 255)
+    wanted[2:6, 2:6] = np.rint(16 + 219 * (1 - samples(came.planes[0][2:6, 2:6], format))).clip(0)
+    assert (found.planes[0] == wanted).all()
+    assert (found.planes[1] == np.rint(came.planes[1] / 4).clip(0, 255)).all()
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ((9, 0), "columns go from 0 to 8"),
+        ((0, 9), "rows to 8"),
+        ((-1, 0), "-1,0"),
+        ((0, -1), "0,-1"),
+    ],
+)
+def test_a_region_outside(place, said):
+    track = Track(8, 8, ((0, 0), place), "at.txt", (1, 3))
+    with pytest.raises(InputError, match=r"at\.txt line 3 leaves the frame") as error:
+        Regions(Inverted(), track).outcome(Format(16, 16), 2)
+    assert said in str(error.value)
+
+
+def test_a_region_larger_than_the_frame():
+    with pytest.raises(InputError, match="a region of 17×8 came for frames of 16×16"):
+        Regions(Inverted(), Track(17, 8, ((0, 0),))).outcome(Format(16, 16), 0)
+
+
+def test_the_road_with_a_moving_region(tmp_path):
+    source = make(tmp_path / "in.mkv", codec="ffv1", frames=5)
+    places = tuple((3 * n, 2 * n) for n in range(5))
+    work = Inverted()
+    step = Regions(work, Track(16, 12, places, "at.txt", tuple(range(1, 6))))
+    summary = convert(source, tmp_path / "out.mkv", step, encoding=LOSSLESS)
+    assert (summary.width, summary.height, summary.frames) == (16, 12, 5)
+    assert summary.device == "nothing" and work.closed == 1
+    frames = [luma(one).astype(int) for one in read(source).frames]
+    results = [luma(one) for one in read(tmp_path / "out.mkv").frames]
+    for came, found, (x, y) in zip(frames, results, places, strict=True):
+        assert (found == (251 - came[y : y + 12, x : x + 16].clip(16)).clip(0)).all()
+
+
+@pytest.mark.parametrize("name", ["in.mp4", "in.mkv", "in.y4m"])
+def test_too_few_places_are_told_before_any_work(tmp_path, name):
+    codec = {"in.mp4": "libx264", "in.mkv": "ffv1", "in.y4m": "wrapped_avframe"}[name]
+    source = make(tmp_path / name, codec=codec, frames=5)
+    work = Inverted()
+    step = Regions(work, Track(16, 12, ((0, 0),) * 4, "at.txt", (1, 2, 3, 4)))
+    with pytest.raises(InputError, match=r"at\.txt has 4 positions, but 5 frames .*--frames 4"):
+        convert(source, tmp_path / "out.mkv", step, encoding=LOSSLESS)
+    assert work.shape is None and work.closed == 1
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_too_few_places_of_a_pipe_are_told_when_they_end(tmp_path):
+    """Whose length nobody knows; nothing is left."""
+    source = make(tmp_path / "in.y4m", codec="wrapped_avframe", frames=5)
+    work = Inverted()
+    step = Regions(work, Track(16, 12, ((0, 0),) * 4, "at.txt", (1, 2, 3, 4)))
+    with source.open("rb") as file, pytest.raises(InputError, match="but more frames came"):
+        convert(file, tmp_path / "out.mkv", step, encoding=LOSSLESS)
+    assert len(work.came) == 4
+    assert [path.name for path in tmp_path.iterdir()] == ["in.y4m"]
