@@ -1,0 +1,1 @@
+"""The benchmark of MIA: right first, then the times."""
