@@ -19,6 +19,8 @@ from snellen.nvrtc import Binary, Usage
 ARCHES = ("sm_75", "sm_80", "sm_90", "sm_120")
 """What every kernel is checked to compile for; others work where NVRTC knows them."""
 
+PORTABLE = 8  # blocks of a cluster that every GPU with clusters takes
+
 Extent = int | tuple[int, ...]
 """How many: n, (x, y) or (x, y, z)."""
 
@@ -76,7 +78,9 @@ class Kernel:
         """
         return nvrtc.compile(self.file, arch, self.constants)
 
-    def __call__(self, grid: Extent, block: Extent, *args: Any, shared: int = 0) -> None:
+    def __call__(
+        self, grid: Extent, block: Extent, *args: Any, shared: int = 0, cluster: int = 1
+    ) -> None:
         """Launch on CuPy's current device and stream.
 
         Parameters
@@ -88,6 +92,8 @@ class Kernel:
             int32, float as float32, bool as bool, None as a null pointer.
         shared : int
             Bytes of dynamic shared memory of each block.
+        cluster : int
+            Blocks of a cluster (Hopper and newer); `grid`, then an int, is a multiple of it.
 
         Raises
         ------
@@ -101,12 +107,15 @@ class Kernel:
         values = [_argument(value) for value in args]
         if shared > loaded.granted or len(values) != loaded.count or not loaded.launched:
             self._check(loaded, values, shared)
+        if cluster > PORTABLE and not loaded.wide:
+            self._widen(loaded)
         try:
-            cuda.launch(cuda.stream(), cuda.config(grid, block, shared), loaded.function, *values)
+            config = cuda.config(grid, block, shared, cluster)
+            cuda.launch(cuda.stream(), config, loaded.function, *values)
         except Exception as error:  # its class is private to cuda.core, and has moved
             raise DeviceError(
-                f"{self!r} was not launched with grid {grid}, block {block} and {shared} bytes of "
-                f"shared memory: {error}"
+                f"{self!r} was not launched with grid {grid}, block {block}, clusters of {cluster} "
+                f"and {shared} bytes of shared memory: {error}"
             ) from error
 
     def attributes(self) -> Usage:
@@ -171,6 +180,19 @@ class Kernel:
             f"GPU ({loaded.arch}) does not have ({error.name}); use smaller blocks"
         )
 
+    def _widen(self, loaded: _Loaded) -> None:
+        """Allow clusters of more blocks than every GPU with clusters takes."""
+        from cuda.bindings import driver
+
+        wide = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
+        (error,) = driver.cuKernelSetAttribute(wide, 1, loaded.handle, loaded.device)
+        if error:
+            raise DeviceError(
+                f"{self!r} wants a cluster of more than {PORTABLE} blocks, which this GPU "
+                f"({loaded.arch}) does not allow ({error.name})"
+            )
+        loaded.wide = True
+
 
 @dataclass
 class _Loaded:
@@ -182,6 +204,8 @@ class _Loaded:
     device: int
     granted: int = 0
     """Bytes of dynamic shared memory that a block may take."""
+    wide: bool = False
+    """Whether clusters may have more than PORTABLE blocks."""
     sizes: list[int] | None = None
     """Bytes of each parameter; None where the driver (before 12.4) does not tell."""
     count: int = 0
@@ -238,8 +262,11 @@ def _cuda() -> _Cuda:
     current = cupy.cuda.get_current_stream
 
     @lru_cache(1024)
-    def config(grid: Extent, block: Extent, shared: int) -> Any:
-        return core.LaunchConfig(grid=grid, block=block, shmem_size=shared)
+    def config(grid: Extent, block: Extent, shared: int, cluster: int) -> Any:
+        if cluster == 1:
+            return core.LaunchConfig(grid=grid, block=block, shmem_size=shared)
+        clusters = int(grid) // cluster  # with clusters, the grid counts them
+        return core.LaunchConfig(grid=clusters, block=block, cluster=cluster, shmem_size=shared)
 
     return _Cuda(
         launch=core.launch,

@@ -1,0 +1,263 @@
+// Small Fourier transforms for kernels that include them: lines of 32, 64, 128 or 256 points.
+//
+// A line is shared by LANES = N / V lanes of one warp, V values each: lane l has the samples
+// l + LANES · j, j = 0 … V − 1. It goes in two steps, N = V · LANES:
+//   1. each lane transforms its own V values;
+//   2. the lanes exchange values through memory, so that one has value k of all lanes, turns that of
+//      lane l by exp(−2πi l k / N), and transforms along the lanes.
+// What comes out lies as what came in: lane l has the frequencies l + LANES · j. So nothing is ever
+// reordered: no bit reversal, no transposition between forward and backward, and products of spectra
+// are products of registers. Nothing is scaled.
+//
+// Where a line lies in memory is told by its place: place[j] is the value at l + LANES · j, and
+// place.put(k), place.get(a, i) are the cells of the exchange. The places below never let two lanes
+// of a half-warp meet in one bank, with 64-bit accesses.
+#pragma once
+#include "device.cuh"
+
+__device__ __forceinline__ float2 operator+(float2 a, float2 b) {
+  return make_float2(a.x + b.x, a.y + b.y);
+}
+
+__device__ __forceinline__ float2 operator-(float2 a, float2 b) {
+  return make_float2(a.x - b.x, a.y - b.y);
+}
+
+__device__ __forceinline__ float2 operator*(float2 a, float2 b) {
+  return make_float2(fmaf(a.x, b.x, -a.y * b.y), fmaf(a.x, b.y, a.y * b.x));
+}
+
+__device__ __forceinline__ float2 conj(float2 a) { return make_float2(a.x, -a.y); }
+
+// a · w forward, a · conj(w) backward
+template <bool BACK>
+__device__ __forceinline__ float2 times(float2 a, float2 w) {
+  return BACK ? make_float2(fmaf(a.x, w.x, a.y * w.y), fmaf(a.y, w.x, -a.x * w.y)) : a * w;
+}
+
+// a · (−i) forward, a · i backward
+template <bool BACK>
+__device__ __forceinline__ float2 quarter(float2 a) {
+  return BACK ? make_float2(-a.y, a.x) : make_float2(a.y, -a.x);
+}
+
+// exp(−2πi k / 16)
+__device__ constexpr float2 sixteenth(int k) {
+  constexpr float c[16] = {1.f, .9238795325f, .7071067812f, .3826834324f, 0.f, -.3826834324f,
+                           -.7071067812f, -.9238795325f, -1.f, -.9238795325f, -.7071067812f,
+                           -.3826834324f, 0.f, .3826834324f, .7071067812f, .9238795325f};
+  return {c[k & 15], c[(k + 4) & 15]};
+}
+
+// A transform of R registers v[0], v[S], v[2 S] …, natural order in and out.
+template <int R, int S, bool BACK>
+__device__ __forceinline__ void radix(float2 *v) {
+  if constexpr (R == 2) {
+    const float2 a = v[0];
+    v[0] = a + v[S], v[S] = a - v[S];
+  } else if constexpr (R == 4) {
+    const float2 a = v[0] + v[2 * S], b = v[0] - v[2 * S], c = v[S] + v[3 * S];
+    const float2 d = quarter<BACK>(v[S] - v[3 * S]);
+    v[0] = a + c, v[S] = b + d, v[2 * S] = a - c, v[3 * S] = b - d;
+  } else {  // R = 4 Q: Q transforms of 4, turned, then four of Q; X[k + 4 m] comes out at 4 k' …
+    constexpr int Q = R / 4;
+    float2 t[R];
+#pragma unroll
+    for (int b = 0; b < Q; b++) {
+      radix<4, Q * S, BACK>(v + b * S);
+#pragma unroll
+      for (int k = 0; k < 4; k++) {
+        const float2 a = v[(b + Q * k) * S];
+        t[Q * k + b] = b * k == 0 ? a
+                       : b * k * 16 / R == 4 ? quarter<BACK>(a)
+                                             : times<BACK>(a, sixteenth(b * k * 16 / R));
+      }
+    }
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+      radix<Q, 1, BACK>(t + Q * k);
+#pragma unroll
+      for (int m = 0; m < Q; m++) v[(k + 4 * m) * S] = t[Q * k + m];
+    }
+  }
+}
+
+// Which of the turns of `turned` belongs to frequency k of a transform of R.
+__device__ constexpr int turn(int r, int k) { return r == 2 ? 0 : r / 4 + k % (r / 4); }
+
+// The same, of values that are turned first: v[i S] by z^i. Multiplied and added at once; w has
+// z^(R₀ / r) exp(−2πi k / r) at turn(r, k), for r = 2, 4 … R₀, the outermost R.
+template <int R, int S, bool BACK>
+__device__ __forceinline__ void turned(float2 *v, const float2 *w) {
+  if constexpr (R > 1) {
+    turned<R / 2, 2 * S, BACK>(v, w);
+    turned<R / 2, 2 * S, BACK>(v + S, w);
+    float2 t[R];
+#pragma unroll
+    for (int k = 0; k < R / 2; k++) {
+      const float2 a = v[2 * S * k], b = v[2 * S * k + S], u = w[turn(R, k)];
+      const float2 z = 4 * k < R || R == 2 ? u : make_float2(u.y, -u.x);
+      const float re = BACK ? fmaf(z.y, b.y, a.x) : fmaf(-z.y, b.y, a.x);
+      const float im = BACK ? fmaf(-z.y, b.x, a.y) : fmaf(z.y, b.x, a.y);
+      t[k] = make_float2(fmaf(z.x, b.x, re), fmaf(z.x, b.y, im));
+      t[k + R / 2] = make_float2(fmaf(2.f, a.x, -t[k].x), fmaf(2.f, a.y, -t[k].y));
+    }
+#pragma unroll
+    for (int k = 0; k < R; k++) v[S * k] = t[k];
+  }
+}
+
+// A transform of N points by N / V lanes; all lanes of a warp come together, with lines of their own.
+// The lanes of TOGETHER lines take turns in a warp.
+template <int N_, int V_, int TOGETHER = 1>
+struct Line {
+  static constexpr int N = N_, V = V_, LANES = N / V;
+  static constexpr int EACH = LANES < V ? LANES : V;       // points of a transform of the second step
+  static constexpr int SHARE = LANES > V ? LANES / V : 1;  // lanes that share one of them
+  static constexpr int SPREAD = EACH / 2 + 2;  // cells of a row of turns: 16-byte reads meet no bank
+  static constexpr int ROWS = LANES > V ? LANES : V, TURNS = ROWS * SPREAD;  // of the table
+  static_assert(N == V * LANES && LANES <= 32 && SHARE <= 2 && V % 4 == 0, "no such line");
+
+  // Fills the table of turns; all threads of the block.
+  static __device__ void prepare(float2 *turns) {
+    for (int i = threadIdx.x; i < ROWS * (EACH / 2 + 1); i += THREADS) {
+      const int row = i / (EACH / 2 + 1), k = i % (EACH / 2 + 1);
+      int r = 2;  // the transform that entry k belongs to; one of LANES for the last entry
+      while (r / 2 <= k && r < EACH) r *= 2;
+      const float part = k == EACH / 2 ? float(row) / LANES
+                                       : float(row * EACH) / (r * N) + (r > 2 ? k - r / 4 : 0) / float(r);
+      float2 w;
+      sincospif(-2.f * part, &w.y, &w.x);
+      turns[row * SPREAD + k] = w;
+    }
+  }
+
+  // Which lane of its line this thread is, and which of all lines in flight that is.
+  static __device__ int lane() { return threadIdx.x / TOGETHER % LANES; }
+  static __device__ int line() {
+    return threadIdx.x / (LANES * TOGETHER) * TOGETHER + threadIdx.x % TOGETHER;
+  }
+
+  // The position of value j, and the opposite one.
+  static __device__ int position(int j) { return lane() + LANES * j; }
+  static __device__ int opposite(int j) { return -position(j) & (N - 1); }
+
+  // What the line's first lane has.
+  static __device__ float2 first(float2 a) {
+    const int lane = threadIdx.x % TOGETHER;
+    return make_float2(__shfl_sync(ALL, a.x, lane, LANES * TOGETHER),
+                       __shfl_sync(ALL, a.y, lane, LANES * TOGETHER));
+  }
+
+  template <bool BACK, class Place>
+  static __device__ __forceinline__ void transform(float2 (&v)[V], const Place &place,
+                                                   const float2 *turns) {
+    const int l = lane();
+    radix<V, 1, BACK>(v);
+    __syncwarp();  // what the cells held has been read by all
+#pragma unroll
+    for (int k = 0; k < V; k++) place.put(k) = v[k];
+    __syncwarp();
+    constexpr int A = V / EACH;  // transforms of a lane
+    if constexpr (SHARE == 1) {
+#pragma unroll
+      for (int i = 0; i < V; i++) v[i] = place.get(i % A, i / A);
+    } else {  // two lanes: the even frequencies, and the odd ones
+      const float2 w = turns[l * SPREAD + EACH / 2];
+#pragma unroll
+      for (int i = 0; i < V; i++) v[i] = place.get(0, i) + times<BACK>(place.get(1, i), w);
+    }
+#pragma unroll
+    for (int a = 0; a < A; a++) {
+      float2 w[EACH / 2];
+#pragma unroll
+      for (int k = 0; k < EACH / 2; k += 2) {
+        const float4 two = *reinterpret_cast<const float4 *>(turns + (l + LANES * a) * SPREAD + k);
+        w[k] = make_float2(two.x, two.y), w[k + 1] = make_float2(two.z, two.w);
+      }
+      turned<EACH, A, BACK>(v + a, w);
+    }
+    __syncwarp();  // the cells may be written again
+  }
+};
+
+// Cells k · LANES + (l ^ k) of the exchange: lane l puts its value k, lane k gets along l.
+// A line in its own row (COLUMN false) or column of a tile, PITCH cells to a row, where the cell of
+// (y, x) is y · PITCH + (x ^ (y & 15)).
+template <class Line, bool COLUMN, int PITCH>
+struct InPlace {
+  static constexpr int L = Line::LANES;
+  float2 *tile;
+  int home, away, line;
+
+  __device__ InPlace(float2 *tile, int line) : tile(tile), line(line) {
+    const int l = Line::lane(), k = Line::SHARE > 1 ? l & (Line::V - 1) : l;
+    const int far = (k * L) ^ k;
+    home = COLUMN ? l * PITCH + (line ^ (l & 15)) : line * PITCH + (l ^ (line & 15));
+    away = COLUMN ? far * PITCH + (line ^ (far & 15)) : line * PITCH + (far ^ (line & 15));
+  }
+
+  // what XOR does to a cell when XOR with q is done to the position
+  static __device__ constexpr int step(int q) { return COLUMN ? (q * PITCH) ^ (q & 15) : q; }
+  static __device__ constexpr int jump(int q) { return COLUMN ? q * PITCH : q; }
+
+  __device__ __forceinline__ float2 &operator[](int j) const {
+    return tile[(home ^ step(L * j & 15)) + jump(L * j & ~15)];
+  }
+  __device__ __forceinline__ float2 &at(int p) const {
+    return tile[COLUMN ? p * PITCH + (line ^ (p & 15)) : line * PITCH + (p ^ (line & 15))];
+  }
+  __device__ __forceinline__ float2 &put(int k) const {
+    return tile[(home ^ step((L * k & 15) ^ (k & (L - 1)))) + jump(L * k & ~15)];
+  }
+  __device__ __forceinline__ float2 &get(int a, int i) const {
+    if (Line::SHARE > 1) return tile[away ^ step(i + Line::V * a)];
+    return tile[(away ^ step(i)) + jump(L * L * a)];
+  }
+};
+
+// The exchange in memory of its own, THREADS / LANES times V · (LANES + 1) cells: needs no arithmetic.
+template <class Line>
+struct Padded {
+  static constexpr int L = Line::LANES, P = L + 1, SIZE = THREADS / L * Line::V * P;
+  float2 *cells, *store, *load;
+
+  __device__ explicit Padded(float2 *all) : cells(all + Line::line() * (Line::V * P)) {
+    const int l = Line::lane();
+    store = cells + l;
+    load = cells + (Line::SHARE > 1 ? l & (Line::V - 1) : l) * P;
+  }
+  __device__ __forceinline__ float2 &operator[](int j) const { return store[L * j]; }
+  __device__ __forceinline__ float2 &at(int p) const { return cells[p]; }
+  __device__ __forceinline__ float2 &put(int k) const { return store[k * P]; }
+  __device__ __forceinline__ float2 &get(int a, int i) const {
+    return load[Line::SHARE > 1 ? i + Line::V * a : L * P * a + i];
+  }
+};
+
+// A column whose upper half lies in one column of a tile of half the height, and its lower half in
+// another: cells as InPlace has them.
+template <class Line, int PITCH>
+struct InHalves {
+  InPlace<Line, true, PITCH> upper, lower;
+  static constexpr int L = Line::LANES, V = Line::V;
+
+  __device__ InHalves(float2 *tile, int one, int other)
+      : upper(tile, one), lower(tile - Line::N / 2 * PITCH, other) {}
+
+  __device__ __forceinline__ float2 &operator[](int j) const {
+    return j < V / 2 ? upper[j] : lower[j];
+  }
+  __device__ __forceinline__ float2 &at(int p) const {
+    return p < Line::N / 2 ? upper.at(p) : lower.at(p);
+  }
+  __device__ __forceinline__ float2 &put(int k) const {
+    return k < V / 2 ? upper.put(k) : lower.put(k);
+  }
+  __device__ __forceinline__ float2 &get(int a, int i) const {
+    if constexpr (Line::SHARE == 1 && L < V)  // the transform is in one half: a · L² tells which
+      return a < V / L / 2 ? upper.get(a, i) : lower.get(a, i);
+    else
+      return Line::lane() % V < V / 2 ? upper.get(a, i) : lower.get(a, i);
+  }
+};

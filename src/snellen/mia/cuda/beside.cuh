@@ -1,0 +1,98 @@
+// The columns of a pair side by side, by lanes of one warp: some work is done twice, but none waits.
+// Spectra stay in registers, those of the second column conjugated and at the opposite frequency; what
+// its lanes make is the negative, or the conjugate, of what the others make.
+#pragma once
+
+constexpr int BOTH = 2 * Down::LANES;
+static_assert(THREADS == PAIRS * BOTH && BOTH <= 32, "a pair of columns to so many lanes");
+
+// Whether this lane has the second column.
+__device__ __forceinline__ bool second() { return Down::line() % 2; }
+
+// What the lane of the other column has.
+__device__ __forceinline__ float2 others(float2 a) {
+  return make_float2(__shfl_xor_sync(ALL, a.x, 1), __shfl_xor_sync(ALL, a.y, 1));
+}
+
+// The opposite frequencies of a line, by way of memory.
+__device__ __forceinline__ void mirror(float2 (&q)[Down::V], const float2 (&v)[Down::V],
+                                       const Padded<Down> &cells) {
+#pragma unroll
+  for (int j = 0; j < Down::V; j++) cells[j] = v[j];
+  __syncwarp();
+#pragma unroll
+  for (int j = 0; j < Down::V; j++) q[j] = cells.at(Down::opposite(j));
+  __syncwarp();
+}
+
+// Along y, forward; the product; back along y.
+__device__ __forceinline__ void columns(const Tile &tile, const Problem &problem, State &state,
+                                        const float2 *turns) {
+  const Pair pair(tile.column(Down::line() / 2));
+  const int own = second() ? pair.partner : pair.x;
+  const float sign = second() && !pair.real ? -1.f : 1.f;
+  const auto in = tile.columns_in(own);
+  const auto cells = tile.columns_exchange(own);
+  float2 (&z)[Down::V] = state.spectrum;
+  float2 g[Down::V];
+#pragma unroll
+  for (int j = 0; j < Down::V; j++) z[j] = make_float2(in[j].x, sign * in[j].y);
+  Down::transform<false>(z, cells, turns);
+  const float2 sums = Down::first(z[0]);
+  if (own == 0) tile.tell(sums);  // Z(0, 0) = Σf + i Σh
+#pragma unroll
+  for (int j = 0; j < Down::V; j++) g[j] = others(z[j]);
+  if (__any_sync(ALL, pair.real)) {
+    float2 q[Down::V];
+    mirror(q, z, cells);
+#pragma unroll
+    for (int j = 0; j < Down::V; j++) g[j] = pair.real ? conj(q[j]) : g[j];
+  }
+#pragma unroll
+  for (int j = 0; j < Down::V; j++) g[j] = product(z[j], g[j]);
+  if (GAUSSIAN) {
+    float2 s[Down::V];
+#pragma unroll
+    for (int j = 0; j < Down::V; j++) s[j] = correlated(g[j], z[j]);
+    Down::transform<true>(s, cells, turns);
+    float2 *out = problem.denominators + own * HEIGHT + Down::lane();
+#pragma unroll
+    for (int j = 0; j < Down::V; j++) out[Down::LANES * j] = make_float2(s[j].x, sign * s[j].y);
+  }
+  if (__any_sync(ALL, pair.real))
+#pragma unroll
+    for (int j = 0; j < Down::V; j++) {  // two real columns become one
+      const float2 other = others(g[j]), one = second() ? other : g[j], two = second() ? g[j] : other;
+      if (pair.real) g[j] = one + quarter<true>(two);
+    }
+  Down::transform<true>(g, cells, turns);
+  const auto out = tile.to_half_rows(own);
+#pragma unroll
+  for (int j = 0; j < Down::V / 2; j++) {  // row y, and row y + HEIGHT / 2 as the imaginary part
+    const float2 upper = g[j], lower = g[j + Down::V / 2];
+    const float2 real = second() ? make_float2(upper.y, lower.y) : make_float2(upper.x, lower.x);
+    out[j] = pair.real ? real : make_float2(sign * upper.x - lower.y, upper.y + sign * lower.x);
+  }
+}
+
+// R along y; S = i R Z*, back along y.
+__device__ __forceinline__ void corrections(const Tile &tile, State &state, const float2 *turns) {
+  const Pair pair(tile.column(Down::line() / 2));
+  const int own = second() ? pair.partner : pair.x;
+  const float sign = second() && !pair.real ? -1.f : 1.f;
+  const auto cells = tile.columns_exchange(own);
+  float2 r[Down::V], q[Down::V];
+  unpack(r, tile.half_columns_in(pair.x), tile.half_columns_in(pair.partner), pair.real);
+  Down::transform<false>(r, cells, turns);
+  if (__any_sync(ALL, pair.real)) {
+    mirror(q, r, cells);
+#pragma unroll
+    for (int j = 0; j < Down::V; j++) r[j] = pair.real ? part(r[j], q[j], second()) : r[j];
+  }
+#pragma unroll
+  for (int j = 0; j < Down::V; j++) r[j] = correlated(r[j], state.spectrum[j]);
+  Down::transform<true>(r, cells, turns);
+  const auto out = tile.to_rows(own);
+#pragma unroll
+  for (int j = 0; j < Down::V; j++) out[j] = make_float2(sign * r[j].x, r[j].y);
+}

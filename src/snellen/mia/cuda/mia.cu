@@ -1,0 +1,268 @@
+// All iterations of MIA for one period of 32…256 × 32…256, in one launch: see docs/mia.md.
+//
+// A block, or a cluster of CLUSTER blocks, has one period of the batch; f and h stay in its registers,
+// spectra in shared memory. One step is one frame of one iteration, in four passes with a turn of
+// rows into columns, or back, after each:
+//   rows           Z = FFT(f + i h), along x
+//   columns        along y; F and H are the two halves of Z: 4 F H = −i (Z + Z'*) (Z − Z'*), where
+//                  Z' is Z at the opposite frequency; back along y
+//   half rows      back along x, two real rows in one complex line: g; the ratio y / g; along x again
+//   columns        R along y; S = i R Z*, which goes back to corr(r, h) + i corr(r, f); along y
+//   rows           along x; f and h are multiplied by their corrections
+// So three transforms of the whole tile do what six real ones would. The column −x is transformed the
+// other way round, which gives it at the frequencies −y: then a frequency and its opposite are in the
+// same register of the same lane. f and h need sums alike, or one is lost in the other's rounding.
+#include "fft/small.cuh"
+
+constexpr int TOGETHER = BESIDE ? 2 : 1;
+using Across = Line<WIDTH, WIDTH_VALUES, TOGETHER>;
+using Down = Line<HEIGHT, HEIGHT_VALUES, TOGETHER>;
+
+#if CLUSTER > 1
+#include "mia/cuda/cluster.cuh"
+#else
+#include "mia/cuda/alone.cuh"
+#endif
+
+constexpr int ROUNDS = (ROWS * Across::LANES + THREADS - 1) / THREADS;  // rows of a thread
+constexpr float TINY = 1e-30f;
+constexpr bool IN_MEMORY = GAUSSIAN || TV;  // whether blocks tell each other by global memory, too
+
+// What one block, or cluster, works on.
+struct Problem {
+  const float *y;          // (frames, HEIGHT, WIDTH): negative where nothing was observed
+  float *f;                // (2, HEIGHT, WIDTH): of even and odd iterations
+  float *h;                // (frames, HEIGHT, WIDTH)
+  float2 *denominators;    // (WIDTH, HEIGHT): of the Gaussian form, still to be transformed along x
+  int frames;
+  float variance;          // of read noise
+  float weight;            // of total variation
+};
+
+// Pixel j of this lane's part of a row.
+__device__ __forceinline__ int pixel(int y, int j) {
+  return y * WIDTH + Across::position(j);
+}
+
+// 1 − λ div(∇f / |∇f|) at a pixel, at least LEAST.
+__device__ __noinline__ float variation(const float *f, int at, float weight) {
+  const int y = at / WIDTH, x = at % WIDTH;
+  auto slope = [f](int y, int x) {
+    const float here = __ldcg(f + y * WIDTH + x);
+    const float across = __ldcg(f + y * WIDTH + (x + 1) % WIDTH) - here;
+    const float down = __ldcg(f + (y + 1) % HEIGHT * WIDTH + x) - here;
+    const float length = sqrtf(across * across + down * down + SMOOTH);
+    return make_float2(across / length, down / length);
+  };
+  const float2 here = slope(y, x);
+  const float left = slope(y, (x + WIDTH - 1) % WIDTH).x, above = slope((y + HEIGHT - 1) % HEIGHT, x).y;
+  return fmaxf(1.f - weight * (here.x - left + here.y - above), LEAST);
+}
+
+constexpr bool KEPT = HALF_ROWS * Across::LANES <= THREADS && !MANY;  // a thread sees one line only
+
+// What a thread keeps.
+struct State {
+  static constexpr int REGISTERS = ROUNDS * Across::V - STASH;
+  float2 kept[REGISTERS], *stash;
+  float below[GAUSSIAN && MANY ? ROUNDS * Across::V : 1];  // sums of the Gaussian form's denominators
+  float2 seen[KEPT ? Across::V : 1];                       // its half row of the picture
+  float2 spectrum[BESIDE ? Down::V : 1];                   // its column
+
+  // f and h of value j of a row; with several frames, f and the sum of its corrections. The last
+  // STASH of them are in shared memory.
+  __device__ __forceinline__ float2 &f_h(int round, int j) {
+    const int i = round * Across::V + j;
+    return i < REGISTERS ? kept[i] : stash[(i - REGISTERS) * THREADS];
+  }
+};
+
+// The row of a thread in a round, and whether there is one.
+__device__ __forceinline__ bool row(const Tile &tile, int round, int &y) {
+  const int i = round * (THREADS / Across::LANES) + Across::line();
+  y = tile.row(i);
+  return i < ROWS;
+}
+
+// Along x, forward: Z's rows go to the columns.
+__device__ __forceinline__ void rows(const Tile &tile, State &state, const float *h,
+                                     const float2 *turns) {
+#pragma unroll
+  for (int c = 0; c < ROUNDS; c++) {
+    int y;
+    if (!row(tile, c, y)) break;
+    float2 v[Across::V];
+#pragma unroll
+    for (int j = 0; j < Across::V; j++) {
+      v[j] = state.f_h(c, j);
+      if (MANY) v[j].y = h[pixel(y, j)];
+    }
+    Across::transform<false>(v, tile.rows_exchange(y), turns);
+    const auto out = tile.to_columns(y);
+#pragma unroll
+    for (int j = 0; j < Across::V; j++) out[j] = v[j];
+  }
+}
+
+#if BESIDE
+#include "mia/cuda/beside.cuh"
+#else
+#include "mia/cuda/inturn.cuh"
+#endif
+
+// What R is the spectrum of: the ratio of y and g, what the blur makes of f; the Gaussian form takes y
+// itself. Where nothing was observed, y is g.
+__device__ __forceinline__ float compared(float y, float g, float variance) {
+  if (GAUSSIAN) return y < 0.f ? g : y;
+  const float below = fmaxf(g + variance, EPSILON);
+  return __fdividef(y < 0.f ? below : y + variance, below);
+}
+
+// The rows y and y + HEIGHT / 2 of the picture, of line i of a pass.
+__device__ __forceinline__ void look(const Tile &tile, const float *picture, int i,
+                                     float2 *seen) {
+  if (i >= HALF_ROWS) return;
+#pragma unroll
+  for (int j = 0; j < Across::V; j++) {
+    const int at = pixel(tile.half_row(i), j);
+    seen[j] = make_float2(__ldg(picture + at), __ldg(picture + at + PIXELS / 2));
+  }
+}
+
+// Back along x: g; the ratio; forward along x.
+__device__ __forceinline__ void half_rows(const Tile &tile, const float *picture, float variance,
+                                          int step, State &state, const float2 *turns) {
+  constexpr int LINES = THREADS / Across::LANES;
+  int i = Across::line();
+  float2 seen[Across::V];
+  if (!KEPT) look(tile, picture, i, seen);  // before the turn: it takes a while
+  tile.turn<1>(step);
+  const float scale = __fdividef(.25f / PIXELS, fmaxf(tile.total->y, TINY));
+  for (; i < HALF_ROWS; i += LINES) {
+    const int y = tile.half_row(i);
+    const auto in = tile.half_rows_in(y);
+    float2 v[Across::V];
+#pragma unroll
+    for (int j = 0; j < Across::V; j++) v[j] = in[j];
+    Across::transform<true>(v, tile.half_rows_exchange(y), turns);
+#pragma unroll
+    for (int j = 0; j < Across::V; j++) {
+      const float2 here = KEPT ? state.seen[KEPT ? j : 0] : seen[j];
+      v[j] = make_float2(compared(here.x, v[j].x * scale, variance),
+                         compared(here.y, v[j].y * scale, variance));
+    }
+    if (!KEPT) look(tile, picture, i + LINES, seen);
+    Across::transform<false>(v, tile.half_rows_exchange(y), turns);
+    const auto out = tile.to_half_columns(y);
+#pragma unroll
+    for (int j = 0; j < Across::V; j++) out[j] = v[j];
+    if (KEPT) break;
+  }
+}
+
+// Back along x: the corrections of f and h, and, for the Gaussian form, their denominators.
+__device__ __forceinline__ void corrected(const Tile &tile, const Problem &problem, int y,
+                                          float2 (&v)[Across::V], float2 (&below)[Across::V],
+                                          const float2 *turns) {
+  const auto in = tile.rows_in(y);
+#pragma unroll
+  for (int j = 0; j < Across::V; j++) v[j] = in[j];
+  Across::transform<true>(v, tile.rows_exchange(y), turns);
+  if (!GAUSSIAN) return;
+  const int x = Across::lane();
+#pragma unroll
+  for (int j = 0; j < Across::V; j++)
+    below[j] = __ldcg(problem.denominators + (x + Across::LANES * j) * HEIGHT + y);
+  Across::transform<true>(below, tile.rows_exchange(y), turns);
+}
+
+// f and h times their corrections; with several frames, f only after the last one.
+__device__ __forceinline__ void update(const Tile &tile, const Problem &problem, State &state,
+                                       int iteration, int frame, const float2 *turns) {
+  const float2 total = *tile.total;  // of f, and of h before it is divided by it, or nothing is left
+  const float to_f = __fdividef(.5f / PIXELS, fmaxf(total.y, TINY)), to_f_below = __fdividef(.5f * to_f, fmaxf(total.y, TINY));
+  const float to_h = GAUSSIAN ? __fdividef(.5f / PIXELS, total.x) : to_f;  // else any factor will do
+  const float to_h_below = __fdividef(.5f * to_h, fmaxf(total.y, TINY));
+  const float *old = problem.f + (iteration & 1) * PIXELS;
+  float *const h = problem.h + frame * PIXELS;
+#pragma unroll
+  for (int c = 0; c < ROUNDS; c++) {
+    int y;
+    if (!row(tile, c, y)) break;
+    float2 v[Across::V], below[Across::V];
+    corrected(tile, problem, y, v, below, turns);
+#pragma unroll
+    for (int j = 0; j < Across::V; j++) {
+      float2 &now = state.f_h(c, j);
+      float by = v[j].y * to_h, f = v[j].x * to_f;
+      float under = GAUSSIAN ? below[j].x * to_f_below : 1.f;
+      if (GAUSSIAN) by = __fdividef(by, fmaxf(below[j].y * to_h_below, EPSILON));
+      if (BLIND && MANY) h[pixel(y, j)] *= fmaxf(by, 0.f);
+      if (BLIND && !MANY) now.y *= fmaxf(by, 0.f);
+      if (MANY) {
+        float &sum = state.below[GAUSSIAN ? c * Across::V + j : 0];
+        f = now.y = frame ? now.y + f : f;
+        if (GAUSSIAN) under = sum = frame ? sum + under : under;
+        if (frame + 1 < problem.frames) continue;
+        if (!GAUSSIAN) f /= problem.frames;
+      }
+      if (GAUSSIAN) f = __fdividef(f, fmaxf(under, EPSILON));
+      f = fmaxf(f, SMALLEST);
+      if (TV) f /= variation(old, pixel(y, j), problem.weight);
+      now.x *= f;
+      if (TV) problem.f[(~iteration & 1) * PIXELS + pixel(y, j)] = now.x;
+    }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    mia(const float *y, float *f, float *h, float2 *denominators, float2 *outside, int frames,
+        int iterations, float variance, float weight) {
+  extern __shared__ float4 memory[];
+  float2 *const across = reinterpret_cast<float2 *>(memory), *const down = across + Across::TURNS;
+  float2 *const total = down + Down::TURNS, *const inside = total + 6;  // sums, and barriers
+  static_assert(CELLS == Tile::TILE + Tile::EXCHANGE, "shape.py counts other cells");
+  const size_t which = blockIdx.x / CLUSTER;
+  const Tile tile(RESIDENT ? inside : outside + which * CELLS, total);
+  const Problem problem = {y + which * frames * PIXELS, f + which * 2 * PIXELS,
+                           h + which * frames * PIXELS, denominators + which * PIXELS, frames,
+                           variance, weight};
+  State state;
+  state.stash = inside + (RESIDENT ? CELLS : 0) + threadIdx.x;
+  if (KEPT) look(tile, problem.y, Across::line(), state.seen);
+#pragma unroll
+  for (int c = 0; c < ROUNDS; c++) {
+    int y;
+    if (!row(tile, c, y)) break;
+#pragma unroll
+    for (int j = 0; j < Across::V; j++)
+      state.f_h(c, j) = make_float2(problem.f[pixel(y, j)], MANY ? 0.f : problem.h[pixel(y, j)]);
+  }
+  Across::prepare(across);
+  Down::prepare(down);
+  tile.begin();
+#pragma unroll 1
+  for (int step = 0; step < iterations * frames; step++) {
+    const int iteration = MANY ? step / frames : step, frame = MANY ? step % frames : 0;
+    rows(tile, state, problem.h + frame * PIXELS, across);
+    tile.turn<0>(step);
+    columns(tile, problem, state, down);
+    if (IN_MEMORY) tile.written();
+    half_rows(tile, problem.y + frame * PIXELS, variance, step, state, across);
+    tile.turn<2>(step);
+    corrections(tile, state, down);
+    tile.turn<3>(step);
+    if (IN_MEMORY) tile.seen();
+    update(tile, problem, state, iteration, frame, across);
+  }
+#pragma unroll
+  for (int c = 0; c < ROUNDS; c++) {
+    int y;
+    if (!row(tile, c, y)) break;
+#pragma unroll
+    for (int j = 0; j < Across::V; j++) {
+      problem.f[pixel(y, j)] = state.f_h(c, j).x;
+      if (!MANY) problem.h[pixel(y, j)] = state.f_h(c, j).y;
+    }
+  }
+}
