@@ -16,10 +16,14 @@ from snellen import bicubic
 from snellen.aplus.cuda import features, group, match, overlap, regress
 from snellen.aplus.model import Model, load
 from snellen.cli import doctor
+from snellen.fft import small
 from snellen.frame import CENTRE, LEFT, TOP_LEFT, Format
 from snellen.kernel import Kernel
 from snellen.mad.cuda import combine, csf, flat, lightness, loggabor, masking, statistics
 from snellen.mad.definition import Definition
+from snellen.mia.cuda import arm as mia_arm
+from snellen.mia.cuda.shape import Gpu, Shape, candidates
+from snellen.mia.definition import Definition as Mia
 from snellen.nvrtc import PACKAGE
 
 
@@ -72,9 +76,39 @@ def mad():
         yield loggabor.kernel(dtype)
 
 
+HOPPER = Gpu(capability=90, shared=232_448, multiprocessors=132)
+
+
+def mia():
+    """Kernels of MIA: the layouts of periods, with few pictures and with many; every option."""
+    for size in SIZES:
+        for batch in (1, 3000):
+            yield mia_kernel(candidates(*size, batch, HOPPER)[0])
+    yield mia_kernel(candidates(32, 32, 1, HOPPER)[-1])  # what every GPU takes
+    for layout in (Shape(64, 64, 8, 8, 8, 64, beside=True), Shape(64, 64, 8, 8, threads=256)):
+        for how in ({"noise": "gaussian"}, {"blind": False}, {"tv": 0.004}):
+            for frames in (1, 2):
+                yield mia_kernel(layout, frames, **how)
+
+
+def mia_kernel(layout, frames=1, **how):
+    return mia_arm.kernel(layout, Mia(**how), frames)
+
+
+SIZES = [(32, 32), (64, 64), (128, 128), (256, 256), (32, 256), (256, 64), (128, 64)]
+
+
+def transforms():
+    """Kernels of small transforms, of every size of a line."""
+    for size in SIZES[:4]:
+        for back, real in ((False, False), (True, False), (False, True), (True, True)):
+            for name in ("rows", "columns", *(["whole"] if not real and max(size) < 256 else [])):
+                yield small.kernel(name, *size, back, real)
+
+
 # Each stage's kernels, with the constants of the models that ship.
 CASES = [
-    *{repr(kernel): kernel for kernel in (*aplus(), *mad())}.values(),
+    *{repr(kernel): kernel for kernel in (*aplus(), *mad(), *mia(), *transforms())}.values(),
     doctor.KERNEL,
     *(
         bicubic.kernel(*case)

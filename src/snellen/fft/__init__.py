@@ -1,1 +1,5 @@
-"""Fourier transforms."""
+"""Fourier transforms: of whole planes by cuFFT (`plan`), small ones by kernels of ours (`small`)."""
+
+from snellen.fft.small import fft2, ifft2, irfft2, rfft2
+
+__all__ = ["fft2", "ifft2", "irfft2", "rfft2"]

@@ -15,6 +15,16 @@
 #pragma once
 #include "device.cuh"
 
+// For `snellen bench fft`, which tells what each choice is worth: where turns come from (0 a table, 1 the
+// same computed each time, 2 the hardware's fast sine each time), and whether cells avoid the banks.
+#ifndef SINES
+#define SINES 0
+#endif
+#ifndef BANKS
+#define BANKS 1
+#endif
+constexpr int SWIZZLE = BANKS ? 15 : 0;
+
 __device__ __forceinline__ float2 operator+(float2 a, float2 b) {
   return make_float2(a.x + b.x, a.y + b.y);
 }
@@ -118,17 +128,25 @@ struct Line {
   static constexpr int ROWS = LANES > V ? LANES : V, TURNS = ROWS * SPREAD;  // of the table
   static_assert(N == V * LANES && LANES <= 32 && SHARE <= 2 && V % 4 == 0, "no such line");
 
-  // Fills the table of turns; all threads of the block.
+  // Entry k of a row of the table of turns.
+  static __device__ float2 entry(int row, int k) {
+    int r = 2;  // the transform that entry k belongs to; one of LANES for the last entry
+    while (r / 2 <= k && r < EACH) r *= 2;
+    const float part = k == EACH / 2 ? float(row) / LANES
+                                     : float(row * EACH) / (r * N) + (r > 2 ? k - r / 4 : 0) / float(r);
+    float2 w;
+    if (SINES == 2)
+      __sincosf(-6.2831853072f * part, &w.y, &w.x);
+    else
+      sincospif(-2.f * part, &w.y, &w.x);
+    return w;
+  }
+
+  // Fills the table; all threads of the block.
   static __device__ void prepare(float2 *turns) {
     for (int i = threadIdx.x; i < ROWS * (EACH / 2 + 1); i += THREADS) {
       const int row = i / (EACH / 2 + 1), k = i % (EACH / 2 + 1);
-      int r = 2;  // the transform that entry k belongs to; one of LANES for the last entry
-      while (r / 2 <= k && r < EACH) r *= 2;
-      const float part = k == EACH / 2 ? float(row) / LANES
-                                       : float(row * EACH) / (r * N) + (r > 2 ? k - r / 4 : 0) / float(r);
-      float2 w;
-      sincospif(-2.f * part, &w.y, &w.x);
-      turns[row * SPREAD + k] = w;
+      turns[row * SPREAD + k] = entry(row, k);
     }
   }
 
@@ -163,7 +181,7 @@ struct Line {
 #pragma unroll
       for (int i = 0; i < V; i++) v[i] = place.get(i % A, i / A);
     } else {  // two lanes: the even frequencies, and the odd ones
-      const float2 w = turns[l * SPREAD + EACH / 2];
+      const float2 w = SINES ? entry(l, EACH / 2) : turns[l * SPREAD + EACH / 2];
 #pragma unroll
       for (int i = 0; i < V; i++) v[i] = place.get(0, i) + times<BACK>(place.get(1, i), w);
     }
@@ -174,6 +192,7 @@ struct Line {
       for (int k = 0; k < EACH / 2; k += 2) {
         const float4 two = *reinterpret_cast<const float4 *>(turns + (l + LANES * a) * SPREAD + k);
         w[k] = make_float2(two.x, two.y), w[k + 1] = make_float2(two.z, two.w);
+        if (SINES) w[k] = entry(l + LANES * a, k), w[k + 1] = entry(l + LANES * a, k + 1);
       }
       turned<EACH, A, BACK>(v + a, w);
     }
@@ -192,29 +211,38 @@ struct InPlace {
 
   __device__ InPlace(float2 *tile, int line) : tile(tile), line(line) {
     const int l = Line::lane(), k = Line::SHARE > 1 ? l & (Line::V - 1) : l;
-    const int far = (k * L) ^ k;
-    home = COLUMN ? l * PITCH + (line ^ (l & 15)) : line * PITCH + (l ^ (line & 15));
-    away = COLUMN ? far * PITCH + (line ^ (far & 15)) : line * PITCH + (far ^ (line & 15));
+    const int far = (k * L) ^ (BANKS ? k : 0);
+    home = COLUMN ? l * PITCH + (line ^ (l & SWIZZLE)) : line * PITCH + (l ^ (line & SWIZZLE));
+    away = COLUMN ? far * PITCH + (line ^ (far & SWIZZLE)) : line * PITCH + (far ^ (line & SWIZZLE));
   }
 
   // what XOR does to a cell when XOR with q is done to the position
-  static __device__ constexpr int step(int q) { return COLUMN ? (q * PITCH) ^ (q & 15) : q; }
+  static __device__ constexpr int step(int q) { return COLUMN ? (q * PITCH) ^ (q & SWIZZLE) : q; }
   static __device__ constexpr int jump(int q) { return COLUMN ? q * PITCH : q; }
 
   __device__ __forceinline__ float2 &operator[](int j) const {
     return tile[(home ^ step(L * j & 15)) + jump(L * j & ~15)];
   }
   __device__ __forceinline__ float2 &at(int p) const {
-    return tile[COLUMN ? p * PITCH + (line ^ (p & 15)) : line * PITCH + (p ^ (line & 15))];
+    return tile[COLUMN ? p * PITCH + (line ^ (p & SWIZZLE)) : line * PITCH + (p ^ (line & SWIZZLE))];
   }
   __device__ __forceinline__ float2 &put(int k) const {
-    return tile[(home ^ step((L * k & 15) ^ (k & (L - 1)))) + jump(L * k & ~15)];
+    return tile[(home ^ step((L * k & 15) ^ (BANKS ? k & (L - 1) : 0))) + jump(L * k & ~15)];
   }
   __device__ __forceinline__ float2 &get(int a, int i) const {
     if (Line::SHARE > 1) return tile[away ^ step(i + Line::V * a)];
     return tile[(away ^ step(i)) + jump(L * L * a)];
   }
 };
+
+// Line number i of those that a pass takes in turn: the two or four in a half-warp lie apart, so that
+// no two of their cells are in one bank.
+template <class Line>
+__device__ __forceinline__ int spaced(int i) {
+  constexpr int L = Line::LANES, M = L < 16 ? 16 / L : 1;
+  const int s = i % M, rest = i / M;
+  return M == 1 ? i : rest % L + L * s + 16 * (rest / L);
+}
 
 // The exchange in memory of its own, THREADS / LANES times V · (LANES + 1) cells: needs no arithmetic.
 template <class Line>

@@ -9,15 +9,6 @@
 constexpr int PIXELS = HEIGHT * WIDTH;
 constexpr int ROWS = HEIGHT, HALF_ROWS = HEIGHT / 2, PAIRS = WIDTH / 2;
 
-// Line number i of those that a pass takes in turn: the two or four in a half-warp lie apart, so that
-// no two of their cells are in one bank.
-template <class Line>
-__device__ __forceinline__ int spaced(int i) {
-  constexpr int L = Line::LANES, M = L < 16 ? 16 / L : 1;
-  const int s = i % M, rest = i / M;
-  return M == 1 ? i : rest % L + L * s + 16 * (rest / L);
-}
-
 struct Tile {
   static constexpr int TILE = HEIGHT * WIDTH * 3 / 2;
   static constexpr int EXCHANGE = BESIDE ? Padded<Down>::SIZE : 0;

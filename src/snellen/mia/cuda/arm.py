@@ -153,7 +153,9 @@ def gpu() -> Gpu:
 
 def kernel(layout: Shape, definition: Definition, frames: int) -> Kernel:
     """Return the kernel, not compiled yet."""
-    clusters = {"arches": ("sm_90", "sm_120")} if layout.cluster > 1 else {}
+    clusters: dict[str, Any] = {"arches": ("sm_90", "sm_120")} if layout.cluster > 1 else {}
+    # 64 f and h of a thread, the spectra of two columns and addresses are more than 128 registers.
+    clusters["spills"] = 1024 if layout.cluster == 1 and not layout.beside else 0
     return Kernel(
         Path(__file__).with_name("mia.cu"), "mia",
         height=layout.height, width=layout.width,

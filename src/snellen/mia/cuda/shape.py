@@ -72,9 +72,7 @@ class Shape:
     def shared(self) -> int:
         """Bytes of shared memory of a block."""
         tables = turns(self.height, self.down) + turns(self.width, self.across)
-        return CELL * (
-            tables + HEAD + self.cells * self.resident + self.stash * self.threads
-        )
+        return CELL * (tables + HEAD + self.cells * self.resident + self.stash * self.threads)
 
 
 def turns(points: int, values: int) -> int:
@@ -123,4 +121,7 @@ def candidates(height: int, width: int, batch: int, gpu: Gpu) -> list[Shape]:
     return [*found, Shape(height, width, down, across, resident=False)]
 
 
-FEW = (2, 1)  # pictures for each multiprocessor up to which the soonest done is the best: 32², larger
+FEW = (
+    2,
+    1,
+)  # pictures for each multiprocessor up to which the soonest done is the best: 32², larger

@@ -1,0 +1,249 @@
+"""2-D transforms of 32, 64, 128 and 256 points a side on a GPU, by kernels of our own.
+
+They are the device functions of small.cuh, which mia.cu includes, as calls on CuPy arrays. Sides
+may differ. Numbers are complex64 and float32; results agree with float64 to 4e-7 (relative L2 norm).
+As NumPy's, forward is not scaled and backward is divided by the number of points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from snellen.errors import InputError
+from snellen.kernel import Kernel
+
+SIDES = (32, 64, 128, 256)
+VALUES = {32: 8, 64: 8, 128: 8, 256: 16}  # of a lane; measured on an H200, lab/mia-gpu.md
+THREADS = 256
+RESIDENT = 128 * 128  # points of a picture that goes in one launch: its tile takes 128 KB
+STRIP = 16  # columns of a block
+CELL = 8  # bytes of a complex number
+
+
+def fft2(x: Any, out: Any = None) -> Any:
+    """Transform complex pictures.
+
+    Parameters
+    ----------
+    x : (..., H, W) complex64
+        CuPy, on any GPU, C-contiguous (else it is copied). H and W are 32, 64, 128 or 256.
+    out : (..., H, W) complex64, optional
+        Where to write; may be `x`.
+
+    Returns
+    -------
+    (..., H, W) complex64
+        `out`, or a new array. Work is ordered on CuPy's current stream.
+
+    Raises
+    ------
+    InputError
+        Another type or size.
+    """
+    return _complex(x, out, back=False)
+
+
+def ifft2(x: Any, out: Any = None) -> Any:
+    """Transform complex pictures back; see `fft2`."""
+    return _complex(x, out, back=True)
+
+
+def rfft2(x: Any, out: Any = None) -> Any:
+    """Transform real pictures.
+
+    Parameters
+    ----------
+    x : (..., H, W) float32
+    out : (..., H, W / 2 + 1) complex64, optional
+
+    Returns
+    -------
+    (..., H, W / 2 + 1) complex64
+        The frequencies that the others follow from, as numpy.fft.rfft2.
+
+    Raises
+    ------
+    InputError
+        Another type or size.
+    """
+    import cupy
+
+    height, width = _checked(x, "float32", 0)
+    x = cupy.ascontiguousarray(x)
+    out = _target(out, (*x.shape[:-1], width // 2 + 1), "complex64")
+    batch = prod(x.shape[:-2])
+    with x.device:
+        _rows(height, width, False, True)(x, out, batch * height // 2)
+        _columns(height, width, False, True)(out, out, batch, width // 2 + 1)
+    return out
+
+
+def irfft2(x: Any, out: Any = None) -> Any:
+    """Transform half spectra (..., H, W / 2 + 1) back to real pictures (..., H, W); see `rfft2`."""
+    import cupy
+
+    height, width = _checked(x, "complex64", 1)
+    x = cupy.ascontiguousarray(x)
+    out = _target(out, (*x.shape[:-1], width), "float32")
+    batch = prod(x.shape[:-2])
+    with x.device:
+        between = cupy.empty_like(x)
+        _columns(height, width, True, True)(x, between, batch, width // 2 + 1)
+        _rows(height, width, True, True)(between, out, batch * height // 2)
+    return out
+
+
+def kernel(name: str, height: int, width: int, back: bool, real: bool, **choices: Any) -> Kernel:
+    """Return a kernel of small.cu, not compiled yet.
+
+    Parameters
+    ----------
+    name : str
+        "whole", "rows" or "columns".
+    height, width : int
+    back, real : bool
+    **choices
+        What `variants` changes: height_values, width_values, threads, sines, banks.
+    """
+    return Kernel(
+        Path(__file__).with_suffix(".cu"), name,
+        height=height, width=width, backward=back, real=real,
+        scale=1 / (height * width) if back else 1.0,
+        **{"height_values": VALUES[height], "width_values": VALUES[width], "threads": THREADS,
+           **choices},
+    )  # fmt: skip
+
+
+def variants() -> dict[str, Callable[[int, int], Callable[[Any, Any], None]]]:
+    """Return what `snellen bench fft` compares: makers of forward transforms of a size.
+
+    The first is ours. Each of the others changes one choice of the four groups of the paper (Yan,
+    Su et al. 2017): algorithm, instructions, memory, deployment.
+    """
+    many = {32: 4, 64: 8, 128: 16, 256: 16}
+    few = {32: 8, 64: 8, 128: 8, 256: 16}
+    return {
+        "ours": _variant(),
+        "algorithm: real pictures not packed by twos": _unpacked,
+        "instructions: turns computed each time": _variant(sines=1),
+        "instructions: turns by the fast sine": _variant(sines=2),
+        "memory: cells in the order of pixels": _variant(banks=0),
+        "deployment: more values a lane": _variant(values=many, threads=128),
+        "deployment: 512 threads": _variant(values=few, threads=512),
+    }
+
+
+def _variant(
+    values: dict[int, int] | None = None, **choices: Any
+) -> Callable[[int, int], Callable[[Any, Any], None]]:
+    def make(height: int, width: int) -> Callable[[Any, Any], None]:
+        given = dict(choices)
+        if values:
+            given |= {"height_values": values[height], "width_values": values[width]}
+        return _whole(height, width, False, **given)
+
+    return make
+
+
+def _unpacked(height: int, width: int) -> Callable[[Any, Any], None]:
+    """Return what takes a real picture for a complex one, to be compared with `rfft2`."""
+    return _whole(height, width, False)
+
+
+def _complex(x: Any, out: Any, back: bool) -> Any:
+    import cupy
+
+    height, width = _checked(x, "complex64", 0)
+    x = cupy.ascontiguousarray(x)
+    out = _target(out, x.shape, "complex64")
+    with x.device:
+        _whole(height, width, back)(x, out)
+    return out
+
+
+@cache
+def _whole(height: int, width: int, back: bool, **choices: Any) -> Callable[[Any, Any], None]:
+    """Return what transforms complex arrays of a size, on the current GPU."""
+    rows, columns = (make(height, width, back, False) for make in (_rows, _columns))
+
+    def in_two(x: Any, out: Any) -> None:
+        batch = x.size // (height * width)
+        rows(x, out, batch * height)
+        columns(out, out, batch, width)
+
+    if height * width > RESIDENT:
+        return in_two
+    whole = kernel("whole", height, width, back, False, **choices)
+    down, across = (choices.get(f"{side}_values") for side in ("height", "width"))
+    shared = CELL * (_turns(height, down) + _turns(width, across) + height * width)
+
+    def at_once(x: Any, out: Any) -> None:
+        batch = x.size // (height * width)
+        whole(batch, choices.get("threads", THREADS), x, out, shared=shared)
+
+    return at_once
+
+
+@cache
+def _rows(height: int, width: int, back: bool, real: bool) -> Callable[[Any, Any, int], None]:
+    """Return what transforms so many lines, pairs of real rows or complex rows."""
+    made = kernel("rows", height, width, back, real)
+    lanes = width // VALUES[width]
+    each = THREADS // lanes
+    shared = CELL * (_turns(width) + each * VALUES[width] * (lanes + 1))
+
+    def run(x: Any, out: Any, lines: int) -> None:
+        made(-(-lines // each), THREADS, x, out, lines, shared=shared)
+
+    return run
+
+
+@cache
+def _columns(height: int, width: int, back: bool, real: bool) -> Callable[..., None]:
+    """Return what transforms the columns of so many pictures."""
+    made = kernel("columns", height, width, back, real)
+    shared = CELL * (_turns(height) + height * STRIP)
+
+    def run(x: Any, out: Any, batch: int, across: int) -> None:
+        made(batch * -(-across // STRIP), THREADS, x, out, across, shared=shared)
+
+    return run
+
+
+def _turns(points: int, values: int | None = None) -> int:
+    """Return the cells of the table of turns of a line."""
+    values = values or VALUES[points]
+    lanes = points // values
+    return max(lanes, values) * (min(lanes, values) // 2 + 2)
+
+
+def _checked(x: Any, dtype: str, half: int) -> tuple[int, int]:
+    """Return height and width of the real or complex picture."""
+    shape = getattr(x, "shape", ())
+    sides = (shape[-2], 2 * (shape[-1] - 1) if half else shape[-1]) if len(shape) > 1 else ()
+    if not sides or not set(sides) <= set(SIDES) or str(x.dtype) != dtype:
+        raise InputError(
+            f"an array {shape} of {getattr(x, 'dtype', type(x).__name__)} came, expected {dtype} "
+            f"(..., H, {'W / 2 + 1' if half else 'W'}) with H and W of {SIDES}; for other sizes "
+            "take cupy.fft"
+        )
+    if not hasattr(x, "__cuda_array_interface__"):
+        raise InputError("a NumPy array came, expected CuPy's: take scipy.fft for it")
+    return int(sides[0]), int(sides[1])
+
+
+def _target(out: Any, shape: tuple[int, ...], dtype: str) -> Any:
+    """Return where to write, checked or new."""
+    import cupy
+
+    if out is None:
+        return cupy.empty(shape, dtype)
+    if out.shape != shape or str(out.dtype) != dtype or not out.flags.c_contiguous:
+        raise InputError(
+            f"out={out.shape} of {out.dtype} came, expected {shape} of {dtype}, C-contiguous"
+        )
+    return out
