@@ -22,6 +22,8 @@ from snellen.kernel import Kernel
 from snellen.mad.cuda import combine, csf, flat, lightness, loggabor, masking, statistics
 from snellen.mad.definition import Definition
 from snellen.mia.cuda import arm as mia_arm
+from snellen.mia.cuda import frames as mia_frames
+from snellen.mia.cuda import whole as mia_whole
 from snellen.mia.cuda.shape import Gpu, Shape, candidates
 from snellen.mia.definition import Definition as Mia
 from snellen.nvrtc import PACKAGE
@@ -89,6 +91,9 @@ def mia():
         for how in ({"noise": "gaussian"}, {"blind": False}, {"tv": 0.004}):
             for frames in (1, 2):
                 yield mia_kernel(layout, frames, **how)
+    for dtype in ("float32", "float64"):
+        yield from mia_frames.kernels(dtype)
+        yield from mia_whole.kernels(dtype)
 
 
 def mia_kernel(layout, frames=1, **how):

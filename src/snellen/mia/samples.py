@@ -1,0 +1,88 @@
+"""Samples of pictures: which are taken, what white is, and back from 0 … 1.
+
+Arrays are NumPy's or CuPy's, and so are the results.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from snellen.arrays import library
+from snellen.errors import InputError
+
+DTYPES = ("uint8", "uint16", "float16", "float32", "float64")
+LARGEST = 1000.0
+"""Of white: more is no highlight but another range, and sums of squares shall stay within float32.
+Ours."""
+
+NOT_FINITE, NEGATIVE, TOO_LARGE = 1, 2, 4  # what is wrong with samples, as bits
+
+
+def white(dtype: np.dtype[Any], data_range: float | None) -> float:
+    """Return the sample value of white: as told, else the greatest of integers, 1 of floats.
+
+    Raises
+    ------
+    InputError
+        A type that is not taken.
+    """
+    if dtype.name not in DTYPES:
+        raise InputError(f"dtype {dtype} came, expected one of {', '.join(DTYPES)}")
+    if data_range is None:
+        return float(np.iinfo(dtype).max) if dtype.kind == "u" else 1.0
+    return data_range
+
+
+def wrong(samples: Any, peak: float) -> int:
+    """Return what is wrong with samples: 0, or NOT_FINITE, NEGATIVE, TOO_LARGE, together."""
+    if not samples.size:
+        return 0
+    if samples.dtype.kind == "u":
+        return TOO_LARGE * bool(samples.max() > LARGEST * peak)
+    if not library(samples).isfinite(samples).all():
+        return NOT_FINITE
+    too_large = TOO_LARGE * bool(samples.max() > LARGEST * peak)
+    return NEGATIVE * bool(samples.min() < 0) | too_large
+
+
+def refuse(found: int, peak: float) -> None:
+    """Raise what `wrong` found.
+
+    Raises
+    ------
+    InputError
+        Anything.
+    """
+    if found & NOT_FINITE:
+        raise InputError("the picture holds NaN or infinity: replace them first (np.nan_to_num)")
+    if found & NEGATIVE:
+        raise InputError(
+            "the picture has negative samples, which no light makes: subtract the black level that "
+            "is really there (image - image.min()), or clip them (np.clip(image, 0, None))"
+        )
+    if found & TOO_LARGE:
+        raise InputError(
+            f"samples of more than {LARGEST:g} times white, {peak:g}, came: state the value of "
+            "white as data_range"
+        )
+
+
+def scaled(samples: Any, peak: float, dtype: Any) -> Any:
+    """Return samples as floats, white being 1."""
+    factor = np.dtype(dtype).type(peak)
+    if isinstance(samples, np.ndarray):
+        return np.divide(samples, factor, dtype=dtype, casting="unsafe")
+    return samples.astype(dtype, copy=False) / factor
+
+
+def finished(plane: Any, peak: float, dtype: np.dtype[Any]) -> Any:
+    """Return floats, white being 1, as samples: integers rounded and clipped to 0 … white."""
+    xp = library(plane)
+    real = plane * plane.dtype.type(peak)
+    if dtype.kind == "u":
+        most = min(peak, float(np.iinfo(dtype).max))
+        return xp.rint(real.clip(0, most)).astype(dtype)
+    most = min(float(np.finfo(kind).max) for kind in (dtype, real.dtype))
+    return real.clip(0, most).astype(dtype, copy=False)
