@@ -1,4 +1,4 @@
-"""Fourier transforms: of whole planes by cuFFT (`plan`), small ones by kernels of ours (`small`)."""
+"""Fourier transforms: whole planes by cuFFT (`plan`), small ones by our kernels (`small`)."""
 
 from snellen.fft.small import fft2, ifft2, irfft2, rfft2
 

@@ -244,13 +244,15 @@ __device__ __forceinline__ int spaced(int i) {
   return M == 1 ? i : rest % L + L * s + 16 * (rest / L);
 }
 
-// The exchange in memory of its own, THREADS / LANES times V · (LANES + 1) cells: needs no arithmetic.
-template <class Line>
+// The exchange in memory of its own, WARP cells for each warp: needs no arithmetic.
+template <class Line, int WARP = 32 / Line::LANES * Line::V * (Line::LANES + 1)>
 struct Padded {
-  static constexpr int L = Line::LANES, P = L + 1, SIZE = THREADS / L * Line::V * P;
+  static constexpr int L = Line::LANES, P = L + 1, NEEDED = 32 / L * Line::V * P;
+  static_assert(WARP >= NEEDED, "too few cells");
   float2 *cells, *store, *load;
 
-  __device__ explicit Padded(float2 *all) : cells(all + Line::line() * (Line::V * P)) {
+  __device__ explicit Padded(float2 *all)
+      : cells(all + threadIdx.x / 32 * WARP + Line::line() % (32 / L) * (Line::V * P)) {
     const int l = Line::lane();
     store = cells + l;
     load = cells + (Line::SHARE > 1 ? l & (Line::V - 1) : l) * P;

@@ -1,8 +1,8 @@
 """2-D transforms of 32, 64, 128 and 256 points a side on a GPU, by kernels of our own.
 
 They are the device functions of small.cuh, which mia.cu includes, as calls on CuPy arrays. Sides
-may differ. Numbers are complex64 and float32; results agree with float64 to 4e-7 (relative L2 norm).
-As NumPy's, forward is not scaled and backward is divided by the number of points.
+may differ. Numbers are complex64 and float32; results agree with float64 to 4e-7 (relative L2
+norm). As NumPy's, forward is not scaled and backward is divided by the number of points.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ constexpr int ROWS = HEIGHT, HALF_ROWS = HEIGHT / 2, PAIRS = WIDTH / 2;
 
 struct Tile {
   static constexpr int TILE = HEIGHT * WIDTH * 3 / 2;
-  static constexpr int EXCHANGE = BESIDE ? Padded<Down>::SIZE : 0;
+  static constexpr int EXCHANGE = BESIDE ? THREADS / 32 * Padded<Down>::NEEDED : 0;
   using Row = InPlace<Across, false, WIDTH>;
   using Column = InPlace<Down, true, WIDTH>;
   float2 *whole, *half, *exchange, *total;

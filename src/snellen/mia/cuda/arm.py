@@ -85,7 +85,7 @@ class Arm:
         with devices.using(self._device), devices.reporting():
             self._y[...], self._first[...] = y, h
             self._f[:, 0] = f
-            self._first /= self._first.sum((2, 3), keepdims=True)
+            self._first /= self._first.sum((2, 3), np.float64, keepdims=True)
             self._h[...] = self._first
             self._balance()
 
@@ -132,8 +132,11 @@ class Arm:
             cupy.get_default_memory_pool().free_all_blocks()
 
     def _balance(self) -> None:
-        """Give h the sum of f: both go through one transform, in the rounding of the larger."""
-        self._h *= self._f[:, 0].sum((1, 2))[:, None, None, None]
+        """Give h about the sum of f: both go through one transform, and round as the larger."""
+        import cupy
+
+        total = self._f[:, 0].sum((1, 2), np.float64)
+        self._h *= cupy.exp2(cupy.rint(cupy.log2(total)))[:, None, None, None]
 
 
 TINY = np.float32(1e-30)

@@ -15,8 +15,9 @@ __device__ __forceinline__ float2 others(float2 a) {
 }
 
 // The opposite frequencies of a line, by way of memory.
+template <class Cells>
 __device__ __forceinline__ void mirror(float2 (&q)[Down::V], const float2 (&v)[Down::V],
-                                       const Padded<Down> &cells) {
+                                       const Cells &cells) {
 #pragma unroll
   for (int j = 0; j < Down::V; j++) cells[j] = v[j];
   __syncwarp();

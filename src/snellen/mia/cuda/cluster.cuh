@@ -23,6 +23,10 @@ constexpr int MIRROR = (2 * PAIRS + 7) / 16 * 16 + 8, COLUMN = (MIRROR + 2 * PAI
 constexpr int PAIR = HALF_ROWS % 8 ? 2 * HALF_ROWS : 2 * HALF_ROWS + 2;
 constexpr int SENDER = PAIRS * PAIR + (PAIRS < 8 ? 4 : 0);
 
+// Cells of a warp's exchange, of rows as of columns: warps that are in different passes do not meet.
+constexpr int OF_WARP = Padded<Across>::NEEDED > Padded<Down>::NEEDED ? Padded<Across>::NEEDED
+                                                                      : Padded<Down>::NEEDED;
+
 __device__ __forceinline__ int block_rank() {
   int rank;
   asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
@@ -105,8 +109,7 @@ struct ToRows {
 
 struct Tile {
   static constexpr int TILE = WIDTH * ROW + CLUSTER * SENDER + HEIGHT / 4 * 3 * COLUMN;
-  static constexpr int EXCHANGE =
-      Padded<Across>::SIZE > Padded<Down>::SIZE ? Padded<Across>::SIZE : Padded<Down>::SIZE;
+  static constexpr int EXCHANGE = THREADS / 32 * OF_WARP;
   float2 *rows, *half_rows, *columns, *half_columns, *exchange;
   float2 *total;
   uint64_t *barriers;  // of the four turns
@@ -124,17 +127,23 @@ struct Tile {
   __device__ Row rows_in(int y) const {
     return {rows + Across::lane() * ROW + y - rank * ROWS};
   }
-  __device__ Padded<Across> rows_exchange(int) const { return Padded<Across>(exchange); }
+  __device__ Padded<Across, OF_WARP> rows_exchange(int) const {
+    return Padded<Across, OF_WARP>(exchange);
+  }
   __device__ ToColumns to_columns(int y) const {
     return {shared_address(columns + y / 2 * COLUMN + y % 2), shared_address(barriers)};
   }
   __device__ Column columns_in(int x) const { return column_in(columns, x); }
-  __device__ Padded<Down> columns_exchange(int) const { return Padded<Down>(exchange); }
+  __device__ Padded<Down, OF_WARP> columns_exchange(int) const {
+    return Padded<Down, OF_WARP>(exchange);
+  }
   __device__ ToRows<HALF_ROWS, 2> to_half_rows(int x) const {
     return {shared_address(half_rows + half_row_cell(x)), shared_address(barriers + 1)};
   }
   __device__ HalfRow half_rows_in(int y) const { return {half_rows + 2 * (y - rank * HALF_ROWS)}; }
-  __device__ Padded<Across> half_rows_exchange(int) const { return Padded<Across>(exchange); }
+  __device__ Padded<Across, OF_WARP> half_rows_exchange(int) const {
+    return Padded<Across, OF_WARP>(exchange);
+  }
   __device__ ToColumns to_half_columns(int y) const {
     return {shared_address(half_columns + y / 2 * COLUMN + y % 2), shared_address(barriers + 2)};
   }

@@ -54,7 +54,8 @@ class Shape:
         """Complex numbers of a block's part of the spectra, and of what they are exchanged by."""
         if self.cluster == 1:
             whole = self.height * self.width * 3 // 2
-            return whole + (exchange(self.height, self.down, self.threads) if self.beside else 0)
+            exchanged = self.threads // 32 * exchange(self.height, self.down)
+            return whole + exchanged * self.beside
         rows, pairs = self.height // self.cluster, self.width // 2 // self.cluster
         mirror = (2 * pairs + 7) // 16 * 16 + 8
         column = (mirror + 2 * pairs + 13) // 16 * 16 + 2
@@ -64,9 +65,10 @@ class Shape:
             self.width * (rows | 1)
             + self.cluster * sender
             + self.height // 4 * 3 * column
-            + max(exchange(self.height, self.down, self.threads),
-                  exchange(self.width, self.across, self.threads))
-        )  # fmt: skip
+            + self.threads
+            // 32
+            * max(exchange(self.height, self.down), exchange(self.width, self.across))
+        )
 
     @property
     def shared(self) -> int:
@@ -81,10 +83,10 @@ def turns(points: int, values: int) -> int:
     return max(lanes, values) * (min(lanes, values) // 2 + 2)
 
 
-def exchange(points: int, values: int, threads: int) -> int:
-    """Return the cells of the exchange of all lines in flight, each with some to spare."""
+def exchange(points: int, values: int) -> int:
+    """Return the cells of the exchange of the lines of a warp, each with some to spare."""
     lanes = points // values
-    return threads // lanes * values * (lanes + 1)
+    return 32 // lanes * values * (lanes + 1)
 
 
 def shape(height: int, width: int, batch: int, gpu: Gpu) -> Shape:
