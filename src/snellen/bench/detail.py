@@ -7,9 +7,14 @@ from pathlib import Path
 
 from snellen.bench import floor
 from snellen.bench.cases import GPU_CASES
+from snellen.bench.fft.table import PLACE as FFT
+from snellen.bench.fft.table import detail as fft_detail
 from snellen.bench.mad.detail import detail as mad_detail
 from snellen.bench.mad.table import PLACE as MAD
 from snellen.bench.mad.table import part as mad_part
+from snellen.bench.mia.detail import detail as mia_detail
+from snellen.bench.mia.table import PLACE as MIA
+from snellen.bench.mia.table import part as mia_part
 from snellen.bench.stages import STAGES
 from snellen.bench.table import Report, between, part, rewrite, rows
 
@@ -23,10 +28,11 @@ def pages(folder: Path, results: Sequence[Path]) -> dict[Path, str]:
     first = rewrite(readme.read_text(encoding="utf-8"), results, part)
     told = rewrite(performance.read_text(encoding="utf-8"), results, detail)
     second = between(told, FLOOR, floor.table())
-    return {
-        readme: rewrite(first, results, mad_part, *MAD),
-        performance: rewrite(second, results, mad_detail, *MAD),
-    }
+    for make, place in ((mad_part, MAD), (mia_part, MIA)):
+        first = rewrite(first, results, make, *place)
+    for make, place in ((mad_detail, MAD), (mia_detail, MIA), (fft_detail, FFT)):
+        second = rewrite(second, results, make, *place)
+    return {readme: first, performance: second}
 
 
 def detail(report: Report, link: str) -> str:

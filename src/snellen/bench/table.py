@@ -12,7 +12,7 @@ from snellen.bench.truth import PAPER
 from snellen.errors import InputError
 
 BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
-METHODS = ("aplus", "mad")
+METHODS = ("aplus", "mad", "mia", "fft")
 
 Report = dict[str, Any]
 Rows = list[list[str]]
@@ -29,6 +29,8 @@ def rewrite(
 ) -> str:
     """Return a text with what `make` makes of a method's results between markers.
 
+    A page without the markers stays as it is where there is nothing to tell.
+
     Raises
     ------
     InputError
@@ -38,6 +40,8 @@ def rewrite(
     parts = [make(report, link) for link, report in reports.items()
              if report["benchmark"] == method]  # fmt: skip
     told = "\n\n".join(made for made in parts if made)
+    if not told and markers[0] not in text:
+        return text
     return between(text, markers, told)
 
 

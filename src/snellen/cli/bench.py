@@ -85,6 +85,25 @@ def mad(
     told(lambda say: run(repeats, say, device=device, quick=quick), output, as_json, overwrite)
 
 
+@bench.command()
+@shared
+def fft(
+    device: str,
+    repeats: int,
+    quick: bool,
+    output: Path | None,
+    as_json: bool,
+    overwrite: bool,
+) -> None:
+    """Time small Fourier transforms on the GPU beside cuFFT, and what each of our choices brings.
+
+    32² to 256², single and batched; on a CPU SciPy's beside NumPy's.
+    """
+    from snellen.bench.fft.run import run
+
+    told(lambda say: run(repeats, say, device=device, quick=quick), output, as_json, overwrite)
+
+
 def told(
     work: Callable[[Say], dict[str, Any]], output: Path | None, as_json: bool, overwrite: bool
 ) -> None:

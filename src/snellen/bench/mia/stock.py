@@ -10,14 +10,12 @@ and `Loop` also with PyTorch's where there is PyTorch.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from snellen.bench import stock as stocks
-from snellen.bench.clock import graph
+from snellen.bench.mia.turns import Recorded
 from snellen.mia.definition import EPS, LEAST
-
-TORCH = "PyTorch, eager"
-TORCH_GRAPH = "PyTorch, CUDA graph"
 
 
 class Loop:
@@ -169,13 +167,9 @@ class Graphed:
     """
 
     def __init__(self, line: Any, count: int):
-        import cupy
-
-        self._line, self._count = line, count
+        self._line, self.count = line, count
         line.step()  # makes its plans and compiles its kernels
-        self._memory = cupy.cuda.MemoryPool()  # the graph's own: nobody else may get it meanwhile
-        with cupy.cuda.using_allocator(self._memory.malloc):
-            self._launch = graph(lambda: line.iterate(count))
+        self._launch: Callable[[], object] = Recorded(partial(line.iterate, count))
 
     def start(self, y: Any, f: Any, h: Any) -> None:
         """Take what came, and where to start from."""
@@ -183,7 +177,7 @@ class Graphed:
 
     def iterate(self, count: int) -> None:
         """Do so many iterations."""
-        for _ in range(count // self._count):
+        for _ in range(count // self.count):
             self._launch()
 
     @property
@@ -202,7 +196,7 @@ class TorchGraphed(Graphed):
 
     def __init__(self, line: Loop, count: int):
         torch = stocks.torch()
-        self._line, self._count = line, count
+        self._line, self.count = line, count
         captured = torch.cuda.CUDAGraph()
         for _ in range(3):
             line.step()

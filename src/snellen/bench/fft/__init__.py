@@ -1,0 +1,1 @@
+"""The benchmark of small Fourier transforms: right first, then the times."""
