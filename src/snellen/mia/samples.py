@@ -40,10 +40,10 @@ def wrong(samples: Any, peak: float) -> int:
     if not samples.size:
         return 0
     if samples.dtype.kind == "u":
-        return TOO_LARGE * bool(samples.max() > LARGEST * peak)
+        return TOO_LARGE * (float(samples.max()) > LARGEST * peak)
     if not library(samples).isfinite(samples).all():
         return NOT_FINITE
-    too_large = TOO_LARGE * bool(samples.max() > LARGEST * peak)
+    too_large = TOO_LARGE * (float(samples.max()) > LARGEST * peak)
     return NEGATIVE * bool(samples.min() < 0) | too_large
 
 

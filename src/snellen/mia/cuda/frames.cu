@@ -52,9 +52,9 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   }
 }
 
-// PSFs of the support around (0, 0) of the period, at least `floor` there.
+// PSFs of the support around (0, 0) of the period.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    spread(const REAL *__restrict__ psf, int planes, int side, int height, int width, REAL floor,
+    spread(const REAL *__restrict__ psf, int planes, int side, int height, int width,
            REAL *__restrict__ h) {
   const int k = blockIdx.x * THREADS + threadIdx.x;
   if (k >= height * width) return;
@@ -62,8 +62,13 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   const bool inside = i < side && j < side;
   for (int plane = blockIdx.y; plane < planes; plane += gridDim.y) {
     const REAL value = inside ? psf[((size_t)plane * side + i) * side + j] : 0;
-    h[(size_t)plane * height * width + k] = inside && value < floor ? floor : value;
+    h[(size_t)plane * height * width + k] = value;
   }
+}
+
+// A place within the support; 0 of samples that will be refused, as NaN.
+__device__ __forceinline__ int whole(double place, int side) {
+  return fabs(place) <= side / 2 ? int(rint(place)) : 0;
 }
 
 // The centre of mass of the mean of a picture's PSFs, to a whole sample.
@@ -83,7 +88,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     right += value * j;
   }
   sum = total(sum), down = total(down), right = total(right);
-  if (threadIdx.x == 0) out[blockIdx.x] = {int(rint(down / sum)), int(rint(right / sum))};
+  if (threadIdx.x == 0) out[blockIdx.x] = {whole(down / sum, side), whole(right / sum, side)};
 }
 
 // PSFs of the support, moved to their centre where `shifts` is not null, of sum 1; and the flags, as a

@@ -93,8 +93,8 @@ class Frames:
         )  # fmt: skip
         return self._y, self._f
 
-    def spread(self, blur: Any, floor: float = 0.0) -> Any:
-        """Return PSFs (B, M, K, K), at least `floor` there, on the period."""
+    def spread(self, blur: Any) -> Any:
+        """Return PSFs (B, M, K, K) on the period."""
         import cupy
 
         planes = self._batch * self._frames
@@ -102,7 +102,7 @@ class Frames:
         self._kernels["spread"](
             self._grid(self._period, planes), THREADS,
             cupy.ascontiguousarray(cupy.asarray(blur, self._real)), planes, self._side,
-            *self._period, self._real(floor), h,
+            *self._period, h,
         )  # fmt: skip
         return h
 

@@ -1,0 +1,297 @@
+"""The composer: frames → period → iterations → sharp pictures and PSFs, on the CPU or a GPU."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from snellen import arrays
+from snellen import device as devices
+from snellen.errors import InputError
+from snellen.mia import edges as rules
+from snellen.mia import psf as psfs
+from snellen.mia import samples, settings
+from snellen.mia.definition import EVERY, ITERATIONS, PSF_SIZE, SIDES, START, Definition
+from snellen.mia.progress import Arm, Callback, iterated
+from snellen.mia.result import Restored
+
+
+class Deblurrer:
+    """Restore many pictures of one shape by MIA, the multiplicative iterative algorithm.
+
+    Settings until `prepare`, which makes room and compiles; then `run` for each picture; `close`
+    gives all back. As a context manager it closes itself. One picture, or batch of them, at a time:
+    a Deblurrer is not for several threads at once.
+
+    Parameters
+    ----------
+    psf : array, optional
+        The blur, where it is known: (K, K) around its middle K // 2, of any sum; one for each
+        picture and frame as (batch, K, K), (frames, K, K) or (batch, frames, K, K). None: it is
+        found, beside the picture.
+    psf_size : int
+        Side of the PSF that is looked for, pixels; even ones count one more.
+    iterations : int
+    noise : str
+        "poisson", of light that is counted, or "gaussian", equal everywhere.
+    read_noise : float
+        Standard deviation of the noise beside Poisson's, white being 1: 2 / 255 for two steps of
+        eight bits, whatever data_range is.
+    tv : float
+        Weight of total variation, against noise; 0: none.
+    start : float or array
+        The PSF that the search starts from: σ of a Gaussian in pixels, or (K, K) as `psf`, no
+        larger than psf_size. Where it is 0 it stays 0.
+    edges : str
+        What is beyond the picture: "extend", which estimates it, "taper", which blends opposite
+        edges and is quicker, or "circular", its other side. See docs/mia.md.
+    recentre : bool
+        Whether a PSF that was found is moved so that its centre of mass is the middle, to a pixel,
+        and the picture with it.
+    tolerance : float
+        Stop when `every` iterations change the picture by less, relative to it; 0: never. Of
+        several pictures all must.
+    every : int
+        Iterations from a look at the progress to the next.
+    warm : bool
+        Start each picture with the PSF that was found in the last one. What of it is 0, as what
+        recentring moves in, stays so until `prepare`.
+    history : bool
+        Whether to keep what the looks find; looks take time.
+    device : str
+        "cpu", "cuda", "cuda:N", or "auto": the GPU where it works.
+    dtype : str, optional
+        "float32" or "float64", of everything; None: float32.
+
+    Attributes
+    ----------
+    device : str
+        What is used: "cpu" or "cuda:N".
+    device_name : str
+        What the GPU calls itself; "cpu".
+    dtype : str
+        "float32" or "float64".
+    side : int
+        Of the PSFs that are returned, odd.
+
+    Raises
+    ------
+    InputError
+        A setting that does not exist, or does not go with others.
+    DeviceError
+        The device cannot be used.
+    """
+
+    def __init__(
+        self,
+        psf: Any = None,
+        psf_size: int = PSF_SIZE,
+        iterations: int = ITERATIONS,
+        noise: str = "poisson",
+        *,
+        read_noise: float = 0.0,
+        tv: float = 0.0,
+        start: Any = START,
+        edges: str = "taper",
+        recentre: bool = True,
+        tolerance: float = 0.0,
+        every: int = EVERY,
+        warm: bool = False,
+        history: bool = False,
+        device: str = "auto",
+        dtype: str | None = None,
+    ) -> None:
+        self.definition = Definition(noise, read_noise, psf is None, tv)
+        rules.check(edges)
+        settings.flags(recentre=recentre, warm=warm, history=history)
+        if warm and psf is not None:
+            raise InputError("warm=True came with a PSF: a given one is the same in every picture")
+        self.edges, self.tolerance = edges, settings.tolerance(tolerance)
+        self.iterations = settings.whole("iterations", iterations)
+        self.every = settings.whole("every", every)
+        self.recentre, self.warm, self.history = recentre and psf is None, warm, history
+        self.dtype = settings.dtype(dtype)
+        self._blur = settings.first(start, psf_size) if psf is None else settings.given(psf)
+        self.side = self._blur.shape[-1]
+        self.device = devices.resolve(device)
+        self.device_name = devices.name(self.device)
+        self._arm: Arm | None = None
+
+    def prepare(
+        self,
+        shape: tuple[int, int],
+        frames: int = 1,
+        batch: int = 1,
+        data_range: float | None = None,
+    ) -> None:
+        """Get ready for pictures of this shape; the last picture's PSF is forgotten.
+
+        Parameters
+        ----------
+        shape : (rows, columns)
+            At least the PSF's.
+        frames : int
+            Each picture came so many times, blurred by a PSF of its own each time.
+        batch : int
+            Pictures at once.
+        data_range : float, optional
+            The sample value of white. None: the greatest of integers, 1.0 of floats.
+
+        Raises
+        ------
+        InputError
+            A PSF larger than the picture, or not as many as there are pictures; no numbers.
+        DeviceError
+            The GPU's memory does not suffice.
+        """
+        self.close()
+        self._shape = settings.shape(shape)
+        self._counts = settings.whole("batch", batch), settings.whole("frames", frames)
+        self._white = settings.data_range(data_range)
+        psfs.fits(self.side, self._shape)
+        self._lead = tuple(count for count in self._counts if count > 1)
+        blur = settings.spread(self._blur, self._lead).reshape(*self._counts, *[self.side] * 2)
+        period = rules.period(self._shape, self.side, self.edges)
+        with arrays.working(None, self.device):
+            self._frames = self._frames_on(period)
+            self._arm = self._arm_on(period)
+            self._start = start = self._frames.spread(blur)
+            # A blank picture, so that everything is compiled.
+            self._restored(self._arm, np.zeros((*self._lead, *self._shape), np.uint8), 1)
+            self._start = start
+
+    def run(self, image: Any, callback: Callback | None = None) -> Restored:
+        """Restore a picture, or a batch of them.
+
+        Parameters
+        ----------
+        image : (rows, columns) array
+            As prepared: after (batch,) and (frames,) where these are more than one. NumPy, where
+            rows may have a pitch; for a GPU also CuPy there. uint8, uint16, float16, float32 or
+            float64: finite, not negative. It is only read, and not after this call.
+        callback : callable, optional
+            callback(iteration, image, psf) every so many iterations, with shapes as in the result;
+            white is 1, and nothing is moved yet. NumPy's or CuPy's arrays, until it returns.
+
+        Returns
+        -------
+        Restored
+            New arrays, of the library that `image` is of. Of a batch, `fit` is an array, too; in
+            the history it is their mean, and `change` the greatest.
+
+        Raises
+        ------
+        InputError
+            Not prepared, a picture of another shape or type, or samples that no picture has.
+        """
+        arm = self._check(image)
+        with arrays.working(image, self.device):
+            return self._restored(arm, image, self.iterations, callback)
+
+    def close(self) -> None:
+        """Give back threads and buffers; `prepare` may follow again."""
+        arm, self._arm = self._arm, None
+        self._frames = self._start = None
+        if arm:
+            arm.close()
+
+    def __enter__(self) -> Deblurrer:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _restored(
+        self, arm: Arm, image: Any, iterations: int, callback: Callback | None = None
+    ) -> Restored:
+        at, peak = self._frames, samples.white(image.dtype, self._white)
+        y, f = at.place(image.reshape(*self._counts, *self._shape), peak)
+        arm.start(y, f, self._start)
+        look = callback and self._looking(callback)
+        done, history = iterated(arm, iterations, self.every, self.tolerance, look, self.history)
+        fit: Any = arm.fit()
+        sharp, blurs = at.finish(arm.sharp, arm.psf, self.recentre)
+        if self.warm:
+            start = at.spread(blurs)
+        if isinstance(image, np.ndarray) and self.device != "cpu":
+            sharp, blurs = at.fetch()
+        at.refuse(peak)  # which waits for the GPU, so that the next call may be on another stream
+        if self.warm:
+            self._start = start
+        sharp, blurs = self._led(sharp, blurs)
+        return Restored(
+            samples.finished(sharp, peak, image.dtype),
+            blurs.astype(np.float32),
+            fit if self._counts[0] > 1 else fit[0].item(),
+            done,
+            history,
+        )
+
+    def _led(self, sharp: Any, blurs: Any) -> tuple[Any, Any]:
+        """Return pictures and PSFs without axes of one."""
+        lead = self._lead[:1] if self._counts[0] > 1 else ()
+        return (
+            sharp.reshape(*lead, *sharp.shape[-2:]),
+            blurs.reshape(*self._lead, *blurs.shape[-2:]),
+        )
+
+    def _looking(self, callback: Callback) -> Callback:
+        """Return a callback for what lies on the period."""
+
+        def look(iteration: int, f: Any, h: Any) -> None:
+            both = rules.cut(f, self._shape), psfs.from_period(h, self.side)
+            callback(iteration, *self._led(*both))
+
+        return look
+
+    def _frames_on(self, period: tuple[int, int]) -> Any:
+        how = self._shape, period, self.side, self.edges, self.dtype
+        if self.device == "cpu":
+            from snellen.mia.frames import Frames
+
+            return Frames(*how)
+        from snellen.mia.cuda import frames
+
+        batch, count = self._counts
+        return frames.Frames(*how, count, batch)
+
+    def _arm_on(self, period: tuple[int, int]) -> Arm:
+        batch, frames = self._counts
+        how = self.definition, period, frames, batch, self.device, self.dtype
+        if self.device == "cpu":
+            from snellen.mia import cpu
+
+            return cpu.Arm(*how)
+        if set(period) <= set(SIDES) and self.dtype == "float32":
+            from snellen.mia.cuda import arm
+
+            return arm.Arm(*how)
+        from snellen.mia.cuda import whole
+
+        return whole.Arm(*how)
+
+    def _check(self, image: Any) -> Arm:
+        """Return the arm for a picture as it is prepared for."""
+        if self._arm is None:
+            raise InputError("this Deblurrer is not prepared: call prepare(shape) before run")
+        if not isinstance(image, np.ndarray) and (
+            self.device == "cpu" or arrays.place(image) != self.device
+        ):
+            raise InputError(
+                f"a picture is a NumPy array{'' if self.device == 'cpu' else ', or CuPy there'}, "
+                f"for a Deblurrer on {self.device!r}; for other libraries there is snellen.deblur"
+            )
+        if image.shape != (*self._lead, *self._shape):
+            raise InputError(
+                f"prepared for pictures {(*self._lead, *self._shape)}, but {image.shape} came: "
+                "prepare again"
+            )
+        samples.white(image.dtype, self._white)
+        return self._arm

@@ -1,0 +1,99 @@
+"""Iterations, with looks at how far they are: history, callback, stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from snellen.arrays import library
+from snellen.mia.result import Step
+
+Callback = Callable[[int, Any, Any], object]
+"""Called with the iteration, f and h."""
+
+
+class Arm(Protocol):
+    """What iterates: `cpu.Arm`, `cuda.arm.Arm`, `cuda.whole.Arm`."""
+
+    def start(self, y: Any, f: Any, h: Any) -> None:
+        """Take what came and where to start from, as copies."""
+        ...
+
+    def iterate(self, count: int) -> None:
+        """Do so many iterations of all pictures."""
+        ...
+
+    @property
+    def sharp(self) -> Any:
+        """The pictures f (B, H, W), until the next call."""
+        ...
+
+    @property
+    def psf(self) -> Any:
+        """Their PSFs h (B, M, H, W), each of sum 1, likewise."""
+        ...
+
+    def fit(self) -> npt.NDArray[np.float64]:
+        """Return how far y is from h ⊛ f: (B,)."""
+        ...
+
+    def close(self) -> None:
+        """Give back threads and buffers."""
+        ...
+
+
+def iterated(
+    arm: Arm,
+    iterations: int,
+    every: int,
+    tolerance: float = 0.0,
+    callback: Callback | None = None,
+    history: bool = False,
+) -> tuple[int, tuple[Step, ...]]:
+    """Iterate; return how many iterations were done, and what every look found.
+
+    Parameters
+    ----------
+    arm : Arm
+        Started.
+    iterations : int
+        At most.
+    every : int
+        Iterations between looks.
+    tolerance : float
+        Stop when no picture's change is as large; 0: never.
+    callback : callable, optional
+        Called at each look with the arm's own arrays.
+    history : bool
+        Whether to return steps. Where nobody looks, all is one call of the arm.
+    """
+    steps: list[Step] = []
+    if not (tolerance or callback or history):
+        arm.iterate(iterations)
+        return iterations, ()
+    before = arm.sharp.copy()
+    for done in range(every, iterations + 1, every):
+        arm.iterate(every)
+        change = 0.0
+        if tolerance or history:
+            change = _change(arm.sharp, before)
+            before = arm.sharp.copy()
+        if history:
+            steps.append(Step(done, float(arm.fit().mean()), change))
+        if callback:
+            callback(done, arm.sharp, arm.psf)
+        if tolerance and change < tolerance:
+            return done, tuple(steps)
+    if rest := iterations % every:
+        arm.iterate(rest)
+    return iterations, tuple(steps)
+
+
+def _change(f: Any, before: Any) -> float:
+    """Return the greatest ‖f − before‖ / ‖f‖ of the pictures; that of a black one is 0."""
+    xp = library(f)
+    away, size = (xp.linalg.norm(x.reshape(len(x), -1), axis=1) for x in (f - before, f))
+    return float((away / xp.maximum(size, np.finfo(f.dtype).tiny)).max())

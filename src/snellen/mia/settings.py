@@ -1,0 +1,116 @@
+"""Settings at the door: what came, checked, as the rooms behind it take it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from snellen import arrays
+from snellen.errors import InputError
+from snellen.mia import psf as psfs
+
+DTYPES = ("float32", "float64")
+
+Float64 = npt.NDArray[np.float64]
+
+
+def whole(name: str, value: object) -> int:
+    """Return a number that is 1 or more (InputError: it is not)."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise InputError(f"{name}={value!r} came, expected a whole number, 1 or more")
+    return int(value)
+
+
+def flags(**values: object) -> None:
+    """Check what is True or False (InputError: it is neither)."""
+    for name, value in values.items():
+        if not isinstance(value, bool | np.bool_):
+            raise InputError(f"{name}={value!r} came, expected True or False")
+
+
+def tolerance(value: object) -> float:
+    """Return a number of 0 or more (InputError: it is not)."""
+    real = isinstance(value, Real) and not isinstance(value, bool)
+    if not (real and value >= 0 and isfinite(value)):  # type: ignore[operator, arg-type]
+        raise InputError(f"tolerance={value!r} came, expected a number that is 0 or more, as 1e-3")
+    return float(value)  # type: ignore[arg-type]
+
+
+def data_range(value: object) -> float | None:
+    """Return a number above 0, or None (InputError: it is neither)."""
+    real = isinstance(value, Real) and not isinstance(value, bool)
+    if value is not None and not (real and value > 0 and isfinite(value)):  # type: ignore[operator, arg-type]
+        raise InputError(
+            f"data_range={value!r} came, expected the value of white, as 1, 255 or 1023"
+        )
+    return None if value is None else float(value)  # type: ignore[arg-type]
+
+
+def dtype(name: str | None) -> str:
+    """Return the precision: float32 where none is asked for (InputError: there is no such)."""
+    if name is not None and name not in DTYPES:
+        raise InputError(f"dtype={name!r} came, expected one of {', '.join(DTYPES)}, or None")
+    return name or "float32"
+
+
+def shape(value: object) -> tuple[int, int]:
+    """Return rows and columns (InputError: these are not two numbers)."""
+    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
+        raise InputError(f"shape={value!r} came, expected (rows, columns)")
+    rows, columns = (whole("shape", size) for size in value)
+    return rows, columns
+
+
+def given(psf: Any, name: str = "psf") -> Float64:
+    """Return PSFs (…, K, K) that came as arrays of any library: see `psf.given`."""
+    array = arrays.read(psf)
+    return psfs.given(array if isinstance(array, np.ndarray) else array.get(), name)
+
+
+def first(start: Any, size: object) -> Float64:
+    """Return the PSF (K, K) that a search starts from, in a support of K.
+
+    Parameters
+    ----------
+    start : float or array
+        σ of a Gaussian, or a PSF.
+    size : int
+        Of the support.
+
+    Raises
+    ------
+    InputError
+        Neither, or a PSF that is larger than its support; no size.
+    """
+    side = psfs.side(size)
+    if isinstance(start, Real) or start is None or isinstance(start, str):
+        return psfs.gaussian(start, side)
+    plane = given(start, "start")
+    if plane.ndim != 2 or len(plane) > side:
+        raise InputError(
+            f"start of shape {np.shape(start)} came, expected one PSF, no larger than "
+            f"psf_size={size!r}: take a larger psf_size, or a smaller start"
+        )
+    return np.pad(plane, (side - len(plane)) // 2)
+
+
+def spread(blur: Float64, lead: tuple[int, ...]) -> Float64:
+    """Return PSFs (*lead, K, K): one for all, or as many as there are.
+
+    Raises
+    ------
+    InputError
+        Another number of them.
+    """
+    if blur.shape[:-2] not in ((), lead):
+        expected = " or ".join(str(tuple(axes)) for axes in {(): 0, lead: 0})
+        raise InputError(
+            f"PSFs came with axes {blur.shape[:-2]} before their rows and columns, expected "
+            f"{expected}"
+        )
+    return np.broadcast_to(blur, (*lead, *blur.shape[-2:]))

@@ -1,0 +1,494 @@
+"""Deblurrer against the reference, on every arm: settings, verbs, what it takes and refuses."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+from mia import drawn, reference
+from snellen import Deblurrer
+from snellen.errors import DeviceError, InputError
+
+WITHIN = {"float64": 1e-9, "float32": 1e-4}  # of the peak: as test_cpu.py says
+SINGLE = 1e-7  # of the peak: PSFs are returned in float32
+EDGES = ("circular", "taper", "extend")
+
+
+def placed(y, side, edges):
+    """Frames (M, rows, columns) on their period, and what f starts as."""
+    if edges == "extend":
+        period = reference.period(y.shape[1:], side)
+        both = [reference.extended(plane, period) for plane in y]
+        return np.array([one for one, _ in both]), np.mean([other for _, other in both], 0)
+    if edges == "taper":
+        y = np.array([reference.tapered(plane, side) for plane in y])
+    return y, y.mean(0)
+
+
+def truth(y, count, side, edges="taper", blurs=None, recentre=True, start=None, **options):
+    """What the reference makes of frames (M, rows, columns): picture, PSFs, fit."""
+    size = y.shape[1:]
+    came, f = placed(y, side, edges)
+    first = reference.bell(2, side) if start is None else start
+    first = [first] * len(y) if blurs is None else blurs
+    h = np.array([reference.on_period(plane, f.shape) for plane in first])
+    f, h = reference.iterated(came, f, h, count, blind=blurs is None, **options)
+    fit = reference.fit(came, f, h, options.get("noise", "poisson"))
+    if recentre and blurs is None:
+        f, h = reference.recentred(f, h, side)
+    return f[: size[0], : size[1]], np.array([reference.off_period(p, side) for p in h]), fit
+
+
+def compare(found, wanted, dtype="float64"):
+    """Check a result of one picture."""
+    image, psf, fit = wanted
+    within = WITHIN[dtype]
+    np.testing.assert_allclose(found.image, image, rtol=0, atol=within * image.max())
+    psf = psf if len(psf) > 1 else psf[0]
+    assert found.psf.dtype == np.float32
+    np.testing.assert_allclose(found.psf, psf, rtol=0, atol=(within + SINGLE) * psf.max())
+    assert found.fit == pytest.approx(fit, rel=1e-6, abs={"float64": 1e-15, "float32": 1e-7}[dtype])
+
+
+def run(y, frames=1, batch=1, data_range=None, **how):
+    """Restore as (batch, frames, rows, columns), with axes of one left out."""
+    with Deblurrer(**how) as deblurrer:
+        deblurrer.prepare(y.shape[-2:], frames, batch, data_range)
+        return deblurrer.run(y)
+
+
+@pytest.fixture
+def picture(random):
+    """A blurred picture (45, 52)."""
+    return drawn.problem(random, (45, 52)).y[0]
+
+
+# Settings
+
+
+def test_settings():
+    deblurrer = Deblurrer(device="cpu")
+    assert (deblurrer.device, deblurrer.device_name, deblurrer.dtype) == ("cpu", "cpu", "float32")
+    assert deblurrer.side == 31 and deblurrer.definition.blind
+    assert Deblurrer(psf_size=8, device="cpu").side == 9
+    given = Deblurrer(np.ones((6, 4)), device="cpu", dtype="float64")
+    assert (given.side, given.definition.blind, given.dtype) == (7, False, "float64")
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"noise": "salt"}, "noise='salt'"),
+        ({"read_noise": -1}, "read_noise=-1"),
+        ({"noise": "gaussian", "read_noise": 0.1}, "has it already"),
+        ({"tv": np.nan}, "tv=nan"),
+        ({"edges": "mirror"}, "edges='mirror' came, expected one of circular, taper, extend"),
+        ({"iterations": 0}, "iterations=0 came, expected a whole number, 1 or more"),
+        ({"iterations": 2.5}, "iterations=2.5"),
+        ({"every": 0}, "every=0"),
+        ({"every": True}, "every=True"),
+        ({"tolerance": -1e-3}, "tolerance=-0.001"),
+        ({"tolerance": np.inf}, "tolerance=inf"),
+        ({"tolerance": "1"}, "tolerance='1'"),
+        ({"psf_size": 0}, "psf_size=0"),
+        ({"psf_size": 7.0}, r"psf_size=7\.0"),
+        ({"start": 0}, "start=0 came, expected σ"),
+        ({"start": None}, "start=None"),
+        ({"start": "wide"}, "start='wide'"),
+        ({"start": np.ones((9, 9)), "psf_size": 7}, r"start of shape \(9, 9\).*psf_size=7"),
+        ({"start": np.ones((2, 9, 9))}, r"start of shape \(2, 9, 9\) came, expected one PSF"),
+        ({"start": -np.ones((3, 3))}, "start has values that are negative"),
+        ({"psf": np.zeros((3, 3))}, "psf is 0 everywhere"),
+        ({"psf": np.full((3, 3), np.nan)}, "psf has values that are negative, NaN"),
+        ({"psf": np.ones(3)}, r"psf of shape \(3,\)"),
+        ({"psf": np.ones((3, 3)), "warm": True}, "warm=True came with a PSF"),
+        ({"warm": 1}, "warm=1 came, expected True or False"),
+        ({"recentre": None}, "recentre=None"),
+        ({"history": "yes"}, "history='yes'"),
+        ({"dtype": "float16"}, "dtype='float16' came, expected one of float32, float64, or None"),
+    ],
+)
+def test_wrong_settings(settings, words):
+    with pytest.raises(InputError, match=words):
+        Deblurrer(device="cpu", **settings)
+
+
+def test_wrong_device():
+    with pytest.raises(DeviceError, match="no device 'gpu'"):
+        Deblurrer(device="gpu")
+    with pytest.raises(DeviceError, match="cannot be used"):
+        Deblurrer(device="cuda:99")
+
+
+def test_settings_travel(picture):
+    how = {"psf_size": 9, "iterations": 20, "device": "cpu", "dtype": "float64"}
+    with pickle.loads(pickle.dumps(Deblurrer(**how))) as deblurrer:
+        deblurrer.prepare(picture.shape)
+        compare(deblurrer.run(picture), truth(picture[None], 20, 9))
+
+
+# What it computes
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(
+    "options", [{}, {"noise": "gaussian"}, {"read_noise": 0.05}, {"tv": 2e-4}], ids=str
+)
+@pytest.mark.parametrize("edges", EDGES)
+def test_against_the_reference(random, arm, edges, options, dtype):
+    y = drawn.problem(random, (45, 52)).y
+    found = run(y[0], psf_size=9, iterations=60, edges=edges, device=arm, dtype=dtype, **options)
+    compare(found, truth(y, 60, 9, edges, **options), dtype)
+    assert found.iterations == 60 and found.history == () and type(found.fit) is float
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("edges", EDGES)
+def test_a_given_psf(random, arm, edges, dtype):
+    """Of any sum and not centred: it is the truth, and stays what it is."""
+    problem = drawn.problem(random, (45, 52))
+    blur = reference.off_period(np.roll(problem.blurs[0], (1, -1), (0, 1)), 11)
+    found = run(problem.y[0], psf=3 * blur, iterations=60, edges=edges, device=arm, dtype=dtype)
+    compare(found, truth(problem.y, 60, 11, edges, [blur]), dtype)
+
+
+@pytest.mark.parametrize("size", [(32, 32), (64, 32), (128, 128), (256, 64)])
+def test_periods_that_run_in_one_kernel(random, arm, size):
+    y = drawn.problem(random, size).y
+    compare(run(y[0], psf_size=9, iterations=30, device=arm), truth(y, 30, 9), "float32")
+
+
+def test_extended_beyond_the_largest_kernel(random, arm):
+    y = drawn.problem(random, (260, 45)).y
+    found = run(y[0], psf_size=9, iterations=10, edges="extend", device=arm)
+    compare(found, truth(y, 10, 9, "extend"), "float32")
+
+
+def test_the_picture_gets_sharper(random, arm):
+    """With the true blur, of a picture that does not wrap; as the default edges, extend, see it."""
+    whole = drawn.problem(random, (96, 96), side=15)
+    clean = reference.convolved(whole.sharp, whole.blurs[0])[15:81, 15:81]
+    sharp, blur = whole.sharp[15:81, 15:81], reference.off_period(whole.blurs[0], 15)
+    before = drawn.psnr(clean, sharp)
+    gain = {}
+    for edges in EDGES:
+        found = run(clean.clip(0), psf=blur, edges=edges, device=arm)
+        gain[edges] = drawn.psnr(found.image, sharp) - before
+    assert gain["extend"] > 3
+    assert gain["extend"] > gain["taper"] > gain["circular"]
+
+
+DTYPES = {"uint8": 255, "uint16": 65535, "float16": 1, "float32": 1, "float64": 1}
+
+
+@pytest.mark.parametrize("data_range", [None, 200.0])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_samples_of_any_type(picture, arm, dtype, data_range):
+    white = data_range or DTYPES[dtype]
+    came = picture * white
+    came = (np.rint(came) if dtype[0] == "u" else came).astype(dtype)
+    found = run(came, psf_size=9, iterations=30, data_range=data_range, device=arm)
+    image, psf, fit = truth(came[None].astype(float) / white, 30, 9)
+    assert image.max() > 1.02  # what integers have no room for
+    assert found.image.dtype == dtype and found.fit == pytest.approx(fit, abs=1e-7)
+    np.testing.assert_allclose(found.psf, psf[0], rtol=0, atol=1e-4 * psf.max())
+    if dtype[0] == "u":
+        wanted = np.rint((image * white).clip(0, white))
+        steps = np.abs(found.image.astype(int) - wanted)
+        # float32 may round otherwise where a half is near.
+        assert found.image.max() == white and steps.max() <= 1 + 1e-4 * white
+        assert (steps > 0).mean() <= 1e-4 * white * 2
+    else:
+        eps = np.finfo(dtype).eps if dtype == "float16" else 0
+        wanted = image * white
+        np.testing.assert_allclose(found.image, wanted, rtol=eps, atol=1e-4 * wanted.max())
+
+
+@pytest.mark.parametrize(("batch", "frames"), [(3, 1), (1, 3), (2, 3)])
+@pytest.mark.parametrize("edges", EDGES)
+def test_batches_and_frames(random, arm, batch, frames, edges):
+    """Each picture as if it were alone."""
+    y = np.array([drawn.problem(random, (40, 52), frames).y for _ in range(batch)])
+    lead = tuple(count for count in (batch, frames) if count > 1)
+    how = {"psf_size": 9, "iterations": 20, "edges": edges, "device": arm, "dtype": "float64"}
+    found = run(y.reshape(*lead, 40, 52), frames, batch, **how)
+    assert found.image.shape == (*lead[: batch > 1], 40, 52)
+    assert found.psf.shape == (*lead, 9, 9)
+    for i in range(batch):
+        image, psf, fit = truth(y[i], 20, 9, edges)
+        alone = found.image.reshape(batch, 40, 52)[i]
+        np.testing.assert_allclose(alone, image, rtol=0, atol=1e-9)
+        blur = found.psf.reshape(batch, frames, 9, 9)[i]
+        np.testing.assert_allclose(blur, psf, rtol=0, atol=SINGLE * psf.max())
+        assert np.reshape(found.fit, batch)[i] == pytest.approx(fit, rel=1e-9)
+
+
+def test_given_psfs_of_batches_and_frames(random, arm):
+    problems = [drawn.problem(random, (40, 52), 3) for _ in range(2)]
+    y = np.array([problem.y for problem in problems])
+    blurs = np.array([[reference.off_period(h, 9) for h in p.blurs] for p in problems])
+    how = {"iterations": 20, "device": arm, "dtype": "float64"}
+    both = run(y, 3, 2, psf=blurs, **how)
+    for i in range(2):
+        wanted = truth(y[i], 20, 9, blurs=blurs[i])
+        compare(run(y[i], 3, psf=blurs[i], **how), wanted)
+        np.testing.assert_allclose(both.image[i], wanted[0], rtol=0, atol=1e-9)
+    same = run(y[0], 3, psf=blurs[0, 0], **how)
+    compare(same, truth(y[0], 20, 9, blurs=[blurs[0, 0]] * 3))
+    with pytest.raises(InputError, match=r"axes \(3,\) before .*, expected \(\) or \(2, 3\)"):
+        run(y, 3, 2, psf=blurs[0], **how)
+    with pytest.raises(InputError, match=r"axes \(3,\) before .*, expected \(\)$"):
+        run(y[0, 0], psf=blurs[0], **how)
+
+
+# Start, recentring, warmth
+
+
+def test_start(random, arm):
+    """Another width, or a PSF, which stays 0 where it is; smaller than the support, or even."""
+    y = drawn.problem(random, (45, 52)).y
+    how = {"psf_size": 9, "iterations": 20, "device": arm, "dtype": "float64"}
+    compare(run(y[0], start=1, **how), truth(y, 20, 9, start=reference.bell(1, 9)))
+    start = np.zeros((9, 9))
+    start[2:8, 3:6] = random.uniform(1, 2, (6, 3))
+    found = run(y[0], start=start, recentre=False, **how)
+    compare(found, truth(y, 20, 9, start=start, recentre=False))
+    assert (found.psf[start == 0] == 0).all() and found.psf.max() > 0.05
+    small = np.zeros((9, 9))
+    small[2:6, 2:6] = 1
+    compare(run(y[0], start=np.ones((4, 4)), **how), truth(y, 20, 9, start=small))
+
+
+def test_recentring(random, arm):
+    """A blur that is far off the middle: found there, or in the middle."""
+    y = drawn.problem(random, (64, 64), side=5).y
+    start = np.zeros((15, 15))
+    start[10:15, 0:4] = 1
+    how = {"psf_size": 15, "iterations": 30, "start": start, "device": arm, "dtype": "float64"}
+    kept, moved = (run(y[0], recentre=recentre, **how) for recentre in (False, True))
+    compare(kept, truth(y, 30, 15, start=start, recentre=False))
+    compare(moved, truth(y, 30, 15, start=start))
+    away = np.arange(15) - 7
+    for psf, near in ((kept.psf, False), (moved.psf, True)):
+        centre = [(psf.sum(axis) * away).sum() for axis in (1, 0)]
+        assert (np.abs(centre).max() <= 0.51) == near
+    assert kept.fit == moved.fit
+
+
+def test_warmth(random, arm):
+    """The next picture starts with the last PSF; `prepare` forgets it."""
+    one, other = (drawn.problem(random, (45, 52)).y for _ in range(2))
+    how = {"psf_size": 9, "iterations": 20, "device": arm, "dtype": "float64", "warm": True}
+    with Deblurrer(**how) as deblurrer:
+        deblurrer.prepare((45, 52))
+        first, again = deblurrer.run(one[0]), deblurrer.run(other[0])
+        compare(first, truth(one, 20, 9))
+        compare(again, truth(other, 20, 9, start=truth(one, 20, 9)[1][0]))
+        deblurrer.prepare((45, 52))
+        compare(deblurrer.run(other[0]), truth(other, 20, 9))
+
+
+# Progress
+
+
+def test_history_and_callback(random, arm):
+    """Every third iteration: fit and change as the reference has them, nothing moved."""
+    y = drawn.problem(random, (45, 52)).y
+    seen = []
+    how = {"psf_size": 9, "iterations": 11, "edges": "extend", "device": arm, "dtype": "float64"}
+    with Deblurrer(every=3, history=True, **how) as deblurrer:
+        deblurrer.prepare((45, 52))
+
+        def look(iteration, image, psf):
+            assert image.shape == (45, 52) and psf.shape == (9, 9)
+            seen.append((iteration, *(np.array(a.get() if arm == "cuda" else a) for a in
+                                      (image, psf))))  # fmt: skip
+
+        found = deblurrer.run(y[0], look)
+        quiet = deblurrer.run(y[0])
+    compare(found, truth(y, 11, 9, "extend"))
+    assert [step.iteration for step in found.history] == [
+        3,
+        6,
+        9,
+    ] and found.history == quiet.history
+    came, f = placed(y, 9, "extend")
+    h = reference.on_period(reference.bell(2, 9), f.shape)[None]
+    for step, (iteration, image, psf) in zip(found.history, seen, strict=True):
+        before = f
+        f, h = reference.iterated(came, f, h, 3)
+        assert iteration == step.iteration
+        assert step.fit == pytest.approx(reference.fit(came, f, h), rel=1e-9)
+        change = np.linalg.norm(f - before) / np.linalg.norm(f)
+        assert step.change == pytest.approx(change, rel=1e-9)
+        np.testing.assert_allclose(image, f[:45, :52], rtol=0, atol=1e-9)
+        np.testing.assert_allclose(psf, reference.off_period(h[0], 9), rtol=0, atol=1e-9)
+
+
+def test_who_does_not_look_iterates_once(picture, monkeypatch):
+    from snellen.mia.cpu import Arm
+
+    calls = []
+    iterate = Arm.iterate
+    monkeypatch.setattr(Arm, "iterate", lambda self, n: calls.append(n) or iterate(self, n))
+    for looks, wanted in (({}, [25]), ({"history": True}, [10, 10, 5]), ({"tolerance": 1e-9},) * 2):
+        with Deblurrer(psf_size=9, iterations=25, device="cpu", **looks) as deblurrer:
+            deblurrer.prepare(picture.shape)
+            calls.clear()
+            deblurrer.run(picture)
+            assert calls == (wanted if looks != wanted else [10, 10, 5])
+
+
+def test_tolerance(random, arm):
+    """It stops where the reference's change is first below, and of a batch when all are."""
+    y = np.array([drawn.problem(random, (40, 52)).y[0] for _ in range(2)])
+    how = {"psf_size": 9, "every": 2, "device": arm, "dtype": "float64"}
+    steps = [run(plane, iterations=60, history=True, **how).history for plane in y]
+    limit = 0.5 * (steps[0][9].change + steps[0][8].change)
+    stops = [next(s.iteration for s in one if s.change < limit) for one in steps]
+    assert stops[0] == 20
+    for plane, stop in zip(y, stops, strict=True):
+        found = run(plane, iterations=60, tolerance=limit, **how)
+        assert found.iterations == stop and found.history == ()
+        compare(found, truth(plane[None], stop, 9))
+    both = run(y, 1, 2, iterations=60, tolerance=limit, history=True, **how)
+    assert both.iterations == max(stops) == both.history[-1].iteration
+    last = both.history[-1].iteration // 2 - 1
+    assert both.history[-1].change == pytest.approx(max(one[last].change for one in steps))
+    assert both.history[-1].fit == pytest.approx(np.mean([one[last].fit for one in steps]))
+
+
+# What it takes
+
+
+def test_layouts(picture, arm):
+    image = np.rint(picture * 255).clip(0, 255).astype(np.uint8)
+    wide = np.zeros((45, 80), np.uint8)
+    wide[:, :52] = image
+    wide.flags.writeable = False
+    with Deblurrer(psf_size=9, iterations=5, device=arm) as deblurrer:
+        deblurrer.prepare((45, 52))
+        wanted = deblurrer.run(image)
+        kept = wanted.image.copy(), wanted.psf.copy()
+        for layout in (
+            wide[:, :52],
+            np.asfortranarray(image),
+            image[::-1, ::-1].copy()[::-1, ::-1],
+        ):
+            found = deblurrer.run(layout)
+            assert (found.image == wanted.image).all() and (found.psf == wanted.psf).all()
+        swapped = deblurrer.run(image.astype(">u2"))
+        assert swapped.image.dtype == ">u2"
+        deblurrer.run(np.zeros_like(image))
+    assert (wanted.image == kept[0]).all() and (wanted.psf == kept[1]).all()
+
+
+def test_again_with_another_shape(random, arm):
+    with Deblurrer(psf_size=9, iterations=10, device=arm, dtype="float64") as deblurrer:
+        for size in ((40, 52), (33, 37), (40, 52)):
+            y = drawn.problem(random, size).y
+            deblurrer.prepare(size)
+            compare(deblurrer.run(y[0]), truth(y, 10, 9))
+
+
+@pytest.mark.parametrize("edges", EDGES)
+@pytest.mark.parametrize("options", [{}, {"noise": "gaussian"}, {"tv": 2e-4}], ids=str)
+@pytest.mark.parametrize("value", [0, 100, 255])
+def test_pictures_of_nothing(arm, value, options, edges):
+    """They and the PSF stay as they are; float32 rounds each correction by some 1e-7."""
+    image = np.full((64, 40), value, np.uint8)
+    with Deblurrer(psf_size=9, iterations=100, device=arm, edges=edges, **options) as deblurrer:
+        deblurrer.prepare((64, 40))
+        found = deblurrer.run(image)
+    assert (found.image == image).all()
+    np.testing.assert_allclose(found.psf, reference.bell(2, 9), rtol=1e-4)
+    assert 0 <= found.fit + 1e-9 < 2e-6
+
+
+@pytest.mark.parametrize("edges", EDGES)
+def test_never_nan(random, arm, edges):
+    """Night with one lamp, half a night, white noise, a frame full of nothing but its corner."""
+    lamp, half, corner = np.zeros((3, 64, 48))
+    lamp[20, 20], half[:, 24:], corner[0, 0] = 1, 1, 1e-4
+    for image in (lamp, half, corner, random.random((64, 48))):
+        for options in ({}, {"noise": "gaussian"}, {"tv": 0.1}, {"psf": np.ones((9, 9))}):
+            found = run(image, psf_size=9, edges=edges, device=arm, **options)
+            assert np.isfinite(found.image).all() and np.isfinite(found.psf).all()
+            assert np.isfinite(found.fit) and found.psf.sum() == pytest.approx(1, abs=1e-5)
+
+
+# What it refuses
+
+
+def test_not_prepared(arm, picture):
+    deblurrer = Deblurrer(device=arm)
+    with pytest.raises(InputError, match=r"not prepared: call prepare\(shape\)"):
+        deblurrer.run(picture)
+    deblurrer.prepare(picture.shape)
+    deblurrer.close()
+    deblurrer.close()
+    with pytest.raises(InputError, match="not prepared"):
+        deblurrer.run(picture)
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({"shape": (30, 40)}, "a PSF of 31×31 came for a picture of 40×30"),
+        ({"shape": (40, 30)}, "a PSF of 31×31 came for a picture of 30×40"),
+        ({"shape": 40}, r"shape=40 came, expected \(rows, columns\)"),
+        ({"shape": (40, 40, 3)}, "shape="),
+        ({"shape": (40, -1)}, "shape=-1"),
+        ({"shape": (40, 40), "frames": 0}, "frames=0"),
+        ({"shape": (40, 40), "batch": 1.0}, r"batch=1\.0"),
+        ({"shape": (40, 40), "data_range": 0}, "data_range=0 came, expected the value of white"),
+        ({"shape": (40, 40), "data_range": "255"}, "data_range='255'"),
+    ],
+)
+def test_wrong_pictures_to_prepare_for(how, words):
+    with pytest.raises(InputError, match=words):
+        Deblurrer(device="cpu").prepare(**how)
+
+
+@pytest.mark.parametrize(
+    ("image", "words"),
+    [
+        (np.zeros((41, 40)), r"prepared for pictures \(40, 41\), but \(41, 40\) came"),
+        (np.zeros((1, 40, 41)), r"but \(1, 40, 41\) came"),
+        (np.zeros((40, 41), np.int16), "dtype int16 came, expected one of uint8"),
+        (np.zeros((40, 41), bool), "dtype bool"),
+        ([[0] * 41] * 40, "a picture is a NumPy array"),
+    ],
+)
+def test_another_picture_than_prepared_for(image, words, arm):
+    with Deblurrer(device=arm) as deblurrer:
+        deblurrer.prepare((40, 41))
+        with pytest.raises(InputError, match=words):
+            deblurrer.run(image)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (np.nan, "NaN or infinity"),
+        (np.inf, "NaN or infinity"),
+        (-1e-3, r"negative samples.*np\.clip\(image, 0, None\)"),
+        (1001.0, "more than 1000 times white, 1, came: state the value of white as data_range"),
+        (1e300, "NaN or infinity|more than 1000 times"),
+    ],
+)
+def test_samples_that_no_picture_has(picture, arm, value, words):
+    """One in a corner, where only the edges' rule sees it; then all is as before."""
+    bad = picture.copy()
+    bad[0, -1] = value
+    how = {"psf_size": 9, "iterations": 5, "device": arm, "warm": True}
+    with Deblurrer(**how) as deblurrer, Deblurrer(**how) as other:
+        deblurrer.prepare(picture.shape)
+        other.prepare(picture.shape)
+        for _ in range(2):
+            with pytest.raises(InputError, match=words):
+                deblurrer.run(bad)
+            found, wanted = deblurrer.run(picture), other.run(picture)
+            assert (found.image == wanted.image).all() and (found.psf == wanted.psf).all()
