@@ -124,16 +124,22 @@ struct Line {
   static constexpr int N = N_, V = V_, LANES = N / V;
   static constexpr int EACH = LANES < V ? LANES : V;       // points of a transform of the second step
   static constexpr int SHARE = LANES > V ? LANES / V : 1;  // lanes that share one of them
-  static constexpr int SPREAD = EACH / 2 + 2;  // cells of a row of turns: 16-byte reads meet no bank
+  static constexpr bool THRICE = SHARE > 2;  // then these go in two steps themselves
+  static constexpr int LAST = THRICE ? (SHARE > V ? SHARE / V : 1) : SHARE;  // share at the end
+  static constexpr int PAIR = EACH / 2, MIDDLE = EACH / 2 + 2;  // entries of a row of turns
+  static constexpr int SPREAD = THRICE ? 6 : EACH / 2 + 2;  // its cells: 16-byte reads meet no bank
   static constexpr int ROWS = LANES > V ? LANES : V, TURNS = ROWS * SPREAD;  // of the table
-  static_assert(N == V * LANES && LANES <= 32 && SHARE <= 2 && V % 4 == 0, "no such line");
+  static_assert(N == V * LANES && LANES <= 32 && LAST <= 2 && V % 4 == 0, "no such line");
+  static_assert(!THRICE || V == 4, "no such line");
 
   // Entry k of a row of the table of turns.
   static __device__ float2 entry(int row, int k) {
-    int r = 2;  // the transform that entry k belongs to; one of LANES for the last entry
+    const int points = THRICE && k >= MIDDLE ? N / SHARE : N;
+    if (THRICE && k >= MIDDLE) k -= MIDDLE, row %= V;
+    int r = 2;  // the transform that entry k belongs to
     while (r / 2 <= k && r < EACH) r *= 2;
-    const float part = k == EACH / 2 ? float(row) / LANES
-                                     : float(row * EACH) / (r * N) + (r > 2 ? k - r / 4 : 0) / float(r);
+    const float part = k == PAIR ? float(row * EACH) / N
+                                 : float(row * EACH) / (r * points) + (r > 2 ? k - r / 4 : 0) / float(r);
     float2 w;
     if (SINES == 2)
       __sincosf(-6.2831853072f * part, &w.y, &w.x);
@@ -144,10 +150,7 @@ struct Line {
 
   // Fills the table; all threads of the block.
   static __device__ void prepare(float2 *turns) {
-    for (int i = threadIdx.x; i < ROWS * (EACH / 2 + 1); i += THREADS) {
-      const int row = i / (EACH / 2 + 1), k = i % (EACH / 2 + 1);
-      turns[row * SPREAD + k] = entry(row, k);
-    }
+    for (int i = threadIdx.x; i < TURNS; i += THREADS) turns[i] = entry(i / SPREAD, i % SPREAD);
   }
 
   // Which lane of its line this thread is, and which of all lines in flight that is.
@@ -176,27 +179,41 @@ struct Line {
 #pragma unroll
     for (int k = 0; k < V; k++) place.put(k) = v[k];
     __syncwarp();
+    if constexpr (THRICE) {
+#pragma unroll
+      for (int i = 0; i < V; i++) v[i] = place.middle(i);
+      second<1, BACK>(v, turns, l, MIDDLE);
+      __syncwarp();
+#pragma unroll
+      for (int k = 0; k < V; k++) place.put_again(k) = v[k];
+      __syncwarp();
+    }
     constexpr int A = V / EACH;  // transforms of a lane
-    if constexpr (SHARE == 1) {
+    if constexpr (LAST == 1) {
 #pragma unroll
       for (int i = 0; i < V; i++) v[i] = place.get(i % A, i / A);
     } else {  // two lanes: the even frequencies, and the odd ones
-      const float2 w = SINES ? entry(l, EACH / 2) : turns[l * SPREAD + EACH / 2];
+      const float2 w = SINES ? entry(l, PAIR) : turns[l * SPREAD + PAIR];
 #pragma unroll
       for (int i = 0; i < V; i++) v[i] = place.get(0, i) + times<BACK>(place.get(1, i), w);
     }
 #pragma unroll
-    for (int a = 0; a < A; a++) {
-      float2 w[EACH / 2];
-#pragma unroll
-      for (int k = 0; k < EACH / 2; k += 2) {
-        const float4 two = *reinterpret_cast<const float4 *>(turns + (l + LANES * a) * SPREAD + k);
-        w[k] = make_float2(two.x, two.y), w[k + 1] = make_float2(two.z, two.w);
-        if (SINES) w[k] = entry(l + LANES * a, k), w[k + 1] = entry(l + LANES * a, k + 1);
-      }
-      turned<EACH, A, BACK>(v + a, w);
-    }
+    for (int a = 0; a < A; a++) second<A, BACK>(v + a, turns, l + LANES * a, 0);
     __syncwarp();  // the cells may be written again
+  }
+
+ private:
+  // A transform of EACH values, turned by what a row of the table has from entry `first` on.
+  template <int STRIDE, bool BACK>
+  static __device__ __forceinline__ void second(float2 *v, const float2 *turns, int row, int first) {
+    float2 w[EACH / 2];
+#pragma unroll
+    for (int k = 0; k < EACH / 2; k += 2) {
+      const float4 two = *reinterpret_cast<const float4 *>(turns + row * SPREAD + first + k);
+      w[k] = make_float2(two.x, two.y), w[k + 1] = make_float2(two.z, two.w);
+      if (SINES) w[k] = entry(row, first + k), w[k + 1] = entry(row, first + k + 1);
+    }
+    turned<EACH, STRIDE, BACK>(v, w);
   }
 };
 
@@ -245,23 +262,33 @@ __device__ __forceinline__ int spaced(int i) {
 }
 
 // The exchange in memory of its own, WARP cells for each warp: needs no arithmetic.
-template <class Line, int WARP = 32 / Line::LANES * Line::V * (Line::LANES + 1)>
+template <class Line>
+struct Cells {
+  static constexpr int L = Line::LANES, V = Line::V, AGAIN = Line::SHARE + 1;  // apart, each of these
+  static constexpr int P = Line::THRICE ? V * AGAIN : L + 1, NEEDED = 32 / L * V * P;
+};
+
+template <class Line, int WARP = Cells<Line>::NEEDED>
 struct Padded {
-  static constexpr int L = Line::LANES, P = L + 1, NEEDED = 32 / L * Line::V * P;
-  static_assert(WARP >= NEEDED, "too few cells");
-  float2 *cells, *store, *load;
+  static constexpr int L = Line::LANES, V = Line::V, P = Cells<Line>::P, AGAIN = Cells<Line>::AGAIN;
+  static_assert(WARP >= Cells<Line>::NEEDED, "too few cells");
+  float2 *cells, *store, *load, *again;
 
   __device__ explicit Padded(float2 *all)
-      : cells(all + threadIdx.x / 32 * WARP + Line::line() % (32 / L) * (Line::V * P)) {
+      : cells(all + threadIdx.x / 32 * WARP + Line::line() % (32 / L) * (V * P)) {
     const int l = Line::lane();
     store = cells + l;
-    load = cells + (Line::SHARE > 1 ? l & (Line::V - 1) : l) * P;
+    again = cells + l % V * P + l / V;
+    load = cells + (Line::SHARE > 1 ? l % V : l) * P;
+    if (Line::THRICE) load += l / V % V * AGAIN;
   }
+  __device__ __forceinline__ float2 &middle(int i) const { return again[Line::SHARE * i]; }
+  __device__ __forceinline__ float2 &put_again(int k) const { return again[AGAIN * k]; }
   __device__ __forceinline__ float2 &operator[](int j) const { return store[L * j]; }
   __device__ __forceinline__ float2 &at(int p) const { return cells[p]; }
   __device__ __forceinline__ float2 &put(int k) const { return store[k * P]; }
   __device__ __forceinline__ float2 &get(int a, int i) const {
-    return load[Line::SHARE > 1 ? i + Line::V * a : L * P * a + i];
+    return load[Line::SHARE > 1 ? i + V * a : L * P * a + i];
   }
 };
 

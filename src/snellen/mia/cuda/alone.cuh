@@ -9,9 +9,11 @@
 constexpr int PIXELS = HEIGHT * WIDTH;
 constexpr int ROWS = HEIGHT, HALF_ROWS = HEIGHT / 2, PAIRS = WIDTH / 2;
 
+constexpr int OF_WARP = Cells<Down>::NEEDED;  // cells of a warp's exchange
+
 struct Tile {
   static constexpr int TILE = HEIGHT * WIDTH * 3 / 2;
-  static constexpr int EXCHANGE = BESIDE ? THREADS / 32 * Padded<Down>::NEEDED : 0;
+  static constexpr int EXCHANGE = BESIDE ? THREADS / 32 * OF_WARP : 0;
   using Row = InPlace<Across, false, WIDTH>;
   using Column = InPlace<Down, true, WIDTH>;
   float2 *whole, *half, *exchange, *total;

@@ -1,17 +1,33 @@
-// The columns of a pair side by side, by lanes of one warp: some work is done twice, but none waits.
+// The columns of a pair side by side, by lanes of one warp or of two: some work is done twice, but none waits.
 // Spectra stay in registers, those of the second column conjugated and at the opposite frequency; what
 // its lanes make is the negative, or the conjugate, of what the others make.
 #pragma once
 
 constexpr int BOTH = 2 * Down::LANES;
-static_assert(THREADS == PAIRS * BOTH && BOTH <= 32, "a pair of columns to so many lanes");
+constexpr bool ONE_WARP = BOTH <= 32;  // has both columns of a pair; else two have
+static_assert(THREADS == PAIRS * BOTH && TOGETHER == (ONE_WARP ? 2 : 1), "lanes for every column");
 
 // Whether this lane has the second column.
 __device__ __forceinline__ bool second() { return Down::line() % 2; }
 
-// What the lane of the other column has.
-__device__ __forceinline__ float2 others(float2 a) {
-  return make_float2(__shfl_xor_sync(ALL, a.x, 1), __shfl_xor_sync(ALL, a.y, 1));
+// What the lanes of the other column have.
+template <class Cells>
+__device__ __forceinline__ void others(float2 (&b)[Down::V], const float2 (&a)[Down::V],
+                                       const Cells &cells) {
+  if constexpr (ONE_WARP) {
+#pragma unroll
+    for (int j = 0; j < Down::V; j++)
+      b[j] = make_float2(__shfl_xor_sync(ALL, a[j].x, 1), __shfl_xor_sync(ALL, a[j].y, 1));
+  } else {
+    const int name = 1 + threadIdx.x / BOTH;  // of a barrier of two warps
+    const float2 *theirs = cells.cells + (second() ? -OF_WARP : OF_WARP) + Down::lane();
+#pragma unroll
+    for (int j = 0; j < Down::V; j++) cells[j] = a[j];
+    asm volatile("bar.sync %0, 64;" ::"r"(name) : "memory");
+#pragma unroll
+    for (int j = 0; j < Down::V; j++) b[j] = theirs[Down::LANES * j];
+    asm volatile("bar.sync %0, 64;" ::"r"(name) : "memory");
+  }
 }
 
 // The opposite frequencies of a line, by way of memory.
@@ -41,8 +57,7 @@ __device__ __forceinline__ void columns(const Tile &tile, const Problem &problem
   Down::transform<false>(z, cells, turns);
   const float2 sums = Down::first(z[0]);
   if (own == 0) tile.tell(sums);  // Z(0, 0) = Σf + i Σh
-#pragma unroll
-  for (int j = 0; j < Down::V; j++) g[j] = others(z[j]);
+  others(g, z, cells);
   if (__any_sync(ALL, pair.real)) {
     float2 q[Down::V];
     mirror(q, z, cells);
@@ -60,12 +75,15 @@ __device__ __forceinline__ void columns(const Tile &tile, const Problem &problem
 #pragma unroll
     for (int j = 0; j < Down::V; j++) out[Down::LANES * j] = make_float2(s[j].x, sign * s[j].y);
   }
-  if (__any_sync(ALL, pair.real))
+  if (__any_sync(ALL, pair.real)) {  // two real columns become one
+    float2 q[Down::V];
+    others(q, g, cells);
 #pragma unroll
-    for (int j = 0; j < Down::V; j++) {  // two real columns become one
-      const float2 other = others(g[j]), one = second() ? other : g[j], two = second() ? g[j] : other;
+    for (int j = 0; j < Down::V; j++) {
+      const float2 one = second() ? q[j] : g[j], two = second() ? g[j] : q[j];
       if (pair.real) g[j] = one + quarter<true>(two);
     }
+  }
   Down::transform<true>(g, cells, turns);
   const auto out = tile.to_half_rows(own);
 #pragma unroll

@@ -24,8 +24,8 @@ constexpr int PAIR = HALF_ROWS % 8 ? 2 * HALF_ROWS : 2 * HALF_ROWS + 2;
 constexpr int SENDER = PAIRS * PAIR + (PAIRS < 8 ? 4 : 0);
 
 // Cells of a warp's exchange, of rows as of columns: warps that are in different passes do not meet.
-constexpr int OF_WARP = Padded<Across>::NEEDED > Padded<Down>::NEEDED ? Padded<Across>::NEEDED
-                                                                      : Padded<Down>::NEEDED;
+constexpr int OF_WARP =
+    Cells<Across>::NEEDED > Cells<Down>::NEEDED ? Cells<Across>::NEEDED : Cells<Down>::NEEDED;
 
 __device__ __forceinline__ int block_rank() {
   int rank;

@@ -33,8 +33,12 @@ __device__ __forceinline__ void columns(const Tile &tile, const Problem &problem
     if (pair.real) tile.tell(sums);  // Z(0, 0) = Σf + i Σh
     __syncwarp();  // one column and the other can be read
 #pragma unroll
-    for (int j = 0; j < Down::V; j++)
-      g[j] = product(v[j], pair.real ? conj(one.at(Down::opposite(j))) : other[j]);
+    for (int j = 0; j < Down::V; j++) g[j] = other[j];
+    if (pair.real)
+#pragma unroll
+      for (int j = 0; j < Down::V; j++) g[j] = conj(one.at(Down::opposite(j)));
+#pragma unroll
+    for (int j = 0; j < Down::V; j++) g[j] = product(v[j], g[j]);
     if (GAUSSIAN) {
       float2 s[Down::V];
 #pragma unroll
@@ -58,11 +62,15 @@ __device__ __forceinline__ void columns(const Tile &tile, const Problem &problem
 #pragma unroll
     for (int j = 0; j < Down::V / 2; j++) {
       const float2 upper = g[j], lower = g[j + Down::V / 2];  // rows y and y + HEIGHT / 2
-      out[j] = pair.real ? make_float2(upper.x, lower.x)
-                         : make_float2(upper.x - lower.y, upper.y + lower.x);
-      far[j] = pair.real ? make_float2(upper.y, lower.y)
-                         : make_float2(upper.x + lower.y, lower.x - upper.y);
+      out[j] = make_float2(upper.x - lower.y, upper.y + lower.x);
+      far[j] = make_float2(upper.x + lower.y, lower.x - upper.y);
     }
+    if (pair.real)  // few warps have such
+#pragma unroll
+      for (int j = 0; j < Down::V / 2; j++) {
+        out[j] = make_float2(g[j].x, g[j + Down::V / 2].x);
+        far[j] = make_float2(g[j].y, g[j + Down::V / 2].y);
+      }
   }
 }
 
@@ -83,8 +91,12 @@ __device__ __forceinline__ void corrections(const Tile &tile, State &, const flo
       const int x = second ? pair.partner : pair.x;
       const auto z = tile.columns_in(x);
 #pragma unroll
-      for (int j = 0; j < Down::V; j++)
-        s[j] = correlated(pair.real ? part(r[j], cells.at(Down::opposite(j)), second) : r[j], z[j]);
+      for (int j = 0; j < Down::V; j++) s[j] = r[j];
+      if (pair.real)
+#pragma unroll
+        for (int j = 0; j < Down::V; j++) s[j] = part(r[j], cells.at(Down::opposite(j)), second);
+#pragma unroll
+      for (int j = 0; j < Down::V; j++) s[j] = correlated(s[j], z[j]);
       Down::transform<true>(s, tile.columns_exchange(x), turns);
       const auto out = tile.to_rows(x);
       const float sign = second && !pair.real ? -1.f : 1.f;

@@ -14,7 +14,7 @@
 // same register of the same lane. f and h need sums alike, or one is lost in the other's rounding.
 #include "fft/small.cuh"
 
-constexpr int TOGETHER = BESIDE ? 2 : 1;
+constexpr int TOGETHER = BESIDE && WIDTH / WIDTH_VALUES < 32 ? 2 : 1;
 using Across = Line<WIDTH, WIDTH_VALUES, TOGETHER>;
 using Down = Line<HEIGHT, HEIGHT_VALUES, TOGETHER>;
 
@@ -77,6 +77,13 @@ struct State {
   }
 };
 
+// a / b, for b that is neither tiny nor huge: to 2 units in the last place.
+__device__ __forceinline__ float quotient(float a, float b) {
+  float inverse;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(b));
+  return a * inverse;
+}
+
 // The row of a thread in a round, and whether there is one.
 __device__ __forceinline__ bool row(const Tile &tile, int round, int &y) {
   const int i = round * (THREADS / Across::LANES) + Across::line();
@@ -115,7 +122,7 @@ __device__ __forceinline__ void rows(const Tile &tile, State &state, const float
 __device__ __forceinline__ float compared(float y, float g, float variance) {
   if (GAUSSIAN) return y < 0.f ? g : y;
   const float below = fmaxf(g + variance, EPSILON);
-  return __fdividef(y < 0.f ? below : y + variance, below);
+  return quotient(y < 0.f ? below : y + variance, below);
 }
 
 // The rows y and y + HEIGHT / 2 of the picture, of line i of a pass.
@@ -137,7 +144,7 @@ __device__ __forceinline__ void half_rows(const Tile &tile, const float *picture
   float2 seen[Across::V];
   if (!KEPT) look(tile, picture, i, seen);  // before the turn: it takes a while
   tile.turn<1>(step);
-  const float scale = __fdividef(.25f / PIXELS, fmaxf(tile.total->y, TINY));
+  const float scale = quotient(.25f / PIXELS, fmaxf(tile.total->y, TINY));
   for (; i < HALF_ROWS; i += LINES) {
     const int y = tile.half_row(i);
     const auto in = tile.half_rows_in(y);
@@ -180,9 +187,9 @@ __device__ __forceinline__ void corrected(const Tile &tile, const Problem &probl
 __device__ __forceinline__ void update(const Tile &tile, const Problem &problem, State &state,
                                        int iteration, int frame, const float2 *turns) {
   const float2 total = *tile.total;  // of f, and of h before it is divided by it, or nothing is left
-  const float to_f = __fdividef(.5f / PIXELS, fmaxf(total.y, TINY)), to_f_below = __fdividef(.5f * to_f, fmaxf(total.y, TINY));
-  const float to_h = GAUSSIAN ? __fdividef(.5f / PIXELS, total.x) : to_f;  // else any factor will do
-  const float to_h_below = __fdividef(.5f * to_h, fmaxf(total.y, TINY));
+  const float to_f = quotient(.5f / PIXELS, fmaxf(total.y, TINY)), to_f_below = quotient(.5f * to_f, fmaxf(total.y, TINY));
+  const float to_h = GAUSSIAN ? quotient(.5f / PIXELS, total.x) : to_f;  // else any factor will do
+  const float to_h_below = quotient(.5f * to_h, fmaxf(total.y, TINY));
   const float *old = problem.f + (iteration & 1) * PIXELS;
   float *const h = problem.h + frame * PIXELS;
 #pragma unroll
@@ -196,7 +203,7 @@ __device__ __forceinline__ void update(const Tile &tile, const Problem &problem,
       float2 &now = state.f_h(c, j);
       float by = v[j].y * to_h, f = v[j].x * to_f;
       float under = GAUSSIAN ? below[j].x * to_f_below : 1.f;
-      if (GAUSSIAN) by = __fdividef(by, fmaxf(below[j].y * to_h_below, EPSILON));
+      if (GAUSSIAN) by = quotient(by, fmaxf(below[j].y * to_h_below, EPSILON));
       if (BLIND && MANY) h[pixel(y, j)] *= fmaxf(by, 0.f);
       if (BLIND && !MANY) now.y *= fmaxf(by, 0.f);
       if (MANY) {
@@ -206,7 +213,7 @@ __device__ __forceinline__ void update(const Tile &tile, const Problem &problem,
         if (frame + 1 < problem.frames) continue;
         if (!GAUSSIAN) f /= problem.frames;
       }
-      if (GAUSSIAN) f = __fdividef(f, fmaxf(under, EPSILON));
+      if (GAUSSIAN) f = quotient(f, fmaxf(under, EPSILON));
       f = fmaxf(f, SMALLEST);
       if (TV) f /= variation(old, pixel(y, j), problem.weight);
       now.x *= f;

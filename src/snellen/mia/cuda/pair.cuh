@@ -28,9 +28,16 @@ __device__ __forceinline__ void unpack(float2 (&r)[Down::V], const Place &one, c
 #pragma unroll
   for (int j = 0; j < Down::V / 2; j++) {
     const float2 a = one[j], b = other[j];
-    r[j] = real ? make_float2(2.f * a.x, 2.f * b.x) : make_float2(a.x + b.x, a.y - b.y);
-    r[j + Down::V / 2] = real ? make_float2(2.f * a.y, 2.f * b.y) : make_float2(a.y + b.y, b.x - a.x);
+    r[j] = make_float2(a.x + b.x, a.y - b.y);
+    r[j + Down::V / 2] = make_float2(a.y + b.y, b.x - a.x);
   }
+  if (real)  // few warps have such
+#pragma unroll
+    for (int j = 0; j < Down::V / 2; j++) {
+      const float2 a = one[j], b = other[j];
+      r[j] = make_float2(2.f * a.x, 2.f * b.x);
+      r[j + Down::V / 2] = make_float2(2.f * a.y, 2.f * b.y);
+    }
 }
 
 // The spectrum of the first or second of two real columns that were transformed as one.

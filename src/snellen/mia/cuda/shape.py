@@ -80,13 +80,14 @@ class Shape:
 def turns(points: int, values: int) -> int:
     """Return the cells of the table of turns of a line."""
     lanes = points // values
-    return max(lanes, values) * (min(lanes, values) // 2 + 2)
+    return max(lanes, values) * (6 if lanes > 2 * values else min(lanes, values) // 2 + 2)
 
 
 def exchange(points: int, values: int) -> int:
     """Return the cells of the exchange of the lines of a warp, each with some to spare."""
     lanes = points // values
-    return 32 // lanes * values * (lanes + 1)
+    of_value = values * (lanes // values + 1) if lanes > 2 * values else lanes + 1
+    return 32 // lanes * values * of_value
 
 
 def shape(height: int, width: int, batch: int, gpu: Gpu) -> Shape:
