@@ -87,6 +87,30 @@ def mad(
 
 @bench.command()
 @shared
+@click.option("--levin", is_flag=True, help="Also restore the pictures of SNELLEN_DATA/levin09.")
+def mia(
+    device: str,
+    repeats: int,
+    quick: bool,
+    levin: bool,
+    output: Path | None,
+    as_json: bool,
+    overwrite: bool,
+) -> None:
+    """Time MIA: on the CPU beside a plain NumPy port, on the GPU beside cuFFT and PyTorch.
+
+    200 iterations of 32², 64², 128² and 256²; nothing is timed before it agrees with float64.
+    """
+    from snellen.bench.mia.run import run
+
+    told(
+        lambda say: run(repeats, say, device=device, quick=quick, levin=levin),
+        output, as_json, overwrite,
+    )  # fmt: skip
+
+
+@bench.command()
+@shared
 def fft(
     device: str,
     repeats: int,

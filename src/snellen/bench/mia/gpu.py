@@ -10,7 +10,7 @@ from typing import Any
 from snellen.bench import stock as stocks
 from snellen.bench.gpu import free
 from snellen.bench.mia import arms, cases, exact, stock
-from snellen.bench.mia.cases import ITERATIONS, PLAIN, Case, Option, Problem
+from snellen.bench.mia.cases import BATCH, ITERATIONS, PLAIN, Case, Option, Problem
 from snellen.bench.mia.turns import Clock, Line, beside, gpu_clock, in_turns
 
 OURS = "Snellen"
@@ -54,7 +54,8 @@ def measure(case: Case, device: str, rounds: int, say: Say) -> tuple[list[Any], 
         makes: dict[str, Callable[[], Any]] = {STOCK: partial(stock.Loop, cupy), HAND: stock.ByHand}
         for name, make in makes.items():
             _add(lines, missing, name, partial(quicker, make, given, clock))
-        stack.enter_context(_torch_on(stream, lines, missing, given))
+        if case.batch <= BATCH:  # larger ones take long, and tell nothing more of PyTorch
+            stack.enter_context(_torch_on(stream, lines, missing, given))
         checked = [exact.check(line, given, case, name)
                    for name, line in lines.items() if name != OURS]  # fmt: skip
         taken = in_turns({name: timed(line, given) for name, line in lines.items()}, rounds, clock)
