@@ -25,7 +25,8 @@ def modules_after(*lines):
 
 
 def test_the_names():
-    assert snellen.__all__ == ["Score", "Scorer", "Upscaler", "__version__", "score", "upscale"]
+    classes = ["Deblurrer", "Restored", "Score", "Scorer", "Upscaler"]
+    assert snellen.__all__ == [*classes, "__version__", "deblur", "score", "upscale"]
     assert dir(snellen) == snellen.__all__
     for name in snellen.__all__:
         assert getattr(snellen, name) is not None
@@ -46,9 +47,21 @@ def test_the_signatures():
     assert methods == {"prepare", "run", "hold", "against", "close", "lanes"}
     fields = [field.name for field in dataclasses.fields(snellen.Score)]
     assert fields == ["mad", "hi", "lo", "detection", "appearance"]
+    which = ["psf", "psf_size", "iterations", "noise", "read_noise", "tv"]
+    how = ["start", "edges", "recentre", "tolerance", "every"]
+    more = ["callback", "multiframe", "tile", "data_range", "device", "dtype"]
+    wanted = ["image", *which, "prior", *how, *more]
+    assert list(inspect.signature(snellen.deblur).parameters) == wanted
+    wanted = [*which, *how, "warm", "history", "device", "dtype"]
+    assert list(inspect.signature(snellen.Deblurrer).parameters) == wanted
+    methods = {name for name in vars(snellen.Deblurrer) if not name.startswith("_")}
+    assert methods == {"prepare", "run", "close"}
+    fields = [field.name for field in dataclasses.fields(snellen.Restored)]
+    assert fields == ["image", "psf", "fit", "iterations", "history"]
+    deblurring = (snellen.deblur, snellen.Deblurrer, snellen.Deblurrer.run, snellen.Restored)
     upscaling = (snellen.upscale, snellen.Upscaler, snellen.Upscaler.run)
     scoring = (snellen.score, snellen.Scorer, snellen.Scorer.run, snellen.Score)
-    for thing in (*upscaling, *scoring):
+    for thing in (*upscaling, *deblurring, *scoring):
         assert inspect.getdoc(thing)
 
 
@@ -84,5 +97,15 @@ def test_score_needs_no_gpu_library():
         "plane = numpy.zeros((34, 34), 'uint8')",
         "snellen.Scorer(device='cpu')",
         "snellen.score(plane, plane, device='cpu')",
+    )
+    assert "numba" in loaded and not {"cupy", "cuda", "torch", "av", "PIL"} & loaded
+
+
+def test_deblur_needs_no_gpu_library():
+    loaded = modules_after(
+        "import numpy, snellen",
+        "plane = numpy.zeros((34, 34), 'uint8')",
+        "snellen.Deblurrer(device='cpu')",
+        "snellen.deblur(plane, device='cpu')",
     )
     assert "numba" in loaded and not {"cupy", "cuda", "torch", "av", "PIL"} & loaded

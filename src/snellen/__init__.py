@@ -2,6 +2,9 @@
 
 upscale(image)    enlarge an image by A+ super-resolution
 Upscaler          the same for many frames: prepare, run, close
+deblur(image)     restore a blurred image by MIA, and find its blur
+Deblurrer         the same for many images: prepare, run, close
+Restored          what both return
 score(reference, distorted)   how far pictures are from their references, by MAD
 Scorer            the same for many pairs: prepare, run, close; or hold, against
 Score             what both return
@@ -12,7 +15,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["Score", "Scorer", "Upscaler", "__version__", "score", "upscale"]
+__all__ = [
+    "Deblurrer", "Restored", "Score", "Scorer", "Upscaler", "__version__", "deblur", "score",
+    "upscale",
+]  # fmt: skip
 
 if TYPE_CHECKING:
     from snellen.aplus.image import upscale as upscale
@@ -20,10 +26,16 @@ if TYPE_CHECKING:
     from snellen.mad.image import score as score
     from snellen.mad.result import Score as Score
     from snellen.mad.scorer import Scorer as Scorer
+    from snellen.mia.deblurrer import Deblurrer as Deblurrer
+    from snellen.mia.image import deblur as deblur
+    from snellen.mia.result import Restored as Restored
 
 _HOME = {
     "upscale": "snellen.aplus.image",
     "Upscaler": "snellen.aplus.upscaler",
+    "deblur": "snellen.mia.image",
+    "Deblurrer": "snellen.mia.deblurrer",
+    "Restored": "snellen.mia.result",
     "score": "snellen.mad.image",
     "Scorer": "snellen.mad.scorer",
     "Score": "snellen.mad.result",

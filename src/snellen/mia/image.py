@@ -1,0 +1,254 @@
+"""One picture, a batch of them, or many frames of one object, as arrays."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from snellen import arrays
+from snellen.colour import KB, KG, KR
+from snellen.errors import InputError
+from snellen.mia import psf as psfs
+from snellen.mia import samples, settings
+from snellen.mia.deblurrer import Deblurrer
+from snellen.mia.definition import EVERY, ITERATIONS, PSF_SIZE, START
+from snellen.mia.layout import Layout
+from snellen.mia.progress import Callback
+from snellen.mia.restoring import Found, restored
+from snellen.mia.result import Restored
+from snellen.mia.tiles import Tiles
+
+PRIORS = ("l0",)
+PRIOR_ITERATIONS = 100  # with the PSF that a prior found; our experiments with Levin's images
+PRIOR_TV = 0.004  # likewise
+
+Array = Any
+"""Of NumPy or CuPy."""
+Float64 = npt.NDArray[np.float64]
+
+
+def deblur(
+    image: Any,
+    psf: Any = None,
+    psf_size: int = PSF_SIZE,
+    iterations: int | None = None,
+    noise: str = "poisson",
+    *,
+    read_noise: float = 0.0,
+    tv: float | None = None,
+    prior: str | None = None,
+    start: Any = START,
+    edges: str = "extend",
+    recentre: bool = True,
+    tolerance: float = 0.0,
+    every: int = EVERY,
+    callback: Callback | None = None,
+    multiframe: bool = False,
+    tile: int | None = None,
+    data_range: float | None = None,
+    device: str = "auto",
+    dtype: str | None = None,
+) -> Restored:
+    """Restore a blurred picture by MIA, the multiplicative iterative algorithm; find its blur.
+
+    Zhang, Zhang, He, Applied Optics 48(12), 2009; Yan et al. 2017. Without `psf` both the picture
+    and its blur are found, of colour the blur of luma, with which red, green and blue are restored
+    then. A single photograph that was shaken wants prior="l0". For many pictures of one size there
+    is `snellen.Deblurrer`.
+
+    Arrays on a GPU stay there, and work is ordered on the caller's current stream.
+
+    Parameters
+    ----------
+    image : array
+        (H, W), or (H, W, 3) RGB; any number of leading batch axes. With `multiframe` the first axis
+        are frames of one object instead. uint8, uint16, float16, float32 or float64, finite and not
+        negative: NumPy, CuPy, or anything with `__dlpack__` (PyTorch on CPU or CUDA) or
+        `__array__`.
+    psf : array, optional
+        The blur, where it is known: image ≈ convolution(sharp, psf). (K, K), of any sum, around its
+        middle K // 2; or one for each picture, tile and frame: see Returns.
+    psf_size : int
+        Side of the PSF that is looked for, pixels; even ones count one more.
+    iterations : int, optional
+        None: 200; with a prior 100.
+    noise : str
+        "poisson", of light that is counted, or "gaussian", equal everywhere.
+    read_noise : float
+        Standard deviation of the noise beside Poisson's, white being 1: 2 / 255 for two steps of
+        eight bits, whatever data_range is.
+    tv : float, optional
+        Weight of total variation, against noise. None: 0; with a prior 0.004.
+    prior : str, optional
+        "l0": the blur is found from few, sharp edges, coarse to fine, and the picture then restored
+        with it.
+    start : float or array
+        The PSF that the search starts from: σ of a Gaussian in pixels, or (K, K).
+    edges : str
+        What is beyond the picture: "extend", which estimates it, "taper", which blends opposite
+        edges, or "circular", its other side. See docs/mia.md.
+    recentre : bool
+        Whether a PSF that was found is moved so that its centre of mass is the middle, to a pixel,
+        and the picture with it.
+    tolerance : float
+        Stop when `every` iterations change the picture by less, relative to it; 0: never. Of
+        several pictures all must.
+    every : int
+        Iterations from a step of the history to the next.
+    callback : callable, optional
+        callback(iteration, image, psf) at each of these: (rows, columns) and (K, K) of a grey
+        picture, else stacks of what is in work together (of colour luma, where the blur is looked
+        for). White is 1, and nothing is moved yet. NumPy's or CuPy's arrays, until it returns.
+    multiframe : bool
+        Whether the first axis are frames of one object, each with a blur of its own.
+    tile : int, optional
+        Side of tiles in pixels, each with a blur of its own; they overlap and blend. None: one PSF
+        for the whole picture.
+    data_range : float, optional
+        The sample value of white, black being 0: 1023 of 10 bits, 255 of floats. None: the greatest
+        of integers, 1.0 of floats.
+    device : str
+        "cpu", "cuda", "cuda:N" or "auto": where the array lives; for one in main memory the GPU,
+        where it works.
+    dtype : str, optional
+        "float32" or "float64", of the computation; None: float32.
+
+    Returns
+    -------
+    Restored
+        `image` as it came, integers rounded and clipped, floats not clipped at white, without the
+        axis of frames. `psf` (batch axes, tiles down and across, frames, K, K), as far as there are
+        such. `fit` is a number, or of batches a float64 array over the batch axes; of colour it is
+        the mean. In the history it is the mean of all, and `change` the greatest. A picture of one
+        value comes back as it is, with the PSF that was to start from.
+
+    Raises
+    ------
+    InputError
+        Other dtypes or shapes, NaN, infinity, negative samples; a PSF larger than the picture;
+        settings that do not exist or do not go together; an array elsewhere than on the device
+        asked for.
+    DeviceError
+        The device cannot be used, or the GPU's memory does not suffice.
+    """
+    settings.flags(multiframe=multiframe)
+    prior = _prior(prior, psf, multiframe)
+    if iterations is None:
+        iterations = PRIOR_ITERATIONS if prior else ITERATIONS
+    chosen = arrays.choose(image, device)
+    how = {
+        "psf_size": psf_size, "iterations": iterations, "noise": noise, "read_noise": read_noise,
+        "tv": (PRIOR_TV if prior else 0.0) if tv is None else tv, "start": start, "edges": edges,
+        "recentre": recentre, "tolerance": tolerance, "every": every, "history": True,
+        "device": chosen, "dtype": settings.dtype(dtype),
+    }  # fmt: skip
+    with arrays.working(image, chosen):
+        array = arrays.read(image)
+        layout = Layout.of(array, multiframe)
+        peak = samples.white(array.dtype, settings.data_range(data_range))
+        samples.refuse(samples.wrong(array, peak), peak)
+        blur = None if psf is None else settings.given(psf)
+        side = Deblurrer(blur, **how).side  # which checks the settings
+        psfs.fits(side, layout.size)
+        tiles = None if tile is None else Tiles(layout.size, tile, side)
+        if not array.size:  # a batch of none
+            none = arrays.library(array).empty((*layout.lead(tiles), side, side), np.float32)
+            both = arrays.like(image, array.copy()), arrays.like(image, none)
+            return Restored(*both, np.empty(layout.batch), 0)  # type: ignore[arg-type]
+        there = arrays.upload(array) if chosen != "cpu" and isinstance(array, np.ndarray) else array
+        came = layout.planes(there)
+        planes = samples.scaled(came, peak, how["dtype"])
+        blurs = None if blur is None else layout.blurs(blur, tiles)
+        found = _found(planes, blurs, tiles, how, prior, callback)
+        sharp = samples.finished(found.pictures, peak, there.dtype)
+        same = came.min((2, 3, 4)) == came.max((2, 3, 4))  # pictures of one value, to the last bit
+        sharp = arrays.library(sharp).where(same[..., None, None], came[:, :, 0], sharp)
+        sharp = layout.image(sharp.astype(there.dtype, copy=False))
+        fit: Any = found.fit.reshape(*layout.batch, -1).mean(-1)
+        shape = layout.lead(tiles)
+        both = sharp, found.psfs.reshape(*shape, *found.psfs.shape[-2:])
+        if there is not array:
+            both = both[0].get().astype(array.dtype, copy=False), both[1].get()
+        both = arrays.like(image, both[0]), arrays.like(image, both[1])
+        fit = fit if layout.batch else fit.item()
+        return Restored(*both, fit, found.iterations, found.history)
+
+
+def _found(
+    planes: Array,
+    blurs: Float64 | None,
+    tiles: Tiles | None,
+    how: dict[str, Any],
+    prior: str | None,
+    callback: Callback | None,
+) -> Found:
+    """Restore channels (C, N, M, rows, columns); the pictures of the result are (C, N, …)."""
+    xp = arrays.library(planes)
+    luma = planes[0]
+    if len(planes) == 3:
+        luma = sum(share * plane for share, plane in zip((KR, KG, KB), planes, strict=True))
+    if tiles:
+        luma = tiles.split(luma)
+        planes = xp.stack([tiles.split(channel) for channel in planes])
+    if blurs is None and prior:
+        blurs = _estimated(luma, how)
+    if blurs is None:
+        found = restored(luma, None, how, callback)
+        if len(planes) == 3:
+            same = {**how, "iterations": found.iterations, "tolerance": 0.0, "history": False}
+            found = replace(
+                _with(planes, _host(found.psfs), same, None),
+                psfs=found.psfs, history=found.history,
+            )  # fmt: skip
+        else:
+            found = replace(found, pictures=found.pictures[None])
+    else:
+        found = _with(planes, blurs, how, callback)
+    if tiles:
+        merged = [tiles.merge(channel) for channel in found.pictures]
+        found = replace(found, pictures=xp.stack(merged))
+    return found
+
+
+def _with(planes: Array, blurs: Float64, how: dict[str, Any], callback: Callback | None) -> Found:
+    """Restore channels (C, N, M, rows, columns) with the PSFs (N, M, K, K)."""
+    count, pictures = planes.shape[:2]
+    every = np.concatenate([blurs] * count)
+    found = restored(planes.reshape(-1, *planes.shape[2:]), every, how, callback)
+    sharp = found.pictures.reshape(count, pictures, *planes.shape[3:])
+    fit = found.fit.reshape(count, pictures).mean(0)
+    return replace(found, pictures=sharp, psfs=found.psfs[:pictures], fit=fit)
+
+
+def _prior(prior: str | None, psf: Any, multiframe: bool) -> str | None:
+    """Check that a prior has something to find."""
+    if prior is None:
+        return None
+    if prior not in PRIORS:
+        raise InputError(f"prior={prior!r} came, expected one of {', '.join(PRIORS)}, or None")
+    if psf is not None:
+        raise InputError(
+            f"prior={prior!r} came with a PSF: it would find one; leave one of them out"
+        )
+    if multiframe:
+        raise InputError(
+            f"prior={prior!r} came with multiframe=True, but it finds the PSF of one frame: leave "
+            "one of them out"
+        )
+    return prior
+
+
+def _estimated(luma: Array, how: dict[str, Any]) -> Float64:
+    """Return the PSFs that the prior finds (N, 1, K, K) of pictures (N, 1, rows, columns)."""
+    l0 = import_module("snellen.mia.l0")
+    return np.stack([settings.given(l0.estimate(one[0], how["psf_size"]))[None] for one in luma])
+
+
+def _host(array: Array) -> npt.NDArray[Any]:
+    """Return an array in main memory."""
+    found: npt.NDArray[Any] = array if isinstance(array, np.ndarray) else array.get()
+    return found

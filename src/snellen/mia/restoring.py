@@ -1,0 +1,113 @@
+"""Any number of pictures of one shape, restored in as few batches as memory allows.
+
+Arrays are NumPy's or CuPy's, and so are the results.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from snellen import device as devices
+from snellen.arrays import library
+from snellen.mia import edges, psf
+from snellen.mia.deblurrer import Deblurrer
+from snellen.mia.progress import Callback
+from snellen.mia.result import Restored, Step
+from snellen.mia.settings import first
+
+HOST = 1 << 24  # samples of frames on their period that are in work at once, on the CPU: 0.6 GB
+BYTES = 64  # of a GPU, for each such sample: planes and spectra
+
+Float64 = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Of N pictures, of M frames each."""
+
+    pictures: Any
+    """(N, rows, columns), white is 1."""
+    psfs: Any
+    """(N, M, K, K) float32."""
+    fit: Float64
+    """(N,)."""
+    iterations: int
+    history: tuple[Step, ...]
+
+
+def restored(
+    planes: Any, psfs: Float64 | None, settings: dict[str, Any], callback: Callback | None = None
+) -> Found:
+    """Restore pictures. One of a single value, which says nothing, comes as it went, its fit 0.
+
+    Parameters
+    ----------
+    planes : (N, M, rows, columns) float
+        Of at least one picture; white is 1.
+    psfs : (N, M, K, K), optional
+        The blur of each. None: it is found.
+    settings : dict
+        Of the Deblurrer, all but the PSF.
+    callback : callable, optional
+        As `Deblurrer.run` takes it, for one batch after another.
+    """
+    rows, columns = planes.shape[2:]
+    side = psf.side(settings["psf_size"]) if psfs is None else psfs.shape[-1]
+    period = edges.period((rows, columns), side, settings["edges"])
+    samples = planes.shape[1] * period[0] * period[1]
+    runs, pictures, blurs = [], [], []
+    for part in _parts(len(planes), samples, settings["device"]):
+        run = _run(planes[part], None if psfs is None else psfs[part], settings, callback)
+        pictures.append(run.image.reshape(-1, rows, columns))
+        blurs.append(run.psf.reshape(-1, planes.shape[1], side, side))
+        runs.append(run)
+    xp = library(planes)
+    sharp, found = xp.concatenate(pictures), xp.concatenate(blurs)
+    fit = np.concatenate([np.atleast_1d(run.fit) for run in runs])
+    same = planes.max((1, 2, 3)) == planes.min((1, 2, 3))
+    fit[same if isinstance(same, np.ndarray) else same.get()] = 0
+    sharp = xp.where(same[:, None, None], planes[:, 0], sharp)
+    if psfs is None:
+        start = xp.asarray(first(settings["start"], side), found.dtype)
+        found = xp.where(same[:, None, None, None], start, found)
+    return Found(sharp, found, fit, max(run.iterations for run in runs), _history(runs))
+
+
+def _run(
+    planes: Any, psfs: Float64 | None, settings: dict[str, Any], callback: Callback | None
+) -> Restored:
+    """Restore a batch."""
+    batch, frames, rows, columns = planes.shape
+    lead = tuple(count for count in (batch, frames) if count > 1)
+    if psfs is not None:
+        psfs = psfs.reshape(*lead, *psfs.shape[2:])
+    with Deblurrer(psfs, **settings) as deblurrer:
+        deblurrer.prepare((rows, columns), frames, batch)
+        return deblurrer.run(planes.reshape(*lead, rows, columns), callback)
+
+
+def _parts(count: int, samples: int, device: str) -> list[slice]:
+    """Return batches of about one size; `samples` are those of one picture."""
+    room = HOST
+    if device != "cpu":
+        with devices.using(device):
+            room = devices.free_memory() // BYTES
+    parts = min(count, -(-count * samples // room))
+    return [slice(*pair) for pair in pairwise(count * i // parts for i in range(parts + 1))]
+
+
+def _history(runs: list[Restored]) -> tuple[Step, ...]:
+    """Return what all batches found: mean and greatest of those that went so far."""
+    longest = max((run.history for run in runs), key=len)
+    steps = []
+    for number, step in enumerate(longest):
+        same = [run.history[number] for run in runs if number < len(run.history)]
+        weights = [np.size(run.fit) for run in runs if number < len(run.history)]
+        fit = np.average([one.fit for one in same], weights=weights)
+        steps.append(Step(step.iteration, float(fit), max(one.change for one in same)))
+    return tuple(steps)

@@ -1,0 +1,102 @@
+"""Overlapping tiles of pictures, and pictures of tiles, without seams.
+
+Arrays are NumPy's or CuPy's, and so are the results.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from snellen.arrays import library
+from snellen.errors import InputError
+from snellen.mia.settings import whole
+
+Float64 = npt.NDArray[np.float64]
+
+
+class Tiles:
+    """A grid of tiles that cover pictures of one shape.
+
+    Neighbours overlap by 2 (K − 1) samples, as long as that is half a tile or less: what a tile
+    knows less well is within K // 2 of its edge, and there its neighbour alone counts. Between, in
+    the middle half of the overlap, one passes into the other by a raised cosine.
+
+    Parameters
+    ----------
+    shape : (rows, columns)
+        Of the pictures.
+    tile : int
+        Side of the tiles; a picture that is narrower has tiles of its own width.
+    side : int
+        K, of the PSF.
+
+    Attributes
+    ----------
+    shape : (rows, columns)
+        Of a tile.
+    grid : (int, int)
+        Tiles down and across.
+
+    Raises
+    ------
+    InputError
+        Tiles smaller than the PSF, or no number.
+    """
+
+    def __init__(self, shape: tuple[int, int], tile: int, side: int):
+        tile = whole("tile", tile)
+        if tile < side:
+            raise InputError(
+                f"tile={tile!r} came with a PSF of {side}×{side}: take larger tiles, at least "
+                f"{4 * side} for good ones"
+            )
+        overlap = min(2 * (side - 1), tile // 2)
+        self._picture = shape
+        self._lines = [_line(size, min(tile, size), overlap) for size in shape]
+        self.shape = min(tile, shape[0]), min(tile, shape[1])
+        self.grid = len(self._lines[0][0]), len(self._lines[1][0])
+
+    def split(self, planes: Any) -> Any:
+        """Return the tiles of planes (N, M, rows, columns): (N · tiles, M, …), row by row."""
+        (tops, _), (lefts, _) = self._lines
+        rows, columns = self.shape
+        parts = [
+            planes[..., top : top + rows, left : left + columns] for top in tops for left in lefts
+        ]
+        stack = library(planes).stack(parts, 1)
+        return stack.reshape(-1, planes.shape[1], rows, columns)
+
+    def merge(self, tiles: Any) -> Any:
+        """Return the pictures (N, rows, columns) of which tiles (N · tiles, …) are parts."""
+        xp = library(tiles)
+        down, across = self.grid
+        tiles = tiles.reshape(-1, down, across, *self.shape)
+        out = xp.zeros((len(tiles), *self._picture), tiles.dtype)
+        (tops, vertical), (lefts, horizontal) = self._lines
+        rows, columns = self.shape
+        for i, j in np.ndindex(down, across):
+            weight = np.outer(vertical[i], horizontal[j]).astype(tiles.dtype)
+            there = (..., slice(tops[i], tops[i] + rows), slice(lefts[j], lefts[j] + columns))
+            out[there] += xp.asarray(weight) * tiles[:, i, j]
+        return out
+
+
+def _line(size: int, tile: int, overlap: int) -> tuple[list[int], list[Float64]]:
+    """Return where tiles of a line begin, evenly, and their weights, which sum up to 1."""
+    count = 1 if size == tile else -(-(size - overlap) // (tile - overlap))
+    firsts = [round(i * (size - tile) / max(count - 1, 1)) for i in range(count)]
+    at = np.arange(size) + 0.5
+    passed = [np.ones(size)]  # by how much each tile has taken over from the one before
+    for one, other in pairwise(firsts):
+        middle, width = (other + one + tile) / 2, max(1, overlap // 2)
+        ramp = np.clip((at - middle) / width + 0.5, 0, 1)
+        passed.append(0.5 - 0.5 * np.cos(np.pi * ramp))
+    passed.append(np.zeros(size))
+    weights = [one - other for one, other in pairwise(passed)]
+    return firsts, [
+        weight[first : first + tile] for first, weight in zip(firsts, weights, strict=True)
+    ]
