@@ -1,0 +1,279 @@
+"""A region of each frame of a film, restored while the film goes on."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from numbers import Integral
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from snellen import arrays
+from snellen import device as devices
+from snellen.errors import InputError
+from snellen.mia import samples, settings
+from snellen.mia.deblurrer import Deblurrer
+from snellen.mia.result import Restored
+
+POLICIES = ("block", "drop")
+
+_PATIENCE = 0.2
+"""Seconds between two looks: on Windows an untimed wait cannot be interrupted by Ctrl-C."""
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A region that was restored."""
+
+    number: int
+    """Of its frame, as they were pushed, from 0; a gap says which were dropped."""
+    position: tuple[int, int]
+    """Column and row of its top left sample in the frame."""
+    restored: Restored
+    seconds: float
+    """From `push` until it was ready."""
+
+
+@dataclass(slots=True)
+class _Job:
+    number: int
+    position: tuple[int, int]
+    picture: Any
+    since: float
+    event: Any = None
+    """On a GPU: when the picture is there."""
+
+
+class Stream:
+    """Restore a region of every frame that is pushed, in a thread of its own.
+
+    ::
+
+        with Stream(Deblurrer(iterations=50, warm=True), (128, 128), policy="drop") as stream:
+            for frame, position in camera:
+                stream.push(frame, position)
+                while region := stream.pop(wait=False):
+                    show(region.restored.image)
+
+    One thread pushes, one thread takes: the same one or another. Results come in the order of their
+    frames and wait until they are taken, however many.
+
+    Parameters
+    ----------
+    deblurrer : Deblurrer
+        Settings; it is prepared here, and closed with the stream. warm=True starts each region
+        with the PSF of the last one.
+    shape : (rows, columns)
+        Of the region.
+    queue : int
+        Regions that wait at most, beside the one that is in work.
+    policy : str
+        What `push` does where so many wait: "block", it waits, too; "drop", the oldest of them is
+        dropped, and counted.
+    data_range : float, optional
+        The sample value of white. None: the greatest of integers, 1.0 of floats.
+
+    Raises
+    ------
+    InputError, DeviceError
+        As `Deblurrer.prepare` raises; a policy that does not exist.
+    """
+
+    def __init__(
+        self,
+        deblurrer: Deblurrer,
+        shape: tuple[int, int],
+        queue: int = 2,
+        policy: str = "block",
+        data_range: float | None = None,
+    ) -> None:
+        if not isinstance(deblurrer, Deblurrer):
+            raise InputError(f"{type(deblurrer).__name__} came, expected a Deblurrer, for settings")
+        self._size = settings.whole("queue", queue)
+        if policy not in POLICIES:
+            raise InputError(f"policy={policy!r} came, expected one of {', '.join(POLICIES)}")
+        self._drops = policy == "drop"
+        deblurrer.prepare(shape, data_range=data_range)
+        self._deblurrer, self._shape = deblurrer, settings.shape(shape)
+        self._waiting: deque[_Job] = deque()
+        self._done: deque[Region] = deque()
+        self._changed = threading.Condition()
+        self._pushed = self._dropped = 0
+        self._finished = self._ended = False
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._work, daemon=True, name="snellen stream")
+        self._thread.start()
+
+    @property
+    def dropped(self) -> int:
+        """How many regions were dropped so far."""
+        return self._dropped
+
+    def push(self, frame: Any, position: tuple[int, int] = (0, 0)) -> int:
+        """Give a frame; return its number.
+
+        Parameters
+        ----------
+        frame : (rows, columns) array
+            A grey or luma plane, as `Deblurrer.run` takes it, at least as large as the region.
+            Only the region is copied, at once: the frame may be overwritten afterwards.
+        position : (int, int)
+            Column and row of the region's top left sample.
+
+        Raises
+        ------
+        InputError
+            Another array, or a region that is not inside the frame: the stream goes on without it.
+            Or the stream was finished or closed.
+        SnellenError
+            What stopped the stream, as samples that no picture has.
+        """
+        since = time.perf_counter()
+        column, row = self._check(frame, position)
+        rows, columns = self._shape
+        job = _Job(self._pushed, (column, row), None, since)
+        self._copy(frame[row : row + rows, column : column + columns], job)
+        with self._changed:
+            while not (self._drops or self._ended) and len(self._waiting) >= self._size:
+                self._changed.wait(_PATIENCE)
+            self._check_open()
+            if len(self._waiting) >= self._size:
+                self._waiting.popleft()
+                self._dropped += 1
+            self._waiting.append(job)
+            self._pushed += 1
+            self._changed.notify_all()
+        return job.number
+
+    def pop(self, wait: bool = True) -> Region | None:
+        """Return the next result; None: none is ready (not wait), or none will come.
+
+        Raises
+        ------
+        SnellenError
+            What stopped the stream, after all results before it.
+        """
+        with self._changed:
+            while wait and not (self._done or self._ended):
+                self._changed.wait(_PATIENCE)
+            if self._done:
+                return self._done.popleft()
+            if self._error is not None:
+                raise self._error
+            return None
+
+    def __iter__(self) -> Iterator[Region]:
+        """Yield all results until the stream is finished and nothing is left."""
+        while region := self.pop():
+            yield region
+
+    def finish(self) -> None:
+        """Say that no more frames come; what waits is still restored."""
+        with self._changed:
+            self._finished = True
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """Stop: what waits, and results that were not taken, are thrown away."""
+        with self._changed:
+            self._finished = True
+            self._waiting.clear()
+            self._changed.notify_all()
+        while self._thread.is_alive():
+            self._thread.join(_PATIENCE)
+        self._done.clear()
+        self._deblurrer.close()
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _work(self) -> None:
+        """Restore what waits, until the stream is finished; the thread's own CUDA stream."""
+        try:
+            with ExitStack() as stack:
+                if self._deblurrer.device != "cpu":
+                    import cupy
+
+                    stack.enter_context(devices.using(self._deblurrer.device))
+                    stack.enter_context(cupy.cuda.Stream(non_blocking=True))
+                while (job := self._taken()) is not None:
+                    if job.event is not None:
+                        cupy.cuda.get_current_stream().wait_event(job.event)
+                    restored = self._deblurrer.run(job.picture)
+                    seconds = time.perf_counter() - job.since
+                    self._tell(Region(job.number, job.position, restored, seconds))
+        except BaseException as error:  # whatever it is, the other side shall know
+            self._error = error
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+    def _taken(self) -> _Job | None:
+        """Take what has waited longest; None: nothing more comes."""
+        with self._changed:
+            while not (self._waiting or self._finished):
+                self._changed.wait(_PATIENCE)
+            job = self._waiting.popleft() if self._waiting else None
+            self._changed.notify_all()
+            return job
+
+    def _tell(self, region: Region) -> None:
+        with self._changed:
+            self._done.append(region)
+            self._changed.notify_all()
+
+    def _copy(self, region: Any, job: _Job) -> None:
+        """Put a copy into the job; on a GPU it is made on the caller's stream."""
+        if isinstance(region, np.ndarray):
+            job.picture = region.copy()
+            return
+        with arrays.working(region, self._deblurrer.device):
+            import cupy
+
+            job.picture = region.copy()
+            job.event = cupy.cuda.get_current_stream().record()
+
+    def _check(self, frame: Any, position: Any) -> tuple[int, int]:
+        """Return column and row of a region that is inside its frame."""
+        with self._changed:
+            self._check_open()
+        device = self._deblurrer.device
+        if not isinstance(frame, np.ndarray) and (device == "cpu" or arrays.place(frame) != device):
+            raise InputError(
+                f"a frame is a NumPy array{'' if device == 'cpu' else ', or CuPy there'}, for a "
+                f"stream on {device!r}"
+            )
+        if frame.ndim != 2:
+            raise InputError(f"a frame of shape {frame.shape} came, expected (rows, columns)")
+        samples.white(frame.dtype, None)
+        both = tuple(position) if isinstance(position, tuple | list) else ()
+        if len(both) != 2 or not all(isinstance(place, Integral) for place in both):
+            raise InputError(f"position={position!r} came, expected (column, row)")
+        column, row = int(both[0]), int(both[1])
+        rows, columns = self._shape
+        if not (0 <= row <= frame.shape[0] - rows and 0 <= column <= frame.shape[1] - columns):
+            raise InputError(
+                f"a region of {columns}×{rows} at {column},{row} leaves the frame of "
+                f"{frame.shape[1]}×{frame.shape[0]} (width × height)"
+            )
+        return column, row
+
+    def _check_open(self) -> None:
+        if self._error is not None:
+            raise self._error
+        if self._finished:
+            raise InputError("this stream was finished or closed: no frames come after that")
