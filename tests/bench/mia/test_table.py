@@ -42,7 +42,7 @@ def on_cpu():
         "exactness": [checked(host.OURS), checked(host.OURS, option="Gaussian", most=7e-6),
                       checked(host.DOUBLE, most=1e-14, dtype="float64")],
         "latency": {"case": "128×128", "frames": 20, "iterations": 200, "edges": "taper",
-                    "lines": {"host": {"p50": 61.25, "p99": 70.5, "min": 60.0, "max": 71.0}}},
+                    "lines": {"Deblurrer": {"p50": 61.25, "p99": 70.5, "min": 60.0, "max": 71.0}}},
     }  # fmt: skip
 
 
@@ -75,7 +75,7 @@ def test_readme_of_a_cpu(on_cpu):
     flat = " ".join(told.split())
     assert "on C with 2 cores" in flat and "2 sorts of periods, batches and options" in flat
     assert "off by at most 7.0e-04 % of the peak, PSFs by 3.0e-04 %" in flat
-    assert "host: 61.25 ms (p99 70.50)" in flat and "20 frames of 128×128" in flat
+    assert "Deblurrer: 61.25 ms (p99 70.50)" in flat and "20 frames of 128×128" in flat
     assert "[x.json](benchmarks/results/x.json)" in flat and detail.detail(on_cpu, "x") == ""
 
 
@@ -101,7 +101,7 @@ def test_details_of_a_gpu(on_gpu):
         f"| 128×128, 1 | 0.500 | {rate:.2f} | 16 of 256 | 121 | 0 | 87 | on chip | 10.00 (10",
         "| 128×128, 132 | 2.640 |",
         "| Gaussian | 0.750 (1.50 ×) | 0.750 (1.50 ×) | 66.000 (1.10 ×) |",
-        "| host | 61.250 | 70.500 | 60.000 | 71.000 |",
+        "| Deblurrer | 61.250 | 70.500 | 60.000 | 71.000 |",
         "| Gaussian, 128×128, 1 at once | CPU, float32 | float32 | 200 | 7.0e-04 % |",
     ):
         assert words in told

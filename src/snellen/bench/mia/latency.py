@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from snellen.bench.cases import codes, picture
 from snellen.bench.mia.turns import percentile
 from snellen.errors import SnellenError
 from snellen.mia.deblurrer import Deblurrer
+from snellen.mia.definition import ITERATIONS
+from snellen.mia.stream import Stream
 
 SIDE = 128
 FRAMES, FEW, ON_CPU = 2000, 200, 20  # of the stream; where quick; on a CPU
@@ -22,11 +25,13 @@ WARM = 20  # frames before the first that counts
 DIFFERENT = 8  # frames that come round and round
 REACH = 9  # pixels of their blur
 WITHIN = 1e-4  # of white, against float64: as asked of every restored picture
-SETTINGS: dict[str, Any] = {"edges": "taper"}
-HOST, LOCKED = "host", "host, page-locked"
-LINES: dict[str, dict[str, Any]] = {HOST: {}, LOCKED: {}, "host, warm start": {"warm": True}}
-"""What is timed, and what is asked for beside. A CPU has the first only."""
+EDGES = "taper"
+HOST, LOCKED, WARM_START = "Deblurrer", "Deblurrer, page-locked", "Deblurrer, warm start"
+STREAM = "Stream, push to pop"
+LINES = (HOST, LOCKED, WARM_START, STREAM)
+"""What is timed; on a CPU there is nothing to lock."""
 
+Restore = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 Say = Callable[[str], None]
 
 
@@ -40,31 +45,51 @@ def measure(device: str, quick: bool, say: Say) -> dict[str, Any]:
     """
     count = (FEW if quick else FRAMES) if device != "cpu" else ON_CPU
     wanted, found, off = exact(drawn()[0]), {}, 0.0
-    for name, more in LINES.items():
-        if device == "cpu" and name != HOST:
+    for name in LINES:
+        if device == "cpu" and name == LOCKED:
             continue
         frames = [locked(frame) for frame in drawn()] if name == LOCKED else drawn()
-        with Deblurrer(**SETTINGS, **more, device=device) as deblurrer:
-            deblurrer.prepare((SIDE, SIDE))
-            off = max(off, check(deblurrer, frames[0], wanted))
-            found[name] = figures(stream(deblurrer, frames, count))
-            iterations = deblurrer.iterations
-    say(f"\n{count} frames of {SIDE}×{SIDE}, 8 bit, {iterations} iterations, edges "
-        f"{SETTINGS['edges']}, host to host (right to {off:.1e} of white), ms a frame")  # fmt: skip
+        with made(name, device) as restore:
+            off = max(off, check(restore, frames[0], wanted, f"{name}, {device}"))
+            found[name] = figures(times(restore, frames, count))
+    say(f"\n{count} frames of {SIDE}×{SIDE}, 8 bit, {ITERATIONS} iterations, edges {EDGES}, host "
+        f"to host (right to {off:.1e} of white), ms a frame")  # fmt: skip
     for name, row in found.items():
-        say(f"  {name:<18} p50 {row['p50']:.3f}, p99 {row['p99']:.3f} ({row['min']:.3f} … "
+        say(f"  {name:<24} p50 {row['p50']:.3f}, p99 {row['p99']:.3f} ({row['min']:.3f} … "
             f"{row['max']:.3f})")  # fmt: skip
-    return {"case": f"{SIDE}×{SIDE}", "frames": count, "iterations": iterations, "apart": off,
-            **SETTINGS, "lines": found}  # fmt: skip
+    return {"case": f"{SIDE}×{SIDE}", "frames": count, "iterations": ITERATIONS, "apart": off,
+            "edges": EDGES, "lines": found}  # fmt: skip
 
 
-def stream(deblurrer: Deblurrer, frames: list[npt.NDArray[np.uint8]], count: int) -> list[float]:
+@contextmanager
+def made(name: str, device: str, dtype: str | None = None) -> Iterator[Restore]:
+    """Make what restores one frame after another, prepared."""
+    deblurrer = Deblurrer(
+        iterations=ITERATIONS, edges=EDGES, warm=name == WARM_START, device=device, dtype=dtype
+    )
+    if name != STREAM:
+        with deblurrer:
+            deblurrer.prepare((SIDE, SIDE))
+            yield lambda frame: deblurrer.run(frame).image
+        return
+    with Stream(deblurrer, (SIDE, SIDE)) as stream:
+
+        def through(frame: npt.NDArray[Any]) -> Any:
+            stream.push(frame)
+            region = stream.pop()
+            assert region is not None  # it waits, and nothing ends it
+            return region.restored.image
+
+        yield through
+
+
+def times(restore: Restore, frames: list[npt.NDArray[np.uint8]], count: int) -> list[float]:
     """Return milliseconds of each frame, from the call to its result."""
     taken = []
     for number in range(-min(WARM, count), count):
         frame = frames[number % len(frames)]
         start = time.perf_counter()
-        deblurrer.run(frame)
+        restore(frame)
         taken.append(1e3 * (time.perf_counter() - start))
     return taken[-count:]
 
@@ -77,13 +102,12 @@ def figures(taken: list[float]) -> dict[str, float]:
 
 def exact(frame: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
     """Return a restored frame, white being 1, by the CPU arm in float64."""
-    with Deblurrer(**SETTINGS, device="cpu", dtype="float64") as deblurrer:
-        deblurrer.prepare((SIDE, SIDE))
-        return np.asarray(deblurrer.run(single(frame)).image, np.float64)
+    with made(HOST, "cpu", "float64") as restore:
+        return restore(single(frame)).astype(np.float64)
 
 
 def check(
-    deblurrer: Deblurrer, frame: npt.NDArray[np.uint8], wanted: npt.NDArray[np.float64]
+    restore: Restore, frame: npt.NDArray[np.uint8], wanted: npt.NDArray[np.float64], what: str
 ) -> float:
     """Return by how much a restored frame is off float64's, of white.
 
@@ -92,11 +116,10 @@ def check(
     SnellenError
         Too much: nothing is timed.
     """
-    off = float(np.abs(deblurrer.run(single(frame)).image - wanted).max())
+    off = float(np.abs(restore(single(frame)) - wanted).max())
     if not off <= WITHIN:
         raise SnellenError(
-            f"a frame of {SIDE}×{SIDE}, {deblurrer.device}: off float64 by {off:.1e} of white: "
-            "nothing is timed"
+            f"a frame of {SIDE}×{SIDE}, {what}: off float64 by {off:.1e} of white: nothing is timed"
         )
     return off
 

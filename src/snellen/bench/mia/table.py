@@ -108,9 +108,9 @@ def latency(report: Report) -> str:
     told = [f"{name}: {row['p50']:.2f} ms (p99 {row['p99']:.2f})"
             for name, row in found["lines"].items()]  # fmt: skip
     return prose(
-        f"A stream of {found['frames']:,} frames of {found['case']}, 8 bit, by a prepared "
-        f"`Deblurrer` with edges “{found['edges']}”, {found['iterations']} iterations, from host "
-        f"memory to host memory, transfers and fit counted: {'; '.join(told)}."
+        f"Latency of {found['frames']:,} frames of {found['case']}, 8 bit, one after another, "
+        f"edges “{found['edges']}”, {found['iterations']} iterations, from host memory to host memory, "
+        f"transfers and fit counted: {'; '.join(told)}."
     )
 
 
