@@ -173,21 +173,36 @@ struct Line {
   template <bool BACK, class Place>
   static __device__ __forceinline__ void transform(float2 (&v)[V], const Place &place,
                                                    const float2 *turns) {
-    const int l = lane();
+    begin<BACK>(v, place, turns);
+    __syncwarp();
+    finish<BACK>(v, place, turns);
+    __syncwarp();  // the cells may be written again
+  }
+
+  // All up to the last exchange, whose cells are written.
+  template <bool BACK, class Place>
+  static __device__ __forceinline__ void begin(float2 (&v)[V], const Place &place,
+                                               const float2 *turns) {
     radix<V, 1, BACK>(v);
     __syncwarp();  // what the cells held has been read by all
 #pragma unroll
     for (int k = 0; k < V; k++) place.put(k) = v[k];
-    __syncwarp();
     if constexpr (THRICE) {
+      __syncwarp();
 #pragma unroll
       for (int i = 0; i < V; i++) v[i] = place.middle(i);
-      second<1, BACK>(v, turns, l, MIDDLE);
+      second<1, BACK>(v, turns, lane(), MIDDLE);
       __syncwarp();
 #pragma unroll
       for (int k = 0; k < V; k++) place.put_again(k) = v[k];
-      __syncwarp();
     }
+  }
+
+  // The rest, from there; maybe by other lanes than those that wrote.
+  template <bool BACK, class Place>
+  static __device__ __forceinline__ void finish(float2 (&v)[V], const Place &place,
+                                                const float2 *turns) {
+    const int l = lane();
     constexpr int A = V / EACH;  // transforms of a lane
     if constexpr (LAST == 1) {
 #pragma unroll
@@ -199,7 +214,6 @@ struct Line {
     }
 #pragma unroll
     for (int a = 0; a < A; a++) second<A, BACK>(v + a, turns, l + LANES * a, 0);
-    __syncwarp();  // the cells may be written again
   }
 
  private:
@@ -265,7 +279,9 @@ __device__ __forceinline__ int spaced(int i) {
 template <class Line>
 struct Cells {
   static constexpr int L = Line::LANES, V = Line::V, AGAIN = Line::SHARE + 1;  // apart, each of these
-  static constexpr int P = Line::THRICE ? V * AGAIN : L + 1, NEEDED = 32 / L * V * P;
+  static constexpr int P = Line::THRICE ? V * AGAIN : L + 1;
+  static constexpr int LINE = L < 16 ? V * P : (V * P + 13) / 16 * 16 + 2;  // for lanes along lines, too
+  static constexpr int NEEDED = 32 / L * LINE;
 };
 
 template <class Line, int WARP = Cells<Line>::NEEDED>
@@ -274,8 +290,8 @@ struct Padded {
   static_assert(WARP >= Cells<Line>::NEEDED, "too few cells");
   float2 *cells, *store, *load, *again;
 
-  __device__ explicit Padded(float2 *all)
-      : cells(all + threadIdx.x / 32 * WARP + Line::line() % (32 / L) * (V * P)) {
+  __device__ explicit Padded(float2 *all, int line = Line::line())
+      : cells(all + line / (32 / L) * WARP + line % (32 / L) * Cells<Line>::LINE) {
     const int l = Line::lane();
     store = cells + l;
     again = cells + l % V * P + l / V;

@@ -70,9 +70,9 @@ def rfft2(x: Any, out: Any = None) -> Any:
     InputError
         Another type or size.
     """
+    height, width = _checked(x, "float32", 0)
     import cupy
 
-    height, width = _checked(x, "float32", 0)
     x = cupy.ascontiguousarray(x)
     out = _target(out, (*x.shape[:-1], width // 2 + 1), "complex64")
     batch = prod(x.shape[:-2])
@@ -84,9 +84,9 @@ def rfft2(x: Any, out: Any = None) -> Any:
 
 def irfft2(x: Any, out: Any = None) -> Any:
     """Transform half spectra (..., H, W / 2 + 1) back to real pictures (..., H, W); see `rfft2`."""
+    height, width = _checked(x, "complex64", 1)
     import cupy
 
-    height, width = _checked(x, "complex64", 1)
     x = cupy.ascontiguousarray(x)
     out = _target(out, (*x.shape[:-1], width), "float32")
     batch = prod(x.shape[:-2])
@@ -155,9 +155,9 @@ def _unpacked(height: int, width: int) -> Callable[[Any, Any], None]:
 
 
 def _complex(x: Any, out: Any, back: bool) -> Any:
+    height, width = _checked(x, "complex64", 0)
     import cupy
 
-    height, width = _checked(x, "complex64", 0)
     x = cupy.ascontiguousarray(x)
     out = _target(out, x.shape, "complex64")
     with x.device:
@@ -194,7 +194,10 @@ def _rows(height: int, width: int, back: bool, real: bool) -> Callable[[Any, Any
     made = kernel("rows", height, width, back, real)
     lanes = width // VALUES[width]
     each = THREADS // lanes
-    shared = CELL * (_turns(width) + each * VALUES[width] * (lanes + 1))
+    cells = VALUES[width] * (lanes + 1)  # of a line's exchange
+    if lanes >= 16:  # and some to spare, as in small.cuh
+        cells = (cells + 13) // 16 * 16 + 2
+    shared = CELL * (_turns(width) + each * cells)
 
     def run(x: Any, out: Any, lines: int) -> None:
         made(-(-lines // each), THREADS, x, out, lines, shared=shared)

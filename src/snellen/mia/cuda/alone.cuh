@@ -11,6 +11,10 @@ constexpr int ROWS = HEIGHT, HALF_ROWS = HEIGHT / 2, PAIRS = WIDTH / 2;
 
 constexpr int OF_WARP = Cells<Down>::NEEDED;  // cells of a warp's exchange
 
+using RowsOut = Across;  // the lanes that end a transform are those that began it
+using HalfRowsOut = Across;
+using ColumnsOut = Down;
+
 struct Tile {
   static constexpr int TILE = HEIGHT * WIDTH * 3 / 2;
   static constexpr int EXCHANGE = BESIDE ? THREADS / 32 * OF_WARP : 0;
@@ -28,10 +32,13 @@ struct Tile {
 
   __device__ Row rows_in(int y) const { return {whole, y}; }
   __device__ Row rows_exchange(int y) const { return {whole, y}; }
+  __device__ Row rows_handed(int y) const { return {whole, y}; }
   __device__ Row to_columns(int y) const { return {whole, y}; }
   __device__ Column columns_in(int x) const { return {whole, x}; }
 #if BESIDE
   __device__ Padded<Down> columns_exchange(int) const { return Padded<Down>(exchange); }
+  __device__ Padded<Down> columns_handed() const { return Padded<Down>(exchange); }
+  static __device__ int column_out() { return Down::line(); }
 #else
   __device__ Column columns_exchange(int x) const { return {whole, x}; }
   __device__ InHalves<Down, WIDTH> half_columns_exchange(const Pair &pair) const {
@@ -41,6 +48,7 @@ struct Tile {
   __device__ Column to_half_rows(int x) const { return {half, x}; }
   __device__ Row half_rows_in(int y) const { return {half, y}; }
   __device__ Row half_rows_exchange(int y) const { return {half, y}; }
+  __device__ Row half_rows_handed(int y) const { return {half, y}; }
   __device__ Row to_half_columns(int y) const { return {half, y}; }
   __device__ Column half_columns_in(int x) const { return {half, x}; }
   __device__ Column to_rows(int x) const { return {whole, x}; }

@@ -12,16 +12,19 @@ constexpr int PIXELS = HEIGHT * WIDTH;
 constexpr int ROWS = HEIGHT / CLUSTER, HALF_ROWS = ROWS / 2, PAIRS = WIDTH / 2 / CLUSTER;
 static_assert(HALF_ROWS > 0 && PAIRS > 0, "the cluster is too large");
 
-// What a block gets from half a warp in one instruction is 64 bytes end to end, or more: with less the
-// way takes twice as long. So buffers lie as the lanes that fill them do, and are padded so that the
-// lanes that read them meet in as few banks as can be:
-// rows: the cells of a column end to end;
-constexpr int ROW = ROWS | 1;
-// columns: rows y and y + 1 together, in these a pair's first column, and MIRROR cells on its second;
-constexpr int MIRROR = (2 * PAIRS + 7) / 16 * 16 + 8, COLUMN = (MIRROR + 2 * PAIRS + 13) / 16 * 16 + 2;
-// half rows: the pairs of columns of a block together, in these a row's two cells.
-constexpr int PAIR = HALF_ROWS % 8 ? 2 * HALF_ROWS : 2 * HALF_ROWS + 2;
-constexpr int SENDER = PAIRS * PAIR + (PAIRS < 8 ? 4 : 0);
+// The last lanes of a transform go along the lines of the block, so that half a warp sends 64 bytes end to
+// end to one block, or more: with less the way takes twice as long.
+constexpr int AT_ONCE = THREADS / Across::LANES;  // rows
+using RowsOut = Line<WIDTH, WIDTH_VALUES, (ROWS < AT_ONCE ? ROWS : AT_ONCE)>;
+using HalfRowsOut = Line<WIDTH, WIDTH_VALUES, (HALF_ROWS < AT_ONCE ? HALF_ROWS : AT_ONCE)>;
+using ColumnsOut = Line<HEIGHT, HEIGHT_VALUES, 2 * PAIRS>;
+
+// What has come lies by the blocks that sent it. Columns came by rows: from each block all columns, and in
+// these its rows end to end. Rows came by columns: from each block all rows, and in these the first columns
+// of its pairs end to end, and then the second. Some cells are left free between blocks, for the lanes that
+// read along a line to meet in few banks.
+constexpr int COLUMNS_OF = 2 * PAIRS * ROWS + ROWS, HALF_COLUMNS_OF = 2 * PAIRS * HALF_ROWS + HALF_ROWS;
+constexpr int ROWS_OF = 2 * PAIRS * ROWS + PAIRS, HALF_ROWS_OF = 2 * PAIRS * HALF_ROWS + PAIRS;
 
 // Cells of a warp's exchange, of rows as of columns: warps that are in different passes do not meet.
 constexpr int OF_WARP =
@@ -54,61 +57,56 @@ struct Far {
   }
 };
 
-// A column in a buffer that has come by rows.
+// Which pair of columns has column x, and which of the columns of its block that is.
+__device__ __forceinline__ int pair_of(int x) { return x < WIDTH / 2 ? x : (WIDTH - x) % (WIDTH / 2); }
+__device__ __forceinline__ int slot_of(int x) {
+  return pair_of(x) % PAIRS + (x < WIDTH / 2 ? 0 : PAIRS);
+}
+
+// A column that has come, EACH rows from a block.
+template <int EACH, int OF>
 struct Column {
   float2 *cells;
   __device__ __forceinline__ float2 &operator[](int j) const {
-    return cells[Down::LANES / 2 * j * COLUMN];
+    const int y = Down::position(j);
+    return cells[y / EACH * OF + y % EACH];
   }
 };
 
-// A row in a buffer that has come by columns.
+// A row that has come.
+template <int OF>
 struct Row {
   float2 *cells;
-  __device__ __forceinline__ float2 &operator[](int j) const { return cells[Across::LANES * j * ROW]; }
-};
-
-// Which pair of columns has column x, and whether it is the second of it.
-__device__ __forceinline__ int pair_of(int x) { return x < WIDTH / 2 ? x : (WIDTH - x) % (WIDTH / 2); }
-__device__ __forceinline__ int half_row_cell(int x) {
-  const int pair = pair_of(x);
-  return pair / PAIRS * SENDER + pair % PAIRS * PAIR + (x >= WIDTH / 2);
-}
-__device__ __forceinline__ int column_cell(int x) {
-  return 2 * (pair_of(x) % PAIRS) + (x < WIDTH / 2 ? 0 : MIRROR);
-}
-
-// A row of the half tile, in a buffer that has come by pairs of columns.
-struct HalfRow {
-  float2 *cells;
   __device__ __forceinline__ float2 &operator[](int j) const {
-    return cells[half_row_cell(Across::position(j))];
+    const int x = Across::position(j);
+    return cells[pair_of(x) / PAIRS * OF + slot_of(x)];
   }
 };
 
-// Where a row goes: to the blocks that have its columns.
+// Where a row goes: to the blocks that have its columns, EACH cells to a column.
+template <class Out, int EACH>
 struct ToColumns {
   uint32_t cells, barrier;
 
   __device__ __forceinline__ Far operator[](int j) const {
-    const int x = Across::position(j);
-    return {cells + 8 * column_cell(x), barrier, pair_of(x) / PAIRS};
+    const int x = Out::position(j);
+    return {cells + 8 * EACH * slot_of(x), barrier, pair_of(x) / PAIRS};
   }
 };
 
 // Where a column goes: to the blocks that have its rows, EACH to a block.
-template <int EACH, int STEP>
+template <int EACH>
 struct ToRows {
   uint32_t cells, barrier;
 
   __device__ __forceinline__ Far operator[](int j) const {
-    const int y = Down::position(j);
-    return {cells + 8 * STEP * (y % EACH), barrier, y / EACH};
+    const int y = ColumnsOut::position(j);
+    return {cells + 8 * 2 * PAIRS * (y % EACH), barrier, y / EACH};
   }
 };
 
 struct Tile {
-  static constexpr int TILE = WIDTH * ROW + CLUSTER * SENDER + HEIGHT / 4 * 3 * COLUMN;
+  static constexpr int TILE = CLUSTER * (COLUMNS_OF + HALF_COLUMNS_OF + ROWS_OF + HALF_ROWS_OF);
   static constexpr int EXCHANGE = THREADS / 32 * OF_WARP;
   float2 *rows, *half_rows, *columns, *half_columns, *exchange;
   float2 *total;
@@ -116,40 +114,59 @@ struct Tile {
   int rank;
 
   __device__ Tile(float2 *memory, float2 *total)
-      : rows(memory), half_rows(rows + WIDTH * ROW), columns(half_rows + CLUSTER * SENDER),
-        half_columns(columns + HEIGHT / 2 * COLUMN), exchange(half_columns + HEIGHT / 4 * COLUMN),
+      : rows(memory), half_rows(rows + CLUSTER * ROWS_OF),
+        columns(half_rows + CLUSTER * HALF_ROWS_OF), half_columns(columns + CLUSTER * COLUMNS_OF),
+        exchange(half_columns + CLUSTER * HALF_COLUMNS_OF),
         total(total), barriers(reinterpret_cast<uint64_t *>(total + 1)), rank(block_rank()) {}
 
   __device__ int row(int i) const { return rank * ROWS + i; }
   __device__ int half_row(int i) const { return rank * HALF_ROWS + i; }
   __device__ int column(int i) const { return rank * PAIRS + i; }
 
-  __device__ Row rows_in(int y) const {
-    return {rows + Across::lane() * ROW + y - rank * ROWS};
-  }
+  __device__ Row<ROWS_OF> rows_in(int y) const { return {rows + y % ROWS * 2 * PAIRS}; }
   __device__ Padded<Across, OF_WARP> rows_exchange(int) const {
     return Padded<Across, OF_WARP>(exchange);
   }
-  __device__ ToColumns to_columns(int y) const {
-    return {shared_address(columns + y / 2 * COLUMN + y % 2), shared_address(barriers)};
+  __device__ Padded<RowsOut, OF_WARP> rows_handed(int) const {
+    return Padded<RowsOut, OF_WARP>(exchange);
   }
-  __device__ Column columns_in(int x) const { return column_in(columns, x); }
+  __device__ ToColumns<RowsOut, ROWS> to_columns(int y) const {
+    return {shared_address(columns + rank * COLUMNS_OF + y % ROWS), shared_address(barriers)};
+  }
+  __device__ Column<ROWS, COLUMNS_OF> columns_in(int x) const {
+    return {columns + slot_of(x) * ROWS};
+  }
   __device__ Padded<Down, OF_WARP> columns_exchange(int) const {
     return Padded<Down, OF_WARP>(exchange);
   }
-  __device__ ToRows<HALF_ROWS, 2> to_half_rows(int x) const {
-    return {shared_address(half_rows + half_row_cell(x)), shared_address(barriers + 1)};
+  __device__ Padded<ColumnsOut, OF_WARP> columns_handed() const {
+    return Padded<ColumnsOut, OF_WARP>(exchange, column_out());
   }
-  __device__ HalfRow half_rows_in(int y) const { return {half_rows + 2 * (y - rank * HALF_ROWS)}; }
+  static __device__ int column_out() {  // side by side, pairs are 0, 1; 2, 3; …
+    return ColumnsOut::line() % PAIRS * 2 + ColumnsOut::line() / PAIRS;
+  }
+  __device__ ToRows<HALF_ROWS> to_half_rows(int x) const {
+    return {shared_address(half_rows + rank * HALF_ROWS_OF + slot_of(x)),
+            shared_address(barriers + 1)};
+  }
+  __device__ Row<HALF_ROWS_OF> half_rows_in(int y) const {
+    return {half_rows + y % HALF_ROWS * 2 * PAIRS};
+  }
   __device__ Padded<Across, OF_WARP> half_rows_exchange(int) const {
     return Padded<Across, OF_WARP>(exchange);
   }
-  __device__ ToColumns to_half_columns(int y) const {
-    return {shared_address(half_columns + y / 2 * COLUMN + y % 2), shared_address(barriers + 2)};
+  __device__ Padded<HalfRowsOut, OF_WARP> half_rows_handed(int) const {
+    return Padded<HalfRowsOut, OF_WARP>(exchange);
   }
-  __device__ Column half_columns_in(int x) const { return column_in(half_columns, x); }
-  __device__ ToRows<ROWS, 1> to_rows(int x) const {
-    return {shared_address(rows + x * ROW), shared_address(barriers + 3)};
+  __device__ ToColumns<HalfRowsOut, HALF_ROWS> to_half_columns(int y) const {
+    return {shared_address(half_columns + rank * HALF_COLUMNS_OF + y % HALF_ROWS),
+            shared_address(barriers + 2)};
+  }
+  __device__ Column<HALF_ROWS, HALF_COLUMNS_OF> half_columns_in(int x) const {
+    return {half_columns + slot_of(x) * HALF_ROWS};
+  }
+  __device__ ToRows<ROWS> to_rows(int x) const {
+    return {shared_address(rows + rank * ROWS_OF + slot_of(x)), shared_address(barriers + 3)};
   }
 
   // The sums of f and h, from the lanes of one line to every block; they come with turn 1.
@@ -177,6 +194,7 @@ struct Tile {
         "{.reg .pred come; again: "
         "mbarrier.try_wait.parity.shared::cta.b64 come, [%0], %1; @!come bra again;}" ::"r"(
             shared_address(barriers + TURN)), "r"(iteration & 1) : "memory");
+    __syncthreads();  // all have read what the next pass writes over: its exchange
     if (threadIdx.x == 0) expect<TURN>();  // of the next iteration
   }
 
@@ -187,11 +205,6 @@ struct Tile {
   __device__ void seen() const { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 
  private:
-  __device__ Column column_in(float2 *buffer, int x) const {
-    const int y = Down::lane();
-    return {buffer + y / 2 * COLUMN + y % 2 + column_cell(x)};
-  }
-
   template <int TURN>
   __device__ void expect() const {
     constexpr int bytes = TURN == 0   ? PIXELS / CLUSTER * 8

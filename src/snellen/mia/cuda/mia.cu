@@ -14,9 +14,25 @@
 // same register of the same lane. f and h need sums alike, or one is lost in the other's rounding.
 #include "fft/small.cuh"
 
-constexpr int TOGETHER = BESIDE && WIDTH / WIDTH_VALUES < 32 ? 2 : 1;
-using Across = Line<WIDTH, WIDTH_VALUES, TOGETHER>;
-using Down = Line<HEIGHT, HEIGHT_VALUES, TOGETHER>;
+using Across = Line<WIDTH, WIDTH_VALUES>;
+using Down = Line<HEIGHT, HEIGHT_VALUES>;
+
+// Waits for the threads that take part where a line goes to lanes of other warps, else for its warp.
+template <class One, class Other>
+struct Same {
+  static constexpr bool value = false;
+};
+template <class One>
+struct Same<One, One> {
+  static constexpr bool value = true;
+};
+template <class Line, class Out>
+__device__ __forceinline__ void wait_for(int threads) {
+  if constexpr (Same<Line, Out>::value)
+    __syncwarp();
+  else
+    asm volatile("bar.sync 15, %0;" ::"r"(threads) : "memory");
+}
 
 #if CLUSTER > 1
 #include "mia/cuda/cluster.cuh"
@@ -91,6 +107,18 @@ __device__ __forceinline__ bool row(const Tile &tile, int round, int &y) {
   return i < ROWS;
 }
 
+// A transform that lanes of `Out` end, to which its lines are handed over: they bring together what goes
+// to the same place. `threads` of the block take part.
+template <class Line, class Out, bool BACK, class Place, class OutPlace>
+__device__ __forceinline__ void handed(float2 (&v)[Line::V], const Place &place,
+                                       const OutPlace &out, const float2 *turns, int threads,
+                                       bool more) {
+  Line::template begin<BACK>(v, place, turns);
+  wait_for<Line, Out>(threads);
+  Out::template finish<BACK>(v, out, turns);
+  if (more) wait_for<Line, Out>(threads);  // before its cells are written again
+}
+
 // Along x, forward: Z's rows go to the columns.
 __device__ __forceinline__ void rows(const Tile &tile, State &state, const float *h,
                                      const float2 *turns) {
@@ -104,8 +132,10 @@ __device__ __forceinline__ void rows(const Tile &tile, State &state, const float
       v[j] = state.f_h(c, j);
       if (MANY) v[j].y = h[pixel(y, j)];
     }
-    Across::transform<false>(v, tile.rows_exchange(y), turns);
-    const auto out = tile.to_columns(y);
+    const int going = tile.row(c * (THREADS / Across::LANES) + RowsOut::line());
+    handed<Across, RowsOut, false>(v, tile.rows_exchange(y), tile.rows_handed(going), turns,
+                                   min(THREADS, ROWS * Across::LANES), ROUNDS > 1);
+    const auto out = tile.to_columns(going);
 #pragma unroll
     for (int j = 0; j < Across::V; j++) out[j] = v[j];
   }
@@ -159,8 +189,10 @@ __device__ __forceinline__ void half_rows(const Tile &tile, const float *picture
                          compared(here.y, v[j].y * scale, variance));
     }
     if (!KEPT) look(tile, picture, i + LINES, seen);
-    Across::transform<false>(v, tile.half_rows_exchange(y), turns);
-    const auto out = tile.to_half_columns(y);
+    const int going = tile.half_row(i - Across::line() + HalfRowsOut::line());
+    handed<Across, HalfRowsOut, false>(v, tile.half_rows_exchange(y), tile.half_rows_handed(going),
+                                       turns, min(THREADS, HALF_ROWS * Across::LANES), !KEPT);
+    const auto out = tile.to_half_columns(going);
 #pragma unroll
     for (int j = 0; j < Across::V; j++) out[j] = v[j];
     if (KEPT) break;

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from snellen.kernel import PORTABLE
+
 CELL = 8  # bytes of a complex number
 HEAD = 6  # cells of sums and barriers, before the tile
 CLUSTERS = 90  # compute capability 9.0, Hopper: the first with clusters
-WIDEST = 16  # blocks of a cluster on it; later GPUs of the same kind allow 8
-RESERVED = 1024  # bytes of a block's shared memory that CUDA keeps
+BLACKWELL = 100  # whose clusters of 16 we have not seen
+WIDEST = 16  # blocks of a cluster on Hopper
+LANES = 16  # of a line, in a cluster: a pair of columns is in one warp
+FEW = (2, 1)  # pictures of a multiprocessor up to which the soonest done is best: 32², larger
 
 
 @dataclass(frozen=True)
@@ -57,18 +61,10 @@ class Shape:
             exchanged = self.threads // 32 * exchange(self.height, self.down)
             return whole + exchanged * self.beside
         rows, pairs = self.height // self.cluster, self.width // 2 // self.cluster
-        mirror = (2 * pairs + 7) // 16 * 16 + 8
-        column = (mirror + 2 * pairs + 13) // 16 * 16 + 2
-        pair = rows if rows // 2 % 8 else rows + 2
-        sender = pairs * pair + (4 if pairs < 8 else 0)
-        return (
-            self.width * (rows | 1)
-            + self.cluster * sender
-            + self.height // 4 * 3 * column
-            + self.threads
-            // 32
-            * max(exchange(self.height, self.down), exchange(self.width, self.across))
-        )
+        sent = 2 * pairs * rows + 2 * pairs * rows // 2  # by a block to another, as rows or columns
+        free = rows + rows // 2 + 2 * pairs
+        exchanged = max(exchange(self.height, self.down), exchange(self.width, self.across))
+        return self.cluster * (2 * sent + free) + self.threads // 32 * exchanged
 
     @property
     def shared(self) -> int:
@@ -86,8 +82,8 @@ def turns(points: int, values: int) -> int:
 def exchange(points: int, values: int) -> int:
     """Return the cells of the exchange of the lines of a warp, each with some to spare."""
     lanes = points // values
-    of_value = values * (lanes // values + 1) if lanes > 2 * values else lanes + 1
-    return 32 // lanes * values * of_value
+    line = values * (values * (lanes // values + 1) if lanes > 2 * values else lanes + 1)
+    return 32 // lanes * (line if lanes < 16 else (line + 13) // 16 * 16 + 2)
 
 
 def shape(height: int, width: int, batch: int, gpu: Gpu) -> Shape:
@@ -101,30 +97,30 @@ def shape(height: int, width: int, batch: int, gpu: Gpu) -> Shape:
 def candidates(height: int, width: int, batch: int, gpu: Gpu) -> list[Shape]:
     """Return layouts, the best first."""
     size, found = height * width, []
-    fewest, most = min(height, width), max(height, width)
-    values = [8 if side < 256 else 16 for side in (height, width)]
-    down, across = values
-    if gpu.capability >= CLUSTERS and size >= 64 * 64 and fewest >= 64:
-        for cluster in (16, 8) if gpu.capability < 100 else (8,):
-            blocks = min(cluster, fewest // 8)
-            few = batch * blocks <= 2 * gpu.multiprocessors or size > 128 * 128
-            if few:
-                threads = width // blocks * height // down
-                found.append(Shape(height, width, down, across, blocks, threads, beside=True))
-    if size <= 64 * 64 and most < 256 and batch <= FEW[size > 32 * 32] * gpu.multiprocessors:
+    down, across = (8 if side < 256 else 16 for side in (height, width))
+    for cluster in clusters(height, width, batch, gpu):
+        threads = width // cluster * LANES
+        found.append(
+            Shape(height, width, height // LANES, width // LANES, cluster, threads, beside=True)
+        )
+    few = batch <= FEW[size > 32 * 32] * gpu.multiprocessors
+    if size <= 64 * 64 and max(height, width) < 256 and few:
         found.append(Shape(height, width, down, across, threads=size // 8, beside=True))
     if size <= 32 * 32:
         found.append(Shape(height, width, down, across, threads=64, blocks=8))
     elif size <= 64 * 64:
         found.append(Shape(height, width, down, across, threads=256, blocks=2))
-    elif size == 128 * 128:
-        found.append(Shape(height, width, down, 16 if width > 64 else 8, stash=8))
     elif size < 128 * 128:
         found.append(Shape(height, width, down, across))
+    elif size == 128 * 128:
+        found.append(Shape(height, width, down, 16 if width > 64 else 8, stash=8))
     return [*found, Shape(height, width, down, across, resident=False)]
 
 
-FEW = (
-    2,
-    1,
-)  # pictures for each multiprocessor up to which the soonest done is the best: 32², larger
+def clusters(height: int, width: int, batch: int, gpu: Gpu) -> tuple[int, ...]:
+    """Return how many blocks may share a picture, the best first; none where one is better."""
+    if gpu.capability < CLUSTERS or min(height, width) < 64:
+        return ()
+    if height * width <= 128 * 128 and batch * WIDEST > 2 * gpu.multiprocessors:
+        return ()
+    return (WIDEST, PORTABLE) if gpu.capability < BLACKWELL else (PORTABLE,)
