@@ -155,7 +155,7 @@ def test_what_does_not_fit_into_memory_goes_in_turns(random, monkeypatch):
         steps = [one.history[number] for one in alone if number < len(one.history)]
         assert step.fit == pytest.approx(np.mean([one.fit for one in steps]))
         assert step.change == max(one.change for one in steps)
-    monkeypatch.setattr("snellen.mia.restoring.HOST", 2 * 64 * 64)
+    monkeypatch.setattr("snellen.mia.restoring.HOST", 4 * 64 * 64)
     blurs = np.array([one.psf for one in alone])
     found = deblur(y, blurs, iterations=5, device="cpu", dtype="float64")
     for i in range(5):

@@ -20,8 +20,8 @@ from snellen.mia.progress import Callback
 from snellen.mia.result import Restored, Step
 from snellen.mia.settings import first
 
-HOST = 1 << 24  # samples of frames on their period that are in work at once, on the CPU: 0.6 GB
-BYTES = 64  # of a GPU, for each such sample: planes and spectra
+HOST = 1 << 24  # samples of frames on their period that are in work at once, on the CPU: 0.7 GB
+BYTES = 64  # of a GPU, for each such sample in float32: planes and spectra
 
 Float64 = npt.NDArray[np.float64]
 
@@ -61,6 +61,8 @@ def restored(
     period = edges.period((rows, columns), side, settings["edges"])
     samples = planes.shape[1] * period[0] * period[1]
     runs, pictures, blurs = [], [], []
+    if planes.dtype == np.float64:
+        samples *= 2
     for part in _parts(len(planes), samples, settings["device"]):
         run = _run(planes[part], None if psfs is None else psfs[part], settings, callback)
         pictures.append(run.image.reshape(-1, rows, columns))
@@ -92,7 +94,7 @@ def _run(
 
 
 def _parts(count: int, samples: int, device: str) -> list[slice]:
-    """Return batches of about one size; `samples` are those of one picture."""
+    """Return batches of about one size; `samples` are those of one picture, of float32."""
     room = HOST
     if device != "cpu":
         with devices.using(device):

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from snellen import device as devices
 from snellen.fft.plan import Plan
 from snellen.kernel import Kernel
+from snellen.mia.cuda.buffers import Buffers
 from snellen.mia.definition import EPS, LEAST, TV_EPS, TV_LEAST, Definition
 
 THREADS = 256
@@ -76,7 +77,8 @@ class Arm:
         self._all = True  # whether all samples of y were observed, where that matters
         with self._on_gpu(), cupy.cuda.Stream(non_blocking=True) as own:
             self._forward, self._backward = (Plan(k, *period, self._dtype) for k in ("r2c", "c2r"))
-            self._at = Buffers(definition, period, frames, batch, self._dtype)
+            shares = _shares(self._size, 1)[0]
+            self._at = Buffers(definition, period, frames, batch, self._dtype, shares)
             kinds = (True,) if self._poisson else (False, True)
             self._steps = {kind: recorded(partial(self._step, kind)) for kind in kinds}
             own.synchronize()
@@ -229,55 +231,25 @@ class Arm:
         self._kernels["settle"](grid, THREADS, above, at.partial, planes, self._size, at.h)
 
     def _transform(self, planes: Any, spectra: Any) -> None:
+        """Transform all planes, by way of `aligned` where this is room."""
+        aligned = self._at.aligned
         for plane, spectrum in zip(_each(planes), _each(spectra), strict=True):
-            self._forward(plane, spectrum)
+            if aligned is not None:
+                aligned[...] = plane
+            self._forward(plane if aligned is None else aligned, spectrum)
 
     def _inverse(self, spectra: Any, planes: Any) -> None:
         """Likewise back; the spectra are lost."""
+        aligned = self._at.aligned
         for spectrum, plane in zip(_each(spectra), _each(planes), strict=True):
-            self._backward(spectrum, plane)
+            self._backward(spectrum, plane if aligned is None else aligned)
+            if aligned is not None:
+                plane[...] = aligned
 
     @contextmanager
     def _on_gpu(self) -> Iterator[None]:
         with devices.using(self._device), devices.reporting():
             yield
-
-
-class Buffers:
-    """What an arm works in, on the current GPU; None where it needs none.
-
-    f, y, h are what they are called elsewhere; picture and blurs are F and H. `spectra` and g are
-    of the frames, first of what the model says, at last of h's correction. `above` and `below` are
-    f's correction, or its dividend and divisor, `sum` the spectrum of either; turn is T.
-    """
-
-    def __init__(
-        self, definition: Definition, period: tuple[int, int], frames: int, batch: int, dtype: str
-    ):
-        import cupy
-
-        half = (period[0], period[1] // 2 + 1)
-        waves = np.result_type(dtype, np.complex64)
-        blind, gaussian = definition.blind, definition.noise == "gaussian"
-
-        def pictures(wanted: bool = True) -> Any:
-            return cupy.zeros((batch, *period), dtype) if wanted else None
-
-        def planes(wanted: bool = True) -> Any:
-            return cupy.zeros((batch, frames, *period), dtype) if wanted else None
-
-        def spectra(wanted: bool = True) -> Any:
-            return cupy.zeros((batch, frames, *half), waves) if wanted else None
-
-        self.f, self.above = pictures(), pictures()
-        self.below, self.turn = pictures(gaussian), pictures(definition.tv > 0)
-        self.y, self.h, self.g = planes(), planes(), planes()
-        self.of_h = planes(gaussian and blind)
-        self.picture, self.sum = (cupy.zeros((batch, *half), waves) for _ in range(2))
-        self.blurs, self.spectra = spectra(), spectra()
-        self.observed, self.back = spectra(gaussian), spectra(gaussian and blind)
-        shares = _shares(period[0] * period[1], 1)[0]
-        self.partial = cupy.zeros((batch, frames, shares)) if blind else None
 
 
 def recorded(work: Callable[[], None]) -> Callable[[], None]:

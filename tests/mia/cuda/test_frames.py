@@ -1,0 +1,137 @@
+"""Frames on the GPU against those of the CPU: every rule of edges, frames, batches, shifts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mia import reference
+from snellen.errors import InputError
+from snellen.mia import edges
+from snellen.mia.cuda import frames as cuda_frames
+from snellen.mia.frames import Frames
+
+SHAPES = [(1, 1, 1), (40, 53, 9), (53, 40, 31), (64, 32, 31), (300, 33, 9), (45, 45, 1)]
+"""Rows, columns, side of the PSF."""
+RULES = edges.EDGES
+ROUNDING = {"float64": 1e-14, "float32": 1e-6}  # of sums of a few numbers of 0 … 1
+
+
+def both(rows, columns, side, rule, dtype, frames=1, batch=1):
+    """Frames of the CPU, and of the GPU; the period."""
+    period = edges.period((rows, columns), side, rule)
+    how = (rows, columns), period, side, rule, dtype
+    return Frames(*how), cuda_frames.Frames(*how, frames, batch), period
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("size", [1, 2, 3, 31, 32, 45])
+def test_mixes(random, rule, size):
+    """No GPU is needed: a line that they make is what edges.place makes of it."""
+    for side in (1, 3, 9, 31):
+        period = edges.period((size, 40), side, rule)[0]
+        line = random.random(size)
+        mixes = cuda_frames.mixes(size, period, side, rule, "float64")
+        found = mixes["weight"] * line[mixes["first"]]
+        found += (1 - mixes["weight"]) * line[mixes["second"]]
+        _, wanted = edges.place(line[None, :, None], (period, 1), side, rule)
+        np.testing.assert_allclose(found, wanted[:, 0], atol=1e-15)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("counts", [(1, 1), (3, 1), (1, 3), (2, 2)])
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_place(cuda, random, monkeypatch, shape, rule, counts, dtype):
+    frames, batch = counts
+    for rows in (65535, 1):
+        monkeypatch.setattr(cuda_frames, "ROWS", rows)
+        here, there, _ = both(*shape, rule, dtype, frames, batch)
+        for kind, peak in (
+            ("uint8", 255.0),
+            ("uint16", 1023.0),
+            ("float16", 1.0),
+            ("float64", 2.0),
+        ):
+            came = (random.random((batch, frames, *shape[:2])) * peak).astype(kind)
+            for samples in (came, cuda.asarray(came)):
+                wanted, found = here.place(came, peak), there.place(samples, peak)
+                for one, other in zip(found, wanted, strict=True):
+                    assert one.dtype == other.dtype == dtype
+                    np.testing.assert_allclose(one.get(), other, rtol=0, atol=ROUNDING[dtype])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("counts", [(1, 1), (3, 1), (1, 3), (2, 2)])
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_spread_and_finish(cuda, random, shape, rule, counts, dtype):
+    """PSFs on the period and back, centred or not; pictures move with them."""
+    frames, batch = counts
+    here, there, period = both(*shape, rule, dtype, frames, batch)
+    side = shape[2]
+    psf = random.random((batch, frames, side, side)).astype(dtype)
+    psf[:, :, side // 2 + 1 :] /= 100  # so that it is not in the middle
+    psf[batch // 2, :, :, : side // 2] /= 100
+    psf /= psf.sum((-2, -1), keepdims=True)
+    h = there.spread(psf)
+    assert (h.get() == here.spread(psf)).all()
+    assert (there.spread(cuda.asarray(psf)) == h).all()
+    f = random.random((batch, 2, *period)).astype(dtype)
+    for recentre in (False, True):
+        wanted = here.finish(f[:, 0], h.get(), recentre)
+        found = there.finish(cuda.asarray(f)[:, 0], h, recentre)
+        fetched = there.fetch()
+        there.refuse(1.0)
+        for one, copy, other in zip(found, fetched, wanted, strict=True):
+            assert one.dtype == copy.dtype == other.dtype == dtype
+            np.testing.assert_allclose(one.get(), other, rtol=0, atol=ROUNDING[dtype])
+            assert (one.get() == copy).all()
+
+
+@pytest.mark.gpu
+def test_a_shift_across_the_periods_edge(cuda, random):
+    """A PSF at the corner of its support, in a period that is hardly larger."""
+    here, there, _ = both(32, 34, 31, "circular", "float64")
+    psf = np.zeros((1, 1, 31, 31))
+    psf[0, 0, 0, 30], psf[0, 0, 1, 29], psf[0, 0, 30, 0] = 0.6, 0.3, 0.1
+    f = random.random((1, 32, 34))
+    h = here.spread(psf)
+    for one, other in zip(
+        there.finish(cuda.asarray(f), cuda.asarray(h), True), here.finish(f, h, True), strict=True
+    ):
+        np.testing.assert_allclose(one.get(), other, rtol=0, atol=1e-14)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (np.nan, "NaN or infinity"),
+        (np.inf, "NaN or infinity"),
+        (-np.inf, "NaN or infinity"),
+        (-1e-6, "negative samples"),
+        (1001, "more than 1000 times white"),
+    ],
+)
+@pytest.mark.parametrize("rule", RULES)
+def test_samples_that_no_picture_has(cuda, rule, value, words):
+    """Wherever one is: told with the results, once."""
+    _, there, period = both(40, 45, 9, rule, "float32", 2, 2)
+    h = there.spread(np.broadcast_to(reference.bell(2, 9), (2, 2, 9, 9)))
+    f = cuda.zeros((2, *period), np.float32)
+    for place in ((0, 0, 0, 0), (1, 1, 39, 44), (0, 1, 20, 0)):
+        came = np.full((2, 2, 40, 45), 0.5, np.float32)
+        came[place] = value
+        there.place(came, 1.0)
+        there.finish(f, h, True)
+        with pytest.raises(InputError, match=words):
+            there.refuse(1.0)
+        came[place] = 0
+        there.place(cuda.asarray(came), 1.0)
+        there.finish(f, h, True)
+        there.refuse(1.0)
+        there.fetch()
+        there.refuse(1.0)
