@@ -1,4 +1,4 @@
-"""The command line: snellen upscale | score | train | bench | doctor.
+"""The command line: snellen upscale | deblur | score | train | bench | doctor.
 
 Each command is a file of its own, imported when it is called, so that `snellen --help` is quick.
 Exit codes: 0 done · 1 the result could not be written · 2 wrong use, unusable input or device ·
@@ -21,6 +21,7 @@ from snellen.errors import SnellenError
 
 COMMANDS = {
     "upscale": "Enlarge videos and images by A+ super-resolution.",
+    "deblur": "Make blurred videos and images sharp by MIA.",
     "score": "Compare videos and images with their originals by MAD.",
     "train": "Learn an A+ model from a folder of images.",
     "bench": "Measure this machine: speed, memory, and that the result is right.",

@@ -194,11 +194,14 @@ def film(
         return work("cpu")
 
 
-def tell(source: Path, goal: Path, summary: Summary, report: Report, **facts: Any) -> None:
+def tell(
+    source: Path, goal: Path, summary: Summary, report: Report, also: str = "", **facts: Any
+) -> None:
     """Tell what became of a video; what the input lacked is an error."""
     report.result(
         f"{goal}: {summary.frames} frames, {summary.source} → {summary.result} "
-        f"({summary.encoder}, {summary.pixel_format}), {summary.seconds:.1f} s on {summary.device}",
+        f"({summary.encoder}, {summary.pixel_format}), {summary.seconds:.1f} s on {summary.device}"
+        + also,
         input=str(source), output=str(goal), **asdict(summary), **facts,
     )  # fmt: skip
     if summary.lost:

@@ -29,17 +29,29 @@ class Report:
         self._task: Any = None
 
     def progress(
-        self, name: str, done: int, total: int | None, fps: float, eta: float | None
+        self,
+        name: str,
+        done: int,
+        total: int | None,
+        rate: float,
+        eta: float | None,
+        unit: str = "frame",
     ) -> None:
         """Tell how far `name` is: frames done of total, frames a second, seconds left."""
         if self.as_json:
-            self._latest = {"input": name, "frame": done, "frames": total, "fps": fps, "eta": eta}
+            speed = "fps" if unit == "frame" else "rate"
+            self._latest = {"input": name, unit: done, f"{unit}s": total, speed: rate, "eta": eta}
             if self._beat is None:
                 self._stop.clear()
                 self._beat = threading.Thread(target=self._tell_each_second, daemon=True)
                 self._beat.start()
         elif sys.stderr is not None and sys.stderr.isatty():
-            self._draw(name, done, total, fps)
+            self._draw(name, done, total, f"{rate:.2f} {unit}s/s")
+
+    def frame(self, name: str, **facts: Any) -> None:
+        """Tell what was found of a frame; with JSON only."""
+        if self.as_json:
+            self._line("frame", input=name, **facts)
 
     def warning(self, name: str, text: str) -> None:
         """Tell what is lost or odd, but does not stop the work."""
@@ -93,10 +105,10 @@ class Report:
         else:
             print(printable(text), file=sys.stderr, flush=True)
 
-    def _draw(self, name: str, done: int, total: int | None, fps: float) -> None:
+    def _draw(self, name: str, done: int, total: int | None, rate: str) -> None:
         if self._bar is None:
             self._bar, self._task = _bar(name, total)
-        self._bar.update(self._task, completed=done, total=total, fps=f"{fps:.2f} frames/s")
+        self._bar.update(self._task, completed=done, total=total, rate=rate)
 
     def _end(self) -> None:
         if self._beat:
@@ -123,9 +135,9 @@ def _bar(name: str, total: int | None) -> tuple[Any, Any]:
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[fps]}"),
+        TextColumn("{task.fields[rate]}"),
         Left(),
         console=Console(stderr=True),
     )
     bar.start()
-    return bar, bar.add_task(escape(printable(name)), total=total, fps="")
+    return bar, bar.add_task(escape(printable(name)), total=total, rate="")

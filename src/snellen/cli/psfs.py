@@ -1,0 +1,109 @@
+"""PSFs as files: arrays of NumPy, and pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
+
+from snellen import target
+from snellen.cli.inputs import is_still
+from snellen.errors import InputError, OutputError
+
+Array = npt.NDArray[Any]
+
+SUFFIXES = (".npy", ".png")
+WHITE = 0xFFFF
+
+
+def read(path: Path) -> Array:
+    """Return a PSF as it is in a file: an array of NumPy (.npy), or a grey picture.
+
+    Raises
+    ------
+    InputError
+        Neither of them, or a picture in colours.
+    """
+    if path.suffix.lower() == ".npy":
+        return _array(path)
+    if not is_still(path):
+        raise InputError(f"{path}: a PSF is an array of NumPy (.npy) or an image, such as .png")
+    from snellen.still import read as opened
+
+    pixels = opened(path).pixels
+    if pixels.ndim == 2:
+        return pixels
+    grey: Array = pixels[..., 0]
+    if (pixels[..., :3] != grey[..., None]).any():
+        raise InputError(f"{path} has colours; a PSF is grey")
+    return grey
+
+
+def start(text: str | None) -> float | Array | None:
+    """Return where the search for a PSF starts: a number, σ, or what a file holds.
+
+    Raises
+    ------
+    InputError
+        As `read`.
+    """
+    if text is None:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return read(Path(text))
+
+
+def _array(path: Path) -> Array:
+    try:
+        array: Array = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        missing = isinstance(error, FileNotFoundError)
+        what = "no such file" if missing else f"not an array of NumPy ({error})"
+        raise InputError(f"{path}: {what}") from error
+    if not isinstance(array, np.ndarray):
+        raise InputError(f"{path} holds several arrays; a PSF is a single one")
+    return array
+
+
+def check(path: Path, sources: tuple[Path, ...], goals: tuple[Path, ...], overwrite: bool) -> None:
+    """Refuse (InputError) a file for PSFs that cannot or must not be written."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise InputError(f"{path}: PSFs are written as .npy or .png")
+    for source in sources:
+        target.check(path, source, overwrite)
+    if path.resolve() in [goal.resolve() for goal in goals]:
+        raise InputError(f"{path} is to be the result and the PSF; choose another file for one")
+    target.probe(path.resolve().parent)
+
+
+def write(path: Path, psf: Array, overwrite: bool) -> None:
+    """Write PSFs; the file appears only when it is whole.
+
+    Parameters
+    ----------
+    path : .npy for an array as it is, .png for 16-bit grey
+    psf : float32, (K, K) or several of them; .png: (K, K), white being its greatest value, which
+        the file's text "white" tells
+    overwrite : whether a file of this name is replaced
+    """
+    try:
+        with target.whole(path, overwrite) as temporary:
+            if path.suffix.lower() == ".npy":
+                with temporary.open("wb") as file:
+                    np.save(file, psf, allow_pickle=False)
+                return
+            white = float(psf.max())
+            text = PngInfo()
+            text.add_text("white", f"{white:.9g}")
+            shades = np.rint(psf.astype(np.float64) * (WHITE / white)).astype(np.uint16)
+            Image.fromarray(shades).save(temporary, "PNG", pnginfo=text)
+    except OSError as error:
+        if isinstance(error, OutputError):
+            raise
+        raise OutputError(f"{path} could not be written: {error.strerror or error}") from error

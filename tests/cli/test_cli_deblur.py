@@ -1,0 +1,414 @@
+"""snellen deblur with images: what the function gives, regions, bursts, PSFs, refusals, JSON."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from cli.test_cli import run
+from snellen import device
+from snellen.cli import deblurring
+from snellen.errors import DeviceError
+from snellen.mia import cpu
+from snellen.mia.image import deblur
+from snellen.still import Still, read, write
+
+pytestmark = pytest.mark.usefixtures("signals")
+
+QUICK = {"psf_size": 5, "iterations": 3}
+WORDS = ["--psf-size", 5, "--iterations", 3, "--device", "cpu"]
+PSF = np.array([[1, 2, 1], [2, 9, 4], [1, 4, 2]], float)
+
+
+@pytest.fixture
+def picture(random):
+    """A maker of pictures with edges."""
+
+    def draw(shape=(20, 24), white=255):
+        steps = random.integers(0, white, (*(-(-side // 5) for side in shape[:2]), *shape[2:]))
+        large = steps.repeat(5, 0).repeat(5, 1)[: shape[0], : shape[1]]
+        return large.astype(np.uint8 if white < 256 else np.uint16)
+
+    return draw
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """A maker of files."""
+
+    def save(name, pixels, **facts):
+        write(tmp_path / name, Still(pixels, **facts))
+        return tmp_path / name
+
+    return save
+
+
+def refused(capsys, words, *said):
+    """Exit code 2, one line of error, nothing on stdout."""
+    assert run("deblur", *words) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("error: ") and err.count("\n") == 1
+    assert all(text in err for text in said), err
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "white"),
+    [("a.png", (20, 24), 255), ("a.png", (21, 17, 3), 255), ("a.tif", (20, 24), 65535),
+     ("a.png", (20, 24, 3), 65535)],
+)  # fmt: skip
+def test_one_image(capsys, picture, saved, tmp_path, name, shape, white):
+    source = saved(f"in-{name}", picture(shape, white))
+    goal = tmp_path / name
+    assert run("deblur", source, "-o", goal, *WORDS) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith(f"{goal}: {shape[1]}×{shape[0]}, 3 iterations, fit ") and err == ""
+    assert out.endswith(" s on cpu\n") and out.count("\n") == 1
+    wanted = deblur(read(source).pixels, **QUICK, device="cpu").image
+    found = read(goal).pixels
+    assert found.dtype == wanted.dtype and (found == wanted).all()
+    assert (found != read(source).pixels).any()
+
+
+def test_a_known_blur_is_undone(picture, saved, tmp_path):
+    """In the right direction: PSF is not symmetric."""
+    sharp = picture((40, 40)) / 255
+    weights = PSF / PSF.sum()
+    padded = np.pad(sharp, 1, mode="edge")
+    blurred = sum(
+        weights[i, j] * padded[2 - i : 42 - i, 2 - j : 42 - j] for i in range(3) for j in range(3)
+    )
+    source = saved("in.tif", blurred.astype(np.float32))
+    np.save(tmp_path / "psf.npy", PSF)
+    words = ["--psf", tmp_path / "psf.npy", "--iterations", 300, "--device", "cpu"]
+    assert run("deblur", source, "-o", tmp_path / "out.tif", *words) == 0
+    errors = [np.abs(one[2:-2, 2:-2] - sharp[2:-2, 2:-2]).mean()
+              for one in (blurred, read(tmp_path / "out.tif").pixels)]  # fmt: skip
+    assert errors[1] < errors[0] / 20
+
+
+@pytest.mark.parametrize(
+    ("words", "settings", "iterations"),
+    [
+        (["--psf-size", 8], {"psf_size": 8}, 3),
+        (["--psf-start", "0.7"], {"start": 0.7}, 3),
+        (["--iterations", 7], {"iterations": 7}, 3),
+        (["--tolerance", "0.05"], {"tolerance": 0.05}, 300),
+        (["--noise", "gaussian"], {"noise": "gaussian"}, 3),
+        (["--read-noise", "0.1"], {"read_noise": 0.1}, 3),
+        (["--tv", "0.02"], {"tv": 0.02}, 3),
+        (["--edges", "taper"], {"edges": "taper"}, 3),
+        (["--edges", "circular"], {"edges": "circular"}, 3),
+        (["--tile", 14], {"tile": 14}, 3),
+        (["--dtype", "float64"], {"dtype": "float64"}, 100),
+    ],
+)
+def test_every_option_reaches_the_function(picture, saved, tmp_path, words, settings, iterations):
+    source = saved("in.tif", picture((20, 24)).astype(np.float32) / 255)
+    goal, pixels = tmp_path / "out.tif", read(source).pixels
+    plain = {"psf_size": 5, "iterations": iterations, "device": "cpu"}
+    given = ["--psf-size", 5, "--iterations", iterations, "--device", "cpu"]
+    assert run("deblur", source, "-o", goal, *given, *words) == 0
+    assert (read(goal).pixels == deblur(pixels, **{**plain, **settings}).image).all()
+    assert (read(goal).pixels != deblur(pixels, **plain).image).any()
+
+
+def test_defaults_are_those_of_the_function(capsys, picture, saved, tmp_path):
+    source = saved("in.png", picture((36, 40)))
+    words = ["-o", tmp_path / "out.png", "--device", "cpu", "--json"]
+    assert run("deblur", source, *words) == 0
+    first = json.loads(capsys.readouterr().out.splitlines()[0])
+    assert first["event"] == "progress" and first["iterations"] == 200
+    wanted = deblur(read(source).pixels, device="cpu")
+    assert wanted.iterations == 200 and wanted.psf.shape == (31, 31)
+    assert (read(tmp_path / "out.png").pixels == wanted.image).all()
+
+
+def test_transparency_stays(picture, saved, tmp_path):
+    pixels = picture((20, 24, 4))
+    source = saved("in.png", pixels)
+    assert run("deblur", source, "-o", tmp_path / "out.png", *WORDS) == 0
+    found = read(tmp_path / "out.png").pixels
+    assert (found[..., 3] == pixels[..., 3]).all()
+    assert (found[..., :3] == deblur(pixels[..., :3], **QUICK, device="cpu").image).all()
+    grey = np.stack([picture()] * 3 + [pixels[..., 3]], -1)
+    source = saved("grey.png", grey, grey_alpha=True)
+    assert run("deblur", source, "-o", tmp_path / "out-grey.png", *WORDS) == 0
+    with Image.open(tmp_path / "out-grey.png") as image:
+        assert image.mode == "LA"
+        found = np.asarray(image)
+    assert (found[..., 0] == deblur(grey[..., 0], **QUICK, device="cpu").image).all()
+    assert (found[..., 1] == grey[..., 3]).all()
+
+
+@pytest.mark.parametrize("value", [0, 77])
+def test_a_picture_of_one_value_is_itself(capsys, saved, tmp_path, value):
+    source = saved("in.png", np.full((20, 24), value, np.uint8))
+    assert run("deblur", source, "-o", tmp_path / "out.png", *WORDS, "--json") == 0
+    assert (read(tmp_path / "out.png").pixels == value).all()
+    assert np.isfinite(json.loads(capsys.readouterr().out.splitlines()[-1])["fit"])
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [(np.nan, "NaN"), (np.inf, "infinity"), (-0.1, "negative samples")]
+)
+def test_samples_that_no_picture_has(capsys, picture, saved, tmp_path, value, said):
+    pixels = picture().astype(np.float32) / 255
+    pixels[3, 4] = value
+    source = saved("in.tif", pixels)
+    refused(capsys, [source, "-o", tmp_path / "out.tif", *WORDS], f"{source}: ", said)
+    assert names(tmp_path) == ["in.tif"]
+
+
+# Regions
+
+
+@pytest.mark.parametrize("shape", [(20, 24), (20, 24, 3), (20, 24, 4)])
+def test_a_region_of_an_image(picture, saved, tmp_path, shape):
+    pixels = picture(shape)
+    source, goal = saved("in.png", pixels), tmp_path / "out.png"
+    part = pixels[2:13, 5:21]
+    wanted = part.copy()
+    colours = part[..., :3] if len(shape) == 3 else part
+    restored = deblur(np.ascontiguousarray(colours), **QUICK, device="cpu").image
+    (wanted[..., :3] if len(shape) == 3 else wanted)[...] = restored
+    words = ["deblur", source, "-o", goal, *WORDS, "--roi", "5,2,16,11"]
+    assert run(*words) == 0
+    assert (read(goal).pixels == wanted).all()
+    assert run(*words, "--paste-back", "--overwrite") == 0
+    whole = pixels.copy()
+    whole[2:13, 5:21] = wanted
+    assert (read(goal).pixels == whole).all()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--roi", "5,2,16"], "expected whole numbers X,Y,W,H"),
+        (["--roi", "5,2,16,x"], "expected whole numbers"),
+        (["--roi", "5,2,1.5,4"], "expected whole numbers"),
+        (["--roi", "5,2,0,4"], "the region is empty"),
+        (["--roi", "9,0,16,11"], "leaves the frame"),
+        (["--roi", "-1,0,16,11"], "leaves the frame"),
+        (["--roi", "0,0,25,11"], "a region of 25×11 came for frames of 24×20"),
+        (["--roi", "0,0,24,4"], "a PSF of 5×5 came for a picture of 24×4"),
+        (["--paste-back"], "add --roi"),
+        (["--roi-file", "at.txt"], "add --roi W,H"),
+    ],
+)
+def test_wrong_regions(capsys, picture, saved, tmp_path, words, said):
+    source = saved("in.png", picture())
+    refused(capsys, [source, "-o", tmp_path / "out.png", *WORDS, *words], said)
+    assert names(tmp_path) == ["in.png"]
+
+
+# Bursts
+
+
+def test_a_burst(capsys, picture, saved, tmp_path):
+    frames = np.stack([picture((20, 24, 3)) for _ in range(3)])
+    sources = [saved(f"{n}.png", frame) for n, frame in enumerate(frames)]
+    goal = tmp_path / "out.png"
+    words = [*sources, "-o", goal, "--burst", *WORDS, "--psf-out", tmp_path / "psf.npy"]
+    assert run("deblur", *words) == 0
+    assert capsys.readouterr().out.startswith(f"{goal}: 24×20, 3 iterations")
+    wanted = deblur(frames, **QUICK, multiframe=True, device="cpu")
+    assert (read(goal).pixels == wanted.image).all()
+    assert (np.load(tmp_path / "psf.npy") == wanted.psf).all() and wanted.psf.shape == (3, 5, 5)
+
+
+def test_refused_bursts(capsys, picture, saved, tmp_path):
+    one, other = saved("a.png", picture()), saved("b.png", picture((20, 24, 3)))
+    goal = tmp_path / "out.png"
+    refused(capsys, [one, other, "-o", goal, "--burst"], "b.png is 24×20 RGB uint8", "one object")
+    refused(capsys, [one, "-o", goal, "--burst"], "two images or more")
+    refused(capsys, [one, tmp_path / "a.mp4", "-o", goal, "--burst"], "a.mp4 is no image")
+    refused(capsys, [one, other, "-o", tmp_path, "--burst"], "is a folder")
+    refused(capsys, [one, one, "-o", one, "--burst", "--overwrite"], "is the input itself")
+    refused(capsys, [one, other, "-o", other, "--burst", "--overwrite"], "is the input itself")
+    assert names(tmp_path) == ["a.png", "b.png"]
+
+
+# PSFs as files
+
+
+def test_psfs_go_out_and_come_in(picture, saved, tmp_path):
+    pixels = picture((30, 32))
+    source, wanted = saved("in.png", pixels), deblur(pixels, **QUICK, device="cpu")
+    words = ["deblur", source, "-o", tmp_path / "out.png", "--overwrite", "--device", "cpu"]
+    for name in ("psf.npy", "psf.png"):
+        path = tmp_path / name
+        assert run(*words, "--psf-size", 5, "--iterations", 3, "--psf-out", path) == 0
+        assert run(*words, "--psf", path, "--iterations", 4) == 0
+        given = np.load(path) if name == "psf.npy" else read(path).pixels
+        again = deblur(pixels, given, iterations=4, device="cpu").image
+        assert (read(tmp_path / "out.png").pixels == again).all()
+    path = tmp_path / "psf.npy"
+    assert run(*words, "--psf-size", 7, "--iterations", 4, "--psf-start", path) == 0
+    again = deblur(pixels, psf_size=7, iterations=4, start=np.load(path), device="cpu").image
+    assert (read(tmp_path / "out.png").pixels == again).all()
+    found = np.load(tmp_path / "psf.npy")
+    assert found.dtype == np.float32 and (found == wanted.psf).all()
+    with Image.open(tmp_path / "psf.png") as image:
+        assert image.mode == "I;16"
+        shades, white = np.asarray(image), float(image.text["white"])
+    assert shades.max() == 65535
+    assert np.abs(shades / 65535 * white - found).max() <= white / 65535 / 2 * 1.001
+
+
+def test_psfs_of_several_inputs_go_to_a_folder(capsys, picture, saved, tmp_path):
+    sources = [saved(name, picture()) for name in ("a.png", "b.tif")]
+    for folder in ("out", "psfs"):
+        (tmp_path / folder).mkdir()
+    words = [*sources, "-o", tmp_path / "out", *WORDS]
+    assert run("deblur", *words, "--psf-out", tmp_path / "psfs") == 0
+    assert names(tmp_path / "psfs") == ["a.png.npy", "b.tif.npy"]
+    assert np.load(tmp_path / "psfs" / "b.tif.npy").shape == (5, 5)
+    capsys.readouterr()
+    refused(capsys, [*words, "--overwrite", "--psf-out", tmp_path / "p.npy"], "an existing folder")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (np.zeros((3, 3)), "0 everywhere"),
+        (-np.ones((3, 3)), "negative"),
+        (np.full((3, 3), np.nan), "NaN"),
+        (np.ones((99, 99)), "a PSF of 99×99 came for a picture of 24×20"),
+        (np.ones(3), "rows and columns"),
+        (b"no array", "not an array of NumPy"),
+        (None, "no such file"),
+    ],
+)
+def test_a_psf_that_is_none(capsys, picture, saved, tmp_path, content, said):
+    source, path = saved("in.png", picture()), tmp_path / "psf.npy"
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    elif content is not None:
+        np.save(path, content)
+    refused(capsys, [source, "-o", tmp_path / "out.png", "--psf", path, "--device", "cpu"], said)
+
+
+def test_a_psf_as_a_picture_is_grey(capsys, picture, saved, tmp_path):
+    source = saved("in.png", picture())
+    words = [source, "-o", tmp_path / "out.png", "--device", "cpu", "--psf"]
+    refused(capsys, [*words, saved("psf.png", picture((5, 5, 3)))], "has colours")
+    refused(capsys, [*words, tmp_path / "psf.txt"], ".npy")
+    same = np.stack([picture((5, 5))] * 3, -1)
+    assert run("deblur", *words, saved("grey.png", same), "--iterations", 2) == 0
+
+
+# What is refused, told, left
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--psf", "p.npy", "--psf-size", 5], "--psf came with --psf-size"),
+        (["--psf", "p.npy", "--psf-start", 1], "--psf came with --psf-start"),
+        (["--prior", "l0", "--psf-start", 1], "--prior came with --psf-start"),
+        (["--psf-start", "0"], "start=0.0 came"),
+        (["--psf-start", "none.npy"], "none.npy: no such file"),
+        (["--psf", "p.npy", "--prior", "l0"], "--psf came with --prior"),
+        (["--psf", "p.npy", "--warm"], "--psf came with --warm"),
+        (["--prior", "l0", "--warm"], "--prior came with --warm"),
+        (["--tile", 64, "--warm"], "--tile came with --warm"),
+        (["--burst", "--prior", "l0"], "--burst came with --prior"),
+        (["--window", 2, "--prior", "l0"], "--window came with --prior"),
+        (["--noise", "gaussian", "--read-noise", "0.1"], "read_noise"),
+        (["--device", "tpu"], "there are auto"),
+    ],
+)
+def test_options_that_do_not_go_together(capsys, picture, saved, tmp_path, words, said):
+    source = saved("in.png", picture())
+    refused(capsys, [source, "-o", tmp_path / "out.png", *words], said)
+    assert names(tmp_path) == ["in.png"]
+
+
+def test_outputs(capsys, picture, saved, tmp_path):
+    source, goal = saved("in.png", picture()), tmp_path / "out.png"
+    words = [source, "-o", goal, *WORDS]
+    goal.write_bytes(b"mine")
+    refused(capsys, words, "out.png exists", "--overwrite")
+    words.append("--overwrite")
+    (tmp_path / "psf.npy").write_bytes(b"mine")
+    refused(capsys, [*words[:-1], "--psf-out", tmp_path / "psf.npy"], "psf.npy exists")
+    refused(capsys, [*words, "--psf-out", tmp_path / "psf.txt"], "written as .npy or .png")
+    refused(capsys, [*words, "--psf-out", source], "is the input itself")
+    refused(capsys, [*words, "--psf-out", goal], "choose another file for one")
+    refused(capsys, [*words, "--psf-out", tmp_path / "no" / "psf.npy"], "make it first")
+    refused(capsys, [source, "-o", source, *WORDS, "--overwrite"], "is the input itself")
+    refused(capsys, [source, "-o", "-", *WORDS], "cannot go to standard output")
+    assert goal.read_bytes() == (tmp_path / "psf.npy").read_bytes() == b"mine"
+    assert run("deblur", *words, "--psf-out", tmp_path / "psf.npy") == 0
+    assert read(goal).pixels.shape == (20, 24) and np.load(tmp_path / "psf.npy").shape == (5, 5)
+
+
+def test_an_odd_file_among_several_does_not_stop_the_others(capsys, picture, saved, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "out").mkdir()
+    for name in ("in/a.png", "in/c.png"):
+        saved(name, picture())
+    (tmp_path / "in" / "b.png").write_text("no image")
+    words = [tmp_path / "in", "-o", tmp_path / "out", *WORDS, "--json"]
+    assert run("deblur", *words) == 2
+    out, err = capsys.readouterr()
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert [line["event"] for line in lines] == ["done", "error", "done"] and err == ""
+    assert lines[1]["exit_code"] == 2 and "not an image" in lines[1]["message"]
+    assert names(tmp_path / "out") == ["a.png", "c.png"]
+
+
+def test_json_of_an_image(capsys, picture, saved, tmp_path):
+    pixels = picture()
+    source, goal = saved("in.png", pixels), tmp_path / "out.png"
+    words = ["--psf-size", 5, "--iterations", 20, "--device", "cpu", "--json", "--crf", 3]
+    assert run("deblur", source, "-o", goal, *words) == 0
+    out, err = capsys.readouterr()
+    warning, *told, done = [json.loads(line) for line in out.splitlines()]
+    assert "--crf is for video" in warning["message"] and err == ""
+    # The beat tells at once, and then once a second.
+    assert {line["event"] for line in told} == {"progress"}
+    assert told[0] == {**told[0], "input": str(source), "iteration": 10, "iterations": 20}
+    wanted = deblur(pixels, psf_size=5, iterations=20, device="cpu")
+    ms = done.pop("ms")
+    assert ms > 0 and done == {
+        "event": "done", "input": str(source), "output": str(goal), "width": 24, "height": 20,
+        "device": "cpu", "fit": wanted.fit, "iterations": 20, "psf": None, "warnings": [],
+    }  # fmt: skip
+
+
+def test_the_cpu_steps_in_where_autos_gpu_has_no_room(
+    capsys, picture, saved, tmp_path, monkeypatch
+):
+    def full(image, **settings):
+        if settings["device"] != "cpu":
+            raise DeviceError("the GPU's memory does not suffice")
+        return deblur(image, **settings)
+
+    monkeypatch.setattr(device, "resolve", lambda asked: "cpu" if asked == "cpu" else "cuda:0")
+    monkeypatch.setattr(device, "name", lambda used: used)
+    monkeypatch.setattr(deblurring, "deblur", full)
+    words = [saved("in.png", picture()), "-o", tmp_path / "out.png", *WORDS[:4]]
+    assert run("deblur", *words, "--json") == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert "memory does not suffice" in lines[0]["message"] and lines[-1]["device"] == "cpu"
+    refused(capsys, [*words, "--overwrite", "--device", "cuda"], "memory does not suffice")
+
+
+def test_an_interrupt_leaves_nothing(capsys, picture, saved, tmp_path, monkeypatch):
+    def interrupted(self, count):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cpu.Arm, "iterate", interrupted)
+    words = [saved("in.png", picture()), "-o", tmp_path / "out.png", *WORDS]
+    assert run("deblur", *words, "--psf-out", tmp_path / "psf.npy") == 130
+    out, err = capsys.readouterr()
+    assert out == "" and "interrupted" in err and "Traceback" not in err
+    assert names(tmp_path) == ["in.png"]
