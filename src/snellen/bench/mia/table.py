@@ -109,8 +109,8 @@ def latency(report: Report) -> str:
             for name, row in found["lines"].items()]  # fmt: skip
     return prose(
         f"Latency of {found['frames']:,} frames of {found['case']}, 8 bit, one after another, "
-        f"edges “{found['edges']}”, {found['iterations']} iterations, from host memory to host memory, "
-        f"transfers and fit counted: {'; '.join(told)}."
+        f"edges “{found['edges']}”, {found['iterations']} iterations, from host memory to host "
+        f"memory, transfers and fit counted: {'; '.join(told)}."
     )
 
 
