@@ -333,12 +333,16 @@ def test_who_does_not_look_iterates_once(picture, monkeypatch):
     calls = []
     iterate = Arm.iterate
     monkeypatch.setattr(Arm, "iterate", lambda self, n: calls.append(n) or iterate(self, n))
-    for looks, wanted in (({}, [25]), ({"history": True}, [10, 10, 5]), ({"tolerance": 1e-9},) * 2):
+    chunks = [10, 10, 5]
+    ways = (({}, [25]), ({"history": True}, chunks), ({"tolerance": 1e-9}, chunks))
+    for looks, wanted in ways:
         with Deblurrer(psf_size=9, iterations=25, device="cpu", **looks) as deblurrer:
             deblurrer.prepare(picture.shape)
             calls.clear()
             deblurrer.run(picture)
-            assert calls == (wanted if looks != wanted else [10, 10, 5])
+            assert calls == wanted
+            deblurrer.run(picture, lambda *_: None)
+            assert calls == wanted + chunks
 
 
 def test_tolerance(random, arm):

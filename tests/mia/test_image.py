@@ -105,11 +105,19 @@ def test_colour(random, arm):
     assert found.fit == pytest.approx(np.mean(fits), rel=1e-5)
 
 
-def test_colour_that_stops_early(random):
-    """All channels do as many iterations as luma did."""
+def test_colour_that_stops_early(random, monkeypatch):
+    """All channels do as many iterations as luma did, and at once."""
+    from snellen.mia.cpu import Arm
+
+    calls = []
+    iterate = Arm.iterate
+    monkeypatch.setattr(Arm, "iterate", lambda self, n: calls.append(n) or iterate(self, n))
     y, _ = colours(random)
-    found = deblur(y, tolerance=0.02, device="cpu", **EXACT)
-    assert 10 <= found.iterations < 200
+    found = deblur(y, tolerance=0.01, device="cpu", **EXACT)
+    assert 20 <= found.iterations < 200
+    chunks = found.iterations // 10
+    # Each Deblurrer that is prepared does one iteration of nothing.
+    assert calls == [1] + [10] * chunks + [1, found.iterations]
     same(found, deblur(y, iterations=found.iterations, device="cpu", **EXACT))
 
 
