@@ -300,7 +300,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     if (!row(tile, c, y)) break;
 #pragma unroll
     for (int j = 0; j < Across::V; j++) {
-      problem.f[pixel(y, j)] = state.f_h(c, j).x;
+      if (!TV) problem.f[pixel(y, j)] = state.f_h(c, j).x;  // else it is there, and others may read
       if (!MANY) problem.h[pixel(y, j)] = state.f_h(c, j).y;
     }
   }
