@@ -245,7 +245,7 @@ class _Cuda:
     """What a launch needs of CuPy and cuda.core, looked up once."""
 
     launch: Callable[..., None]
-    config: Callable[[Extent, Extent, int], Any]
+    config: Callable[[Extent, Extent, int, int], Any]
     stream: Callable[[], Any]
     current_device: Callable[[], int]
     set_device: Callable[[int], None]
@@ -263,9 +263,9 @@ def _cuda() -> _Cuda:
 
     @lru_cache(1024)
     def config(grid: Extent, block: Extent, shared: int, cluster: int) -> Any:
-        if cluster == 1:
+        if cluster == 1 or not isinstance(grid, int):
             return core.LaunchConfig(grid=grid, block=block, shmem_size=shared)
-        clusters = int(grid) // cluster  # with clusters, the grid counts them
+        clusters = grid // cluster  # with clusters, the grid counts them
         return core.LaunchConfig(grid=clusters, block=block, cluster=cluster, shmem_size=shared)
 
     return _Cuda(

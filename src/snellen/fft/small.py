@@ -168,7 +168,7 @@ def _complex(x: Any, out: Any, back: bool) -> Any:
 @cache
 def _whole(height: int, width: int, back: bool, **choices: Any) -> Callable[[Any, Any], None]:
     """Return what transforms complex arrays of a size, on the current GPU."""
-    rows, columns = (make(height, width, back, False) for make in (_rows, _columns))
+    rows, columns = _rows(height, width, back, False), _columns(height, width, back, False)
 
     def in_two(x: Any, out: Any) -> None:
         batch = x.size // (height * width)
@@ -226,8 +226,10 @@ def _turns(points: int, values: int | None = None) -> int:
 
 def _checked(x: Any, dtype: str, half: int) -> tuple[int, int]:
     """Return height and width of the real or complex picture."""
-    shape = getattr(x, "shape", ())
-    sides = (shape[-2], 2 * (shape[-1] - 1) if half else shape[-1]) if len(shape) > 1 else ()
+    shape: tuple[int, ...] = tuple(getattr(x, "shape", ()))
+    sides: tuple[int, ...] = shape[-2:] if len(shape) > 1 else ()
+    if half and sides:
+        sides = sides[0], 2 * (sides[1] - 1)
     if not sides or not set(sides) <= set(SIDES) or str(x.dtype) != dtype:
         raise InputError(
             f"an array {shape} of {getattr(x, 'dtype', type(x).__name__)} came, expected {dtype} "

@@ -23,11 +23,13 @@ class Measure:
         import cupy
 
         spectrum = cupy.fft.rfft2(f)[:, None] * cupy.fft.rfft2(h)
-        g = cupy.maximum(cupy.fft.irfft2(spectrum, self._period), np.float32(EPS))
+        g = cupy.fft.irfft2(spectrum, self._period)
         observed = y >= 0
         if self._poisson:
+            g = cupy.maximum(g, np.float32(EPS))
             terms = y * cupy.log(cupy.maximum(y, np.float32(1e-30)) / g) - y + g
         else:
             terms = (y - g) ** 2
         terms = cupy.where(observed, terms, 0).sum((1, 2, 3), dtype=np.float64)
-        return (terms / cupy.maximum(observed.sum((1, 2, 3)), 1)).get()
+        fit: npt.NDArray[np.float64] = (terms / cupy.maximum(observed.sum((1, 2, 3)), 1)).get()
+        return fit
