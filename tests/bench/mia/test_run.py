@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from cli.test_cli import run as command
 from snellen.bench import host as machines
 from snellen.bench.mia import cases, exact, floor, gpu, host, latency, options, run, stock
 from snellen.bench.mia.cases import OPTIONS, PLAIN, Case
-from snellen.errors import DeviceError, SnellenError
+from snellen.errors import DeviceError, InputError, SnellenError
 from snellen.mia import cpu
 
 
@@ -152,6 +153,22 @@ def test_without_a_gpu_asking_for_it_is_an_error(monkeypatch):
     monkeypatch.setattr("snellen.device.why_not", lambda ordinal=0: "there is none")
     with pytest.raises(DeviceError, match="there is none"):
         run.run(1, lambda line: None, device="cuda")
+
+
+def test_levin_s_pictures(monkeypatch, tiny, tmp_path):
+    judge = ModuleType("snellen.bench.mia.levin")
+    judge.measure = lambda device, say: {"device": device}
+    monkeypatch.setitem(sys.modules, judge.__name__, judge)
+    monkeypatch.setenv("SNELLEN_DATA", str(tmp_path))
+    with pytest.raises(InputError, match=r"levin09 .* nothing is there"):
+        run.run(1, lambda line: None, device="cpu", quick=True, levin=True)
+    (tmp_path / "levin09").mkdir()
+    (tmp_path / "levin09" / "one.npz").touch()
+    report = run.run(1, lambda line: None, device="cpu", quick=True, levin=True)
+    assert report["levin"] == {"device": "cpu"}
+    monkeypatch.delenv("SNELLEN_DATA")
+    with pytest.raises(InputError, match="not set"):
+        run.protocol()
 
 
 class Graph:

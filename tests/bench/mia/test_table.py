@@ -92,6 +92,17 @@ def test_readme_of_a_gpu(on_gpu):
     assert "off by at most 9.0e-04 % of the peak" in " ".join(told.split())
 
 
+def test_levin_s_pictures_are_told_where_they_were_restored(on_gpu):
+    on_gpu["levin"] = {"pictures": 10, "rows": [
+        {"name": "blurred", "psnr_db": 22.5},
+        {"name": "prior l0", "psnr_db": 31.25, "ratio": 1.5, "within": 9},
+    ]}  # fmt: skip
+    told = table.part(on_gpu, "x")
+    assert "| 10 pictures of Levin et al. 2009 | PSNR, mean |" in told
+    assert "| blurred | 22.50 dB | – | – |" in told
+    assert "| prior l0 | 31.25 dB | 1.50 | 9 of 10 |" in told
+
+
 def test_details_of_a_gpu(on_gpu):
     told = detail.detail(on_gpu, "benchmarks/results/x.json")
     # 200 iterations of three transforms of 5 · 128² · 14 operations, in half a millisecond

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import snellen.device
@@ -11,6 +14,7 @@ from snellen.bench import host as machines
 from snellen.bench.mia import gpu, host, latency, options
 from snellen.bench.mia.cases import BATCH, OPTIONS, Case, cases
 from snellen.bench.origin import commit
+from snellen.errors import InputError
 from snellen.machine import facts
 
 PORTS = 3  # timed runs on the CPU beside a GPU, at most
@@ -37,6 +41,7 @@ def run(
         A check is red: no speed is told then.
     """
     chosen = snellen.device.resolve(device)
+    pictures = protocol() if levin else None
     report: dict[str, Any] = {
         "benchmark": "mia", "machine": facts(), "commit": commit(), "device": chosen,
         "date": datetime.now(UTC).isoformat(timespec="seconds"), "repeats": repeats,
@@ -51,7 +56,27 @@ def run(
             on_cpu(repeats, quick, say) if chosen == "cpu" else on_gpu(chosen, repeats, quick, say)
         )
         work["latency"] = latency.measure(chosen, quick, say)
+        if pictures:
+            work["levin"] = pictures(chosen, say)
     return report | work
+
+
+def protocol() -> Callable[[str, Say], dict[str, Any]]:
+    """Return what restores and judges Levin's pictures, given the device.
+
+    Raises
+    ------
+    InputError
+        The pictures are not there, which is said before anything is measured.
+    """
+    folder = os.environ.get("SNELLEN_DATA")
+    if not folder or not any((Path(folder) / "levin09").glob("*.npz")):
+        raise InputError(
+            "--levin wants the pictures of Levin et al. 2009 in the folder levin09 of "
+            "SNELLEN_DATA, which is " + (f"{folder}: nothing is there" if folder else "not set")
+        )
+    judge: Any = import_module("snellen.bench.mia.levin")
+    return judge.measure  # type: ignore[no-any-return]
 
 
 def on_cpu(repeats: int, quick: bool, say: Say) -> dict[str, Any]:

@@ -20,6 +20,8 @@ def part(report: Report, link: str) -> str:
         made = [on_gpu(report), first_table(report), latency(report)]
     else:
         made = [on_cpu(report), checked(report), latency(report)]
+    if "levin" in report:
+        made.append(levin(report))
     return "\n\n".join([*made, source(link)])
 
 
@@ -112,6 +114,20 @@ def latency(report: Report) -> str:
         f"edges “{found['edges']}”, {found['iterations']} iterations, from host memory to host "
         f"memory, transfers and fit counted: {'; '.join(told)}."
     )
+
+
+def levin(report: Report) -> str:
+    """Return what became of Levin's pictures: each row a way to restore them."""
+    found = report["levin"]
+    body = [
+        [row["name"], f"{row['psnr_db']:.2f} dB",
+         f"{row['ratio']:.2f}" if row.get("ratio") is not None else "–",
+         f"{row['within']} of {found['pictures']}" if row.get("within") is not None else "–"]
+        for row in found["rows"]
+    ]  # fmt: skip
+    head = [f"{found['pictures']} pictures of Levin et al. 2009", "PSNR, mean",
+            "error ratio, mean", "error ratio ≤ 2"]  # fmt: skip
+    return rows(head, body)
 
 
 def source(link: str) -> str:
