@@ -76,6 +76,16 @@ def test_one_image(capsys, picture, saved, tmp_path, name, shape, white):
     assert (found != read(source).pixels).any()
 
 
+@pytest.mark.gpu
+def test_one_image_on_the_gpu(capsys, picture, saved, tmp_path):
+    """Which is told."""
+    source, goal = saved("in.png", picture((20, 24, 3))), tmp_path / "out.png"
+    assert run("deblur", source, "-o", goal, *WORDS[:4], "--device", "cuda") == 0
+    assert capsys.readouterr().out.endswith(f" s on {device.name('cuda:0')}\n")
+    wanted = deblur(read(source).pixels, **QUICK, device="cuda").image
+    assert (read(goal).pixels == wanted).all()
+
+
 def test_a_known_blur_is_undone(picture, saved, tmp_path):
     """In the right direction: PSF is not symmetric."""
     sharp = picture((40, 40)) / 255
@@ -221,6 +231,16 @@ def test_a_burst(capsys, picture, saved, tmp_path):
     wanted = deblur(frames, **QUICK, multiframe=True, device="cpu")
     assert (read(goal).pixels == wanted.image).all()
     assert (np.load(tmp_path / "psf.npy") == wanted.psf).all() and wanted.psf.shape == (3, 5, 5)
+
+
+def test_a_burst_of_a_folder(picture, saved, tmp_path):
+    (tmp_path / "in").mkdir()
+    frames = np.stack([picture() for _ in range(2)])
+    for n, frame in enumerate(frames):
+        saved(f"in/{n}.png", frame)
+    assert run("deblur", tmp_path / "in", "-o", tmp_path / "out.png", "--burst", *WORDS) == 0
+    wanted = deblur(frames, **QUICK, multiframe=True, device="cpu").image
+    assert (read(tmp_path / "out.png").pixels == wanted).all()
 
 
 def test_refused_bursts(capsys, picture, saved, tmp_path):

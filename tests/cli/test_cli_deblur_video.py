@@ -103,6 +103,18 @@ def test_every_frame(capsys, clip, frames, tmp_path, name):
     same(planes(goal), [coded(one) for one in found], frames)
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("words", [[], ["--warm"], ["--edges", "taper", "--roi", "4,2,16,16"]])
+def test_every_frame_on_the_gpu(capsys, clip, tmp_path, words):
+    """As on the CPU, but for a step where rounding decides."""
+    goals = [tmp_path / "cpu.y4m", tmp_path / "cuda.y4m"]
+    for goal in goals:
+        assert run("deblur", clip, "-o", goal, *WORDS[:4], *words, "--device", goal.stem) == 0
+    assert f" s on {device.name('cuda:0')};" in capsys.readouterr().out
+    for one, other in zip(*map(planes, goals), strict=True):
+        assert all(np.abs(a.astype(int) - b).max() <= 1 for a, b in zip(one, other, strict=True))
+
+
 def test_frames_of_one_value(capsys, written, tmp_path):
     """Black, below black, grey, white and above white: themselves, and nothing is NaN."""
     values = [16, 4, 100, 235, 250]

@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from snellen.cli.inputs import NAMED, PIPE, chosen_device, is_still
-from snellen.cli.jobs import guarded, jobs, video_options
+from snellen.cli.jobs import files, guarded, jobs, video_options
 from snellen.cli.report import Report
 from snellen.errors import InputError, SnellenError
 
@@ -134,6 +134,8 @@ def deblur(inputs: tuple[Path, ...], output: Path, **options: Any) -> None:
     with Report(options["as_json"], output == PIPE) as report:
         try:
             _check(options)
+            if options["burst"]:
+                inputs = tuple(files(inputs))
             pairs = [(inputs[0], output)] if options["burst"] else jobs(inputs, output)
             deblurring = _prepared(inputs, pairs, options, report)
         except SnellenError as error:

@@ -73,9 +73,7 @@ def video_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def jobs(inputs: tuple[Path, ...], output: Path) -> list[tuple[Path, Path]]:
     """Pair each input with its output."""
-    sources: list[Path] = []
-    for path in inputs:
-        sources += _contents(path) if path.is_dir() else [path]
+    sources = files(inputs)
     many = len(inputs) > 1 or inputs[0].is_dir()
     if output == PIPE or not (many or output.is_dir()):
         if len(sources) > 1:
@@ -94,11 +92,19 @@ def jobs(inputs: tuple[Path, ...], output: Path) -> list[tuple[Path, Path]]:
     return list(zip(sources, goals, strict=True))
 
 
+def files(inputs: tuple[Path, ...]) -> list[Path]:
+    """Return the inputs, folders replaced by the videos and images in them."""
+    found: list[Path] = []
+    for path in inputs:
+        found += _contents(path) if path.is_dir() else [path]
+    return found
+
+
 def _contents(folder: Path) -> list[Path]:
-    files = [path for path in sorted(folder.iterdir()) if path.is_file() and _known(path)]
-    if not files:
+    found = [path for path in sorted(folder.iterdir()) if path.is_file() and _known(path)]
+    if not found:
         raise InputError(f"{folder} holds no video and no image")
-    return files
+    return found
 
 
 def _known(path: Path) -> bool:
