@@ -129,6 +129,23 @@ def test_every_option_reaches_the_function(picture, saved, tmp_path, words, sett
     assert (read(goal).pixels != deblur(pixels, **plain).image).any()
 
 
+def test_a_prior_has_its_own_defaults(picture, saved, tmp_path, monkeypatch):
+    """So neither iterations nor weight are handed on where nobody asked for them."""
+    asked = []
+
+    def noted(image, **settings):
+        asked.append(settings)
+        return deblur(image, **QUICK, device="cpu")
+
+    monkeypatch.setattr(deblurring, "deblur", noted)
+    words = ["deblur", saved("in.png", picture()), "-o", tmp_path / "out.png", "--overwrite"]
+    words += ["--device", "cpu", "--prior", "l0"]
+    assert run(*words) == 0 and run(*words, "--tv", "0.002", "--iterations", 9) == 0
+    assert [one["prior"] for one in asked] == ["l0", "l0"]
+    assert not {"iterations", "tv"} & asked[0].keys()
+    assert (asked[1]["iterations"], asked[1]["tv"]) == (9, 0.002)
+
+
 def test_defaults_are_those_of_the_function(capsys, picture, saved, tmp_path):
     source = saved("in.png", picture((36, 40)))
     words = ["-o", tmp_path / "out.png", "--device", "cpu", "--json"]
