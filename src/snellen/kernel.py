@@ -263,9 +263,11 @@ def _cuda() -> _Cuda:
 
     @lru_cache(1024)
     def config(grid: Extent, block: Extent, shared: int, cluster: int) -> Any:
-        if cluster == 1 or not isinstance(grid, int):
+        if cluster == 1:
             return core.LaunchConfig(grid=grid, block=block, shmem_size=shared)
-        clusters = grid // cluster  # with clusters, the grid counts them
+        if isinstance(grid, tuple):
+            raise TypeError(f"a grid of {grid} came with clusters of {cluster}, expected an int")
+        clusters = int(grid) // cluster  # with clusters, the grid counts them
         return core.LaunchConfig(grid=clusters, block=block, cluster=cluster, shmem_size=shared)
 
     return _Cuda(

@@ -73,10 +73,10 @@ def rfft2(x: Any, out: Any = None) -> Any:
     height, width = _checked(x, "float32", 0)
     import cupy
 
-    x = cupy.ascontiguousarray(x)
-    out = _target(out, (*x.shape[:-1], width // 2 + 1), "complex64")
     batch = prod(x.shape[:-2])
     with x.device:
+        x = cupy.ascontiguousarray(x)
+        out = _target(out, (*x.shape[:-1], width // 2 + 1), "complex64")
         _rows(height, width, False, True)(x, out, batch * height // 2)
         _columns(height, width, False, True)(out, out, batch, width // 2 + 1)
     return out
@@ -87,10 +87,10 @@ def irfft2(x: Any, out: Any = None) -> Any:
     height, width = _checked(x, "complex64", 1)
     import cupy
 
-    x = cupy.ascontiguousarray(x)
-    out = _target(out, (*x.shape[:-1], width), "float32")
     batch = prod(x.shape[:-2])
     with x.device:
+        x = cupy.ascontiguousarray(x)
+        out = _target(out, (*x.shape[:-1], width), "float32")
         between = cupy.empty_like(x)
         _columns(height, width, True, True)(x, between, batch, width // 2 + 1)
         _rows(height, width, True, True)(between, out, batch * height // 2)
@@ -158,9 +158,9 @@ def _complex(x: Any, out: Any, back: bool) -> Any:
     height, width = _checked(x, "complex64", 0)
     import cupy
 
-    x = cupy.ascontiguousarray(x)
-    out = _target(out, x.shape, "complex64")
     with x.device:
+        x = cupy.ascontiguousarray(x)
+        out = _target(out, x.shape, "complex64")
         _whole(height, width, back)(x, out)
     return out
 

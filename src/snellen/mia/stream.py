@@ -214,6 +214,8 @@ class Stream:
                     if job.event is not None:
                         cupy.cuda.get_current_stream().wait_event(job.event)
                     restored = self._deblurrer.run(job.picture)
+                    if self._deblurrer.device != "cpu":  # others take it on streams of theirs
+                        cupy.cuda.get_current_stream().synchronize()
                     seconds = time.perf_counter() - job.since
                     self._tell(Region(job.number, job.position, restored, seconds))
         except BaseException as error:  # whatever it is, the other side shall know

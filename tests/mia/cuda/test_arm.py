@@ -149,12 +149,32 @@ def test_in_parts_as_at_once(option, random):
     arm.close()
 
 
-def test_black_frames_and_skies_give_numbers(random):
-    black = drawn.problem(random, (64, 64), 2)
+@pytest.mark.parametrize("noise", ["poisson", "gaussian"])
+def test_black_frames_and_skies_give_numbers(random, noise):
+    black = drawn.problem(random, (64, 64), 2, noise=noise)
     black.y[1] = 0
-    f, h, fit = restored([black, drawn.stars(random, (64, 64), 2)], 50)
+    f, h, fit = restored([black, drawn.stars(random, (64, 64), 2)], 50, noise=noise)
     assert np.isfinite(f).all() and np.isfinite(h).all() and np.isfinite(fit).all()
-    compare(black, 50, f[0], h[0])
+    compare(black, 50, f[0], h[0], noise=noise)
+
+
+@pytest.mark.parametrize("noise", ["poisson", "gaussian"])
+def test_frames_of_unequal_exposure(random, noise):
+    """ISRA lets the sum of h grow by the ratio of the exposures in each iteration."""
+    problem = drawn.problem(random, (64, 64), 3, noise=noise)
+    problem.y[:] *= np.array([0.9, 1, 1.1])[:, None, None]
+    f, h, _ = restored([problem], 200, noise=noise)
+    compare(problem, 200, f[0], h[0], noise=noise)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("count", [2, 3])
+def test_strong_total_variation_for_few_iterations(layout, count, random):
+    """Before rounding tells: f must be from the iteration that it is said to be from."""
+    layout = LAYOUTS[layout]
+    problem = drawn.problem(random, (layout.height, layout.width))
+    f, h, _ = restored([problem], count, layout, tv=0.02)
+    compare(problem, count, f[0], h[0], tv=0.02)
 
 
 def test_what_the_kernel_does_not_know():

@@ -116,7 +116,8 @@ __device__ __forceinline__ void handed(float2 (&v)[Line::V], const Place &place,
   Line::template begin<BACK>(v, place, turns);
   wait_for<Line, Out>(threads);
   Out::template finish<BACK>(v, out, turns);
-  if (more) wait_for<Line, Out>(threads);  // before its cells are written again
+  // Before its cells are written again; a line that stays in its warp may go where they are.
+  if (more || Same<Line, Out>::value) wait_for<Line, Out>(threads);
 }
 
 // Along x, forward: Z's rows go to the columns.
@@ -222,6 +223,7 @@ __device__ __forceinline__ void update(const Tile &tile, const Problem &problem,
   const float to_f = quotient(.5f / PIXELS, fmaxf(total.y, TINY)), to_f_below = quotient(.5f * to_f, fmaxf(total.y, TINY));
   const float to_h = GAUSSIAN ? quotient(.5f / PIXELS, total.x) : to_f;  // else any factor will do
   const float to_h_below = quotient(.5f * to_h, fmaxf(total.y, TINY));
+  const float even = quotient(total.x, fmaxf(total.y, TINY));  // h back to f's sum; Poisson does so itself
   const float *old = problem.f + (iteration & 1) * PIXELS;
   float *const h = problem.h + frame * PIXELS;
 #pragma unroll
@@ -235,9 +237,10 @@ __device__ __forceinline__ void update(const Tile &tile, const Problem &problem,
       float2 &now = state.f_h(c, j);
       float by = v[j].y * to_h, f = v[j].x * to_f;
       float under = GAUSSIAN ? below[j].x * to_f_below : 1.f;
-      if (GAUSSIAN) by = quotient(by, fmaxf(below[j].y * to_h_below, EPSILON));
-      if (BLIND && MANY) h[pixel(y, j)] *= fmaxf(by, 0.f);
-      if (BLIND && !MANY) now.y *= fmaxf(by, 0.f);
+      if (GAUSSIAN) by = even * quotient(by, fmaxf(below[j].y * to_h_below, EPSILON));
+      by = v[j].y == 0.f ? 1.f : fmaxf(by, 0.f);  // R is 0 for a black frame only: h stays
+      if (BLIND && MANY) h[pixel(y, j)] *= by;
+      if (BLIND && !MANY) now.y *= by;
       if (MANY) {
         float &sum = state.below[GAUSSIAN ? c * Across::V + j : 0];
         f = now.y = frame ? now.y + f : f;
