@@ -157,8 +157,10 @@ def gpu() -> Gpu:
 def kernel(layout: Shape, definition: Definition, frames: int) -> Kernel:
     """Return the kernel, not compiled yet."""
     clusters: dict[str, Any] = {"arches": ("sm_90", "sm_120")} if layout.cluster > 1 else {}
-    # 64 f and h of a thread, the spectra of two columns and addresses are more than 128 registers.
-    clusters["spills"] = 1024 if layout.cluster == 1 and not layout.beside else 0
+    # f and h of a thread, the spectra of two columns and addresses are more than its registers; at
+    # 256² in one block f and h alone are.
+    one = layout.cluster == 1 and not layout.beside
+    clusters["spills"] = 0 if not one else 1024 if layout.resident else 2048
     return Kernel(
         Path(__file__).with_name("mia.cu"), "mia",
         height=layout.height, width=layout.width,
