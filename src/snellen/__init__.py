@@ -3,7 +3,7 @@
 upscale(image)    enlarge an image by A+ super-resolution
 Upscaler          the same for many frames: prepare, run, close
 score(reference, distorted)   how far pictures are from their references, by MAD
-Scorer            the same for many pairs: prepare, run, close; or hold, against
+Scorer            the same for many pairs: prepare, run or runs, close; or hold, against
 Score             what both return
 """
 
