@@ -139,14 +139,18 @@ def test_batches(random, references, pictures, batch, channels, arm):
 
 
 def test_a_reference_that_meets_many_is_held_once(random, monkeypatch):
-    from snellen import Scorer
+    from snellen.mad.cpu import Arm
 
+    score(GREY, GREY, device="cpu")  # compiles, by a pair
     held = []
-    hold = Scorer.hold
-    monkeypatch.setattr(Scorer, "hold", lambda self, plane: held.append(plane) or hold(self, plane))
+    hold = Arm.hold
+    monkeypatch.setattr(Arm, "hold", lambda self, plane: held.append(plane) or hold(self, plane))
     one = random.integers(0, 256, (2, 1, 34, 34)).astype(np.uint8)
-    score(one, random.integers(0, 256, (3, 34, 34)).astype(np.uint8), device="cpu")
-    assert len(held) == 2
+    other = random.integers(0, 256, (3, 34, 34)).astype(np.uint8)
+    for maps in (False, True):
+        held.clear()
+        score(one, other, maps=maps, device="cpu")
+        assert len(held) == 2
 
 
 def test_from_several_threads(random):

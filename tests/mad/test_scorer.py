@@ -107,6 +107,47 @@ def test_run_is_hold_and_against(random, arm, bits):
             assert plane.dtype == scorer.dtype
 
 
+def test_runs_are_run_one_by_one(random, arm):
+    size = (43, 38)
+    pairs = [pair(random, size) for _ in range(5)]
+    others = [pair(random, size)[1] for _ in range(3)]
+    with Scorer(device=arm) as scorer:
+        scorer.prepare(Format(38, 43))
+        assert scorer.runs([]) == []
+        wanted = [scorer.run(*planes) for planes in pairs]
+        assert scorer.runs(pairs) == wanted and scorer.runs(iter(pairs[:1])) == wanted[:1]
+        assert scorer.run(*pairs[0]) == wanted[0]
+        alone = [scorer.run(pairs[1][0], other) for other in others]
+        scorer.hold(pairs[1][0])
+        assert scorer.runs((None, other) for other in others) == alone
+        # Some with the reference before, first with that which is held.
+        mixed = [(None, others[0]), pairs[2], (None, pairs[2][1]), pairs[3], pairs[1]]
+        mixed += [(None, other) for other in others]
+        found = scorer.runs(mixed)
+        assert found == [alone[0], wanted[2], wanted[2], wanted[3], wanted[1], *alone]
+        assert scorer.against(others[2]) == alone[2]  # the last reference is held
+        for score in found:
+            assert all(type(number) is float for number in (score.mad, score.hi, score.lo))
+            assert score.detection is None
+
+
+def test_runs_refuse_as_run_does(random, arm):
+    one, other = pair(random, (36, 40))
+    scorer = Scorer(device=arm)
+    with pytest.raises(InputError, match="not prepared"):
+        scorer.runs([(one, other)])
+    with scorer:
+        scorer.prepare(Format(40, 36))
+        with pytest.raises(InputError, match="no reference is held"):
+            scorer.runs([(None, other)])
+        wanted = scorer.run(one, other)
+        for wrong in ((one[1:], other), (one, other[1:]), (one, None), (one.astype("u2"), other)):
+            with pytest.raises(InputError):
+                scorer.runs([(one, one), (one, other), wrong, (one, other)])
+            assert scorer.against(other) == wanted  # the reference is still held
+            assert scorer.runs([(one, other)] * 3) == [wanted] * 3
+
+
 def test_the_value_of_white(random, arm):
     one, other = (p.astype(np.uint16) << 2 for p in pair(random, (36, 52)))
     with Scorer(device=arm) as scorer:

@@ -20,7 +20,7 @@ from snellen.mad.definition import SMALLEST, WHITE, Definition, grid
 from snellen.mad.difference import difference
 from snellen.mad.error import local_mse
 from snellen.mad.lightness import lightness, table
-from snellen.mad.result import Score
+from snellen.mad.result import Answer, Score
 from snellen.mad.statistics import statistics
 
 FINE = 3  # scales whose subbands are float32 where that is asked for: see Appearance
@@ -47,8 +47,7 @@ class Arm:
         of maps. All else is float64: it costs little, and scores would lose digits.
     """
 
-    flat = False
-    """Never: float32 is for those who ask for it."""
+    slots = 1
     reference: Any = None
 
     def __init__(self, definition: Definition, format: Format, peak: float, dtype: str):
@@ -74,6 +73,16 @@ class Arm:
         lo = combine.rms(planes[1])
         kept = (plane.astype(self._dtype, copy=False) for plane in planes if maps)
         return Score(combine.mad(hi, lo), hi, lo, *kept)
+
+    def ask(self, reference: Plane | None, distorted: Plane, maps: bool = False) -> Answer:
+        """Compare at once; with the reference held where None comes.
+
+        Float32 always suffices for those who ask for it.
+        """
+        if reference is not None:
+            self.hold(reference)
+        score = self.against(distorted, maps)
+        return lambda: (score, False)
 
     def close(self) -> None:
         """End the threads."""

@@ -176,14 +176,24 @@ def _share(
 ) -> Iterator[tuple[int, Score]]:
     """Yield the numbers and the scores of some of the pairs."""
     device = scorer.devices[0]
+
+    def planes() -> Iterator[tuple[Any, Any]]:
+        held = None
+        for _, one, other in pairs:
+            new = None if one == held else plain(reference[one], peak, device)
+            yield new, plain(distorted[other], peak, device)
+            held = one
+
+    numbers = [pair for pair, _, _ in pairs]
     with devices.using(device):
         scorer.prepare(format, peak)
-        held = None
-        for pair, one, other in pairs:
-            if one != held:
-                scorer.hold(plain(reference[one], peak, device))
-                held = one
-            yield pair, scorer.against(plain(distorted[other], peak, device), maps=maps)
+        if not maps:
+            yield from zip(numbers, scorer.runs(planes()), strict=True)
+            return
+        for pair, (new, plane) in zip(numbers, planes(), strict=True):
+            if new is not None:
+                scorer.hold(new)
+            yield pair, scorer.against(plane, maps=True)
 
 
 def _finished(*images: Array) -> None:

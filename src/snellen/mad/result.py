@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,3 +27,7 @@ class Score:
     (16 rows and columns at the top left, 17 at the bottom right)."""
     appearance: Any = None
     """Map (…, H, W) if asked for: lo is its root mean square, without the margin."""
+
+
+Answer = Callable[[], tuple[Score, bool]]
+"""Waits for a comparison that was begun: its score, and whether float32 does not suffice for it."""

@@ -1,7 +1,9 @@
-"""The composer's face: prepare · run, or hold and against · close, on the CPU or a GPU."""
+"""The composer's face: prepare · run, runs, or hold and against · close, on CPU or GPU."""
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Protocol
@@ -14,7 +16,7 @@ from snellen.errors import InputError
 from snellen.frame import Format
 from snellen.mad import definition as definitions
 from snellen.mad.definition import SMALLEST, Definition
-from snellen.mad.result import Score
+from snellen.mad.result import Answer, Score
 
 DTYPES = ("float32", "float64")
 
@@ -25,22 +27,20 @@ class Arm(Protocol):
     dtype: str
     """The precision, "float32" or "float64"."""
 
-    @property
-    def flat(self) -> bool:
-        """Whether what was compared last has areas for which float32 does not suffice."""
-        ...
+    slots: int
+    """How many answers may be outstanding when `ask` returns."""
 
     @property
     def reference(self) -> Any:
-        """The samples that are held, where `flat` may be true."""
+        """The samples that are held, where float32 may not suffice."""
         ...
 
     def hold(self, reference: Any) -> None:
         """Compute the reference's half and keep it until the next."""
         ...
 
-    def against(self, distorted: Any, maps: bool = False) -> Score:
-        """Compare with the reference held."""
+    def ask(self, reference: Any, distorted: Any, maps: bool = False) -> Answer:
+        """Begin a comparison, with the reference held where None comes; return what ends it."""
         ...
 
     def close(self) -> None:
@@ -53,8 +53,8 @@ class Scorer:
 
     Settings until `prepare`, which makes filters, compiles and allocates; then `run` for each pair,
     or `hold` once for a reference and `against` for every picture that is compared with it, which
-    spares half the work; `close` gives all back. As a context manager it closes itself. One pair
-    at a time: a Scorer is not for several threads at once.
+    spares half the work; `runs` for many, between which a GPU does not wait; `close` gives all
+    back. As a context manager it closes itself. A Scorer is not for several threads at once.
 
     Parameters
     ----------
@@ -145,8 +145,41 @@ class Scorer:
     def run(self, reference: Any, distorted: Any, *, maps: bool = False) -> Score:
         """Score one pair: `hold`, then `against`."""
         self._check(distorted)
-        self.hold(reference)
-        return self.against(distorted, maps=maps)
+        self._check(reference)
+        return self._asked(reference, distorted, maps)()
+
+    def runs(self, pairs: Iterable[tuple[Any, Any]]) -> list[Score]:
+        """Score many pairs, as `run` does one after another, and return their scores in order.
+
+        On a GPU the next pair is begun before a score is waited for, where planes lie there.
+
+        Parameters
+        ----------
+        pairs : iterable of (reference, distorted)
+            Planes as for `hold`, which must stay as they are until this call ends: what float32
+            does not suffice for is scored once more. None for a reference means the one before, or
+            what is held: then the pair takes half the work, as in `against`. The last reference
+            stays held.
+
+        Raises
+        ------
+        InputError
+            As for `hold` and `against`; scores before are lost.
+        """
+        found: list[Score] = []
+        begun: deque[Callable[[], Score]] = deque()
+        given = None
+        for reference, distorted in pairs:
+            arm = self._check(distorted)
+            if reference is not None:
+                self._check(reference)
+                while given is None and begun:  # before the samples held are overwritten
+                    found.append(begun.popleft()())
+                given = reference
+            begun.append(self._asked(reference, distorted, known=given))
+            if len(begun) == arm.slots:
+                found.append(begun.popleft()())
+        return found + [end() for end in begun]
 
     def hold(self, reference: Any) -> None:
         """Compute the reference's half and keep it until the next.
@@ -165,8 +198,7 @@ class Scorer:
         """
         arm = self._check(reference)
         self._held = False
-        with arrays.working(reference, self.devices[0]):
-            arm.hold(reference)
+        arm.hold(reference)
         self._held = True
 
     def against(self, distorted: Any, *, maps: bool = False) -> Score:
@@ -185,14 +217,8 @@ class Scorer:
         InputError
             No reference is held, or a plane of another shape or type.
         """
-        arm = self._check(distorted)
-        if not self._held:
-            raise InputError("no reference is held: call hold(reference) before against")
-        with arrays.working(distorted, self.devices[0]):
-            score = arm.against(distorted, maps)
-            if arm.flat and self._dtype is None:
-                score = self._finely(arm.reference, distorted, maps)
-            return on_host(score) if maps and isinstance(distorted, np.ndarray) else score
+        self._check(distorted)
+        return self._asked(None, distorted, maps)()
 
     def close(self) -> None:
         """Give back threads and buffers; `prepare` may follow again."""
@@ -225,13 +251,37 @@ class Scorer:
             return spread.Spread(*given, self.devices, dtype)
         return arm.Arm(*given, self.device, dtype)
 
+    def _asked(
+        self, reference: Any, distorted: Any, maps: bool = False, known: Any = None
+    ) -> Callable[[], Score]:
+        """Begin a comparison of planes that are checked; return what waits for its score.
+
+        Where float32 does not suffice that compares once more: with the reference, with what is
+        known to be held, or with the samples that are held then.
+        """
+        arm = self._arm
+        assert arm is not None
+        if reference is None and not self._held:
+            raise InputError("no reference is held: call hold(reference) before against")
+        self._held = reference is None
+        answer = arm.ask(reference, distorted, maps)
+        self._held = True
+
+        def scored() -> Score:
+            score, flat = answer()
+            if not flat or self._dtype is not None:
+                return score
+            one = known if reference is None else reference
+            return self._finely(arm.reference if one is None else one, distorted, maps)
+
+        return scored
+
     def _finely(self, reference: Any, distorted: Any, maps: bool) -> Score:
         """Score a pair once more, in float64; the arm for that is made at first need."""
         if self._finer is None:
             assert self._format is not None
             self._finer = self._made(self._format, self._peak, "float64")
-        self._finer.hold(reference)
-        return self._finer.against(distorted, maps)
+        return self._finer.ask(reference, distorted, maps)()[0]
 
     def _check(self, plane: Any) -> Arm:
         """Return the arm for a plane as it is prepared for."""

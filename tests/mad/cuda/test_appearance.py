@@ -15,13 +15,15 @@ from snellen.mad.definition import Definition
 pytestmark = pytest.mark.gpu
 
 
-def compared(arm, planes):
-    arm.hold(planes[0])
-    return arm.against(planes[1], maps=True)
+def compared(arm, planes, whole=False):
+    """Half by half, or both at once."""
+    if not whole:
+        arm.hold(planes[0])
+    return arm.ask(planes[0] if whole else None, planes[1], maps=True)()[0]
 
 
-def bytes_of(arm, planes):
-    found = compared(arm, planes)
+def bytes_of(arm, planes, whole=False):
+    found = compared(arm, planes, whole)
     return [*numbers(found), found.detection.tobytes(), found.appearance.tobytes()]
 
 
@@ -33,15 +35,41 @@ def test_graphs_and_runs_give_the_same_bytes(random, made, size, dtype):
     wanted = bytes_of(arm, planes)
     bytes_of(arm, others)
     for again in (arm, arm, made(size, dtype=dtype), made(size, dtype=dtype, graphs=False)):
-        assert bytes_of(again, planes) == wanted
+        for whole in (False, True):
+            assert bytes_of(again, planes, whole) == wanted
+            assert bytes_of(again, others, whole) != wanted
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_both_halves_are_recorded_as_graphs(made, dtype):
+def test_halves_and_pairs_are_recorded_as_graphs(made, dtype):
     """Else Python launches each kernel, and takes its time."""
     arm = made((40, 50), dtype=dtype)
-    plain = [arm._hold, arm._compare, arm._whole, arm._finish]
-    assert not {arm.hold_staged, arm.compare_staged, arm.finish} & set(plain)
+    plain = {arm._hold, arm._compare, arm._whole, arm._pair, arm._whole_pair, arm._finish}
+    assert not {arm.hold_staged, arm.compare_staged, arm.pair_staged, arm.finish} & plain
+
+
+def test_the_reference_of_a_pair_is_held(random, made):
+    one, other, third = *drawn.pair(random, (61, 83)), drawn.pair(random, (61, 83))[1]
+    arm = made((61, 83))
+    wanted = compared(arm, (one, third))
+    compared(arm, (one, other), whole=True)
+    found = arm.ask(None, third)()[0]
+    assert numbers(found) == numbers(wanted)
+
+
+def test_answers_wait_and_may_be_dropped(random, made):
+    """The next question does not disturb the answer before; one that nobody wants hurts nobody."""
+    given = [drawn.pair(random, (64, 150)) for _ in range(4)]
+    arm = made((64, 150))
+    wanted = [numbers(arm.ask(*planes)()[0]) for planes in given]
+    assert len({*map(tuple, wanted)}) == len(given)
+    first, second = (arm.ask(*planes) for planes in given[:2])
+    assert [numbers(answer()[0]) for answer in (second, first, second)] == [
+        wanted[1], wanted[0], wanted[1],
+    ]  # fmt: skip
+    for planes in given:
+        arm.ask(*planes)
+    assert numbers(arm.ask(*given[2])()[0]) == wanted[2]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -55,7 +83,9 @@ def test_subbands_some_at_a_time(random, made, monkeypatch, size, count, dtype):
     monkeypatch.setattr(appearance, "SCRATCH", band * count)
     parts = list(appearance.parts(appearance.ALL, band))
     assert len(parts) == -(-20 // count) and max(map(len, parts)) <= count
-    found = compared(made(size, dtype=dtype), planes)
+    arm = made(size, dtype=dtype)
+    found = compared(arm, planes)
+    assert bytes_of(arm, planes) == bytes_of(arm, planes, whole=True)
     assert found.hi == wanted.hi and (found.detection == wanted.detection).all()
     assert numbers(found) == pytest.approx(numbers(wanted), rel=NEAR[dtype][1])
     check_maps(found, [wanted.detection, wanted.appearance], dtype)
@@ -75,6 +105,9 @@ def test_some_of_the_subbands(cuda, random, monkeypatch, size, bands, scratch, d
     stage.hold(cuda.asarray(planes[0]))
     stage.against(cuda.asarray(planes[1]))
     found = stage.differences.get()
+    stage._kept[...], stage.differences[...], stage._scratch[...] = (cuda.nan,) * 3
+    stage.pair(*map(cuda.asarray, planes))
+    assert stage.differences.get().tobytes() == found.tobytes()
     assert found.dtype == dtype
     assert len(found) == len(bands) + 2 and np.isnan(found[-2:]).all()
     found = found[:-2]

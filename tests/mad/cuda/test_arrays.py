@@ -14,6 +14,7 @@ from mad.cuda.test_arm import check_maps, numbers
 from snellen import score
 from snellen.errors import InputError
 from snellen.frame import Format
+from snellen.mad.cuda.arm import Arm
 from snellen.mad.scorer import Scorer
 
 pytestmark = pytest.mark.gpu
@@ -222,13 +223,13 @@ def test_batches_broadcast(cuda, random, batches, channels):
 
 
 def test_a_reference_is_held_once_for_many(cuda, random, monkeypatch):
-    held = []
-    hold = Scorer.hold
-    monkeypatch.setattr(Scorer, "hold", lambda self, plane: held.append(1) or hold(self, plane))
+    asked = []
+    ask = Arm.ask
+    monkeypatch.setattr(Arm, "ask", lambda self, *of: asked.append(of[0] is None) or ask(self, *of))
     ones = cuda.asarray(random.integers(0, 256, (2, 36, 40)).astype(np.uint8))
     others = cuda.asarray(random.integers(0, 256, (5, 2, 36, 40)).astype(np.uint8))
     assert score(ones, others).mad.shape == (5, 2)
-    assert len(held) == 2
+    assert asked == 2 * [False, True, True, True, True]
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32"])

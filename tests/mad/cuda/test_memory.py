@@ -38,7 +38,7 @@ def buffers(height, width, itemsize, bands, real):
     return (
         2 * itemsize * pixels  # samples
         + 2 * real * pixels  # grey, and lightness
-        + 2 * 2 * real * spectrum
+        + (3 if real == 4 else 2) * 2 * real * spectrum  # of lightness, grey: in float32 of both
         + bands * 2 * real * pixels  # responses
         + (20 * (3 + 1) + 3)
         * real

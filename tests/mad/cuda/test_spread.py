@@ -32,6 +32,8 @@ def test_every_subband_is_one_gpus(count):
     assert len(found) == min(count, BANDS) and all(found)
     assert [band for bands in found for band in bands] == list(range(BANDS))
     assert len(found[0]) == min(map(len, found))
+    others = [len(bands) for bands in found[1:]]
+    assert others == sorted(others, reverse=True)  # those that begin first have the most
 
 
 @pytest.mark.gpu
@@ -92,6 +94,38 @@ def test_one_reference_against_many(cuda, random, gpus, size):
         scorer.prepare(Format(60, 40))
         with pytest.raises(InputError, match="no reference is held"):
             scorer.against(np.zeros((40, 60), np.uint8))
+
+
+@pytest.mark.gpu
+def test_helpers_work_by_graphs(gpus):
+    """Else Python launches each kernel, one GPU after another."""
+    with Scorer(device=gpus) as scorer:
+        scorer.prepare(Format(80, 64))
+        for helper in scorer._arm._helpers:
+            plain = {helper._hold, helper._compare, helper._pair}
+            assert not {work for _, work in helper._works.values()} & plain
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("size", [(41, 53), (367, 401)])
+def test_pairs_that_follow_one_another(cuda, random, gpus, size):
+    """None overtakes the one before, on whichever GPU."""
+    pairs = [drawn.pair(random, size) for _ in range(9)]
+    with Scorer(device="cuda") as single, Scorer(device=gpus) as several:
+        for scorer in (single, several):
+            scorer.prepare(Format(size[1], size[0]))
+        alone = [several.run(*planes) for planes in pairs]
+        for found, planes in zip(alone, pairs, strict=True):
+            assert numbers(found) == near(single.run(*planes))
+        for library in (np, cuda):
+            there = [[library.asarray(plane) for plane in planes] for planes in pairs]
+            for _ in range(5):
+                assert several.runs(there) == alone
+            several.hold(there[0][0])
+            several.hold(there[1][0])  # whose samples must not overtake the first ones
+            assert several.against(there[1][1]) == alone[1]
+            assert several.run(*there[2]) == alone[2]
+            assert several.against(there[2][1]) == alone[2]
 
 
 @pytest.mark.gpu

@@ -27,11 +27,12 @@ class Lines:
     """What is timed of an arm, for planes that lie on its GPU already: each enqueues only."""
 
     def __init__(self, arm: Any, reference: Any, distorted: Any):
-        from snellen.mad.cuda.arm import DISTORTED, REFERENCE, stage
+        from snellen.mad.cuda.arm import stage
 
         self.arm = arm
-        self._first = partial(stage, reference, arm.samples[REFERENCE])
-        self._second = partial(stage, distorted, arm.samples[DISTORTED])
+        self._both = partial(stage, reference, distorted, arm.samples)
+        self._first = partial(stage, reference, None, arm.samples)
+        self._second = partial(stage, None, distorted, arm.samples)
 
     def hold(self) -> None:
         """Do the reference's half."""
@@ -44,9 +45,14 @@ class Lines:
         self.arm.compare_staged()
 
     def whole(self) -> None:
-        """Do a pair."""
-        self.hold()
-        self.against()
+        """Do a pair, likewise."""
+        self._both()
+        self.arm.pair_staged()
+
+    def score(self) -> Score:
+        """Return what was compared last."""
+        score: Score = self.arm.answer(maps=False, host=True)()[0]
+        return score
 
 
 @contextmanager
@@ -70,7 +76,7 @@ def measure(case: Case, device: str, repeats: int, say: Say) -> dict[str, Any]:
     with cupy.cuda.Stream(non_blocking=True):
         with made(given, device, graphs=False) as lines:
             row: dict[str, Any] = {"case": case.name, "launches": evented(lines.whole, often)}
-            ours = lines.arm.score(maps=False, host=True)
+            ours = lines.score()
             row["real_bytes"] = lines.arm.appearance.differences.dtype.itemsize
             row["stages"] = stages.times(lines.arm, often)
             row["kernels"] = roofline.kernels(lines.arm)
@@ -96,10 +102,9 @@ def recorded(lines: Lines, ours: Score, repeats: int) -> dict[str, Any]:
         The graphs give another score than the launches.
     """
     found: dict[str, Any] = {"graph": evented(lines.whole, repeats)}
-    if lines.arm.hold_staged == lines.arm._hold:
+    if lines.arm.pair_staged == lines.arm._whole_pair:
         found["no_graph"] = "CUDA did not record it: these are launches, too"
-    score = lines.arm.score(maps=False, host=True)
-    if score != ours:
+    if (score := lines.score()) != ours:
         raise SnellenError(f"the graph's score is {score}, that of launches {ours}")
     found["hold"], found["against"] = evented(lines.hold, repeats), evented(lines.against, repeats)
     found["sustained"] = sustained(lines.whole, 2 * repeats)
@@ -131,27 +136,22 @@ def ends(given: Pair, device: str, repeats: int) -> dict[str, Any]:
     """
     import cupy
 
-    from snellen.mad.cuda.arm import DISTORTED, REFERENCE, stage
+    from snellen.mad.cuda.arm import stage
 
     host = (given.reference, given.distorted)
     pinned = tuple(devices.pinned(plane.shape, plane.dtype) for plane in host)
     for locked, plane in zip(pinned, host, strict=True):
         np.copyto(locked, plane)
-    with Scorer(device=device) as scorer, cupy.cuda.Stream(non_blocking=True) as stream:
+    with Scorer(device=device) as scorer, cupy.cuda.Stream(non_blocking=True):
         scorer.prepare(given.format, given.peak)
         arm: Any = scorer._arm
-
-        def upload() -> None:
-            stage(host[0], arm.samples[REFERENCE])
-            stage(host[1], arm.samples[DISTORTED])
-            stream.synchronize()
 
         todo: dict[str, Callable[[], object]] = {
             "from GPU": partial(scorer.run, *map(cupy.asarray, host)),
             "from host": partial(scorer.run, *host),
             "from host, page-locked": partial(scorer.run, *pinned),
-            "upload": upload,
-            "download": partial(arm.score, maps=False, host=True),
+            "upload": partial(stage, *host, arm.samples),
+            "download": lambda: arm.answer(maps=False, host=True)(),
         }
         found = {name: milliseconds(work, repeats) for name, work in todo.items()}
     free()

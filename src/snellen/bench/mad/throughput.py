@@ -38,17 +38,17 @@ def batch(case: Case, device: str, repeats: int, say: Say) -> dict[str, Any]:
         scorer.prepare(given.format, given.peak)
         alone = [scorer.run(*both) for both in zip(references, distorted, strict=True)]
 
-        def prepared() -> None:
-            for both in zip(references, distorted, strict=True):
-                scorer.run(*both)
+        def prepared() -> list[Score]:
+            return scorer.runs(zip(references, distorted, strict=True))
 
-        def held() -> None:
+        def held() -> list[Score]:
             scorer.hold(references[0])
-            for plane in distorted:
-                scorer.against(plane)
+            return scorer.runs((None, plane) for plane in distorted)
 
         whole = partial(score, references, distorted)
-        same(each(whole()), alone, f"a batch of {case.name}")
+        for found in (prepared(), each(whole())):
+            same(found, alone, f"a batch of {case.name}")
+        same(held()[:1], alone[:1], f"one reference of {case.name}")
         todo: dict[str, Callable[[], object]] = {
             "pairs": prepared, "one reference": held, "snellen.score": whole,
         }  # fmt: skip
@@ -144,7 +144,7 @@ def prepared_batch(device: str, repeats: int) -> tuple[str, float, list[Score]]:
         def work(lot: tuple[Scorer, Any, Any]) -> list[Score]:
             scorer, ones, others = lot
             with devices.using(scorer.device):
-                return [scorer.run(*both) for both in zip(ones, others, strict=True)]
+                return scorer.runs(zip(ones, others, strict=True))
 
         found = [score for part in pool.map(work, lots) for score in part]
         taken = timed(lambda: list(pool.map(work, lots)), repeats)

@@ -65,8 +65,10 @@ class Appearance:
         self._forward = Plan("r2c", height, width, dtype)
         self._inverse = {size: Plan("inverse", height, width, dtype, size) for size in sizes}
         self._statistics = {size: Statistics(height, width, dtype, size) for size in sizes}
+        self._ahead = cupy.cuda.Stream(non_blocking=True)
         self._plane = cupy.empty((height, width), dtype)
-        self._spectrum = cupy.empty((height, width // 2 + 1), pairs)
+        pictures = 2 if dtype == "float32" else 1  # float64 is there for few pairs
+        self._spectra = cupy.empty((pictures, height, width // 2 + 1), pairs)
         self._level = cupy.zeros(2, dtype)
         self._scratch = cupy.empty((max(sizes), height, width), pairs)
         self._kept = cupy.empty((len(bands), 3, *grid(height, width)), dtype)
@@ -74,22 +76,48 @@ class Appearance:
 
     def hold(self, reference: Any) -> None:
         """Keep the statistics of the reference's subbands; samples (H, W)."""
-        for mine, _, bands in self._responses(reference):
-            self._statistics[len(bands)].describe(bands, self._kept[mine])
+        self._transform(reference, self._spectra[0])
+        self._describe(self._spectra[0])
 
     def against(self, distorted: Any) -> None:
         """Fill `differences` from the distorted picture's subbands; samples (H, W)."""
-        for mine, first, bands in self._responses(distorted):
+        self._transform(distorted, self._spectra[0])
+        self._compare(self._spectra[0])
+
+    def pair(self, reference: Any, distorted: Any) -> None:
+        """Do both; in float32 one picture is transformed while the other's subbands are made."""
+        import cupy
+
+        if len(self._spectra) == 1:
+            self.hold(reference)
+            return self.against(distorted)
+        stream = cupy.cuda.get_current_stream()
+        self._transform(reference, self._spectra[0])
+        self._ahead.wait_event(stream.record())  # grey, and the plan's own memory, are free again
+        with self._ahead:
+            self._transform(distorted, self._spectra[1])
+        self._describe(self._spectra[0])
+        stream.wait_event(self._ahead.record())
+        self._compare(self._spectra[1])
+
+    def _transform(self, samples: Any, spectrum: Any) -> None:
+        self._lightness.grey(samples, self._level, self._plane)
+        self._forward(self._plane, spectrum)
+
+    def _describe(self, spectrum: Any) -> None:
+        for mine, _, bands in self._responses(spectrum):
+            self._statistics[len(bands)].describe(bands, self._kept[mine])
+
+    def _compare(self, spectrum: Any) -> None:
+        for mine, first, bands in self._responses(spectrum):
             compare = self._statistics[len(bands)].compare
             compare(bands, self._kept[mine], first, self.differences[mine])
 
-    def _responses(self, samples: Any) -> Iterator[tuple[slice, int, Any]]:
+    def _responses(self, spectrum: Any) -> Iterator[tuple[slice, int, Any]]:
         """Yield some subbands at a time: which of ours they are, their first number, themselves."""
-        self._lightness.grey(samples, self._level, self._plane)
-        self._forward(self._plane, self._spectrum)
         for part in self._parts:
             bands = self._scratch[: len(part)]
-            self._bank(self._spectrum, part.start, bands)
+            self._bank(spectrum, part.start, bands)
             self._inverse[len(part)](bands, bands)
             yield slice(part.start - self._first, part.stop - self._first), part.start, bands
 

@@ -2,11 +2,12 @@
 
 Both halves of a comparison take the same way, one plane at a time: what the reference gives is
 kept, what the distorted picture gives is compared with it. Only three numbers come back, and maps
-where they are asked for.
+where they are asked for; meanwhile the next comparison may be on its way.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -21,13 +22,14 @@ from snellen.mad.cuda.detection import Detection
 from snellen.mad.cuda.flat import Flat
 from snellen.mad.cuda.precision import chosen, samples
 from snellen.mad.definition import Definition
-from snellen.mad.result import Score
+from snellen.mad.result import Answer, Score
 
 REFERENCE, DISTORTED = 0, 1
+SLOTS = 2  # answers that may be on their way: the GPU has work while the host reads one
 
 
 class Arm:
-    """MAD for planes of one format on a GPU. Holds all buffers; one pair at a time.
+    """MAD for planes of one format on a GPU. Holds all buffers; works on one pair at a time.
 
     Parameters
     ----------
@@ -43,19 +45,18 @@ class Arm:
     bands, guests : range, int
         See `Appearance`.
     graphs : bool
-        Whether the kernels of each half are recorded once and launched as one, where that works.
+        Whether the kernels of each half, and those of both, are recorded once and launched as one,
+        where that works.
 
     Attributes
     ----------
     samples : (2, H, W) CuPy array of the format's type
         The reference and the distorted picture, as they came.
-    hold_staged, compare_staged : callables
-        What `hold` and `against` do with `samples`, on CuPy's current stream.
-    flat : bool
-        Whether one of the pictures compared last has areas for which float32 does not suffice;
-        never in float64.
+    hold_staged, compare_staged, pair_staged : callables
+        The work of `hold`, and of `ask` without and with a reference, on `samples` and CuPy's
+        current stream.
     finish : callable
-        The end of `compare_staged`, from the differences to the score, that with guests waits for
+        The end of the latter two, from the differences to the score, that with guests waits for
         theirs.
 
     Raises
@@ -63,6 +64,8 @@ class Arm:
     DeviceError
         The GPU's memory does not suffice, or what CUDA says.
     """
+
+    slots = SLOTS
 
     def __init__(
         self,
@@ -88,11 +91,18 @@ class Arm:
             self._combine = Combine(definition, format, peak, dtype)
             self._detection = Detection(definition, format, peak, dtype, self._combine)
             self.appearance = Appearance(definition, format, peak, dtype, bands, guests)
-            make = recorded if graphs else loaded
+            self._whole_pair()  # kernels cannot be loaded while they are recorded
+            make = recorded if graphs else _as_it_is
             self.hold_staged = make(self._hold)
             self.compare_staged = make(self._compare if guests else self._whole)
+            self.pair_staged = make(self._pair if guests else self._whole_pair)
             self.finish = make(self._finish)
-            self._done = own.record()
+            self._slots = deque(
+                (devices.pinned(4, np.float64), cupy.cuda.Event(disable_timing=True))
+                for _ in range(SLOTS)
+            )
+            self._done = cupy.cuda.Event(disable_timing=True)
+            self._done.record(own)
             own.synchronize()
 
     def hold(self, reference: Any) -> None:
@@ -104,28 +114,44 @@ class Arm:
             NumPy, or CuPy on this GPU. Work is ordered on CuPy's current stream.
         """
         with self.on_gpu(), self.in_turn():
-            stage(reference, self.samples[REFERENCE])
+            stage(reference, None, self.samples)
             self.hold_staged()
 
-    def against(self, distorted: Any, maps: bool = False) -> Score:
-        """Compare with the reference held.
+    def ask(self, reference: Any, distorted: Any, maps: bool = False) -> Answer:
+        """Begin a comparison, with the reference held where None comes.
+
+        At most SLOTS answers may be outstanding: each further question takes the place of the
+        eldest.
 
         Returns
         -------
-        Score
-            With new maps, where asked for: NumPy's for a NumPy plane, else CuPy's.
+        callable
+            Waits for the score, with new maps where asked for: NumPy's for a NumPy plane, else
+            CuPy's. And whether one of the pictures has areas for which float32 does not suffice;
+            never in float64.
         """
         with self.on_gpu(), self.in_turn():
-            stage(distorted, self.samples[DISTORTED])
-            self.compare_staged()
-            return self.score(maps, isinstance(distorted, np.ndarray))
+            stage(reference, distorted, self.samples)
+            (self.compare_staged if reference is None else self.pair_staged)()
+            return self.answer(maps, isinstance(distorted, np.ndarray))
 
-    def score(self, maps: bool, host: bool) -> Score:
-        """Return what was compared last, the maps copied to the host or not; set `flat`."""
-        *numbers, flat = (float(number) for number in self._out.get())
-        self.flat = flat > 0
+    def answer(self, maps: bool, host: bool) -> Answer:
+        """Let what was compared last come to the host, its maps if `host`; see `ask`."""
+        import cupy
+
+        numbers, arrived = self._slots[0]
+        self._slots.rotate()
+        self._out.data.copy_to_host_async(numbers.ctypes.data, numbers.nbytes)
         both = self._maps() if maps else ()
-        return Score(*numbers, *(plane.get() if host else plane for plane in both))
+        arrived.record(cupy.cuda.get_current_stream())
+
+        def answered() -> tuple[Score, bool]:
+            with self.on_gpu():
+                arrived.synchronize()
+                mad, hi, lo, flat = numbers.tolist()
+                return Score(mad, hi, lo, *(m.get() if host else m for m in both)), flat > 0
+
+        return answered
 
     def close(self) -> None:
         """Give the memory back."""
@@ -133,7 +159,7 @@ class Arm:
 
         with self.on_gpu():
             cupy.cuda.Device().synchronize()
-            del self.hold_staged, self.compare_staged, self.finish, self.samples
+            del self.hold_staged, self.compare_staged, self.pair_staged, self.finish, self.samples
             del self._detection, self.appearance, self._combine, self._out
             cupy.get_default_memory_pool().free_all_blocks()
 
@@ -148,9 +174,10 @@ class Arm:
         """Order work after what another stream may still do with our buffers."""
         import cupy
 
-        cupy.cuda.get_current_stream().wait_event(self._done)
+        stream = cupy.cuda.get_current_stream()
+        stream.wait_event(self._done)
         yield
-        self._done = cupy.cuda.get_current_stream().record()
+        self._done.record(stream)
 
     @property
     def reference(self) -> Any:
@@ -165,16 +192,32 @@ class Arm:
 
     def _compare(self) -> None:
         self._out.fill(0)
-        if self._flat:
-            self._flat(self.samples, self._out[3:])
         with self._aside():
-            self._detection.against(self.samples[REFERENCE], self.samples[DISTORTED])
+            self._look()
+            self._detection.against(*self.samples)
         self.appearance.against(self.samples[DISTORTED])
+        self._joined()
+
+    def _pair(self) -> None:
+        self._out.fill(0)
+        with self._aside():
+            self._look()
+            self._detection.hold(self.samples[REFERENCE])
+            self._detection.against(*self.samples)
+        self.appearance.pair(*self.samples)
         self._joined()
 
     def _whole(self) -> None:
         self._compare()
         self._finish()
+
+    def _whole_pair(self) -> None:
+        self._pair()
+        self._finish()
+
+    def _look(self) -> None:
+        if self._flat:
+            self._flat(self.samples, self._out[3:])
 
     def _finish(self) -> None:
         self._combine.looks(self.appearance.differences)
@@ -205,28 +248,33 @@ class Arm:
         return detection, appearance
 
 
-def stage(plane: Any, out: Any) -> None:
-    """Copy a plane of NumPy's or CuPy's to the GPU's `out`, on the current stream."""
+def stage(reference: Any, distorted: Any, samples: Any) -> None:
+    """Copy planes of NumPy's or CuPy's to the GPU's `samples`, on the current stream.
+
+    Where None comes, what lies there stays.
+    """
     import cupy
 
-    if isinstance(plane, np.ndarray):
-        out.set(np.ascontiguousarray(plane, out.dtype))
-        cupy.cuda.get_current_stream().synchronize()  # it may be page-locked: then `set` goes on
-    else:
-        out[...] = plane
-
-
-def loaded(work: Callable[[], None]) -> Callable[[], None]:
-    """Run work once, which compiles and loads its kernels, and return it."""
-    work()
-    return work
+    kept = []
+    for plane, place in ((reference, REFERENCE), (distorted, DISTORTED)):
+        if isinstance(plane, np.ndarray):
+            kept.append(np.ascontiguousarray(plane, samples.dtype))
+            samples[place].set(kept[-1])
+        elif plane is not None and plane.dtype == samples.dtype and plane.flags.c_contiguous:
+            samples[place].data.copy_from_device_async(plane.data, plane.nbytes)
+        elif plane is not None:
+            samples[place][...] = plane
+    if kept:
+        cupy.cuda.get_current_stream().synchronize()  # they may be page-locked: `set` goes on then
 
 
 def recorded(work: Callable[[], None]) -> Callable[[], None]:
-    """Return work as one graph, launched on CuPy's current stream; as it is where that fails."""
+    """Return work as one graph, launched on CuPy's current stream; as it is where that fails.
+
+    All of its kernels must have run before, on the streams that they will run on.
+    """
     import cupy
 
-    loaded(work)  # kernels cannot be loaded while they are recorded
     stream = cupy.cuda.get_current_stream()
     try:
         stream.begin_capture()
@@ -238,3 +286,7 @@ def recorded(work: Callable[[], None]) -> Callable[[], None]:
     except RuntimeError:  # CUDA's and ours; kernels launched one by one do as well
         return work
     return lambda: graph.launch(stream=cupy.cuda.get_current_stream())
+
+
+def _as_it_is(work: Callable[[], None]) -> Callable[[], None]:
+    return work
