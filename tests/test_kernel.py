@@ -269,6 +269,18 @@ def test_more_shared_memory_than_there_is(cuda):
 
 
 @pytest.mark.gpu
+def test_how_many_clusters_there_are(cuda):
+    """None where there are none, nor of a size that no GPU takes; then a launch works as ever."""
+    kernel, found = add(), int(cuda.cuda.Device().compute_capability) >= 90
+    assert (kernel.clusters(2, 256) > 0) == found
+    assert kernel.clusters(2, 256, 60_000) <= kernel.clusters(2, 256)
+    assert kernel.clusters(1024, 256) == 0
+    x = cuda.ones(8, np.float32)
+    kernel(1, 8, x, x, x, 8)
+    assert (x == 1.5).all()
+
+
+@pytest.mark.gpu
 def test_a_launch_that_the_gpu_refuses(cuda):
     x = cuda.zeros(32, np.float32)
     with pytest.raises(DeviceError, match=r"reverse.* was not launched with grid 1, block 2048"):

@@ -137,6 +137,24 @@ class Kernel:
             loaded.function.occupancy.max_active_blocks_per_multiprocessor(int(block), int(shared))
         )
 
+    def clusters(self, blocks: int, block: int, shared: int = 0) -> int:
+        """Return how many clusters of so many blocks the current device holds at once.
+
+        0 where it takes none: on part of a GPU (MIG), or where few multiprocessors go together.
+        """
+        cuda = _cuda()
+        loaded = self._here(cuda)
+        if shared > loaded.granted:
+            self._grant(loaded, shared)
+        try:
+            if blocks > PORTABLE and not loaded.wide:
+                self._widen(loaded)
+            config = cuda.config(blocks, block, shared, blocks)
+            found = loaded.function.occupancy.max_active_clusters(config, stream=cuda.stream())
+        except Exception:  # so drivers say it, too; what else is wrong, the launch will tell
+            return 0
+        return int(found)
+
     def _here(self, cuda: _Cuda) -> _Loaded:
         """Return the kernel as it is loaded on the current device."""
         device = cuda.current_device()

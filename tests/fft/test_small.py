@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from aplus.cuda.test_arrays import busy
 from snellen import fft
 from snellen.errors import InputError
 from snellen.fft.small import SIDES, variants
@@ -65,6 +66,42 @@ def test_in_place_and_views(cuda, random, size):
     assert error(here.get(), np.fft.fft2(x.astype("complex128"))) < WITHIN
     turned = cuda.asarray(drawn(random, (*size, 4), "complex64")).transpose(2, 0, 1)
     assert error(fft.fft2(turned).get(), np.fft.fft2(turned.get().astype("complex128"))) < WITHIN
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("batch", [(0,), (2, 0)], ids=str)
+def test_a_batch_of_none(cuda, batch):
+    """As NumPy's: empty, in the right shape and type."""
+    calls = ((fft.fft2, "complex64", 64), (fft.ifft2, "complex64", 64), (fft.rfft2, "float32", 64),
+             (fft.irfft2, "complex64", 33))  # fmt: skip
+    for call, dtype, width in calls:
+        x = cuda.zeros((*batch, 32, width), dtype)
+        found = call(x)
+        wanted = getattr(np.fft, call.__name__)(x.get())
+        assert found.shape == wanted.shape
+        assert found.dtype == ("float32" if call is fft.irfft2 else "complex64")
+        assert call(x, found) is found
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("size", [(64, 64), (256, 256)], ids=str)
+def test_the_current_stream(cuda, random, size):
+    """What is to be transformed is not there yet."""
+    x = drawn(random, (3, *size), "complex64")
+    real, there = cuda.asarray(x.real), cuda.asarray(x)
+    cuda.cuda.Device().synchronize()
+    for _ in range(3):
+        with cuda.cuda.Stream(non_blocking=True) as stream:
+            late, plane = cuda.zeros_like(there), cuda.zeros_like(real)
+            busy(cuda)
+            late[...], plane[...] = there, real
+            found = fft.ifft2(fft.fft2(late)), fft.irfft2(fft.rfft2(plane)), fft.rfft2(plane)
+            late.fill(7), plane.fill(7)
+            stream.synchronize()
+        for one, wanted in zip(
+            found, (x, x.real, np.fft.rfft2(x.real.astype("float64"))), strict=True
+        ):
+            assert error(one.get(), wanted) < 2 * WITHIN
 
 
 @pytest.mark.gpu

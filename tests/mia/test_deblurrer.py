@@ -327,6 +327,38 @@ def test_history_and_callback(random, arm):
         np.testing.assert_allclose(psf, reference.off_period(h[0], 9), rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("size", [(64, 64), (45, 52)])
+def test_what_a_callback_gets_is_its_own(random, arm, size):
+    """It stays as it was when the iterations go on, and may be written to."""
+    y = drawn.problem(random, size).y
+    kept = []
+    with Deblurrer(psf_size=9, iterations=12, every=3, device=arm) as deblurrer:
+        deblurrer.prepare(size)
+        wanted = deblurrer.run(y[0], lambda _, *both: kept.append((both, [a.copy() for a in both])))
+        for both, copies in kept:
+            assert all((one == other).all() for one, other in zip(both, copies, strict=True))
+        again = deblurrer.run(y[0], lambda _, *both: [array.fill(0) for array in both])
+    assert (again.image == wanted.image).all() and (again.psf == wanted.psf).all()
+
+
+def test_a_callback_that_fails_leaves_nothing(picture, arm):
+    """Not even the mark of a picture that would have been refused; a GPU refuses it at the end."""
+    bad = picture.copy()
+    bad[3, 4] = np.nan
+
+    def fail(*_):
+        raise KeyError("mine")
+
+    with Deblurrer(psf_size=9, iterations=20, device=arm) as deblurrer:
+        deblurrer.prepare(picture.shape)
+        wanted = deblurrer.run(picture)
+        for came in (picture, bad):
+            with pytest.raises((KeyError, InputError)):
+                deblurrer.run(came, fail)
+            found = deblurrer.run(picture)
+            assert (found.image == wanted.image).all() and (found.psf == wanted.psf).all()
+
+
 def test_who_does_not_look_iterates_once(picture, monkeypatch):
     from snellen.mia.cpu import Arm
 
@@ -449,11 +481,33 @@ def test_not_prepared(arm, picture):
         ({"shape": (40, 40), "batch": 1.0}, r"batch=1\.0"),
         ({"shape": (40, 40), "data_range": 0}, "data_range=0 came, expected the value of white"),
         ({"shape": (40, 40), "data_range": "255"}, "data_range='255'"),
+        ({"shape": (40, 40), "data_range": 1e300}, r"data_range=1e\+300 came, .* to 3e\+35"),
+        ({"shape": (40, 40), "data_range": 1e-300}, "data_range=1e-300 came, .* from 1e-38"),
     ],
 )
 def test_wrong_pictures_to_prepare_for(how, words):
     with pytest.raises(InputError, match=words):
         Deblurrer(device="cpu").prepare(**how)
+
+
+@pytest.mark.parametrize(
+    ("iterations", "frames", "most"),
+    [(2**31, 1, 2147483647), (2**30, 2, 1073741823), (1000, 2**22, 511)],
+)
+def test_more_iterations_than_a_launch_can_count(iterations, frames, most):
+    words = f"iterations={iterations} came for frames={frames}, expected {most} at most"
+    with pytest.raises(InputError, match=words):
+        Deblurrer(iterations=iterations, device="cpu").prepare((40, 40), frames)
+    deblurrer = Deblurrer(iterations=2**31 - 1, device="cpu")
+    deblurrer.prepare((40, 40))
+    deblurrer.close()
+
+
+@pytest.mark.parametrize("white", [1e-30, 3e35])
+def test_white_may_be_any_number_of_float32(picture, arm, white):
+    wanted = run(picture, psf_size=9, iterations=5, device=arm)
+    found = run(picture * white, psf_size=9, iterations=5, device=arm, data_range=white)
+    np.testing.assert_allclose(found.image / white, wanted.image, atol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -500,6 +500,7 @@ def with_one(value):
         (with_one(1001), {}, "more than 1000 times white, 1, came: state .* data_range"),
         (GREY, {"data_range": 0}, "data_range=0 came, expected the value of white"),
         (GREY, {"data_range": "255"}, "data_range='255'"),
+        (GREY, {"data_range": 1e300}, r"data_range=1e\+300 came, expected the value of white"),
         (GREY, {"iterations": 0}, "iterations=0"),
         (GREY, {"noise": "laplace"}, "noise='laplace'"),
         (GREY, {"edges": "wrap"}, "edges='wrap'"),

@@ -88,6 +88,7 @@ def test_given_kinds(random):
         (np.full((3, 3), np.inf), "negative, NaN or infinite"),
         (np.diag([1.0, -1e-9, 1]), "negative, NaN or infinite"),
         (np.zeros((3, 3)), "psf is 0 everywhere"),
+        (np.full((3, 3), 1e308), "psf has a sum that float64 does not hold"),
         (np.stack([np.eye(3), np.zeros((3, 3))]), "psf is 0 everywhere"),
     ],
 )
@@ -117,6 +118,7 @@ def test_centroid():
     assert psf.centroid(plane) == (-2, 2)  # −2.5, to even
     assert psf.centroid(np.stack([plane, np.flip(plane)])) == (0, 0)
     assert psf.centroid(psf.gaussian(2, 31)) == (0, 0)
+    assert psf.centroid(np.zeros((2, 9, 9))) == (0, 0)
 
 
 @pytest.mark.parametrize("frames", [1, 3])
@@ -154,3 +156,15 @@ def test_what_leaves_the_support_is_cut_off():
     wanted = np.zeros((5, 5))
     wanted[1, 1] = 1
     assert (psf.from_period(h, 5)[0] == wanted).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_nothing_is_moved_where_nothing_would_be_left(random, dtype):
+    """Of a PSF in a corner, away from which the mean of all moves it; of PSFs of 0."""
+    f = random.random((32, 32)).astype(dtype)
+    planes = np.zeros((3, 5, 5), dtype)
+    planes[0, 0, 0] = planes[1, 4, 4] = planes[2, 4, 4] = 1
+    for psfs in (planes, np.zeros_like(planes), planes * np.array([1, 1, 0], dtype)[:, None, None]):
+        h = psf.to_period(psfs, (32, 32))
+        moved, found = psf.recentre(f, h, 5)
+        assert (moved == f).all() and (found == h).all() and found.dtype == dtype

@@ -37,7 +37,8 @@ def fft2(x: Any, out: Any = None) -> Any:
     Returns
     -------
     (..., H, W) complex64
-        `out`, or a new array. Work is ordered on CuPy's current stream.
+        `out`, or a new array. Work is ordered on CuPy's current stream; of a batch of none there is
+        none.
 
     Raises
     ------
@@ -77,6 +78,8 @@ def rfft2(x: Any, out: Any = None) -> Any:
     with x.device:
         x = cupy.ascontiguousarray(x)
         out = _target(out, (*x.shape[:-1], width // 2 + 1), "complex64")
+        if not batch:
+            return out
         _rows(height, width, False, True)(x, out, batch * height // 2)
         _columns(height, width, False, True)(out, out, batch, width // 2 + 1)
     return out
@@ -91,6 +94,8 @@ def irfft2(x: Any, out: Any = None) -> Any:
     with x.device:
         x = cupy.ascontiguousarray(x)
         out = _target(out, (*x.shape[:-1], width), "float32")
+        if not batch:
+            return out
         between = cupy.empty_like(x)
         _columns(height, width, True, True)(x, between, batch, width // 2 + 1)
         _rows(height, width, True, True)(between, out, batch * height // 2)
@@ -161,7 +166,8 @@ def _complex(x: Any, out: Any, back: bool) -> Any:
     with x.device:
         x = cupy.ascontiguousarray(x)
         out = _target(out, x.shape, "complex64")
-        _whole(height, width, back)(x, out)
+        if x.size:
+            _whole(height, width, back)(x, out)
     return out
 
 

@@ -149,6 +149,7 @@ class Deblurrer:
         self.close()
         self._shape = settings.shape(shape)
         self._counts = settings.whole("batch", batch), settings.whole("frames", frames)
+        settings.steps(self.iterations, self._counts[1])
         self._white = settings.data_range(data_range)
         psfs.fits(self.side, self._shape)
         self._lead = tuple(count for count in self._counts if count > 1)
@@ -173,7 +174,7 @@ class Deblurrer:
             float64: finite, not negative. It is only read, and not after this call.
         callback : callable, optional
             callback(iteration, image, psf) every so many iterations, with shapes as in the result;
-            white is 1, and nothing is moved yet. NumPy's or CuPy's arrays, until it returns.
+            white is 1, and nothing is moved yet. NumPy's or CuPy's arrays, which are its own.
 
         Returns
         -------
@@ -246,7 +247,7 @@ class Deblurrer:
         """Return a callback for what lies on the period."""
 
         def look(iteration: int, f: Any, h: Any) -> None:
-            both = rules.cut(f, self._shape), psfs.from_period(h, self.side)
+            both = rules.cut(f, self._shape).copy(), psfs.from_period(h, self.side)
             callback(iteration, *self._led(*both))
 
         return look

@@ -102,7 +102,7 @@ def deblur(
     callback : callable, optional
         callback(iteration, image, psf) at each of these: (rows, columns) and (K, K) of a grey
         picture, else stacks of what is in work together (of colour luma, where the blur is looked
-        for). White is 1, and nothing is moved yet. NumPy's or CuPy's arrays, until it returns.
+        for). White is 1, and nothing is moved yet. NumPy's or CuPy's arrays, which are its own.
     multiframe : bool
         Whether the first axis are frames of one object, each with a blur of its own.
     tile : int, optional

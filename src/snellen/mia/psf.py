@@ -85,9 +85,12 @@ def given(psf: Any, name: str = "psf") -> Float64:
     plane = plane.astype(np.float64)
     if not np.isfinite(plane).all() or plane.min() < 0:
         raise InputError(f"{name} has values that are negative, NaN or infinite; a blur has none")
-    total = plane.sum((-2, -1), keepdims=True)
+    with np.errstate(over="ignore"):
+        total = plane.sum((-2, -1), keepdims=True)
     if not (total > 0).all():
         raise InputError(f"{name} is 0 everywhere; a blur has at least one value above 0")
+    if not np.isfinite(total).all():
+        raise InputError(f"{name} has a sum that float64 does not hold; divide it by its maximum")
     height, width = plane.shape[-2:]
     out = np.zeros((*plane.shape[:-2], *2 * (side(max(height, width)),)))
     middle = out.shape[-1] // 2
@@ -115,12 +118,14 @@ def from_period(h: Any, side: int) -> Any:
 def centroid(psf: Any) -> tuple[int, int]:
     """Return the centre of mass of a PSF (K, K), or of the mean of several (M, K, K).
 
-    In whole pixels from the middle: rows, columns.
+    In whole pixels from the middle: rows, columns; 0, 0 where there is nothing.
     """
     xp = library(psf)
     mean = psf.reshape(-1, *psf.shape[-2:]).astype(xp.float64).mean(0)
     away = xp.arange(mean.shape[-1]) - mean.shape[-1] // 2
     total = mean.sum()
+    if not total:
+        return 0, 0
     down, right = ((mean.sum(axis) * away).sum() / total for axis in (1, 0))
     return int(xp.rint(down)), int(xp.rint(right))
 
@@ -128,7 +133,8 @@ def centroid(psf: Any) -> tuple[int, int]:
 def recentre(f: Any, h: Any, side: int) -> tuple[Any, Any]:
     """Return f and h moved in opposite directions, so that h's centre of mass is the middle.
 
-    By whole pixels. What of h leaves the support is cut off, and the sum is 1 again.
+    By whole pixels. What of h leaves the support is cut off, and the sum is 1 again. Where of a PSF
+    nothing would be left, as where it is 0, nothing is moved.
 
     Parameters
     ----------
@@ -141,5 +147,8 @@ def recentre(f: Any, h: Any, side: int) -> tuple[Any, Any]:
     xp = library(h)
     down, right = centroid(from_period(h, side))
     psf = from_period(xp.roll(h, (-down, -right), (-2, -1)), side)
-    psf /= psf.sum((-2, -1), keepdims=True)
+    total = psf.sum((-2, -1), keepdims=True)
+    if not total.all():
+        return f, h
+    psf /= total
     return xp.roll(f, (down, right), (-2, -1)), to_period(psf, h.shape[-2:])

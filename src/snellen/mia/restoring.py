@@ -21,7 +21,9 @@ from snellen.mia.result import Restored, Step
 from snellen.mia.settings import first
 
 HOST = 1 << 24  # samples of frames on their period that are in work at once, on the CPU: 0.7 GB
-BYTES = 64  # of a GPU, for each such sample in float32: planes and spectra
+BYTES = 128
+"""Of a GPU, for each such sample in float32. Planes, spectra and a look at them take 92 at most
+(docs/mia.md); the rest is for cuFFT's work areas, and what a pool of memory cannot use."""
 
 Float64 = npt.NDArray[np.float64]
 
@@ -56,17 +58,17 @@ def restored(
     callback : callable, optional
         As `Deblurrer.run` takes it, for one batch after another.
     """
-    rows, columns = planes.shape[2:]
+    count, frames, rows, columns = planes.shape
     side = psf.side(settings["psf_size"]) if psfs is None else psfs.shape[-1]
     period = edges.period((rows, columns), side, settings["edges"])
-    samples = planes.shape[1] * period[0] * period[1]
     runs, pictures, blurs = [], [], []
-    if planes.dtype == np.float64:
-        samples *= 2
-    for part in _parts(len(planes), samples, settings["device"]):
+    size = planes.dtype.itemsize
+    samples = frames * period[0] * period[1] * size // 4
+    room = _room(settings["device"], count * (rows * columns + frames * side**2) * size)
+    for part in _parts(count, samples, room):
         run = _run(planes[part], None if psfs is None else psfs[part], settings, callback)
         pictures.append(run.image.reshape(-1, rows, columns))
-        blurs.append(run.psf.reshape(-1, planes.shape[1], side, side))
+        blurs.append(run.psf.reshape(-1, frames, side, side))
         runs.append(run)
     xp = library(planes)
     sharp, found = xp.concatenate(pictures), xp.concatenate(blurs)
@@ -93,13 +95,21 @@ def _run(
         return deblurrer.run(planes.reshape(*lead, rows, columns), callback)
 
 
-def _parts(count: int, samples: int, device: str) -> list[slice]:
-    """Return batches of about one size; `samples` are those of one picture, of float32."""
-    room = HOST
-    if device != "cpu":
-        with devices.using(device):
-            room = devices.free_memory() // BYTES
-    parts = min(count, -(-count * samples // room))
+def _room(device: str, results: int) -> int:
+    """Return how many samples of float32 may be in work beside so many bytes of results."""
+    if device == "cpu":
+        return HOST
+    with devices.using(device):
+        return (devices.free_memory() - results) // BYTES
+
+
+def _parts(count: int, samples: int, room: int) -> list[slice]:
+    """Return batches of about one size; `samples` are those of one picture, of float32.
+
+    Where there is no room for one, they go one by one: BYTES is generous, and where the memory does
+    not suffice in fact, the GPU says so (DeviceError).
+    """
+    parts = -(-count // max(1, room // samples))
     return [slice(*pair) for pair in pairwise(count * i // parts for i in range(parts + 1))]
 
 

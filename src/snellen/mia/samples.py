@@ -56,7 +56,10 @@ def refuse(found: int, peak: float) -> None:
         Anything.
     """
     if found & NOT_FINITE:
-        raise InputError("the picture holds NaN or infinity: replace them first (np.nan_to_num)")
+        raise InputError(
+            "the picture holds NaN or infinity: replace them first (np.nan_to_num); in float32 "
+            "numbers beyond 3e38 count as infinity, too"
+        )
     if found & NEGATIVE:
         raise InputError(
             "the picture has negative samples, which no light makes: subtract the black level that "

@@ -13,8 +13,13 @@ import numpy.typing as npt
 from snellen import arrays
 from snellen.errors import InputError
 from snellen.mia import psf as psfs
+from snellen.mia.samples import LARGEST
 
 DTYPES = ("float32", "float64")
+STEPS = 2**31 - 1  # iterations times frames: a kernel counts them in 32 bits
+LEAST = float(np.finfo(np.float32).tiny)
+MOST = float(np.finfo(np.float32).max) / LARGEST
+"""Of white: it and the brightest sample that is taken are numbers of float32."""
 
 Float64 = npt.NDArray[np.float64]
 
@@ -24,6 +29,14 @@ def whole(name: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
         raise InputError(f"{name}={value!r} came, expected a whole number, 1 or more")
     return int(value)
+
+
+def steps(iterations: int, frames: int) -> None:
+    """Check that a launch can count its steps (InputError: it cannot)."""
+    if iterations * frames > STEPS:
+        raise InputError(
+            f"iterations={iterations} came for frames={frames}, expected {STEPS // frames} at most"
+        )
 
 
 def flags(**values: object) -> None:
@@ -42,11 +55,12 @@ def tolerance(value: object) -> float:
 
 
 def data_range(value: object) -> float | None:
-    """Return a number above 0, or None (InputError: it is neither)."""
+    """Return a number above 0 that float32 holds, or None (InputError: it is neither)."""
     real = isinstance(value, Real) and not isinstance(value, bool)
-    if value is not None and not (real and value > 0 and isfinite(value)):  # type: ignore[operator, arg-type]
+    if value is not None and not (real and LEAST <= value <= MOST):  # type: ignore[operator]
         raise InputError(
-            f"data_range={value!r} came, expected the value of white, as 1, 255 or 1023"
+            f"data_range={value!r} came, expected the value of white, as 1, 255 or 1023: a number "
+            f"from {LEAST:.0e} to {MOST:.0e}; scale samples that are beyond it"
         )
     return None if value is None else float(value)  # type: ignore[arg-type]
 

@@ -64,6 +64,11 @@ class Stream:
     One thread pushes, one thread takes: the same one or another. Results come in the order of their
     frames and wait until they are taken, however many.
 
+    Memory: regions are held as copies where their frames are, `queue` that wait, one in work, and
+    one that `push` brings. A dropped one's is given back at once; on a GPU to CuPy's pool, which
+    keeps it for the next (cupy.get_default_memory_pool().free_all_blocks() gives it to others).
+    Results that wait are held beside these.
+
     Parameters
     ----------
     deblurrer : Deblurrer

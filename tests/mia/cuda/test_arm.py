@@ -9,6 +9,7 @@ import pytest
 
 from mia import drawn, reference
 from snellen.errors import InputError
+from snellen.kernel import Kernel
 from snellen.mia.cuda.arm import Arm, gpu
 from snellen.mia.cuda.shape import Shape, candidates
 from snellen.mia.definition import SIDES, Definition
@@ -114,6 +115,28 @@ def test_a_batch_is_as_its_pictures_one_by_one(layout, random):
         one = restored([problem], 7, layout)
         assert (f[i] == one[0]).all() and (h[i] == one[1]).all() and fit[i] == one[2]
         compare(problem, 7, f[i], h[i])
+
+
+def test_a_dark_picture_beside_a_bright_one(random):
+    """No rounding of the bright one goes into the other, nor into its fit."""
+    layout, bright = LAYOUTS["32 in turn"], drawn.problem(random, (32, 32), 2)
+    dark = bright._replace(y=bright.y / 1e4, f=bright.f / 1e4)
+    for batch in ([bright, dark, bright], [dark, bright], [bright, dark]):
+        found = restored(batch, 50, layout)
+        for i, problem in enumerate(batch):
+            alone = restored([problem], 50, layout)
+            assert all((one[i] == other[0]).all() for one, other in zip(found, alone, strict=True))
+
+
+@pytest.mark.parametrize("room", [8, 0])
+def test_where_a_cluster_finds_no_room(random, monkeypatch, room):
+    monkeypatch.setattr(Kernel, "clusters", lambda self, blocks, *_: int(blocks <= room))
+    problem = drawn.problem(random, (256, 256))
+    arm = Arm(Definition(), (256, 256), 1, 1)
+    assert arm.layout.cluster <= max(room, 1)
+    arm.close()
+    f, h, _ = restored([problem], 20)
+    compare(problem, 20, f[0], h[0])
 
 
 def test_many_pictures_at_once(random):

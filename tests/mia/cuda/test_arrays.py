@@ -13,6 +13,7 @@ from mia.test_deblurrer import truth
 from snellen import Deblurrer, deblur
 from snellen.errors import InputError
 from snellen.mia.cuda import arm, whole
+from snellen.mia.restoring import BYTES
 from snellen.mia.stream import Stream
 
 pytestmark = pytest.mark.gpu
@@ -186,7 +187,7 @@ def test_the_stream_takes_frames_on_the_gpu(cuda, random):
 def test_what_does_not_fit_into_memory_goes_in_turns(cuda, random, monkeypatch):
     came = np.array([image(random) for _ in range(5)])
     wanted = deblur(cuda.asarray(came), **HOW)
-    monkeypatch.setattr("snellen.device.free_memory", lambda: 64 * 2 * 64 * 64)
+    monkeypatch.setattr("snellen.device.free_memory", lambda: BYTES * 3 * 64 * 64)
     found = deblur(cuda.asarray(came), **HOW)
     for one, other in ((found.image, wanted.image), (found.psf, wanted.psf)):
         assert np.abs(one.get().astype(float) - other.get()).max() <= 1

@@ -106,6 +106,23 @@ def test_a_shift_across_the_periods_edge(cuda, random):
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_nothing_is_moved_where_nothing_would_be_left(cuda, random, dtype):
+    """Of one frame's PSF in a corner, or of PSFs of 0; another picture is centred all the same."""
+    here, there, _ = both(32, 34, 5, "circular", dtype, 3, 3)
+    psf = np.zeros((3, 3, 5, 5), dtype)
+    psf[0, 0, 0, 0] = psf[0, 1:, 4, 4] = 1
+    psf[2, :, 1, 3] = 1
+    f, h = random.random((3, 32, 34)).astype(dtype), here.spread(psf)
+    wanted = here.finish(f, h, True)
+    assert (wanted[1][:2] == psf[:2]).all() and (wanted[1][2, :, 2, 2] == 1).all()
+    for one, other in zip(
+        there.finish(cuda.asarray(f), cuda.asarray(h), True), wanted, strict=True
+    ):
+        assert (one.get() == other).all()
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize(
     ("value", "words"),
     [

@@ -71,7 +71,8 @@ __device__ __forceinline__ int whole(double place, int side) {
   return fabs(place) <= side / 2 ? int(rint(place)) : 0;
 }
 
-// The centre of mass of the mean of a picture's PSFs, to a whole sample.
+// The centre of mass of the mean of a picture's PSFs, to a whole sample; the middle where of one of
+// them nothing would be left in the support.
 extern "C" __global__ void __launch_bounds__(THREADS)
     centre(const REAL *__restrict__ h, int frames, int side, int height, int width,
            Shift *__restrict__ out) {
@@ -88,15 +89,27 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     right += value * j;
   }
   sum = total(sum), down = total(down), right = total(right);
-  if (threadIdx.x == 0) out[blockIdx.x] = {whole(down / sum, side), whole(right / sum, side)};
+  Shift shift = {whole(down / sum, side), whole(right / sum, side)};
+#pragma unroll 1
+  for (int m = 0; m < frames; m++) {
+    double left = 0;
+#pragma unroll 1
+    for (int k = threadIdx.x; k < side * side; k += THREADS) {
+      const int i = k / side - side / 2, j = k % side - side / 2;
+      if (abs(i - shift.down) > side / 2 || abs(j - shift.right) > side / 2) continue;
+      left += first[((size_t)m * height + wrapped(i, height)) * width + wrapped(j, width)];
+    }
+    if (!total(left)) shift = {0, 0};
+  }
+  if (threadIdx.x == 0) out[blockIdx.x] = shift;
 }
 
-// PSFs of the support, moved to their centre where `shifts` is not null, of sum 1; and the flags, as a
-// number, which then are 0.
+// PSFs of the support, moved to their centre where `shifts` is not null, of sum 1, or 0 where there is
+// nothing; and the flags, as a number.
 extern "C" __global__ void __launch_bounds__(THREADS)
     gather(const REAL *__restrict__ h, int frames, int side, int height, int width,
-           const Shift *__restrict__ shifts, REAL *__restrict__ psf, unsigned *__restrict__ flags,
-           REAL *__restrict__ told) {
+           const Shift *__restrict__ shifts, REAL *__restrict__ psf,
+           const unsigned *__restrict__ flags, REAL *__restrict__ told) {
   const REAL *plane = h + (size_t)blockIdx.x * height * width;
   const Shift shift = shifts ? shifts[blockIdx.x / frames] : Shift{0, 0};
   REAL *out = psf + (size_t)blockIdx.x * side * side;
@@ -108,10 +121,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     sum += out[k];
   }
   sum = total(sum);
-  for (int k = threadIdx.x; k < side * side; k += THREADS) out[k] = out[k] / sum;
-  if (blockIdx.x || threadIdx.x) return;
-  *told = *flags;
-  *flags = 0;
+  for (int k = threadIdx.x; k < side * side; k += THREADS) out[k] = sum ? out[k] / sum : 0;
+  if (!blockIdx.x && !threadIdx.x) *told = *flags;
 }
 
 // Pictures without their margin, moved the other way.

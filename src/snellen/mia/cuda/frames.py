@@ -80,6 +80,7 @@ class Frames:
         y : (B, M, H, W)
         f : (B, H, W)
         """
+        self._flags.fill(0)
         if isinstance(frames, np.ndarray):
             with np.errstate(over="ignore", invalid="ignore"):  # refused later
                 np.divide(frames, self._real(peak), self._came, dtype=self._real, casting="unsafe")

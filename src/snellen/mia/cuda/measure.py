@@ -1,4 +1,8 @@
-"""How far what came is from its model, on a GPU: real transforms of the whole batch by cuFFT."""
+"""How far what came is from its model, on a GPU.
+
+Our own transforms pair rows of one picture; cuFFT may pair two pictures of a batch, and round the
+darker one as the brighter.
+"""
 
 from __future__ import annotations
 
@@ -7,23 +11,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from snellen.fft import irfft2, rfft2
 from snellen.mia.definition import EPS, Definition
 
 
 class Measure:
     """The fit of a batch; see `Restored.fit`."""
 
-    def __init__(
-        self, definition: Definition, period: tuple[int, int], frames: int, batch: int
-    ) -> None:
-        self._poisson, self._period = definition.noise == "poisson", period
+    def __init__(self, definition: Definition) -> None:
+        self._poisson = definition.noise == "poisson"
 
     def __call__(self, y: Any, f: Any, h: Any) -> npt.NDArray[np.float64]:
-        """Return (B,) for y and h (B, M, H, W), f (B, H, W), on the current GPU."""
+        """Return (B,) for y and h (B, M, H, W), f (B, H, W), on the current GPU.
+
+        H and W are 32, 64, 128 or 256.
+        """
         import cupy
 
-        spectrum = cupy.fft.rfft2(f)[:, None] * cupy.fft.rfft2(h)
-        g = cupy.fft.irfft2(spectrum, self._period)
+        g = irfft2(rfft2(f)[:, None] * rfft2(h))
         observed = y >= 0
         if self._poisson:
             g = cupy.maximum(g, np.float32(EPS))

@@ -1,0 +1,56 @@
+"""How periods are laid on GPUs that are not at hand, and where clusters find no room there."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from snellen.kernel import PORTABLE
+from snellen.mia.cuda import arm
+from snellen.mia.cuda.shape import Gpu, candidates, shape
+from snellen.mia.definition import SIDES, Definition
+
+GPUS = {  # shared memory of a block, as CUDA's programming guide has it
+    "Turing": (Gpu(75, 64 << 10, 40), 1),
+    "A100": (Gpu(80, 163 << 10, 108), 1),
+    "Hopper": (Gpu(90, 227 << 10, 132), 16),
+    "Blackwell, GeForce": (Gpu(120, 99 << 10, 84), PORTABLE),
+}
+PERIODS = list(product(SIDES, repeat=2))
+
+
+@pytest.mark.parametrize("batch", [1, 40, 3000])
+@pytest.mark.parametrize("period", PERIODS, ids=lambda p: f"{p[0]}x{p[1]}")
+@pytest.mark.parametrize("name", GPUS)
+def test_what_a_gpu_gets_fits(name, period, batch):
+    gpu, widest = GPUS[name]
+    found = shape(*period, batch, gpu)
+    assert (found.height, found.width) == period
+    assert found.shared <= gpu.shared and 1 <= found.cluster <= widest
+    assert found.threads <= 1024 and found.threads % 32 == 0
+
+
+def test_one_picture_is_laid_on_a_cluster_where_there_are_some():
+    found = {name: shape(128, 128, 1, gpu).cluster for name, (gpu, _) in GPUS.items()}
+    assert found == {name: widest for name, (_, widest) in GPUS.items()}
+
+
+@pytest.mark.parametrize("room", [16, 8, 0])
+def test_a_cluster_that_finds_no_room(monkeypatch, room):
+    """Part of a GPU takes smaller clusters, or none; the next layout comes, to the last."""
+
+    class Stub:
+        def clusters(self, blocks, block, shared):
+            assert shared <= gpu.shared
+            return int(blocks <= room)
+
+    gpu, _ = GPUS["Hopper"]
+    stub = Stub()
+    monkeypatch.setattr(arm, "kernel", lambda *_: stub)
+    for period in PERIODS:
+        layouts = candidates(*period, 1, gpu)
+        layout, made = arm.laid(layouts, gpu, Definition(), 1)
+        assert made is stub and layout.shared <= gpu.shared
+        wanted = [one for one in layouts if one.cluster <= max(room, 1)]
+        assert layout == next(one for one in wanted if one.shared <= gpu.shared)
