@@ -28,7 +28,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     float2 v[Across::V];
 #pragma unroll
     for (int j = 0; j < Across::V; j++) v[j] = in[y * WIDTH + Across::position(j)];
-    Across::transform<BACKWARD>(v, row, across);
+    Across::transform<BACKWARD>(v, row, Turns<Across>(across));
 #pragma unroll
     for (int j = 0; j < Across::V; j++) row[j] = v[j];
   }
@@ -38,7 +38,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     float2 v[Down::V];
 #pragma unroll
     for (int j = 0; j < Down::V; j++) v[j] = column[j];
-    Down::transform<BACKWARD>(v, column, down);
+    Down::transform<BACKWARD>(v, column, Turns<Down>(down));
 #pragma unroll
     for (int j = 0; j < Down::V; j++) column[j] = v[j];
   }
@@ -65,7 +65,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   float2 *out = static_cast<float2 *>(to) + (size_t)line * WIDTH;
 #pragma unroll
   for (int j = 0; j < Across::V; j++) v[j] = here ? in[Across::position(j)] : make_float2(0, 0);
-  Across::transform<BACKWARD>(v, cells, across);
+  Across::transform<BACKWARD>(v, cells, Turns<Across>(across));
 #pragma unroll
   for (int j = 0; j < Across::V; j++)
     if (here) out[Across::position(j)] = v[j];
@@ -77,7 +77,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     const int x = Across::position(j);
     v[j] = here ? make_float2(in[x], in[x + PIXELS / 2]) : make_float2(0, 0);
   }
-  Across::transform<false>(v, cells, across);
+  Across::transform<false>(v, cells, Turns<Across>(across));
 #pragma unroll
   for (int j = 0; j < Across::V; j++) cells[j] = v[j];
   __syncwarp();
@@ -100,7 +100,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     if (x != at) a = conj(a), b = conj(b);
     v[j] = make_float2(a.x - b.y, a.y + b.x);
   }
-  Across::transform<true>(v, cells, across);
+  Across::transform<true>(v, cells, Turns<Across>(across));
 #pragma unroll
   for (int j = 0; j < Across::V; j++) {
     const int x = Across::position(j);
@@ -127,7 +127,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     float2 v[Down::V];
 #pragma unroll
     for (int j = 0; j < Down::V; j++) v[j] = column[j];
-    Down::transform<BACKWARD>(v, column, down);
+    Down::transform<BACKWARD>(v, column, Turns<Down>(down));
 #pragma unroll
     for (int j = 0; j < Down::V; j++) column[j] = v[j];
   }

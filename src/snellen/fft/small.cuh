@@ -170,9 +170,9 @@ struct Line {
                        __shfl_sync(ALL, a.y, lane, LANES * TOGETHER));
   }
 
-  template <bool BACK, class Place>
+  template <bool BACK, class Place, class Turns>
   static __device__ __forceinline__ void transform(float2 (&v)[V], const Place &place,
-                                                   const float2 *turns) {
+                                                   const Turns &turns) {
     begin<BACK>(v, place, turns);
     __syncwarp();
     finish<BACK>(v, place, turns);
@@ -180,9 +180,9 @@ struct Line {
   }
 
   // All up to the last exchange, whose cells are written.
-  template <bool BACK, class Place>
+  template <bool BACK, class Place, class Turns>
   static __device__ __forceinline__ void begin(float2 (&v)[V], const Place &place,
-                                               const float2 *turns) {
+                                               const Turns &turns) {
     radix<V, 1, BACK>(v);
     __syncwarp();  // what the cells held has been read by all
 #pragma unroll
@@ -199,16 +199,17 @@ struct Line {
   }
 
   // The rest, from there; maybe by other lanes than those that wrote.
-  template <bool BACK, class Place>
+  template <bool BACK, class Place, class Turns>
   static __device__ __forceinline__ void finish(float2 (&v)[V], const Place &place,
-                                                const float2 *turns) {
+                                                const Turns &turns) {
     const int l = lane();
     constexpr int A = V / EACH;  // transforms of a lane
     if constexpr (LAST == 1) {
 #pragma unroll
       for (int i = 0; i < V; i++) v[i] = place.get(i % A, i / A);
     } else {  // two lanes: the even frequencies, and the odd ones
-      const float2 w = SINES ? entry(l, PAIR) : turns[l * SPREAD + PAIR];
+      const float4 two = turns.two(l, PAIR);
+      const float2 w = SINES ? entry(l, PAIR) : make_float2(two.x, two.y);
 #pragma unroll
       for (int i = 0; i < V; i++) v[i] = place.get(0, i) + times<BACK>(place.get(1, i), w);
     }
@@ -218,17 +219,38 @@ struct Line {
 
  private:
   // A transform of EACH values, turned by what a row of the table has from entry `first` on.
-  template <int STRIDE, bool BACK>
-  static __device__ __forceinline__ void second(float2 *v, const float2 *turns, int row, int first) {
+  template <int STRIDE, bool BACK, class Turns>
+  static __device__ __forceinline__ void second(float2 *v, const Turns &turns, int row, int first) {
     float2 w[EACH / 2];
 #pragma unroll
     for (int k = 0; k < EACH / 2; k += 2) {
-      const float4 two = *reinterpret_cast<const float4 *>(turns + row * SPREAD + first + k);
+      const float4 two = turns.two(row, first + k);
       w[k] = make_float2(two.x, two.y), w[k + 1] = make_float2(two.z, two.w);
       if (SINES) w[k] = entry(row, first + k), w[k + 1] = entry(row, first + k + 1);
     }
     turned<EACH, STRIDE, BACK>(v, w);
   }
+};
+
+// Turns that are read from the table each time.
+template <class Line>
+struct Turns {
+  const float2 *table;
+  __device__ explicit Turns(const float2 *table) : table(table) {}
+  __device__ __forceinline__ float4 two(int row, int k) const {  // entries k and k + 1 of a row
+    return *reinterpret_cast<const float4 *>(table + row * Line::SPREAD + k);
+  }
+};
+
+// The row of this lane in registers, where it needs no other.
+template <class Line>
+struct Kept {
+  float4 row[Line::SPREAD / 2];
+  __device__ explicit Kept(const float2 *table) {
+#pragma unroll
+    for (int k = 0; k < Line::SPREAD; k += 2) row[k / 2] = Turns<Line>(table).two(Line::lane(), k);
+  }
+  __device__ __forceinline__ float4 two(int, int k) const { return row[k / 2]; }
 };
 
 // Cells k · LANES + (l ^ k) of the exchange: lane l puts its value k, lane k gets along l.

@@ -15,7 +15,7 @@ from snellen import device as devices
 from snellen.errors import InputError
 from snellen.kernel import Kernel
 from snellen.mia.cuda.measure import Measure
-from snellen.mia.cuda.shape import Gpu, Shape, shape
+from snellen.mia.cuda.shape import Gpu, Shape, candidates
 from snellen.mia.definition import EPS, LEAST, SIDES, TV_EPS, TV_LEAST, Definition
 
 
@@ -36,7 +36,7 @@ class Arm:
     dtype : str, optional
         "float32": the kernel knows no other.
     layout : Shape, optional
-        How the period is laid on the GPU; by default what is best for so many pictures.
+        How the period is laid on the GPU; by default the best for so many pictures that it takes.
 
     Raises
     ------
@@ -67,8 +67,9 @@ class Arm:
         self._definition, self._device = definition, device
         self._frames, self._batch = frames, batch
         with devices.using(device), devices.reporting():
-            self.layout = layout or shape(*period, batch, gpu())
-            self._kernel = kernel(self.layout, definition, frames)
+            here = gpu()
+            layouts = [layout] if layout else candidates(*period, batch, here)
+            self.layout, self._kernel = laid(layouts, here, definition, frames)
             self._y = cupy.empty((batch, frames, *period), np.float32)
             self._f = cupy.empty((batch, 2, *period), np.float32)  # of even and odd iterations
             self._h = cupy.empty((batch, frames, *period), np.float32)
@@ -78,7 +79,7 @@ class Arm:
             self._denominators = cupy.empty((batch, width, height) if gaussian else 1, np.complex64)
             cells = 0 if self.layout.resident else batch * self.layout.cells
             self._outside = cupy.empty(max(1, cells), np.complex64)
-            self._measure = Measure(definition, period, frames, batch)
+            self._measure = Measure(definition)
 
     def start(self, y: Any, f: Any, h: Any) -> None:
         """Take what came and where to start from, as copies; see `cpu.Arm.start`."""
@@ -154,6 +155,19 @@ def gpu() -> Gpu:
     )
 
 
+def laid(
+    layouts: list[Shape], here: Gpu, definition: Definition, frames: int
+) -> tuple[Shape, Kernel]:
+    """Return the first layout that the current GPU takes, or the last one, and its kernel."""
+    for layout in layouts:
+        made = kernel(layout, definition, frames)
+        if layout.shared <= here.shared and (
+            layout.cluster == 1 or made.clusters(layout.cluster, layout.threads, layout.shared)
+        ):
+            break
+    return layout, made
+
+
 def kernel(layout: Shape, definition: Definition, frames: int) -> Kernel:
     """Return the kernel, not compiled yet."""
     clusters: dict[str, Any] = {"arches": ("sm_90", "sm_120")} if layout.cluster > 1 else {}
@@ -165,6 +179,7 @@ def kernel(layout: Shape, definition: Definition, frames: int) -> Kernel:
         Path(__file__).with_name("mia.cu"), "mia",
         height=layout.height, width=layout.width,
         height_values=layout.down, width_values=layout.across,
+        half_values=layout.halves,
         cluster=layout.cluster, threads=layout.threads, blocks=layout.blocks,
         resident=layout.resident, beside=layout.beside, stash=layout.stash, cells=layout.cells,
         many=frames > 1, blind=definition.blind, gaussian=definition.noise == "gaussian",

@@ -16,7 +16,8 @@ static_assert(HALF_ROWS > 0 && PAIRS > 0, "the cluster is too large");
 // end to one block, or more: with less the way takes twice as long.
 constexpr int AT_ONCE = THREADS / Across::LANES;  // rows
 using RowsOut = Line<WIDTH, WIDTH_VALUES, (ROWS < AT_ONCE ? ROWS : AT_ONCE)>;
-using HalfRowsOut = Line<WIDTH, WIDTH_VALUES, (HALF_ROWS < AT_ONCE ? HALF_ROWS : AT_ONCE)>;
+constexpr int HALF_AT_ONCE = THREADS / Half::LANES;
+using HalfRowsOut = Line<WIDTH, HALF_VALUES, (HALF_ROWS < HALF_AT_ONCE ? HALF_ROWS : HALF_AT_ONCE)>;
 using ColumnsOut = Line<HEIGHT, HEIGHT_VALUES, 2 * PAIRS>;
 
 // What has come lies by the blocks that sent it. Columns came by rows: from each block all columns, and in
@@ -26,9 +27,11 @@ using ColumnsOut = Line<HEIGHT, HEIGHT_VALUES, 2 * PAIRS>;
 constexpr int COLUMNS_OF = 2 * PAIRS * ROWS + ROWS, HALF_COLUMNS_OF = 2 * PAIRS * HALF_ROWS + HALF_ROWS;
 constexpr int ROWS_OF = 2 * PAIRS * ROWS + PAIRS, HALF_ROWS_OF = 2 * PAIRS * HALF_ROWS + PAIRS;
 
-// Cells of a warp's exchange, of rows as of columns: warps that are in different passes do not meet.
+// Cells of a warp's exchange, alike for all lines. Passes along rows and along columns have one each: before
+// its cells are written again there is a barrier of the block, in the pass between.
+__device__ constexpr int larger(int a, int b) { return a > b ? a : b; }
 constexpr int OF_WARP =
-    Cells<Across>::NEEDED > Cells<Down>::NEEDED ? Cells<Across>::NEEDED : Cells<Down>::NEEDED;
+    larger(larger(Cells<Across>::NEEDED, Cells<Half>::NEEDED), Cells<Down>::NEEDED);
 
 __device__ __forceinline__ int block_rank() {
   int rank;
@@ -74,11 +77,11 @@ struct Column {
 };
 
 // A row that has come.
-template <int OF>
+template <class Line, int OF>
 struct Row {
   float2 *cells;
   __device__ __forceinline__ float2 &operator[](int j) const {
-    const int x = Across::position(j);
+    const int x = Line::position(j);
     return cells[pair_of(x) / PAIRS * OF + slot_of(x)];
   }
 };
@@ -107,8 +110,8 @@ struct ToRows {
 
 struct Tile {
   static constexpr int TILE = CLUSTER * (COLUMNS_OF + HALF_COLUMNS_OF + ROWS_OF + HALF_ROWS_OF);
-  static constexpr int EXCHANGE = THREADS / 32 * OF_WARP;
-  float2 *rows, *half_rows, *columns, *half_columns, *exchange;
+  static constexpr int EXCHANGE = 2 * (THREADS / 32 * OF_WARP);
+  float2 *rows, *half_rows, *columns, *half_columns, *by_rows, *by_columns;  // and exchanges
   float2 *total;
   uint64_t *barriers;  // of the four turns
   int rank;
@@ -116,19 +119,19 @@ struct Tile {
   __device__ Tile(float2 *memory, float2 *total)
       : rows(memory), half_rows(rows + CLUSTER * ROWS_OF),
         columns(half_rows + CLUSTER * HALF_ROWS_OF), half_columns(columns + CLUSTER * COLUMNS_OF),
-        exchange(half_columns + CLUSTER * HALF_COLUMNS_OF),
+        by_rows(half_columns + CLUSTER * HALF_COLUMNS_OF), by_columns(by_rows + EXCHANGE / 2),
         total(total), barriers(reinterpret_cast<uint64_t *>(total + 1)), rank(block_rank()) {}
 
   __device__ int row(int i) const { return rank * ROWS + i; }
   __device__ int half_row(int i) const { return rank * HALF_ROWS + i; }
   __device__ int column(int i) const { return rank * PAIRS + i; }
 
-  __device__ Row<ROWS_OF> rows_in(int y) const { return {rows + y % ROWS * 2 * PAIRS}; }
+  __device__ Row<Across, ROWS_OF> rows_in(int y) const { return {rows + y % ROWS * 2 * PAIRS}; }
   __device__ Padded<Across, OF_WARP> rows_exchange(int) const {
-    return Padded<Across, OF_WARP>(exchange);
+    return Padded<Across, OF_WARP>(by_rows);
   }
   __device__ Padded<RowsOut, OF_WARP> rows_handed(int) const {
-    return Padded<RowsOut, OF_WARP>(exchange);
+    return Padded<RowsOut, OF_WARP>(by_rows);
   }
   __device__ ToColumns<RowsOut, ROWS> to_columns(int y) const {
     return {shared_address(columns + rank * COLUMNS_OF + y % ROWS), shared_address(barriers)};
@@ -137,10 +140,10 @@ struct Tile {
     return {columns + slot_of(x) * ROWS};
   }
   __device__ Padded<Down, OF_WARP> columns_exchange(int) const {
-    return Padded<Down, OF_WARP>(exchange);
+    return Padded<Down, OF_WARP>(by_columns);
   }
   __device__ Padded<ColumnsOut, OF_WARP> columns_handed() const {
-    return Padded<ColumnsOut, OF_WARP>(exchange, column_out());
+    return Padded<ColumnsOut, OF_WARP>(by_columns, column_out());
   }
   static __device__ int column_out() {  // side by side, pairs are 0, 1; 2, 3; …
     return ColumnsOut::line() % PAIRS * 2 + ColumnsOut::line() / PAIRS;
@@ -149,14 +152,14 @@ struct Tile {
     return {shared_address(half_rows + rank * HALF_ROWS_OF + slot_of(x)),
             shared_address(barriers + 1)};
   }
-  __device__ Row<HALF_ROWS_OF> half_rows_in(int y) const {
+  __device__ Row<Half, HALF_ROWS_OF> half_rows_in(int y) const {
     return {half_rows + y % HALF_ROWS * 2 * PAIRS};
   }
-  __device__ Padded<Across, OF_WARP> half_rows_exchange(int) const {
-    return Padded<Across, OF_WARP>(exchange);
+  __device__ Padded<Half, OF_WARP> half_rows_exchange(int) const {
+    return Padded<Half, OF_WARP>(by_rows);
   }
   __device__ Padded<HalfRowsOut, OF_WARP> half_rows_handed(int) const {
-    return Padded<HalfRowsOut, OF_WARP>(exchange);
+    return Padded<HalfRowsOut, OF_WARP>(by_rows);
   }
   __device__ ToColumns<HalfRowsOut, HALF_ROWS> to_half_columns(int y) const {
     return {shared_address(half_columns + rank * HALF_COLUMNS_OF + y % HALF_ROWS),
@@ -194,7 +197,6 @@ struct Tile {
         "{.reg .pred come; again: "
         "mbarrier.try_wait.parity.shared::cta.b64 come, [%0], %1; @!come bra again;}" ::"r"(
             shared_address(barriers + TURN)), "r"(iteration & 1) : "memory");
-    __syncthreads();  // all have read what the next pass writes over: its exchange
     if (threadIdx.x == 0) expect<TURN>();  // of the next iteration
   }
 

@@ -13,7 +13,8 @@ __device__ __forceinline__ void keep(float2 *denominators, int x, const float2 (
 
 // Along y, forward; the product; back along y.
 __device__ __forceinline__ void columns(const Tile &tile, const Problem &problem, State &,
-                                        const float2 *turns) {
+                                        const Both<Down> &all) {
+  const auto &turns = all.in;
   for (int i = Down::line(); i < PAIRS; i += THREADS / Down::LANES) {
     const Pair pair(tile.column(i));
     const float sign = pair.real ? 1.f : -1.f;
@@ -33,12 +34,10 @@ __device__ __forceinline__ void columns(const Tile &tile, const Problem &problem
     if (pair.real) tile.tell(sums);  // Z(0, 0) = Σf + i Σh
     __syncwarp();  // one column and the other can be read
 #pragma unroll
-    for (int j = 0; j < Down::V; j++) g[j] = other[j];
-    if (pair.real)
-#pragma unroll
-      for (int j = 0; j < Down::V; j++) g[j] = conj(one.at(Down::opposite(j)));
-#pragma unroll
-    for (int j = 0; j < Down::V; j++) g[j] = product(v[j], g[j]);
+    for (int j = 0; j < Down::V; j++) {
+      g[j] = product(v[j], pair.real ? conj(one.at(Down::opposite(j))) : other[j]);
+      if (j % 4 == 3) asm volatile("" ::: "memory");
+    }
     if (GAUSSIAN) {
       float2 s[Down::V];
 #pragma unroll
@@ -74,34 +73,48 @@ __device__ __forceinline__ void columns(const Tile &tile, const Problem &problem
   }
 }
 
+// The spectrum of the first or second of two real columns that were transformed as one.
+__device__ __forceinline__ float2 part(float2 r, float2 opposite, bool second) {
+  const float2 half = make_float2(.5f * r.x, .5f * r.y), far = make_float2(.5f * opposite.x, -.5f * opposite.y);
+  return second ? quarter<false>(half - far) : half + far;
+}
+
 // R along y; S = i R Z*, back along y.
-__device__ __forceinline__ void corrections(const Tile &tile, State &, const float2 *turns) {
+__device__ __forceinline__ void corrections(const Tile &tile, State &, const Both<Down> &all) {
+  const auto &turns = all.in;
   for (int i = Down::line(); i < PAIRS; i += THREADS / Down::LANES) {
     const Pair pair(tile.column(i));
-    float2 r[Down::V], s[Down::V];
-    unpack(r, tile.half_columns_in(pair.x), tile.half_columns_in(pair.partner), pair.real);
+    float2 r[Down::V];
+    const auto one = tile.half_columns_in(pair.x), other = tile.half_columns_in(pair.partner);
+    unpack(r, one, other);
+    if (pair.real)  // two real columns become one; few warps have such
+#pragma unroll
+      for (int j = 0; j < Down::V / 2; j++) {
+        const float2 a = one[j], b = other[j];
+        r[j] = make_float2(2.f * a.x, 2.f * b.x);
+        r[j + Down::V / 2] = make_float2(2.f * a.y, 2.f * b.y);
+      }
     const auto cells = tile.half_columns_exchange(pair);
     Down::transform<false>(r, cells, turns);
-    if (pair.real)
 #pragma unroll
-      for (int j = 0; j < Down::V; j++) cells[j] = r[j];
+    for (int j = 0; j < Down::V; j++) cells[j] = r[j];
     __syncwarp();
 #pragma unroll 1
     for (int second = 0; second < 2; second++) {
       const int x = second ? pair.partner : pair.x;
       const auto z = tile.columns_in(x);
 #pragma unroll
-      for (int j = 0; j < Down::V; j++) s[j] = r[j];
-      if (pair.real)
-#pragma unroll
-        for (int j = 0; j < Down::V; j++) s[j] = part(r[j], cells.at(Down::opposite(j)), second);
-#pragma unroll
-      for (int j = 0; j < Down::V; j++) s[j] = correlated(s[j], z[j]);
-      Down::transform<true>(s, tile.columns_exchange(x), turns);
+      for (int j = 0; j < Down::V; j++) {
+        r[j] = cells[j];
+        if (pair.real) r[j] = part(r[j], cells.at(Down::opposite(j)), second);
+        r[j] = correlated(r[j], z[j]);
+        if (j % 4 == 3) asm volatile("" ::: "memory");
+      }
+      Down::transform<true>(r, tile.columns_exchange(x), turns);
       const auto out = tile.to_rows(x);
       const float sign = second && !pair.real ? -1.f : 1.f;
 #pragma unroll
-      for (int j = 0; j < Down::V; j++) out[j] = make_float2(sign * s[j].x, s[j].y);
+      for (int j = 0; j < Down::V; j++) out[j] = make_float2(sign * r[j].x, r[j].y);
     }
   }
 }

@@ -15,9 +15,9 @@
 #include "fft/small.cuh"
 
 using Across = Line<WIDTH, WIDTH_VALUES>;
+using Half = Line<WIDTH, HALF_VALUES>;  // two real rows in one
 using Down = Line<HEIGHT, HEIGHT_VALUES>;
 
-// Waits for the threads that take part where a line goes to lanes of other warps, else for its warp.
 template <class One, class Other>
 struct Same {
   static constexpr bool value = false;
@@ -26,12 +26,14 @@ template <class One>
 struct Same<One, One> {
   static constexpr bool value = true;
 };
+
+// Waits for the block where a line goes to lanes of other warps, else for its warp.
 template <class Line, class Out>
-__device__ __forceinline__ void wait_for(int threads) {
+__device__ __forceinline__ void wait_for() {
   if constexpr (Same<Line, Out>::value)
     __syncwarp();
   else
-    asm volatile("bar.sync 15, %0;" ::"r"(threads) : "memory");
+    __syncthreads();
 }
 
 #if CLUSTER > 1
@@ -56,8 +58,9 @@ struct Problem {
 };
 
 // Pixel j of this lane's part of a row.
+template <class Line = Across>
 __device__ __forceinline__ int pixel(int y, int j) {
-  return y * WIDTH + Across::position(j);
+  return y * WIDTH + Line::position(j);
 }
 
 // 1 − λ div(∇f / |∇f|) at a pixel, at least LEAST.
@@ -75,14 +78,14 @@ __device__ __noinline__ float variation(const float *f, int at, float weight) {
   return fmaxf(1.f - weight * (here.x - left + here.y - above), LEAST);
 }
 
-constexpr bool KEPT = HALF_ROWS * Across::LANES <= THREADS && !MANY;  // a thread sees one line only
+constexpr bool KEPT = HALF_ROWS * Half::LANES <= THREADS && !MANY;  // a thread sees one line only
 
 // What a thread keeps.
 struct State {
   static constexpr int REGISTERS = ROUNDS * Across::V - STASH;
   float2 kept[REGISTERS], *stash;
   float below[GAUSSIAN && MANY ? ROUNDS * Across::V : 1];  // sums of the Gaussian form's denominators
-  float2 seen[KEPT ? Across::V : 1];                       // its half row of the picture
+  float2 seen[KEPT ? Half::V : 1];                       // its half row of the picture
   float2 spectrum[BESIDE ? Down::V : 1];                   // its column
 
   // f and h of value j of a row; with several frames, f and the sum of its corrections. The last
@@ -107,26 +110,53 @@ __device__ __forceinline__ bool row(const Tile &tile, int round, int &y) {
   return i < ROWS;
 }
 
+// The turns of lanes of a kind: in registers where there are enough.
+template <class Line, bool = (CLUSTER > 1 && Line::V <= 8)>
+struct Of {
+  using Turns = ::Turns<Line>;
+};
+template <class Line>
+struct Of<Line, true> {
+  using Turns = Kept<Line>;
+};
+template <class Line, class Out = Line>
+struct Both {
+  typename Of<Line>::Turns in;
+  typename Of<Out>::Turns out;
+  __device__ explicit Both(const float2 *table) : in(table), out(table) {}
+};
+struct AllTurns {
+  Both<Across, RowsOut> rows;
+  Both<Half, HalfRowsOut> half_rows;
+  Both<Down, ColumnsOut> columns;
+};
+
 // A transform that lanes of `Out` end, to which its lines are handed over: they bring together what goes
-// to the same place. `threads` of the block take part.
-template <class Line, class Out, bool BACK, class Place, class OutPlace>
+// to the same place. MORE may come in this pass.
+template <class Line, class Out, bool BACK, bool MORE, class Place, class OutPlace>
 __device__ __forceinline__ void handed(float2 (&v)[Line::V], const Place &place,
-                                       const OutPlace &out, const float2 *turns, int threads,
-                                       bool more) {
-  Line::template begin<BACK>(v, place, turns);
-  wait_for<Line, Out>(threads);
-  Out::template finish<BACK>(v, out, turns);
+                                       const OutPlace &out, const Both<Line, Out> &turns) {
+  Line::template begin<BACK>(v, place, turns.in);
+  wait_for<Line, Out>();
+  Out::template finish<BACK>(v, out, turns.out);
   // Before its cells are written again; a line that stays in its warp may go where they are.
-  if (more || Same<Line, Out>::value) wait_for<Line, Out>(threads);
+  if constexpr (MORE || Same<Line, Out>::value) wait_for<Line, Out>();
+}
+
+// What warps do that have no line meanwhile.
+template <class Line, class Out, bool MORE>
+__device__ __forceinline__ void none_handed() {
+  wait_for<Line, Out>();
+  if constexpr (MORE) wait_for<Line, Out>();
 }
 
 // Along x, forward: Z's rows go to the columns.
 __device__ __forceinline__ void rows(const Tile &tile, State &state, const float *h,
-                                     const float2 *turns) {
+                                     const Both<Across, RowsOut> &turns) {
 #pragma unroll
   for (int c = 0; c < ROUNDS; c++) {
     int y;
-    if (!row(tile, c, y)) break;
+    if (!row(tile, c, y)) return none_handed<Across, RowsOut, (ROUNDS > 1)>();
     float2 v[Across::V];
 #pragma unroll
     for (int j = 0; j < Across::V; j++) {
@@ -134,8 +164,8 @@ __device__ __forceinline__ void rows(const Tile &tile, State &state, const float
       if (MANY) v[j].y = h[pixel(y, j)];
     }
     const int going = tile.row(c * (THREADS / Across::LANES) + RowsOut::line());
-    handed<Across, RowsOut, false>(v, tile.rows_exchange(y), tile.rows_handed(going), turns,
-                                   min(THREADS, ROWS * Across::LANES), ROUNDS > 1);
+    handed<Across, RowsOut, false, (ROUNDS > 1)>(v, tile.rows_exchange(y), tile.rows_handed(going),
+                                                 turns);
     const auto out = tile.to_columns(going);
 #pragma unroll
     for (int j = 0; j < Across::V; j++) out[j] = v[j];
@@ -161,41 +191,43 @@ __device__ __forceinline__ void look(const Tile &tile, const float *picture, int
                                      float2 *seen) {
   if (i >= HALF_ROWS) return;
 #pragma unroll
-  for (int j = 0; j < Across::V; j++) {
-    const int at = pixel(tile.half_row(i), j);
+  for (int j = 0; j < Half::V; j++) {
+    const int at = pixel<Half>(tile.half_row(i), j);
     seen[j] = make_float2(__ldg(picture + at), __ldg(picture + at + PIXELS / 2));
   }
 }
 
 // Back along x: g; the ratio; forward along x.
 __device__ __forceinline__ void half_rows(const Tile &tile, const float *picture, float variance,
-                                          int step, State &state, const float2 *turns) {
-  constexpr int LINES = THREADS / Across::LANES;
-  int i = Across::line();
-  float2 seen[Across::V];
+                                          int step, State &state,
+                                          const Both<Half, HalfRowsOut> &turns) {
+  constexpr int LINES = THREADS / Half::LANES;
+  int i = Half::line();
+  float2 seen[Half::V];
   if (!KEPT) look(tile, picture, i, seen);  // before the turn: it takes a while
   tile.turn<1>(step);
+  if (i >= HALF_ROWS) return none_handed<Half, HalfRowsOut, !KEPT>();
   const float scale = quotient(.25f / PIXELS, fmaxf(tile.total->y, TINY));
   for (; i < HALF_ROWS; i += LINES) {
     const int y = tile.half_row(i);
     const auto in = tile.half_rows_in(y);
-    float2 v[Across::V];
+    float2 v[Half::V];
 #pragma unroll
-    for (int j = 0; j < Across::V; j++) v[j] = in[j];
-    Across::transform<true>(v, tile.half_rows_exchange(y), turns);
+    for (int j = 0; j < Half::V; j++) v[j] = in[j];
+    Half::transform<true>(v, tile.half_rows_exchange(y), turns.in);
 #pragma unroll
-    for (int j = 0; j < Across::V; j++) {
+    for (int j = 0; j < Half::V; j++) {
       const float2 here = KEPT ? state.seen[KEPT ? j : 0] : seen[j];
       v[j] = make_float2(compared(here.x, v[j].x * scale, variance),
                          compared(here.y, v[j].y * scale, variance));
     }
     if (!KEPT) look(tile, picture, i + LINES, seen);
-    const int going = tile.half_row(i - Across::line() + HalfRowsOut::line());
-    handed<Across, HalfRowsOut, false>(v, tile.half_rows_exchange(y), tile.half_rows_handed(going),
-                                       turns, min(THREADS, HALF_ROWS * Across::LANES), !KEPT);
+    const int going = tile.half_row(i - Half::line() + HalfRowsOut::line());
+    handed<Half, HalfRowsOut, false, !KEPT>(v, tile.half_rows_exchange(y),
+                                            tile.half_rows_handed(going), turns);
     const auto out = tile.to_half_columns(going);
 #pragma unroll
-    for (int j = 0; j < Across::V; j++) out[j] = v[j];
+    for (int j = 0; j < Half::V; j++) out[j] = v[j];
     if (KEPT) break;
   }
 }
@@ -203,7 +235,7 @@ __device__ __forceinline__ void half_rows(const Tile &tile, const float *picture
 // Back along x: the corrections of f and h, and, for the Gaussian form, their denominators.
 __device__ __forceinline__ void corrected(const Tile &tile, const Problem &problem, int y,
                                           float2 (&v)[Across::V], float2 (&below)[Across::V],
-                                          const float2 *turns) {
+                                          const Of<Across>::Turns &turns) {
   const auto in = tile.rows_in(y);
 #pragma unroll
   for (int j = 0; j < Across::V; j++) v[j] = in[j];
@@ -218,7 +250,8 @@ __device__ __forceinline__ void corrected(const Tile &tile, const Problem &probl
 
 // f and h times their corrections; with several frames, f only after the last one.
 __device__ __forceinline__ void update(const Tile &tile, const Problem &problem, State &state,
-                                       int iteration, int frame, const float2 *turns) {
+                                       int iteration, int frame,
+                                       const Of<Across>::Turns &turns) {
   const float2 total = *tile.total;  // of f, and of h before it is divided by it, or nothing is left
   const float to_f = quotient(.5f / PIXELS, fmaxf(total.y, TINY)), to_f_below = quotient(.5f * to_f, fmaxf(total.y, TINY));
   const float to_h = GAUSSIAN ? quotient(.5f / PIXELS, total.x) : to_f;  // else any factor will do
@@ -262,7 +295,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         int iterations, float variance, float weight) {
   extern __shared__ float4 memory[];
   float2 *const across = reinterpret_cast<float2 *>(memory), *const down = across + Across::TURNS;
-  float2 *const total = down + Down::TURNS, *const inside = total + 6;  // sums, and barriers
+  constexpr bool OWN = !Same<Half, Across>::value;  // whether half rows need a table of their own
+  float2 *const half = OWN ? down + Down::TURNS : across;
+  float2 *const total = down + Down::TURNS + OWN * Half::TURNS, *const inside = total + 6;  // and barriers
   static_assert(CELLS == Tile::TILE + Tile::EXCHANGE, "shape.py counts other cells");
   const size_t which = blockIdx.x / CLUSTER;
   const Tile tile(RESIDENT ? inside : outside + which * CELLS, total);
@@ -271,7 +306,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
                            variance, weight};
   State state;
   state.stash = inside + (RESIDENT ? CELLS : 0) + threadIdx.x;
-  if (KEPT) look(tile, problem.y, Across::line(), state.seen);
+  if (KEPT) look(tile, problem.y, Half::line(), state.seen);
 #pragma unroll
   for (int c = 0; c < ROUNDS; c++) {
     int y;
@@ -282,20 +317,23 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
   }
   Across::prepare(across);
   Down::prepare(down);
+  if (OWN) Half::prepare(half);
   tile.begin();
+  const AllTurns turns = {Both<Across, RowsOut>(across), Both<Half, HalfRowsOut>(half),
+                          Both<Down, ColumnsOut>(down)};
 #pragma unroll 1
   for (int step = 0; step < iterations * frames; step++) {
     const int iteration = MANY ? step / frames : step, frame = MANY ? step % frames : 0;
-    rows(tile, state, problem.h + frame * PIXELS, across);
+    rows(tile, state, problem.h + frame * PIXELS, turns.rows);
     tile.turn<0>(step);
-    columns(tile, problem, state, down);
+    columns(tile, problem, state, turns.columns);
     if (IN_MEMORY) tile.written();
-    half_rows(tile, problem.y + frame * PIXELS, variance, step, state, across);
+    half_rows(tile, problem.y + frame * PIXELS, variance, step, state, turns.half_rows);
     tile.turn<2>(step);
-    corrections(tile, state, down);
+    corrections(tile, state, turns.columns);
     tile.turn<3>(step);
     if (IN_MEMORY) tile.seen();
-    update(tile, problem, state, iteration, frame, across);
+    update(tile, problem, state, iteration, frame, turns.rows.in);
   }
 #pragma unroll
   for (int c = 0; c < ROUNDS; c++) {

@@ -48,10 +48,17 @@ class Shape:
     """Of a multiprocessor, which bounds a thread's registers."""
     beside: bool = False
     """Whether both columns of a pair have lanes of their own: soonest done, not with least work."""
+    half: int = 0
+    """Values of a lane, of two real rows in one; 0: as of a row."""
     stash: int = 0
     """Values of f and h of each thread that are in shared memory instead of in registers."""
     resident: bool = True
     """Whether spectra are in shared memory; else in global memory, which the L2 cache holds."""
+
+    @property
+    def halves(self) -> int:
+        """Values of a lane, of two real rows in one."""
+        return self.half or self.across
 
     @property
     def cells(self) -> int:
@@ -63,13 +70,16 @@ class Shape:
         rows, pairs = self.height // self.cluster, self.width // 2 // self.cluster
         sent = 2 * pairs * rows + 2 * pairs * rows // 2  # by a block to another, as rows or columns
         free = rows + rows // 2 + 2 * pairs
-        exchanged = max(exchange(self.height, self.down), exchange(self.width, self.across))
-        return self.cluster * (2 * sent + free) + self.threads // 32 * exchanged
+        lines = (self.height, self.down), (self.width, self.across), (self.width, self.halves)
+        exchanged = max(exchange(*line) for line in lines)
+        return self.cluster * (2 * sent + free) + 2 * self.threads // 32 * exchanged
 
     @property
     def shared(self) -> int:
         """Bytes of shared memory of a block."""
         tables = turns(self.height, self.down) + turns(self.width, self.across)
+        if self.halves != self.across:
+            tables += turns(self.width, self.halves)
         return CELL * (tables + HEAD + self.cells * self.resident + self.stash * self.threads)
 
 
@@ -101,8 +111,9 @@ def candidates(height: int, width: int, batch: int, gpu: Gpu) -> list[Shape]:
     for cluster in clusters(height, width, batch, gpu):
         threads = width // cluster * LANES
         found.append(
-            Shape(height, width, height // LANES, width // LANES, cluster, threads, beside=True)
-        )
+            Shape(height, width, height // LANES, width // LANES, cluster, threads, beside=True,
+                  half=4 if height <= width == 128 else 0)
+        )  # fmt: skip
     few = batch <= FEW[size > 32 * 32] * gpu.multiprocessors
     if size <= 64 * 64 and max(height, width) < 256 and few:
         found.append(Shape(height, width, down, across, threads=size // 8, beside=True))
