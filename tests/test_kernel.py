@@ -277,7 +277,7 @@ def test_how_many_clusters_there_are(cuda):
     assert kernel.clusters(1024, 256) == 0
     x = cuda.ones(8, np.float32)
     kernel(1, 8, x, x, x, 8)
-    assert (x == 1.5).all()
+    assert (x == 2).all()
 
 
 @pytest.mark.gpu
