@@ -16,15 +16,15 @@ __device__ __forceinline__ float2 scaled(float2 a) { return make_float2(SCALE * 
 
 extern "C" __global__ void __launch_bounds__(THREADS)
     whole(const float2 *__restrict__ in, float2 *__restrict__ out) {
-  extern __shared__ float4 memory[];
-  float2 *across = reinterpret_cast<float2 *>(memory), *down = across + Across::TURNS;
-  float2 *tile = down + Down::TURNS;
+  extern __shared__ __align__(128) float4 memory[];
+  float2 *tile = reinterpret_cast<float2 *>(memory);  // the tables after it: it wants 128 bytes
+  float2 *across = tile + PIXELS, *down = across + Across::TURNS;
   Across::prepare(across), Down::prepare(down);
   in += (size_t)blockIdx.x * PIXELS, out += (size_t)blockIdx.x * PIXELS;
   __syncthreads();
   for (int i = Across::line(); i < HEIGHT; i += THREADS / Across::LANES) {
     const int y = spaced<Across>(i);
-    const InPlace<Across, false, WIDTH> row(tile, y);
+    const InPlace<Across, false, WIDTH, Down::LANES> row(tile, y);
     float2 v[Across::V];
 #pragma unroll
     for (int j = 0; j < Across::V; j++) v[j] = in[y * WIDTH + Across::position(j)];
@@ -34,7 +34,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   }
   __syncthreads();
   for (int i = Down::line(); i < WIDTH; i += THREADS / Down::LANES) {
-    const InPlace<Down, true, WIDTH> column(tile, spaced<Down>(i));
+    const InPlace<Down, true, WIDTH, Down::LANES> column(tile, spaced<Down>(i));
     float2 v[Down::V];
 #pragma unroll
     for (int j = 0; j < Down::V; j++) v[j] = column[j];
@@ -44,13 +44,13 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   }
   __syncthreads();
   for (int i = threadIdx.x; i < PIXELS; i += THREADS)
-    out[i] = scaled(tile[i ^ (i / WIDTH & SWIZZLE)]);
+    out[i] = scaled(tile[i ^ folded<Down::LANES>(i / WIDTH)]);
 }
 
 // Lines of all pictures end to end; a real picture has HEIGHT / 2 of them.
 extern "C" __global__ void __launch_bounds__(THREADS)
     rows(const void *__restrict__ from, void *__restrict__ to, int lines) {
-  extern __shared__ float4 memory[];
+  extern __shared__ __align__(128) float4 memory[];
   float2 *across = reinterpret_cast<float2 *>(memory);
   Across::prepare(across);
   const Padded<Across> cells(across + Across::TURNS);
@@ -112,18 +112,18 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 // STRIP columns of one picture to a block; `across` of them in a row.
 extern "C" __global__ void __launch_bounds__(THREADS)
     columns(const float2 *in, float2 *out, int across) {
-  extern __shared__ float4 memory[];
-  float2 *down = reinterpret_cast<float2 *>(memory), *tile = down + Down::TURNS;
+  extern __shared__ __align__(128) float4 memory[];
+  float2 *tile = reinterpret_cast<float2 *>(memory), *down = tile + HEIGHT * STRIP;
   Down::prepare(down);
   const int strips = (across + STRIP - 1) / STRIP, first = blockIdx.x % strips * STRIP;
   const size_t picture = (size_t)(blockIdx.x / strips) * HEIGHT * across + first;
   for (int i = threadIdx.x; i < HEIGHT * STRIP; i += THREADS) {
     const int y = i / STRIP, x = i % STRIP;
-    tile[i ^ (y & SWIZZLE)] = first + x < across ? in[picture + y * across + x] : make_float2(0, 0);
+    tile[i ^ folded<Down::LANES>(y)] = first + x < across ? in[picture + y * across + x] : make_float2(0, 0);
   }
   __syncthreads();
   for (int i = Down::line(); i < STRIP; i += THREADS / Down::LANES) {
-    const InPlace<Down, true, STRIP> column(tile, spaced<Down>(i));
+    const InPlace<Down, true, STRIP, Down::LANES> column(tile, spaced<Down>(i));
     float2 v[Down::V];
 #pragma unroll
     for (int j = 0; j < Down::V; j++) v[j] = column[j];
@@ -134,7 +134,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   __syncthreads();
   for (int i = threadIdx.x; i < HEIGHT * STRIP; i += THREADS) {
     const int y = i / STRIP, x = i % STRIP;
-    const float2 a = tile[i ^ (y & SWIZZLE)];
+    const float2 a = tile[i ^ folded<Down::LANES>(y)];
     if (first + x < across) out[picture + y * across + x] = REAL ? a : scaled(a);
   }
 }

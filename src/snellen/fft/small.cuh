@@ -23,7 +23,6 @@
 #ifndef BANKS
 #define BANKS 1
 #endif
-constexpr int SWIZZLE = BANKS ? 15 : 0;
 
 __device__ __forceinline__ float2 operator+(float2 a, float2 b) {
   return make_float2(a.x + b.x, a.y + b.y);
@@ -253,38 +252,93 @@ struct Kept {
   __device__ __forceinline__ float4 two(int, int k) const { return row[k / 2]; }
 };
 
-// Cells k · LANES + (l ^ k) of the exchange: lane l puts its value k, lane k gets along l.
-// A line in its own row (COLUMN false) or column of a tile, PITCH cells to a row, where the cell of
-// (y, x) is y · PITCH + (x ^ (y & 15)).
-template <class Line, bool COLUMN, int PITCH>
-struct InPlace {
-  static constexpr int L = Line::LANES;
-  float2 *tile;
-  int home, away, line;
+__device__ __forceinline__ uint32_t shared_address(const void *p) {
+  return uint32_t(__cvta_generic_to_shared(p));
+}
 
-  __device__ InPlace(float2 *tile, int line) : tile(tile), line(line) {
-    const int l = Line::lane(), k = Line::SHARE > 1 ? l & (Line::V - 1) : l;
-    const int far = (k * L) ^ (BANKS ? k : 0);
-    home = COLUMN ? l * PITCH + (line ^ (l & SWIZZLE)) : line * PITCH + (l ^ (line & SWIZZLE));
-    away = COLUMN ? far * PITCH + (line ^ (far & SWIZZLE)) : line * PITCH + (far ^ (line & SWIZZLE));
+__device__ __forceinline__ float2 &shared_cell(uint32_t address) {
+  return *static_cast<float2 *>(__cvta_shared_to_generic(address));
+}
+
+// Where a tile lies: shared memory has 32-bit addresses, of which one XOR and a constant make another.
+template <bool SHARED>
+struct Memory {
+  using Address = uint32_t;
+  static __device__ Address address(const float2 *p) { return shared_address(p); }
+  static __device__ float2 &cell(Address a) { return shared_cell(a); }
+};
+template <>
+struct Memory<false> {
+  using Address = size_t;
+  static __device__ Address address(const float2 *p) { return reinterpret_cast<Address>(p); }
+  static __device__ float2 &cell(Address a) { return *reinterpret_cast<float2 *>(a); }
+};
+
+// Bits of k in another order, of SIZE: so that lines that a half-warp has at once meet in no bank.
+template <int SIZE>
+__device__ constexpr int shuffled(int k) {
+  k &= SIZE - 1;
+  return !BANKS ? 0 : SIZE == 4 ? (k ^ k << 1) & 3 : SIZE == 8 ? (k << 1 | k >> 2) & 7 : k;
+}
+
+// Cells of a tile, PITCH to a row: (y, x) is y · PITCH + (x ^ folded(y)), with which lanes along x meet in no
+// bank, nor lanes along y, be they beside one another or, as they get from the exchange, FOLD apart: so many
+// lanes has a column.
+template <int FOLD>
+__device__ constexpr int folded(int y) {
+  return BANKS ? (y & 15) ^ shuffled<FOLD>(y / FOLD) : 0;
+}
+
+// A line in its own row (COLUMN false) or column of a tile, which begins at a multiple of 128 bytes. Value k
+// of the exchange, of lane l, is at k · LANES + l, in a row with l ^ mixed(k) instead of l; lane k gets along l.
+template <class Line, bool COLUMN, int PITCH, int FOLD, bool SHARED = true>
+struct InPlace {
+  using Where = Memory<SHARED>;
+  using Address = typename Where::Address;
+  static constexpr int L = Line::LANES;
+  static_assert(L <= 16 && PITCH % 16 == 0 && (!COLUMN || FOLD == L), "no such tile");
+  float2 *tile;
+  int line;
+  Address home, away;
+
+  __device__ InPlace(float2 *tile, int line)
+      : InPlace(tile, line, Line::SHARE > 1 ? Line::lane() % Line::V : Line::lane()) {}
+
+  __device__ InPlace(float2 *tile, int line, int got) : tile(tile), line(line) {
+    const int l = Line::lane(), block = L * got, turn = block & 15 ^ mixed(got);
+    home = Where::address(COLUMN ? tile + l * PITCH + (line ^ folded<FOLD>(l))
+                                 : tile + line * PITCH + (l ^ folded<FOLD>(line)));
+    away = Where::address(COLUMN ? tile + block * PITCH + (line ^ folded<FOLD>(block))
+                                 : tile + line * PITCH + (block & ~15) + (turn ^ folded<FOLD>(line)));
   }
 
-  // what XOR does to a cell when XOR with q is done to the position
-  static __device__ constexpr int step(int q) { return COLUMN ? (q * PITCH) ^ (q & SWIZZLE) : q; }
-  static __device__ constexpr int jump(int q) { return COLUMN ? q * PITCH : q; }
+  // What is done to lanes in a row, for value k.
+  static __device__ constexpr int mixed(int k) {
+    return !BANKS ? 0 : L == 4 ? (k << 1 & 2) | (k >> 1 & 1) : k & (L - 1);
+  }
 
   __device__ __forceinline__ float2 &operator[](int j) const {
-    return tile[(home ^ step(L * j & 15)) + jump(L * j & ~15)];
+    return COLUMN ? moved(home, folded<FOLD>(L * j), L * j * PITCH)
+                  : moved(home, L * j & 15, L * j & ~15);
   }
   __device__ __forceinline__ float2 &at(int p) const {
-    return tile[COLUMN ? p * PITCH + (line ^ (p & SWIZZLE)) : line * PITCH + (p ^ (line & SWIZZLE))];
+    return tile[COLUMN ? p * PITCH + (line ^ folded<FOLD>(p)) : line * PITCH + (p ^ folded<FOLD>(line))];
   }
   __device__ __forceinline__ float2 &put(int k) const {
-    return tile[(home ^ step((L * k & 15) ^ (BANKS ? k & (L - 1) : 0))) + jump(L * k & ~15)];
+    return COLUMN ? (*this)[k] : moved(home, L * k & 15 ^ mixed(k), L * k & ~15);
   }
-  __device__ __forceinline__ float2 &get(int a, int i) const {
-    if (Line::SHARE > 1) return tile[away ^ step(i + Line::V * a)];
-    return tile[(away ^ step(i)) + jump(L * L * a)];
+  __device__ __forceinline__ float2 &get(int a, int i) const { return got(away, a, i); }
+
+  static __device__ __forceinline__ float2 &got(Address away, int a, int i) {
+    const int along = Line::SHARE > 1 ? i + Line::V * a : i, beyond = Line::SHARE > 1 ? 0 : L * L * a;
+    return COLUMN ? moved(away, folded<FOLD>(along), (along + beyond) * PITCH)
+                  : moved(away, along, beyond);
+  }
+
+ private:
+  // From an address, so many cells on, of the lowest 16 that which XOR gives.
+  static __device__ __forceinline__ float2 &moved(Address from, int turn, int by) {
+    return Where::cell((from ^ 8 * turn) + 8 * by);
   }
 };
 
@@ -332,27 +386,32 @@ struct Padded {
 
 // A column whose upper half lies in one column of a tile of half the height, and its lower half in
 // another: cells as InPlace has them.
-template <class Line, int PITCH>
+template <class Line, int PITCH, bool SHARED>
 struct InHalves {
-  InPlace<Line, true, PITCH> upper, lower;
+  using Half = InPlace<Line, true, PITCH, Line::LANES, SHARED>;
   static constexpr int L = Line::LANES, V = Line::V;
+  static constexpr bool WHOLE = Line::SHARE == 1 && L < V;  // whether what a lane gets is in one half
+  Half upper, lower;
+  typename Half::Address away;
 
   __device__ InHalves(float2 *tile, int one, int other)
-      : upper(tile, one), lower(tile - Line::N / 2 * PITCH, other) {}
+      : upper(tile, one, place()), lower(tile, other, place()),
+        away(Line::lane() % V < V / 2 ? upper.away : lower.away) {}
+
+  // Which of a half's values this lane gets.
+  static __device__ int place() { return WHOLE ? Line::lane() : Line::lane() % (V / 2); }
 
   __device__ __forceinline__ float2 &operator[](int j) const {
-    return j < V / 2 ? upper[j] : lower[j];
+    return j < V / 2 ? upper[j] : lower[j - V / 2];
   }
   __device__ __forceinline__ float2 &at(int p) const {
-    return p < Line::N / 2 ? upper.at(p) : lower.at(p);
+    return p < Line::N / 2 ? upper.at(p) : lower.at(p - Line::N / 2);
   }
-  __device__ __forceinline__ float2 &put(int k) const {
-    return k < V / 2 ? upper.put(k) : lower.put(k);
-  }
+  __device__ __forceinline__ float2 &put(int k) const { return (*this)[k]; }
   __device__ __forceinline__ float2 &get(int a, int i) const {
-    if constexpr (Line::SHARE == 1 && L < V)  // the transform is in one half: a · L² tells which
-      return a < V / L / 2 ? upper.get(a, i) : lower.get(a, i);
+    if constexpr (WHOLE)
+      return a < V / L / 2 ? upper.get(a, i) : lower.get(a - V / L / 2, i);
     else
-      return Line::lane() % V < V / 2 ? upper.get(a, i) : lower.get(a, i);
+      return Half::got(away, a, i);
   }
 };

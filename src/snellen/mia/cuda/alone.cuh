@@ -18,8 +18,8 @@ using ColumnsOut = Down;
 struct Tile {
   static constexpr int TILE = HEIGHT * WIDTH * 3 / 2;
   static constexpr int EXCHANGE = BESIDE ? THREADS / 32 * OF_WARP : 0;
-  using Row = InPlace<Across, false, WIDTH>;
-  using Column = InPlace<Down, true, WIDTH>;
+  using Row = InPlace<Across, false, WIDTH, Down::LANES, RESIDENT>;
+  using Column = InPlace<Down, true, WIDTH, Down::LANES, RESIDENT>;
   float2 *whole, *half, *exchange, *total;
 
   __device__ Tile(float2 *memory, float2 *total)
@@ -41,7 +41,7 @@ struct Tile {
   static __device__ int column_out() { return Down::line(); }
 #else
   __device__ Column columns_exchange(int x) const { return {whole, x}; }
-  __device__ InHalves<Down, WIDTH> half_columns_exchange(const Pair &pair) const {
+  __device__ InHalves<Down, WIDTH, RESIDENT> half_columns_exchange(const Pair &pair) const {
     return {half, pair.x, pair.partner};
   }
 #endif

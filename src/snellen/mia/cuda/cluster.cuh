@@ -39,10 +39,6 @@ __device__ __forceinline__ int block_rank() {
   return rank;
 }
 
-__device__ __forceinline__ uint32_t shared_address(const void *p) {
-  return uint32_t(__cvta_generic_to_shared(p));
-}
-
 // A cell in the shared memory of another block, whose barrier counts the bytes that come.
 struct Far {
   uint32_t cell, barrier;

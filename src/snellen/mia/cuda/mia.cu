@@ -78,7 +78,8 @@ __device__ __noinline__ float variation(const float *f, int at, float weight) {
   return fmaxf(1.f - weight * (here.x - left + here.y - above), LEAST);
 }
 
-constexpr bool KEPT = HALF_ROWS * Half::LANES <= THREADS && !MANY;  // a thread sees one line only
+// Whether a thread sees one line of one picture only, and has the registers to keep it.
+constexpr bool KEPT = HALF_ROWS * Half::LANES <= THREADS && !MANY && !STASH;
 
 // What a thread keeps.
 struct State {
@@ -193,7 +194,7 @@ __device__ __forceinline__ void look(const Tile &tile, const float *picture, int
 #pragma unroll
   for (int j = 0; j < Half::V; j++) {
     const int at = pixel<Half>(tile.half_row(i), j);
-    seen[j] = make_float2(__ldg(picture + at), __ldg(picture + at + PIXELS / 2));
+    seen[j] = make_float2(picture[at], picture[at + PIXELS / 2]);
   }
 }
 
@@ -204,7 +205,6 @@ __device__ __forceinline__ void half_rows(const Tile &tile, const float *picture
   constexpr int LINES = THREADS / Half::LANES;
   int i = Half::line();
   float2 seen[Half::V];
-  if (!KEPT) look(tile, picture, i, seen);  // before the turn: it takes a while
   tile.turn<1>(step);
   if (i >= HALF_ROWS) return none_handed<Half, HalfRowsOut, !KEPT>();
   const float scale = quotient(.25f / PIXELS, fmaxf(tile.total->y, TINY));
@@ -214,17 +214,20 @@ __device__ __forceinline__ void half_rows(const Tile &tile, const float *picture
     float2 v[Half::V];
 #pragma unroll
     for (int j = 0; j < Half::V; j++) v[j] = in[j];
-    Half::transform<true>(v, tile.half_rows_exchange(y), turns.in);
+    const auto cells = tile.half_rows_exchange(y);
+    Half::begin<true>(v, cells, turns.in);
+    if (!KEPT) look(tile, picture, i, seen);  // while the values are in their cells
+    __syncwarp();
+    Half::finish<true>(v, cells, turns.in);
+    __syncwarp();
 #pragma unroll
     for (int j = 0; j < Half::V; j++) {
       const float2 here = KEPT ? state.seen[KEPT ? j : 0] : seen[j];
       v[j] = make_float2(compared(here.x, v[j].x * scale, variance),
                          compared(here.y, v[j].y * scale, variance));
     }
-    if (!KEPT) look(tile, picture, i + LINES, seen);
     const int going = tile.half_row(i - Half::line() + HalfRowsOut::line());
-    handed<Half, HalfRowsOut, false, !KEPT>(v, tile.half_rows_exchange(y),
-                                            tile.half_rows_handed(going), turns);
+    handed<Half, HalfRowsOut, false, !KEPT>(v, cells, tile.half_rows_handed(going), turns);
     const auto out = tile.to_half_columns(going);
 #pragma unroll
     for (int j = 0; j < Half::V; j++) out[j] = v[j];
@@ -293,11 +296,13 @@ __device__ __forceinline__ void update(const Tile &tile, const Problem &problem,
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     mia(const float *y, float *f, float *h, float2 *denominators, float2 *outside, int frames,
         int iterations, float variance, float weight) {
-  extern __shared__ float4 memory[];
-  float2 *const across = reinterpret_cast<float2 *>(memory), *const down = across + Across::TURNS;
+  extern __shared__ __align__(128) float4 memory[];
+  float2 *const inside = reinterpret_cast<float2 *>(memory);  // first: it wants 128 bytes
+  float2 *const stash = inside + (RESIDENT ? CELLS : 0), *const across = stash + STASH * THREADS;
+  float2 *const down = across + Across::TURNS;
   constexpr bool OWN = !Same<Half, Across>::value;  // whether half rows need a table of their own
   float2 *const half = OWN ? down + Down::TURNS : across;
-  float2 *const total = down + Down::TURNS + OWN * Half::TURNS, *const inside = total + 6;  // and barriers
+  float2 *const total = down + Down::TURNS + OWN * Half::TURNS;  // sums, and barriers after them
   static_assert(CELLS == Tile::TILE + Tile::EXCHANGE, "shape.py counts other cells");
   const size_t which = blockIdx.x / CLUSTER;
   const Tile tile(RESIDENT ? inside : outside + which * CELLS, total);
@@ -305,7 +310,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
                            h + which * frames * PIXELS, denominators + which * PIXELS, frames,
                            variance, weight};
   State state;
-  state.stash = inside + (RESIDENT ? CELLS : 0) + threadIdx.x;
+  state.stash = stash + threadIdx.x;
   if (KEPT) look(tile, problem.y, Half::line(), state.seen);
 #pragma unroll
   for (int c = 0; c < ROUNDS; c++) {

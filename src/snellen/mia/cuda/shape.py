@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from snellen.kernel import PORTABLE
 
 CELL = 8  # bytes of a complex number
-HEAD = 6  # cells of sums and barriers, before the tile
+HEAD = 6  # cells of sums and barriers
 CLUSTERS = 90  # compute capability 9.0, Hopper: the first with clusters
 BLACKWELL = 100  # whose clusters of 16 we have not seen
 WIDEST = 16  # blocks of a cluster on Hopper
