@@ -16,12 +16,16 @@
 #include "device.cuh"
 
 // For `snellen bench fft`, which tells what each choice is worth: where turns come from (0 a table, 1 the
-// same computed each time, 2 the hardware's fast sine each time), and whether cells avoid the banks.
+// same computed each time, 2 the hardware's fast sine each time), whether cells avoid the banks, and whether
+// they are read and written by 64 bits, or by 32.
 #ifndef SINES
 #define SINES 0
 #endif
 #ifndef BANKS
 #define BANKS 1
+#endif
+#ifndef WIDE
+#define WIDE 1
 #endif
 
 __device__ __forceinline__ float2 operator+(float2 a, float2 b) {
@@ -128,7 +132,7 @@ struct Line {
   static constexpr int PAIR = EACH / 2, MIDDLE = EACH / 2 + 2;  // entries of a row of turns
   static constexpr int SPREAD = THRICE ? 6 : EACH / 2 + 2;  // its cells: 16-byte reads meet no bank
   static constexpr int ROWS = LANES > V ? LANES : V, TURNS = ROWS * SPREAD;  // of the table
-  static_assert(N == V * LANES && LANES <= 32 && LAST <= 2 && V % 4 == 0, "no such line");
+  static_assert(N == V * LANES && LANES <= 32 && LAST <= 2 && V % 4 == 0 && V <= 2 * LANES, "no such line");
   static_assert(!THRICE || V == 4, "no such line");
 
   // Entry k of a row of the table of turns.
@@ -190,7 +194,9 @@ struct Line {
       __syncwarp();
 #pragma unroll
       for (int i = 0; i < V; i++) v[i] = place.middle(i);
-      second<1, BACK>(v, turns, lane(), MIDDLE);
+      float2 w[EACH / 2];
+      load(w, turns, lane(), MIDDLE);
+      turned<EACH, 1, BACK>(v, w);
       __syncwarp();
 #pragma unroll
       for (int k = 0; k < V; k++) place.put_again(k) = v[k];
@@ -212,22 +218,34 @@ struct Line {
 #pragma unroll
       for (int i = 0; i < V; i++) v[i] = place.get(0, i) + times<BACK>(place.get(1, i), w);
     }
-#pragma unroll
-    for (int a = 0; a < A; a++) second<A, BACK>(v + a, turns, l + LANES * a, 0);
+    float2 w[EACH / 2];
+    load(w, turns, l, 0);
+    turned<EACH, A, BACK>(v, w);
+    if constexpr (A == 2) {
+      half_way(w);
+      turned<EACH, A, BACK>(v + 1, w);
+    }
   }
 
  private:
-  // A transform of EACH values, turned by what a row of the table has from entry `first` on.
-  template <int STRIDE, bool BACK, class Turns>
-  static __device__ __forceinline__ void second(float2 *v, const Turns &turns, int row, int first) {
-    float2 w[EACH / 2];
+  // What a row of the table has from entry `first` on.
+  template <class Turns>
+  static __device__ __forceinline__ void load(float2 (&w)[EACH / 2], const Turns &turns, int row,
+                                              int first) {
 #pragma unroll
     for (int k = 0; k < EACH / 2; k += 2) {
       const float4 two = turns.two(row, first + k);
       w[k] = make_float2(two.x, two.y), w[k + 1] = make_float2(two.z, two.w);
       if (SINES) w[k] = entry(row, first + k), w[k + 1] = entry(row, first + k + 1);
     }
-    turned<EACH, STRIDE, BACK>(v, w);
+  }
+
+  // Makes the turns of row l those of row l + LANES = l + V / 2: times exp(−πi / r).
+  static __device__ __forceinline__ void half_way(float2 (&w)[EACH / 2]) {
+    static_assert(EACH <= 8, "no such line");
+    w[0] = quarter<false>(w[0]);
+    if (EACH > 2) w[1] = w[1] * sixteenth(2);
+    if (EACH > 4) w[2] = w[2] * sixteenth(1), w[3] = w[3] * sixteenth(1);
   }
 };
 
@@ -256,22 +274,32 @@ __device__ __forceinline__ uint32_t shared_address(const void *p) {
   return uint32_t(__cvta_generic_to_shared(p));
 }
 
-__device__ __forceinline__ float2 &shared_cell(uint32_t address) {
-  return *static_cast<float2 *>(__cvta_shared_to_generic(address));
-}
+#if WIDE
+using Cell = float2 &;
+__device__ __forceinline__ Cell cell(float2 *at) { return *at; }
+#else
+struct Cell {
+  volatile float *at;
+  __device__ __forceinline__ operator float2() const { return make_float2(at[0], at[1]); }
+  __device__ __forceinline__ void operator=(float2 v) const { at[0] = v.x, at[1] = v.y; }
+};
+__device__ __forceinline__ Cell cell(float2 *at) { return {&at->x}; }
+#endif
 
 // Where a tile lies: shared memory has 32-bit addresses, of which one XOR and a constant make another.
 template <bool SHARED>
 struct Memory {
   using Address = uint32_t;
   static __device__ Address address(const float2 *p) { return shared_address(p); }
-  static __device__ float2 &cell(Address a) { return shared_cell(a); }
+  static __device__ float2 *at(Address a) {
+    return static_cast<float2 *>(__cvta_shared_to_generic(a));
+  }
 };
 template <>
 struct Memory<false> {
   using Address = size_t;
   static __device__ Address address(const float2 *p) { return reinterpret_cast<Address>(p); }
-  static __device__ float2 &cell(Address a) { return *reinterpret_cast<float2 *>(a); }
+  static __device__ float2 *at(Address a) { return reinterpret_cast<float2 *>(a); }
 };
 
 // Bits of k in another order, of SIZE: so that lines that a half-warp has at once meet in no bank.
@@ -317,19 +345,20 @@ struct InPlace {
     return !BANKS ? 0 : L == 4 ? (k << 1 & 2) | (k >> 1 & 1) : k & (L - 1);
   }
 
-  __device__ __forceinline__ float2 &operator[](int j) const {
+  __device__ __forceinline__ Cell operator[](int j) const {
     return COLUMN ? moved(home, folded<FOLD>(L * j), L * j * PITCH)
                   : moved(home, L * j & 15, L * j & ~15);
   }
-  __device__ __forceinline__ float2 &at(int p) const {
-    return tile[COLUMN ? p * PITCH + (line ^ folded<FOLD>(p)) : line * PITCH + (p ^ folded<FOLD>(line))];
+  __device__ __forceinline__ Cell at(int p) const {
+    return cell(tile + (COLUMN ? p * PITCH + (line ^ folded<FOLD>(p))
+                               : line * PITCH + (p ^ folded<FOLD>(line))));
   }
-  __device__ __forceinline__ float2 &put(int k) const {
+  __device__ __forceinline__ Cell put(int k) const {
     return COLUMN ? (*this)[k] : moved(home, L * k & 15 ^ mixed(k), L * k & ~15);
   }
-  __device__ __forceinline__ float2 &get(int a, int i) const { return got(away, a, i); }
+  __device__ __forceinline__ Cell get(int a, int i) const { return got(away, a, i); }
 
-  static __device__ __forceinline__ float2 &got(Address away, int a, int i) {
+  static __device__ __forceinline__ Cell got(Address away, int a, int i) {
     const int along = Line::SHARE > 1 ? i + Line::V * a : i, beyond = Line::SHARE > 1 ? 0 : L * L * a;
     return COLUMN ? moved(away, folded<FOLD>(along), (along + beyond) * PITCH)
                   : moved(away, along, beyond);
@@ -337,8 +366,8 @@ struct InPlace {
 
  private:
   // From an address, so many cells on, of the lowest 16 that which XOR gives.
-  static __device__ __forceinline__ float2 &moved(Address from, int turn, int by) {
-    return Where::cell((from ^ 8 * turn) + 8 * by);
+  static __device__ __forceinline__ Cell moved(Address from, int turn, int by) {
+    return cell(Where::at((from ^ 8 * turn) + 8 * by));
   }
 };
 
@@ -401,14 +430,14 @@ struct InHalves {
   // Which of a half's values this lane gets.
   static __device__ int place() { return WHOLE ? Line::lane() : Line::lane() % (V / 2); }
 
-  __device__ __forceinline__ float2 &operator[](int j) const {
+  __device__ __forceinline__ Cell operator[](int j) const {
     return j < V / 2 ? upper[j] : lower[j - V / 2];
   }
-  __device__ __forceinline__ float2 &at(int p) const {
+  __device__ __forceinline__ Cell at(int p) const {
     return p < Line::N / 2 ? upper.at(p) : lower.at(p - Line::N / 2);
   }
-  __device__ __forceinline__ float2 &put(int k) const { return (*this)[k]; }
-  __device__ __forceinline__ float2 &get(int a, int i) const {
+  __device__ __forceinline__ Cell put(int k) const { return (*this)[k]; }
+  __device__ __forceinline__ Cell get(int a, int i) const {
     if constexpr (WHOLE)
       return a < V / L / 2 ? upper.get(a, i) : lower.get(a - V / L / 2, i);
     else

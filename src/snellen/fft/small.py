@@ -112,7 +112,7 @@ def kernel(name: str, height: int, width: int, back: bool, real: bool, **choices
     height, width : int
     back, real : bool
     **choices
-        What `variants` changes: height_values, width_values, threads, sines, banks.
+        What `variants` changes: height_values, width_values, threads, sines, banks, wide.
     """
     return Kernel(
         Path(__file__).with_suffix(".cu"), name,
@@ -137,6 +137,7 @@ def variants() -> dict[str, Callable[[int, int], Callable[[Any, Any], None]]]:
         "instructions: turns computed each time": _variant(sines=1),
         "instructions: turns by the fast sine": _variant(sines=2),
         "memory: cells in the order of pixels": _variant(banks=0),
+        "memory: accesses of 32 bits": _variant(wide=0),
         "deployment: more values a lane": _variant(values=many, threads=128),
         "deployment: 512 threads": _variant(values=few, threads=512),
     }

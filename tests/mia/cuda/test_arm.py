@@ -35,8 +35,8 @@ LAYOUTS = {  # of each kind: one block or several, columns side by side or in tu
     "32 beside": Shape(32, 32, 8, 8, threads=128, beside=True),
     "32 in turn": Shape(32, 32, 8, 8, threads=64, blocks=8),
     "64 cluster": Shape(64, 64, 4, 4, 16, 64, beside=True),
-    "64x128 cluster": Shape(64, 128, 4, 8, 8, 256, beside=True),
-    "128x64 stash": Shape(128, 64, 8, 16, threads=256, stash=8),
+    "64x128 cluster": Shape(64, 128, 4, 8, 8, 256, beside=True, half=4),
+    "64x128 stash": Shape(64, 128, 8, 16, threads=256, stash=8),
     "32x64 outside": Shape(32, 64, 8, 8, threads=256, resident=False),
 }
 

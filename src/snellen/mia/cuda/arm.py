@@ -77,8 +77,10 @@ class Arm:
             height, width = period
             gaussian = definition.noise == "gaussian"
             self._denominators = cupy.empty((batch, width, height) if gaussian else 1, np.complex64)
-            cells = 0 if self.layout.resident else batch * self.layout.cells
-            self._outside = cupy.empty(max(1, cells), np.complex64)
+            cells = 0 if self.layout.resident else self.layout.cells
+            if self.layout.stash:  # y, as the threads see it
+                cells = self.layout.threads * self.layout.halves
+            self._outside = cupy.empty(max(1, batch * cells), np.complex64)
             self._measure = Measure(definition)
 
     def start(self, y: Any, f: Any, h: Any) -> None:

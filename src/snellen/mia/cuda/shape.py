@@ -124,7 +124,8 @@ def candidates(height: int, width: int, batch: int, gpu: Gpu) -> list[Shape]:
     elif size < 128 * 128:
         found.append(Shape(height, width, down, across))
     elif size == 128 * 128:
-        found.append(Shape(height, width, down, 16 if width > 64 else 8, stash=8))
+        down, across = (16 if side > 64 else 8 for side in (height, width))
+        found.append(Shape(height, width, down, across, stash=8))
     return [*found, Shape(height, width, down, across, resident=False)]
 
 
