@@ -10,7 +10,7 @@ import pytest
 from aplus.cuda.test_arrays import busy
 from snellen import fft
 from snellen.errors import InputError
-from snellen.fft.small import SIDES, variants
+from snellen.fft.small import SIDES, _target, variants
 
 SIZES = list(product(SIDES, repeat=2))
 WITHIN = 4e-7
@@ -131,10 +131,26 @@ def test_other_types_are_refused():
         fft.fft2(np.zeros((32, 32), "complex64"))
 
 
+class Array:
+    """What a GPU's array says of itself, on a machine without one."""
+
+    __cuda_array_interface__ = None
+    shape, dtype = (32, 32), "complex64"
+
+    def __init__(self, device):
+        self.device = device
+
+
+@pytest.mark.parametrize("out", [np.zeros((32, 32), "complex64"), [[0]], Array("cuda:1")], ids=type)
+def test_an_output_elsewhere_is_refused(out):
+    with pytest.raises(InputError, match=r"out=.* on .* came, expected CuPy's array on x's GPU"):
+        _target(out, (32, 32), "complex64", "cuda:0")
+
+
 @pytest.mark.gpu
 def test_an_unsuited_output_is_refused(cuda):
     x = cuda.zeros((32, 32), "complex64")
     for out in (cuda.zeros((32, 64), "complex64"), cuda.zeros((32, 32), "complex128"),
-                cuda.zeros((64, 64), "complex64")[::2, ::2]):  # fmt: skip
+                cuda.zeros((64, 64), "complex64")[::2, ::2], x.get()):  # fmt: skip
         with pytest.raises(InputError, match="out="):
             fft.fft2(x, out)

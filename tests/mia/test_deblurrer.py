@@ -83,7 +83,10 @@ def test_settings():
         ({"noise": "salt"}, "noise='salt'"),
         ({"read_noise": -1}, "read_noise=-1"),
         ({"noise": "gaussian", "read_noise": 0.1}, "has it already"),
+        ({"read_noise": 1e20}, r"read_noise=1e\+20 came, expected a number from 0 to 1000"),
         ({"tv": np.nan}, "tv=nan"),
+        ({"tv": 0.11}, r"tv=0\.11 came, expected a number from 0 to 0\.1, as .*diverges"),
+        ({"tv": 1e39}, r"tv=1e\+39 came"),
         ({"edges": "mirror"}, "edges='mirror' came, expected one of circular, taper, extend"),
         ({"iterations": 0}, "iterations=0 came, expected a whole number, 1 or more"),
         ({"iterations": 2.5}, "iterations=2.5"),
@@ -103,6 +106,8 @@ def test_settings():
         ({"psf": np.zeros((3, 3))}, "psf is 0 everywhere"),
         ({"psf": np.full((3, 3), np.nan)}, "psf has values that are negative, NaN"),
         ({"psf": np.ones(3)}, r"psf of shape \(3,\)"),
+        ({"psf": [[1, 2], [3]]}, "psf is no array .*: give rows of one length"),
+        ({"start": [[1, 2], [3]]}, "start is no array"),
         ({"psf": np.ones((3, 3)), "warm": True}, "warm=True came with a PSF"),
         ({"warm": 1}, "warm=1 came, expected True or False"),
         ({"recentre": None}, "recentre=None"),
@@ -359,6 +364,29 @@ def test_a_callback_that_fails_leaves_nothing(picture, arm):
             assert (found.image == wanted.image).all() and (found.psf == wanted.psf).all()
 
 
+def test_a_callback_that_cannot_be_called(picture):
+    """It is refused before the first iteration."""
+    with Deblurrer(psf_size=9, iterations=1, device="cpu") as deblurrer:
+        deblurrer.prepare(picture.shape)
+        with pytest.raises(InputError, match=r"callback=3 came, expected a function of \(iter"):
+            deblurrer.run(picture, 3)
+
+
+@pytest.mark.parametrize("device", [None, 0])
+def test_a_device_is_a_name(device):
+    with pytest.raises(InputError, match=f"device={device} came, expected 'auto', 'cpu', 'cuda'"):
+        Deblurrer(device=device)
+
+
+def test_whether_it_is_prepared(picture):
+    deblurrer = Deblurrer(psf_size=9, device="cpu")
+    assert not deblurrer.prepared
+    deblurrer.prepare(picture.shape)
+    assert deblurrer.prepared
+    deblurrer.close()
+    assert not deblurrer.prepared
+
+
 def test_who_does_not_look_iterates_once(picture, monkeypatch):
     from snellen.mia.cpu import Arm
 
@@ -430,17 +458,48 @@ def test_again_with_another_shape(random, arm):
 
 
 @pytest.mark.parametrize("edges", EDGES)
-@pytest.mark.parametrize("options", [{}, {"noise": "gaussian"}, {"tv": 2e-4}], ids=str)
-@pytest.mark.parametrize("value", [0, 100, 255])
-def test_pictures_of_nothing(arm, value, options, edges):
-    """They and the PSF stay as they are; float32 rounds each correction by some 1e-7."""
+@pytest.mark.parametrize("noise", ["poisson", "gaussian"])
+@pytest.mark.parametrize("tv", [0, 0.004])
+@pytest.mark.parametrize("value", [0, 128, 255])
+def test_pictures_of_nothing(arm, value, noise, tv, edges):
+    """They and the PSF stay as they are, to the last bit, whatever the iterations make of them."""
+    how = {"psf_size": 9, "iterations": 60, "noise": noise, "tv": tv, "edges": edges, "device": arm}
     image = np.full((64, 40), value, np.uint8)
-    with Deblurrer(psf_size=9, iterations=100, device=arm, edges=edges, **options) as deblurrer:
+    with Deblurrer(**how) as deblurrer:
         deblurrer.prepare((64, 40))
-        found = deblurrer.run(image)
-    assert (found.image == image).all()
-    np.testing.assert_allclose(found.psf, reference.bell(2, 9), rtol=1e-4)
-    assert 0 <= found.fit + 1e-9 < 2e-6
+        for came in (image, image / np.float32(255)):
+            found = deblurrer.run(came)
+            assert (found.image == came).all() and found.image.dtype == came.dtype
+            assert (found.psf == reference.bell(2, 9).astype(np.float32)).all()
+            assert found.fit == 0 and type(found.fit) is float
+
+
+def test_one_picture_of_nothing_among_others(random, arm):
+    """Of a batch, many frames each, only that one stays; the others are as without it."""
+    y = np.array([drawn.problem(random, (40, 52), 2).y for _ in range(3)])
+    y[1] = 0.7
+    how = {"psf_size": 9, "iterations": 20, "tv": 2e-4, "device": arm, "dtype": "float64"}
+    found = run(y, 2, 3, **how)
+    assert (found.image[1] == 0.7).all() and found.fit[1] == 0 < min(found.fit[0], found.fit[2])
+    assert (found.psf[1] == reference.bell(2, 9).astype(np.float32)).all()
+    for i in (0, 2):
+        image, psf, fit = truth(y[i], 20, 9, tv=2e-4)
+        np.testing.assert_allclose(found.image[i], image, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(found.psf[i], psf, rtol=0, atol=SINGLE * psf.max())
+        assert found.fit[i] == pytest.approx(fit, rel=1e-9)
+
+
+def test_a_picture_of_nothing_keeps_what_is_warm(random, arm):
+    """The next one starts with the PSF of the one before."""
+    one, other = (drawn.problem(random, (45, 52)).y[0] for _ in range(2))
+    how = {"psf_size": 9, "iterations": 20, "tv": 0.004, "device": arm, "warm": True}
+    with Deblurrer(**how) as deblurrer:
+        deblurrer.prepare((45, 52))
+        wanted = deblurrer.run(one), deblurrer.run(other)
+        deblurrer.prepare((45, 52))
+        deblurrer.run(one)
+        assert (deblurrer.run(np.full((45, 52), 0.5)).psf == wanted[0].psf).all()
+        assert (deblurrer.run(other).image == wanted[1].image).all()
 
 
 @pytest.mark.parametrize("edges", EDGES)
@@ -449,7 +508,8 @@ def test_never_nan(random, arm, edges):
     lamp, half, corner = np.zeros((3, 64, 48))
     lamp[20, 20], half[:, 24:], corner[0, 0] = 1, 1, 1e-4
     for image in (lamp, half, corner, random.random((64, 48))):
-        for options in ({}, {"noise": "gaussian"}, {"tv": 0.1}, {"psf": np.ones((9, 9))}):
+        for options in ({}, {"noise": "gaussian"}, {"tv": 0.1}, {"psf": np.ones((9, 9))},
+                        {"noise": "gaussian", "tv": 0.1}, {"read_noise": 1000.0}):  # fmt: skip
             found = run(image, psf_size=9, edges=edges, device=arm, **options)
             assert np.isfinite(found.image).all() and np.isfinite(found.psf).all()
             assert np.isfinite(found.fit) and found.psf.sum() == pytest.approx(1, abs=1e-5)
@@ -475,7 +535,10 @@ def test_not_prepared(arm, picture):
         ({"shape": (30, 40)}, "a PSF of 31×31 came for a picture of 40×30"),
         ({"shape": (40, 30)}, "a PSF of 31×31 came for a picture of 30×40"),
         ({"shape": 40}, r"shape=40 came, expected \(rows, columns\)"),
-        ({"shape": (40, 40, 3)}, "shape="),
+        (
+            {"shape": (40, 40, 3)},
+            r"shape=\(40, 40, 3\).* of one plane; for colour .*snellen\.deblur",
+        ),
         ({"shape": (40, -1)}, "shape=-1"),
         ({"shape": (40, 40), "frames": 0}, "frames=0"),
         ({"shape": (40, 40), "batch": 1.0}, r"batch=1\.0"),
@@ -515,6 +578,7 @@ def test_white_may_be_any_number_of_float32(picture, arm, white):
     [
         (np.zeros((41, 40)), r"prepared for pictures \(40, 41\), but \(41, 40\) came"),
         (np.zeros((1, 40, 41)), r"but \(1, 40, 41\) came"),
+        (np.zeros((40, 41, 3)), r"\(40, 41, 3\) came.* one plane, for colour .* snellen\.deblur"),
         (np.zeros((40, 41), np.int16), "dtype int16 came, expected one of uint8"),
         (np.zeros((40, 41), bool), "dtype bool"),
         ([[0] * 41] * 40, "a picture is a NumPy array"),

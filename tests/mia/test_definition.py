@@ -30,7 +30,11 @@ def test_settings_travel(value):
     [
         ({"noise": "laplace"}, "noise='laplace' came, expected one of poisson, gaussian"),
         ({"noise": None}, "noise=None"),
-        ({"read_noise": -0.1}, "read_noise=-0.1 came, expected a number that is 0 or more"),
+        ({"read_noise": -0.1}, "read_noise=-0.1 came, expected a number from 0 to 1000, white"),
+        ({"read_noise": 1e20}, r"read_noise=1e\+20 came, expected a number from 0 to 1000"),
+        ({"read_noise": 1e200}, r"read_noise=1e\+200 came, expected a number from 0 to 1000"),
+        ({"read_noise": 10**400}, "read_noise=1000"),
+        ({"tv": 1e39}, r"tv=1e\+39 came, expected a number from 0 to 1000, as 0\.001"),
         ({"read_noise": float("nan")}, "read_noise=nan"),
         ({"read_noise": "1"}, "read_noise='1'"),
         ({"read_noise": True}, "read_noise=True"),

@@ -282,7 +282,7 @@ def prior(monkeypatch):
     module = ModuleType("snellen.mia.l0")
     module.asked = []
 
-    def estimate(image, psf_size, **more):
+    def estimate(image, psf_size, *_):
         image = image if isinstance(image, np.ndarray) else image.get()
         module.asked.append((image.shape, psf_size))
         return reference.bell(0.5 + float(image.mean()), 9)
@@ -433,7 +433,11 @@ def test_from_several_threads(random):
 
 
 @pytest.mark.parametrize("value", [0.0, 0.3, 1.0])
-@pytest.mark.parametrize("options", [{}, {"noise": "gaussian"}, {"tv": 0.1}, {"tile": 40}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"noise": "gaussian"}, {"tv": 0.1}, {"tile": 40}, {"noise": "gaussian", "tv": 0.004}],
+    ids=str,
+)
 def test_pictures_of_one_value(arm, value, options):
     """They come back to the last bit, with the PSF that was to start from."""
     for dtype in ("float64", "float32", "uint8"):
@@ -484,7 +488,17 @@ def with_one(value):
         (None, {}, "came, expected"),
         (GREY[0], {}, r"shape \(45,\) came, expected \(…, H, W\) or \(…, H, W, 3\)"),
         (GREY[:0], {}, r"shape \(0, 45\) came.* at least one pixel"),
-        (np.zeros((40, 45, 4)), {}, "a PSF of 31×31 came for a picture of 4×45"),
+        (
+            np.zeros((40, 45, 4)),
+            {},
+            r"\(40, 45, 4\) came.* 4 channels.*image\[\.\.\., :3\].* 40 pict",
+        ),
+        (np.zeros((40, 45, 4)), {"multiframe": True}, r"like 4 channels.*image\[\.\.\., :3\]"),
+        (np.zeros((40, 45, 2)), {"psf_size": 1}, r"like 2 channels.*image\[\.\.\., 0\].*swapaxes"),
+        (GREY, {"read_noise": 1e20}, r"read_noise=1e\+20"),
+        (GREY, {"tv": 1e39}, r"tv=1e\+39"),
+        (GREY, {"psf": [[1, 2], [3]]}, "psf is no array"),
+        (GREY, {"callback": 3}, "callback=3 came, expected a function"),
         (GREY[:30], {}, r"a PSF of 31×31 came for a picture of 45×30 \(width × height\)"),
         (GREY, {"psf_size": 41}, "a PSF of 41×41 came for a picture of 45×40"),
         (GREY, {"psf": np.ones((3, 41))}, "a PSF of 41×41 came"),
@@ -521,7 +535,17 @@ def test_refusals(image, how, words, arm):
         deblur(image, device=arm, **how)
 
 
+def test_narrow_pictures_are_pictures():
+    """Where they cannot be a picture of channels: as one batch more, or of few rows."""
+    blur = np.ones((1, 1))
+    for shape in ((1, 40, 45, 4), (4, 45, 4), (40, 3, 2), (45, 4)):
+        found = deblur(np.full(shape, 0.5), blur, iterations=1, device="cpu")
+        assert found.image.shape == shape and found.psf.shape == (*shape[:-2], 1, 1)
+
+
 def test_wrong_device():
+    with pytest.raises(InputError, match="device=None came, expected 'auto'"):
+        deblur(GREY, device=None)
     with pytest.raises(DeviceError, match="cannot be used"):
         deblur(GREY, device="cuda:99")
     with pytest.raises(DeviceError, match="no device"):

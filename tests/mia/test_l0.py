@@ -58,6 +58,40 @@ def test_float32_and_float64_are_one_picture(seed):
     assert (one * other).sum() / np.sqrt((one**2).sum() * (other**2).sum()) >= 0.999
 
 
+@pytest.mark.parametrize("factor", [1 / 4, 1 / 16, 1 / 64, 8])
+def test_a_dark_picture_has_the_psf_of_its_bright_twin(factor):
+    """By a power of 2 nothing is rounded."""
+    y = shaken(1)[0]
+    assert 0.5 < y.max() <= 1
+    np.testing.assert_allclose(estimate(y * factor, SIDE + 2), estimate(y, SIDE + 2), rtol=1e-12)
+
+
+def test_deep_pictures_whose_white_was_not_told():
+    """12 bits in 16: rounded, and not quite a sixteenth."""
+    y, psf = shaken(1)
+    one, other = (np.rint(y * white) / 65535 for white in (4095, 65535))
+    found = [estimate(plane, SIDE + 2) for plane in (one, other)]
+    assert alike(*found) > 0.99 and alike(found[0], psf) > 0.95
+
+
+def test_pictures_that_fill_the_range_stay_as_they_are(random):
+    plane = random.random((20, 24))
+    for greatest in (0.51, 0.84, 1.0):
+        plane[3, 4] = greatest
+        kept = plane.clip(0, greatest)
+        assert (l0.exposed(kept) == kept).all()
+    for greatest, factor in ((0.5, 2), (0.2, 4), (3.0, 0.25), (1e-3, 512)):
+        assert l0.exposed(kept * greatest).max() == greatest * factor
+    assert l0.exposed(np.array([0, 5e-324])).max() == 1
+
+
+def test_progress():
+    """After each turn, of all levels."""
+    told = []
+    estimate(shaken(1, (40, 45))[0], 9, lambda *step: told.append(step))
+    assert told == [(turn, 15) for turn in range(1, 16)]
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("seed", range(3))
 def test_the_gpu_finds_the_same(cuda, seed):

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import textwrap
 import threading
 import time
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import snellen
 from mia import drawn, reference
 from snellen import Deblurrer
 from snellen.errors import InputError
+from snellen.mia import stream as streaming
 from snellen.mia.stream import Region, Stream
 
 HOW = {"psf_size": 9, "iterations": 10}
@@ -249,8 +254,15 @@ def test_closing_throws_away_what_waits(film):
         ((50, 60), (-1, 0), "at -1,0 leaves the frame"),
         ((31, 60), (0, 0), "at 0,0 leaves the frame of 60×31"),
         ((50, 31), (0, 0), "at 0,0 leaves the frame of 31×50"),
-        ((50, 60, 3), (0, 0), r"a frame of shape \(50, 60, 3\) came, expected \(rows, columns\)"),
-        ((50, 60), 3, r"position=3 came, expected \(column, row\)"),
+        (
+            (50, 60, 3),
+            (0, 0),
+            r"a frame of shape \(50, 60, 3\) came, expected \(rows, columns\) of one plane",
+        ),
+        ((50, 60), 3, r"position=3 came, expected \(column, row\), two integers: round"),
+        ((50, 60), np.array([1.0, 2.0]), r"position=array\(\[1\., 2\.\]\) came, .*round\(x\)"),
+        ((50, 60), np.eye(2, dtype=int), "position=array"),
+        ((50, 60), (1,), r"position=\(1,\)"),
         ((50, 60), (1, 2, 3), r"position=\(1, 2, 3\)"),
         ((50, 60), (1.5, 2), r"position=\(1\.5, 2\)"),
         (None, (0, 0), "a frame is a NumPy array"),
@@ -265,6 +277,71 @@ def test_frames_that_do_not_fit(arm, film, frame, position, words):
         with pytest.raises(InputError, match="dtype int32"):
             stream.push(np.zeros((50, 60), np.int32))
         assert stream.push(film[0][0]) == 0 and stream.pop().number == 0
+
+
+@pytest.mark.parametrize(
+    "position",
+    [np.array([5, 3]), np.array([5, 3], np.uint8), [5, 3], (np.uint64(5), 3), range(5, 1, -2)],
+    ids=repr,
+)
+def test_positions_as_trackers_give_them(film, position):
+    with Stream(Deblurrer(**HOW, device="cpu"), (32, 32)) as stream:
+        stream.push(film[2][0], position)
+        assert stream.pop().position == (5, 3)
+
+
+def test_a_deblurrer_belongs_to_one_stream(film):
+    deblurrer = Deblurrer(**HOW, device="cpu")
+    with Stream(deblurrer, (32, 32)) as stream:
+        with pytest.raises(InputError, match=r"prepared already.*make one for each Stream"):
+            Stream(deblurrer, (40, 40))
+        stream.push(film[0][0])
+        assert stream.pop().restored.image.shape == (32, 32)
+    with Stream(deblurrer, (40, 40)):
+        assert deblurrer.prepared
+    deblurrer.prepare((32, 32))
+    with pytest.raises(InputError, match="prepared already"):
+        Stream(deblurrer, (32, 32))
+    deblurrer.close()
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "mia.md"
+EXAMPLES = {
+    "page": next(
+        part for part in PAGE.read_text("utf-8").split("```") if part.startswith("python\nfrom")
+    ).removeprefix("python"),
+    "docstring": textwrap.dedent(Stream.__doc__.partition("::\n")[2].partition("Leaving")[0]),
+}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_examples_show_every_region(random, monkeypatch, name):
+    """As they are printed: all that were not dropped, though they come faster than they go."""
+    monkeypatch.setattr(snellen, "Deblurrer", partial(Deblurrer, device="cpu"))
+    shown, streams = [], []
+
+    def made(*how, **more):
+        streams.append(Stream(*how, **more))
+        return streams[0]
+
+    monkeypatch.setattr(streaming, "Stream", made)
+    camera = [(random.random((140, 150)), (i, i)) for i in range(8)]
+    names = {"snellen": snellen, "Deblurrer": snellen.Deblurrer, "Stream": made, "camera": camera}
+    exec(EXAMPLES[name], {**names, "show": lambda *what: shown.append(what)})
+    assert len(shown) + streams[0].dropped == 8 and len(shown) >= 2
+
+
+@pytest.mark.parametrize("noise", ["poisson", "gaussian"])
+def test_a_fade_to_grey_comes_as_it_is(film, arm, noise):
+    """Frames of one value among others, with total variation that would make them flicker."""
+    how = {"psf_size": 9, "iterations": 60, "tv": 0.004, "noise": noise, "device": arm}
+    grey = np.full((50, 60), 128, np.uint8)
+    with Stream(Deblurrer(**how, edges="extend", warm=True), (32, 32)) as stream:
+        for frame in (film[0][0], grey):
+            stream.push(frame)
+        stream.finish()
+        _, last = stream
+    assert (last.restored.image == 128).all() and last.restored.fit == 0
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def fft2(x: Any, out: Any = None) -> Any:
     x : (..., H, W) complex64
         CuPy, on any GPU, C-contiguous (else it is copied). H and W are 32, 64, 128 or 256.
     out : (..., H, W) complex64, optional
-        Where to write; may be `x`.
+        Where to write: CuPy, on x's GPU, C-contiguous; may be `x`.
 
     Returns
     -------
@@ -43,13 +43,31 @@ def fft2(x: Any, out: Any = None) -> Any:
     Raises
     ------
     InputError
-        Another type or size.
+        Another type or size; an `out` that does not suit.
     """
     return _complex(x, out, back=False)
 
 
 def ifft2(x: Any, out: Any = None) -> Any:
-    """Transform complex pictures back; see `fft2`."""
+    """Transform complex pictures back.
+
+    Parameters
+    ----------
+    x : (..., H, W) complex64
+        As `fft2` takes it.
+    out : (..., H, W) complex64, optional
+        Where to write: CuPy, on x's GPU, C-contiguous; may be `x`.
+
+    Returns
+    -------
+    (..., H, W) complex64
+        `out`, or a new array; divided by H · W.
+
+    Raises
+    ------
+    InputError
+        Another type or size; an `out` that does not suit.
+    """
     return _complex(x, out, back=True)
 
 
@@ -59,17 +77,19 @@ def rfft2(x: Any, out: Any = None) -> Any:
     Parameters
     ----------
     x : (..., H, W) float32
+        CuPy, on any GPU, C-contiguous (else it is copied). H and W are 32, 64, 128 or 256.
     out : (..., H, W / 2 + 1) complex64, optional
+        Where to write: CuPy, on x's GPU, C-contiguous, in memory of its own, not x's.
 
     Returns
     -------
     (..., H, W / 2 + 1) complex64
-        The frequencies that the others follow from, as numpy.fft.rfft2.
+        `out`, or a new array: the frequencies that the others follow from, as numpy.fft.rfft2.
 
     Raises
     ------
     InputError
-        Another type or size.
+        Another type or size; an `out` that does not suit.
     """
     height, width = _checked(x, "float32", 0)
     import cupy
@@ -77,7 +97,7 @@ def rfft2(x: Any, out: Any = None) -> Any:
     batch = prod(x.shape[:-2])
     with x.device:
         x = cupy.ascontiguousarray(x)
-        out = _target(out, (*x.shape[:-1], width // 2 + 1), "complex64")
+        out = _target(out, (*x.shape[:-1], width // 2 + 1), "complex64", x.device)
         if not batch:
             return out
         _rows(height, width, False, True)(x, out, batch * height // 2)
@@ -86,14 +106,32 @@ def rfft2(x: Any, out: Any = None) -> Any:
 
 
 def irfft2(x: Any, out: Any = None) -> Any:
-    """Transform half spectra (..., H, W / 2 + 1) back to real pictures (..., H, W); see `rfft2`."""
+    """Transform half spectra back to real pictures.
+
+    Parameters
+    ----------
+    x : (..., H, W / 2 + 1) complex64
+        As `rfft2` gives it; it is only read. CuPy, on any GPU, C-contiguous (else it is copied).
+    out : (..., H, W) float32, optional
+        Where to write: CuPy, on x's GPU, C-contiguous, in memory of its own, not x's.
+
+    Returns
+    -------
+    (..., H, W) float32
+        `out`, or a new array; divided by H · W.
+
+    Raises
+    ------
+    InputError
+        Another type or size; an `out` that does not suit.
+    """
     height, width = _checked(x, "complex64", 1)
     import cupy
 
     batch = prod(x.shape[:-2])
     with x.device:
         x = cupy.ascontiguousarray(x)
-        out = _target(out, (*x.shape[:-1], width), "float32")
+        out = _target(out, (*x.shape[:-1], width), "float32", x.device)
         if not batch:
             return out
         between = cupy.empty_like(x)
@@ -166,7 +204,7 @@ def _complex(x: Any, out: Any, back: bool) -> Any:
 
     with x.device:
         x = cupy.ascontiguousarray(x)
-        out = _target(out, x.shape, "complex64")
+        out = _target(out, x.shape, "complex64", x.device)
         if x.size:
             _whole(height, width, back)(x, out)
     return out
@@ -248,12 +286,18 @@ def _checked(x: Any, dtype: str, half: int) -> tuple[int, int]:
     return int(sides[0]), int(sides[1])
 
 
-def _target(out: Any, shape: tuple[int, ...], dtype: str) -> Any:
-    """Return where to write, checked or new."""
-    import cupy
-
+def _target(out: Any, shape: tuple[int, ...], dtype: str, device: Any) -> Any:
+    """Return where to write, on a GPU, which is the current one: checked or new."""
     if out is None:
+        import cupy
+
         return cupy.empty(shape, dtype)
+    if not hasattr(out, "__cuda_array_interface__") or out.device != device:
+        came = f"{type(out).__module__}.{type(out).__name__} on {getattr(out, 'device', 'cpu')!r}"
+        raise InputError(
+            f"out={came} came, expected CuPy's array on x's GPU, {device!r}: leave it out, or make "
+            "it there"
+        )
     if out.shape != shape or str(out.dtype) != dtype or not out.flags.c_contiguous:
         raise InputError(
             f"out={out.shape} of {out.dtype} came, expected {shape} of {dtype}, C-contiguous"

@@ -21,6 +21,8 @@ from snellen.mia.result import Restored
 class Deblurrer:
     """Restore many pictures of one shape by MIA, the multiplicative iterative algorithm.
 
+    A picture is one plane, grey or luma; for colour there is `snellen.deblur`.
+
     Settings until `prepare`, which makes room and compiles; then `run` for each picture; `close`
     gives all back. As a context manager it closes itself. One picture, or batch of them, at a time:
     a Deblurrer is not for several threads at once.
@@ -28,19 +30,21 @@ class Deblurrer:
     Parameters
     ----------
     psf : array, optional
-        The blur, where it is known: (K, K) around its middle K // 2, of any sum; one for each
-        picture and frame as (batch, K, K), (frames, K, K) or (batch, frames, K, K). None: it is
-        found, beside the picture.
+        The blur, where it is known: (K, K) around its middle K // 2, of any sum; real, finite and
+        not negative, its sides no longer than the picture's; one for each picture and frame as
+        (batch, K, K), (frames, K, K) or (batch, frames, K, K). None: it is found, beside the
+        picture. psf_size, start and recentre have no effect with one.
     psf_size : int
-        Side of the PSF that is looked for, pixels; even ones count one more.
+        Side of the PSF that is looked for, pixels, at most the picture's; even ones count one more.
     iterations : int
+        1 or more, of each picture; with `tolerance` at most so many.
     noise : str
         "poisson", of light that is counted, or "gaussian", equal everywhere.
     read_noise : float
         Standard deviation of the noise beside Poisson's, white being 1: 2 / 255 for two steps of
-        eight bits, whatever data_range is.
+        eight bits, whatever data_range is. From 0 to 1000; only with "poisson".
     tv : float
-        Weight of total variation, against noise; 0: none.
+        Weight of total variation, against noise, from 0, none, to 0.1; 0.001 … 0.004 are usual.
     start : float or array
         The PSF that the search starts from: σ of a Gaussian in pixels, or (K, K) as `psf`, no
         larger than psf_size. Where it is 0 it stays 0.
@@ -51,10 +55,10 @@ class Deblurrer:
         Whether a PSF that was found is moved so that its centre of mass is the middle, to a pixel,
         and the picture with it.
     tolerance : float
-        Stop when `every` iterations change the picture by less, relative to it; 0: never. Of
-        several pictures all must.
+        Stop when `every` iterations change the picture by less, relative to it, as 1e-3; 0: never.
+        0 or more. Of several pictures all must.
     every : int
-        Iterations from a look at the progress to the next.
+        Iterations from a look at the progress to the next, 1 or more.
     warm : bool
         Start each picture with the PSF that was found in the last one. What of it is 0, as what
         recentring moves in, stays so until `prepare`.
@@ -75,6 +79,8 @@ class Deblurrer:
         "float32" or "float64".
     side : int
         Of the PSFs that are returned, odd.
+    prepared : bool
+        Whether `run` may be called: from `prepare` to `close`.
 
     Raises
     ------
@@ -103,6 +109,7 @@ class Deblurrer:
         device: str = "auto",
         dtype: str | None = None,
     ) -> None:
+        settings.tv(tv)
         self.definition = Definition(noise, read_noise, psf is None, tv)
         rules.check(edges)
         settings.flags(recentre=recentre, warm=warm, history=history)
@@ -115,8 +122,9 @@ class Deblurrer:
         self.dtype = settings.dtype(dtype)
         self._blur = settings.first(start, psf_size) if psf is None else settings.given(psf)
         self.side = self._blur.shape[-1]
-        self.device = devices.resolve(device)
+        self.device = devices.resolve(settings.device(device))
         self.device_name = devices.name(self.device)
+        self.prepared = False
         self._arm: Arm | None = None
 
     def prepare(
@@ -162,6 +170,7 @@ class Deblurrer:
             # A blank picture, so that everything is compiled.
             self._restored(self._arm, np.zeros((*self._lead, *self._shape), np.uint8), 1)
             self._start = start
+        self.prepared = True
 
     def run(self, image: Any, callback: Callback | None = None) -> Restored:
         """Restore a picture, or a batch of them.
@@ -169,9 +178,9 @@ class Deblurrer:
         Parameters
         ----------
         image : (rows, columns) array
-            As prepared: after (batch,) and (frames,) where these are more than one. NumPy, where
-            rows may have a pitch; for a GPU also CuPy there. uint8, uint16, float16, float32 or
-            float64: finite, not negative. It is only read, and not after this call.
+            One plane, as prepared: after (batch,) and (frames,) where these are more than one.
+            NumPy, where rows may have a pitch; for a GPU also CuPy there. uint8, uint16, float16,
+            float32 or float64: finite, not negative. It is only read, and not after this call.
         callback : callable, optional
             callback(iteration, image, psf) every so many iterations, with shapes as in the result;
             white is 1, and nothing is moved yet. NumPy's or CuPy's arrays, which are its own.
@@ -180,19 +189,23 @@ class Deblurrer:
         -------
         Restored
             New arrays, of the library that `image` is of. Of a batch, `fit` is an array, too; in
-            the history it is their mean, and `change` the greatest.
+            the history it is their mean, and `change` the greatest. A picture of one value comes
+            back as it is, with the PSF that it started from and a fit of 0.
 
         Raises
         ------
         InputError
-            Not prepared, a picture of another shape or type, or samples that no picture has.
+            Not prepared, a picture of another shape or type, or samples that no picture has; a
+            callback that cannot be called.
         """
+        settings.callback(callback)
         arm = self._check(image)
         with arrays.working(image, self.device):
             return self._restored(arm, image, self.iterations, callback)
 
     def close(self) -> None:
         """Give back threads and buffers; `prepare` may follow again."""
+        self.prepared = False
         arm, self._arm = self._arm, None
         self._frames = self._start = None
         if arm:
@@ -213,27 +226,28 @@ class Deblurrer:
         self, arm: Arm, image: Any, iterations: int, callback: Callback | None = None
     ) -> Restored:
         at, peak = self._frames, samples.white(image.dtype, self._white)
-        y, f = at.place(image.reshape(*self._counts, *self._shape), peak)
+        frames = image.reshape(*self._counts, *self._shape)
+        y, f = at.place(frames, peak)
+        flat = samples.flat(frames)
         arm.start(y, f, self._start)
         look = callback and self._looking(callback)
         done, history = iterated(arm, iterations, self.every, self.tolerance, look, self.history)
         fit: Any = arm.fit()
         sharp, blurs = at.finish(arm.sharp, arm.psf, self.recentre)
-        if self.warm:
-            start = at.spread(blurs)
+        start = at.spread(blurs) if self.warm else self._start
         if isinstance(image, np.ndarray) and self.device != "cpu":
             sharp, blurs = at.fetch()
         at.refuse(peak)  # which waits for the GPU, so that the next call may be on another stream
-        if self.warm:
-            self._start = start
+        sharp, blurs = samples.finished(sharp, peak, image.dtype), blurs.astype(np.float32)
+        flat = flat if isinstance(flat, np.ndarray) else flat.get()
+        for i in np.flatnonzero(flat).tolist():  # which say nothing: as they came
+            begun = psfs.from_period(self._start[i], self.side)
+            blurs[i] = begun if isinstance(begun, type(blurs)) else begun.get()
+            sharp[i], fit[i], start[i] = frames[i, 0], 0, self._start[i]
+        self._start = start
         sharp, blurs = self._led(sharp, blurs)
-        return Restored(
-            samples.finished(sharp, peak, image.dtype),
-            blurs.astype(np.float32),
-            fit if self._counts[0] > 1 else fit[0].item(),
-            done,
-            history,
-        )
+        alone = self._counts[0] == 1
+        return Restored(sharp, blurs, fit[0].item() if alone else fit, done, history)
 
     def _led(self, sharp: Any, blurs: Any) -> tuple[Any, Any]:
         """Return pictures and PSFs without axes of one."""
@@ -292,7 +306,7 @@ class Deblurrer:
         if image.shape != (*self._lead, *self._shape):
             raise InputError(
                 f"prepared for pictures {(*self._lead, *self._shape)}, but {image.shape} came: "
-                "prepare again"
+                "prepare again; each is one plane, for colour there is snellen.deblur"
             )
         samples.white(image.dtype, self._white)
         return self._arm

@@ -17,7 +17,7 @@ from snellen.mia import samples, settings
 from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.definition import EVERY, ITERATIONS, PSF_SIZE, START
 from snellen.mia.layout import Layout
-from snellen.mia.progress import Callback
+from snellen.mia.progress import Callback, Watch
 from snellen.mia.restoring import Found, restored
 from snellen.mia.result import Restored
 from snellen.mia.tiles import Tiles
@@ -71,21 +71,24 @@ def deblur(
         `__array__`.
     psf : array, optional
         The blur, where it is known: image ≈ convolution(sharp, psf). (K, K), of any sum, around its
-        middle K // 2; or one for each picture, tile and frame: see Returns.
+        middle K // 2; real, finite and not negative, its sides no longer than the picture's. Or one
+        for each picture, tile and frame: see Returns. psf_size, start and recentre have no effect
+        with one.
     psf_size : int
-        Side of the PSF that is looked for, pixels; even ones count one more.
+        Side of the PSF that is looked for, pixels, at most the picture's; even ones count one more.
     iterations : int, optional
-        None: 200; with a prior 100.
+        1 or more. None: 200; with a prior 100.
     noise : str
         "poisson", of light that is counted, or "gaussian", equal everywhere.
     read_noise : float
         Standard deviation of the noise beside Poisson's, white being 1: 2 / 255 for two steps of
-        eight bits, whatever data_range is.
+        eight bits, whatever data_range is. From 0 to 1000; only with "poisson".
     tv : float, optional
-        Weight of total variation, against noise. None: 0; with a prior 0.004.
+        Weight of total variation, against noise, from 0 to 0.1; 0.001 … 0.004 are usual. None: 0;
+        with a prior 0.004.
     prior : str, optional
         "l0": the blur is found from few, sharp edges, coarse to fine, and the picture then restored
-        with it.
+        with it. start and recentre have no effect with one.
     start : float or array
         The PSF that the search starts from: σ of a Gaussian in pixels, or (K, K).
     edges : str
@@ -95,10 +98,10 @@ def deblur(
         Whether a PSF that was found is moved so that its centre of mass is the middle, to a pixel,
         and the picture with it.
     tolerance : float
-        Stop when `every` iterations change the picture by less, relative to it; 0: never. Of
-        several pictures all must.
+        Stop when `every` iterations change the picture by less, relative to it, as 1e-3; 0: never.
+        0 or more. Of several pictures all must.
     every : int
-        Iterations from a step of the history to the next.
+        Iterations from a step of the history to the next, 1 or more.
     callback : callable, optional
         callback(iteration, image, psf) at each of these: (rows, columns) and (K, K) of a grey
         picture, else stacks of what is in work together (of colour luma, where the blur is looked
@@ -129,17 +132,19 @@ def deblur(
     Raises
     ------
     InputError
-        Other dtypes or shapes, NaN, infinity, negative samples; a PSF larger than the picture;
+        Other dtypes or shapes, as of 2 or 4 channels; NaN, infinity, negative samples; a PSF larger
+        than the picture;
         settings that do not exist or do not go together; an array elsewhere than on the device
         asked for.
     DeviceError
         The device cannot be used, or the GPU's memory does not suffice.
     """
     settings.flags(multiframe=multiframe)
+    settings.callback(callback)
     prior = _prior(prior, psf, multiframe)
     if iterations is None:
         iterations = PRIOR_ITERATIONS if prior else ITERATIONS
-    chosen = arrays.choose(image, device)
+    chosen = arrays.choose(image, settings.device(device))
     how = {
         "psf_size": psf_size, "iterations": iterations, "noise": noise, "read_noise": read_noise,
         "tv": (PRIOR_TV if prior else 0.0) if tv is None else tv, "start": start, "edges": edges,
@@ -158,7 +163,7 @@ def deblur(
         if not array.size:  # a batch of none
             none = arrays.library(array).empty((*layout.lead(tiles), side, side), np.float32)
             both = arrays.like(image, array.copy()), arrays.like(image, none)
-            return Restored(*both, np.empty(layout.batch), 0)  # type: ignore[arg-type]
+            return Restored(*both, np.empty(layout.batch), 0)
         there = arrays.upload(array) if chosen != "cpu" and isinstance(array, np.ndarray) else array
         came = layout.planes(there)
         planes = samples.scaled(came, peak, how["dtype"])
@@ -195,13 +200,13 @@ def _found(
         luma = tiles.split(luma)
         planes = xp.stack([tiles.split(channel) for channel in planes])
     if blurs is None and prior:
-        blurs = _estimated(luma, how)
+        blurs = _estimated(luma, how, callback)
     if blurs is None:
         found = restored(luma, None, how, callback)
         if len(planes) == 3:
             same = {**how, "iterations": found.iterations, "tolerance": 0.0, "history": False}
             found = replace(
-                _with(planes, _host(found.psfs), same, None),
+                _with(planes, _host(found.psfs), same, _on_channels(callback, found.iterations)),
                 psfs=found.psfs, history=found.history,
             )  # fmt: skip
         else:
@@ -242,10 +247,25 @@ def _prior(prior: str | None, psf: Any, multiframe: bool) -> str | None:
     return prior
 
 
-def _estimated(luma: Array, how: dict[str, Any]) -> Float64:
+def _on_channels(callback: Callback | None, iterations: int) -> Callback | None:
+    """Return what is called for the channels: of callbacks only a Watch hears of them."""
+    if not isinstance(callback, Watch):
+        return None
+    return lambda done, *_: callback.tell("channels", done, iterations)
+
+
+def _estimated(luma: Array, how: dict[str, Any], callback: Callback | None) -> Float64:
     """Return the PSFs that the prior finds (N, 1, K, K) of pictures (N, 1, rows, columns)."""
     l0 = import_module("snellen.mia.l0")
-    return np.stack([settings.given(l0.estimate(one[0], how["psf_size"]))[None] for one in luma])
+    found = []
+    for number, one in enumerate(luma):
+
+        def tell(done: int, total: int, before: int = number) -> None:
+            if isinstance(callback, Watch):
+                callback.tell("prior", before * total + done, len(luma) * total)
+
+        found.append(settings.given(l0.estimate(one[0], how["psf_size"], tell))[None])
+    return np.stack(found)
 
 
 def _host(array: Array) -> npt.NDArray[Any]:

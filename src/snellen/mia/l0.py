@@ -9,6 +9,8 @@ of Levin et al. 2009.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import ceil, log2
 from typing import Any
 
 import numpy as np
@@ -36,7 +38,9 @@ which is centred at the end only, drifts little (lab/mia-l0.md)."""
 Float64 = npt.NDArray[np.float64]
 
 
-def estimate(image: Any, psf_size: int = PSF_SIZE) -> Float64:
+def estimate(
+    image: Any, psf_size: int = PSF_SIZE, tell: Callable[[int, int], object] | None = None
+) -> Float64:
     """Return the PSF of a blurred picture.
 
     All is float64: in float32, where β = 10⁵ drowns the blur, one picture in three leads to another
@@ -45,9 +49,12 @@ def estimate(image: Any, psf_size: int = PSF_SIZE) -> Float64:
     Parameters
     ----------
     image : (rows, columns) float32 or float64
-        Of NumPy, or of CuPy on the current GPU; white is 1. Not smaller than the PSF.
+        Of NumPy, or of CuPy on the current GPU. Not smaller than the PSF. However dark: see
+        `exposed`.
     psf_size : int
         Side of its support, pixels; even ones count one more. Little more than the blur is best.
+    tell : callable, optional
+        Called after each turn: tell(turns that are done, of how many). The later, the slower.
 
     Returns
     -------
@@ -59,16 +66,27 @@ def estimate(image: Any, psf_size: int = PSF_SIZE) -> Float64:
     plane = image.astype(np.float64)
     if plane.min() == plane.max():
         return psfs.gaussian(START, side)
-    every = levels(plane.shape, side)
+    plane, every = exposed(plane), levels(plane.shape, side)
     weight, psf = WEIGHT, psfs.gaussian(SIGMA, every[0].side)
     for number, (shape, support) in enumerate(every):
         if number:
             psf = grow(psf, support)
         problem = Problem(taper(shrink(plane, shape), support))
-        for _ in range(TURNS):
+        for turn in range(TURNS):
             psf = problem.better(psf, weight)
             weight = max(weight / DECAY, LEAST)
+            if tell:
+                tell(number * TURNS + turn + 1, len(every) * TURNS)
     return centred(psf)
+
+
+def exposed(plane: Any) -> Any:
+    """Return a picture, times the power of 2 by which its greatest sample is above 1/2, at most 1.
+
+    λ, β and the PSF's regularisation are for pictures of 0 … 1. By a power of 2 nothing is rounded:
+    one that fills half of that stays as it is, and one of 12 bits in 16 leads to the same PSF.
+    """
+    return plane / 2.0 ** ceil(log2(float(plane.max())))
 
 
 class Problem:

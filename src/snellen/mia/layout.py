@@ -35,7 +35,14 @@ class Layout:
 
     @classmethod
     def of(cls, array: Array, multiframe: bool) -> Layout:
-        """Return that of an array (InputError: it has too few axes, or no pixel)."""
+        """Return that of an array.
+
+        Raises
+        ------
+        InputError
+            It has too few axes, or no pixel; its last axis looks like channels that are none.
+        """
+        _no_other_channels(array.shape)
         colour = array.ndim >= 3 and array.shape[-1] == 3
         least = 2 + colour + multiframe
         wanted = "(M, H, W) or (M, H, W, 3)" if multiframe else "(…, H, W) or (…, H, W, 3)"
@@ -82,3 +89,14 @@ class Layout:
                 + (f" or {(*lead, side, side)}" if lead else "")
             ) from error
         return every.reshape(-1, prod(self.frames), side, side)
+
+
+def _no_other_channels(shape: tuple[int, ...]) -> None:
+    if len(shape) != 3 or shape[-1] not in (2, 4) or min(shape[:-1]) <= 4:
+        return
+    kept = "image[..., :3]" if shape[-1] == 4 else "image[..., 0] (of four, image[..., :3])"
+    raise InputError(
+        f"an array of shape {shape} came, whose last axis looks like {shape[-1]} channels: colour "
+        f"is (H, W, 3), so leave transparency out, {kept}; if these are {shape[0]} pictures of "
+        f"only {shape[-1]} columns, turn them, image.swapaxes(1, 2), and a PSF with them"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,6 +14,21 @@ from snellen.mia.result import Step
 
 Callback = Callable[[int, Any, Any], object]
 """Called with the iteration, f and h."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """A callback of `deblur` that hears of every stage, others of the iterations of one only."""
+
+    tell: Callable[[str, int, int], object]
+    """Called with a stage, how much of it is done, and of how much: "prior" in turns; in iterations
+    "picture", and "channels" with the PSF that was found of luma."""
+    iterations: int
+    """At most."""
+
+    def __call__(self, iteration: int, image: Any, psf: Any) -> None:
+        """Tell of an iteration, as a callback."""
+        self.tell("picture", iteration, self.iterations)
 
 
 class Arm(Protocol):

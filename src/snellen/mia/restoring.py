@@ -18,7 +18,6 @@ from snellen.mia import edges, psf
 from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.progress import Callback
 from snellen.mia.result import Restored, Step
-from snellen.mia.settings import first
 
 HOST = 1 << 24  # samples of frames on their period that are in work at once, on the CPU: 0.7 GB
 BYTES = 128
@@ -45,7 +44,7 @@ class Found:
 def restored(
     planes: Any, psfs: Float64 | None, settings: dict[str, Any], callback: Callback | None = None
 ) -> Found:
-    """Restore pictures. One of a single value, which says nothing, comes as it went, its fit 0.
+    """Restore pictures.
 
     Parameters
     ----------
@@ -73,12 +72,6 @@ def restored(
     xp = library(planes)
     sharp, found = xp.concatenate(pictures), xp.concatenate(blurs)
     fit = np.concatenate([np.atleast_1d(run.fit) for run in runs])
-    same = planes.max((1, 2, 3)) == planes.min((1, 2, 3))
-    fit[same if isinstance(same, np.ndarray) else same.get()] = 0
-    sharp = xp.where(same[:, None, None], planes[:, 0], sharp)
-    if psfs is None:
-        start = xp.asarray(first(settings["start"], side), found.dtype)
-        found = xp.where(same[:, None, None, None], start, found)
     return Found(sharp, found, fit, max(run.iterations for run in runs), _history(runs))
 
 

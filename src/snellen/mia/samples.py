@@ -47,6 +47,11 @@ def wrong(samples: Any, peak: float) -> int:
     return NEGATIVE * bool(samples.min() < 0) | too_large
 
 
+def flat(frames: Any) -> Any:
+    """Return of which pictures (B, M, rows, columns) all samples are one value: (B,) bool."""
+    return frames.min((1, 2, 3)) == frames.max((1, 2, 3))
+
+
 def refuse(found: int, peak: float) -> None:
     """Raise what `wrong` found.
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from snellen import arrays
 from snellen.errors import InputError
 from snellen.mia import psf as psfs
+from snellen.mia.definition import TV_STABLE, in_range
 from snellen.mia.samples import LARGEST
 
 DTYPES = ("float32", "float64")
@@ -46,6 +47,11 @@ def flags(**values: object) -> None:
             raise InputError(f"{name}={value!r} came, expected True or False")
 
 
+def tv(value: object) -> None:
+    """Check a weight of total variation (InputError: it is none, or what diverges)."""
+    in_range("tv", value, TV_STABLE, "as 0.001 … 0.004: more of it diverges")
+
+
 def tolerance(value: object) -> float:
     """Return a number of 0 or more (InputError: it is not)."""
     real = isinstance(value, Real) and not isinstance(value, bool)
@@ -65,6 +71,21 @@ def data_range(value: object) -> float | None:
     return None if value is None else float(value)  # type: ignore[arg-type]
 
 
+def device(name: object) -> str:
+    """Return what may be a device's name (InputError: it is none)."""
+    if not isinstance(name, str):
+        raise InputError(f"device={name!r} came, expected 'auto', 'cpu', 'cuda' or 'cuda:N'")
+    return name
+
+
+def callback(value: object) -> None:
+    """Check what is called at each look, or None (InputError: it is neither)."""
+    if value is not None and not callable(value):
+        raise InputError(
+            f"callback={value!r} came, expected a function of (iteration, image, psf), or None"
+        )
+
+
 def dtype(name: str | None) -> str:
     """Return the precision: float32 where none is asked for (InputError: there is no such)."""
     if name is not None and name not in DTYPES:
@@ -75,14 +96,22 @@ def dtype(name: str | None) -> str:
 def shape(value: object) -> tuple[int, int]:
     """Return rows and columns (InputError: these are not two numbers)."""
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
-        raise InputError(f"shape={value!r} came, expected (rows, columns)")
+        raise InputError(
+            f"shape={value!r} came, expected (rows, columns) of one plane; for colour there is "
+            "snellen.deblur"
+        )
     rows, columns = (whole("shape", size) for size in value)
     return rows, columns
 
 
 def given(psf: Any, name: str = "psf") -> Float64:
     """Return PSFs (…, K, K) that came as arrays of any library: see `psf.given`."""
-    array = arrays.read(psf)
+    try:
+        array = arrays.read(psf)
+    except ValueError as error:  # NumPy's, of lists
+        raise InputError(
+            f"{name} is no array ({error}): give rows of one length, of numbers"
+        ) from error
     return psfs.given(array if isinstance(array, np.ndarray) else array.get(), name)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from numbers import Integral
 from types import TracebackType
 from typing import Any
 
@@ -60,7 +60,11 @@ class Stream:
                 stream.push(frame, position)
                 while region := stream.pop(wait=False):
                     show(region.restored.image)
+            stream.finish()
+            for region in stream:
+                show(region.restored.image)
 
+    Leaving `with` closes it: what is not restored or not taken by then is discarded, uncounted.
     One thread pushes, one thread takes: the same one or another. Results come in the order of their
     frames and wait until they are taken, however many.
 
@@ -72,10 +76,10 @@ class Stream:
     Parameters
     ----------
     deblurrer : Deblurrer
-        Settings; it is prepared here, and closed with the stream. warm=True starts each region
-        with the PSF of the last one.
+        Settings; not prepared yet, it is prepared here, and closed with the stream, whose own it is
+        until then. warm=True starts each region with the PSF of the last one.
     shape : (rows, columns)
-        Of the region.
+        Of the region, one plane.
     queue : int
         Regions that wait at most, beside the one that is in work.
     policy : str
@@ -87,7 +91,8 @@ class Stream:
     Raises
     ------
     InputError, DeviceError
-        As `Deblurrer.prepare` raises; a policy that does not exist.
+        As `Deblurrer.prepare` raises; a policy that does not exist; a Deblurrer that is prepared
+        already, as that of another stream.
     """
 
     def __init__(
@@ -100,6 +105,11 @@ class Stream:
     ) -> None:
         if not isinstance(deblurrer, Deblurrer):
             raise InputError(f"{type(deblurrer).__name__} came, expected a Deblurrer, for settings")
+        if deblurrer.prepared:
+            raise InputError(
+                "a Deblurrer came that is prepared already, by its prepare or by another stream: "
+                "make one for each Stream, or close it first"
+            )
         self._size = settings.whole("queue", queue)
         if policy not in POLICIES:
             raise InputError(f"policy={policy!r} came, expected one of {', '.join(POLICIES)}")
@@ -129,7 +139,7 @@ class Stream:
             A grey or luma plane, as `Deblurrer.run` takes it, at least as large as the region.
             Only the region is copied, at once: the frame may be overwritten afterwards.
         position : (int, int)
-            Column and row of the region's top left sample.
+            Column and row of the region's top left sample: a sequence or an array of two integers.
 
         Raises
         ------
@@ -265,17 +275,17 @@ class Stream:
                 f"stream on {device!r}"
             )
         if frame.ndim != 2:
-            raise InputError(f"a frame of shape {frame.shape} came, expected (rows, columns)")
+            raise InputError(
+                f"a frame of shape {frame.shape} came, expected (rows, columns) of one plane: of "
+                "colour give luma"
+            )
         samples.white(frame.dtype, None)
-        both = tuple(position) if isinstance(position, tuple | list) else ()
-        if len(both) != 2 or not all(isinstance(place, Integral) for place in both):
-            raise InputError(f"position={position!r} came, expected (column, row)")
-        column, row = int(both[0]), int(both[1])
+        column, row = _place(position)
         rows, columns = self._shape
         if not (0 <= row <= frame.shape[0] - rows and 0 <= column <= frame.shape[1] - columns):
             raise InputError(
                 f"a region of {columns}×{rows} at {column},{row} leaves the frame of "
-                f"{frame.shape[1]}×{frame.shape[0]} (width × height)"
+                f"{frame.shape[1]}×{frame.shape[0]} (width × height): move it inside"
             )
         return column, row
 
@@ -284,3 +294,15 @@ class Stream:
             raise self._error
         if self._finished:
             raise InputError("this stream was finished or closed: no frames come after that")
+
+
+def _place(position: Any) -> tuple[int, int]:
+    """Return column and row (InputError: these are not two integers)."""
+    try:
+        column, row = (operator.index(place) for place in position)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"position={position!r} came, expected (column, row), two integers: round what a "
+            "tracker gives, round(x), round(y)"
+        ) from error
+    return column, row
