@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from PIL import Image
 from cli.test_cli import run
 from snellen import device
 from snellen.cli import deblurring
+from snellen.cli.report import Report
 from snellen.errors import DeviceError
 from snellen.mia import cpu
 from snellen.mia.image import deblur
@@ -189,7 +191,10 @@ def test_samples_that_no_picture_has(capsys, picture, saved, tmp_path, value, sa
     pixels = picture().astype(np.float32) / 255
     pixels[3, 4] = value
     source = saved("in.tif", pixels)
-    refused(capsys, [source, "-o", tmp_path / "out.tif", *WORDS], f"{source}: ", said)
+    assert run("deblur", source, "-o", tmp_path / "out.tif", *WORDS) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"error: {source}: ") and said in err and err.count("\n") == 1
+    assert "np." not in err and "image." not in err
     assert names(tmp_path) == ["in.tif"]
 
 
@@ -227,12 +232,60 @@ def test_a_region_of_an_image(picture, saved, tmp_path, shape):
         (["--roi", "0,0,24,4"], "a PSF of 5×5 came for a picture of 24×4"),
         (["--paste-back"], "add --roi"),
         (["--roi-file", "at.txt"], "add --roi W,H"),
+        (["--psf-size", 21], "take a smaller --psf-size or --psf"),
+        (["--tile", 4], "--tile 4 came"),
     ],
 )
 def test_wrong_regions(capsys, picture, saved, tmp_path, words, said):
     source = saved("in.png", picture())
     refused(capsys, [source, "-o", tmp_path / "out.png", *WORDS, *words], said)
     assert names(tmp_path) == ["in.png"]
+
+
+def test_positions_are_for_video(capsys, picture, saved, tmp_path):
+    """An image has no frames that they could be of."""
+    source = saved("in.png", picture())
+    (tmp_path / "at.txt").write_text("1,2\n")
+    words = ["--roi", "16,11", "--roi-file", tmp_path / "at.txt"]
+    refused(
+        capsys, [source, "-o", tmp_path / "out.png", *WORDS, *words],
+        f"{source}: --roi-file is for video", "--roi X,Y,W,H",
+    )  # fmt: skip
+
+
+# What white is
+
+
+def test_the_value_of_white_of_floats(capsys, picture, saved, tmp_path):
+    pixels = picture().astype(np.float32) * 235
+    source, goal = saved("in.tif", pixels), tmp_path / "out.tif"
+    words = [source, "-o", goal, *WORDS, "--read-noise", "0.1"]
+    refused(capsys, words, "state the value of white as --data-range")
+    assert run("deblur", *words, "--data-range", 60000) == 0
+    assert capsys.readouterr().err == ""
+    wanted = deblur(pixels, **QUICK, read_noise=0.1, data_range=60000, device="cpu").image
+    assert (read(goal).pixels == wanted).all()
+    refused(capsys, [*words, "--overwrite", "--data-range", "0"], "--data-range 0.0 came")
+
+
+def test_white_that_hardly_is_1_is_told(capsys, picture, saved, tmp_path):
+    words = ["-o", tmp_path / "out.tif", *WORDS, "--overwrite"]
+    pixels = picture().astype(np.float32)
+    assert run("deblur", saved("in.tif", pixels), *words) == 0
+    err = capsys.readouterr().err
+    assert err.startswith("warning: ") and f"go up to {pixels.max():g}, and 1 is taken" in err
+    assert "--data-range" in err
+    assert run("deblur", saved("b.tif", pixels / 255 * 1.5), *words) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_integers_have_a_white(capsys, picture, saved, tmp_path):
+    source, goal = saved("in.png", picture()), tmp_path / "out.png"
+    assert run("deblur", source, "-o", goal, *WORDS, "--data-range", 100) == 0
+    assert "--data-range is for float images: without effect on an image of 8 bit" in (
+        capsys.readouterr().err
+    )
+    assert (read(goal).pixels == deblur(read(source).pixels, **QUICK, device="cpu").image).all()
 
 
 # Bursts
@@ -319,7 +372,7 @@ def test_psfs_of_several_inputs_go_to_a_folder(capsys, picture, saved, tmp_path)
         (np.full((3, 3), np.nan), "NaN"),
         (np.ones((99, 99)), "a PSF of 99×99 came for a picture of 24×20"),
         (np.ones(3), "rows and columns"),
-        (b"no array", "not an array of NumPy"),
+        (b"no array", "psf.npy: not an array of NumPy; expected what numpy.save writes"),
         (None, "no such file"),
     ],
 )
@@ -330,6 +383,28 @@ def test_a_psf_that_is_none(capsys, picture, saved, tmp_path, content, said):
     elif content is not None:
         np.save(path, content)
     refused(capsys, [source, "-o", tmp_path / "out.png", "--psf", path, "--device", "cpu"], said)
+
+
+@pytest.mark.parametrize("option", ["--psf", "--psf-start"])
+def test_a_wrong_psf_is_told_once_and_by_its_own_name(capsys, picture, saved, tmp_path, option):
+    sources = [saved(name, picture()) for name in ("a.png", "b.png")]
+    (tmp_path / "out").mkdir()
+    words = [*sources, "-o", tmp_path / "out", "--device", "cpu", option]
+    np.save(tmp_path / "psf.npy", np.zeros((3, 3)))
+    refused(
+        capsys, [*words, tmp_path / "psf.npy"], f"error: {tmp_path / 'psf.npy'} is 0 everywhere"
+    )
+    black = saved("psf.png", np.zeros((3, 3), np.uint8))
+    refused(capsys, [*words, black], f"error: {black} is 0 everywhere")
+    np.save(tmp_path / "odd.npy", np.array([{}]), allow_pickle=True)
+    assert run("deblur", *words, tmp_path / "odd.npy") == 2
+    assert "pickle" not in capsys.readouterr().err
+    np.save(tmp_path / "large.npy", np.ones((9, 9)))
+    if option == "--psf-start":
+        refused(
+            capsys, [sources[0], *words[2:], tmp_path / "large.npy", "--psf-size", 5],
+            "--psf-start of shape (9, 9) came", "--psf-size 5: take a larger --psf-size",
+        )  # fmt: skip
 
 
 def test_a_psf_as_a_picture_is_grey(capsys, picture, saved, tmp_path):
@@ -350,7 +425,10 @@ def test_a_psf_as_a_picture_is_grey(capsys, picture, saved, tmp_path):
         (["--psf", "p.npy", "--psf-size", 5], "--psf came with --psf-size"),
         (["--psf", "p.npy", "--psf-start", 1], "--psf came with --psf-start"),
         (["--prior", "l0", "--psf-start", 1], "--prior came with --psf-start"),
-        (["--psf-start", "0"], "start=0.0 came"),
+        (["--psf-start", "0"], "--psf-start 0: expected a Gaussian's σ in pixels"),
+        (["--psf-start", "abc"], "--psf-start abc: expected a Gaussian's σ in pixels"),
+        (["--psf-start", "2,5"], "--psf-start 2,5: expected a Gaussian's σ in pixels"),
+        (["--psf-start", "nan"], "above 0 as 2.5, or a PSF's file"),
         (["--psf-start", "none.npy"], "none.npy: no such file"),
         (["--psf", "p.npy", "--prior", "l0"], "--psf came with --prior"),
         (["--psf", "p.npy", "--warm"], "--psf came with --warm"),
@@ -358,7 +436,11 @@ def test_a_psf_as_a_picture_is_grey(capsys, picture, saved, tmp_path):
         (["--tile", 64, "--warm"], "--tile came with --warm"),
         (["--burst", "--prior", "l0"], "--burst came with --prior"),
         (["--window", 2, "--prior", "l0"], "--window came with --prior"),
-        (["--noise", "gaussian", "--read-noise", "0.1"], "read_noise"),
+        (["--noise", "gaussian", "--read-noise", "0.1"], "--read-noise 0.1 came with --noise"),
+        (["--read-noise", "1e20"], "--read-noise 1e+20 came, expected"),
+        (["--read-noise", "1e200"], "--read-noise 1e+200 came, expected"),
+        (["--tv", "1e39"], "--tv 1e+39 came, expected"),
+        (["--tolerance", "inf"], "--tolerance inf came"),
         (["--device", "tpu"], "there are auto"),
     ],
 )
@@ -412,13 +494,56 @@ def test_json_of_an_image(capsys, picture, saved, tmp_path):
     assert "--crf is for video" in warning["message"] and err == ""
     # The beat tells at once, and then once a second.
     assert {line["event"] for line in told} == {"progress"}
-    assert told[0] == {**told[0], "input": str(source), "iteration": 10, "iterations": 20}
+    assert told[0] == {**told[0], "input": str(source), "stage": "picture", "iteration": 10}
+    assert told[0]["iterations"] == 20
     wanted = deblur(pixels, psf_size=5, iterations=20, device="cpu")
     ms = done.pop("ms")
     assert ms > 0 and done == {
         "event": "done", "input": str(source), "output": str(goal), "width": 24, "height": 20,
         "device": "cpu", "fit": wanted.fit, "iterations": 20, "psf": None, "warnings": [],
     }  # fmt: skip
+
+
+@pytest.fixture
+def progress(monkeypatch):
+    """What a command tells of how far it is."""
+    told = []
+
+    def noted(self, name, done, total, rate, eta, unit="frame", stage=None):
+        told.append((stage, unit, done, total, eta))
+
+    monkeypatch.setattr(Report, "progress", noted)
+    return told
+
+
+def test_progress_of_every_stage(picture, saved, tmp_path, progress):
+    """The search of the prior by turns, the channels after luma; each by a clock of its own."""
+    source = saved("in.png", picture((40, 44, 3)))
+    words = ["deblur", source, "-o", tmp_path / "out.png", "--device", "cpu", "--overwrite"]
+    words += ["--psf-size", 9, "--iterations", 20]
+    assert run(*words) == 0
+    seen = [(stage, unit, done, total) for stage, unit, done, total, _ in progress]
+    assert seen == [(s, "iteration", n, 20) for s in ("picture", "channels") for n in (10, 20)]
+    assert [eta == 0 for *_, eta in progress] == [False, True] * 2
+    progress.clear()
+    assert run(*words, "--prior", "l0") == 0
+    turns = [one for one in progress if one[0] == "prior"]
+    assert [one[:4] for one in turns] == [("prior", "turn", n, 15) for n in range(1, 16)]
+    assert all(eta is None for *_, eta in turns)
+    assert [one[:4] for one in progress[15:]] == [("picture", "iteration", n, 20) for n in (10, 20)]
+    progress.clear()
+    assert run(*words, "--prior", "l0", "--tile", 36) == 0
+    assert [one[2:4] for one in progress if one[0] == "prior"] == [(n, 60) for n in range(1, 61)]
+
+
+def test_the_bar_begins_anew_with_each_stage(monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with Report(False) as report:
+        report.progress("[b]a.png", 20, 20, 1.0, 0.0, "iteration", "picture")
+        report.progress("[b]a.png", 10, 20, 1.0, 1.0, "iteration", "channels")
+        (task,) = report._bar.tasks
+        assert (task.completed, task.total, task.finished) == (10, 20, False)
+        assert task.description == r"\[b]a.png: channels"
 
 
 def test_the_cpu_steps_in_where_autos_gpu_has_no_room(

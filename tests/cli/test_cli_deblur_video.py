@@ -221,9 +221,12 @@ def test_fewer_positions_will_do_for_a_part(clip, tmp_path):
         (["--roi", "20,0,12,10"], "the region leaves the frame"),
         (["--roi", "0,0,12,4"], "a PSF of 5×5 came for a picture of 12×4"),
         (["--psf-size", 31], "a PSF of 31×31 came for a picture of 24×20"),
-        (["--tile", 4], "tile=4 came"),
+        (["--tile", 4], "--tile 4 came"),
         (["--start", "soon"], "expected seconds"),
-        (["--noise", "gaussian", "--read-noise", "0.1"], "read_noise"),
+        (
+            ["--noise", "gaussian", "--read-noise", "0.1"],
+            "--read-noise 0.1 came with --noise gaussian",
+        ),
     ],
 )
 def test_what_cannot_be_done_leaves_nothing(capsys, clip, tmp_path, words, said):
@@ -288,7 +291,41 @@ def test_a_psf_that_is_given(clip, frames, tmp_path):
     same(planes(goal), [coded(one) for one in found], frames)
 
 
+def test_psfs_of_a_single_frame_are_a_stack_too(clip, tmp_path):
+    psf = tmp_path / "psf.npy"
+    words = [clip, "-o", tmp_path / "out.y4m", *WORDS, "--frames", 1, "--psf-out", psf]
+    assert run("deblur", *words) == 0
+    assert np.load(psf).shape == (1, 5, 5)
+
+
+def test_a_psf_for_each_frame_of_a_window(clip, frames, tmp_path):
+    """The oldest first."""
+    both = np.stack([np.eye(3), np.ones((3, 3))])
+    np.save(tmp_path / "psf.npy", both)
+    goal = tmp_path / "out.y4m"
+    words = ["--psf", tmp_path / "psf.npy", "--iterations", 3, "--device", "cpu", "--window", 2]
+    assert run("deblur", clip, "-o", goal, *words) == 0
+    lumas = [samples(one[0], FORMAT) for one in frames]
+    pairs = [np.stack(pair) for pair in zip([lumas[0], *lumas], lumas, strict=False)]
+    how = {"multiframe": True, "iterations": 3, "device": "cpu"}
+    same(planes(goal), [coded(deblur(one, both, **how).image) for one in pairs], frames)
+
+
+def test_an_odd_region_needs_other_pixels(capsys, clip, tmp_path):
+    words = [clip, "-o", tmp_path / "out.mkv", *WORDS, "--roi", "0,0,13,10"]
+    refused(capsys, words, "4:4:4", "of a region take an even width and height")
+    assert names(tmp_path) == ["clip.y4m"]
+
+
 # What is told
+
+
+def test_the_value_of_white_is_for_images(capsys, clip, frames, tmp_path):
+    goal = tmp_path / "out.y4m"
+    lines = told(capsys, clip, "-o", goal, *WORDS, "--data-range", 255)
+    assert lines[0]["message"] == "--data-range is for float images: without effect on a video"
+    found = [deblur(samples(one[0], FORMAT), **QUICK, device="cpu").image for one in frames]
+    same(planes(goal), [coded(one) for one in found], frames)
 
 
 def test_json(capsys, clip, frames, tmp_path):

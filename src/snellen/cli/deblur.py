@@ -101,12 +101,17 @@ TOGETHER = (
     show_default=True,
     help="What is beyond the picture: estimated, blended, or its other side.",
 )
+@click.option(
+    "--data-range",
+    type=float,
+    help="The value of white of float images [default: 1]; that of others goes by their bits.",
+)
 @click.option("--tile", type=click.IntRange(1), help="Side of tiles, each with a blur of its own.")
 @click.option("--roi", metavar="X,Y,W,H", help="Restore this region only, and write it alone.")
 @click.option(
     "--roi-file",
     type=NAMED,
-    help="Positions X,Y of the region, a line for each frame; of --roi W,H count.",
+    help="Positions X,Y of a video's region, a line for each frame; of --roi W,H count.",
 )
 @click.option("--paste-back", is_flag=True, help="Write whole frames, the region put back.")
 @click.option("--burst", is_flag=True, help="All INPUT are images of one object: one result.")

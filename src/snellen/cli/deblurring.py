@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,20 +16,25 @@ from snellen.cli import psfs
 from snellen.cli.jobs import VIDEO_ONLY, clip, film, opened, tell
 from snellen.cli.report import Report
 from snellen.cli.restoring import Measured, Restoring
+from snellen.cli.wording import worded
 from snellen.errors import DeviceError, InputError
 from snellen.mia.definition import ITERATIONS
 from snellen.mia.image import PRIOR_ITERATIONS, deblur
+from snellen.mia.progress import Watch
 from snellen.mia.result import Restored
+from snellen.mia.samples import LARGEST
 from snellen.still import Still, read, write
 from snellen.video.region import Regions, Track
 
 Array = npt.NDArray[Any]
 
-ONLY = (*VIDEO_ONLY, "roi_file", "window", "warm")
+ONLY = (*VIDEO_ONLY, "window", "warm")
 SETTINGS = (
     "psf_size", "iterations", "noise", "read_noise", "tv", "prior", "edges", "tolerance", "dtype",
 )  # fmt: skip
 """Options that are handed on as they are; what is None is settled there."""
+BRIGHT = 2.0
+"""Of white: float samples above are highlights, or white is another value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,8 @@ class Deblurring:
     def video(self, source: Path, goal: Path) -> None:
         """Restore the luma of a video, or of its region."""
         options, name = self._options, str(source)
+        if options["data_range"] is not None:
+            self._without_range(name, "a video")
         measured = Measured(
             lambda facts: self._report.frame(name, **facts), self._goals[goal] is not None
         )
@@ -100,7 +106,7 @@ class Deblurring:
             return Regions(work, self._track, options["paste_back"])
 
         summary = film(source, goal, step, options, self._report)
-        psf = self._write_psf(goal, measured.psfs)
+        psf = self._write_psf(goal, np.array(measured.psfs))
         self._warn_of_spare(name, summary.frames)
         tell(source, goal, summary, self._report, f"; {measured}", psf=psf, **measured.facts())
 
@@ -115,6 +121,7 @@ class Deblurring:
     def _restored(self, stills: list[Still], name: str) -> Done:
         """Restore one image, or the object of several; on the CPU where auto's GPU has no room."""
         parts = [self._part(still, name) for still in stills]
+        self._warn_of_white(parts, name)
         picture = parts[0] if len(parts) == 1 else np.stack(parts)
         options, device = self._options, self._options["found"]
         began = time.perf_counter()
@@ -129,31 +136,54 @@ class Deblurring:
         ms = 1000 * (time.perf_counter() - began)
         return Done(self._whole(stills[0], found.image), found, devices.name(device), ms)
 
+    def _warn_of_white(self, parts: list[Array], name: str) -> None:
+        """Tell where --data-range says nothing, and where it was hardly meant to be left out."""
+        told, floats = self._options["data_range"] is not None, parts[0].dtype.kind == "f"
+        if told and not floats:
+            self._without_range(name, f"an image of {8 * parts[0].dtype.itemsize} bit")
+        if floats and not told and BRIGHT < (most := max(float(p.max()) for p in parts)) <= LARGEST:
+            self._report.warning(
+                name,
+                f"samples go up to {most:g}, and 1 is taken for white: if it is another value, "
+                "state it by --data-range",
+            )
+
+    def _without_range(self, name: str, what: str) -> None:
+        self._report.warning(name, f"--data-range is for float images: without effect on {what}")
+
     def _deblurred(self, picture: Array, device: str, name: str) -> Restored:
         options = self._options
         try:
             return deblur(
                 picture,
                 **self._settings,
+                data_range=options["data_range"] if picture.dtype.kind == "f" else None,
                 multiframe=options["burst"],
                 tile=options["tile"],
                 device=device,
                 callback=self._progress(name),
             )
         except InputError as error:
-            raise InputError(f"{name}: {error}") from error
+            raise InputError(f"{name}: {worded(str(error))}") from error
 
-    def _progress(self, name: str) -> Callable[..., None]:
-        """Return what tells how far the iterations are."""
+    def _progress(self, name: str) -> Watch:
+        """Return what tells how far each stage is."""
         given = PRIOR_ITERATIONS if self._options["prior"] else ITERATIONS
-        total, began = self._options["iterations"] or given, time.monotonic()
+        before, began = "", time.monotonic()
+        last = began
 
-        def tell_of(iteration: int, *_: Any) -> None:
-            rate = iteration / max(time.monotonic() - began, 1e-9)
-            eta = max(0, total - iteration) / rate
-            self._report.progress(name, iteration, total, rate, eta, "iteration")
+        def tell(stage: str, done: int, total: int) -> None:
+            nonlocal before, began, last
+            if stage != before:
+                before, began = stage, last
+            last = time.monotonic()
+            rate = done / max(last - began, 1e-9)
+            turns = stage == "prior"  # each level's are slower than the last one's
+            eta = None if turns else max(0, total - done) / rate
+            unit = "turn" if turns else "iteration"
+            self._report.progress(name, done, total, rate, eta, unit, stage)
 
-        return tell_of
+        return Watch(tell, self._options["iterations"] or given)
 
     def _part(self, still: Still, name: str) -> Array:
         """Return what is restored of an image: the region, without transparency."""
@@ -167,6 +197,10 @@ class Deblurring:
 
     def _check_region(self, pixels: Array, name: str) -> None:
         assert self._track is not None
+        if self._track.file is not None:
+            raise InputError(
+                f"{name}: --roi-file is for video; of an image name the region by --roi X,Y,W,H"
+            )
         try:
             self._track.check(pixels.shape[1], pixels.shape[0])
         except InputError as error:
@@ -195,7 +229,7 @@ class Deblurring:
     def _finish(self, source: Path, goal: Path, still: Still, lost: list[str], done: Done) -> None:
         """Write an image and its PSF, and tell."""
         write(goal, replace(still, pixels=done.pixels), self._options["overwrite"])
-        psf = self._write_psf(goal, [np.asarray(done.found.psf)])
+        psf = self._write_psf(goal, np.asarray(done.found.psf))
         height, width = done.pixels.shape[:2]
         found = done.found
         self._report.result(
@@ -205,15 +239,11 @@ class Deblurring:
             fit=found.fit, iterations=found.iterations, ms=done.ms, psf=psf, warnings=lost,
         )  # fmt: skip
 
-    def _write_psf(self, goal: Path, found: list[Array]) -> str | None:
-        """Write the PSFs of an output, if that is asked for; return where they are.
-
-        One PSF is an array (K, K), that of one image (…, K, K).
-        """
+    def _write_psf(self, goal: Path, stack: Array) -> str | None:
+        """Write the PSFs of an output (…, K, K), if that is asked for; return where they are."""
         path = self._goals[goal]
         if path is None:
             return None
-        stack = found[0] if len(found) == 1 else np.stack(found)
         if path.suffix.lower() == ".png":
             stack = stack.reshape(-1, *stack.shape[-2:])[-1]
         psfs.write(path, stack, self._options["overwrite"])

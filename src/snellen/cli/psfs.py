@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from PIL.PngImagePlugin import PngInfo
 from snellen import target
 from snellen.cli.inputs import is_still
 from snellen.errors import InputError, OutputError
+from snellen.mia.psf import given
 
 Array = npt.NDArray[Any]
 
@@ -26,10 +29,14 @@ def read(path: Path) -> Array:
     Raises
     ------
     InputError
-        Neither of them, or a picture in colours.
+        Neither of them, a picture in colours, or no blur.
     """
-    if path.suffix.lower() == ".npy":
-        return _array(path)
+    psf = _array(path) if path.suffix.lower() == ".npy" else _grey(path)
+    given(psf, str(path))
+    return psf
+
+
+def _grey(path: Path) -> Array:
     if not is_still(path):
         raise InputError(f"{path}: a PSF is an array of NumPy (.npy) or an image, such as .png")
     from snellen.still import read as opened
@@ -49,23 +56,34 @@ def start(text: str | None) -> float | Array | None:
     Raises
     ------
     InputError
-        As `read`.
+        No such number; of a file as `read`.
     """
     if text is None:
         return None
-    try:
-        return float(text)
-    except ValueError:
-        return read(Path(text))
+    path = Path(text)
+    if path.suffix.lower() == ".npy" or is_still(path):
+        return read(path)
+    sigma = 0.0
+    with suppress(ValueError):
+        sigma = float(text)
+    if not 0 < sigma < inf:
+        raise InputError(
+            f"--psf-start {text}: expected a Gaussian's σ in pixels, a number above 0 as 2.5, or a "
+            "PSF's file: an array of NumPy (.npy) or a grey image, such as .png"
+        )
+    return sigma
 
 
 def _array(path: Path) -> Array:
     try:
         array: Array = np.load(path, allow_pickle=False)
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: no such file") from error
     except (OSError, ValueError, EOFError) as error:
-        missing = isinstance(error, FileNotFoundError)
-        what = "no such file" if missing else f"not an array of NumPy ({error})"
-        raise InputError(f"{path}: {what}") from error
+        said = f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
+        raise InputError(
+            f"{path}: not an array of NumPy{said}; expected what numpy.save writes of numbers"
+        ) from error
     if not isinstance(array, np.ndarray):
         raise InputError(f"{path} holds several arrays; a PSF is a single one")
     return array

@@ -27,6 +27,7 @@ class Report:
         self._lock = threading.Lock()
         self._bar: Any = None
         self._task: Any = None
+        self._title = ""
 
     def progress(
         self,
@@ -36,17 +37,23 @@ class Report:
         rate: float,
         eta: float | None,
         unit: str = "frame",
+        stage: str | None = None,
     ) -> None:
-        """Tell how far `name` is: frames done of total, frames a second, seconds left."""
+        """Tell how far `name` is: frames done of total, frames a second, seconds left.
+
+        Of work in stages each counts by itself.
+        """
         if self.as_json:
             speed = "fps" if unit == "frame" else "rate"
-            self._latest = {"input": name, unit: done, f"{unit}s": total, speed: rate, "eta": eta}
+            count = {unit: done, f"{unit}s": total, speed: rate, "eta": eta}
+            self._latest = {"input": name, **({"stage": stage} if stage else {}), **count}
             if self._beat is None:
                 self._stop.clear()
                 self._beat = threading.Thread(target=self._tell_each_second, daemon=True)
                 self._beat.start()
         elif sys.stderr is not None and sys.stderr.isatty():
-            self._draw(name, done, total, f"{rate:.2f} {unit}s/s")
+            title = f"{name}: {stage}" if stage else name
+            self._draw(title, done, total, f"{rate:.2f} {unit}s/s")
 
     def frame(self, name: str, **facts: Any) -> None:
         """Tell what was found of a frame; with JSON only."""
@@ -108,6 +115,9 @@ class Report:
     def _draw(self, name: str, done: int, total: int | None, rate: str) -> None:
         if self._bar is None:
             self._bar, self._task = _bar(name, total)
+        elif name != self._title:
+            self._bar.reset(self._task, description=_markup(name))
+        self._title = name
         self._bar.update(self._task, completed=done, total=total, rate=rate)
 
     def _end(self) -> None:
@@ -125,9 +135,14 @@ def printable(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
+def _markup(name: str) -> str:
+    from rich.markup import escape
+
+    return escape(printable(name))
+
+
 def _bar(name: str, total: int | None) -> tuple[Any, Any]:
     from rich.console import Console
-    from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
     from rich.progress import TimeRemainingColumn as Left
 
@@ -140,4 +155,4 @@ def _bar(name: str, total: int | None) -> tuple[Any, Any]:
         console=Console(stderr=True),
     )
     bar.start()
-    return bar, bar.add_task(escape(printable(name)), total=total, rate="")
+    return bar, bar.add_task(_markup(name), total=total, rate="")

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen import device as devices
+from snellen.cli.wording import wording
 from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.image import deblur
 from snellen.mia.result import Restored
@@ -74,6 +75,7 @@ class Restoring:
     measured : told of each frame
     """
 
+    @wording()
     def __init__(
         self,
         settings: dict[str, Any],
@@ -93,12 +95,14 @@ class Restoring:
         if tile is None and "prior" not in settings:
             self._deblurrer = Deblurrer(**self._settings, warm=warm)
 
+    @wording()
     def prepare(self, height: int, width: int) -> None:
         """Get ready for planes of this shape."""
         self._measured.begin()
         if self._deblurrer is not None:
             self._deblurrer.prepare((height, width), self._window)
 
+    @wording()
     def run(self, plane: Array) -> Array:
         """Return a plane restored."""
         began = time.perf_counter()

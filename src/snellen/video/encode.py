@@ -143,7 +143,10 @@ def _open(stream: VideoStream, plan: Plan) -> None:
             raise failed
         advice = ""
         if encoder.pixels.subsampling not in (None, (0, 0)) and (format.width | format.height) % 2:
-            advice = "; an odd size needs 4:4:4 (e.g. pixel format yuv444p) or another codec (ffv1)"
+            advice = (
+                "; an odd size needs 4:4:4 (e.g. pixel format yuv444p) or another codec (ffv1); of "
+                "a region take an even width and height"
+            )
         raise InputError(
             f"{encoder.codec} does not open for {pixels.words(format)} as {encoder.pixels.name} "
             f"({said or reason(failed)}){advice}"
