@@ -27,7 +27,7 @@ def tiny(monkeypatch):
     monkeypatch.setattr(run, "cases", few)
     monkeypatch.setattr(run, "BATCH", 3)
     monkeypatch.setattr(options, "OPTIONS_SIDE", 64)
-    for name in ("FRAMES", "FEW", "ON_CPU"):
+    for name in ("FRAMES", "FEW", "FEWEST"):
         monkeypatch.setattr(latency, name, 3)
     monkeypatch.setattr(latency, "SIDE", 64)
     monkeypatch.setattr(machines, "sgemm", lambda: 12.5)

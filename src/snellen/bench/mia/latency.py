@@ -20,7 +20,7 @@ from snellen.mia.definition import ITERATIONS
 from snellen.mia.stream import Stream
 
 SIDE = 128
-FRAMES, FEW, ON_CPU = 2000, 200, 20  # of the stream; where quick; on a CPU
+FRAMES, FEW, FEWEST = 2000, 200, 20  # of the stream; where quick, or on a CPU; where both
 WARM = 20  # frames before the first that counts
 DIFFERENT = 8  # frames that come round and round
 REACH = 9  # pixels of their blur
@@ -43,7 +43,7 @@ def measure(device: str, quick: bool, say: Say) -> dict[str, Any]:
     SnellenError
         A restored frame is not float64's: nothing is timed.
     """
-    count = (FEW if quick else FRAMES) if device != "cpu" else ON_CPU
+    count = (FRAMES, FEW, FEWEST)[quick + (device == "cpu")]
     wanted, found, off = exact(drawn()[0]), {}, 0.0
     for name in LINES:
         if device == "cpu" and name == LOCKED:
