@@ -63,7 +63,7 @@ def restored(
     runs, pictures, blurs = [], [], []
     size = planes.dtype.itemsize
     samples = frames * period[0] * period[1] * size // 4
-    room = _room(settings["device"], count * (rows * columns + frames * side**2) * size)
+    room = _room(settings["device"], 2 * count * (rows * columns + frames * side**2) * size)
     for part in _parts(count, samples, room):
         run = _run(planes[part], None if psfs is None else psfs[part], settings, callback)
         pictures.append(run.image.reshape(-1, rows, columns))

@@ -37,6 +37,8 @@ LAYOUTS = {  # of each kind: one block or several, columns side by side or in tu
     "64 cluster": Shape(64, 64, 4, 4, 16, 64, beside=True),
     "64x128 cluster": Shape(64, 128, 4, 8, 8, 256, beside=True, half=4),
     "64x128 stash": Shape(64, 128, 8, 16, threads=256, stash=8),
+    "128 stash": Shape(128, 128, 16, 16, stash=8),
+    "256x64 cluster": Shape(256, 64, 16, 4, 16, 64, beside=True),
     "32x64 outside": Shape(32, 64, 8, 8, threads=256, resident=False),
 }
 
@@ -106,10 +108,11 @@ def test_options(layout, option, margin, frames, count, random):
     compare(problem, count, f[0], h[0], **options)
 
 
+@pytest.mark.parametrize("frames", [1, 2])
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_batch_is_as_its_pictures_one_by_one(layout, random):
+def test_a_batch_is_as_its_pictures_one_by_one(layout, frames, random):
     layout = LAYOUTS[layout]
-    problems = [drawn.problem(random, (layout.height, layout.width), 2) for _ in range(5)]
+    problems = [drawn.problem(random, (layout.height, layout.width), frames) for _ in range(5)]
     f, h, fit = restored(problems, 7, layout)
     for i, problem in enumerate(problems):
         one = restored([problem], 7, layout)
@@ -131,9 +134,9 @@ def test_a_dark_picture_beside_a_bright_one(random):
 @pytest.mark.parametrize("room", [8, 0])
 def test_where_a_cluster_finds_no_room(random, monkeypatch, room):
     monkeypatch.setattr(Kernel, "clusters", lambda self, blocks, *_: int(blocks <= room))
-    problem = drawn.problem(random, (256, 256))
-    arm = Arm(Definition(), (256, 256), 1, 1)
-    assert arm.layout.cluster <= max(room, 1)
+    problem = drawn.problem(random, (128, 256))
+    arm = Arm(Definition(), (128, 256), 1, 1)
+    assert arm.layout.cluster == max(room, 1)
     arm.close()
     f, h, _ = restored([problem], 20)
     compare(problem, 20, f[0], h[0])

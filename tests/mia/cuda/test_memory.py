@@ -49,6 +49,8 @@ def formula(size, rule, frames, real, options, deblurrer):
     if {height, width} <= set(SIDES) and real == 4:
         layout = deblurrer._arm.layout
         outside = 0 if layout.resident else 2 * layout.cells
+        if frames == 1:
+            outside += 2 * layout.aside
         return real * (numbers + 2 * period * gaussian + outside)
     numbers += (4 * frames + 4) * spectrum + period * tv
     if gaussian:
@@ -59,10 +61,11 @@ def formula(size, rule, frames, real, options, deblurrer):
 
 
 @pytest.mark.parametrize("option", OPTIONS)
-@pytest.mark.parametrize("counts", [(1, 1), (2, 3)])
+@pytest.mark.parametrize("counts", [(1, 1), (2, 3), (1, 40)])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(
-    ("size", "rule"), [((64, 64), "taper"), ((200, 240), "extend"), ((300, 420), "extend")]
+    ("size", "rule"),
+    [((64, 64), "taper"), ((128, 128), "taper"), ((200, 240), "extend"), ((300, 420), "extend")],
 )
 def test_memory_is_what_the_formula_says(pool, size, rule, dtype, counts, option):
     frames, batch = counts

@@ -3,7 +3,7 @@
 // `whole` has HEIGHT × WIDTH cells, `half` HEIGHT / 2 × WIDTH, in shared memory, or in global memory
 // where a multiprocessor has too little. Rows and columns are transformed where they lie.
 #pragma once
-#include "fft/small.cuh"
+#include "fft/places.cuh"
 #include "mia/cuda/pair.cuh"
 
 constexpr int PIXELS = HEIGHT * WIDTH;
@@ -12,7 +12,7 @@ constexpr int ROWS = HEIGHT, HALF_ROWS = HEIGHT / 2, PAIRS = WIDTH / 2;
 constexpr int OF_WARP = Cells<Down>::NEEDED;  // cells of a warp's exchange
 
 using RowsOut = Across;  // the lanes that end a transform are those that began it
-using HalfRowsOut = Across;
+using HalfRowsOut = Half;
 using ColumnsOut = Down;
 
 struct Tile {

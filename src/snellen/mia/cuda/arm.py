@@ -78,8 +78,8 @@ class Arm:
             gaussian = definition.noise == "gaussian"
             self._denominators = cupy.empty((batch, width, height) if gaussian else 1, np.complex64)
             cells = 0 if self.layout.resident else self.layout.cells
-            if self.layout.stash:  # y, as the threads see it
-                cells = self.layout.threads * self.layout.halves
+            if frames == 1:  # y, as the threads see it
+                cells += self.layout.aside
             self._outside = cupy.empty(max(1, batch * cells), np.complex64)
             self._measure = Measure(definition)
 
@@ -176,7 +176,8 @@ def kernel(layout: Shape, definition: Definition, frames: int) -> Kernel:
     # f and h of a thread, the spectra of two columns and addresses are more than its registers; at
     # 256² in one block f and h alone are.
     one = layout.cluster == 1 and not layout.beside
-    clusters["spills"] = 0 if not one else 1024 if layout.resident else 2048
+    plain = definition == Definition() and frames == 1
+    clusters["spills"] = (0 if plain else 64) if not one else 1024 if layout.resident else 2048
     return Kernel(
         Path(__file__).with_name("mia.cu"), "mia",
         height=layout.height, width=layout.width,

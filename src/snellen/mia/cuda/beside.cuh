@@ -1,6 +1,6 @@
 // The columns of a pair side by side, by lanes of one warp: some work is done twice, but none waits.
 // Spectra stay in registers, those of the second column conjugated and at the opposite frequency; what
-// its lanes make is the negative, or the conjugate, of what the others make.
+// its lanes make is the conjugate of what the others make, or the negative of that.
 #pragma once
 
 constexpr int BOTH = 2 * Down::LANES;

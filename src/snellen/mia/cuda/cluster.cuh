@@ -3,9 +3,10 @@
 // What a pass makes goes straight from registers to the blocks that need it (st.async), and a turn is
 // done when all bytes that a block expects have come (an mbarrier): nobody waits for a whole cluster.
 // A buffer is filled once an iteration, always after every block has read what it held: each of the
-// four turns brings something from every block to every block.
+// four turns brings something from every block to every block, and in each pass a barrier of the block
+// lies between what its threads read and what they send (wait_for).
 #pragma once
-#include "fft/small.cuh"
+#include "fft/places.cuh"
 #include "mia/cuda/pair.cuh"
 
 constexpr int PIXELS = HEIGHT * WIDTH;
@@ -27,11 +28,11 @@ using ColumnsOut = Line<HEIGHT, HEIGHT_VALUES, 2 * PAIRS>;
 constexpr int COLUMNS_OF = 2 * PAIRS * ROWS + ROWS, HALF_COLUMNS_OF = 2 * PAIRS * HALF_ROWS + HALF_ROWS;
 constexpr int ROWS_OF = 2 * PAIRS * ROWS + PAIRS, HALF_ROWS_OF = 2 * PAIRS * HALF_ROWS + PAIRS;
 
-// Cells of a warp's exchange, alike for all lines. Passes along rows and along columns have one each: before
-// its cells are written again there is a barrier of the block, in the pass between.
+// Cells of a warp's exchange. Passes along rows and along columns have one each: before its cells are written
+// again there is a barrier of the block, in the pass between.
 __device__ constexpr int larger(int a, int b) { return a > b ? a : b; }
-constexpr int OF_WARP =
-    larger(larger(Cells<Across>::NEEDED, Cells<Half>::NEEDED), Cells<Down>::NEEDED);
+constexpr int OF_ROWS = larger(Cells<Across>::NEEDED, Cells<Half>::NEEDED);
+constexpr int OF_COLUMNS = Cells<Down>::NEEDED;
 
 __device__ __forceinline__ int block_rank() {
   int rank;
@@ -106,7 +107,7 @@ struct ToRows {
 
 struct Tile {
   static constexpr int TILE = CLUSTER * (COLUMNS_OF + HALF_COLUMNS_OF + ROWS_OF + HALF_ROWS_OF);
-  static constexpr int EXCHANGE = 2 * (THREADS / 32 * OF_WARP);
+  static constexpr int EXCHANGE = THREADS / 32 * (OF_ROWS + OF_COLUMNS);
   float2 *rows, *half_rows, *columns, *half_columns, *by_rows, *by_columns;  // and exchanges
   float2 *total;
   uint64_t *barriers;  // of the four turns
@@ -115,7 +116,7 @@ struct Tile {
   __device__ Tile(float2 *memory, float2 *total)
       : rows(memory), half_rows(rows + CLUSTER * ROWS_OF),
         columns(half_rows + CLUSTER * HALF_ROWS_OF), half_columns(columns + CLUSTER * COLUMNS_OF),
-        by_rows(half_columns + CLUSTER * HALF_COLUMNS_OF), by_columns(by_rows + EXCHANGE / 2),
+        by_rows(half_columns + CLUSTER * HALF_COLUMNS_OF), by_columns(by_rows + THREADS / 32 * OF_ROWS),
         total(total), barriers(reinterpret_cast<uint64_t *>(total + 1)), rank(block_rank()) {}
 
   __device__ int row(int i) const { return rank * ROWS + i; }
@@ -123,11 +124,11 @@ struct Tile {
   __device__ int column(int i) const { return rank * PAIRS + i; }
 
   __device__ Row<Across, ROWS_OF> rows_in(int y) const { return {rows + y % ROWS * 2 * PAIRS}; }
-  __device__ Padded<Across, OF_WARP> rows_exchange(int) const {
-    return Padded<Across, OF_WARP>(by_rows);
+  __device__ Padded<Across, OF_ROWS> rows_exchange(int) const {
+    return Padded<Across, OF_ROWS>(by_rows);
   }
-  __device__ Padded<RowsOut, OF_WARP> rows_handed(int) const {
-    return Padded<RowsOut, OF_WARP>(by_rows);
+  __device__ Padded<RowsOut, OF_ROWS> rows_handed(int) const {
+    return Padded<RowsOut, OF_ROWS>(by_rows);
   }
   __device__ ToColumns<RowsOut, ROWS> to_columns(int y) const {
     return {shared_address(columns + rank * COLUMNS_OF + y % ROWS), shared_address(barriers)};
@@ -135,11 +136,11 @@ struct Tile {
   __device__ Column<ROWS, COLUMNS_OF> columns_in(int x) const {
     return {columns + slot_of(x) * ROWS};
   }
-  __device__ Padded<Down, OF_WARP> columns_exchange(int) const {
-    return Padded<Down, OF_WARP>(by_columns);
+  __device__ Padded<Down, OF_COLUMNS> columns_exchange(int) const {
+    return Padded<Down, OF_COLUMNS>(by_columns);
   }
-  __device__ Padded<ColumnsOut, OF_WARP> columns_handed() const {
-    return Padded<ColumnsOut, OF_WARP>(by_columns, column_out());
+  __device__ Padded<ColumnsOut, OF_COLUMNS> columns_handed() const {
+    return Padded<ColumnsOut, OF_COLUMNS>(by_columns, column_out());
   }
   static __device__ int column_out() {  // side by side, pairs are 0, 1; 2, 3; …
     return ColumnsOut::line() % PAIRS * 2 + ColumnsOut::line() / PAIRS;
@@ -151,11 +152,11 @@ struct Tile {
   __device__ Row<Half, HALF_ROWS_OF> half_rows_in(int y) const {
     return {half_rows + y % HALF_ROWS * 2 * PAIRS};
   }
-  __device__ Padded<Half, OF_WARP> half_rows_exchange(int) const {
-    return Padded<Half, OF_WARP>(by_rows);
+  __device__ Padded<Half, OF_ROWS> half_rows_exchange(int) const {
+    return Padded<Half, OF_ROWS>(by_rows);
   }
-  __device__ Padded<HalfRowsOut, OF_WARP> half_rows_handed(int) const {
-    return Padded<HalfRowsOut, OF_WARP>(by_rows);
+  __device__ Padded<HalfRowsOut, OF_ROWS> half_rows_handed(int) const {
+    return Padded<HalfRowsOut, OF_ROWS>(by_rows);
   }
   __device__ ToColumns<HalfRowsOut, HALF_ROWS> to_half_columns(int y) const {
     return {shared_address(half_columns + rank * HALF_COLUMNS_OF + y % HALF_ROWS),
@@ -193,6 +194,7 @@ struct Tile {
         "{.reg .pred come; again: "
         "mbarrier.try_wait.parity.shared::cta.b64 come, [%0], %1; @!come bra again;}" ::"r"(
             shared_address(barriers + TURN)), "r"(iteration & 1) : "memory");
+    __syncwarp();  // lanes may have left one by one
     if (threadIdx.x == 0) expect<TURN>();  // of the next iteration
   }
 

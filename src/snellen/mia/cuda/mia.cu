@@ -1,8 +1,8 @@
 // All iterations of MIA for one period of 32…256 × 32…256, in one launch: see docs/mia.md.
 //
-// A block, or a cluster of CLUSTER blocks, has one period of the batch; f and h stay in its registers,
-// spectra in shared memory. One step is one frame of one iteration, in four passes with a turn of
-// rows into columns, or back, after each:
+// A block, or a cluster of CLUSTER blocks, has one period of the batch; f and h stay in its registers (of
+// many frames h in global memory; STASH values of a thread in shared memory), spectra in shared memory.
+// One step is one frame of one iteration, in five passes with a turn of rows into columns, or back, between:
 //   rows           Z = FFT(f + i h), along x
 //   columns        along y; F and H are the two halves of Z: 4 F H = −i (Z + Z'*) (Z − Z'*), where
 //                  Z' is Z at the opposite frequency; back along y
@@ -18,29 +18,12 @@ using Across = Line<WIDTH, WIDTH_VALUES>;
 using Half = Line<WIDTH, HALF_VALUES>;  // two real rows in one
 using Down = Line<HEIGHT, HEIGHT_VALUES>;
 
-template <class One, class Other>
-struct Same {
-  static constexpr bool value = false;
-};
-template <class One>
-struct Same<One, One> {
-  static constexpr bool value = true;
-};
-
-// Waits for the block where a line goes to lanes of other warps, else for its warp.
-template <class Line, class Out>
-__device__ __forceinline__ void wait_for() {
-  if constexpr (Same<Line, Out>::value)
-    __syncwarp();
-  else
-    __syncthreads();
-}
-
 #if CLUSTER > 1
 #include "mia/cuda/cluster.cuh"
 #else
 #include "mia/cuda/alone.cuh"
 #endif
+#include "mia/cuda/handed.cuh"
 
 constexpr int ROUNDS = (ROWS * Across::LANES + THREADS - 1) / THREADS;  // rows of a thread
 constexpr float TINY = 1e-30f;
@@ -81,6 +64,7 @@ __device__ __noinline__ float variation(const float *f, int at, float weight) {
 // Whether a thread sees one line of one picture only: it keeps it, in registers or in memory of its own.
 constexpr bool ONE = HALF_ROWS * Half::LANES <= THREADS && !MANY;
 constexpr bool KEPT = ONE && !STASH, ASIDE = ONE && STASH;
+static_assert(!STASH || (RESIDENT && CLUSTER == 1), "no room aside");
 
 // What a thread keeps.
 struct State {
@@ -113,46 +97,6 @@ __device__ __forceinline__ bool row(const Tile &tile, int round, int &y) {
   return i < ROWS;
 }
 
-// The turns of lanes of a kind: in registers where there are enough.
-template <class Line, bool = (CLUSTER > 1 && Line::V <= 8)>
-struct Of {
-  using Turns = ::Turns<Line>;
-};
-template <class Line>
-struct Of<Line, true> {
-  using Turns = Kept<Line>;
-};
-template <class Line, class Out = Line>
-struct Both {
-  typename Of<Line>::Turns in;
-  typename Of<Out>::Turns out;
-  __device__ explicit Both(const float2 *table) : in(table), out(table) {}
-};
-struct AllTurns {
-  Both<Across, RowsOut> rows;
-  Both<Half, HalfRowsOut> half_rows;
-  Both<Down, ColumnsOut> columns;
-};
-
-// A transform that lanes of `Out` end, to which its lines are handed over: they bring together what goes
-// to the same place. MORE may come in this pass.
-template <class Line, class Out, bool BACK, bool MORE, class Place, class OutPlace>
-__device__ __forceinline__ void handed(float2 (&v)[Line::V], const Place &place,
-                                       const OutPlace &out, const Both<Line, Out> &turns) {
-  Line::template begin<BACK>(v, place, turns.in);
-  wait_for<Line, Out>();
-  Out::template finish<BACK>(v, out, turns.out);
-  // Before its cells are written again; a line that stays in its warp may go where they are.
-  if constexpr (MORE || Same<Line, Out>::value) wait_for<Line, Out>();
-}
-
-// What warps do that have no line meanwhile.
-template <class Line, class Out, bool MORE>
-__device__ __forceinline__ void none_handed() {
-  wait_for<Line, Out>();
-  if constexpr (MORE) wait_for<Line, Out>();
-}
-
 // Along x, forward: Z's rows go to the columns.
 __device__ __forceinline__ void rows(const Tile &tile, State &state, const float *h,
                                      const Both<Across, RowsOut> &turns) {
@@ -181,7 +125,7 @@ __device__ __forceinline__ void rows(const Tile &tile, State &state, const float
 #include "mia/cuda/inturn.cuh"
 #endif
 
-// What R is the spectrum of: the ratio of y and g, what the blur makes of f; the Gaussian form takes y
+// What R is the spectrum of: the ratio of y and g (what the blur makes of f); the Gaussian form takes y
 // itself. Where nothing was observed, y is g.
 __device__ __forceinline__ float compared(float y, float g, float variance) {
   if (GAUSSIAN) return y < 0.f ? g : y;
@@ -219,7 +163,7 @@ __device__ __forceinline__ void half_rows(const Tile &tile, const float *picture
   int i = Half::line();
   float2 seen[Half::V];
   tile.turn<1>(step);
-  if (i >= HALF_ROWS) return none_handed<Half, HalfRowsOut, !KEPT>();
+  if (i >= HALF_ROWS) return none_handed<Half, HalfRowsOut, false>();
   const float scale = quotient(.25f / PIXELS, fmaxf(tile.total->y, TINY));
   for (; i < HALF_ROWS; i += LINES) {
     const int y = tile.half_row(i);
@@ -240,7 +184,7 @@ __device__ __forceinline__ void half_rows(const Tile &tile, const float *picture
                          compared(here.y, v[j].y * scale, variance));
     }
     const int going = tile.half_row(i - Half::line() + HalfRowsOut::line());
-    handed<Half, HalfRowsOut, false, !KEPT>(v, cells, tile.half_rows_handed(going), turns);
+    handed<Half, HalfRowsOut, false, (HALF_ROWS > LINES)>(v, cells, tile.half_rows_handed(going), turns);
     const auto out = tile.to_half_columns(going);
 #pragma unroll
     for (int j = 0; j < Half::V; j++) out[j] = v[j];
@@ -269,7 +213,8 @@ __device__ __forceinline__ void update(const Tile &tile, const Problem &problem,
                                        int iteration, int frame,
                                        const Of<Across>::Turns &turns) {
   const float2 total = *tile.total;  // of f, and of h before it is divided by it, or nothing is left
-  const float to_f = quotient(.5f / PIXELS, fmaxf(total.y, TINY)), to_f_below = quotient(.5f * to_f, fmaxf(total.y, TINY));
+  const float to_f = quotient(.5f / PIXELS, fmaxf(total.y, TINY));
+  const float to_f_below = quotient(.5f * to_f, fmaxf(total.y, TINY));
   const float to_h = GAUSSIAN ? quotient(.5f / PIXELS, total.x) : to_f;  // else any factor will do
   const float to_h_below = quotient(.5f * to_h, fmaxf(total.y, TINY));
   const float even = quotient(total.x, fmaxf(total.y, TINY));  // h back to f's sum; Poisson does so itself

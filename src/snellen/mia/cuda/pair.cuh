@@ -1,6 +1,6 @@
-// Columns go in pairs: x and −x; and 0 and WIDTH / 2, whose spectra are those of real columns. The second of a pair is transformed as its conjugate, which gives
-// the conjugate of its spectrum at the opposite frequency, so that a frequency and its opposite are in
-// the same register of the same lane.
+// Columns go in pairs: x and −x; and 0 and WIDTH / 2, whose spectra are those of real columns. The second
+// of a pair is transformed as its conjugate, which gives the conjugate of its spectrum at the opposite
+// frequency, so that a frequency and its opposite are in the same register of the same lane.
 #pragma once
 
 struct Pair {

@@ -61,6 +61,12 @@ class Shape:
         return self.half or self.across
 
     @property
+    def aside(self) -> int:
+        """Complex numbers of a picture in the order of threads, where each has one line."""
+        alone = self.height // 2 * (self.width // self.halves) <= self.threads
+        return self.threads * self.halves if self.stash and alone else 0
+
+    @property
     def cells(self) -> int:
         """Complex numbers of a block's part of the spectra, and of what they are exchanged by."""
         if self.cluster == 1:
@@ -70,9 +76,9 @@ class Shape:
         rows, pairs = self.height // self.cluster, self.width // 2 // self.cluster
         sent = 2 * pairs * rows + 2 * pairs * rows // 2  # by a block to another, as rows or columns
         free = rows + rows // 2 + 2 * pairs
-        lines = (self.height, self.down), (self.width, self.across), (self.width, self.halves)
-        exchanged = max(exchange(*line) for line in lines)
-        return self.cluster * (2 * sent + free) + 2 * self.threads // 32 * exchanged
+        along = max(exchange(self.width, values) for values in (self.across, self.halves))
+        exchanged = along + exchange(self.height, self.down)
+        return self.cluster * (2 * sent + free) + self.threads // 32 * exchanged
 
     @property
     def shared(self) -> int:
@@ -110,9 +116,10 @@ def candidates(height: int, width: int, batch: int, gpu: Gpu) -> list[Shape]:
     down, across = (8 if side < 256 else 16 for side in (height, width))
     for cluster in clusters(height, width, batch, gpu):
         threads = width // cluster * LANES
+        every = height <= width == 128  # all threads have a half row with four values, no more
         found.append(
             Shape(height, width, height // LANES, width // LANES, cluster, threads, beside=True,
-                  half=4 if height <= width == 128 else 0)
+                  half=4 if every else 0)
         )  # fmt: skip
     few = batch <= FEW[size > 32 * 32] * gpu.multiprocessors
     if size <= 64 * 64 and max(height, width) < 256 and few:
