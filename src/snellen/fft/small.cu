@@ -9,7 +9,8 @@
 using Across = Line<WIDTH, WIDTH_VALUES>;
 using Down = Line<HEIGHT, HEIGHT_VALUES>;
 
-constexpr int PIXELS = HEIGHT * WIDTH, HALF = WIDTH / 2 + 1;
+constexpr int PIXELS = HEIGHT * WIDTH;
+[[maybe_unused]] constexpr int HALF = WIDTH / 2 + 1;
 constexpr int STRIP = 16;  // columns of a block
 
 __device__ __forceinline__ float2 scaled(float2 a) { return make_float2(SCALE * a.x, SCALE * a.y); }
@@ -58,7 +59,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   const int line = blockIdx.x * (THREADS / Across::LANES) + Across::line();
   const bool here = line < lines;
   constexpr int LINES = REAL ? HEIGHT / 2 : HEIGHT;
-  const int picture = line / LINES, y = line % LINES;
+  [[maybe_unused]] const int picture = line / LINES, y = line % LINES;
   float2 v[Across::V];
 #if !REAL
   const float2 *in = static_cast<const float2 *>(from) + (size_t)line * WIDTH;

@@ -44,7 +44,7 @@ def formula(size, rule, frames, real, options, deblurrer):
     height, width = edges.period(size, SIDE, rule)
     period, spectrum, pixels = height * width, height * (width // 2 + 1), size[0] * size[1]
     gaussian, tv = options.get("noise") == "gaussian", "tv" in options
-    numbers = (2 * frames + 1) * period + (frames + 1) * pixels + frames * SIDE**2
+    numbers = (2 * frames + 1) * period + frames * pixels
     numbers += (3 * frames + 2) * period
     if {height, width} <= set(SIDES) and real == 4:
         layout = deblurrer._arm.layout

@@ -42,20 +42,14 @@ struct AllTurns {
 };
 
 // A transform that lanes of `Out` end, to which its lines are handed over: they bring together what goes
-// to the same place. MORE may come in this pass.
+// to the same place. All threads come; `here` are those that have a line. MORE may come in this pass.
 template <class Line, class Out, bool BACK, bool MORE, class Place, class OutPlace>
 __device__ __forceinline__ void handed(float2 (&v)[Line::V], const Place &place,
-                                       const OutPlace &out, const Both<Line, Out> &turns) {
-  Line::template begin<BACK>(v, place, turns.in);
+                                       const OutPlace &out, const Both<Line, Out> &turns,
+                                       bool here = true) {
+  if (here) Line::template begin<BACK>(v, place, turns.in);
   wait_for<Line, Out>();
-  Out::template finish<BACK>(v, out, turns.out);
+  if (here) Out::template finish<BACK>(v, out, turns.out);
   // Before its cells are written again; a line that stays in its warp may go where they are.
   if constexpr (MORE || Same<Line, Out>::value) wait_for<Line, Out>();
-}
-
-// What warps do that have no line meanwhile.
-template <class Line, class Out, bool MORE>
-__device__ __forceinline__ void none_handed() {
-  wait_for<Line, Out>();
-  if constexpr (MORE) wait_for<Line, Out>();
 }

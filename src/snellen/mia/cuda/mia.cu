@@ -26,6 +26,7 @@ using Down = Line<HEIGHT, HEIGHT_VALUES>;
 #include "mia/cuda/handed.cuh"
 
 constexpr int ROUNDS = (ROWS * Across::LANES + THREADS - 1) / THREADS;  // rows of a thread
+constexpr bool SOME_ROWS = ROWS * Across::LANES < THREADS;  // only some threads have one
 constexpr float TINY = 1e-30f;
 constexpr bool IN_MEMORY = GAUSSIAN || TV;  // whether blocks tell each other by global memory, too
 
@@ -103,16 +104,19 @@ __device__ __forceinline__ void rows(const Tile &tile, State &state, const float
 #pragma unroll
   for (int c = 0; c < ROUNDS; c++) {
     int y;
-    if (!row(tile, c, y)) return none_handed<Across, RowsOut, (ROUNDS > 1)>();
+    const bool here = row(tile, c, y);
+    if (!SOME_ROWS && !here) break;
     float2 v[Across::V];
+    if (!SOME_ROWS || here)
 #pragma unroll
-    for (int j = 0; j < Across::V; j++) {
-      v[j] = state.f_h(c, j);
-      if (MANY) v[j].y = h[pixel(y, j)];
-    }
+      for (int j = 0; j < Across::V; j++) {
+        v[j] = state.f_h(c, j);
+        if (MANY) v[j].y = h[pixel(y, j)];
+      }
     const int going = tile.row(c * (THREADS / Across::LANES) + RowsOut::line());
     handed<Across, RowsOut, false, (ROUNDS > 1)>(v, tile.rows_exchange(y), tile.rows_handed(going),
-                                                 turns);
+                                                 turns, !SOME_ROWS || here);
+    if (SOME_ROWS && !here) break;
     const auto out = tile.to_columns(going);
 #pragma unroll
     for (int j = 0; j < Across::V; j++) out[j] = v[j];
@@ -147,48 +151,60 @@ __device__ __forceinline__ void look(const Tile &tile, const float *picture, int
 // The same, or what was put aside: that goes faster, by 16 bytes and end to end for a warp.
 __device__ __forceinline__ void look(const Tile &tile, const State &state, const float *picture,
                                      int i, float2 (&seen)[Half::V]) {
-  if (!ASIDE) return look(tile, picture, i, seen);
+  if constexpr (ASIDE) {
 #pragma unroll
-  for (int j = 0; j < Half::V; j += 2) {
-    const float4 two = state.aside[j / 2 * THREADS];
-    seen[j] = make_float2(two.x, two.y), seen[j + 1] = make_float2(two.z, two.w);
+    for (int j = 0; j < Half::V; j += 2) {
+      const float4 two = state.aside[j / 2 * THREADS];
+      seen[j] = make_float2(two.x, two.y), seen[j + 1] = make_float2(two.z, two.w);
+    }
+  } else {
+    look(tile, picture, i, seen);
+  }
+}
+
+// Line i of the half rows, back along x: g; then the ratio.
+__device__ __forceinline__ void ratio(const Tile &tile, const float *picture, float variance,
+                                      float scale, int i, const State &state,
+                                      const Of<Half>::Turns &turns, float2 (&v)[Half::V]) {
+  const int y = tile.half_row(i);
+  const auto in = tile.half_rows_in(y);
+  const auto cells = tile.half_rows_exchange(y);
+  float2 seen[Half::V];
+#pragma unroll
+  for (int j = 0; j < Half::V; j++) v[j] = in[j];
+  Half::begin<true>(v, cells, turns);
+  if (!KEPT) look(tile, state, picture, i, seen);  // while the values are in their cells
+  __syncwarp();
+  Half::finish<true>(v, cells, turns);
+  __syncwarp();
+#pragma unroll
+  for (int j = 0; j < Half::V; j++) {
+    const float2 here = KEPT ? state.seen[KEPT ? j : 0] : seen[j];
+    v[j] = make_float2(compared(here.x, v[j].x * scale, variance),
+                       compared(here.y, v[j].y * scale, variance));
   }
 }
 
 // Back along x: g; the ratio; forward along x.
 __device__ __forceinline__ void half_rows(const Tile &tile, const float *picture, float variance,
-                                          int step, State &state,
+                                          int step, const State &state,
                                           const Both<Half, HalfRowsOut> &turns) {
   constexpr int LINES = THREADS / Half::LANES;
-  int i = Half::line();
-  float2 seen[Half::V];
+  constexpr bool SOME = HALF_ROWS < LINES;  // only some threads have one
   tile.turn<1>(step);
-  if (i >= HALF_ROWS) return none_handed<Half, HalfRowsOut, false>();
   const float scale = quotient(.25f / PIXELS, fmaxf(tile.total->y, TINY));
-  for (; i < HALF_ROWS; i += LINES) {
-    const int y = tile.half_row(i);
-    const auto in = tile.half_rows_in(y);
-    float2 v[Half::V];
-#pragma unroll
-    for (int j = 0; j < Half::V; j++) v[j] = in[j];
-    const auto cells = tile.half_rows_exchange(y);
-    Half::begin<true>(v, cells, turns.in);
-    if (!KEPT) look(tile, state, picture, i, seen);  // while the values are in their cells
-    __syncwarp();
-    Half::finish<true>(v, cells, turns.in);
-    __syncwarp();
-#pragma unroll
-    for (int j = 0; j < Half::V; j++) {
-      const float2 here = KEPT ? state.seen[KEPT ? j : 0] : seen[j];
-      v[j] = make_float2(compared(here.x, v[j].x * scale, variance),
-                         compared(here.y, v[j].y * scale, variance));
-    }
+  for (int i = Half::line(); SOME || i < HALF_ROWS; i += LINES) {
+    const bool here = !SOME || i < HALF_ROWS;
     const int going = tile.half_row(i - Half::line() + HalfRowsOut::line());
-    handed<Half, HalfRowsOut, false, (HALF_ROWS > LINES)>(v, cells, tile.half_rows_handed(going), turns);
+    float2 v[Half::V];
+    if (here) ratio(tile, picture, variance, scale, i, state, turns.in, v);
+    handed<Half, HalfRowsOut, false, (HALF_ROWS > LINES)>(
+        v, tile.half_rows_exchange(tile.half_row(i)), tile.half_rows_handed(going), turns, here);
+    if (!here) break;
     const auto out = tile.to_half_columns(going);
 #pragma unroll
     for (int j = 0; j < Half::V; j++) out[j] = v[j];
-    if (KEPT) break;
+    if (SOME || KEPT) break;
   }
 }
 
