@@ -1,4 +1,5 @@
 // A transform whose last step other lanes do than its first: those that bring together what goes to one place.
+// The lines are those of mia.cu, `…Out` those of cluster.cuh or alone.cuh.
 #pragma once
 #include "fft/small.cuh"
 

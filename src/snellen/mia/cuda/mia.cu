@@ -72,7 +72,7 @@ struct State {
   static constexpr int REGISTERS = ROUNDS * Across::V - STASH;
   float2 kept[REGISTERS], *stash;
   float below[GAUSSIAN && MANY ? ROUNDS * Across::V : 1];  // sums of the Gaussian form's denominators
-  float2 seen[KEPT ? Half::V : 1];                       // its half row of the picture
+  float2 seen[KEPT ? Half::V : 1];                         // its half row of the picture
   float2 spectrum[BESIDE ? Down::V : 1];                   // its column
   float4 *aside;                                           // its half row, for all threads in order
 
