@@ -125,7 +125,6 @@ class Kernel:
             registers=loaded.ask("NUM_REGS"),
             shared=loaded.ask("SHARED_SIZE_BYTES"),
             local=loaded.ask("LOCAL_SIZE_BYTES"),
-            spilled=self.compile(loaded.arch).usage(self.name).spilled,
         )
 
     def blocks_per_multiprocessor(self, block: int, shared: int = 0) -> int:

@@ -36,8 +36,6 @@ class Usage:
     """Bytes of shared memory of each block, without the dynamic."""
     local: int
     """Bytes of local memory of each thread: spilled registers, and arrays indexed at run time."""
-    spilled: int
-    """Bytes of them that are written because registers run out."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ class Binary:
         """Return what the kernel of this name takes."""
         found = re.search(
             rf"Function properties for {re.escape(name)}\n\D*"
-            r"(\d+) bytes stack frame, (\d+) bytes spill stores.*\n"
+            r"(\d+) bytes stack frame.*\n"
             r"(?:.*\n)*?.*Used (\d+) registers(.*)",  # between them: the functions it calls
             self.log,
         )
@@ -66,15 +64,14 @@ class Binary:
                 f'{self.file}: no kernel {name!r} in what was compiled; is it extern "C"? '
                 f"The compiler said: {self.log.strip() or 'nothing'}"
             )
-        stack, spilled, registers = map(int, found.groups()[:3])
+        stack, registers = map(int, found.groups()[:2])
         shared, called = (
-            re.search(rf"(\d+) bytes {kind}", found[4]) for kind in ("smem", "cumulative stack")
+            re.search(rf"(\d+) bytes {kind}", found[3]) for kind in ("smem", "cumulative stack")
         )
         return Usage(
             registers=registers,
             shared=int(shared[1]) if shared else 0,
             local=int(called[1]) if called else stack,  # with those of the functions it calls
-            spilled=spilled,
         )
 
 

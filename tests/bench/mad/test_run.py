@@ -58,7 +58,7 @@ def test_run_on_a_gpu_is_json(tiny, quick):
     for case in report["gpu_cases"]:
         assert {"bank", "statistics", "difference", "seen"} <= set(case["stages"])
         assert case["graph"]["median"] > 0 and "no_graph" not in case
-        assert case["kernels"]["statistics"]["spilled_bytes"] == 0
+        assert case["kernels"]["statistics"]["local_bytes"] == 0
         assert case["transfers_share"] > 0 and case["memory_mb"]["pool"] > 0
     assert report["batch"]["rates"]["pairs"] > 0
     assert report.get("several") or report["no_several"]

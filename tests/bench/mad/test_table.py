@@ -40,7 +40,7 @@ def on_cpu():
 def on_gpu():
     """What a run on a GPU writes, likewise."""
     ends = ("from GPU", "from host", "from host, page-locked", "upload", "download")
-    takes = {"registers": 72, "local_bytes": 0, "spilled_bytes": 0, "shared_bytes": 0, "warps": 24,
+    takes = {"registers": 72, "local_bytes": 0, "shared_bytes": 0, "warps": 24,
              "warps_at_most": 64, "blocks": 500, "threads": 128}  # fmt: skip
     case = {
         "case": "512×512", "launches": spread(0.5), "graph": spread(0.25), "hold": spread(0.1),
@@ -97,7 +97,7 @@ def test_details_of_a_gpu(on_gpu):
         f"| bank | 0.010 | {share} |",
         "| score | 0.010 | – |",
         f"| 512×512, statistics | 0.010 | {need['statistics'] / 1e6:.0f} MB |",
-        "| 72 | 0 / 0 | 24 of 64 | 500 of 128 |",
+        "| 72 | 0 | 24 of 64 | 500 of 128 |",
         "| 5.00 (20.0 ×) | 5.00 (20.0 ×) | 5.00 (20.0 ×) | 0.250 |",
         "| one pair of 3840×2160 | 2 | 5.00 | 1.75 × |",
         "| noise, 512×512, 8 | cuda:0 | as chosen | plain port | 21.5000 | 2.5e-07 |",

@@ -49,7 +49,7 @@ def on_cpu():
 @pytest.fixture
 def on_gpu(on_cpu):
     """What a run on a GPU writes, likewise."""
-    layout = {"cluster": 16, "threads": 256, "registers": 121, "spilled_bytes": 0,
+    layout = {"cluster": 16, "threads": 256, "registers": 121, "local_bytes": 0,
               "shared_bytes": 87 * 1024, "on_chip": True}  # fmt: skip
     lines = {gpu.OURS: line(0.5), gpu.STOCK: line(10.0, 20.0), gpu.HAND: line(5.0, 10.0),
              gpu.EAGER: line(50.0, 100.0), gpu.TORCH: line(11.0, 22.0)}  # fmt: skip

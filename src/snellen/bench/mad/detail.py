@@ -121,12 +121,12 @@ def roofline(report: Report) -> str:
                 f"{case['case']}, {name}", f"{ms:.3f}", f"{need[name] / 1e6:.0f} MB",
                 f"{need[name] / 1e9 / ms:.2f} TB/s", _share(need[name], ms, report),
                 f"{operations / need[name]:.1f}", f"{operations / 1e9 / ms:.1f} TFLOP/s",
-                str(takes["registers"]), f"{takes['local_bytes']} / {takes['spilled_bytes']}",
+                str(takes["registers"]), str(takes["local_bytes"]),
                 f"{takes['warps']} of {takes['warps_at_most']}",
                 f"{takes['blocks']} of {takes['threads']}",
             ])  # fmt: skip
     head = ["statistics kernel", "ms", "bytes at least", "rate", "of a copy's", "operations a byte",
-            "operations", "registers", "local memory / spilled, bytes", "warps at once",
+            "operations", "registers", "local memory, bytes", "warps at once",
             "blocks of threads"]  # fmt: skip
     return rows(head, body)
 

@@ -22,8 +22,7 @@ def kernels(arm: Any) -> dict[str, dict[str, Any]]:
     for name, kernel in (("statistics", stage._describe), ("difference", stage._compare)):
         usage = kernel.attributes()
         found[name] = {
-            "registers": usage.registers, "local_bytes": usage.local,
-            "spilled_bytes": usage.spilled, "shared_bytes": usage.shared,
+            "registers": usage.registers, "local_bytes": usage.local, "shared_bytes": usage.shared,
             "warps": kernel.blocks_per_multiprocessor(THREADS) * THREADS // LANES,
             "warps_at_most": most, "blocks": prod(stage._strips.grid), "threads": THREADS,
         }  # fmt: skip

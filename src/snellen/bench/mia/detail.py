@@ -27,13 +27,13 @@ def rates(report: Report) -> str:
         body.append([
             f"{case['case']}, {batch}", f"{ours['median']:.3f}", f"{rate:.2f}",
             f"{layout['cluster']} of {layout['threads']}", str(layout["registers"]),
-            str(layout["spilled_bytes"]), f"{layout['shared_bytes'] / 1024:.0f}",
+            str(layout["local_bytes"]), f"{layout['shared_bytes'] / 1024:.0f}",
             "on chip" if layout["on_chip"] else "L2",
             *(f"{other['median']:.2f} ({other['ratio']['min']:.1f} … {other['ratio']['max']:.1f} ×)"
               if other else "–" for other in others),
         ])  # fmt: skip
     head = ["period, at once", "ms", "TFLOP/s of the transforms", "blocks a picture of threads",
-            "registers", "spilled, bytes", "shared, KiB a block", "spectra",
+            "registers", "local memory, bytes", "shared, KiB a block", "spectra",
             *(f"{name}, ms (ratios)" for name in names)]  # fmt: skip
     return rows(head, body)
 
