@@ -86,6 +86,7 @@ def mia():
     for size in SIZES:
         for batch in (1, 3000):
             yield mia_kernel(candidates(*size, batch, HOPPER)[0])
+    yield mia_kernel(candidates(128, 128, 3000, HOPPER, True)[0], noise="gaussian")
     for side in (32, 256):  # what every GPU takes
         yield mia_kernel(candidates(side, side, 1, HOPPER)[-1])
     for layout in (Shape(64, 64, 4, 4, 16, 64, beside=True), Shape(64, 64, 8, 8, threads=256)):

@@ -116,6 +116,10 @@ __device__ __forceinline__ void turned(float2 *v, const float2 *w) {
   }
 }
 
+__device__ __forceinline__ float2 squared(float2 a) {
+  return make_float2(fmaf(a.x, a.x, -a.y * a.y), (a.x + a.x) * a.y);
+}
+
 // A transform of N points by N / V lanes; all lanes of a warp come together, with lines of their own.
 // The lanes of TOGETHER lines take turns in a warp.
 template <int N_, int V_, int TOGETHER = 1>
@@ -125,9 +129,11 @@ struct Line {
   static constexpr int SHARE = LANES > V ? LANES / V : 1;  // lanes that share one of them
   static constexpr bool THRICE = SHARE > 2;  // then these go in two steps themselves
   static constexpr int LAST = THRICE ? (SHARE > V ? SHARE / V : 1) : SHARE;  // share at the end
+  static constexpr bool TWICE = V == 2 * EACH;  // a lane has two of them
   static constexpr int PAIR = EACH / 2, MIDDLE = EACH / 2 + 2;  // entries of a row of turns
-  static constexpr int SPREAD = THRICE ? 6 : EACH / 2 + 2;  // its cells: 16-byte reads meet no bank
-  static constexpr int ROWS = LANES > V ? LANES : V, TURNS = ROWS * SPREAD;  // of the table
+  static constexpr int SPREAD = TWICE ? 1 : THRICE ? 6 : EACH / 2 + 2;  // its cells: 16-byte reads meet no bank
+  static constexpr int ROWS = TWICE || LANES > V ? LANES : V, TURNS = ROWS * SPREAD;  // of the table
+  static constexpr int ONE = EACH / 4;  // the entry of which the others are made, where a row has one
   static_assert(N == V * LANES && LANES <= 32 && LAST <= 2 && V % 4 == 0 && V <= 2 * LANES, "no such line");
   static_assert(!THRICE || V == 4, "no such line");
 
@@ -149,7 +155,7 @@ struct Line {
 
   // Fills the table; all threads of the block.
   static __device__ void prepare(float2 *turns) {
-    for (int i = threadIdx.x; i < TURNS; i += THREADS) turns[i] = entry(i / SPREAD, i % SPREAD);
+    for (int i = threadIdx.x; i < TURNS; i += THREADS) turns[i] = entry(i / SPREAD, TWICE ? ONE : i % SPREAD);
   }
 
   // Which lane of its line this thread is, and which of all lines in flight that is.
@@ -204,7 +210,7 @@ struct Line {
   static __device__ __forceinline__ void finish(float2 (&v)[V], const Place &place,
                                                 const Turns &turns) {
     const int l = lane();
-    constexpr int A = V / EACH;  // transforms of a lane
+    constexpr int A = TWICE ? 2 : 1;  // transforms of a lane
     if constexpr (LAST == 1) {
 #pragma unroll
       for (int i = 0; i < V; i++) v[i] = place.get(i % A, i / A);
@@ -217,22 +223,29 @@ struct Line {
     float2 w[EACH / 2];
     load(w, turns, l, 0);
     turned<EACH, A, BACK>(v, w);
-    if constexpr (A == 2) {
+    if constexpr (TWICE) {
       half_way(w);
       turned<EACH, A, BACK>(v + 1, w);
     }
   }
 
  private:
-  // What a row of the table has from entry `first` on.
+  // The turns of a row, from entry `first` on. Where a lane has two transforms only one is read: shared memory
+  // is busier than arithmetic.
   template <class Turns>
   static __device__ __forceinline__ void load(float2 (&w)[EACH / 2], const Turns &turns, int row,
                                               int first) {
+    if constexpr (TWICE) {
+      w[ONE] = SINES ? entry(row, ONE) : turns.one(row);
+      if constexpr (EACH == 8) w[3] = w[2] * sixteenth(2), w[1] = squared(w[2]);
+      w[0] = squared(w[1]);
+    } else {
 #pragma unroll
-    for (int k = 0; k < EACH / 2; k += 2) {
-      const float4 two = turns.two(row, first + k);
-      w[k] = make_float2(two.x, two.y), w[k + 1] = make_float2(two.z, two.w);
-      if (SINES) w[k] = entry(row, first + k), w[k + 1] = entry(row, first + k + 1);
+      for (int k = 0; k < EACH / 2; k += 2) {
+        const float4 two = turns.two(row, first + k);
+        w[k] = make_float2(two.x, two.y), w[k + 1] = make_float2(two.z, two.w);
+        if (SINES) w[k] = entry(row, first + k), w[k + 1] = entry(row, first + k + 1);
+      }
     }
   }
 
@@ -250,6 +263,7 @@ template <class Line>
 struct Turns {
   const float2 *table;
   __device__ explicit Turns(const float2 *table) : table(table) {}
+  __device__ __forceinline__ float2 one(int row) const { return table[row]; }
   __device__ __forceinline__ float4 two(int row, int k) const {  // entries k and k + 1 of a row
     return *reinterpret_cast<const float4 *>(table + row * Line::SPREAD + k);
   }
@@ -258,6 +272,7 @@ struct Turns {
 // The row of this lane in registers, where it needs no other.
 template <class Line>
 struct Kept {
+  static_assert(!Line::TWICE, "no such row");
   float4 row[Line::SPREAD / 2];
   __device__ explicit Kept(const float2 *table) {
 #pragma unroll

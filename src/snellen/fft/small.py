@@ -14,14 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from snellen.errors import InputError
+from snellen.fft.lines import CELL, exchange, turns
 from snellen.kernel import Kernel
 
 SIDES = (32, 64, 128, 256)
-VALUES = {32: 8, 64: 8, 128: 8, 256: 16}  # of a lane; measured on an H200, lab/mia-gpu.md
-THREADS = 256
+# Measured on an H200, lab/mia-gpu.md:
+VALUES = {32: 8, 64: 8, 128: 8, 256: 16}  # of a lane
+THREADS = 256  # of a block; twice as many for pictures in one launch of LARGE points and more
+LARGE = 64 * 64
+FEW = 64  # pictures of more points than that up to which two launches are quicker: more blocks
 RESIDENT = 128 * 128  # points of a picture that goes in one launch: its tile takes 128 KB
 STRIP = 16  # columns of a block
-CELL = 8  # bytes of a complex number
 
 
 def fft2(x: Any, out: Any = None) -> Any:
@@ -150,14 +153,14 @@ def kernel(name: str, height: int, width: int, back: bool, real: bool, **choices
     height, width : int
     back, real : bool
     **choices
-        What `variants` changes: height_values, width_values, threads, sines, banks, wide.
+        Macros that `variants` changes: height_values, width_values, threads, sines, banks, wide.
     """
     return Kernel(
         Path(__file__).with_suffix(".cu"), name,
         height=height, width=width, backward=back, real=real,
         scale=1 / (height * width) if back else 1.0,
-        **{"height_values": VALUES[height], "width_values": VALUES[width], "threads": THREADS,
-           **choices},
+        **{"height_values": VALUES[height], "width_values": VALUES[width],
+           "threads": _threads(name, height * width), **choices},
     )  # fmt: skip
 
 
@@ -167,8 +170,7 @@ def variants() -> dict[str, Callable[[int, int], Callable[[Any, Any], None]]]:
     The first is ours. Each of the others changes one choice of the four groups of the paper (Yan,
     Su et al. 2017): algorithm, instructions, memory, deployment.
     """
-    many = {32: 4, 64: 8, 128: 16, 256: 16}
-    few = {32: 8, 64: 8, 128: 8, 256: 16}
+    other = {32: 4, 64: 8, 128: 16, 256: 16}
     return {
         "ours": _variant(),
         "algorithm: real pictures not packed by twos": _unpacked,
@@ -176,8 +178,8 @@ def variants() -> dict[str, Callable[[int, int], Callable[[Any, Any], None]]]:
         "instructions: turns by the fast sine": _variant(sines=2),
         "memory: cells in the order of pixels": _variant(banks=0),
         "memory: accesses of 32 bits": _variant(wide=0),
-        "deployment: more values a lane": _variant(values=many, threads=128),
-        "deployment: 512 threads": _variant(values=few, threads=512),
+        "deployment: 4, 8, 16 values a lane, 128 threads": _variant(values=other, threads=128),
+        "deployment: 256 threads, in one launch": _variant(few=0, threads=256),
     }
 
 
@@ -213,36 +215,41 @@ def _complex(x: Any, out: Any, back: bool) -> Any:
 @cache
 def _whole(height: int, width: int, back: bool, **choices: Any) -> Callable[[Any, Any], None]:
     """Return what transforms complex arrays of a size, on the current GPU."""
-    rows, columns = _rows(height, width, back, False), _columns(height, width, back, False)
+    points = height * width
+    few = choices.pop("few", FEW if points > LARGE else 0)
+    threads = choices.pop("threads", _threads("whole", points))
+    rows = _rows(height, width, back, False, **choices)
+    columns = _columns(height, width, back, False, **choices)
+    whole = kernel("whole", height, width, back, False, threads=threads, **choices)
+    down = choices.get("height_values", VALUES[height])
+    across = choices.get("width_values", VALUES[width])
+    shared = CELL * (turns(height, down) + turns(width, across) + points)
 
-    def in_two(x: Any, out: Any) -> None:
-        batch = x.size // (height * width)
-        rows(x, out, batch * height)
-        columns(out, out, batch, width)
+    def run(x: Any, out: Any) -> None:
+        batch = x.size // points
+        if batch > few and points <= RESIDENT:
+            whole(batch, threads, x, out, shared=shared)
+        else:
+            rows(x, out, batch * height)
+            columns(out, out, batch, width)
 
-    if height * width > RESIDENT:
-        return in_two
-    whole = kernel("whole", height, width, back, False, **choices)
-    down, across = (choices.get(f"{side}_values") for side in ("height", "width"))
-    shared = CELL * (_turns(height, down) + _turns(width, across) + height * width)
+    return run
 
-    def at_once(x: Any, out: Any) -> None:
-        batch = x.size // (height * width)
-        whole(batch, choices.get("threads", THREADS), x, out, shared=shared)
 
-    return at_once
+def _threads(name: str, points: int) -> int:
+    """Return the threads of a block of this kernel."""
+    return 2 * THREADS if name == "whole" and points >= LARGE else THREADS
 
 
 @cache
-def _rows(height: int, width: int, back: bool, real: bool) -> Callable[[Any, Any, int], None]:
+def _rows(
+    height: int, width: int, back: bool, real: bool, **choices: Any
+) -> Callable[[Any, Any, int], None]:
     """Return what transforms so many lines, pairs of real rows or complex rows."""
-    made = kernel("rows", height, width, back, real)
-    lanes = width // VALUES[width]
-    each = THREADS // lanes
-    cells = VALUES[width] * (lanes + 1)  # of a line's exchange
-    if lanes >= 16:  # and some to spare, as in small.cuh
-        cells = (cells + 13) // 16 * 16 + 2
-    shared = CELL * (_turns(width) + each * cells)
+    made = kernel("rows", height, width, back, real, **choices)
+    values = choices.get("width_values", VALUES[width])
+    each = THREADS // (width // values)
+    shared = CELL * (turns(width, values) + THREADS // 32 * exchange(width, values))
 
     def run(x: Any, out: Any, lines: int) -> None:
         made(-(-lines // each), THREADS, x, out, lines, shared=shared)
@@ -251,22 +258,18 @@ def _rows(height: int, width: int, back: bool, real: bool) -> Callable[[Any, Any
 
 
 @cache
-def _columns(height: int, width: int, back: bool, real: bool) -> Callable[..., None]:
+def _columns(
+    height: int, width: int, back: bool, real: bool, **choices: Any
+) -> Callable[..., None]:
     """Return what transforms the columns of so many pictures."""
-    made = kernel("columns", height, width, back, real)
-    shared = CELL * (_turns(height) + height * STRIP)
+    made = kernel("columns", height, width, back, real, **choices)
+    values = choices.get("height_values", VALUES[height])
+    shared = CELL * (turns(height, values) + height * STRIP)
 
     def run(x: Any, out: Any, batch: int, across: int) -> None:
         made(batch * -(-across // STRIP), THREADS, x, out, across, shared=shared)
 
     return run
-
-
-def _turns(points: int, values: int | None = None) -> int:
-    """Return the cells of the table of turns of a line."""
-    values = values or VALUES[points]
-    lanes = points // values
-    return max(lanes, values) * (min(lanes, values) // 2 + 2)
 
 
 def _checked(x: Any, dtype: str, half: int) -> tuple[int, int]:

@@ -68,14 +68,14 @@ class Arm:
         self._frames, self._batch = frames, batch
         with devices.using(device), devices.reporting():
             here = gpu()
-            layouts = [layout] if layout else candidates(*period, batch, here)
+            gaussian = definition.noise == "gaussian"
+            layouts = [layout] if layout else candidates(*period, batch, here, gaussian)
             self.layout, self._kernel = laid(layouts, here, definition, frames)
             self._y = cupy.empty((batch, frames, *period), np.float32)
             self._f = cupy.empty((batch, 2, *period), np.float32)  # of even and odd iterations
             self._h = cupy.empty((batch, frames, *period), np.float32)
             self._first = cupy.empty_like(self._h)  # h at the start
             height, width = period
-            gaussian = definition.noise == "gaussian"
             self._denominators = cupy.empty((batch, width, height) if gaussian else 1, np.complex64)
             cells = 0 if self.layout.resident else self.layout.cells
             if frames == 1:  # y, as the threads see it

@@ -18,6 +18,10 @@ struct Own {
         other(real ? x : second ? pair.x : pair.partner), sign(second && !real ? -1.f : 1.f) {}
 };
 
+// Half rows have all columns as they are: see inturn.cuh.
+__device__ __forceinline__ void apart(float2 (&)[Half::V]) {}
+__device__ __forceinline__ void together(float2 (&)[Half::V]) {}
+
 // What the lane of the other column has: the conjugate of the opposite frequency of value j.
 __device__ __forceinline__ float2 opposite(const float2 (&z)[Down::V], int j) {
   return make_float2(__shfl_xor_sync(ALL, z[j].x, Down::LANES),

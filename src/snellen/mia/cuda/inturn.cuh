@@ -1,5 +1,8 @@
 // The columns of a pair by the same lanes, one after the other: no work is done twice. Spectra stay in
 // the tile, where Z of the second column is kept conjugated and at the opposite frequency.
+//
+// In half rows the columns 0 and WIDTH / 2, a and b, are real. Columns go there, and come from there, as
+// a + i b and a − i b in their places: with that, they are one complex column to a pair like the others.
 #pragma once
 
 constexpr bool CLOSE = Down::V > 8;  // whether two columns are too much for a thread's registers
@@ -18,15 +21,50 @@ __device__ __forceinline__ void keep(float2 *denominators, int x, const float2 (
         make_float2(re * s[j].x, im * s[j].y);
 }
 
-// 4 F H of the two real columns, which become one: by all lanes of the warp that has them, or the block
-// would wait for the few.
+// a and b of half rows, by the lane that has both, from what lies in their places.
+__device__ __forceinline__ void apart(float2 (&v)[Half::V]) {
+  float2 &a = v[0], &b = v[Half::V / 2];
+  if (Half::lane() == 0) {
+    const float2 difference = a - b;
+    a = a + b, b = quarter<false>(difference);
+  }
+}
+
+// And back; twice that.
+__device__ __forceinline__ void together(float2 (&v)[Half::V]) {
+  float2 &a = v[0], &b = v[Half::V / 2];
+  if (Half::lane() == 0) {
+    const float2 turned = quarter<true>(b);
+    b = a - turned, a = a + turned;
+  }
+}
+
+// Two opposite frequencies of the real columns. All lanes of the warp that has them come, with frequencies
+// of their own, or the block would wait for the few; 0 is with HEIGHT / 2, and each is its own opposite.
+struct Opposites {
+  static constexpr int ROUNDS = (HEIGHT / 2 + 31) / 32;
+  int k, far;
+  bool here;
+  __device__ explicit Opposites(int round)
+      : k(threadIdx.x % 32 + 32 * round), far(k ? HEIGHT - k : HEIGHT / 2), here(k < HEIGHT / 2) {}
+
+  // The conjugates of what is opposite to a and b, the values at k and far.
+  __device__ float2 of_near(float2 a, float2 b) const { return conj(k ? b : a); }
+  __device__ float2 of_far(float2 a, float2 b) const { return conj(k ? a : b); }
+};
+
+// 2 F H of the two real columns, which become one.
 __device__ __forceinline__ void real_product(const Tile &tile) {
   const auto one = tile.columns_in(0), other = tile.columns_in(WIDTH / 2);
   const auto cells = tile.half_columns_exchange(Pair(0));
-  for (int k = threadIdx.x % 32; k < HEIGHT; k += 32) {
-    const int opposite = -k & (HEIGHT - 1);
-    cells.at(k) = product(one.at(k), conj(one.at(opposite))) +
-                  quarter<true>(product(other.at(k), conj(other.at(opposite))));
+  auto half = [](float2 a, float2 b) { return make_float2(.5f * (a.x - b.y), .5f * (a.y + b.x)); };
+#pragma unroll
+  for (int c = 0; c < Opposites::ROUNDS; c++) {
+    const Opposites at(c);
+    if (!at.here) break;
+    const float2 a = one.at(at.k), b = one.at(at.far), p = other.at(at.k), q = other.at(at.far);
+    cells.at(at.k) = half(product(a, at.of_near(a, b)), product(p, at.of_near(p, q)));
+    cells.at(at.far) = half(product(b, at.of_far(a, b)), product(q, at.of_far(p, q)));
   }
   __syncwarp();
 }
@@ -60,7 +98,7 @@ __device__ __forceinline__ void columns(const Tile &tile, const Problem &problem
       g[j] = product(v[j], other[j]);
       few(j);
     }
-    if (pair.real)
+    if (pair.real)  // one warp has such
 #pragma unroll
       for (int j = 0; j < Down::V; j++)
         g[j] = GAUSSIAN ? product(v[j], conj(one.at(Down::opposite(j)))) : cells[j];
@@ -79,8 +117,10 @@ __device__ __forceinline__ void columns(const Tile &tile, const Problem &problem
       keep(problem.denominators, pair.partner, s, sign, 1.f);
       if (pair.real)
 #pragma unroll
-        for (int j = 0; j < Down::V; j++)
-          g[j] = g[j] + quarter<true>(product(other[j], conj(other.at(Down::opposite(j)))));
+        for (int j = 0; j < Down::V; j++) {
+          const float2 b = product(other[j], conj(other.at(Down::opposite(j))));
+          g[j] = make_float2(.5f * (g[j].x - b.y), .5f * (g[j].y + b.x));
+        }
     }
     Down::transform<true>(g, cells, turns);
     const auto out = tile.to_half_rows(pair.x), far = tile.to_half_rows(pair.partner);
@@ -90,24 +130,33 @@ __device__ __forceinline__ void columns(const Tile &tile, const Problem &problem
       out[j] = make_float2(upper.x - lower.y, upper.y + lower.x);
       far[j] = make_float2(upper.x + lower.y, lower.x - upper.y);
     }
-    if (pair.real)  // few warps have such
-#pragma unroll
-      for (int j = 0; j < Down::V / 2; j++) {
-        out[j] = make_float2(g[j].x, g[j + Down::V / 2].x);
-        far[j] = make_float2(g[j].y, g[j + Down::V / 2].y);
-      }
   }
 }
 
-// i R Z* of the two real columns, likewise: in place of Z. R is that of one column, R₀ + i R₁.
+// i R Z* of the two real columns. R is that of one column, R₀ + i R₁: in its place comes 1, and in that of Z
+// what makes i R Z* of it.
 __device__ __forceinline__ void real_corrections(const Tile &tile) {
   const auto one = tile.columns_in(0), other = tile.columns_in(WIDTH / 2);
   const auto cells = tile.half_columns_exchange(Pair(0));
-  for (int k = threadIdx.x % 32; k < HEIGHT; k += 32) {
-    const float2 r = cells.at(k), far = conj(cells.at(-k & (HEIGHT - 1)));
-    const float2 twice = r + far, other_twice = quarter<false>(r - far);
-    one.at(k) = correlated(make_float2(.5f * twice.x, .5f * twice.y), one.at(k));
-    other.at(k) = correlated(make_float2(.5f * other_twice.x, .5f * other_twice.y), other.at(k));
+  auto ready = [](float2 r, float2 opposite, float2 z) {
+    const float2 s = correlated(r + opposite, z);
+    return make_float2(.5f * s.y, .5f * s.x);
+  };
+  auto other_ready = [](float2 r, float2 opposite, float2 z) {
+    const float2 s = correlated(quarter<false>(r - opposite), z);
+    return make_float2(.5f * s.y, .5f * s.x);
+  };
+#pragma unroll 1  // else registers run out
+  for (int c = 0; c < Opposites::ROUNDS; c++) {
+    const Opposites at(c);
+    if (!at.here) break;
+    const float2 r = cells.at(at.k), s = cells.at(at.far);
+    const float2 a = one.at(at.k), b = one.at(at.far), p = other.at(at.k), q = other.at(at.far);
+    one.at(at.k) = ready(r, at.of_near(r, s), a);
+    one.at(at.far) = ready(s, at.of_far(r, s), b);
+    other.at(at.k) = other_ready(r, at.of_near(r, s), p);
+    other.at(at.far) = other_ready(s, at.of_far(r, s), q);
+    cells.at(at.k) = cells.at(at.far) = make_float2(1.f, 0.f);
   }
   __syncwarp();
 }
@@ -120,13 +169,6 @@ __device__ __forceinline__ void corrections(const Tile &tile, State &, const Bot
     float2 r[Down::V];
     const auto one = tile.half_columns_in(pair.x), other = tile.half_columns_in(pair.partner);
     unpack(r, one, other);
-    if (pair.real)  // two real columns become one; few warps have such
-#pragma unroll
-      for (int j = 0; j < Down::V / 2; j++) {
-        const float2 a = one[j], b = other[j];
-        r[j] = make_float2(2.f * a.x, 2.f * b.x);
-        r[j + Down::V / 2] = make_float2(2.f * a.y, 2.f * b.y);
-      }
     const auto cells = tile.half_columns_exchange(pair);
     Down::transform<false>(r, cells, turns);
     const bool some = __any_sync(ALL, pair.real);
@@ -134,21 +176,22 @@ __device__ __forceinline__ void corrections(const Tile &tile, State &, const Bot
 #pragma unroll
       for (int j = 0; j < Down::V; j++) cells[j] = r[j];
     __syncwarp();
-    if (some) real_corrections(tile);
+    if (some) {
+      real_corrections(tile);
+      if (!CLOSE)
+#pragma unroll
+        for (int j = 0; j < Down::V; j++) r[j] = cells[j];
+    }
 #pragma unroll 1
     for (int second = 0; second < 2; second++) {
       const int x = second ? pair.partner : pair.x;
       const auto z = tile.columns_in(x);
       float2 s[Down::V];
-      if (pair.real)
 #pragma unroll
-        for (int j = 0; j < Down::V; j++) s[j] = z[j];
-      else
-#pragma unroll
-        for (int j = 0; j < Down::V; j++) {
-          s[j] = correlated(CLOSE ? cells[j] : r[j], z[j]);
-          few(j);
-        }
+      for (int j = 0; j < Down::V; j++) {
+        s[j] = correlated(CLOSE ? float2(cells[j]) : r[j], z[j]);
+        few(j);
+      }
       Down::transform<true>(s, tile.columns_exchange(x), turns);
       const auto out = tile.to_rows(x);
       const float sign = second && !pair.real ? -1.f : 1.f;

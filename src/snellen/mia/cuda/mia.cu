@@ -47,21 +47,6 @@ __device__ __forceinline__ int pixel(int y, int j) {
   return y * WIDTH + Line::position(j);
 }
 
-// 1 − λ div(∇f / |∇f|) at a pixel, at least LEAST.
-__device__ __noinline__ float variation(const float *f, int at, float weight) {
-  const int y = at / WIDTH, x = at % WIDTH;
-  auto slope = [f](int y, int x) {
-    const float here = __ldcg(f + y * WIDTH + x);
-    const float across = __ldcg(f + y * WIDTH + (x + 1) % WIDTH) - here;
-    const float down = __ldcg(f + (y + 1) % HEIGHT * WIDTH + x) - here;
-    const float length = sqrtf(across * across + down * down + SMOOTH);
-    return make_float2(across / length, down / length);
-  };
-  const float2 here = slope(y, x);
-  const float left = slope(y, (x + WIDTH - 1) % WIDTH).x, above = slope((y + HEIGHT - 1) % HEIGHT, x).y;
-  return fmaxf(1.f - weight * (here.x - left + here.y - above), LEAST);
-}
-
 // Whether a thread sees one line of one picture only: it keeps it, in registers or in memory of its own.
 constexpr bool ONE = HALF_ROWS * Half::LANES <= THREADS && !MANY;
 constexpr bool KEPT = ONE && !STASH, ASIDE = ONE && STASH;
@@ -89,6 +74,14 @@ __device__ __forceinline__ float quotient(float a, float b) {
   float inverse;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(b));
   return a * inverse;
+}
+
+// Of a row's values, that of the pixel after that of value j, or before it (STEP −1): other lanes have them.
+template <int STEP>
+__device__ __forceinline__ float beside(const float (&row)[Across::V], int j) {
+  constexpr int L = Across::LANES, V = Across::V;
+  const bool end = Across::lane() == (STEP > 0 ? 0 : L - 1);  // which is beside another value
+  return __shfl_sync(ALL, end ? row[(j + V + STEP) % V] : row[j], Across::lane() + L + STEP, L);
 }
 
 // The row of a thread in a round, and whether there is one.
@@ -172,6 +165,7 @@ __device__ __forceinline__ void ratio(const Tile &tile, const float *picture, fl
   float2 seen[Half::V];
 #pragma unroll
   for (int j = 0; j < Half::V; j++) v[j] = in[j];
+  apart(v);
   Half::begin<true>(v, cells, turns);
   if (!KEPT) look(tile, state, picture, i, seen);  // while the values are in their cells
   __syncwarp();
@@ -201,6 +195,7 @@ __device__ __forceinline__ void half_rows(const Tile &tile, const float *picture
     handed<Half, HalfRowsOut, false, (HALF_ROWS > LINES)>(
         v, tile.half_rows_exchange(tile.half_row(i)), tile.half_rows_handed(going), turns, here);
     if (!here) break;
+    together(v);
     const auto out = tile.to_half_columns(going);
 #pragma unroll
     for (int j = 0; j < Half::V; j++) out[j] = v[j];
@@ -224,6 +219,38 @@ __device__ __forceinline__ void corrected(const Tile &tile, const Problem &probl
   Across::transform<true>(below, tile.rows_exchange(y), turns);
 }
 
+// f divided by 1 − λ div(∇f / |∇f|), of f as it was: its rows above and below are in global memory.
+__device__ __forceinline__ void smoothed(const Tile &tile, const Problem &problem, State &state,
+                                         int iteration) {
+  const float *f = problem.f + (iteration & 1) * PIXELS;
+#pragma unroll
+  for (int c = 0; c < ROUNDS; c++) {
+    int y;
+    const bool here = row(tile, c, y);
+    float now[Across::V], above[Across::V], below[Across::V], across[Across::V], by[Across::V];
+#pragma unroll
+    for (int j = 0; j < Across::V; j++) {
+      now[j] = state.f_h(c, j).x;
+      above[j] = __ldcg(f + pixel((y + HEIGHT - 1) % HEIGHT, j));
+      below[j] = __ldcg(f + pixel((y + 1) % HEIGHT, j));
+    }
+#pragma unroll
+    for (int j = 0; j < Across::V; j++) {
+      const float right = beside<1>(now, j) - now[j], down = below[j] - now[j];
+      const float inverse = rsqrtf(fmaf(right, right, fmaf(down, down, SMOOTH)));
+      const float far = beside<1>(above, j) - above[j], near = now[j] - above[j];  // slopes of the row above
+      across[j] = right * inverse;
+      by[j] = down * inverse - near * rsqrtf(fmaf(far, far, fmaf(near, near, SMOOTH)));
+    }
+#pragma unroll
+    for (int j = 0; j < Across::V; j++) {
+      const float divergence = across[j] - beside<-1>(across, j) + by[j];
+      const float divided = quotient(now[j], fmaxf(fmaf(-problem.weight, divergence, 1.f), LEAST));
+      if (here) state.f_h(c, j).x = divided;
+    }
+  }
+}
+
 // f and h times their corrections; with several frames, f only after the last one.
 __device__ __forceinline__ void update(const Tile &tile, const Problem &problem, State &state,
                                        int iteration, int frame,
@@ -234,7 +261,6 @@ __device__ __forceinline__ void update(const Tile &tile, const Problem &problem,
   const float to_h = GAUSSIAN ? quotient(.5f / PIXELS, total.x) : to_f;  // else any factor will do
   const float to_h_below = quotient(.5f * to_h, fmaxf(total.y, TINY));
   const float even = quotient(total.x, fmaxf(total.y, TINY));  // h back to f's sum; Poisson does so itself
-  const float *old = problem.f + (iteration & 1) * PIXELS;
   float *const h = problem.h + frame * PIXELS;
 #pragma unroll
   for (int c = 0; c < ROUNDS; c++) {
@@ -259,9 +285,7 @@ __device__ __forceinline__ void update(const Tile &tile, const Problem &problem,
         if (!GAUSSIAN) f /= problem.frames;
       }
       if (GAUSSIAN) f = quotient(f, fmaxf(under, EPSILON));
-      f = fmaxf(f, SMALLEST);
-      if (TV) f /= variation(old, pixel(y, j), problem.weight);
-      now.x *= f;
+      now.x *= fmaxf(f, SMALLEST);
       if (TV) problem.f[(~iteration & 1) * PIXELS + pixel(y, j)] = now.x;
     }
   }
@@ -318,8 +342,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     half_rows(tile, problem.y + frame * PIXELS, variance, step, state, turns.half_rows);
     tile.turn<2>(step);
     corrections(tile, state, turns.columns);
-    tile.turn<3>(step);
     if (IN_MEMORY) tile.seen();
+    if (TV && frame + 1 == frames) smoothed(tile, problem, state, iteration);
+    tile.turn<3>(step);
     update(tile, problem, state, iteration, frame, turns.rows.in);
   }
 #pragma unroll

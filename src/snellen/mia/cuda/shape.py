@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from snellen.fft.lines import CELL, exchange, turns
 from snellen.kernel import PORTABLE
 
-CELL = 8  # bytes of a complex number
 HEAD = 6  # cells of sums and barriers
 CLUSTERS = 90  # compute capability 9.0, Hopper: the first with clusters
 BLACKWELL = 100  # whose clusters of 16 we have not seen
@@ -89,29 +89,10 @@ class Shape:
         return CELL * (tables + HEAD + self.cells * self.resident + self.stash * self.threads)
 
 
-def turns(points: int, values: int) -> int:
-    """Return the cells of the table of turns of a line."""
-    lanes = points // values
-    return max(lanes, values) * (6 if lanes > 2 * values else min(lanes, values) // 2 + 2)
-
-
-def exchange(points: int, values: int) -> int:
-    """Return the cells of the exchange of the lines of a warp, each with some to spare."""
-    lanes = points // values
-    line = values * (values * (lanes // values + 1) if lanes > 2 * values else lanes + 1)
-    return 32 // lanes * (line if lanes < 16 else (line + 13) // 16 * 16 + 2)
-
-
-def shape(height: int, width: int, batch: int, gpu: Gpu) -> Shape:
-    """Return how so many pictures of a period are best laid on a GPU."""
-    for found in candidates(height, width, batch, gpu):
-        if found.shared <= gpu.shared:
-            return found
-    raise AssertionError("the last candidate needs no tile in shared memory")
-
-
-def candidates(height: int, width: int, batch: int, gpu: Gpu) -> list[Shape]:
-    """Return layouts, the best first."""
+def candidates(
+    height: int, width: int, batch: int, gpu: Gpu, gaussian: bool = False
+) -> list[Shape]:
+    """Return layouts for so many pictures of a period, the best first; the last suits every GPU."""
     size, found = height * width, []
     down, across = (8 if side < 256 else 16 for side in (height, width))
     for cluster in clusters(height, width, batch, gpu):
@@ -132,6 +113,8 @@ def candidates(height: int, width: int, batch: int, gpu: Gpu) -> list[Shape]:
         found.append(Shape(height, width, down, across))
     elif size == 128 * 128:
         down, across = (16 if side > 64 else 8 for side in (height, width))
+        if gaussian and height == 128:  # more columns at once: 16 values are more than registers
+            down = 8
         found.append(Shape(height, width, down, across, stash=8))
     return [*found, Shape(height, width, down, across, resident=False)]
 
