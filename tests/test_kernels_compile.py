@@ -111,6 +111,8 @@ def transforms():
         for back, real in ((False, False), (True, False), (False, True), (True, True)):
             for name in ("rows", "columns", *(["whole"] if not real and max(size) < 256 else [])):
                 yield small.kernel(name, *size, back, real)
+    for size in ((64, 128), (128, 64), (32, 256), (256, 32), (64, 256), (256, 64)):
+        yield small.kernel("whole", *size, False, False)
 
 
 # Each stage's kernels, with the constants of the models that ship.

@@ -10,7 +10,7 @@ import pytest
 from aplus.cuda.test_arrays import busy
 from snellen import fft
 from snellen.errors import InputError
-from snellen.fft.small import SIDES, _target, variants
+from snellen.fft.small import FEW, RESIDENT, SIDES, _target, variants
 
 SIZES = list(product(SIDES, repeat=2))
 WITHIN = 4e-7
@@ -39,6 +39,21 @@ def test_complex(cuda, random, size, batch):
         out = cuda.full(x.shape, np.nan, "complex64")
         assert ours(cuda.asarray(x), out) is out
         assert error(out.get(), numpys(exact)) < WITHIN
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("size", [s for s in SIZES if 64 * 64 < s[0] * s[1] <= RESIDENT],
+                         ids=lambda s: f"{s[0]}x{s[1]}")  # fmt: skip
+def test_so_many_that_larger_ones_go_in_one_launch_too(cuda, random, size):
+    x = drawn(random, (FEW + 1, *size), "complex64")
+    exact = x.astype("complex128")
+    for ours, numpys in ((fft.fft2, np.fft.fft2), (fft.ifft2, np.fft.ifft2)):
+        out = cuda.full(x.shape, np.nan, "complex64")
+        assert error(ours(cuda.asarray(x), out).get(), numpys(exact)) < WITHIN
+        few = ours(cuda.asarray(x[:FEW]))  # in two: other roundings
+        assert error(few.get(), numpys(exact[:FEW])) < WITHIN and (few != out[:FEW]).any()
+        here = cuda.asarray(x)
+        assert (ours(here, here) == out).all()
 
 
 @pytest.mark.gpu

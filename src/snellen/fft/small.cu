@@ -9,6 +9,10 @@
 using Across = Line<WIDTH, WIDTH_VALUES>;
 using Down = Line<HEIGHT, HEIGHT_VALUES>;
 
+static_assert(Across::TURNS == ACROSS_TURNS && Down::TURNS == DOWN_TURNS &&
+                  Cells<Across>::NEEDED == ACROSS_CELLS,
+              "lines.py counts other cells");
+
 constexpr int PIXELS = HEIGHT * WIDTH;
 [[maybe_unused]] constexpr int HALF = WIDTH / 2 + 1;
 constexpr int STRIP = 16;  // columns of a block

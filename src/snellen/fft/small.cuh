@@ -131,9 +131,9 @@ struct Line {
   static constexpr int LAST = THRICE ? (SHARE > V ? SHARE / V : 1) : SHARE;  // share at the end
   static constexpr bool TWICE = V == 2 * EACH;  // a lane has two of them
   static constexpr int PAIR = EACH / 2, MIDDLE = EACH / 2 + 2;  // entries of a row of turns
-  static constexpr int SPREAD = TWICE ? 1 : THRICE ? 6 : EACH / 2 + 2;  // its cells: 16-byte reads meet no bank
+  static constexpr int ONLY = EACH / 4;  // the one that a row has if TWICE: the others are made of it
+  static constexpr int SPREAD = TWICE ? 1 : THRICE ? 6 : EACH / 2 + 2;  // a row's cells: 16-byte reads meet no bank
   static constexpr int ROWS = TWICE || LANES > V ? LANES : V, TURNS = ROWS * SPREAD;  // of the table
-  static constexpr int ONE = EACH / 4;  // the entry of which the others are made, where a row has one
   static_assert(N == V * LANES && LANES <= 32 && LAST <= 2 && V % 4 == 0 && V <= 2 * LANES, "no such line");
   static_assert(!THRICE || V == 4, "no such line");
 
@@ -155,7 +155,7 @@ struct Line {
 
   // Fills the table; all threads of the block.
   static __device__ void prepare(float2 *turns) {
-    for (int i = threadIdx.x; i < TURNS; i += THREADS) turns[i] = entry(i / SPREAD, TWICE ? ONE : i % SPREAD);
+    for (int i = threadIdx.x; i < TURNS; i += THREADS) turns[i] = entry(i / SPREAD, TWICE ? ONLY : i % SPREAD);
   }
 
   // Which lane of its line this thread is, and which of all lines in flight that is.
@@ -236,7 +236,7 @@ struct Line {
   static __device__ __forceinline__ void load(float2 (&w)[EACH / 2], const Turns &turns, int row,
                                               int first) {
     if constexpr (TWICE) {
-      w[ONE] = SINES ? entry(row, ONE) : turns.one(row);
+      w[ONLY] = SINES ? entry(row, ONLY) : turns.only(row);
       if constexpr (EACH == 8) w[3] = w[2] * sixteenth(2), w[1] = squared(w[2]);
       w[0] = squared(w[1]);
     } else {
@@ -263,7 +263,7 @@ template <class Line>
 struct Turns {
   const float2 *table;
   __device__ explicit Turns(const float2 *table) : table(table) {}
-  __device__ __forceinline__ float2 one(int row) const { return table[row]; }
+  __device__ __forceinline__ float2 only(int row) const { return table[row]; }
   __device__ __forceinline__ float4 two(int row, int k) const {  // entries k and k + 1 of a row
     return *reinterpret_cast<const float4 *>(table + row * Line::SPREAD + k);
   }

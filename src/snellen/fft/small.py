@@ -20,9 +20,9 @@ from snellen.kernel import Kernel
 SIDES = (32, 64, 128, 256)
 # Measured on an H200, lab/mia-gpu.md:
 VALUES = {32: 8, 64: 8, 128: 8, 256: 16}  # of a lane
-THREADS = 256  # of a block; twice as many for pictures in one launch of LARGE points and more
+THREADS = 256  # of a block; twice as many for pictures in one launch, from LARGE points on
 LARGE = 64 * 64
-FEW = 64  # pictures of more points than that up to which two launches are quicker: more blocks
+FEW = 80  # pictures, of more points, up to which two launches are quicker: at 128 × 128
 RESIDENT = 128 * 128  # points of a picture that goes in one launch: its tile takes 128 KB
 STRIP = 16  # columns of a block
 
@@ -155,20 +155,24 @@ def kernel(name: str, height: int, width: int, back: bool, real: bool, **choices
     **choices
         Macros that `variants` changes: height_values, width_values, threads, sines, banks, wide.
     """
+    wide = name == "whole" and height * width >= LARGE
+    chosen = {"height_values": VALUES[height], "width_values": VALUES[width],
+              "threads": 2 * THREADS if wide else THREADS, **choices}  # fmt: skip
+    down, across = chosen["height_values"], chosen["width_values"]
     return Kernel(
         Path(__file__).with_suffix(".cu"), name,
         height=height, width=width, backward=back, real=real,
         scale=1 / (height * width) if back else 1.0,
-        **{"height_values": VALUES[height], "width_values": VALUES[width],
-           "threads": _threads(name, height * width), **choices},
+        down_turns=turns(height, down), across_turns=turns(width, across),
+        across_cells=exchange(width, across), **chosen,
     )  # fmt: skip
 
 
 def variants() -> dict[str, Callable[[int, int], Callable[[Any, Any], None]]]:
     """Return what `snellen bench fft` compares: makers of forward transforms of a size.
 
-    The first is ours. Each of the others changes one choice of the four groups of the paper (Yan,
-    Su et al. 2017): algorithm, instructions, memory, deployment.
+    The first is ours. Each of the others chooses otherwise in one of the four groups of the paper
+    (Yan, Su et al. 2017): algorithm, instructions, memory, deployment.
     """
     other = {32: 4, 64: 8, 128: 16, 256: 16}
     return {
@@ -178,8 +182,11 @@ def variants() -> dict[str, Callable[[int, int], Callable[[Any, Any], None]]]:
         "instructions: turns by the fast sine": _variant(sines=2),
         "memory: cells in the order of pixels": _variant(banks=0),
         "memory: accesses of 32 bits": _variant(wide=0),
-        "deployment: 4, 8, 16 values a lane, 128 threads": _variant(values=other, threads=128),
-        "deployment: 256 threads, in one launch": _variant(few=0, threads=256),
+        "deployment: one launch": _variant(few=0),
+        "deployment: one launch, 256 threads": _variant(few=0, threads=256),
+        "deployment: one launch, 128 threads, of 4, 8, 16 values a lane": _variant(
+            values=other, few=0, threads=128
+        ),
     }
 
 
@@ -217,13 +224,12 @@ def _whole(height: int, width: int, back: bool, **choices: Any) -> Callable[[Any
     """Return what transforms complex arrays of a size, on the current GPU."""
     points = height * width
     few = choices.pop("few", FEW if points > LARGE else 0)
-    threads = choices.pop("threads", _threads("whole", points))
     rows = _rows(height, width, back, False, **choices)
     columns = _columns(height, width, back, False, **choices)
-    whole = kernel("whole", height, width, back, False, threads=threads, **choices)
-    down = choices.get("height_values", VALUES[height])
-    across = choices.get("width_values", VALUES[width])
-    shared = CELL * (turns(height, down) + turns(width, across) + points)
+    whole = kernel("whole", height, width, back, False, **choices)
+    threads = _constant(whole, "threads")
+    tables = _constant(whole, "down_turns") + _constant(whole, "across_turns")
+    shared = CELL * (tables + points)
 
     def run(x: Any, out: Any) -> None:
         batch = x.size // points
@@ -236,9 +242,9 @@ def _whole(height: int, width: int, back: bool, **choices: Any) -> Callable[[Any
     return run
 
 
-def _threads(name: str, points: int) -> int:
-    """Return the threads of a block of this kernel."""
-    return 2 * THREADS if name == "whole" and points >= LARGE else THREADS
+def _constant(made: Kernel, name: str) -> int:
+    """Return what a kernel is compiled with."""
+    return int(made.constants[name.upper()])
 
 
 @cache
@@ -247,12 +253,12 @@ def _rows(
 ) -> Callable[[Any, Any, int], None]:
     """Return what transforms so many lines, pairs of real rows or complex rows."""
     made = kernel("rows", height, width, back, real, **choices)
-    values = choices.get("width_values", VALUES[width])
-    each = THREADS // (width // values)
-    shared = CELL * (turns(width, values) + THREADS // 32 * exchange(width, values))
+    threads, turned = _constant(made, "threads"), _constant(made, "across_turns")
+    each = threads * _constant(made, "width_values") // width
+    shared = CELL * (turned + threads // 32 * _constant(made, "across_cells"))
 
     def run(x: Any, out: Any, lines: int) -> None:
-        made(-(-lines // each), THREADS, x, out, lines, shared=shared)
+        made(-(-lines // each), threads, x, out, lines, shared=shared)
 
     return run
 
@@ -263,11 +269,11 @@ def _columns(
 ) -> Callable[..., None]:
     """Return what transforms the columns of so many pictures."""
     made = kernel("columns", height, width, back, real, **choices)
-    values = choices.get("height_values", VALUES[height])
-    shared = CELL * (turns(height, values) + height * STRIP)
+    threads = _constant(made, "threads")
+    shared = CELL * (_constant(made, "down_turns") + height * STRIP)
 
     def run(x: Any, out: Any, batch: int, across: int) -> None:
-        made(batch * -(-across // STRIP), THREADS, x, out, across, shared=shared)
+        made(batch * -(-across // STRIP), threads, x, out, across, shared=shared)
 
     return run
 

@@ -38,6 +38,7 @@ LAYOUTS = {  # of each kind: one block or several, columns side by side or in tu
     "64x128 cluster": Shape(64, 128, 4, 8, 8, 256, beside=True, half=4),
     "64x128 stash": Shape(64, 128, 8, 16, threads=256, stash=8),
     "128 stash": Shape(128, 128, 16, 16, stash=8),
+    "128 stash, Gaussian": Shape(128, 128, 8, 16, stash=8),
     "256x64 cluster": Shape(256, 64, 16, 4, 16, 64, beside=True),
     "32x64 outside": Shape(32, 64, 8, 8, threads=256, resident=False),
 }
@@ -73,7 +74,8 @@ def test_every_period_and_every_layout_that_it_may_get(period, random):
     count = 200 if max(period) <= 64 else 30
     problem = drawn.problem(random, period)
     wanted = reference.iterated(*problem[:3], count)
-    found = {layout for batch in (1, 40, 3000) for layout in candidates(*period, batch, gpu())}
+    found = {layout for batch in (1, 40, 3000) for gaussian in (False, True)
+             for layout in candidates(*period, batch, gpu(), gaussian)}  # fmt: skip
     assert len(found) >= 2
     for layout in sorted(found, key=repr):
         if layout.shared <= gpu().shared:

@@ -13,7 +13,7 @@ from snellen.bench.fft.cases import DISTINCT, Case, cases
 from snellen.bench.origin import commit
 from snellen.machine import facts
 
-VARIED = (32, 64, 128)  # sides of what goes in one launch: only there do variants differ
+VARIED = (32, 64, 128)  # sides of what may go in one launch
 
 Say = Callable[[str], None]
 

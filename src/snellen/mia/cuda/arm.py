@@ -185,6 +185,7 @@ def kernel(layout: Shape, definition: Definition, frames: int) -> Kernel:
         half_values=layout.halves,
         cluster=layout.cluster, threads=layout.threads, blocks=layout.blocks,
         resident=layout.resident, beside=layout.beside, stash=layout.stash, cells=layout.cells,
+        tables=layout.tables,
         many=frames > 1, blind=definition.blind, gaussian=definition.noise == "gaussian",
         tv=definition.tv > 0, epsilon=EPS, smallest=LEAST, smooth=TV_EPS, least=TV_LEAST,
         **clusters,

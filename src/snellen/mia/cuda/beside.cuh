@@ -19,8 +19,8 @@ struct Own {
 };
 
 // Half rows have all columns as they are: see inturn.cuh.
-__device__ __forceinline__ void apart(float2 (&)[Half::V]) {}
-__device__ __forceinline__ void together(float2 (&)[Half::V]) {}
+__device__ __forceinline__ void split(float2 (&)[Half::V]) {}
+__device__ __forceinline__ void join(float2 (&)[Half::V]) {}
 
 // What the lane of the other column has: the conjugate of the opposite frequency of value j.
 __device__ __forceinline__ float2 opposite(const float2 (&z)[Down::V], int j) {

@@ -1,8 +1,9 @@
 // The columns of a pair by the same lanes, one after the other: no work is done twice. Spectra stay in
 // the tile, where Z of the second column is kept conjugated and at the opposite frequency.
 //
-// In half rows the columns 0 and WIDTH / 2, a and b, are real. Columns go there, and come from there, as
-// a + i b and a − i b in their places: with that, they are one complex column to a pair like the others.
+// The spectra of real rows are real in the columns 0 and WIDTH / 2; in half rows these are a and b, the upper
+// half of a real column with its lower half as the imaginary part. In the tile a + i b and a − i b are in their
+// places: so the two real columns are one complex column, which is packed and unpacked as those of any pair.
 #pragma once
 
 constexpr bool CLOSE = Down::V > 8;  // whether two columns are too much for a thread's registers
@@ -21,8 +22,8 @@ __device__ __forceinline__ void keep(float2 *denominators, int x, const float2 (
         make_float2(re * s[j].x, im * s[j].y);
 }
 
-// a and b of half rows, by the lane that has both, from what lies in their places.
-__device__ __forceinline__ void apart(float2 (&v)[Half::V]) {
+// A half row's a and b, doubled, of what lies in their places: by the lane that has both.
+__device__ __forceinline__ void split(float2 (&v)[Half::V]) {
   float2 &a = v[0], &b = v[Half::V / 2];
   if (Half::lane() == 0) {
     const float2 difference = a - b;
@@ -30,8 +31,8 @@ __device__ __forceinline__ void apart(float2 (&v)[Half::V]) {
   }
 }
 
-// And back; twice that.
-__device__ __forceinline__ void together(float2 (&v)[Half::V]) {
+// What is to lie there, of a and b.
+__device__ __forceinline__ void join(float2 (&v)[Half::V]) {
   float2 &a = v[0], &b = v[Half::V / 2];
   if (Half::lane() == 0) {
     const float2 turned = quarter<true>(b);
@@ -39,8 +40,8 @@ __device__ __forceinline__ void together(float2 (&v)[Half::V]) {
   }
 }
 
-// Two opposite frequencies of the real columns. All lanes of the warp that has them come, with frequencies
-// of their own, or the block would wait for the few; 0 is with HEIGHT / 2, and each is its own opposite.
+// Two opposite frequencies of the real columns, for a lane: all of the warp that has these columns share them, or
+// the block would wait for the few. 0 is with HEIGHT / 2, and each of these is its own opposite.
 struct Opposites {
   static constexpr int ROUNDS = (HEIGHT / 2 + 31) / 32;
   int k, far;
@@ -53,7 +54,7 @@ struct Opposites {
   __device__ float2 of_far(float2 a, float2 b) const { return conj(k ? a : b); }
 };
 
-// 2 F H of the two real columns, which become one.
+// 2 F H of the two real columns, which become one; 4 F H when `split` has doubled them.
 __device__ __forceinline__ void real_product(const Tile &tile) {
   const auto one = tile.columns_in(0), other = tile.columns_in(WIDTH / 2);
   const auto cells = tile.half_columns_exchange(Pair(0));
@@ -138,12 +139,8 @@ __device__ __forceinline__ void columns(const Tile &tile, const Problem &problem
 __device__ __forceinline__ void real_corrections(const Tile &tile) {
   const auto one = tile.columns_in(0), other = tile.columns_in(WIDTH / 2);
   const auto cells = tile.half_columns_exchange(Pair(0));
-  auto ready = [](float2 r, float2 opposite, float2 z) {
-    const float2 s = correlated(r + opposite, z);
-    return make_float2(.5f * s.y, .5f * s.x);
-  };
-  auto other_ready = [](float2 r, float2 opposite, float2 z) {
-    const float2 s = correlated(quarter<false>(r - opposite), z);
+  auto ready = [](float2 twice_r, float2 z) {
+    const float2 s = correlated(twice_r, z);
     return make_float2(.5f * s.y, .5f * s.x);
   };
 #pragma unroll 1  // else registers run out
@@ -152,10 +149,10 @@ __device__ __forceinline__ void real_corrections(const Tile &tile) {
     if (!at.here) break;
     const float2 r = cells.at(at.k), s = cells.at(at.far);
     const float2 a = one.at(at.k), b = one.at(at.far), p = other.at(at.k), q = other.at(at.far);
-    one.at(at.k) = ready(r, at.of_near(r, s), a);
-    one.at(at.far) = ready(s, at.of_far(r, s), b);
-    other.at(at.k) = other_ready(r, at.of_near(r, s), p);
-    other.at(at.far) = other_ready(s, at.of_far(r, s), q);
+    one.at(at.k) = ready(r + at.of_near(r, s), a);
+    one.at(at.far) = ready(s + at.of_far(r, s), b);
+    other.at(at.k) = ready(quarter<false>(r - at.of_near(r, s)), p);
+    other.at(at.far) = ready(quarter<false>(s - at.of_far(r, s)), q);
     cells.at(at.k) = cells.at(at.far) = make_float2(1.f, 0.f);
   }
   __syncwarp();

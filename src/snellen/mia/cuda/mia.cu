@@ -12,6 +12,8 @@
 // So three transforms of the whole tile do what six real ones would. The column −x is transformed the
 // other way round, which gives it at the frequencies −y: then a frequency and its opposite are in the
 // same register of the same lane. f and h need sums alike, or one is lost in the other's rounding.
+//
+// Columns are in inturn.cuh or beside.cuh, half rows in ratio.cuh, total variation in variation.cuh.
 #include "fft/small.cuh"
 
 using Across = Line<WIDTH, WIDTH_VALUES>;
@@ -76,14 +78,6 @@ __device__ __forceinline__ float quotient(float a, float b) {
   return a * inverse;
 }
 
-// Of a row's values, that of the pixel after that of value j, or before it (STEP −1): other lanes have them.
-template <int STEP>
-__device__ __forceinline__ float beside(const float (&row)[Across::V], int j) {
-  constexpr int L = Across::LANES, V = Across::V;
-  const bool end = Across::lane() == (STEP > 0 ? 0 : L - 1);  // which is beside another value
-  return __shfl_sync(ALL, end ? row[(j + V + STEP) % V] : row[j], Across::lane() + L + STEP, L);
-}
-
 // The row of a thread in a round, and whether there is one.
 __device__ __forceinline__ bool row(const Tile &tile, int round, int &y) {
   const int i = round * (THREADS / Across::LANES) + Across::line();
@@ -116,92 +110,13 @@ __device__ __forceinline__ void rows(const Tile &tile, State &state, const float
   }
 }
 
+#include "mia/cuda/variation.cuh"
 #if BESIDE
 #include "mia/cuda/beside.cuh"
 #else
 #include "mia/cuda/inturn.cuh"
 #endif
-
-// What R is the spectrum of: the ratio of y and g (what the blur makes of f); the Gaussian form takes y
-// itself. Where nothing was observed, y is g.
-__device__ __forceinline__ float compared(float y, float g, float variance) {
-  if (GAUSSIAN) return y < 0.f ? g : y;
-  const float below = fmaxf(g + variance, EPSILON);
-  return quotient(y < 0.f ? below : y + variance, below);
-}
-
-// The rows y and y + HEIGHT / 2 of the picture, of line i of a pass.
-__device__ __forceinline__ void look(const Tile &tile, const float *picture, int i,
-                                     float2 *seen) {
-  if (i >= HALF_ROWS) return;
-#pragma unroll
-  for (int j = 0; j < Half::V; j++) {
-    const int at = pixel<Half>(tile.half_row(i), j);
-    seen[j] = make_float2(picture[at], picture[at + PIXELS / 2]);
-  }
-}
-
-// The same, or what was put aside: that goes faster, by 16 bytes and end to end for a warp.
-__device__ __forceinline__ void look(const Tile &tile, const State &state, const float *picture,
-                                     int i, float2 (&seen)[Half::V]) {
-  if constexpr (ASIDE) {
-#pragma unroll
-    for (int j = 0; j < Half::V; j += 2) {
-      const float4 two = state.aside[j / 2 * THREADS];
-      seen[j] = make_float2(two.x, two.y), seen[j + 1] = make_float2(two.z, two.w);
-    }
-  } else {
-    look(tile, picture, i, seen);
-  }
-}
-
-// Line i of the half rows, back along x: g; then the ratio.
-__device__ __forceinline__ void ratio(const Tile &tile, const float *picture, float variance,
-                                      float scale, int i, const State &state,
-                                      const Of<Half>::Turns &turns, float2 (&v)[Half::V]) {
-  const int y = tile.half_row(i);
-  const auto in = tile.half_rows_in(y);
-  const auto cells = tile.half_rows_exchange(y);
-  float2 seen[Half::V];
-#pragma unroll
-  for (int j = 0; j < Half::V; j++) v[j] = in[j];
-  apart(v);
-  Half::begin<true>(v, cells, turns);
-  if (!KEPT) look(tile, state, picture, i, seen);  // while the values are in their cells
-  __syncwarp();
-  Half::finish<true>(v, cells, turns);
-  __syncwarp();
-#pragma unroll
-  for (int j = 0; j < Half::V; j++) {
-    const float2 here = KEPT ? state.seen[KEPT ? j : 0] : seen[j];
-    v[j] = make_float2(compared(here.x, v[j].x * scale, variance),
-                       compared(here.y, v[j].y * scale, variance));
-  }
-}
-
-// Back along x: g; the ratio; forward along x.
-__device__ __forceinline__ void half_rows(const Tile &tile, const float *picture, float variance,
-                                          int step, const State &state,
-                                          const Both<Half, HalfRowsOut> &turns) {
-  constexpr int LINES = THREADS / Half::LANES;
-  constexpr bool SOME = HALF_ROWS < LINES;  // only some threads have one
-  tile.turn<1>(step);
-  const float scale = quotient(.25f / PIXELS, fmaxf(tile.total->y, TINY));
-  for (int i = Half::line(); SOME || i < HALF_ROWS; i += LINES) {
-    const bool here = !SOME || i < HALF_ROWS;
-    const int going = tile.half_row(i - Half::line() + HalfRowsOut::line());
-    float2 v[Half::V];
-    if (here) ratio(tile, picture, variance, scale, i, state, turns.in, v);
-    handed<Half, HalfRowsOut, false, (HALF_ROWS > LINES)>(
-        v, tile.half_rows_exchange(tile.half_row(i)), tile.half_rows_handed(going), turns, here);
-    if (!here) break;
-    together(v);
-    const auto out = tile.to_half_columns(going);
-#pragma unroll
-    for (int j = 0; j < Half::V; j++) out[j] = v[j];
-    if (SOME || KEPT) break;
-  }
-}
+#include "mia/cuda/ratio.cuh"
 
 // Back along x: the corrections of f and h, and, for the Gaussian form, their denominators.
 __device__ __forceinline__ void corrected(const Tile &tile, const Problem &problem, int y,
@@ -217,38 +132,6 @@ __device__ __forceinline__ void corrected(const Tile &tile, const Problem &probl
   for (int j = 0; j < Across::V; j++)
     below[j] = __ldcg(problem.denominators + (x + Across::LANES * j) * HEIGHT + y);
   Across::transform<true>(below, tile.rows_exchange(y), turns);
-}
-
-// f divided by 1 − λ div(∇f / |∇f|), of f as it was: its rows above and below are in global memory.
-__device__ __forceinline__ void smoothed(const Tile &tile, const Problem &problem, State &state,
-                                         int iteration) {
-  const float *f = problem.f + (iteration & 1) * PIXELS;
-#pragma unroll
-  for (int c = 0; c < ROUNDS; c++) {
-    int y;
-    const bool here = row(tile, c, y);
-    float now[Across::V], above[Across::V], below[Across::V], across[Across::V], by[Across::V];
-#pragma unroll
-    for (int j = 0; j < Across::V; j++) {
-      now[j] = state.f_h(c, j).x;
-      above[j] = __ldcg(f + pixel((y + HEIGHT - 1) % HEIGHT, j));
-      below[j] = __ldcg(f + pixel((y + 1) % HEIGHT, j));
-    }
-#pragma unroll
-    for (int j = 0; j < Across::V; j++) {
-      const float right = beside<1>(now, j) - now[j], down = below[j] - now[j];
-      const float inverse = rsqrtf(fmaf(right, right, fmaf(down, down, SMOOTH)));
-      const float far = beside<1>(above, j) - above[j], near = now[j] - above[j];  // slopes of the row above
-      across[j] = right * inverse;
-      by[j] = down * inverse - near * rsqrtf(fmaf(far, far, fmaf(near, near, SMOOTH)));
-    }
-#pragma unroll
-    for (int j = 0; j < Across::V; j++) {
-      const float divergence = across[j] - beside<-1>(across, j) + by[j];
-      const float divided = quotient(now[j], fmaxf(fmaf(-problem.weight, divergence, 1.f), LEAST));
-      if (here) state.f_h(c, j).x = divided;
-    }
-  }
 }
 
 // f and h times their corrections; with several frames, f only after the last one.
@@ -301,7 +184,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
   constexpr bool OWN = !Same<Half, Across>::value;  // whether half rows need a table of their own
   float2 *const half = OWN ? down + Down::TURNS : across;
   float2 *const total = down + Down::TURNS + OWN * Half::TURNS;  // sums, and barriers after them
-  static_assert(CELLS == Tile::TILE + Tile::EXCHANGE, "shape.py counts other cells");
+  static_assert(CELLS == Tile::TILE + Tile::EXCHANGE &&
+                    TABLES == Across::TURNS + Down::TURNS + OWN * Half::TURNS,
+                "shape.py counts other cells");
   const size_t which = blockIdx.x / CLUSTER;
   const Tile tile(RESIDENT ? inside : outside + which * CELLS, total);
   const Problem problem = {y + which * frames * PIXELS, f + which * 2 * PIXELS,

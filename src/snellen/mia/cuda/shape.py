@@ -81,12 +81,16 @@ class Shape:
         return self.cluster * (2 * sent + free) + self.threads // 32 * exchanged
 
     @property
+    def tables(self) -> int:
+        """Complex numbers of the tables of turns."""
+        found = turns(self.height, self.down) + turns(self.width, self.across)
+        return found + (turns(self.width, self.halves) if self.halves != self.across else 0)
+
+    @property
     def shared(self) -> int:
         """Bytes of shared memory of a block."""
-        tables = turns(self.height, self.down) + turns(self.width, self.across)
-        if self.halves != self.across:
-            tables += turns(self.width, self.halves)
-        return CELL * (tables + HEAD + self.cells * self.resident + self.stash * self.threads)
+        held = self.tables + HEAD + self.cells * self.resident + self.stash * self.threads
+        return CELL * held
 
 
 def candidates(
@@ -113,7 +117,9 @@ def candidates(
         found.append(Shape(height, width, down, across))
     elif size == 128 * 128:
         down, across = (16 if side > 64 else 8 for side in (height, width))
-        if gaussian and height == 128:  # more columns at once: 16 values are more than registers
+        if (
+            gaussian and height == width
+        ):  # two transforms more a column: with 16 values registers run out
             down = 8
         found.append(Shape(height, width, down, across, stash=8))
     return [*found, Shape(height, width, down, across, resident=False)]
