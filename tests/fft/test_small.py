@@ -11,6 +11,7 @@ from aplus.cuda.test_arrays import busy
 from snellen import fft
 from snellen.errors import InputError
 from snellen.fft.small import FEW, RESIDENT, SIDES, _target, variants
+from snellen.kernel import Kernel
 
 SIZES = list(product(SIDES, repeat=2))
 WITHIN = 4e-7
@@ -44,7 +45,11 @@ def test_complex(cuda, random, size, batch):
 @pytest.mark.gpu
 @pytest.mark.parametrize("size", [s for s in SIZES if 64 * 64 < s[0] * s[1] <= RESIDENT],
                          ids=lambda s: f"{s[0]}x{s[1]}")  # fmt: skip
-def test_so_many_that_larger_ones_go_in_one_launch_too(cuda, random, size):
+def test_so_many_that_larger_ones_go_in_one_launch_too(cuda, random, monkeypatch, size):
+    launched, call = [], Kernel.__call__
+    monkeypatch.setattr(
+        Kernel, "__call__", lambda self, *a, **k: launched.append(self.name) or call(self, *a, **k)
+    )
     x = drawn(random, (FEW + 1, *size), "complex64")
     exact = x.astype("complex128")
     for ours, numpys in ((fft.fft2, np.fft.fft2), (fft.ifft2, np.fft.ifft2)):
@@ -53,6 +58,7 @@ def test_so_many_that_larger_ones_go_in_one_launch_too(cuda, random, size):
         assert (ours(cuda.asarray(x[:FEW])) == out[:FEW]).all()  # in two: the same arithmetic
         here = cuda.asarray(x)
         assert (ours(here, here) == out).all()
+    assert launched == ["whole", "rows", "columns", "whole"] * 2
 
 
 @pytest.mark.gpu

@@ -235,6 +235,18 @@ def test_threads_within_a_picture(random, monkeypatch, option):
     )
 
 
+@pytest.mark.parametrize("threads", [2, 4, 9])
+def test_threads_within_pictures_of_a_batch(random, monkeypatch, threads):
+    """Shares wait for their strips, more shares than threads: none takes what another waits for."""
+    for name in ("TOGETHER", "WORKER", "STRIP"):
+        monkeypatch.setattr(f"snellen.mia.cpu.{name}", 1)
+    monkeypatch.setattr("snellen.device.threads", lambda: threads)
+    problems = [drawn.problem(random, (45, 32)) for _ in range(11)]
+    f, h, _ = restored(problems, 20, tv=2e-4)
+    for i, problem in enumerate(problems):
+        compare((f[i], h[i]), reference.iterated(*problem[:3], 20, tv=2e-4), "float64")
+
+
 def test_an_arm_starts_again(random):
     """With other pictures. It keeps copies, and what it gave before stays."""
     one, other = (drawn.problem(random, (32, 40), frames=2, margin=(3, 0)) for _ in range(2))

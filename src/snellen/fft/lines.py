@@ -1,4 +1,4 @@
-"""What the lines of small.cuh and places.cuh take of shared memory, in complex numbers."""
+"""Complex numbers of lines in shared memory: TURNS of small.cuh, NEEDED of places.cuh."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 // 2-D transforms of 32…256 × 32…256, forward, or backward with BACKWARD; many at once. See small.cuh.
 //
 //   whole    a block has one complex picture in shared memory: rows, then columns; one launch
-//   rows     and columns: two launches, for pictures that are larger, and for real ones
+//   rows     and columns: two launches, for pictures that are larger, for few, and for real ones
 // With REAL, two real rows y and y + HEIGHT / 2 go as one complex line, and of the spectrum there are
 // the columns 0 … WIDTH / 2. Backward results are multiplied by SCALE.
 #include "fft/places.cuh"

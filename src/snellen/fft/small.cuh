@@ -132,7 +132,7 @@ struct Line {
   static constexpr bool TWICE = V == 2 * EACH;  // a lane has two of them
   static constexpr int PAIR = EACH / 2, MIDDLE = EACH / 2 + 2;  // entries of a row of turns
   static constexpr int ONLY = EACH / 4;  // the one that a row has if TWICE: the others are made of it
-  static constexpr int SPREAD = TWICE ? 1 : THRICE ? 6 : EACH / 2 + 2;  // a row's cells: 16-byte reads meet no bank
+  static constexpr int SPREAD = TWICE ? 1 : THRICE ? 6 : EACH / 2 + 2;  // a row's cells: reads meet no bank
   static constexpr int ROWS = TWICE || LANES > V ? LANES : V, TURNS = ROWS * SPREAD;  // of the table
   static_assert(N == V * LANES && LANES <= 32 && LAST <= 2 && V % 4 == 0 && V <= 2 * LANES, "no such line");
   static_assert(!THRICE || V == 4, "no such line");

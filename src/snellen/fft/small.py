@@ -22,8 +22,8 @@ SIDES = (32, 64, 128, 256)
 VALUES = {32: 8, 64: 8, 128: 8, 256: 16}  # of a lane
 THREADS = 256  # of a block; twice as many for pictures in one launch, from LARGE points on
 LARGE = 64 * 64
-FEW = 80  # pictures, of more points, up to which two launches are quicker: at 128 × 128
-RESIDENT = 128 * 128  # points of a picture that goes in one launch: its tile takes 128 KB
+FEW = 80  # pictures, of more points, up to which two launches are quicker (at 128 × 128: 66 to 132)
+RESIDENT = 128 * 128  # points of a picture that may go in one launch: its tile takes 128 KB
 STRIP = 16  # columns of a block
 
 
@@ -155,9 +155,9 @@ def kernel(name: str, height: int, width: int, back: bool, real: bool, **choices
     **choices
         Macros that `variants` changes: height_values, width_values, threads, sines, banks, wide.
     """
-    wide = name == "whole" and height * width >= LARGE
+    large = name == "whole" and height * width >= LARGE
     chosen = {"height_values": VALUES[height], "width_values": VALUES[width],
-              "threads": 2 * THREADS if wide else THREADS, **choices}  # fmt: skip
+              "threads": 2 * THREADS if large else THREADS, **choices}  # fmt: skip
     down, across = chosen["height_values"], chosen["width_values"]
     return Kernel(
         Path(__file__).with_suffix(".cu"), name,

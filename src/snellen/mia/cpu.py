@@ -18,9 +18,12 @@ from snellen import device as devices
 from snellen.mia import pointwise
 from snellen.mia.definition import EPS, LEAST, TV_EPS, TV_LEAST, Definition
 
-TOGETHER = 1 << 16
+TOGETHER = 1 << 17
 """Samples, of all frames, of the small pictures that are transformed at once: a call costs as much
 as 32² samples, and what belongs to an iteration shall stay in a core's cache."""
+ABREAST = 4
+"""Shares of a batch that are done at a time: their calls are short, and more threads would wait for
+Python's lock (GIL) longer than they work. The others help within a share."""
 WORKER = 1 << 17
 """Samples for each thread of a transform: with fewer, a thread costs more than it does."""
 STRIP = 1 << 19
@@ -60,11 +63,14 @@ class Arm:
         _compile(self._dtype.name)
         threads = devices.threads()
         samples = frames * period[0] * period[1]
-        together = max(1, min(TOGETHER // samples, -(-batch // threads)))
+        abreast = min(threads, ABREAST)
+        together = max(1, min(TOGETHER // samples, -(-batch // abreast)))
         self._slices = [slice(i, i + together) for i in range(0, batch, together)]
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="snellen")
-        idle = threads // len(self._slices)
-        self._strips = Strips(self._pool, period[0], samples, idle)
+        # Each its own pool: a share that waits for its strips must not take their threads.
+        self._pool = ThreadPoolExecutor(abreast, thread_name_prefix="snellen")
+        self._within = ThreadPoolExecutor(threads, thread_name_prefix="snellen-strip")
+        each = threads // min(len(self._slices), abreast)
+        self._strips = Strips(self._within, period[0], samples, each)
         self._shares: list[Share] = []
 
     def start(self, y: Array, f: Array, h: Array) -> None:
@@ -105,10 +111,11 @@ class Arm:
 
     def close(self) -> None:
         """End the threads."""
-        self._pool.shutdown(cancel_futures=True)
+        for pool in (self._pool, self._within):
+            pool.shutdown(cancel_futures=True)
 
     def _each(self, work: Callable[[Share], Any]) -> list[Any]:
-        if len(self._shares) == 1:  # whose strips are the pool's
+        if len(self._shares) == 1:
             return [work(self._shares[0])]
         return list(self._pool.map(work, self._shares))
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.gpu
 
 WITHIN = 1e-4
 """Of the peak, of f and of h, after 200 iterations: what is asked of MIA (the paper: 2e-3). In fact
-1e-5 and less; ISRA with a given PSF, which settles slowest, 2e-5."""
+some 1e-5 and less; ISRA with a given PSF, which settles slowest, 2e-5."""
 STABLE = 2e-4  # weight of total variation for which rounding dies away; see test_cpu.py
 PERIODS = list(product(SIDES, repeat=2))
 OPTIONS = {
@@ -131,6 +131,13 @@ def test_a_dark_picture_beside_a_bright_one(random):
         for i, problem in enumerate(batch):
             alone = restored([problem], 50, layout)
             assert all((one[i] == other[0]).all() for one, other in zip(found, alone, strict=True))
+
+
+def test_a_gaussian_batch_has_a_layout_of_its_own():
+    for noise, down in (("poisson", 16), ("gaussian", 8)):
+        arm = Arm(Definition(noise), (128, 128), 1, 1000)
+        assert (arm.layout.cluster, arm.layout.down) == (1, down)
+        arm.close()
 
 
 @pytest.mark.parametrize("room", [8, 0])

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from snellen.kernel import PORTABLE
+from snellen.kernel import PORTABLE, Kernel
 from snellen.mia.cuda import arm
 from snellen.mia.cuda.shape import Gpu, candidates
 from snellen.mia.definition import SIDES, Definition
@@ -22,9 +22,13 @@ PERIODS = list(product(SIDES, repeat=2))
 
 def first(period, batch, gpu, gaussian=False):
     """The layout that a GPU gets, if its clusters find room."""
-    return next(
-        one for one in candidates(*period, batch, gpu, gaussian) if one.shared <= gpu.shared
-    )
+    layouts = candidates(*period, batch, gpu, gaussian)
+    return arm.laid(layouts, gpu, Definition("gaussian" if gaussian else "poisson"), 1)[0]
+
+
+@pytest.fixture(autouse=True)
+def all_clusters_find_room(monkeypatch):
+    monkeypatch.setattr(Kernel, "clusters", lambda self, *_: 1)
 
 
 @pytest.mark.parametrize("gaussian", [False, True])

@@ -71,7 +71,7 @@ def on_gpu(report: Report) -> str:
         "there, times between events. cuFFT is the loop in the operators of CuPy (real transforms, "
         "batched) as a CUDA graph, in turns with ours; “by hand” has the least calls of cuFFT and "
         "fused kernels between them; PyTorch is the same loop in its operators. Ratios are theirs "
-        "to ours."
+        f"to ours. Of several pictures at once the CPU did {host.SHORT} iterations, told as 200."
     )
     return "\n\n".join([told, rows(head, body)])
 

@@ -110,13 +110,13 @@ __device__ __forceinline__ void rows(const Tile &tile, State &state, const float
   }
 }
 
-#include "mia/cuda/variation.cuh"
 #if BESIDE
 #include "mia/cuda/beside.cuh"
 #else
 #include "mia/cuda/inturn.cuh"
 #endif
 #include "mia/cuda/ratio.cuh"
+#include "mia/cuda/variation.cuh"
 
 // Back along x: the corrections of f and h, and, for the Gaussian form, their denominators.
 __device__ __forceinline__ void corrected(const Tile &tile, const Problem &problem, int y,

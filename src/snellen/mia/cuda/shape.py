@@ -117,9 +117,7 @@ def candidates(
         found.append(Shape(height, width, down, across))
     elif size == 128 * 128:
         down, across = (16 if side > 64 else 8 for side in (height, width))
-        if (
-            gaussian and height == width
-        ):  # two transforms more a column: with 16 values registers run out
+        if gaussian and height == width:  # two transforms more want registers; 256 has no choice
             down = 8
         found.append(Shape(height, width, down, across, stash=8))
     return [*found, Shape(height, width, down, across, resident=False)]
