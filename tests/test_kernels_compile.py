@@ -5,7 +5,9 @@ A stage that gets a kernel gets a row in CASES. No GPU is needed.
 
 from __future__ import annotations
 
+import os
 import re
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -133,12 +135,23 @@ CASES = [
 HERE = Path(__file__).parent / "kernels"
 
 
-def check(kernel, arch):
-    binary = kernel.compile(arch)
+@pytest.fixture(scope="module")
+def compiled(nvrtc, request):
+    """All that is asked for, on its way: on all cores, while tests go one after another."""
+    name = test_compiles_and_spills_nothing.__name__
+    asked = [item.callspec.params for item in request.session.items
+             if item.path == request.path and item.originalname == name]  # fmt: skip
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        yield {(how["kernel"], how["arch"]): pool.submit(how["kernel"].compile, how["arch"])
+               for how in asked}  # fmt: skip
+        pool.shutdown(cancel_futures=True)
+
+
+def check(kernel, binary):
     assert "warning" not in binary.log
     used = binary.usage(kernel.name)
     assert used.local <= kernel.spills, (
-        f"{kernel!r} for {arch}: each thread takes {used.local} bytes of local memory "
+        f"{kernel!r} for {binary.arch}: each thread takes {used.local} bytes of local memory "
         f"({used.registers} registers), {kernel.spills} are declared"
     )
 
@@ -147,28 +160,29 @@ def check(kernel, arch):
     ("kernel", "arch"),
     [pytest.param(k, arch, id=f"{k!r}-{arch}") for k in CASES for arch in k.arches],
 )
-def test_compiles_and_spills_nothing(nvrtc, kernel, arch):
-    check(kernel, arch)
+def test_compiles_and_spills_nothing(compiled, kernel, arch):
+    check(kernel, compiled[kernel, arch].result())
 
 
 @pytest.mark.parametrize("file", sorted(PACKAGE.rglob("*.cu")), ids=lambda file: file.stem)
 def test_every_kernel_of_every_file_is_checked(nvrtc, file):
     checked = [kernel for kernel in CASES if kernel.file == file]
     assert checked, f"{file} has no row in CASES"
-    compiled = {
+    found = {
         name
         for kernel in checked
         for name in re.findall("entry function '(.*?)'", kernel.compile(kernel.arches[0]).log)
     }
-    assert compiled == {kernel.name for kernel in checked}
+    assert found == {kernel.name for kernel in checked}
 
 
 @pytest.mark.parametrize(("name", "declared"), [("spills", 400), ("indexed", 396)])
 def test_local_memory_fails_the_check(nvrtc, name, declared):
     kernel = Kernel(HERE / "add.cu", name, weight=1, spills=declared)
     with pytest.raises(AssertionError, match=rf"add.cu, {name}.* for sm_80: .* {declared} are"):
-        check(kernel, "sm_80")
+        check(kernel, kernel.compile("sm_80"))
 
 
 def test_declared_local_memory_passes(nvrtc):
-    check(Kernel(HERE / "add.cu", "indexed", weight=1, spills=400), "sm_80")
+    kernel = Kernel(HERE / "add.cu", "indexed", weight=1, spills=400)
+    check(kernel, kernel.compile("sm_80"))
