@@ -13,7 +13,7 @@ from PIL import Image, ImageDraw, ImageFont
 from scipy.ndimage import gaussian_filter
 
 import snellen
-from snellen.mad import heat
+from snellen.mad import heatmap as heat
 
 BOX = (112, 66, 252, 171)  # what is shown: an eye and the nose; scores are of the whole picture
 MAPPED = [("JPEG", 10), ("blur", 2)]  # with heat maps

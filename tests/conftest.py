@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from snellen.aplus.model import Model
-from snellen.blas import single_threaded
-from snellen.device import why_not
+from snellen.cpu.blas import single_threaded
 from snellen.errors import DeviceError
+from snellen.gpu.device import why_not
 
 
 def pytest_sessionstart(session):
@@ -47,7 +47,7 @@ def arm(request):
 @pytest.fixture(scope="session")
 def nvrtc():
     """CUDA's compiler, which needs no GPU."""
-    from snellen import nvrtc
+    from snellen.gpu import nvrtc
 
     try:
         nvrtc.version()

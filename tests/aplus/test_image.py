@@ -15,7 +15,7 @@ from snellen import upscale
 from snellen.aplus.image import DTYPES
 from snellen.aplus.upscaler import Upscaler
 from snellen.errors import DeviceError, InputError, ModelError
-from snellen.frame import Format, Frame
+from snellen.frames.frame import Format, Frame
 
 WHITE = {"uint8": 255, "uint16": 65535, "float16": 1, "float32": 1, "float64": 1}
 

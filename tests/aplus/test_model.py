@@ -275,7 +275,7 @@ WANTED = {
 
 @pytest.mark.parametrize(("scale", "name"), WANTED)
 def test_quality_of_the_shipped_models(shared_data, scale, name):
-    from snellen.aplus.protocol import planes, psnr_table
+    from snellen.aplus.training.protocol import planes, psnr_table
 
     table = psnr_table(planes(shared_data / name), load(None, scale))
     assert len(table) == int(name[3:])

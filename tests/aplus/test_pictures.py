@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from aplus import reference
-from snellen.aplus import protocol
 from snellen.aplus.model import load
+from snellen.aplus.training import protocol
 from snellen.aplus.upscaler import Upscaler
-from snellen.frame import Format, Frame
+from snellen.frames.frame import Format, Frame
 
 DECIBELS = 110  # as float
 OFF_BY_ONE = {8: 1 / 10_000, 10: 1 / 2_000}  # share of pixels

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from aplus import reference
-from snellen import device
 from snellen.aplus import chroma, cpu
 from snellen.aplus.model import Model
 from snellen.aplus.upscaler import Upscaler
 from snellen.errors import DeviceError, InputError, ModelError
-from snellen.frame import CENTRE, LEFT, TOP_LEFT, Format, Frame
+from snellen.frames.frame import CENTRE, LEFT, TOP_LEFT, Format, Frame
+from snellen.gpu import device
 
 SIZES = [(1, 1), (1, 7), (2, 3), (4, 4), (5, 5), (5, 4), (6, 17), (7, 7), (40, 33)]
 
@@ -267,7 +267,7 @@ import numpy as np
 from snellen.aplus import differences, features, match, overlap, regress
 from snellen.aplus.upscaler import Upscaler
 from snellen.bicubic import _across, _down
-from snellen.frame import Format, Frame
+from snellen.frames.frame import Format, Frame
 from snellen.quantise import _round
 
 stages = [

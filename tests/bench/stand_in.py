@@ -7,8 +7,8 @@ import numpy as np
 from snellen.aplus.cuda.filters import compose, side
 from snellen.aplus.cuda.layout import padded
 from snellen.aplus.overlap import overlap
-from snellen.bicubic import bicubic
-from snellen.quantise import quantise, recode
+from snellen.frames.bicubic import bicubic
+from snellen.frames.quantise import quantise, recode
 
 
 class Luma:

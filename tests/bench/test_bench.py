@@ -16,7 +16,7 @@ from snellen.bench.aplus import run
 from snellen.bench.cases import Case, codes, picture
 from snellen.bench.host import check
 from snellen.errors import SnellenError
-from snellen.frame import Format, Frame
+from snellen.frames.frame import Format, Frame
 
 
 @pytest.mark.parametrize("scale", [2, 3, 4])

@@ -11,7 +11,7 @@ from snellen.aplus.model import load
 from snellen.bench import cases, exact, stages
 from snellen.bench.exact import Findings, examine, refuse
 from snellen.errors import SnellenError
-from snellen.frame import Format
+from snellen.frames.frame import Format
 
 
 def examined(model, bits=8, kind="drawn", spoil=None):

@@ -62,7 +62,7 @@ def test_a_wrong_stage_stops_the_report(tiny, monkeypatch):
 
 
 def test_without_a_gpu_asking_for_it_is_an_error(monkeypatch):
-    monkeypatch.setattr("snellen.device.why_not", lambda ordinal=0: "there is none")
+    monkeypatch.setattr("snellen.gpu.device.why_not", lambda ordinal=0: "there is none")
     with pytest.raises(DeviceError, match="there is none"):
         aplus.run(1, lambda line: None, device="cuda")
 

@@ -6,8 +6,8 @@ import av
 import pytest
 
 from snellen.bench import aplus, road
-from snellen.frame import Format
-from snellen.video.encoders import Encoding
+from snellen.frames.frame import Format
+from snellen.video.sink.encoders import Encoding
 
 
 @pytest.fixture

@@ -10,13 +10,13 @@ import pytest
 from PIL import Image
 
 from cli.test_cli import run
-from snellen import device
 from snellen.cli import deblurring
 from snellen.cli.report import Report
 from snellen.errors import DeviceError
+from snellen.frames.still import Still, read, write
+from snellen.gpu import device
 from snellen.mia import cpu
 from snellen.mia.image import deblur
-from snellen.still import Still, read, write
 
 pytestmark = pytest.mark.usefixtures("signals")
 

@@ -12,10 +12,10 @@ import pytest
 
 from cli.test_cli import run
 from cli.test_cli_deblur import names, refused
-from snellen import device
 from snellen.cli import restoring
 from snellen.errors import DeviceError
-from snellen.frame import Format
+from snellen.frames.frame import Format
+from snellen.gpu import device
 from snellen.mia import cpu
 from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.image import deblur

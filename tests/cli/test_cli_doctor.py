@@ -8,8 +8,8 @@ import re
 import pytest
 
 from cli.test_cli import run
-from snellen import device
 from snellen.aplus.model import shipped
+from snellen.gpu import device
 
 pytestmark = pytest.mark.usefixtures("signals")
 

@@ -20,14 +20,14 @@ from PIL import ExifTags, Image
 import snellen
 from cli.test_cli import run
 from mad.pairs import authors
-from snellen import device
 from snellen.cli import judge
 from snellen.cli.score import score
 from snellen.errors import DeviceError, OutputError
+from snellen.frames.still import Still, write
+from snellen.gpu import device
 from snellen.mad import scorer
 from snellen.mad.luma import luma
 from snellen.mad.temporal import st_mad
-from snellen.still import Still, write
 from video.clips import HEIGHT, WIDTH, make, read
 from video.clips import luma as plane
 

@@ -13,10 +13,11 @@ import pytest
 from PIL import ExifTags, Image
 
 from cli.test_cli import run
-from snellen import device, upscale
+from snellen import upscale
 from snellen.aplus import cpu
 from snellen.errors import DeviceError
-from snellen.still import Still, write
+from snellen.frames.still import Still, write
+from snellen.gpu import device
 
 pytestmark = pytest.mark.usefixtures("signals")
 
@@ -113,7 +114,7 @@ def test_scales_and_shipped_models(capsys, folder, tmp_path, scale):
 
 
 def test_sixteen_bits_stay(random, tmp_path, small_model):
-    from snellen.still import Still, read, write
+    from snellen.frames.still import Still, read, write
 
     image = random.integers(0, 65536, (8, 9, 3)).astype(np.uint16)
     write(tmp_path / "in.png", Still(image))
@@ -277,7 +278,7 @@ def test_an_interrupt_during_the_write_leaves_nothing(
         Path(path).write_bytes(b"half")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("snellen.still._save", interrupted)
+    monkeypatch.setattr("snellen.frames.still._save", interrupted)
     goal = tmp_path / "out" / "a.png"
     assert run("upscale", folder / "a.png", "-o", goal, "--model", small_model) == 130
     assert names(tmp_path / "out") == []
@@ -287,7 +288,7 @@ def test_a_full_disk(capsys, folder, tmp_path, small_model, monkeypatch):
     def full(path, still):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("snellen.still._save", full)
+    monkeypatch.setattr("snellen.frames.still._save", full)
     goal = tmp_path / "out" / "a.png"
     assert run("upscale", folder / "a.png", "-o", goal, "--model", small_model) == 1
     err = capsys.readouterr().err

@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from cli.test_cli import run
-from snellen import device
 from snellen.aplus import upscaler
 from snellen.aplus.upscaler import Upscaler
 from snellen.errors import DeviceError
-from snellen.frame import Format, Frame
-from snellen.video import nvdec, nvenc
+from snellen.frames.frame import Format, Frame
+from snellen.gpu import device
+from snellen.video.sink import nvenc
+from snellen.video.source import nvdec
 
 pytestmark = pytest.mark.usefixtures("signals")
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mad import pairs, reference
 from mad.drawn import SIZES, noisy, pair, scene
-from snellen.frame import Format
+from snellen.frames.frame import Format
 from snellen.mad.cpu import Arm
 from snellen.mad.definition import Definition
 

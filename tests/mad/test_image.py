@@ -235,7 +235,7 @@ def test_maps_are_the_librarys_own_arrays(random, monkeypatch):
 
 
 def test_arrays_on_two_gpus(monkeypatch):
-    monkeypatch.setattr("snellen.device.why_not", lambda n=0: "")
+    monkeypatch.setattr("snellen.gpu.device.why_not", lambda n=0: "")
     blank = np.zeros((34, 34), np.uint8)
     with pytest.raises(InputError, match=r"cuda:1.*device='cuda:0' is asked for"):
         score(Tensor(blank, (2, 1)), Tensor(blank, (2, 0)))

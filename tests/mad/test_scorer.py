@@ -11,7 +11,7 @@ from mad import reference
 from mad.drawn import pair
 from snellen import Scorer
 from snellen.errors import DeviceError, InputError
-from snellen.frame import Format
+from snellen.frames.frame import Format
 
 
 def near(scorer):
@@ -49,8 +49,8 @@ def test_wrong_device():
 @pytest.fixture
 def two_gpus(monkeypatch):
     """As if there were two, which only can be asked their names."""
-    monkeypatch.setattr("snellen.device.why_not", lambda n=0: "" if n < 2 else "no such GPU")
-    monkeypatch.setattr("snellen.device.name", lambda device: f"a GPU, {device}")
+    monkeypatch.setattr("snellen.gpu.device.why_not", lambda n=0: "" if n < 2 else "no such GPU")
+    monkeypatch.setattr("snellen.gpu.device.name", lambda device: f"a GPU, {device}")
 
 
 @pytest.mark.usefixtures("two_gpus")

@@ -13,8 +13,8 @@ import snellen.mia
 from mia import drawn, reference
 from mia.test_deblurrer import compare, truth
 from snellen import deblur
-from snellen.colour import KB, KG, KR
 from snellen.errors import DeviceError, InputError
+from snellen.frames.colour import KB, KG, KR
 
 EXACT = {"psf_size": 9, "dtype": "float64"}
 
@@ -155,7 +155,7 @@ def test_what_does_not_fit_into_memory_goes_in_turns(random, monkeypatch):
     alone = [deblur(plane, **how) for plane in y]
     together = deblur(y, **how)
     assert {one.iterations for one in alone} != {together.iterations}
-    monkeypatch.setattr("snellen.mia.restoring.HOST", 1)
+    monkeypatch.setattr("snellen.mia.batches.HOST", 1)
     found = deblur(y, **how)
     assert (found.image == np.array([one.image for one in alone])).all()
     assert found.iterations == together.iterations == len(found.history) * 5
@@ -163,7 +163,7 @@ def test_what_does_not_fit_into_memory_goes_in_turns(random, monkeypatch):
         steps = [one.history[number] for one in alone if number < len(one.history)]
         assert step.fit == pytest.approx(np.mean([one.fit for one in steps]))
         assert step.change == max(one.change for one in steps)
-    monkeypatch.setattr("snellen.mia.restoring.HOST", 4 * 64 * 64)
+    monkeypatch.setattr("snellen.mia.batches.HOST", 4 * 64 * 64)
     blurs = np.array([one.psf for one in alone])
     found = deblur(y, blurs, iterations=5, device="cpu", dtype="float64")
     for i in range(5):
@@ -279,7 +279,7 @@ def test_a_tile_as_large_as_the_picture(random, arm):
 @pytest.fixture
 def prior(monkeypatch):
     """A stand-in for the estimate: a Gaussian that is as wide as the picture is bright."""
-    module = ModuleType("snellen.mia.l0")
+    module = ModuleType("snellen.mia.l0.prior")
     module.asked = []
 
     def estimate(image, psf_size, *_):
@@ -288,7 +288,7 @@ def prior(monkeypatch):
         return reference.bell(0.5 + float(image.mean()), 9)
 
     module.estimate = estimate
-    monkeypatch.setitem(sys.modules, "snellen.mia.l0", module)
+    monkeypatch.setitem(sys.modules, "snellen.mia.l0.prior", module)
     monkeypatch.setattr(snellen.mia, "l0", module, raising=False)
     return module
 

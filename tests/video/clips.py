@@ -10,7 +10,7 @@ from pathlib import Path
 import av
 import numpy as np
 
-from snellen.frame import Format, Frame
+from snellen.frames.frame import Format, Frame
 
 WIDTH, HEIGHT = 64, 48
 SRT = """1

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from snellen.errors import InputError
-from snellen.video.damage import clock_time
-from snellen.video.extent import cut_short
-from snellen.video.pipeline import Clip, Encoding, convert
+from snellen.video.convert import Clip, Encoding, convert
+from snellen.video.source.damage import clock_time
+from snellen.video.source.truncation import cut_short
 from video.clips import Nearest, luma, make, picture, read
 
 FAST = Encoding(preset="ultrafast", crf=0)
@@ -341,7 +341,7 @@ def test_clock_times():
 
 def test_audio_that_the_muxer_refuses_costs_only_itself(tmp_path, step, monkeypatch):
     """A packet of nonsense among good ones; the muxer's refusal is made up, for every muxer."""
-    from snellen.video import encode
+    from snellen.video.sink import encode
 
     source = make(tmp_path / "in.mkv", audio="aac")
     real = encode.open_container

@@ -16,8 +16,10 @@ import av
 import pytest
 
 from snellen.errors import InputError, OutputError
-from snellen.video import encode, pipes, travel
-from snellen.video.pipeline import Clip, Encoding, convert
+from snellen.video import pipes
+from snellen.video import threads as travel
+from snellen.video.convert import Clip, Encoding, convert
+from snellen.video.sink import encode
 from video.clips import Nearest, make, png, read
 
 FAST = Encoding(preset="ultrafast")
@@ -297,7 +299,7 @@ class TestFailures:
             from pathlib import Path
             from video.clips import Nearest
             from snellen.errors import OutputError
-            from snellen.video.pipeline import convert
+            from snellen.video.convert import convert
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, resource.RLIM_INFINITY))
             try:
@@ -583,7 +585,7 @@ PRELUDE = """
 import os, signal, sys, threading
 from pathlib import Path
 from video.clips import Nearest
-from snellen.video.pipeline import convert
+from snellen.video.convert import convert
 
 def stop(*_):
     raise KeyboardInterrupt
@@ -647,7 +649,7 @@ def test_ctrl_c_ends_everything(plain, tmp_path, suffix):
         import os, signal, sys, threading
         from pathlib import Path
         from video.clips import Nearest
-        from snellen.video.pipeline import convert
+        from snellen.video.convert import convert
 
         class Interrupted(Nearest):
             def run(self, frame):

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from snellen.errors import InputError
-from snellen.frame import Format
+from snellen.frames.frame import Format
 from snellen.video import pixels
-from snellen.video.encoders import best
-from snellen.video.pipeline import Encoding, convert
+from snellen.video.convert import Encoding, convert
+from snellen.video.sink.encoders import best
 from video.clips import HEIGHT, WIDTH, Nearest, luma, make, picture, read
 
 

@@ -8,12 +8,14 @@ from dataclasses import replace
 import pytest
 
 from snellen.errors import InputError
-from snellen.frame import Format
-from snellen.video import nvdec, nvenc, pixels
-from snellen.video.decode import Source
-from snellen.video.encoders import choose
-from snellen.video.pipeline import Clip, Encoding, convert, drain
-from snellen.video.source import open_input
+from snellen.frames.frame import Format
+from snellen.video import pixels
+from snellen.video.convert import Clip, Encoding, convert, drain
+from snellen.video.sink import nvenc
+from snellen.video.sink.encoders import choose
+from snellen.video.source import nvdec
+from snellen.video.source.decode import Source
+from snellen.video.source.open import open_input
 from video.clips import Nearest, make, read
 
 ENCODERS = ("h264_nvenc", "hevc_nvenc", "av1_nvenc")

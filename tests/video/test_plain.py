@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from snellen.video.pipeline import Clip, Encoding, convert
+from snellen.video.convert import Clip, Encoding, convert
 from video.clips import Nearest, luma, read
 
 LOSSLESS = Encoding(preset="ultrafast", crf=0)

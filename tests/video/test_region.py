@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from snellen.errors import InputError
-from snellen.frame import Format, Frame
-from snellen.video.pipeline import Encoding, convert
+from snellen.frames.frame import Format, Frame
+from snellen.video.convert import Encoding, convert
 from snellen.video.region import Regions, Track, cut, levels, samples
 from video.clips import HEIGHT, WIDTH, luma, make, read
 

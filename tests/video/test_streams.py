@@ -7,7 +7,7 @@ import av
 import pytest
 
 from snellen.errors import InputError
-from snellen.video.pipeline import Clip, Encoding, convert
+from snellen.video.convert import Clip, Encoding, convert
 from video.clips import SRT, Nearest, make, picture, png, read
 
 FAST = Encoding(preset="ultrafast")

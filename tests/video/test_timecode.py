@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from snellen.video.timecode import advanced
+from snellen.video.passthrough.timecode import advanced
 
 NTSC = Fraction(30000, 1001)
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from snellen.errors import InputError
-from snellen.video.pipeline import Clip, Encoding, convert
-from snellen.video.times import Clock
-from snellen.video.times import fraction as time_fraction
+from snellen.video.convert import Clip, Encoding, convert
+from snellen.video.timestamps import Clock
+from snellen.video.timestamps import fraction as time_fraction
 from video.clips import Nearest, fraction, luma, make, picture, read
 
 FAST = Encoding(preset="ultrafast", crf=0)

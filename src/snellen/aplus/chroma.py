@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from concurrent.futures import Executor, Future
 from typing import Any
 
-from snellen.bicubic import bicubic
-from snellen.frame import Format, Plane
-from snellen.quantise import recode
+from snellen.frames.bicubic import bicubic
+from snellen.frames.frame import Format, Plane
+from snellen.frames.quantise import recode
 
 ROWS = 256  # output rows of a task
 

@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor, wait
 import numpy as np
 import numpy.typing as npt
 
-from snellen import device as devices
 from snellen.aplus.chroma import Chroma
 from snellen.aplus.differences import FILTERS, differences
 from snellen.aplus.features import features, margin
@@ -16,10 +15,11 @@ from snellen.aplus.match import match
 from snellen.aplus.model import Model
 from snellen.aplus.overlap import overlap
 from snellen.aplus.regress import regress
-from snellen.bicubic import bicubic
-from snellen.blas import single_threaded
-from snellen.frame import Format, Plane
-from snellen.quantise import quantise, recode
+from snellen.cpu.blas import single_threaded
+from snellen.frames.bicubic import bicubic
+from snellen.frames.frame import Format, Plane
+from snellen.frames.quantise import quantise, recode
+from snellen.gpu import device as devices
 
 STRIP = 16 << 20  # bytes of patches that a strip holds; a strip also computes two rows twice
 CHUNK = 960  # windows collected at a time: 540 KB of raw features at ×2; twice match.PATCHES

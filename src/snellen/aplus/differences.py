@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from snellen.compiled import compiled
+from snellen.cpu.compiled import compiled
 
 FILTERS = 4  # G, Gᵀ, L, Lᵀ: Timofte, De Smet, Van Gool 2014, as in Zeyde et al. 2010
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from snellen.compiled import compiled
+from snellen.cpu.compiled import compiled
 
 Float32 = npt.NDArray[np.float32]
 

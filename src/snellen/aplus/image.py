@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from snellen import arrays
 from snellen.aplus.cuda.planes import Planes
 from snellen.aplus.model import Model, load
 from snellen.aplus.upscaler import Upscaler
-from snellen.bicubic import bicubic
-from snellen.colour import rgb, ycc
 from snellen.errors import InputError
-from snellen.frame import Format, Frame
-from snellen.quantise import quantise
+from snellen.frames import arrays
+from snellen.frames.bicubic import bicubic
+from snellen.frames.colour import rgb, ycc
+from snellen.frames.frame import Format, Frame
+from snellen.frames.quantise import quantise
 
 Array = Any
 """Of NumPy or CuPy."""

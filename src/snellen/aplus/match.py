@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from snellen.compiled import compiled
+from snellen.cpu.compiled import compiled
 
 # OpenBLAS multiplies without packing up to 10⁶ multiply-adds, here with up to 32 dimensions: 107
 # against 85 GFLOP/s a core. All scores of 480 patches and 1024 anchors (2 MB) stay in the caches.

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from snellen.compiled import compiled
+from snellen.cpu.compiled import compiled
 
 
 @compiled

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from snellen.compiled import compiled
+from snellen.cpu.compiled import compiled
 
 BLOCK = 16  # patches turned at a time: one cache line of each output row
 

@@ -9,12 +9,12 @@ from typing import Protocol
 
 import numpy as np
 
-from snellen import device as devices
 from snellen.aplus import cpu
 from snellen.aplus.cuda import frames as cuda
 from snellen.aplus.model import Model, load
 from snellen.errors import DeviceError, InputError
-from snellen.frame import Format, Frame, Plane
+from snellen.frames.frame import Format, Frame, Plane
+from snellen.gpu import device as devices
 
 CHROMA = ("auto", "cpu", "gpu")
 

@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import snellen.device
+import snellen.gpu.device
 from snellen.aplus.model import load
 from snellen.bench import gpu, host, sizes, steps, stock, throughput, truth
 from snellen.bench.cases import CASES, GPU_CASES, Case, codes, picture
 from snellen.bench.clock import copy_rate
 from snellen.bench.origin import commit
 from snellen.errors import InputError
-from snellen.machine import facts
+from snellen.jobs.machine import facts
 
 Say = Callable[[str], None]
 
@@ -44,7 +44,7 @@ def run(
     SnellenError
         A check is red: no speed is told then.
     """
-    chosen = snellen.device.resolve(device)
+    chosen = snellen.gpu.device.resolve(device)
     report: dict[str, Any] = {
         "benchmark": "aplus", "machine": facts(), "commit": commit(), "device": chosen,
         "date": datetime.now(UTC).isoformat(timespec="seconds"), "repeats": repeats,
@@ -54,7 +54,7 @@ def run(
     machine = report["machine"]
     say(f"{machine['cpu']}, {machine['threads']} threads, sgemm {report['sgemm_gflops']:.0f} "
         f"GFLOP/s; {', '.join(machine['gpu']) or 'no GPU'}; {chosen}")  # fmt: skip
-    with snellen.device.using(chosen):
+    with snellen.gpu.device.using(chosen):
         report |= on_cpu(repeats, quick, say) if chosen == "cpu" else on_gpu(repeats, quick, say)
         report["truth"] = truth.measure(chosen != "cpu", say)
         if video:

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from snellen.aplus import protocol
-from snellen.frame import Plane
+from snellen.aplus.training import protocol
+from snellen.frames.frame import Plane
 
 Float32 = npt.NDArray[np.float32]
 

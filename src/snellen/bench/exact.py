@@ -18,7 +18,7 @@ from snellen.aplus.model import Model
 from snellen.bench import plain
 from snellen.bench.stages import watched
 from snellen.errors import SnellenError
-from snellen.frame import Format, Plane
+from snellen.frames.frame import Format, Plane
 
 # What a feature may be off, of white or of the largest feature: these grow with the scale.
 FEATURES = 1e-6

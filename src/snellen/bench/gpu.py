@@ -14,7 +14,7 @@ from snellen.bench import exact, stages, steps
 from snellen.bench.cases import Case, codes, kinds, picture
 from snellen.bench.clock import evented, graph, sustained
 from snellen.errors import SnellenError
-from snellen.frame import Format, Frame, Plane
+from snellen.frames.frame import Format, Frame, Plane
 
 BITS = (8, 10, 0)
 SMALL = (320, 180)  # width and height of what is compared with float64

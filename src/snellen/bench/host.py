@@ -13,7 +13,7 @@ from snellen.bench import memory, plain
 from snellen.bench.cases import Case, Float32, codes, picture
 from snellen.bench.clock import timed
 from snellen.errors import SnellenError
-from snellen.frame import Format, Frame
+from snellen.frames.frame import Format, Frame
 
 # Both arms compute in float32 in another order: features differ by 1e-6 of white, and a patch
 # near a tie takes another anchor. Over the picture that leaves far under a grey level.

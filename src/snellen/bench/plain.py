@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.aplus.model import Model
-from snellen.bicubic import TAPS, cubic
+from snellen.frames.bicubic import TAPS, cubic
 
 Floats = npt.NDArray[np.floating]
 

@@ -21,14 +21,14 @@ from av.video.stream import VideoStream
 from snellen.aplus.upscaler import Upscaler
 from snellen.bench.clock import spread
 from snellen.errors import InputError
-from snellen.frame import Format, Frame
+from snellen.frames.frame import Format, Frame
 from snellen.video import pixels
 from snellen.video.clip import Clip
-from snellen.video.decode import Source
-from snellen.video.encode import Plan, add_video, describe, open_container
-from snellen.video.encoders import Encoding, choose
-from snellen.video.pipeline import convert, drain
+from snellen.video.convert import convert, drain
 from snellen.video.progress import Progress
+from snellen.video.sink.encode import Plan, add_video, describe, open_container
+from snellen.video.sink.encoders import Encoding, choose
+from snellen.video.source.decode import Source
 from snellen.video.step import Step, lanes
 
 SIZE = (1920, 1080)

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from snellen import device
 from snellen.aplus.differences import FILTERS, differences
 from snellen.aplus.features import PRODUCT, collect, margin
 from snellen.aplus.match import match
@@ -20,10 +19,11 @@ from snellen.aplus.model import Model
 from snellen.aplus.overlap import overlap
 from snellen.aplus.regress import regress
 from snellen.bench.clock import spread
-from snellen.bicubic import bicubic
-from snellen.blas import single_threaded
-from snellen.frame import Plane
-from snellen.quantise import quantise
+from snellen.cpu.blas import single_threaded
+from snellen.frames.bicubic import bicubic
+from snellen.frames.frame import Plane
+from snellen.frames.quantise import quantise
+from snellen.gpu import device
 
 STEPS = ("bicubic", "differences", "collect", "pca", "match", "regress", "overlap")
 """Names in JSON; the paper's "add low frequency" is part of overlap, its ANR match and regress."""

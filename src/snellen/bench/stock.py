@@ -19,7 +19,7 @@ from snellen.aplus.upscaler import Upscaler
 from snellen.bench.cases import Float32, picture
 from snellen.bench.clock import spread
 from snellen.errors import SnellenError
-from snellen.frame import Format, Frame
+from snellen.frames.frame import Format, Frame
 
 SLAB = 1 << 18  # patches whose scores lie in memory at a time: 1 GB at 1024 anchors
 GATHERED = 1 << 28  # floats of gathered projections at a time: 1 GB

@@ -15,7 +15,7 @@ from snellen.bench.cases import codes, picture
 from snellen.bench.clock import spread
 from snellen.bench.exact import OFF_BY_ONE
 from snellen.errors import SnellenError
-from snellen.frame import Format, Frame, Plane
+from snellen.frames.frame import Format, Frame, Plane
 from snellen.video.step import Step, lanes
 
 FRAMES, WINDOWS = 240, 5

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from snellen.aplus import protocol
 from snellen.aplus.model import load
+from snellen.aplus.training import protocol
 from snellen.aplus.upscaler import Upscaler
 from snellen.bench import exact
 from snellen.bench.cases import Float32, photograph, picture
-from snellen.bicubic import bicubic
-from snellen.frame import Format, Frame
+from snellen.frames.bicubic import bicubic
+from snellen.frames.frame import Format, Frame
 
 PAPER = {"cpu_gpu": 88.97, "truth_cpu": 37.84, "truth_gpu": 37.84, "truth_bicubic": 35.37}
 """dB, of Zhao, Song et al.'s own picture."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from snellen import target
+from snellen.frames import atomic
 
 Say = Callable[[str], None]
 
@@ -133,10 +133,10 @@ def told(
 ) -> None:
     """Do the work and put its report where it is wanted."""
     if output:
-        target.check(output, None, overwrite)
+        atomic.check(output, None, overwrite)
     report = work(lambda line: print(line, file=sys.stderr if as_json else sys.stdout, flush=True))
     if output:
-        with target.whole(output, overwrite) as temporary:
+        with atomic.whole(output, overwrite) as temporary:
             temporary.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
     if as_json:
         print(json.dumps(report))

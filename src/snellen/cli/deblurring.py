@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from snellen import device as devices
-from snellen import target
 from snellen.cli import psfs
 from snellen.cli.jobs import VIDEO_ONLY, clip, film, opened, tell
 from snellen.cli.report import Report
 from snellen.cli.restoring import Measured, Restoring
 from snellen.cli.wording import worded
 from snellen.errors import DeviceError, InputError
+from snellen.frames import atomic
+from snellen.frames.still import Still, read, write
+from snellen.gpu import device as devices
 from snellen.mia.definition import ITERATIONS
 from snellen.mia.image import PRIOR_ITERATIONS, deblur
 from snellen.mia.progress import Watch
 from snellen.mia.result import Restored
 from snellen.mia.samples import LARGEST
-from snellen.still import Still, read, write
 from snellen.video.region import Regions, Track
 
 Array = npt.NDArray[Any]
@@ -78,7 +78,7 @@ class Deblurring:
         first, lost = opened(sources[0], goal, ONLY, self._options, self._report)
         stills = [first]
         for path in sources[1:]:
-            target.check(goal, path, self._options["overwrite"])
+            atomic.check(goal, path, self._options["overwrite"])
             still = read(path)
             came, wanted = _kind(still.pixels), _kind(first.pixels)
             if came != wanted:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from snellen.kernel import Kernel
+from snellen.gpu.kernel import Kernel
 
 ENCODERS = (
     "libx264", "libx265", "libsvtav1", "libvpx-vp9", "ffv1", "prores_ks",
@@ -22,8 +22,8 @@ KERNEL = Kernel(Path(__file__).with_suffix(".cu"), "total")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def doctor(as_json: bool) -> None:
     """Say what really works here: CPU, threads, BLAS, GPU, encoders that open, models."""
-    from snellen import device
-    from snellen.machine import facts
+    from snellen.gpu import device
+    from snellen.jobs.machine import facts
 
     found = {
         **facts(),
@@ -70,8 +70,8 @@ def _opens(name: str) -> str:
 
 def _kernels() -> str:
     """Return whether a kernel compiles and runs on the first GPU, or why not."""
-    from snellen import device
     from snellen.errors import DeviceError
+    from snellen.gpu import device
 
     if reason := device.why_not():
         return f"no: {reason}"

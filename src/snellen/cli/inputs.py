@@ -35,14 +35,14 @@ NAMED = _Named(path_type=Path)
 
 def is_still(path: Path) -> bool:
     """Return whether a file's name is an image's."""
-    from snellen.still import SUFFIXES
+    from snellen.frames.still import SUFFIXES
 
     return path.suffix.lower() in SUFFIXES
 
 
 def chosen_device(asked: str, report: Report) -> str:
     """Return the device, or several; where there is a driver but auto takes the CPU, say why."""
-    from snellen import device
+    from snellen.gpu import device
 
     found = ",".join(device.several(asked))
     if asked == "auto" and found == "cpu" and device.driver_version():

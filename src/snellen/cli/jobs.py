@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from snellen import target
 from snellen.cli.inputs import PIPE, VIDEO, is_still, seconds
 from snellen.cli.report import Report
 from snellen.errors import DeviceError, IncompleteError, InputError, SnellenError
+from snellen.frames import atomic
 from snellen.video.clip import Clip
 
 if TYPE_CHECKING:
-    from snellen.still import Still
-    from snellen.video.pipeline import Encoding, Step, Summary
+    from snellen.frames.still import Still
+    from snellen.video.convert import Encoding, Step, Summary
 
 VIDEO_ONLY = (
     "codec", "preset", "crf", "encoder_option", "pix_fmt", "start", "duration", "frames",
@@ -113,7 +113,7 @@ def _known(path: Path) -> bool:
 
 def _renamed(source: Path) -> str:
     """Return the name in the output folder; Matroska holds what cannot be written as it was."""
-    from snellen.video.place import MUXERS
+    from snellen.video.sink.output import MUXERS
 
     if is_still(source) or source.suffix.lower() in MUXERS:
         return source.name
@@ -142,11 +142,11 @@ def opened(
 
     `only`: options that are for videos.
     """
-    from snellen.still import check, losses, read
+    from snellen.frames.still import check, losses, read
 
     if goal == PIPE:
         raise InputError("an image cannot go to standard output; name a file with -o")
-    target.check(goal, source, options["overwrite"])
+    atomic.check(goal, source, options["overwrite"])
     _warn_of(only, source, report)
     still = read(source)
     check(goal, still)
@@ -172,7 +172,7 @@ def film(
     source: Path, goal: Path, step: Callable[[str], Step], options: dict[str, Any], report: Report
 ) -> Summary:
     """Send a video through a step, made for a device; the CPU's where auto's GPU has no room."""
-    from snellen.video.pipeline import convert
+    from snellen.video.convert import convert
 
     name = str(source)
     part, encoding = clip(options), _encoding(options)
@@ -217,7 +217,7 @@ def tell(
 
 
 def _encoding(options: dict[str, Any]) -> Encoding:
-    from snellen.video.pipeline import Encoding
+    from snellen.video.convert import Encoding
 
     return Encoding(
         codec=options["codec"], preset=options["preset"], crf=options["crf"],

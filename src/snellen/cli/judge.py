@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.errors import DeviceError
-from snellen.frame import Format
-from snellen.mad.heat import Worst
+from snellen.frames.frame import Format
+from snellen.mad.heatmap import Worst
 from snellen.mad.result import Score
 from snellen.mad.scorer import Scorer
 

@@ -10,9 +10,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from snellen import target
 from snellen.cli.inputs import PIPE
 from snellen.cli.report import printable
+from snellen.frames import atomic
 from snellen.mad.pooling import pool
 
 NUMBERS = ("mad", "hi", "lo")
@@ -54,7 +54,7 @@ class Outcome:
         if self._table is None or self._table == PIPE:
             return
         lines = [_row(self._columns), *(_row([row[c] for c in self._columns]) for row in self.rows)]
-        with target.whole(self._table, overwrite) as temporary:
+        with atomic.whole(self._table, overwrite) as temporary:
             temporary.write_text("".join(lines), encoding="utf-8", newline="")
 
     def pooled(self) -> dict[str, dict[str, float]]:

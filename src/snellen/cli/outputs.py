@@ -7,9 +7,9 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from snellen import target
 from snellen.cli.inputs import PIPE, UNREAD, VIDEO, is_still
 from snellen.errors import InputError
+from snellen.frames import atomic
 
 Identity = tuple[int, int]
 """Device and inode: what a file is, whatever it is called."""
@@ -70,27 +70,27 @@ def _check_table(table: Path, used: dict[Identity, Path], overwrite: bool) -> No
         raise InputError(
             f"{table} is the input itself, {used[identity]}; choose another file for the table"
         )
-    target.check(table, None, overwrite)
-    target.probe(table.resolve().parent)
+    atomic.check(table, None, overwrite)
+    atomic.probe(table.resolve().parent)
 
 
 def _check_maps(
     maps: Path, inputs: tuple[Path, Path], used: dict[Identity, Path], overwrite: bool
 ) -> None:
-    from snellen.mad import heat
+    from snellen.mad import heatmap
 
     if maps == PIPE:
         raise InputError("maps cannot go to standard output; name a folder with --map-out")
-    heat.check(maps, overwrite)
+    heatmap.check(maps, overwrite)
     if not maps.is_dir():
-        target.probe(maps.parent)
+        atomic.probe(maps.parent)
         return
     if _identity(maps) in [_identity(path) for path in inputs]:
         raise InputError(f"{maps} is an input itself; choose another folder for the maps")
     for path in maps.iterdir():
         if _identity(path) in used:
             raise InputError(f"{maps} holds an input, {path}; choose another folder for the maps")
-    target.probe(maps)
+    atomic.probe(maps)
 
 
 def _check_apart(table: Path, maps: Path) -> None:

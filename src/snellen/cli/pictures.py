@@ -12,13 +12,13 @@ import numpy.typing as npt
 
 from snellen.cli.inputs import UNREAD, VIDEO, is_still
 from snellen.errors import InputError
-from snellen.frame import Format
+from snellen.frames.frame import Format
+from snellen.frames.still import header, read
 from snellen.mad.definition import SMALLEST
 from snellen.mad.luma import luma
-from snellen.still import header, read
-from snellen.video.lumas import WHITE, grey
+from snellen.video.differences import scaled, unequal
+from snellen.video.luma_reader import WHITE, grey
 from snellen.video.resize import resize
-from snellen.video.unlike import scaled, unequal
 
 Warn = Callable[[str, str], None]
 """Told what is odd: the name of the file or folder that it is said of, and what is said."""

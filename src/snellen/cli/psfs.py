@@ -12,9 +12,9 @@ import numpy.typing as npt
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from snellen import target
 from snellen.cli.inputs import is_still
 from snellen.errors import InputError, OutputError
+from snellen.frames import atomic
 from snellen.mia.psf import given
 
 Array = npt.NDArray[Any]
@@ -39,7 +39,7 @@ def read(path: Path) -> Array:
 def _grey(path: Path) -> Array:
     if not is_still(path):
         raise InputError(f"{path}: a PSF is an array of NumPy (.npy) or an image, such as .png")
-    from snellen.still import read as opened
+    from snellen.frames.still import read as opened
 
     pixels = opened(path).pixels
     if pixels.ndim == 2:
@@ -94,10 +94,10 @@ def check(path: Path, sources: tuple[Path, ...], goals: tuple[Path, ...], overwr
     if path.suffix.lower() not in SUFFIXES:
         raise InputError(f"{path}: PSFs are written as .npy or .png")
     for source in sources:
-        target.check(path, source, overwrite)
+        atomic.check(path, source, overwrite)
     if path.resolve() in [goal.resolve() for goal in goals]:
         raise InputError(f"{path} is to be the result and the PSF; choose another file for one")
-    target.probe(path.resolve().parent)
+    atomic.probe(path.resolve().parent)
 
 
 def write(path: Path, psf: Array, overwrite: bool) -> None:
@@ -111,7 +111,7 @@ def write(path: Path, psf: Array, overwrite: bool) -> None:
     overwrite : whether a file of this name is replaced
     """
     try:
-        with target.whole(path, overwrite) as temporary:
+        with atomic.whole(path, overwrite) as temporary:
             if path.suffix.lower() == ".npy":
                 with temporary.open("wb") as file:
                     np.save(file, psf, allow_pickle=False)

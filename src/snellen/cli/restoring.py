@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from snellen import device as devices
 from snellen.cli.wording import wording
+from snellen.gpu import device as devices
 from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.image import deblur
 from snellen.mia.result import Restored

@@ -14,10 +14,10 @@ from snellen.cli.outcome import Outcome, line
 from snellen.cli.pictures import Pair, check, pair, partners
 from snellen.cli.report import Report
 from snellen.errors import IncompleteError, InputError
-from snellen.frame import Format
-from snellen.mad import heat
+from snellen.frames.frame import Format
+from snellen.mad import heatmap
 from snellen.mad.result import Score
-from snellen.video.pairs import Compared, Summary, compare
+from snellen.video.compare import Compared, Summary, compare
 from snellen.video.progress import Meter, Progress
 
 
@@ -32,7 +32,7 @@ class Scoring:
         self._report = report
         self._warnings: list[str] = []
         asked = options["device"]
-        self._worst = heat.Worst(options["worst"] if options["map_out"] else 0)
+        self._worst = heatmap.Worst(options["worst"] if options["map_out"] else 0)
         self._judge = Judge(
             {name: options[name] for name in ("variant", "hi_scale", "eight_bit_lut", "dtype")},
             chosen_device(asked, report),
@@ -174,7 +174,9 @@ class Scoring:
         finally:
             if self._options["map_out"]:
                 about = {**self._inputs(), **facts, **self._judge.facts}
-                heat.write(self._options["map_out"], self._worst, about, self._options["overwrite"])
+                heatmap.write(
+                    self._options["map_out"], self._worst, about, self._options["overwrite"]
+                )
 
     def _inputs(self) -> dict[str, str]:
         return {"reference": str(self._reference), "distorted": str(self._distorted)}

@@ -16,7 +16,7 @@ from snellen.errors import InputError, OutputError
 
 if TYPE_CHECKING:
     from snellen.aplus.model import Model
-    from snellen.aplus.train import Progress, Report
+    from snellen.aplus.training.train import Progress, Report
 
 FOLDER = click.Path(path_type=Path)
 LEARNING = ("window", "anchors", "energy", "sparsity", "iterations", "samples", "neighbours",
@@ -60,16 +60,16 @@ def train(images: Path, scale: int, output: Path, **options: Any) -> None:
     With --seeds and --hold-out, K-SVD starts from several seeds; each is judged on images that it
     never saw, and the best dictionary is then completed with all images.
     """
-    from snellen import target
-    from snellen.aplus import train as training
-    from snellen.aplus.protocol import EVALUATED, planes, psnr_table, require
+    from snellen.aplus.training import train as training
+    from snellen.aplus.training.protocol import EVALUATED, planes, psnr_table, require
+    from snellen.frames import atomic
 
     learning = {name: options[name] for name in LEARNING if options[name] is not None}
     settings = training.Settings(scale, **learning)
     notes = _notes(options["notes"])
     if output.suffix != ".safetensors":
         raise InputError(f"{output}: a model file ends in .safetensors")
-    target.check(output, None, options["overwrite"])
+    atomic.check(output, None, options["overwrite"])
     validation = {_name(folder): planes(folder) for folder in options["validate"]}
     for name, found in validation.items():
         require(found, EVALUATED * scale, f"validation at ×{scale} on {name}")
@@ -79,7 +79,7 @@ def train(images: Path, scale: int, output: Path, **options: Any) -> None:
         )
     tables = {name: psnr_table(found, model) for name, found in validation.items()}
     model = _described(model, images, notes, tables)
-    with target.whole(output, options["overwrite"]) as temporary:
+    with atomic.whole(output, options["overwrite"]) as temporary:
         _save(model, temporary)
     tell = _as_json if options["as_json"] else _as_text
     click.echo(tell(output, model, report, tables))

@@ -57,8 +57,8 @@ def upscale(inputs: tuple[Path, ...], output: Path, **options: Any) -> None:
 
 
 def _still(source: Path, goal: Path, options: dict[str, Any], report: Report) -> None:
-    from snellen import device
-    from snellen.still import write
+    from snellen.frames.still import write
+    from snellen.gpu import device
 
     still, lost = opened(source, goal, (*VIDEO_ONLY, "chroma"), options, report)
     pixels, used = _enlarged(still.pixels, str(source), options, report)

@@ -4,7 +4,7 @@
 //   rows     and columns: two launches, for pictures that are larger, for few, and for real ones
 // With REAL, two real rows y and y + HEIGHT / 2 go as one complex line, and of the spectrum there are
 // the columns 0 … WIDTH / 2. Backward results are multiplied by SCALE.
-#include "fft/places.cuh"
+#include "fft/layout.cuh"
 
 using Across = Line<WIDTH, WIDTH_VALUES>;
 using Down = Line<HEIGHT, HEIGHT_VALUES>;

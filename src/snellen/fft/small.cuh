@@ -12,7 +12,7 @@
 // Where a line lies in memory is told by its place: place[j] is the value at l + LANES · j, and
 // place.put(k), place.get(a, i) are the cells of the exchange. See places.cuh.
 #pragma once
-#include "device.cuh"
+#include "gpu/device.cuh"
 
 // For `snellen bench fft`, which tells what each choice is worth: where turns come from (0 a table, 1 the
 // same computed each time, 2 the hardware's fast sine each time), whether cells avoid the banks, and (places.cuh)

@@ -15,7 +15,7 @@ from typing import Any
 
 from snellen.errors import InputError
 from snellen.fft.lines import CELL, exchange, turns
-from snellen.kernel import Kernel
+from snellen.gpu.kernel import Kernel
 
 SIDES = (32, 64, 128, 256)
 # Measured on an H200, lab/mia-gpu.md:

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import fft
 
-from snellen import device as devices
-from snellen.frame import Format, Plane
+from snellen.frames.frame import Format, Plane
+from snellen.gpu import device as devices
 from snellen.mad import combine, loggabor, masking
 from snellen.mad.csf import csf
 from snellen.mad.definition import SMALLEST, WHITE, Definition, grid

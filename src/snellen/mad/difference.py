@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from snellen.compiled import compiled
+from snellen.cpu.compiled import compiled
 
 WEIGHTS = (0.5 / 13.25, 0.75 / 13.25, 1 / 13.25, 5 / 13.25, 6 / 13.25)
 """Of each scale, from fine to coarse; Larson & Chandler 2010, 3.2. Together 1."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from snellen.compiled import compiled
+from snellen.cpu.compiled import compiled
 from snellen.mad.definition import BLOCK
 
 BEFORE = 7  # a window covers i − 7 … i + 8, as MATLAB's filter of an even size does

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from snellen import arrays
-from snellen import device as devices
 from snellen.errors import InputError
-from snellen.frame import Format
+from snellen.frames import arrays
+from snellen.frames.frame import Format
+from snellen.gpu import device as devices
 from snellen.mad import definition as definitions
 from snellen.mad.definition import SMALLEST
 from snellen.mad.luma import luma

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from snellen.compiled import compiled
+from snellen.cpu.compiled import compiled
 
 WAVELENGTHS = (3, 9, 27, 81, 243)  # pixels, scale by scale
 ORIENTATIONS = 4  # 0°, 45°, 90°, 135°; each filter is one-sided

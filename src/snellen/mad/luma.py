@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from snellen.arrays import library
+from snellen.frames.arrays import library
 
 # MATLAB's rgb2gray, the second row of inv([1, 0.956, 0.621; 1, −0.272, −0.647; 1, −1.106, 1.703]);
 # the four digits of BT.601 move scores by 1e-4.

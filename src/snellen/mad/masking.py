@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from snellen.compiled import compiled
+from snellen.cpu.compiled import compiled
 from snellen.mad.definition import STEP
 
 GATE = 0.5  # mean lightness below which nothing is seen; Larson & Chandler 2010, G in 3.1

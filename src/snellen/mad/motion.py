@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from snellen import device as devices
-from snellen.compiled import compiled
+from snellen.cpu.compiled import compiled
+from snellen.gpu import device as devices
 
 SIDE = 8  # of a block; ST-MAD also takes every 8th slice, one for each row or column of blocks
 RANK = 2 * float(np.finfo(np.float64).eps)  # pinv's tolerance for 2 × 2, in units of the norm

@@ -10,10 +10,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from snellen import arrays
-from snellen import device as devices
 from snellen.errors import InputError
-from snellen.frame import Format
+from snellen.frames import arrays
+from snellen.frames.frame import Format
+from snellen.gpu import device as devices
 from snellen.mad import definition as definitions
 from snellen.mad.definition import SMALLEST, Definition
 from snellen.mad.result import Answer, Score
@@ -22,7 +22,7 @@ DTYPES = ("float32", "float64")
 
 
 class Arm(Protocol):
-    """What scores planes of one format: `cpu.Arm`, `cuda.arm.Arm`, `cuda.spread.Spread`."""
+    """What scores planes of one format: `cpu.Arm`, `cuda.arm.Arm`, `cuda.multi_gpu.Spread`."""
 
     dtype: str
     """The precision, "float32" or "float64"."""
@@ -244,12 +244,12 @@ class Scorer:
             from snellen.mad import cpu
 
             return cpu.Arm(self.definition, format, peak, dtype or "float64")
-        from snellen.mad.cuda import arm, spread
+        from snellen.mad.cuda import backend, multi_gpu
 
         given = self.definition, format, peak
         if len(self.devices) > 1:
-            return spread.Spread(*given, self.devices, dtype)
-        return arm.Arm(*given, self.device, dtype)
+            return multi_gpu.Spread(*given, self.devices, dtype)
+        return backend.Arm(*given, self.device, dtype)
 
     def _asked(
         self, reference: Any, distorted: Any, maps: bool = False, known: Any = None

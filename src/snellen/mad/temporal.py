@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from snellen import arrays
 from snellen.errors import InputError
-from snellen.frame import Format
+from snellen.frames import arrays
+from snellen.frames.frame import Format
 from snellen.mad.combine import B1, B2
 from snellen.mad.definition import SMALLEST
 from snellen.mad.image import check, plain

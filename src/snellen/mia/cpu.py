@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import fft
 
-from snellen import device as devices
+from snellen.gpu import device as devices
 from snellen.mia import pointwise
 from snellen.mia.definition import EPS, LEAST, TV_EPS, TV_LEAST, Definition
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from snellen import arrays
-from snellen import device as devices
 from snellen.errors import InputError
+from snellen.frames import arrays
+from snellen.gpu import device as devices
 from snellen.mia import edges as rules
 from snellen.mia import psf as psfs
 from snellen.mia import samples, settings
@@ -285,12 +285,12 @@ class Deblurrer:
 
             return cpu.Arm(*how)
         if set(period) <= set(SIDES) and self.dtype == "float32":
-            from snellen.mia.cuda import arm
+            from snellen.mia.cuda import fused
 
-            return arm.Arm(*how)
-        from snellen.mia.cuda import whole
+            return fused.Arm(*how)
+        from snellen.mia.cuda import cufft
 
-        return whole.Arm(*how)
+        return cufft.Arm(*how)
 
     def _check(self, image: Any) -> Arm:
         """Return the arm for a picture as it is prepared for."""

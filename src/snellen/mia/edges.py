@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from scipy.fft import next_fast_len
 
-from snellen.arrays import library
 from snellen.errors import InputError
+from snellen.frames.arrays import library
 from snellen.mia.definition import SIDES, UNOBSERVED
 
 EDGES = ("circular", "taper", "extend")

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from snellen import arrays
-from snellen.colour import KB, KG, KR
 from snellen.errors import InputError
+from snellen.frames import arrays
+from snellen.frames.colour import KB, KG, KR
 from snellen.mia import psf as psfs
 from snellen.mia import samples, settings
+from snellen.mia.axes import Layout
+from snellen.mia.batches import Found, restored
 from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.definition import EVERY, ITERATIONS, PSF_SIZE, START
-from snellen.mia.layout import Layout
 from snellen.mia.progress import Callback, Watch
-from snellen.mia.restoring import Found, restored
 from snellen.mia.result import Restored
 from snellen.mia.tiles import Tiles
 
@@ -256,7 +256,7 @@ def _on_channels(callback: Callback | None, iterations: int) -> Callback | None:
 
 def _estimated(luma: Array, how: dict[str, Any], callback: Callback | None) -> Float64:
     """Return the PSFs that the prior finds (N, 1, K, K) of pictures (N, 1, rows, columns)."""
-    l0 = import_module("snellen.mia.l0")
+    l0 = import_module("snellen.mia.l0.prior")
     found = []
     for number, one in enumerate(luma):
 

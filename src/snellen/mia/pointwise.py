@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from snellen.compiled import compiled
+from snellen.cpu.compiled import compiled
 
 ZERO, ONE = np.float32(0), np.float32(1)  # beside float64 they are exact, beside float32 no wider
 

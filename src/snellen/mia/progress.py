@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from snellen.arrays import library
+from snellen.frames.arrays import library
 from snellen.mia.result import Step
 
 Callback = Callable[[int, Any, Any], object]

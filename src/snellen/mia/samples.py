@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from snellen.arrays import library
 from snellen.errors import InputError
+from snellen.frames.arrays import library
 
 DTYPES = ("uint8", "uint16", "float16", "float32", "float64")
 LARGEST = 1000.0

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from snellen import arrays
 from snellen.errors import InputError
+from snellen.frames import arrays
 from snellen.mia import psf as psfs
 from snellen.mia.definition import TV_STABLE, in_range
 from snellen.mia.samples import LARGEST

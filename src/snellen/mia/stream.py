@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from snellen import arrays
-from snellen import device as devices
 from snellen.errors import InputError
+from snellen.frames import arrays
+from snellen.gpu import device as devices
 from snellen.mia import samples, settings
 from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.result import Restored

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from snellen.arrays import library
 from snellen.errors import InputError
+from snellen.frames.arrays import library
 from snellen.mia.settings import whole
 
 Float64 = npt.NDArray[np.float64]

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from av.video.frame import VideoFrame
 
-from snellen.frame import CENTRE, LEFT, TOP_LEFT, Format, Plane
+from snellen.frames.frame import CENTRE, LEFT, TOP_LEFT, Format, Plane
 
 NAMES = {
     (1, 1): "420",

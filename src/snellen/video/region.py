@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.errors import InputError
-from snellen.frame import Format, Frame, Plane
-from snellen.quantise import quantise, recode
+from snellen.frames.frame import Format, Frame, Plane
+from snellen.frames.quantise import quantise, recode
 
 Float32 = npt.NDArray[np.float32]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from av.video.reformatter import Interpolation
 
-from snellen.frame import Plane
+from snellen.frames.frame import Plane
 from snellen.video import pixels
 
 METHOD = "swscale's Lanczos"

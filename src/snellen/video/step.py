@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from snellen.frame import Format, Frame
+from snellen.frames.frame import Format, Frame
 
 
 class Step(Protocol):

@@ -12,8 +12,8 @@ from aplus import reference
 from aplus.test_image import WHITE, drawn
 from snellen import upscale
 from snellen.aplus.image import DTYPES
-from snellen.colour import ycc
 from snellen.errors import InputError, ModelError
+from snellen.frames.colour import ycc
 
 pytestmark = pytest.mark.gpu
 

@@ -9,7 +9,7 @@ from aplus.cuda.test_filters import filtered
 from snellen.aplus.cuda.features import SCALE, Features, fragments, paired, pairs, tf32
 from snellen.aplus.cuda.filters import compose, side
 from snellen.aplus.cuda.layout import padded
-from snellen.frame import Format
+from snellen.frames.frame import Format
 
 
 def place(group, t, size, lines):

@@ -13,11 +13,11 @@ import pytest
 
 from aplus import reference
 from aplus.test_upscaler import enlarged, tolerance
-from snellen import device
 from snellen.aplus.cuda.frames import Frames
 from snellen.aplus.upscaler import Upscaler
 from snellen.errors import DeviceError
-from snellen.frame import CENTRE, LEFT, TOP_LEFT, Format, Frame
+from snellen.frames.frame import CENTRE, LEFT, TOP_LEFT, Format, Frame
+from snellen.gpu import device
 
 pytestmark = pytest.mark.gpu
 

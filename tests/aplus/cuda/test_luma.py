@@ -11,7 +11,7 @@ from aplus.test_upscaler import tolerance
 from snellen.aplus.cuda.group import MOST
 from snellen.aplus.cuda.luma import Luma
 from snellen.errors import DeviceError
-from snellen.frame import Format
+from snellen.frames.frame import Format
 
 pytestmark = pytest.mark.gpu
 

@@ -21,14 +21,12 @@ from snellen.aplus.cuda.match import (
     fragments,
     half,
 )
-from snellen.aplus.cuda.match import (
-    UNIT as SUM,
-)
+from snellen.aplus.cuda.match import UNIT as SUM
 from snellen.aplus.model import Model
-from snellen.kernel import Kernel
+from snellen.gpu.kernel import Kernel
 
 UNIT = 2.0**-24
-KERNELS = Path(__file__).parents[2] / "kernels"
+KERNELS = Path(__file__).parents[2] / "gpu" / "kernels"
 
 
 def model_of(anchors):

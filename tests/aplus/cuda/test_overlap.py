@@ -10,9 +10,9 @@ from aplus.cuda.test_regress import places
 from aplus.test_overlap import whole
 from snellen.aplus.cuda.overlap import Overlap
 from snellen.aplus.cuda.regress import row
-from snellen.bicubic import bicubic
-from snellen.frame import Format
-from snellen.quantise import recode
+from snellen.frames.bicubic import bicubic
+from snellen.frames.frame import Format
+from snellen.frames.quantise import recode
 
 pytestmark = pytest.mark.gpu
 

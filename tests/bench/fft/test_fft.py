@@ -105,7 +105,7 @@ def test_no_time_of_a_wrong_transform(tiny, monkeypatch):
 
 
 def test_without_a_gpu_asking_for_it_is_an_error(monkeypatch):
-    monkeypatch.setattr("snellen.device.why_not", lambda ordinal=0: "there is none")
+    monkeypatch.setattr("snellen.gpu.device.why_not", lambda ordinal=0: "there is none")
     with pytest.raises(DeviceError, match="there is none"):
         run.run(1, lambda line: None, device="cuda")
 

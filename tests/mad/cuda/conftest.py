@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.frame import Format
-from snellen.mad.cuda.arm import Arm
+from snellen.frames.frame import Format
+from snellen.mad.cuda.backend import Arm
 from snellen.mad.definition import Definition
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from mad import drawn, reference
 from mad.cuda.precision import DTYPES, complex_of
-from mad.cuda.test_arm import NEAR, check_maps, numbers
-from snellen.frame import Format
+from mad.cuda.test_backend import NEAR, check_maps, numbers
+from snellen.frames.frame import Format
 from snellen.mad.cuda import appearance
 from snellen.mad.definition import Definition
 

@@ -10,11 +10,11 @@ import pytest
 from aplus.cuda.test_arrays import busy
 from mad import drawn, reference
 from mad.cuda.precision import of_size
-from mad.cuda.test_arm import check_maps, numbers
+from mad.cuda.test_backend import check_maps, numbers
 from snellen import score
 from snellen.errors import InputError
-from snellen.frame import Format
-from snellen.mad.cuda.arm import Arm
+from snellen.frames.frame import Format
+from snellen.mad.cuda.backend import Arm
 from snellen.mad.scorer import Scorer
 
 pytestmark = pytest.mark.gpu
@@ -141,7 +141,7 @@ def test_the_scorer_on_the_current_stream(cuda, random, there):
 
 def test_page_locked_planes_may_be_overwritten(cuda, random):
     """A copy from such memory goes on by itself: hold has to wait until it is done."""
-    from snellen.device import pinned
+    from snellen.gpu.device import pinned
 
     size = (400, 600)
     pair = images(random, size=size)

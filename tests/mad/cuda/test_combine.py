@@ -8,7 +8,7 @@ import pytest
 from mad import reference
 from mad.cuda.precision import DTYPES, finer
 from mad.cuda.test_lightness import TYPES, drawn
-from snellen.frame import Format
+from snellen.frames.frame import Format
 from snellen.mad.cuda.combine import Combine
 from snellen.mad.cuda.precision import samples
 from snellen.mad.definition import Definition, grid

@@ -8,7 +8,7 @@ import pytest
 from mad import drawn
 from mad.cuda.precision import DTYPES
 from snellen import score
-from snellen.frame import Format
+from snellen.frames.frame import Format
 from snellen.mad.cuda.flat import SIDE, Flat
 from snellen.mad.cuda.precision import samples
 from snellen.mad.scorer import Scorer

@@ -7,7 +7,7 @@ import pytest
 
 from mad import reference
 from mad.cuda.precision import DTYPES, finer
-from snellen.frame import Format
+from snellen.frames.frame import Format
 from snellen.mad.cuda.lightness import Lightness
 from snellen.mad.cuda.precision import samples
 from snellen.mad.definition import Definition

@@ -10,8 +10,8 @@ import pytest
 from mad import drawn
 from mad.cuda.precision import DTYPES
 from snellen.errors import DeviceError
-from snellen.frame import Format
-from snellen.mad.cuda.arm import Arm
+from snellen.frames.frame import Format
+from snellen.mad.cuda.backend import Arm
 from snellen.mad.cuda.precision import samples
 from snellen.mad.definition import Definition, grid
 from snellen.mad.scorer import Scorer

@@ -10,7 +10,7 @@ from mad import drawn
 from mad.cuda.precision import DTYPES
 from mad.cuda.test_flat import page
 from snellen import score
-from snellen.frame import Format
+from snellen.frames.frame import Format
 from snellen.mad.scorer import Scorer
 
 pytestmark = pytest.mark.gpu

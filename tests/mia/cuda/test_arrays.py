@@ -12,8 +12,8 @@ from mia import drawn
 from mia.test_deblurrer import truth
 from snellen import Deblurrer, deblur
 from snellen.errors import InputError
-from snellen.mia.cuda import arm, whole
-from snellen.mia.restoring import BYTES
+from snellen.mia.batches import BYTES
+from snellen.mia.cuda import cufft, fused
 from snellen.mia.stream import Stream
 
 pytestmark = pytest.mark.gpu
@@ -91,11 +91,11 @@ def test_the_deblurrer_takes_both(cuda, random, dtype, edges):
 @pytest.mark.parametrize(
     ("size", "dtype", "kind"),
     [
-        ((64, 128), None, arm.Arm),
-        ((256, 256), "float32", arm.Arm),
-        ((64, 128), "float64", whole.Arm),
-        ((64, 100), None, whole.Arm),
-        ((512, 64), None, whole.Arm),
+        ((64, 128), None, fused.Arm),
+        ((256, 256), "float32", fused.Arm),
+        ((64, 128), "float64", cufft.Arm),
+        ((64, 100), None, cufft.Arm),
+        ((512, 64), None, cufft.Arm),
     ],
 )
 def test_which_arm(cuda, size, dtype, kind):
@@ -187,7 +187,7 @@ def test_the_stream_takes_frames_on_the_gpu(cuda, random):
 def test_what_does_not_fit_into_memory_goes_in_turns(cuda, random, monkeypatch):
     came = np.array([image(random) for _ in range(5)])
     wanted = deblur(cuda.asarray(came), **HOW)
-    monkeypatch.setattr("snellen.device.free_memory", lambda: BYTES * 3 * 64 * 64)
+    monkeypatch.setattr("snellen.gpu.device.free_memory", lambda: BYTES * 3 * 64 * 64)
     found = deblur(cuda.asarray(came), **HOW)
     for one, other in ((found.image, wanted.image), (found.psf, wanted.psf)):
         assert np.abs(one.get().astype(float) - other.get()).max() <= 1

@@ -11,8 +11,8 @@ from mia.cuda.test_arrays import image
 from snellen import Deblurrer, deblur
 from snellen.errors import DeviceError
 from snellen.mia import edges
+from snellen.mia.batches import BYTES
 from snellen.mia.definition import SIDES
-from snellen.mia.restoring import BYTES
 
 pytestmark = pytest.mark.gpu
 

@@ -15,7 +15,7 @@
 // exactly, two of a column in a word (PAIRED); other samples are two TF32 parts. A level is taken off
 // all samples of a tile first, which changes no feature (the filters sum to zero) and makes flat tiles
 // exactly zero.
-#include "device.cuh"
+#include "gpu/device.cuh"
 
 constexpr int TILE_X = 32, TILE_Y = 32, WARPS = 8;
 constexpr int RADIUS = SIDE / 2;

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from snellen.aplus.cuda.filters import compose, side
 from snellen.aplus.cuda.layout import LANE_DIMS, SLAB, pad, padded
 from snellen.aplus.model import Model
-from snellen.frame import Format
-from snellen.kernel import Kernel
-from snellen.samples import C_TYPES
+from snellen.frames.frame import Format
+from snellen.gpu.c_types import C_TYPES
+from snellen.gpu.kernel import Kernel
 
 TILE = 32  # windows across and down that a block makes
 THREADS = 256

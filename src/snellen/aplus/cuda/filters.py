@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from snellen.aplus.differences import FILTERS
 from snellen.aplus.model import Model
-from snellen.bicubic import TAPS, cubic
+from snellen.frames.bicubic import TAPS, cubic
 
 Float64 = npt.NDArray[np.float64]
 

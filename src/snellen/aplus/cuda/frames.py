@@ -17,12 +17,12 @@ from queue import LifoQueue
 from time import perf_counter
 from typing import Any
 
-from snellen import device as devices
 from snellen.aplus.cpu import blanks
 from snellen.aplus.cuda.lane import Lane
 from snellen.aplus.cuda.planes import Planes
 from snellen.aplus.model import Model
-from snellen.frame import Format, Plane
+from snellen.frames.frame import Format, Plane
+from snellen.gpu import device as devices
 
 TRIAL = 3  # frames of each lane by which the ways of chroma are compared
 

@@ -3,7 +3,7 @@
 // A counting sort. Each anchor's patches start at a multiple of TILE and the last tile of each is
 // filled up with −1; so every tile of `order` has one anchor. Inside an anchor the order varies from
 // run to run, and nothing that is computed from it depends on that.
-#include "device.cuh"
+#include "gpu/device.cuh"
 
 constexpr int TILE = 16;       // patches that regress takes at a time
 constexpr int THREADS = 1024;

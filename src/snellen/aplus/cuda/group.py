@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from snellen.kernel import Kernel
+from snellen.gpu.kernel import Kernel
 
 TILE = 16
 THREADS, SHARE = 1024, 8

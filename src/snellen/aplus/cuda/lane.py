@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from snellen.device import pinned
-from snellen.frame import Format, Plane
+from snellen.frames.frame import Format, Plane
+from snellen.gpu.device import pinned
 
 
 class Lane:

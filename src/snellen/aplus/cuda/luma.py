@@ -13,9 +13,9 @@ from snellen.aplus.cuda.match import Match
 from snellen.aplus.cuda.overlap import Overlap
 from snellen.aplus.cuda.regress import Regress, row
 from snellen.aplus.model import Model
-from snellen.device import free_memory
 from snellen.errors import DeviceError
-from snellen.frame import Format
+from snellen.frames.frame import Format
+from snellen.gpu.device import free_memory
 
 LARGEST = 3 << 30  # bytes of features and patches at once: a 4K plane's at ×2
 SHARE = 0.8  # of the memory that is free

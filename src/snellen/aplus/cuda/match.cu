@@ -15,7 +15,7 @@
 // maximum taken of it, so what takes the time is the way to the registers; float32 sums double it, and
 // Hopper's wgmma gains a tenth of a frame at the price of a second path (lab/aplus-gpu.md).
 #include "best.cuh"
-#include "device.cuh"
+#include "gpu/device.cuh"
 
 constexpr int SLABS = DIMS / 32;
 constexpr int VECTORS = SLABS * 32;  // 16-byte vectors of a tile of eight anchors

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from snellen.aplus.cuda.layout import LANES, SLAB, by_lane, pad, padded
 from snellen.aplus.model import Model
-from snellen.device import multiprocessors
-from snellen.kernel import Kernel
+from snellen.gpu.device import multiprocessors
+from snellen.gpu.kernel import Kernel
 
 JOINED = 4  # tiles of eight anchors between two updates of the best; a group is as many anchors
 STEP = 8 * JOINED

@@ -9,7 +9,7 @@
 // Border as in overlap.py: pixels of the outermost cells, and all pixels of a tiny picture, are means
 // over all windows centred in the picture; the others over windows whose centre lies at least
 // HALF + 1 from every edge.
-#include "bicubic.cuh"
+#include "frames/bicubic.cuh"
 
 constexpr int HALF = WINDOW / 2;
 constexpr int VECTORS = CELL / 4;

@@ -7,11 +7,11 @@ from typing import Any
 
 from snellen.aplus.cuda.regress import cell, row
 from snellen.aplus.model import Model
-from snellen.bicubic import constants
-from snellen.frame import Format
-from snellen.kernel import Kernel
-from snellen.quantise import recode
-from snellen.samples import C_TYPES
+from snellen.frames.bicubic import constants
+from snellen.frames.frame import Format
+from snellen.frames.quantise import recode
+from snellen.gpu.c_types import C_TYPES
+from snellen.gpu.kernel import Kernel
 
 BLOCK = (32, 8)  # low-resolution cells
 

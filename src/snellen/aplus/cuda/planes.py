@@ -7,7 +7,7 @@ from typing import Any
 from snellen.aplus.chroma import Chroma
 from snellen.aplus.cuda.luma import Luma
 from snellen.aplus.model import Model
-from snellen.frame import Format
+from snellen.frames.frame import Format
 
 
 class Planes:

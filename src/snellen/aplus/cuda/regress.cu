@@ -8,7 +8,7 @@
 // Why this shape: patches are written once, in rows of whole 32-byte sectors; that and reading the
 // features is what takes the time. More warps an SM hide the latency of the two dependent loads in
 // front (patch, then its anchor).
-#include "device.cuh"
+#include "gpu/device.cuh"
 
 constexpr int SLABS = DIMS / 32;
 constexpr int TILES = ROW / 8;  // of eight samples of a patch

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from snellen.aplus.cuda.layout import SLAB, by_lane, pad, padded
 from snellen.aplus.model import Model
-from snellen.kernel import Kernel
+from snellen.gpu.kernel import Kernel
 
 WARPS, BUNCH = 4, 4  # tiles of sixteen that a warp takes one after another
 VECTOR = 4  # floats

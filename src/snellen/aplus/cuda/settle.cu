@@ -4,7 +4,7 @@
 // takes 8 features; a warp takes 128 anchors at a time, four a lane, so that anchors are read as
 // 16-byte vectors of a table that lies dimension by dimension, and features are broadcast.
 #include "best.cuh"
-#include "device.cuh"
+#include "gpu/device.cuh"
 
 constexpr int WARPS = 8, SETTLED = 8;
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from snellen.arrays import library
+from snellen.frames.arrays import library
 from snellen.mia.definition import SIDES
 
 KINDS = ("fft2", "ifft2", "rfft2", "irfft2")

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import fft
 
-from snellen.arrays import library
 from snellen.bench.fft.cases import DISTINCT, Case, Shape, drawn
-from snellen.device import threads
 from snellen.errors import SnellenError
+from snellen.frames.arrays import library
+from snellen.gpu.device import threads
 
 WITHIN = 4e-7  # relative L2 error of float32, every plane's; what is asked of ours at 128²
 ROUGH = 1e-5  # of a variant that trades digits for speed, which are told beside it

@@ -11,7 +11,7 @@ from scipy import fft
 from snellen.bench.fft import exact
 from snellen.bench.fft.cases import Case, drawn
 from snellen.bench.mia.turns import Line, beside, in_turns, milliseconds
-from snellen.device import threads
+from snellen.gpu.device import threads
 
 OURS = "SciPy, the CPU arm's"
 NUMPY = "NumPy"

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-import snellen.device
+import snellen.gpu.device
 from snellen.bench.clock import copy_rate
 from snellen.bench.fft import gpu, host, variants
 from snellen.bench.fft.cases import DISTINCT, Case, cases
 from snellen.bench.origin import commit
-from snellen.machine import facts
+from snellen.jobs.machine import facts
 
 VARIED = (32, 64, 128)  # sides of what may go in one launch
 
@@ -33,7 +33,7 @@ def run(repeats: int, say: Say, *, device: str = "auto", quick: bool = False) ->
     SnellenError
         A check is red: no speed is told then.
     """
-    chosen = snellen.device.resolve(device)
+    chosen = snellen.gpu.device.resolve(device)
     report: dict[str, Any] = {
         "benchmark": "fft", "machine": facts(), "commit": commit(), "device": chosen,
         "date": datetime.now(UTC).isoformat(timespec="seconds"), "repeats": repeats,
@@ -42,7 +42,7 @@ def run(repeats: int, say: Say, *, device: str = "auto", quick: bool = False) ->
     machine = report["machine"]
     say(f"{machine['cpu']}, {machine['threads']} threads; "
         f"{', '.join(machine['gpu']) or 'no GPU'}; {chosen}")  # fmt: skip
-    with snellen.device.using(chosen):
+    with snellen.gpu.device.using(chosen):
         work = on_cpu(repeats, quick, say) if chosen == "cpu" else on_gpu(repeats, quick, say)
     return report | work
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.bench.cases import codes, picture
-from snellen.frame import Format, Plane
+from snellen.frames.frame import Format, Plane
 from snellen.mad.definition import WHITE
 
 

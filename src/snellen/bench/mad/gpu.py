@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from snellen import device as devices
 from snellen.bench import stock as stocks
 from snellen.bench.clock import evented, sustained, timed
 from snellen.bench.gpu import PER_REPEAT, free
 from snellen.bench.mad import roofline, stages, stock
 from snellen.bench.mad.cases import Case, Pair, pair
 from snellen.errors import SnellenError
+from snellen.gpu import device as devices
 from snellen.mad.definition import Definition
 from snellen.mad.result import Score
 from snellen.mad.scorer import Scorer
@@ -27,7 +27,7 @@ class Lines:
     """What is timed of an arm, for planes that lie on its GPU already: each enqueues only."""
 
     def __init__(self, arm: Any, reference: Any, distorted: Any):
-        from snellen.mad.cuda.arm import stage
+        from snellen.mad.cuda.backend import stage
 
         self.arm = arm
         self._both = partial(stage, reference, distorted, arm.samples)
@@ -60,7 +60,7 @@ def made(given: Pair, device: str, graphs: bool) -> Iterator[Lines]:
     """Make an arm for a pair, and give its memory back."""
     import cupy
 
-    from snellen.mad.cuda.arm import Arm
+    from snellen.mad.cuda.backend import Arm
 
     arm = Arm(Definition(), given.format, given.peak, device, graphs=graphs)
     with closing(arm):
@@ -136,7 +136,7 @@ def ends(given: Pair, device: str, repeats: int) -> dict[str, Any]:
     """
     import cupy
 
-    from snellen.mad.cuda.arm import stage
+    from snellen.mad.cuda.backend import stage
 
     host = (given.reference, given.distorted)
     pinned = tuple(devices.pinned(plane.shape, plane.dtype) for plane in host)

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-import snellen.device
+import snellen.gpu.device
 from snellen.bench import host as machines
 from snellen.bench.clock import copy_rate
 from snellen.bench.mad import exact, gpu, host, steps, throughput
 from snellen.bench.mad.cases import CASES, pair
 from snellen.bench.origin import commit
-from snellen.machine import facts
+from snellen.jobs.machine import facts
 from snellen.mad.scorer import DTYPES
 
 PORTS = 3  # timed runs of the plain port, at most; beyond the first case one
@@ -35,7 +35,7 @@ def run(repeats: int, say: Say, *, device: str = "auto", quick: bool = False) ->
     SnellenError
         A check is red: no speed is told then.
     """
-    chosen = snellen.device.resolve(device)
+    chosen = snellen.gpu.device.resolve(device)
     report: dict[str, Any] = {
         "benchmark": "mad", "machine": facts(), "commit": commit(), "device": chosen,
         "date": datetime.now(UTC).isoformat(timespec="seconds"), "repeats": repeats,
@@ -45,7 +45,7 @@ def run(repeats: int, say: Say, *, device: str = "auto", quick: bool = False) ->
     machine = report["machine"]
     say(f"{machine['cpu']}, {machine['threads']} threads, sgemm {report['sgemm_gflops']:.0f} "
         f"GFLOP/s; {', '.join(machine['gpu']) or 'no GPU'}; {chosen}")  # fmt: skip
-    with snellen.device.using(chosen):
+    with snellen.gpu.device.using(chosen):
         work = (
             on_cpu(repeats, quick, say) if chosen == "cpu" else on_gpu(chosen, repeats, quick, say)
         )

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from snellen import device as devices
 from snellen.bench.clock import timed
 from snellen.bench.gpu import PER_REPEAT, free
 from snellen.bench.mad.cases import Case, pair
 from snellen.errors import DeviceError, InputError, SnellenError
+from snellen.gpu import device as devices
 from snellen.mad.image import score
 from snellen.mad.result import Score
 from snellen.mad.scorer import Scorer

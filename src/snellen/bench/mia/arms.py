@@ -18,7 +18,7 @@ def made(
     case: Case, device: str, option: Option = PLAIN, dtype: str | None = None
 ) -> Iterator[Any]:
     """Make our arm for a case, and give its memory back."""
-    where = "snellen.mia.cpu" if device == "cpu" else "snellen.mia.cuda.arm"
+    where = "snellen.mia.cpu" if device == "cpu" else "snellen.mia.cuda.fused"
     make: Any = import_module(where).Arm
     period = (case.side, case.side)
     with closing(make(option.definition, period, option.frames, case.batch, device, dtype)) as arm:

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from snellen import device as devices
 from snellen.bench.cases import codes, picture
 from snellen.bench.mia.turns import percentile
 from snellen.errors import SnellenError
+from snellen.gpu import device as devices
 from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.definition import ITERATIONS
 from snellen.mia.stream import Stream

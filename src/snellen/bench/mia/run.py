@@ -9,13 +9,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import snellen.device
+import snellen.gpu.device
 from snellen.bench import host as machines
 from snellen.bench.mia import gpu, host, latency, options
 from snellen.bench.mia.cases import BATCH, OPTIONS, Case, cases
 from snellen.bench.origin import commit
 from snellen.errors import InputError
-from snellen.machine import facts
+from snellen.jobs.machine import facts
 
 PORTS = 3  # timed runs on the CPU beside a GPU, at most
 
@@ -40,7 +40,7 @@ def run(
     SnellenError
         A check is red: no speed is told then.
     """
-    chosen = snellen.device.resolve(device)
+    chosen = snellen.gpu.device.resolve(device)
     pictures = protocol() if levin else None
     report: dict[str, Any] = {
         "benchmark": "mia", "machine": facts(), "commit": commit(), "device": chosen,
@@ -51,7 +51,7 @@ def run(
     machine = report["machine"]
     say(f"{machine['cpu']}, {machine['threads']} threads, sgemm {report['sgemm_gflops']:.0f} "
         f"GFLOP/s; {', '.join(machine['gpu']) or 'no GPU'}; {chosen}")  # fmt: skip
-    with snellen.device.using(chosen):
+    with snellen.gpu.device.using(chosen):
         work = (
             on_cpu(repeats, quick, say) if chosen == "cpu" else on_gpu(chosen, repeats, quick, say)
         )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from snellen.fft.plan import Plan
-from snellen.frame import Format
+from snellen.frames.frame import Format
 from snellen.mad.cuda.lightness import Lightness
 from snellen.mad.cuda.loggabor import BANDS, Bank
 from snellen.mad.cuda.precision import COMPLEX

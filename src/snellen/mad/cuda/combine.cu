@@ -3,7 +3,7 @@
 // `seen` makes ACROSS × DOWN pixels a block: the 16 × 16 window of squared differences by rows, then
 // by columns, in shared memory, times the mask. `looks` sums up the subbands' planes. Each block leaves
 // one partial sum, and `score` adds these in a fixed order: the same bytes each run.
-#include "device.cuh"
+#include "gpu/device.cuh"
 
 constexpr int WIDE = ACROSS + SIDE - 1, TALL = DOWN + SIDE - 1;
 

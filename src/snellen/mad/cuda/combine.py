@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from snellen.frame import Format
-from snellen.kernel import Kernel
+from snellen.frames.frame import Format
+from snellen.gpu.kernel import Kernel
 from snellen.mad.combine import B1, B2
 from snellen.mad.cuda.precision import types
 from snellen.mad.definition import BLOCK, MARGIN, STEP, WHITE, Definition, grid

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from snellen.kernel import Kernel
+from snellen.gpu.kernel import Kernel
 from snellen.mad.csf import BASE, FLAT, FLAT_BELOW, GAIN, PER_DEGREE, POWER, SLOPE, W
 from snellen.mad.cuda.precision import literal, types
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from snellen.fft.plan import Plan
-from snellen.frame import Format
+from snellen.frames.frame import Format
 from snellen.mad.cuda.combine import Combine
 from snellen.mad.cuda.csf import Csf
 from snellen.mad.cuda.lightness import Lightness

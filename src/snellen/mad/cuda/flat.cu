@@ -2,7 +2,7 @@
 //
 // A block looks at one tile of SIDE × SIDE samples, and at no more of it than THREADS where these differ.
 // Grid: tiles across, tiles down, planes that lie end to end.
-#include "device.cuh"
+#include "gpu/device.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS)
     flat(const SAMPLE *__restrict__ planes, int width, int height, double *__restrict__ found) {

@@ -10,8 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from snellen.frame import Format
-from snellen.kernel import Kernel
+from snellen.frames.frame import Format
+from snellen.gpu.kernel import Kernel
 from snellen.mad.cuda.precision import types
 
 SIDE = 64  # samples of a tile's side: in narrower areas float32 is within 1e-5 still

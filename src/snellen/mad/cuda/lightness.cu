@@ -5,7 +5,7 @@
 // distorted picture not L is wanted but by how much it is above the reference's: of integers the
 // difference of two entries of a float64 table, of floats from the difference of the grey values.
 // `level` is one block; else one thread a pixel, a block 32 × 8 of them.
-#include "device.cuh"
+#include "gpu/device.cuh"
 
 #if TABLE
 // Samples beyond the depth are taken for its last.

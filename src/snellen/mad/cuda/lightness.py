@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from snellen.frame import Format
-from snellen.kernel import Kernel
+from snellen.frames.frame import Format
+from snellen.gpu.kernel import Kernel
 from snellen.mad.cuda.precision import literal, types
 from snellen.mad.definition import WHITE, Definition
 from snellen.mad.lightness import LAST, POWER, K, table

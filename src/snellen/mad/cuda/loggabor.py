@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from snellen.kernel import Kernel
+from snellen.gpu.kernel import Kernel
 from snellen.mad.cuda.precision import literal, row, types
 from snellen.mad.loggabor import ORIENTATIONS, SIGMA_ON_F, THETA_SIGMA, WAVELENGTHS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from snellen.kernel import Kernel
+from snellen.gpu.kernel import Kernel
 from snellen.mad.csf import FLAT
 from snellen.mad.cuda.precision import literal, types
 from snellen.mad.cuda.strips import THREADS, Strips

@@ -5,7 +5,7 @@
 // time moved to the mean of both. So every pixel is read once, though 16 blocks cover it. From the
 // host: REAL, the precision.
 #pragma once
-#include "device.cuh"
+#include "gpu/device.cuh"
 
 constexpr int STEP = 4;              // pixels from block to block, and the side of a tile
 constexpr int HALO = 3;              // tiles to the right of a block's first one, and below

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from snellen.frame import Format
-from snellen.samples import C_TYPES
+from snellen.frames.frame import Format
+from snellen.gpu.c_types import C_TYPES
 
 SMALL = 1 << 17
 """Pixels up to which float64 is taken, where it costs next to nothing. There the coarsest filters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from snellen.device import multiprocessors
+from snellen.gpu.device import multiprocessors
 from snellen.mad.definition import BLOCK, STEP, grid
 
 LANES = 32  # tiles across of a strip, a warp's

@@ -6,8 +6,8 @@
 // four turns brings something from every block to every block, and in each pass a barrier of the block
 // lies between what its threads read and what they send (wait_for).
 #pragma once
-#include "fft/places.cuh"
-#include "mia/cuda/pair.cuh"
+#include "fft/layout.cuh"
+#include "mia/cuda/column_pair.cuh"
 
 constexpr int PIXELS = HEIGHT * WIDTH;
 constexpr int ROWS = HEIGHT / CLUSTER, HALF_ROWS = ROWS / 2, PAIRS = WIDTH / 2 / CLUSTER;

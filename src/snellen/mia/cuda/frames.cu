@@ -2,7 +2,7 @@
 //
 // Each thread has a sample of one picture after another, but in `centre`, a block for each picture, and
 // `gather`, a block for each PSF.
-#include "mia/cuda/total.cuh"
+#include "mia/cuda/block_sum.cuh"
 
 // A sample of the period is a blend of two of the frame, along each axis.
 struct Mix {

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from snellen import device as devices
-from snellen.kernel import Kernel
+from snellen.gpu import device as devices
+from snellen.gpu.kernel import Kernel
 from snellen.mia import edges, samples
 from snellen.mia.definition import UNOBSERVED
 

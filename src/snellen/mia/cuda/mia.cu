@@ -23,9 +23,9 @@ using Down = Line<HEIGHT, HEIGHT_VALUES>;
 #if CLUSTER > 1
 #include "mia/cuda/cluster.cuh"
 #else
-#include "mia/cuda/alone.cuh"
+#include "mia/cuda/one_block.cuh"
 #endif
-#include "mia/cuda/handed.cuh"
+#include "mia/cuda/exchange.cuh"
 
 constexpr int ROUNDS = (ROWS * Across::LANES + THREADS - 1) / THREADS;  // rows of a thread
 constexpr bool SOME_ROWS = ROWS * Across::LANES < THREADS;  // only some threads have one
@@ -111,12 +111,12 @@ __device__ __forceinline__ void rows(const Tile &tile, State &state, const float
 }
 
 #if BESIDE
-#include "mia/cuda/beside.cuh"
+#include "mia/cuda/concurrent.cuh"
 #else
-#include "mia/cuda/inturn.cuh"
+#include "mia/cuda/sequential.cuh"
 #endif
 #include "mia/cuda/ratio.cuh"
-#include "mia/cuda/variation.cuh"
+#include "mia/cuda/total_variation.cuh"
 
 // Back along x: the corrections of f and h, and, for the Gaussian form, their denominators.
 __device__ __forceinline__ void corrected(const Tile &tile, const Problem &problem, int y,

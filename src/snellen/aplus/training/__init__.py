@@ -1,0 +1,1 @@
+"""Training of A+ models and their evaluation, offline."""

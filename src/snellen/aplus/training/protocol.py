@@ -1,0 +1,189 @@
+"""How A+ is trained and judged: reading, cropping, shrinking, PSNR.
+
+The protocol of Timofte, De Smet, Van Gool 2014 (and of Zeyde et al. 2010 before them): 8-bit luma,
+low-resolution pictures made by MATLAB's imresize of 2014 and kept in float, PSNR on 8-bit values
+with `scale` border pixels cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import ceil, log10
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from snellen.aplus.model import Model
+from snellen.errors import InputError
+from snellen.frames.bicubic import TAPS, cubic
+from snellen.frames.colour import KB, KG, KR
+from snellen.frames.frame import Format, Frame
+from snellen.frames.still import SUFFIXES
+
+Float32 = npt.NDArray[np.float32]
+
+BLACK = 16.0  # BT.601, limited range, for R'G'B' in 0…255
+LUMA = tuple(219 / 255 * share for share in (KR, KG, KB))  # 65.481, 128.553, 24.966 of 255
+EVALUATED = 3  # low-resolution pixels on a side, of which the outermost are not judged
+
+
+def pictures(folder: str | Path) -> list[Path]:
+    """Return the image files of a folder, sorted by name.
+
+    Raises
+    ------
+    InputError
+        No such folder, or no image in it.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise InputError(f"no folder {str(folder)!r}; give a folder of images")
+    found = sorted(
+        path for path in folder.iterdir() if path.is_file() and path.suffix.lower() in SUFFIXES
+    )
+    if not found:
+        raise InputError(
+            f"no image in {str(folder)!r}; give a folder that holds files of the kinds "
+            f"{' '.join(sorted(SUFFIXES))}"
+        )
+    return found
+
+
+def planes(folder: str | Path) -> dict[str, Float32]:
+    """Return name → `luma` of each image of a folder."""
+    return {path.name: luma(path) for path in pictures(folder)}
+
+
+def luma(path: str | Path) -> Float32:
+    """Read an image as luma: BT.601 limited range, rounded to 8 bits, / 255.
+
+    Grey files are used as they are. Transparency is dropped.
+
+    Returns
+    -------
+    (H, W) float32 in 0…1
+
+    Raises
+    ------
+    InputError
+        Not readable, or more than 8 bits a sample.
+    """
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        with Image.open(path) as image:
+            if image.mode not in {"1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr"}:
+                raise InputError(
+                    f"{Path(path).name} has samples of kind {image.mode}; "
+                    "training and evaluation want 8-bit grey or RGB: convert it"
+                )
+            grey = image.mode in {"1", "L", "LA"}
+            pixels = np.asarray(image.convert("L" if grey else "RGB"), np.float64)
+    except (UnidentifiedImageError, OSError, SyntaxError) as error:
+        raise InputError(f"{Path(path).name} cannot be read as an image: {error}") from error
+    plane = pixels if grey else BLACK + pixels @ np.array(LUMA)
+    return (np.floor(plane + 0.5) / 255).astype(np.float32)
+
+
+def crop(plane: Float32, scale: int) -> Float32:
+    """Cut rows and columns at the end so that both sides are multiples of `scale`."""
+    height, width = plane.shape
+    return plane[: height - height % scale, : width - width % scale]
+
+
+def resized(length: int, factor: float) -> int:
+    """Return the samples that imresize makes of `length`."""
+    return ceil(length * factor)
+
+
+def shrink(plane: Float32, factor: float) -> Float32:
+    """Shrink as MATLAB's imresize of 2014: bicubic, antialiased, edges clamped.
+
+    Sums in double, rounded to float32 after each pass, rows first; never clipped or quantised.
+
+    Parameters
+    ----------
+    plane : (H, W) float32
+    factor : over 0, at most 1; 1 / scale for a low-resolution picture
+
+    Returns
+    -------
+    (⌈H·factor⌉, ⌈W·factor⌉) float32
+    """
+    if factor == 1:
+        return plane
+    rows = _shrink_rows(plane, factor)
+    return np.ascontiguousarray(_shrink_rows(rows.T, factor).T)
+
+
+def _shrink_rows(plane: Float32, factor: float) -> Float32:
+    """One pass, along the first axis."""
+    taps, weights = contributions(len(plane), factor)
+    total = np.zeros((len(taps), plane.shape[1]))
+    for tap, weight in zip(taps.T, weights.T, strict=True):
+        total += weight[:, None] * plane[tap]
+    return total.astype(np.float32)
+
+
+def contributions(
+    length: int, factor: float
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Return taps (n, t) and weights (n, t) of each of the n output samples of an axis.
+
+    The kernel is stretched by 1 / factor; the weights of a sample sum to 1; taps beyond the edge
+    are clamped to it.
+    """
+    centre = (np.arange(resized(length, factor)) + 0.5) / factor - 0.5
+    first = np.floor(centre - TAPS / factor / 2).astype(np.int64)
+    taps = first[:, None] + np.arange(ceil(TAPS / factor) + 2)
+    weights = cubic(factor * (centre[:, None] - taps))
+    weights /= weights.sum(axis=1, keepdims=True)
+    return taps.clip(0, length - 1), weights
+
+
+def psnr(truth: Float32, estimate: Float32, border: int) -> float:
+    """Return the PSNR in dB of two planes in 0…1, rounded to 8 bits, `border` pixels cut."""
+    a, b = (
+        np.floor(np.clip(plane.astype(np.float64), 0, 1) * 255 + 0.5) for plane in (truth, estimate)
+    )
+    inside = slice(border, -border or None)
+    error = float(np.mean((a - b)[inside, inside] ** 2))
+    return 20 * log10(255) - 10 * log10(error) if error else float("inf")
+
+
+def psnr_table(images: Mapping[str, Float32], model: Model) -> dict[str, float]:
+    """Return the PSNR in dB of each image when it is shrunk and enlarged again by `model`.
+
+    Parameters
+    ----------
+    images : name → (H, W) float32 luma in 0…1, such as `planes` reads from a folder
+
+    Raises
+    ------
+    InputError
+        An image is so small that nothing is left without its borders.
+    """
+    from snellen.aplus.upscaler import Upscaler
+
+    scale = model.scale
+    require(images, EVALUATED * scale, f"evaluation at ×{scale}")
+    found = {}
+    for name, plane in images.items():
+        truth = crop(plane, scale)
+        low = shrink(truth, 1 / scale)
+        with Upscaler(scale, model) as upscaler:
+            upscaler.prepare(Format(low.shape[1], low.shape[0], bits=0))
+            (large,) = upscaler.run(Frame((low,))).planes
+        found[name] = psnr(truth, np.asarray(large, np.float32), scale)
+    return found
+
+
+def require(images: Mapping[str, Float32], side: int, purpose: str) -> None:
+    """Refuse images that are smaller than `side` in any direction."""
+    for name, plane in images.items():
+        if min(plane.shape) < side:
+            raise InputError(
+                f"{name} is {plane.shape[1]}×{plane.shape[0]} pixels; {purpose} needs at least "
+                f"{side} on each side: leave it out"
+            )

@@ -1,0 +1,1 @@
+"""Pictures: frames, colour, rounding, bicubic, image files, arrays of other libraries."""

@@ -1,0 +1,135 @@
+"""Arrays of any library, in main memory or on a GPU: read without a copy, and given back."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from snellen.errors import InputError
+from snellen.gpu import device as devices
+
+HOST = (1, 3)  # kDLCPU, kDLCUDAHost: DLPack's names of main memory, plain and page-locked
+CUDA = (2, 13)  # kDLCUDA, kDLCUDAManaged
+ADVICE = "copy it to main memory first (PyTorch: .cpu(), CuPy: .get())"
+
+
+def library(array: Any) -> Any:
+    """Return the module that an array belongs to: numpy or cupy."""
+    return np if isinstance(array, np.ndarray) else sys.modules["cupy"]
+
+
+def place(image: Any) -> str:
+    """Return where an array lives: "cpu", or "cuda:N".
+
+    Raises
+    ------
+    InputError
+        Neither in main memory nor on an NVIDIA GPU.
+    """
+    if isinstance(image, np.ndarray) or not hasattr(image, "__dlpack_device__"):
+        return "cpu"
+    kind, number = image.__dlpack_device__()
+    if kind not in HOST + CUDA:
+        raise InputError(f"the array lives on a device of another kind (DLPack's {kind}): {ADVICE}")
+    return f"cuda:{number}" if kind in CUDA else "cpu"
+
+
+def choose(image: Any, device: str) -> str:
+    """Return the device to use for an array: "cpu" or "cuda:N".
+
+    An array on a GPU stays there ("auto" and "cuda" mean its own); others go where `device` says.
+
+    Raises
+    ------
+    InputError
+        An array on a GPU that cannot be used, or that is not the device asked for.
+    DeviceError
+        The device cannot be used, or its name is unknown.
+    """
+    home = place(image)
+    if home == "cpu":
+        return devices.resolve(device)
+    number = devices.ordinal(home)
+    if reason := devices.why_not(number):
+        raise InputError(
+            f"the array lives on a GPU ({home}), which cannot be used here: {reason}; or {ADVICE}"
+        )
+    if device in ("auto", "cuda") or (device != "cpu" and devices.ordinal(device) == number):
+        return home
+    raise InputError(
+        f"the array lives on a GPU ({home}), but device={device!r} is asked for: leave that out, "
+        f"or {ADVICE}"
+    )
+
+
+@contextmanager
+def working(image: Any, device: str) -> Iterator[None]:
+    """Make a device current, and on a GPU the caller's stream: PyTorch's for its tensors."""
+    if device == "cpu":
+        yield
+        return
+    with devices.using(device), devices.reporting(), _stream(image, devices.ordinal(device)):
+        yield
+
+
+def read(image: Any) -> Any:
+    """Return an array as NumPy's or CuPy's, without a copy where the memory is the same.
+
+    Raises
+    ------
+    InputError
+        It does not let itself be read through DLPack.
+    """
+    if isinstance(image, np.ndarray):
+        return image
+    if not hasattr(image, "__dlpack__"):
+        return np.asarray(image)
+    try:
+        if place(image) == "cpu":
+            return np.from_dlpack(image)
+        import cupy
+
+        return image if isinstance(image, cupy.ndarray) else cupy.from_dlpack(image)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise InputError(f"the array cannot be read through DLPack: {error}") from error
+
+
+def upload(array: np.ndarray[Any, Any]) -> Any:
+    """Return a copy on the current GPU."""
+    import cupy
+
+    there = cupy.empty(array.shape, array.dtype.newbyteorder("="))
+    there.set(np.ascontiguousarray(array, there.dtype))
+    return there
+
+
+def like(image: Any, result: Any) -> Any:
+    """Return `result` as an array of the library that `image` came from, where that can."""
+    if isinstance(image, np.ndarray | type(result)) or not hasattr(image, "__dlpack__"):
+        return result
+    home: Any = sys.modules.get(type(image).__module__.partition(".")[0])
+    return home.from_dlpack(result) if hasattr(home, "from_dlpack") else result
+
+
+class _Borrowed:
+    """PyTorch's stream as CuPy wants to see one; older ones do not say it themselves."""
+
+    def __init__(self, stream: Any):
+        self.stream = stream
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, int(self.stream.cuda_stream)
+
+
+def _stream(image: Any, ordinal: int) -> Any:
+    """Return the stream that the caller of PyTorch or CuPy works on."""
+    import cupy
+
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(image, torch.Tensor):
+        return cupy.cuda.Stream.from_external(_Borrowed(torch.cuda.current_stream(ordinal)))
+    return cupy.cuda.get_current_stream()

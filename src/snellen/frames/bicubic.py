@@ -1,0 +1,168 @@
+"""Bicubic resampling of a plane to a larger one.
+
+Keys' cubic convolution with a = −0.5, as MATLAB's imresize of 2014: edges replicated by index
+clamping, rows before columns. Output sample j of an axis lies at input position
+j/s + phase/s − phase; phase 0.5 (the default) aligns the pictures' edges. For a chroma axis the
+phase is its siting (`snellen.frames.frame.Format.siting`): 0.25 keeps left-sited chroma left-sited.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from snellen.cpu.compiled import compiled
+from snellen.frames.frame import Plane
+from snellen.frames.quantise import quantise
+from snellen.gpu.c_types import C_TYPES
+from snellen.gpu.kernel import Kernel
+
+A = -0.5  # Keys 1981; MATLAB imresize 'bicubic'
+TAPS = 4
+BLOCK = (32, 8)  # cells of the low-resolution picture
+
+Float32 = npt.NDArray[np.float32]
+
+
+def cubic(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return Keys' cubic convolution kernel at distances `x`, support [−2, 2]."""
+    x = np.abs(x)
+    near = ((A + 2) * x - (A + 3)) * x * x + 1
+    far = ((A * x - 5 * A) * x + 8 * A) * x - 4 * A
+    return np.where(x <= 1, near, np.where(x < 2, far, 0.0))
+
+
+@lru_cache(maxsize=64)
+def phases(scale: int, phase: float) -> tuple[npt.NDArray[np.int64], Float32]:
+    """Return first tap (offset to j // s) and weights of the `scale` output phases.
+
+    Returns
+    -------
+    first : int64, (scale,)
+    weights : float32, (scale, 4); each row sums to 1 within rounding
+    """
+    position = np.arange(scale) / scale + (phase / scale - phase)
+    first = np.floor(position).astype(np.int64) - 1
+    taps = first[:, None] + np.arange(TAPS)
+    return first, cubic(position[:, None] - taps).astype(np.float32)
+
+
+def constants(scale: int, phase: tuple[float, float]) -> dict[str, Any]:
+    """Return what `bicubic.cuh` wants to know: scale, taps and weights across and down."""
+    told: dict[str, Any] = {"scale": scale}
+    for name, of_axis in zip(("across", "down"), phase, strict=True):
+        first, weights = phases(scale, of_axis)
+        rows = ("{" + ",".join(f"{w!r}f" for w in row) + "}" for row in weights.tolist())
+        told[f"{name}_first"] = "{" + ",".join(map(str, first)) + "}"
+        told[f"{name}_weights"] = "{" + ",".join(rows) + "}"
+    return told
+
+
+def bicubic(
+    plane: Plane,
+    scale: int,
+    out: Plane,
+    *,
+    phase: tuple[float, float] = (0.5, 0.5),
+    origin: tuple[int, int] = (0, 0),
+    depth: tuple[float, float] = (1.0, 0.0),
+    bits: int = 0,
+) -> None:
+    """Fill `out` with the part of the enlarged `plane` that starts at `origin`, quantised.
+
+    Parameters
+    ----------
+    plane : (H, W) uint8, uint16 or float32, of NumPy, or of CuPy with samples side by side
+    scale : 1 or more
+    out : (h, w) as `quantise` writes it, of the same library and on the same device
+    phase : siting (across, down), see the module
+    origin : (row, column) of out[0, 0] in the enlarged picture; it and the far end may lie
+        outside of it: the edge is replicated there.
+    depth, bits : see `quantise`; by default `out` is float32
+    """
+    if not isinstance(plane, np.ndarray):
+        _launch(plane, scale, out, phase, origin, depth, bits)
+        return
+    plane = plane.view()
+    plane.flags.writeable = False  # one type for Numba, whether the caller may write or not
+    rows = np.empty((out.shape[0], plane.shape[1]), np.float32)
+    large = np.empty(out.shape, np.float32) if bits else out
+    _down(plane, scale, *phases(scale, phase[1]), origin[0], rows)
+    _across(rows, scale, *phases(scale, phase[0]), origin[1], large)
+    if bits:
+        quantise(large, depth, bits, out)
+
+
+@lru_cache(maxsize=64)
+def kernel(scale: int, phase: tuple[float, float], sample: str, target: str) -> Kernel:
+    """Return the kernel, not compiled yet; `sample` and `target` are NumPy's names of types."""
+    return Kernel(
+        Path(__file__).with_suffix(".cu"), "bicubic", sample=C_TYPES[sample],
+        target=C_TYPES[target], **constants(scale, phase),
+    )  # fmt: skip
+
+
+def _launch(
+    plane: Any,
+    scale: int,
+    out: Any,
+    phase: tuple[float, float],
+    origin: tuple[int, int],
+    depth: tuple[float, float],
+    bits: int,
+) -> None:
+    (height, width), (rows, columns) = plane.shape, out.shape
+    (top, above), (left, before) = (divmod(first, scale) for first in origin)
+    cells = (-(-(before + columns) // scale), -(-(above + rows) // scale))
+    grid = tuple(-(-count // size) for count, size in zip(cells, BLOCK, strict=True))
+    kernel(scale, phase, plane.dtype.name, out.dtype.name)(
+        grid, BLOCK, plane, plane.strides[0] // plane.itemsize, width, height, out,
+        out.strides[0] // out.itemsize, columns, rows, top, left, above, before, *depth,
+        float((1 << bits) - 1),
+    )  # fmt: skip
+
+
+@compiled
+def _down(plane, scale, first, weights, origin, out):  # type: ignore[no-untyped-def]
+    last = plane.shape[0] - 1
+    for i in range(out.shape[0]):
+        base, k = divmod(origin + i, scale)
+        base += first[k]
+        w = weights[k]
+        a = plane[min(max(base, 0), last)]
+        b = plane[min(max(base + 1, 0), last)]
+        c = plane[min(max(base + 2, 0), last)]
+        d = plane[min(max(base + 3, 0), last)]
+        for j in range(out.shape[1]):
+            out[i, j] = (
+                w[0] * np.float32(a[j])
+                + w[1] * np.float32(b[j])
+                + w[2] * np.float32(c[j])
+                + w[3] * np.float32(d[j])
+            )
+
+
+@compiled
+def _across(rows, scale, first, weights, origin, out):  # type: ignore[no-untyped-def]
+    last, left = rows.shape[1] - 1, origin // scale
+    count = (origin + out.shape[1] - 1) // scale - left + TAPS + 1
+    near = np.empty(count, np.float32)  # from two before the first cell on, the edge replicated
+    inside = min(max(2 - left, 0), count)
+    beyond = max(min(last + 3 - left, count), inside)
+    for i in range(out.shape[0]):
+        row = rows[i]
+        near[:inside] = row[0]
+        near[inside:beyond] = row[left + inside - 2 : left + beyond - 2]
+        near[beyond:] = row[last]
+        for k in range(scale):
+            start = (k - origin) % scale
+            base = (origin + start) // scale - left + first[k] + 2
+            a, b, c, d = near[base:], near[base + 1 :], near[base + 2 :], near[base + 3 :]
+            w = weights[k]
+            target = out[i, start::scale]
+            for n in range(len(target)):  # views, so that the loop becomes vectors
+                target[n] = w[0] * a[n] + w[1] * b[n] + w[2] * c[n] + w[3] * d[n]

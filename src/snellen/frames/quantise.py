@@ -1,0 +1,52 @@
+"""Float samples to code values."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from snellen.cpu.compiled import compiled
+from snellen.frames.arrays import library
+from snellen.frames.frame import Format, Plane
+
+
+def recode(source: Format, target: Format, chroma: bool) -> tuple[float, float]:
+    """Return factor and offset from code values of one depth to those of another.
+
+    Limited range doubles with each bit (ITU-R BT.2100). Full range maps white to white, and chroma
+    around its neutral value 2^(bits − 1) (ITU-T H.273).
+    """
+    if 0 in (source.bits, target.bits) or source.bits == target.bits:
+        return 1.0, 0.0
+    if not source.full_range:
+        return float(2.0 ** (target.bits - source.bits)), 0.0
+    factor = ((1 << target.bits) - 1) / ((1 << source.bits) - 1)
+    neutral = (1 << (target.bits - 1)) - factor * (1 << (source.bits - 1))
+    return factor, neutral if chroma else 0.0
+
+
+def quantise(samples: Plane, depth: tuple[float, float], bits: int, out: Plane) -> None:
+    """Write factor · samples + offset, rounded (half to even) and clipped to 0 … 2^bits − 1.
+
+    Parameters
+    ----------
+    samples : (h, w) float32, of NumPy or CuPy
+    depth : factor and offset, as `recode` returns them
+    bits : of `out`; 0: `out` is float32, samples are copied as they are
+    out : (h, w) uint8, uint16 or float32, of the same library
+    """
+    if bits == 0:
+        out[...] = samples
+        return
+    factor, offset, white = (np.float32(x) for x in (*depth, (1 << bits) - 1))
+    if isinstance(out, np.ndarray):
+        _round(samples, factor, offset, white, out)
+    else:
+        xp = library(out)
+        out[...] = xp.rint(xp.clip(samples * factor + offset, np.float32(0), white))
+
+
+@compiled
+def _round(samples, factor, offset, white, out):  # type: ignore[no-untyped-def]
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = np.rint(min(max(samples[i, j] * factor + offset, np.float32(0)), white))

@@ -1,0 +1,1 @@
+"""The GPU: devices, kernels and their compiler."""

@@ -1,0 +1,329 @@
+"""A kernel: one __global__ function of a .cu file, compiled when it is first launched on a GPU."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from snellen.errors import DeviceError
+from snellen.gpu import nvrtc
+from snellen.gpu.nvrtc import Binary, Usage
+
+ARCHES = ("sm_75", "sm_80", "sm_90", "sm_120")
+"""What every kernel is checked to compile for; others work where NVRTC knows them."""
+
+PORTABLE = 8  # blocks of a cluster that every GPU with clusters takes
+
+Extent = int | tuple[int, ...]
+"""How many: n, (x, y) or (x, y, z)."""
+
+
+class Kernel:
+    """One __global__ function, compiled at its first launch on a GPU and kept on disk.
+
+    ::
+
+        add = Kernel(Path(__file__).with_suffix(".cu"), "add", dims=28)
+        add(blocks, 256, x, y, out, x.size)
+
+    It runs on CuPy's current device and stream. It may be launched from several threads.
+
+    Parameters
+    ----------
+    file : Path
+        The .cu file.
+    name : str
+        The function, declared extern "C" __global__.
+    arches : tuple of str
+        What the tests compile it for; a kernel may leave out architectures that it has no code for.
+    spills : int
+        Bytes of local memory that a thread may take before the tests fail.
+    **constants
+        Macros, by their names in capitals: dims=28 is -DDIMS=28. A float becomes a literal of
+        single precision; what else C++ should see is given as text.
+    """
+
+    def __init__(
+        self,
+        file: Path,
+        name: str,
+        *,
+        arches: tuple[str, ...] = ARCHES,
+        spills: int = 0,
+        **constants: int | float | str,
+    ):
+        self.file, self.name, self.arches, self.spills = file, name, arches, spills
+        self.constants = {key.upper(): _literal(value) for key, value in constants.items()}
+        self._loaded: dict[int, _Loaded] = {}
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        given = "".join(f", {key}={value}" for key, value in self.constants.items())
+        return f"Kernel({self.file.name}, {self.name}{given})"
+
+    def compile(self, arch: str) -> Binary:
+        """Compile for an architecture, as "sm_90"; needs no GPU.
+
+        Raises
+        ------
+        DeviceError
+            It does not compile: with the compiler's words, file and line.
+        """
+        return nvrtc.compile(self.file, arch, self.constants)
+
+    def __call__(
+        self, grid: Extent, block: Extent, *args: Any, shared: int = 0, cluster: int = 1
+    ) -> None:
+        """Launch on CuPy's current device and stream.
+
+        Parameters
+        ----------
+        grid, block : int or tuple of int
+            Blocks; threads in each.
+        *args
+            CuPy arrays, passed as pointers; NumPy scalars, passed by their type; Python's int as
+            int32, float as float32, bool as bool, None as a null pointer.
+        shared : int
+            Bytes of dynamic shared memory of each block.
+        cluster : int
+            Blocks of a cluster (Hopper and newer); `grid`, then an int, is a multiple of it.
+
+        Raises
+        ------
+        DeviceError
+            It does not compile, or the GPU does not take the launch.
+        TypeError, OverflowError
+            An argument that no parameter takes.
+        """
+        cuda = _cuda()
+        loaded = self._here(cuda)
+        values = [_argument(value) for value in args]
+        if shared > loaded.granted or len(values) != loaded.count or not loaded.launched:
+            self._check(loaded, values, shared)
+        if cluster > PORTABLE and not loaded.wide:
+            self._widen(loaded)
+        try:
+            config = cuda.config(grid, block, shared, cluster)
+            cuda.launch(cuda.stream(), config, loaded.function, *values)
+        except Exception as error:  # its class is private to cuda.core, and has moved
+            raise DeviceError(
+                f"{self!r} was not launched with grid {grid}, block {block}, clusters of {cluster} "
+                f"and {shared} bytes of shared memory: {error}"
+            ) from error
+
+    def attributes(self) -> Usage:
+        """Return what it takes on the current device, as the driver tells."""
+        loaded = self._here(_cuda())
+        return Usage(
+            registers=loaded.ask("NUM_REGS"),
+            shared=loaded.ask("SHARED_SIZE_BYTES"),
+            local=loaded.ask("LOCAL_SIZE_BYTES"),
+        )
+
+    def blocks_per_multiprocessor(self, block: int, shared: int = 0) -> int:
+        """Return how many blocks a multiprocessor of the current device holds at once."""
+        loaded = self._here(_cuda())
+        if shared > loaded.granted:
+            self._grant(loaded, shared)
+        return int(
+            loaded.function.occupancy.max_active_blocks_per_multiprocessor(int(block), int(shared))
+        )
+
+    def clusters(self, blocks: int, block: int, shared: int = 0) -> int:
+        """Return how many clusters of so many blocks the current device holds at once.
+
+        0 where it takes none: on part of a GPU (MIG), or where few multiprocessors go together.
+        """
+        cuda = _cuda()
+        loaded = self._here(cuda)
+        if shared > loaded.granted:
+            self._grant(loaded, shared)
+        try:
+            if blocks > PORTABLE and not loaded.wide:
+                self._widen(loaded)
+            config = cuda.config(blocks, block, shared, blocks)
+            found = loaded.function.occupancy.max_active_clusters(config, stream=cuda.stream())
+        except Exception:  # so drivers say it, too; what else is wrong, the launch will tell
+            return 0
+        return int(found)
+
+    def _here(self, cuda: _Cuda) -> _Loaded:
+        """Return the kernel as it is loaded on the current device."""
+        device = cuda.current_device()
+        cuda.set_device(device)  # a thread that has just begun has no context
+        loaded = self._loaded.get(device)
+        if loaded is None:
+            with self._lock:
+                loaded = self._loaded.get(device)
+                if loaded is None:
+                    loaded = _load(self.compile(cuda.arch(device)), self.name, device)
+                    self._loaded[device] = loaded
+        return loaded
+
+    def _check(self, loaded: _Loaded, values: list[Any], shared: int) -> None:
+        """Check the arguments of the first launch, and whenever their number is wrong."""
+        if shared > loaded.granted:
+            self._grant(loaded, shared)
+        sizes = [getattr(value, "itemsize", 8) for value in values]
+        if loaded.sizes is not None and sizes != loaded.sizes:
+            raise TypeError(
+                f"{self!r} takes parameters of {loaded.sizes} bytes; arguments of {sizes} came "
+                "(a Python int is passed as int32, a float as float32, an array as a pointer)"
+            )
+        loaded.launched = True
+        loaded.count = len(values)
+
+    def _grant(self, loaded: _Loaded, shared: int) -> None:
+        """Ask for more dynamic shared memory than the 48 KB that every kernel may take."""
+        from cuda.bindings import driver
+
+        most = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        with self._lock:
+            if shared <= loaded.granted:  # by another thread
+                return
+            (error,) = driver.cuKernelSetAttribute(most, shared, loaded.handle, loaded.device)
+            if not error:
+                loaded.granted = shared
+                return
+        raise DeviceError(
+            f"{self!r} wants {shared} bytes of dynamic shared memory for a block, which this "
+            f"GPU ({loaded.arch}) does not have ({error.name}); use smaller blocks"
+        )
+
+    def _widen(self, loaded: _Loaded) -> None:
+        """Allow clusters of more blocks than every GPU with clusters takes."""
+        from cuda.bindings import driver
+
+        wide = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
+        (error,) = driver.cuKernelSetAttribute(wide, 1, loaded.handle, loaded.device)
+        if error:
+            raise DeviceError(
+                f"{self!r} wants a cluster of more than {PORTABLE} blocks, which this GPU "
+                f"({loaded.arch}) does not allow ({error.name})"
+            )
+        loaded.wide = True
+
+
+@dataclass
+class _Loaded:
+    """A kernel on one device."""
+
+    function: Any
+    handle: Any
+    arch: str
+    device: int
+    granted: int = 0
+    """Bytes of dynamic shared memory that a block may take."""
+    wide: bool = False
+    """Whether clusters may have more than PORTABLE blocks."""
+    sizes: list[int] | None = None
+    """Bytes of each parameter; None where the driver (before 12.4) does not tell."""
+    count: int = 0
+    launched: bool = False
+
+    def ask(self, attribute: str) -> int:
+        from cuda.bindings import driver
+
+        which = getattr(driver.CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_{attribute}")
+        error, value = driver.cuKernelGetAttribute(which, self.handle, self.device)
+        if error:
+            raise DeviceError(f"the driver does not tell {attribute}: {error.name}")
+        return int(value)
+
+
+def _load(binary: Binary, name: str, device: int) -> _Loaded:
+    core = nvrtc.cuda_core()
+    try:
+        function = core.ObjectCode.from_cubin(binary.code).get_kernel(name)
+        handle = function.handle if hasattr(function, "handle") else function._handle
+    except Exception as error:  # its class is private to cuda.core, and has moved
+        raise DeviceError(
+            f"{binary.file}: {name!r}, compiled for {binary.arch}, cannot be loaded: {error}; "
+            'is it declared extern "C" __global__?'
+        ) from error
+    loaded = _Loaded(function, handle, binary.arch, device)
+    loaded.granted = loaded.ask("MAX_DYNAMIC_SHARED_SIZE_BYTES")
+    try:
+        loaded.sizes = [int(parameter.size) for parameter in function.arguments_info]
+    except (AttributeError, NotImplementedError):
+        loaded.sizes = None
+    return loaded
+
+
+@dataclass(frozen=True, slots=True)
+class _Cuda:
+    """What a launch needs of CuPy and cuda.core, looked up once."""
+
+    launch: Callable[..., None]
+    config: Callable[[Extent, Extent, int, int], Any]
+    stream: Callable[[], Any]
+    current_device: Callable[[], int]
+    set_device: Callable[[int], None]
+    arch: Callable[[int], str]
+
+
+@cache
+def _cuda() -> _Cuda:
+    import cupy
+
+    core = nvrtc.cuda_core()
+    # Made once for each handle: CuPy's streams are not cuda.core's.
+    borrowed = lru_cache(64)(core.Stream.from_handle)
+    current = cupy.cuda.get_current_stream
+
+    @lru_cache(1024)
+    def config(grid: Extent, block: Extent, shared: int, cluster: int) -> Any:
+        if cluster == 1:
+            return core.LaunchConfig(grid=grid, block=block, shmem_size=shared)
+        if isinstance(grid, tuple):
+            raise TypeError(f"a grid of {grid} came with clusters of {cluster}, expected an int")
+        clusters = int(grid) // cluster  # with clusters, the grid counts them
+        return core.LaunchConfig(grid=clusters, block=block, cluster=cluster, shmem_size=shared)
+
+    return _Cuda(
+        launch=core.launch,
+        config=config,
+        stream=lambda: borrowed(current().ptr),
+        current_device=cupy.cuda.runtime.getDevice,
+        set_device=cupy.cuda.runtime.setDevice,
+        arch=lambda device: f"sm_{cupy.cuda.Device(device).compute_capability}",
+    )
+
+
+def _literal(value: int | float | str) -> str:
+    """Return a constant as C++ reads it; a double would slow down whatever it touches."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float | np.floating):
+        if not isfinite(value):
+            raise ValueError(f"{value} is no constant of a kernel")
+        return f"{float(value)!r}f"
+    return str(int(value))
+
+
+def _argument(value: Any) -> Any:
+    """Return an argument as cuda.core passes it, which takes Python's int for a pointer."""
+    kind = type(value)
+    if kind is int:
+        if not -(2**31) <= value < 2**31:
+            raise OverflowError(f"{value} does not fit int32; pass a NumPy scalar, as np.int64")
+        return np.int32(value)
+    if kind is float:
+        return np.float32(value)
+    if value is None:
+        return 0
+    if isinstance(value, np.generic):
+        return value
+    if kind is bool:
+        return np.bool_(value)
+    try:
+        return value.data.ptr
+    except AttributeError:
+        raise TypeError(f"a kernel takes CuPy arrays and scalars; {kind.__name__} came") from None

@@ -1,0 +1,223 @@
+"""CUDA source → machine code for one architecture, by NVRTC: needs no GPU, is kept on disk.
+
+Includes are looked for in the folder of the source and in the package's own, so that a kernel says
+`#include "gpu/device.cuh"`. Headers of CUDA, such as <cuda_fp16.h>, are found where the toolkit or
+its wheel nvidia-cuda-runtime is installed; that is not everywhere, and they take longer to compile
+than our kernels do: better without.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import re
+import sys
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from snellen.errors import DeviceError
+
+PACKAGE = Path(__file__).parent.parent
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What one kernel takes of a multiprocessor, as the assembler counts."""
+
+    registers: int
+    """Registers of each thread."""
+    shared: int
+    """Bytes of shared memory of each block, without the dynamic."""
+    local: int
+    """Bytes of local memory of each thread: spilled registers, and arrays indexed at run time."""
+
+
+@dataclass(frozen=True)
+class Binary:
+    """A compiled file of kernels."""
+
+    file: Path
+    """Its source."""
+    arch: str
+    """What it is compiled for, as "sm_90"."""
+    code: bytes
+    """The machine code: a cubin."""
+    log: str
+    """What the compiler and the assembler said."""
+
+    def usage(self, name: str) -> Usage:
+        """Return what the kernel of this name takes."""
+        found = re.search(
+            rf"Function properties for {re.escape(name)}\n\D*"
+            r"(\d+) bytes stack frame.*\n"
+            r"(?:.*\n)*?.*Used (\d+) registers(.*)",  # between them: the functions it calls
+            self.log,
+        )
+        if found is None:
+            raise DeviceError(
+                f'{self.file}: no kernel {name!r} in what was compiled; is it extern "C"? '
+                f"The compiler said: {self.log.strip() or 'nothing'}"
+            )
+        stack, registers = map(int, found.groups()[:2])
+        shared, called = (
+            re.search(rf"(\d+) bytes {kind}", found[3]) for kind in ("smem", "cumulative stack")
+        )
+        return Usage(
+            registers=registers,
+            shared=int(shared[1]) if shared else 0,
+            local=int(called[1]) if called else stack,  # with those of the functions it calls
+        )
+
+
+def compile(file: Path, arch: str, constants: dict[str, str]) -> Binary:
+    """Compile a file of kernels, or take it from the disk where that has been done before.
+
+    Parameters
+    ----------
+    file : Path
+        The .cu file; its kernels are extern "C".
+    arch : str
+        What to compile for, as "sm_90".
+    constants : dict
+        Macros and their values.
+
+    Raises
+    ------
+    DeviceError
+        It does not compile (the compiler's words, with file and line), or NVRTC is not installed.
+    """
+    try:
+        source = file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise DeviceError(f"{file}: {error.strerror}; install Snellen again") from error
+    headers = _headers(file)
+    include = [str(file.parent), str(PACKAGE)]
+    if any("#include <" in text for text in (source, *headers.values())):
+        include += _toolkit_headers()
+    key = _key(version(), arch, str(file), source, constants, include, headers)
+    place = _cache() / f"{key}.cubin"
+    found = _kept(place)
+    if found is None:
+        found = _compile(file, source, arch, constants, include)
+        _keep(place, *found)
+    code, log = found
+    return Binary(file, arch, code, log)
+
+
+def version() -> tuple[int, int]:
+    """Return NVRTC's version."""
+    major, minor = _asked("nvrtcVersion")
+    return major, minor
+
+
+def archs() -> list[int]:
+    """Return the compute capabilities that NVRTC compiles for: 75 is 7.5."""
+    (found,) = _asked("nvrtcGetSupportedArchs")
+    return list(found)
+
+
+def cuda_core() -> Any:
+    """Return cuda.core; up to 0.4 it was called experimental, and up to 0.5 wanted a driver."""
+    import cuda.core
+
+    return cuda.core if hasattr(cuda.core, "Program") else import_module("cuda.core.experimental")
+
+
+def _asked(question: str) -> Any:
+    try:
+        from cuda.bindings import nvrtc
+
+        error, *answer = getattr(nvrtc, question)()
+    except (ImportError, RuntimeError) as missing:  # the library is loaded at the first call
+        raise DeviceError(
+            f"NVRTC, CUDA's compiler, is not installed ({str(missing).splitlines()[0]}); "
+            'run: pip install "snellen[cuda13]", or [cuda12] where the driver is older'
+        ) from missing
+    if error:
+        raise DeviceError(f"NVRTC does not answer {question} ({error!r}); install it again")
+    return answer
+
+
+def _compile(
+    file: Path, source: str, arch: str, constants: dict[str, str], include: list[str]
+) -> tuple[bytes, str]:
+    core = cuda_core()
+    options = core.ProgramOptions(
+        name=str(file),  # so that errors and profilers name it
+        arch=arch,
+        std="c++17",
+        define_macro=list(constants.items()) or None,  # an empty list is refused
+        include_path=include,
+        lineinfo=True,  # costs nothing at run time
+        ptxas_options=["-v"],  # the log tells registers, shared memory and spills
+    )
+    log = io.StringIO()
+    try:
+        compiled = core.Program(source, "c++", options).compile("cubin", logs=log)
+    except Exception as error:  # its class is private to cuda.core, and has moved
+        told = str(error).strip("\0\n ")
+        given = "".join(f" -D{name}={value}" for name, value in constants.items())
+        raise DeviceError(f"{file} does not compile for {arch}{given}: {told}") from error
+    return bytes(compiled.code), log.getvalue().strip("\0\n ") + "\n"
+
+
+def _headers(file: Path) -> dict[str, str]:
+    """Return the text of every header that a file may include, whether it does or not."""
+    found = {*PACKAGE.rglob("*.cuh"), *file.parent.glob("*.cuh")}
+    return {str(path): path.read_text(encoding="utf-8") for path in sorted(found)}
+
+
+def _toolkit_headers() -> list[str]:
+    """Return CUDA's own include folder, where it is installed."""
+    try:
+        from cuda.pathfinder import find_nvidia_header_directory
+    except ImportError:  # a pathfinder before 1.3
+        return []
+    folder = find_nvidia_header_directory("cudart")
+    return [str(folder)] if folder else []
+
+
+def _key(*parts: object) -> str:
+    """Return a name for what everything that matters has led to."""
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def _cache() -> Path:
+    """Return the folder of compiled kernels: in $SNELLEN_CACHE, or where the system keeps such."""
+    if chosen := os.environ.get("SNELLEN_CACHE"):
+        return Path(chosen) / "kernels"
+    if sys.platform == "win32" and (local := os.environ.get("LOCALAPPDATA")):
+        return Path(local) / "snellen" / "kernels"
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111  never raises
+    return Path(home) / "snellen" / "kernels"
+
+
+def _kept(place: Path) -> tuple[bytes, str] | None:
+    """Return code and log from the disk; None where they are not there, or damaged."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        header, _, code = place.read_bytes().partition(b"\n")
+        about = json.loads(header)
+        if about["sha256"] == hashlib.sha256(code).hexdigest():
+            return code, str(about["log"])
+    return None
+
+
+def _keep(place: Path, code: bytes, log: str) -> None:
+    """Write code and log, whole or not at all; a disk that takes nothing is no error."""
+    about = {"log": log, "sha256": hashlib.sha256(code).hexdigest()}
+    with suppress(OSError):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(".part", dir=place.parent)
+        try:
+            with os.fdopen(handle, "wb") as part:
+                part.write(json.dumps(about).encode() + b"\n" + code)
+            Path(name).replace(place)
+        except OSError:
+            Path(name).unlink(missing_ok=True)
+            raise

@@ -1,0 +1,292 @@
+"""The GPU arm: detection beside appearance; combine.
+
+Both halves of a comparison take the same way, one plane at a time: what the reference gives is
+kept, what the distorted picture gives is compared with it. Only three numbers come back, and maps
+where they are asked for; meanwhile the next comparison may be on its way.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from snellen.frames.frame import Format
+from snellen.gpu import device as devices
+from snellen.mad.cuda.appearance import ALL, Appearance
+from snellen.mad.cuda.combine import Combine
+from snellen.mad.cuda.detection import Detection
+from snellen.mad.cuda.flat import Flat
+from snellen.mad.cuda.precision import chosen, samples
+from snellen.mad.definition import Definition
+from snellen.mad.result import Answer, Score
+
+REFERENCE, DISTORTED = 0, 1
+SLOTS = 2  # answers that may be on their way: the GPU has work while the host reads one
+
+
+class Arm:
+    """MAD for planes of one format on a GPU. Holds all buffers; works on one pair at a time.
+
+    Parameters
+    ----------
+    definition : Definition
+    format : Format
+        Luma only.
+    peak : float
+        The sample value of white.
+    device : str
+        "cuda:N".
+    dtype : str, optional
+        "float32" or "float64"; see `precision`.
+    bands, guests : range, int
+        See `Appearance`.
+    graphs : bool
+        Whether the kernels of each half, and those of both, are recorded once and launched as one,
+        where that works.
+
+    Attributes
+    ----------
+    samples : (2, H, W) CuPy array of the format's type
+        The reference and the distorted picture, as they came.
+    hold_staged, compare_staged, pair_staged : callables
+        The work of `hold`, and of `ask` without and with a reference, on `samples` and CuPy's
+        current stream.
+    finish : callable
+        The end of the latter two, from the differences to the score, that with guests waits for
+        theirs.
+
+    Raises
+    ------
+    DeviceError
+        The GPU's memory does not suffice, or what CUDA says.
+    """
+
+    slots = SLOTS
+
+    def __init__(
+        self,
+        definition: Definition,
+        format: Format,
+        peak: float,
+        device: str,
+        dtype: str | None = None,
+        *,
+        bands: range = ALL,
+        guests: int = 0,
+        graphs: bool = True,
+    ):
+        import cupy
+
+        self.device = device
+        self.dtype = dtype = dtype or chosen(format.height, format.width)
+        with self.on_gpu(), cupy.cuda.Stream(non_blocking=True) as own:
+            self._beside = cupy.cuda.Stream(non_blocking=True)
+            self.samples = cupy.zeros((2, format.height, format.width), samples(format, dtype))
+            self._out = cupy.zeros(4, cupy.float64)  # MAD, HI, LO; whether areas are flat
+            self._flat = Flat(format, dtype) if dtype == "float32" else None
+            self._combine = Combine(definition, format, peak, dtype)
+            self._detection = Detection(definition, format, peak, dtype, self._combine)
+            self.appearance = Appearance(definition, format, peak, dtype, bands, guests)
+            self._whole_pair()  # kernels cannot be loaded while they are recorded
+            make = recorded if graphs else _as_it_is
+            self.hold_staged = make(self._hold)
+            self.compare_staged = make(self._compare if guests else self._whole)
+            self.pair_staged = make(self._pair if guests else self._whole_pair)
+            self.finish = make(self._finish)
+            self._slots = deque(
+                (devices.pinned(4, np.float64), cupy.cuda.Event(disable_timing=True))
+                for _ in range(SLOTS)
+            )
+            self._done = cupy.cuda.Event(disable_timing=True)
+            self._done.record(own)
+            own.synchronize()
+
+    def hold(self, reference: Any) -> None:
+        """Compute the reference's half and keep it until the next.
+
+        Parameters
+        ----------
+        reference : (H, W) array
+            NumPy, or CuPy on this GPU. Work is ordered on CuPy's current stream.
+        """
+        with self.on_gpu(), self.in_turn():
+            stage(reference, None, self.samples)
+            self.hold_staged()
+
+    def ask(self, reference: Any, distorted: Any, maps: bool = False) -> Answer:
+        """Begin a comparison, with the reference held where None comes.
+
+        At most SLOTS answers may be outstanding: each further question takes the place of the
+        eldest.
+
+        Returns
+        -------
+        callable
+            Waits for the score, with new maps where asked for: NumPy's for a NumPy plane, else
+            CuPy's. And whether one of the pictures has areas for which float32 does not suffice;
+            never in float64.
+        """
+        with self.on_gpu(), self.in_turn():
+            stage(reference, distorted, self.samples)
+            (self.compare_staged if reference is None else self.pair_staged)()
+            return self.answer(maps, isinstance(distorted, np.ndarray))
+
+    def answer(self, maps: bool, host: bool) -> Answer:
+        """Let what was compared last come to the host, its maps if `host`; see `ask`."""
+        import cupy
+
+        numbers, arrived = self._slots[0]
+        self._slots.rotate()
+        self._out.data.copy_to_host_async(numbers.ctypes.data, numbers.nbytes)
+        both = self._maps() if maps else ()
+        arrived.record(cupy.cuda.get_current_stream())
+
+        def answered() -> tuple[Score, bool]:
+            with self.on_gpu():
+                arrived.synchronize()
+                mad, hi, lo, flat = numbers.tolist()
+                return Score(mad, hi, lo, *(m.get() if host else m for m in both)), flat > 0
+
+        return answered
+
+    def close(self) -> None:
+        """Give the memory back."""
+        import cupy
+
+        with self.on_gpu():
+            cupy.cuda.Device().synchronize()
+            del self.hold_staged, self.compare_staged, self.pair_staged, self.finish, self.samples
+            del self._detection, self.appearance, self._combine, self._out
+            cupy.get_default_memory_pool().free_all_blocks()
+
+    @contextmanager
+    def on_gpu(self) -> Iterator[None]:
+        """Make the GPU current, and raise what CUDA says as DeviceError."""
+        with devices.using(self.device), devices.reporting():
+            yield
+
+    @contextmanager
+    def in_turn(self) -> Iterator[None]:
+        """Order work after what another stream may still do with our buffers."""
+        import cupy
+
+        stream = cupy.cuda.get_current_stream()
+        stream.wait_event(self._done)
+        yield
+        self._done.record(stream)
+
+    @property
+    def reference(self) -> Any:
+        """The samples that are held."""
+        return self.samples[REFERENCE]
+
+    def _hold(self) -> None:
+        with self._aside():
+            self._detection.hold(self.samples[REFERENCE])
+        self.appearance.hold(self.samples[REFERENCE])
+        self._joined()
+
+    def _compare(self) -> None:
+        self._out.fill(0)
+        with self._aside():
+            self._look()
+            self._detection.against(*self.samples)
+        self.appearance.against(self.samples[DISTORTED])
+        self._joined()
+
+    def _pair(self) -> None:
+        self._out.fill(0)
+        with self._aside():
+            self._look()
+            self._detection.hold(self.samples[REFERENCE])
+            self._detection.against(*self.samples)
+        self.appearance.pair(*self.samples)
+        self._joined()
+
+    def _whole(self) -> None:
+        self._compare()
+        self._finish()
+
+    def _whole_pair(self) -> None:
+        self._pair()
+        self._finish()
+
+    def _look(self) -> None:
+        if self._flat:
+            self._flat(self.samples, self._out[3:])
+
+    def _finish(self) -> None:
+        self._combine.looks(self.appearance.differences)
+        self._combine.score(self._out)
+
+    @contextmanager
+    def _aside(self) -> Iterator[None]:
+        """Order work on a stream that goes on beside the current one, from here on."""
+        import cupy
+
+        self._beside.wait_event(cupy.cuda.get_current_stream().record())
+        with self._beside:
+            yield
+
+    def _joined(self) -> None:
+        """Let the current stream wait for the one beside it."""
+        import cupy
+
+        cupy.cuda.get_current_stream().wait_event(self._beside.record())
+
+    def _maps(self) -> tuple[Any, Any]:
+        import cupy
+
+        shape = self.samples.shape[1:]
+        detection, appearance = (cupy.empty(shape, self.dtype) for _ in range(2))
+        self._detection.map(self.samples[REFERENCE], self.samples[DISTORTED], detection)
+        self._combine.spread(self.appearance.differences[0], appearance)
+        return detection, appearance
+
+
+def stage(reference: Any, distorted: Any, samples: Any) -> None:
+    """Copy planes of NumPy's or CuPy's to the GPU's `samples`, on the current stream.
+
+    Where None comes, what lies there stays.
+    """
+    import cupy
+
+    kept = []
+    for plane, place in ((reference, REFERENCE), (distorted, DISTORTED)):
+        if isinstance(plane, np.ndarray):
+            kept.append(np.ascontiguousarray(plane, samples.dtype))
+            samples[place].set(kept[-1])
+        elif plane is not None and plane.dtype == samples.dtype and plane.flags.c_contiguous:
+            samples[place].data.copy_from_device_async(plane.data, plane.nbytes)
+        elif plane is not None:
+            samples[place][...] = plane
+    if kept:
+        cupy.cuda.get_current_stream().synchronize()  # they may be page-locked: `set` goes on then
+
+
+def recorded(work: Callable[[], None]) -> Callable[[], None]:
+    """Return work as one graph, launched on CuPy's current stream; as it is where that fails.
+
+    All of its kernels must have run before, on the streams that they will run on.
+    """
+    import cupy
+
+    stream = cupy.cuda.get_current_stream()
+    try:
+        stream.begin_capture()
+        try:
+            work()
+        finally:
+            graph = stream.end_capture()
+        graph.upload(stream=stream)
+    except RuntimeError:  # CUDA's and ours; kernels launched one by one do as well
+        return work
+    return lambda: graph.launch(stream=cupy.cuda.get_current_stream())
+
+
+def _as_it_is(work: Callable[[], None]) -> Callable[[], None]:
+    return work

@@ -1,0 +1,235 @@
+"""One pair on several GPUs: each takes some of the subbands, of both pictures.
+
+So both images of a band meet on one GPU, and what travels is each plane of samples to every GPU,
+and one partial map of the block grid back. (The CUDA paper's three GPUs exchanged 126 arrays.) The
+first GPU detects, too, and combines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+
+from snellen.frames.frame import Format
+from snellen.gpu import device as devices
+from snellen.mad.cuda.appearance import Appearance
+from snellen.mad.cuda.backend import DISTORTED, REFERENCE, SLOTS, Arm, recorded, stage
+from snellen.mad.cuda.combine import Combine
+from snellen.mad.cuda.loggabor import BANDS
+from snellen.mad.cuda.precision import chosen
+from snellen.mad.definition import Definition
+from snellen.mad.result import Answer
+
+DETECTION = 2.0  # subbands' time that detection and combination take, about, at any size
+
+
+class Spread:
+    """MAD for planes of one format on several GPUs; otherwise as `Arm`.
+
+    Parameters
+    ----------
+    definition : Definition
+    format : Format
+    peak : float
+    devices : tuple of str
+        "cuda:N", two or more; planes of CuPy's lie on the first.
+    dtype : str, optional
+        "float32" or "float64"; see `precision`.
+    """
+
+    slots = SLOTS
+
+    def __init__(
+        self,
+        definition: Definition,
+        format: Format,
+        peak: float,
+        devices: tuple[str, ...],
+        dtype: str | None = None,
+    ):
+        import cupy
+
+        self.dtype = dtype = dtype or chosen(format.height, format.width)
+        first, *others = shares(len(devices))
+        self._lead = Arm(
+            definition, format, peak, devices[0], dtype, bands=first, guests=len(others)
+        )
+        self._helpers = [
+            Helper(definition, format, peak, device, dtype, bands, self._lead.samples, guest)
+            for device, bands, guest in zip(
+                devices[1:], others, self._lead.appearance.differences[len(first) :], strict=False
+            )  # more devices than bands: left out
+        ]
+        for helper in self._helpers:
+            _befriend(devices[0], helper.device)
+        with self._lead.on_gpu():
+            self._ready = cupy.cuda.Event(disable_timing=True)
+
+    def hold(self, reference: Any) -> None:
+        """Compute the reference's half and keep it until the next."""
+        with self._lead.on_gpu(), self._lead.in_turn():
+            self._stage(reference, None)
+            for helper in self._helpers:
+                helper.begin("hold", self._ready)
+            self._lead.hold_staged()
+
+    def ask(self, reference: Any, distorted: Any, maps: bool = False) -> Answer:
+        """Begin a comparison; see `Arm.ask`.
+
+        The helpers begin first, since their planes have still to travel, and what the host has to
+        do for their results waits until all GPUs are busy.
+        """
+        import cupy
+
+        with self._lead.on_gpu(), self._lead.in_turn():
+            stream = cupy.cuda.get_current_stream()
+            self._stage(reference, distorted)
+            for helper in self._helpers:
+                helper.begin("compare" if reference is None else "pair", self._ready)
+            (self._lead.compare_staged if reference is None else self._lead.pair_staged)()
+            for helper in self._helpers:
+                stream.wait_event(helper.give())
+            self._lead.finish()
+            return self._lead.answer(maps, isinstance(distorted, np.ndarray))
+
+    @property
+    def reference(self) -> Any:
+        """The samples that are held, on the first GPU."""
+        return self._lead.reference
+
+    def close(self) -> None:
+        """Give the memory of all GPUs back."""
+        with ExitStack() as stack:
+            stack.callback(self._lead.close)
+            for helper in self._helpers:  # first, as they may still fetch from the lead
+                stack.callback(helper.close)
+
+    def _stage(self, reference: Any, distorted: Any) -> None:
+        """Copy planes to the first GPU, from where the helpers fetch them when they are `_ready`.
+
+        What a comparison needs they have fetched before the next plane comes, as it ends with what
+        they made of it. A reference that comes late for one that is no longer wanted does no harm:
+        it is fetched once more.
+        """
+        import cupy
+
+        stage(reference, distorted, self._lead.samples)
+        self._ready.record(cupy.cuda.get_current_stream())
+
+
+class Helper:
+    """A GPU that computes the differences of some subbands for another one.
+
+    Parameters
+    ----------
+    definition, format, peak, device, dtype, bands
+        As for `Arm`.
+    samples : (2, H, W) array of the other GPU
+        Both planes, as they are fetched from there.
+    guest : (rows, columns) array of the other GPU
+        Where the sum of the differences goes.
+    """
+
+    def __init__(
+        self,
+        definition: Definition,
+        format: Format,
+        peak: float,
+        device: str,
+        dtype: str,
+        bands: range,
+        samples: Any,
+        guest: Any,
+    ):
+        import cupy
+
+        self.device = device
+        with self._on_gpu():
+            self._stream = cupy.cuda.Stream(non_blocking=True)
+            self._given = cupy.cuda.Event(disable_timing=True)
+            with self._stream:
+                self._samples = cupy.zeros(samples.shape, samples.dtype)
+                self._combine = Combine(definition, format, peak, dtype)
+                self._appearance = Appearance(definition, format, peak, dtype, bands)
+                self._pair()  # kernels cannot be loaded while they are recorded
+                works = [recorded(work) for work in (self._hold, self._compare, self._pair)]
+                self._stream.synchronize()
+            places = {"hold": REFERENCE, "compare": DISTORTED, "pair": slice(None)}
+            self._works = {
+                name: (_copier(samples[place], self._samples[place]), work)
+                for (name, place), work in zip(places.items(), works, strict=True)
+            }
+            self._send = _copier(self._appearance.differences[0], guest)
+
+    def begin(self, name: str, ready: Any) -> None:
+        """Fetch what is needed once it is `ready`, and work: "hold", "compare" or "pair", both."""
+        fetch, work = self._works[name]
+        with devices.using(self.device), self._stream as stream:
+            stream.wait_event(ready)
+            fetch(stream.ptr)
+            work()
+
+    def give(self) -> Any:
+        """Send the sum of differences; return the event of its arrival."""
+        with devices.using(self.device):
+            self._send(self._stream.ptr)
+            self._given.record(self._stream)
+        return self._given
+
+    def close(self) -> None:
+        """Give the memory back."""
+        import cupy
+
+        with self._on_gpu():
+            self._stream.synchronize()
+            del self._works, self._send, self._samples, self._appearance, self._combine
+            cupy.get_default_memory_pool().free_all_blocks()
+
+    def _hold(self) -> None:
+        self._appearance.hold(self._samples[REFERENCE])
+
+    def _compare(self) -> None:
+        self._appearance.against(self._samples[DISTORTED])
+        self._combine.looks(self._appearance.differences)
+
+    def _pair(self) -> None:
+        self._appearance.pair(*self._samples)
+        self._combine.looks(self._appearance.differences)
+
+    @contextmanager
+    def _on_gpu(self) -> Iterator[None]:
+        with devices.using(self.device), devices.reporting():
+            yield
+
+
+def shares(count: int) -> list[range]:
+    """Return the subbands of each of `count` GPUs: fewest for the first, which detects.
+
+    Of the others those that begin first have the most.
+    """
+    count = min(count, BANDS)
+    first = max(1, round((BANDS + DETECTION) / count - DETECTION)) if count > 1 else BANDS
+    others = [(BANDS - first + i) // (count - 1) for i in reversed(range(count - 1))]
+    return [range(a, b) for a, b in pairwise(accumulate([first, *others], initial=0))]
+
+
+def _copier(source: Any, target: Any) -> Callable[[int], None]:
+    """Return what copies a contiguous array to another GPU, on a stream that is told by address."""
+    from cupy.cuda.runtime import memcpyPeerAsync
+
+    addresses = target.data.ptr, target.device.id, source.data.ptr, source.device.id
+    size = source.nbytes
+    return lambda stream: memcpyPeerAsync(*addresses, size, stream)
+
+
+def _befriend(one: str, other: str) -> None:
+    """Let two GPUs reach each other's memory; where they cannot, copies go through the host."""
+    from cupy.cuda import runtime
+
+    for a, b in ((one, other), (other, one)):
+        with devices.using(a), suppress(runtime.CUDARuntimeError):  # they are friends already
+            runtime.deviceEnablePeerAccess(devices.ordinal(b))

@@ -1,0 +1,226 @@
+"""Heat maps: where a picture differs from its reference, as PNG with a fixed scale of colours.
+
+A value v gets colour ⌊255·ln(1 + v) / ln(1 + brightest) + ½⌋ of 256, and the brightest if it is
+greater: detection maps span five decades. `brightest` is the same for every picture and every run,
+so that maps can be compared.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image, ImageDraw
+from PIL.PngImagePlugin import PngInfo
+
+from snellen.errors import InputError, OutputError
+from snellen.frames import atomic
+
+DETECTION = 200.0
+"""Detection maps are shown so many times larger, whatever `hi_scale` is: HI of 2011 is the root
+mean square of what is shown."""
+BRIGHTEST = {"detection": 1e5, "appearance": 20.0}
+"""Noise of 25 grey levels reaches some 1e5, and JPEG of quality 10 some 1e4; appearance 20 is half
+again the LO of noise on a flat picture."""
+_SHOWN = {
+    "detection": f"{DETECTION:g} times the detection map: HI is its root mean square, no margin",
+    "appearance": "the appearance map: LO is its root mean square, no margin",
+}
+_RULE = "colour = floor(255 * ln(1 + value) / ln(1 + brightest) + 0.5)"
+
+_STOPS = [(0, 0, 8), (48, 16, 112), (136, 32, 120), (216, 72, 64), (248, 152, 32), (255, 252, 192)]
+"""Black, violet, purple, red, orange, pale yellow: luma rises in steps of about 45."""
+INDEX = "index.json"
+LEGEND = "legend.png"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The maps of one picture as numbers of colours, (H, W) uint8."""
+
+    mad: float
+    name: str
+    """What its files begin with."""
+    facts: dict[str, Any]
+    """What the index says of it, ready for JSON."""
+    detection: npt.NDArray[np.uint8]
+    appearance: npt.NDArray[np.uint8]
+
+
+class Worst:
+    """Keeps the maps of the `count` pictures with the highest MAD; of equals the first."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._kept: list[Kept] = []
+
+    def wants(self, mad: float) -> bool:
+        """Whether a picture of this MAD would be kept."""
+        return len(self._kept) < self._count or (bool(self._kept) and mad > self._kept[-1].mad)
+
+    def keep(self, name: str, score: Any, facts: dict[str, Any]) -> None:
+        """Keep the maps of a `Score`; let go of the least if there are too many."""
+        kept = Kept(
+            score.mad,
+            name,
+            facts,
+            shades(DETECTION * score.detection, BRIGHTEST["detection"]),
+            shades(score.appearance, BRIGHTEST["appearance"]),
+        )
+        self._kept.append(kept)
+        self._kept.sort(key=lambda one: -one.mad)
+        del self._kept[self._count :]
+
+    @property
+    def kept(self) -> tuple[Kept, ...]:
+        """Worst first."""
+        return tuple(self._kept)
+
+
+def shades(values: npt.NDArray[Any], brightest: float) -> npt.NDArray[np.uint8]:
+    """Return the number of each value's colour: 0 for 0, 255 for `brightest` and above."""
+    share = np.log1p(np.maximum(values, 0)) / np.log1p(brightest)
+    numbers: npt.NDArray[np.uint8] = (255 * np.minimum(share, 1) + 0.5).astype(np.uint8)
+    return numbers
+
+
+def values(shades: npt.NDArray[np.uint8], brightest: float) -> npt.NDArray[np.float64]:
+    """Return what each colour stands for."""
+    return np.asarray(np.expm1(shades / 255 * np.log1p(brightest)))
+
+
+def palette() -> npt.NDArray[np.uint8]:
+    """Return the 256 colours, (256, 3): straight lines between a few."""
+    stops = np.array(_STOPS, np.float64)
+    at = np.linspace(0, 1, len(stops))
+    share = np.linspace(0, 1, 256)
+    return (
+        np.stack([np.interp(share, at, channel) for channel in stops.T], 1).round().astype(np.uint8)
+    )
+
+
+def write(folder: Path, worst: Worst, facts: dict[str, Any], overwrite: bool) -> None:
+    """Write two maps of each picture kept, a legend, and last an index, each only when whole.
+
+    Maps that an earlier index here names and this one does not are removed at the end, so that none
+    is taken for one of this run. What else is in the folder stays.
+
+    Parameters
+    ----------
+    folder : made if it is not there
+    facts : what the index says beside its maps and scales, ready for JSON
+
+    Raises
+    ------
+    OutputError
+        The disk is full or not writable.
+    """
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder} could not be made: {error.strerror or error}") from error
+    before = _named(folder) if overwrite else set()
+    maps = []
+    for one in worst.kept:
+        files = {kind: f"{one.name}_{kind}.png" for kind in BRIGHTEST}
+        for kind, file in files.items():
+            _put(folder / file, _png(getattr(one, kind), kind), overwrite)
+        maps.append({**one.facts, **files})
+    _put(folder / LEGEND, _bytes(_legend()), overwrite)
+    index = {**facts, "scales": scales(), "legend": LEGEND, "maps": maps}
+    _put(folder / INDEX, (json.dumps(index, indent=1) + "\n").encode(), overwrite)
+    _remove(folder, before - {one[kind] for one in maps for kind in BRIGHTEST})
+
+
+def check(folder: Path, overwrite: bool) -> None:
+    """Refuse a folder that maps cannot or must not be written to (InputError), before any work."""
+    try:
+        _check(folder, overwrite)
+    except OSError as error:
+        raise InputError(f"{folder}: {error.strerror or error}") from error
+
+
+def _check(folder: Path, overwrite: bool) -> None:
+    if not folder.parent.is_dir():
+        raise InputError(f"{folder}: the folder {folder.parent} does not exist; make it first")
+    if (folder.exists() or folder.is_symlink()) and not folder.is_dir():
+        raise InputError(f"{folder} is a file or a link to nothing; name a folder for the maps")
+    if folder.is_dir() and any(folder.iterdir()) and not overwrite:
+        raise InputError(f"{folder} is not empty; choose another folder or give --overwrite")
+
+
+def scales() -> dict[str, Any]:
+    """Return what the colours mean, ready for JSON."""
+    return {
+        kind: {"shown": _SHOWN[kind], "darkest": 0.0, "brightest": brightest, "rule": _RULE}
+        for kind, brightest in BRIGHTEST.items()
+    }
+
+
+def _named(folder: Path) -> set[str]:
+    """Return the maps that an index in the folder names; none if it is not one of ours."""
+    index = folder / INDEX
+    try:
+        maps = json.loads(index.read_bytes())["maps"] if index.is_file() else []
+        found = {str(one[kind]) for one in maps for kind in BRIGHTEST}
+    except (OSError, ValueError, LookupError, TypeError):
+        return set()
+    # No path: what lies elsewhere is not ours, whatever the index says.
+    ours = tuple(f"_{kind}.png" for kind in BRIGHTEST)
+    return {name for name in found if name.endswith(ours) and not {*name} & {*"/\\\0"}}
+
+
+def _remove(folder: Path, names: set[str]) -> None:
+    for name in sorted(names):
+        try:
+            (folder / name).unlink(missing_ok=True)
+        except OSError as error:
+            why = error.strerror or error
+            raise OutputError(f"{folder / name} could not be removed: {why}") from error
+
+
+def _put(path: Path, data: bytes, overwrite: bool) -> None:
+    with atomic.whole(path, overwrite) as temporary:
+        temporary.write_bytes(data)
+
+
+def _png(numbers: npt.NDArray[np.uint8], kind: str) -> bytes:
+    """Return a map with its scale as text: pixels are numbers of colours, so values come back."""
+    image = Image.fromarray(numbers).convert("P")
+    image.putpalette(palette().tobytes())
+    text = PngInfo()
+    scale = f"{_SHOWN[kind]}; darkest 0, brightest {BRIGHTEST[kind]:g} and above; {_RULE}"
+    text.add_text("Title", f"MAD: {kind}")
+    text.add_text("Description", scale)
+    return _bytes(image, text)
+
+
+def _bytes(image: Image.Image, text: PngInfo | None = None) -> bytes:
+    file = BytesIO()
+    image.save(file, "PNG", pnginfo=text)
+    return file.getvalue()
+
+
+def _legend() -> Image.Image:
+    """Draw both scales: a ramp of 512 × 24 each, decades marked."""
+    picture = Image.new("RGB", (560, 120), "white")
+    draw = ImageDraw.Draw(picture)
+    for row, (kind, brightest) in enumerate(BRIGHTEST.items()):
+        top = 60 * row
+        draw.text((16, top + 2), f"{kind} ({'200 x map, ' if row == 0 else ''}log scale)", "black")
+        ramp = palette()[np.arange(512) // 2]
+        picture.paste(Image.fromarray(np.broadcast_to(ramp, (24, 512, 3)).copy()), (16, top + 16))
+        for value in _ticks(brightest):
+            x = 16 + 511 * np.log1p(value) / np.log1p(brightest)
+            draw.line((x, top + 36, x, top + 43), "black")
+            draw.text((x - 3 * len(f"{value:g}"), top + 44), f"{value:g}", "black")
+    return picture
+
+
+def _ticks(brightest: float) -> list[float]:
+    return [0, *(10.0**n for n in range(6) if 10.0**n < brightest), brightest]

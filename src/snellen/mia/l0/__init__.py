@@ -1,0 +1,1 @@
+"""prior="l0": the PSF from sharp edges, from coarse to fine."""

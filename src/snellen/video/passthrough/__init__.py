@@ -1,0 +1,1 @@
+"""Streams, tags and chapters that are copied."""

@@ -1,0 +1,81 @@
+"""BLAS threads belong to the process: users of the limit must not rob each other."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from snellen.aplus.upscaler import Upscaler
+from snellen.cpu.blas import single_threaded
+from snellen.frames.frame import Format, Frame
+
+
+def counts():
+    return [info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"]
+
+
+@pytest.fixture
+def many():
+    """More than one BLAS thread before the test."""
+    with threadpool_limits(2, "blas"):
+        found = counts()
+        assert len(found) >= 2 and set(found) == {2}  # NumPy's and SciPy's
+        yield
+
+
+def test_one_inside_and_as_before_outside(many):
+    with single_threaded():
+        assert set(counts()) == {1}
+    assert set(counts()) == {2}
+
+
+def test_an_error_restores(many):
+    with pytest.raises(ZeroDivisionError), single_threaded():
+        raise ZeroDivisionError
+    assert set(counts()) == {2}
+
+
+def test_nesting(many):
+    with single_threaded():
+        with single_threaded():
+            assert set(counts()) == {1}
+        assert set(counts()) == {1}
+    assert set(counts()) == {2}
+
+
+def test_a_second_thread_waits_its_turn(many):
+    entered = threading.Event()
+
+    def second():
+        with single_threaded():
+            entered.set()
+
+    worker = threading.Thread(target=second)
+    with single_threaded():
+        worker.start()
+        assert not entered.wait(0.2)
+        assert set(counts()) == {1}
+    worker.join(10)
+    assert entered.is_set() and set(counts()) == {2}
+
+
+def test_upscalers_in_two_threads_leave_it_as_it_was(random_model):
+    """Without turns, each would keep the other's limit for good."""
+    before = counts()
+    frame = Frame((np.zeros((40, 50), np.uint8),))
+
+    def work():
+        with Upscaler(2, random_model(2)) as upscaler:
+            upscaler.prepare(Format(50, 40))
+            for _ in range(5):
+                upscaler.run(frame)
+
+    workers = [threading.Thread(target=work) for _ in range(2)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert counts() == before

@@ -1,0 +1,91 @@
+"""Arrays of other libraries: where they live, how they are read and given back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from snellen.errors import DeviceError, InputError
+from snellen.frames import arrays
+from snellen.gpu import device
+
+
+class Foreign:
+    """An array that says where it lives."""
+
+    def __init__(self, kind, number=0):
+        self.device = (kind, number)
+
+    def __dlpack__(self, **options):
+        raise BufferError("not for you")
+
+    def __dlpack_device__(self):
+        return self.device
+
+
+@pytest.fixture
+def gpus(monkeypatch):
+    """Two GPUs that work, as far as anybody asks."""
+    monkeypatch.setattr(device, "why_not", lambda n=0: "" if n < 2 else "there are 2 GPUs")
+
+
+@pytest.mark.parametrize(
+    ("image", "home"),
+    [
+        (np.zeros(3), "cpu"),
+        ([1, 2], "cpu"),
+        (Foreign(1), "cpu"),
+        (Foreign(3), "cpu"),
+        (Foreign(2), "cuda:0"),
+        (Foreign(2, 5), "cuda:5"),
+        (Foreign(13, 1), "cuda:1"),
+    ],
+)
+def test_where_an_array_lives(image, home):
+    assert arrays.place(image) == home
+
+
+def test_an_array_on_something_else():
+    with pytest.raises(InputError, match=r"another kind \(DLPack's 8\).*\.cpu\(\)"):
+        arrays.place(Foreign(8))  # Metal
+
+
+@pytest.mark.parametrize(
+    ("image", "device", "wanted"),
+    [
+        (np.zeros(3), "auto", "cuda:0"),
+        (np.zeros(3), "cpu", "cpu"),
+        (np.zeros(3), "cuda:1", "cuda:1"),
+        (Foreign(2, 1), "auto", "cuda:1"),
+        (Foreign(2, 1), "cuda", "cuda:1"),
+        (Foreign(2, 1), "cuda:1", "cuda:1"),
+        (Foreign(2), "cuda", "cuda:0"),
+    ],
+)
+def test_an_array_on_a_gpu_stays_there(gpus, image, device, wanted):
+    assert arrays.choose(image, device) == wanted
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda:0"])
+def test_an_array_on_another_device_than_asked_for(gpus, device):
+    words = rf"lives on a GPU \(cuda:1\), but device='{device}'.*leave that out"
+    with pytest.raises(InputError, match=words):
+        arrays.choose(Foreign(2, 1), device)
+
+
+def test_a_gpu_that_does_not_work(monkeypatch):
+    monkeypatch.setattr(device, "why_not", lambda n=0: "no driver")
+    with pytest.raises(InputError, match=r"lives on a GPU \(cuda:0\).*no driver; or copy it"):
+        arrays.choose(Foreign(2), "auto")
+    with pytest.raises(DeviceError, match="there are auto"):
+        arrays.choose(np.zeros(3), "tpu")
+
+
+def test_an_unknown_name_for_an_array_on_a_gpu(gpus):
+    with pytest.raises(DeviceError, match="there are auto"):
+        arrays.choose(Foreign(2), "tpu")
+
+
+def test_what_cannot_be_read():
+    with pytest.raises(InputError, match="through DLPack: not for you"):
+        arrays.read(Foreign(1))

@@ -1,0 +1,219 @@
+"""Where results go: refusals, and files that appear only when they are whole."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from snellen.errors import InputError, OutputError
+from snellen.frames import atomic
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_check_lets_new_names_pass(tmp_path):
+    source = tmp_path / "in.png"
+    source.write_bytes(b"in")
+    atomic.check(tmp_path / "out.png", source, False)
+    atomic.check(tmp_path / "out.png", None, False)
+    atomic.check(tmp_path / "out.png", tmp_path / "missing.png", False)
+
+
+def test_check_refuses_existing_files_but_for_overwrite(tmp_path):
+    goal = tmp_path / "out.png"
+    goal.write_bytes(b"mine")
+    with pytest.raises(InputError, match=r"out\.png exists; .* --overwrite"):
+        atomic.check(goal, None, False)
+    atomic.check(goal, None, True)
+    atomic.check(goal, tmp_path / "missing.png", True)
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_check_refuses_folders(tmp_path, overwrite):
+    with pytest.raises(InputError, match="is a folder; name a file"):
+        atomic.check(tmp_path, None, overwrite)
+    with pytest.raises(InputError, match="does not exist; make it first"):
+        atomic.check(tmp_path / "no" / "out.png", None, overwrite)
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(InputError, match="does not exist"):
+        atomic.check(tmp_path / "file" / "out.png", None, overwrite)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_pipe_is_never_replaced(tmp_path, overwrite, linked):
+    pipe, goal = tmp_path / "pipe", tmp_path / "out.png"
+    os.mkfifo(pipe)
+    goal.symlink_to(pipe) if linked else pipe.rename(goal)
+    with pytest.raises(InputError, match="not a file that can be replaced"):
+        atomic.check(goal, None, overwrite)
+    with pytest.raises(OutputError, match="not a file"), atomic.whole(goal, overwrite):
+        pytest.fail("a pipe was to be replaced")
+    assert goal.is_fifo() and len(names(tmp_path)) == 1 + linked
+
+
+def test_a_folder_that_takes_no_file(tmp_path, monkeypatch):
+    atomic.probe(tmp_path)
+    assert names(tmp_path) == []
+    with pytest.raises(InputError, match="takes no file: No such file"):
+        atomic.probe(tmp_path / "none")
+
+    def refuse(**settings):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
+    with pytest.raises(InputError, match="takes no file: Read-only"):
+        atomic.probe(tmp_path)
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("link", ["symlink_to", "hardlink_to", None])
+def test_check_refuses_the_input_itself(tmp_path, overwrite, link):
+    source = tmp_path / "in.png"
+    source.write_bytes(b"in")
+    goal = tmp_path / "." / "in.png" if link is None else tmp_path / "out.png"
+    if link:
+        getattr(goal, link)(source)
+    with pytest.raises(InputError, match="is the input itself"):
+        atomic.check(goal, source, overwrite)
+
+
+def test_a_name_without_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    atomic.check(Path("out.png"), None, False)
+    with atomic.whole(Path("out.png"), False) as temporary:
+        temporary.write_bytes(b"done")
+    assert names(tmp_path) == ["out.png"]
+
+
+def test_whole_appears_at_the_end(tmp_path):
+    goal = tmp_path / "out.png"
+    with atomic.whole(goal, False) as temporary:
+        temporary.write_bytes(b"done")
+        assert not goal.exists()
+        assert temporary.parent == tmp_path and temporary.suffix == ".png"
+        assert temporary.name.startswith(".")
+    assert goal.read_bytes() == b"done" and names(tmp_path) == ["out.png"]
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("there", [False, True])
+def test_whole_leaves_nothing_on_error(tmp_path, error, there):
+    goal = tmp_path / "out.png"
+    if there:
+        goal.write_bytes(b"before")
+    with pytest.raises(error), atomic.whole(goal, True) as temporary:
+        temporary.write_bytes(b"half")
+        raise error
+    assert names(tmp_path) == (["out.png"] if there else [])
+    assert not there or goal.read_bytes() == b"before"
+
+
+def test_whole_survives_that_the_temporary_file_is_gone(tmp_path):
+    with pytest.raises(RuntimeError), atomic.whole(tmp_path / "out.png", True) as temporary:
+        temporary.unlink()
+        raise RuntimeError
+    with pytest.raises(OSError), atomic.whole(tmp_path / "out.png", True) as temporary:
+        temporary.unlink()
+    assert names(tmp_path) == []
+
+
+def test_whole_overwrites_only_when_told(tmp_path):
+    goal = tmp_path / "out.png"
+    goal.write_bytes(b"before")
+    with atomic.whole(goal, True) as temporary:
+        temporary.write_bytes(b"after")
+    assert goal.read_bytes() == b"after" and names(tmp_path) == ["out.png"]
+
+
+def test_a_target_that_appears_meanwhile_is_left(tmp_path):
+    goal = tmp_path / "out.png"
+    with (
+        pytest.raises(OutputError, match="come to exist meanwhile"),
+        atomic.whole(goal, False) as temporary,
+    ):
+        temporary.write_bytes(b"ours")
+        goal.write_bytes(b"theirs")
+    assert goal.read_bytes() == b"theirs" and names(tmp_path) == ["out.png"]
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o077, 0o027, 0])
+def test_permissions_are_those_of_a_new_file(tmp_path, mask):
+    before = os.umask(mask)
+    try:
+        with atomic.whole(tmp_path / "out.png", False):
+            pass
+        assert os.umask(mask) == mask
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "out.png").stat().st_mode) == 0o666 & ~mask
+
+
+def test_a_name_that_the_disk_cannot_hold(tmp_path):
+    """No bare OSError: the command line knows only our own."""
+    with pytest.raises(InputError, match="File name too long"):
+        atomic.check(tmp_path / ("x" * 300 + ".png"), None, False)
+    with pytest.raises(OutputError), atomic.whole(tmp_path / ("x" * 300 + ".png"), False):
+        pass
+    assert names(tmp_path) == []
+
+
+def test_a_long_name_that_the_disk_can_hold(tmp_path):
+    goal = tmp_path / ("x" * 251 + ".png")
+    goal.write_bytes(b"")
+    goal.unlink()
+    with atomic.whole(goal, False) as temporary:
+        temporary.write_bytes(b"done")
+    assert goal.read_bytes() == b"done"
+
+
+def test_a_folder_that_vanishes(tmp_path):
+    folder = tmp_path / "folder"
+    with pytest.raises(OutputError), atomic.whole(folder / "out.png", False):
+        pass
+    folder.mkdir()
+    with pytest.raises(OutputError), atomic.whole(folder / "out.png", False) as temporary:
+        temporary.unlink()
+        folder.rmdir()
+
+
+def test_several_temporary_files_at_a_time(tmp_path):
+    goal = tmp_path / "out.png"
+    with atomic.whole(goal, True) as one, atomic.whole(goal, True) as two:
+        assert one != two
+        one.write_bytes(b"outer")
+        two.write_bytes(b"inner")
+    assert goal.read_bytes() == b"outer" and names(tmp_path) == ["out.png"]
+
+
+def test_a_link_is_followed(tmp_path):
+    real, link = tmp_path / "real.png", tmp_path / "link.png"
+    real.write_text("old")
+    real.chmod(0o600)
+    link.symlink_to(real)
+    with atomic.whole(link, overwrite=True) as temporary:
+        temporary.write_text("new")
+    assert link.is_symlink() and real.read_text() == "new"
+    assert real.stat().st_mode & 0o777 == 0o600
+
+
+def test_without_hard_links(tmp_path, monkeypatch):
+    """FAT and some network file systems have none."""
+
+    def refuse(source, goal):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr("os.link", refuse)
+    with atomic.whole(tmp_path / "a.png", overwrite=False) as temporary:
+        temporary.write_text("new")
+    assert (tmp_path / "a.png").read_text() == "new"
+    with pytest.raises(OutputError), atomic.whole(tmp_path / "a.png", overwrite=False) as temporary:
+        temporary.write_text("newer")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.png"]
+    assert (tmp_path / "a.png").read_text() == "new"

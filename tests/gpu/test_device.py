@@ -1,0 +1,247 @@
+"""Names of devices and the facts of the machine."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from snellen.errors import DeviceError
+from snellen.gpu import device
+from snellen.jobs import machine
+
+GPUS = ["cuda", "cuda:0", "cuda:12"]
+
+
+@pytest.fixture
+def driver(monkeypatch):
+    """A driver for CUDA 11.8, 12.4 or 13.0, or none."""
+    return lambda version: monkeypatch.setattr(device, "driver_version", lambda: version)
+
+
+def test_the_cpu():
+    assert device.resolve("cpu") == "cpu"
+
+
+@pytest.mark.parametrize("name", GPUS)
+def test_no_driver(driver, name):
+    driver(0)
+    assert device.resolve("auto") == "cpu"
+    with pytest.raises(DeviceError, match=f"{name}.*no NVIDIA driver.*install.*--device cpu"):
+        device.resolve(name)
+
+
+@pytest.mark.parametrize(("version", "extra"), [(12040, "cuda12"), (13000, "cuda13")])
+def test_a_driver_without_cupy(monkeypatch, driver, version, extra):
+    driver(version)
+    monkeypatch.setitem(sys.modules, "cupy", None)  # importing it fails, as where it is missing
+    assert device.resolve("auto") == "cpu"
+    with pytest.raises(DeviceError, match=rf'cupy.*pip install "snellen\[{extra}\]"'):
+        device.resolve("cuda")
+
+
+@pytest.mark.parametrize(
+    ("version", "toolkit", "words"),
+    [
+        (11080, 12, "driver is for CUDA 11.8, CUDA 12 is the oldest that works; update the driver"),
+        (12040, 13, 'for CUDA 12.4, .* for CUDA 13; update .* pip install "snellen.cuda12."'),
+    ],
+)
+def test_a_driver_that_is_too_old(version, toolkit, words):
+    assert re.search(words, device.too_old(version, toolkit))
+
+
+@pytest.mark.parametrize(("version", "toolkit"), [(12000, 12), (13000, 13), (13000, 12)])
+def test_a_driver_that_is_new_enough(version, toolkit):
+    assert device.too_old(version, toolkit) == ""
+
+
+@pytest.fixture
+def two_gpus(monkeypatch):
+    """As if two GPUs worked."""
+    told = "there are 2 GPUs"
+    monkeypatch.setattr(device, "why_not", lambda number=0: "" if number < 2 else told)
+
+
+@pytest.mark.usefixtures("two_gpus")
+@pytest.mark.parametrize(
+    ("names", "wanted"),
+    [
+        ("cpu", ("cpu",)),
+        ("auto", ("cuda:0",)),
+        ("cuda", ("cuda:0",)),
+        ("cuda:1", ("cuda:1",)),
+        ("cuda:0,cuda:1", ("cuda:0", "cuda:1")),
+        ("cuda:1, cuda", ("cuda:1", "cuda:0")),
+    ],
+)
+def test_several(names, wanted):
+    assert device.several(names) == wanted
+    assert len(wanted) > 1 or device.resolve(names) == wanted[0]
+
+
+@pytest.mark.usefixtures("two_gpus")
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        ("cuda:1,cuda:1", "'cuda:1,cuda:1' came, expected one, or several GPUs, each once"),
+        ("cuda,cuda:0", "each once"),
+        ("auto,cuda:0", "each once"),
+        ("cpu,cuda:0", "expected one, or several GPUs"),
+        ("cpu,cpu", "expected one, or several GPUs"),
+        ("cuda:0,cuda:2", "'cuda:2' cannot be used: there are 2 GPUs"),
+        ("cuda:0,gpu", "no device 'gpu'"),
+        ("cuda:0,", "no device ''"),
+        ("", "no device ''"),
+    ],
+)
+def test_several_that_cannot_be(names, words):
+    with pytest.raises(DeviceError, match=words):
+        device.several(names)
+
+
+def test_several_without_a_driver(driver):
+    driver(0)
+    assert device.several("auto") == device.several("cpu") == ("cpu",)
+    with pytest.raises(DeviceError, match="'cuda:0' cannot be used: no NVIDIA driver"):
+        device.several("cuda:0,cuda:1")
+
+
+@pytest.mark.parametrize(
+    ("capability", "words"),
+    [(70, "has compute capability 7.0, 7.5 .* oldest"), (130, "13.0, .* NVRTC .* pip install")],
+)
+def test_a_gpu_that_is_too_old_or_too_new(capability, words):
+    assert re.search(words, device.unsuited(capability, [75, 90, 120]))
+    assert device.unsuited(90, [75, 90, 120]) == ""
+
+
+@pytest.mark.parametrize(("name", "number"), [("cuda", 0), ("cuda:0", 0), ("cuda:12", 12)])
+def test_ordinal(name, number):
+    assert device.ordinal(name) == number
+
+
+def test_importing_everything_imports_no_cuda():
+    code = (
+        "import sys, snellen, snellen.aplus.upscaler, snellen.cli.doctor\n"
+        "sys.exit(any(name.split('.')[0] in ('cupy', 'cuda') for name in sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.gpu
+def test_the_gpu():
+    assert device.why_not() == ""
+    assert device.resolve("auto") == device.resolve("cuda") == device.resolve("cuda:0") == "cuda:0"
+
+
+@pytest.mark.gpu
+def test_a_gpu_that_is_not_there():
+    assert "there are" in device.why_not(99)
+    with pytest.raises(DeviceError, match=r"'cuda:99' cannot be used: there are .* GPUs"):
+        device.resolve("cuda:99")
+
+
+@pytest.mark.gpu
+def test_what_the_gpu_has(cuda):
+    with device.using("cuda"):
+        assert re.fullmatch(r"sm_\d{2,3}", device.arch()) and device.multiprocessors() > 0
+        before = device.free_memory()
+        held = cuda.empty(1 << 28, "u1")
+        assert before - device.free_memory() >= held.nbytes
+        del held  # the pool keeps it, and it counts as free
+        assert before - device.free_memory() < 1 << 26
+
+
+@pytest.mark.gpu
+def test_pinned_memory_is_handed_out_again():
+    first = device.pinned((1080, 1920), np.uint16)
+    view, address = first[3:, 5:], first.ctypes.data
+    assert first.shape == (1080, 1920) and first.dtype == np.uint16 and first.flags.writeable
+    del first
+    assert device.pinned((1080, 1920), np.uint16).ctypes.data != address  # the view holds it
+    del view
+    held = [device.pinned((2160, 1920), np.uint8) for _ in range(2)]  # as many bytes
+    assert address in [array.ctypes.data for array in held]
+
+
+@pytest.mark.gpu
+def test_a_thread_that_has_just_begun():
+    def total():
+        import cupy
+
+        with device.using("cuda"):
+            return int(cupy.arange(10).sum())
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(total).result() == 45
+
+
+@pytest.mark.parametrize("name", ["", "gpu", "cuda:", "cuda:x", "CPU", "cuda:-1", "cpu:0"])
+def test_unknown(name):
+    with pytest.raises(DeviceError, match="there are auto, cpu"):
+        device.resolve(name)
+
+
+@pytest.mark.gpu
+def test_its_name():
+    assert device.name("cuda:0") in machine.gpus()[0]
+
+
+@pytest.mark.gpu
+def test_too_little_memory_is_a_device_error(cuda):
+    told = pytest.raises(DeviceError, match=r"memory does not suffice.*--device cpu")
+    with told, device.using("cuda"), device.reporting():
+        cuda.empty(1 << 50, cuda.uint8)
+
+
+def test_the_name_of_the_cpu():
+    assert device.name("cpu") == "cpu"
+
+
+def test_threads():
+    assert device.threads() >= 1
+
+
+def test_facts_are_json_with_everything_told():
+    found = json.loads(json.dumps(machine.facts()))
+    assert found["cpu"] and found["threads"] == device.threads()
+    assert found["blas"] and all(name.strip() for name in found["blas"])
+    assert isinstance(found["gpu"], list) and isinstance(found["cuda"], dict)
+    for name in ("snellen", "python", "numpy", "scipy", "numba", "pyav", "ffmpeg", "system"):
+        assert isinstance(found[name], str) and found[name]
+
+
+def test_no_driver_is_no_gpu(monkeypatch):
+    def missing(name):
+        raise OSError(name)
+
+    monkeypatch.setattr(machine.ctypes, "CDLL", missing)
+    assert machine.gpus() == [] and machine.driver() == ""
+    assert device.driver_version() == 0 and "driver" not in machine.cuda()
+
+
+def test_a_driver_that_does_not_start(monkeypatch):
+    class Driver:
+        def cuInit(self, flags):  # noqa: N802  the driver's name for it
+            return 100  # CUDA_ERROR_NO_DEVICE
+
+    monkeypatch.setattr(device, "library", Driver)
+    assert device.driver_version() == 0 and machine.gpus() == []
+
+
+def test_versions_of_what_is_installed(nvrtc):
+    found = machine.cuda()
+    assert found["cuda-core"] and found["nvrtc"] == "{}.{}".format(*nvrtc.version())
+
+
+@pytest.mark.gpu
+def test_facts_of_the_gpu():
+    (first, *_), found = machine.gpus(), machine.cuda()
+    assert "driver for CUDA" in first
+    assert all(found[name].split(".")[0].isdigit() for name in ("driver", "runtime", "nvrtc"))

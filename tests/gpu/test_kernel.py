@@ -1,0 +1,347 @@
+"""Kernels: what is compiled, what is kept, what arrives."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import pytest
+
+from snellen.errors import DeviceError
+from snellen.gpu import kernel as kernels
+from snellen.gpu.kernel import ARCHES, Kernel
+
+FOLDER = Path(__file__).parent / "kernels"
+
+
+@pytest.fixture
+def place(monkeypatch, tmp_path):
+    """An empty cache."""
+    monkeypatch.setenv("SNELLEN_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "kernels"
+
+
+@pytest.fixture
+def compilations(nvrtc, monkeypatch, place):
+    """A list that grows by one architecture for each compilation."""
+    done, really = [], nvrtc._compile
+
+    def counted(file, source, arch, *rest):
+        done.append(arch)
+        return really(file, source, arch, *rest)
+
+    monkeypatch.setattr(nvrtc, "_compile", counted)
+    return done
+
+
+def add(folder=FOLDER, name="add", **constants):
+    return Kernel(folder / "add.cu", name, **{"weight": 0.5, **constants})
+
+
+# Compiling: no GPU needed.
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_compiles_for_every_architecture(nvrtc, place, arch):
+    binary = add().compile(arch)
+    assert binary.code.startswith(b"\x7fELF") and binary.arch == arch
+    assert f"for '{arch}'" in binary.log
+    used = binary.usage("add")
+    assert 0 < used.registers < 32 and used.shared == used.local == 0
+
+
+def test_local_memory_is_told(nvrtc, place):
+    binary = add().compile("sm_90")
+    spills, indexed = binary.usage("spills"), binary.usage("indexed")
+    assert spills.local > 400 and spills.registers == 64
+    assert indexed.local == 400
+
+
+def test_static_shared_memory_is_told(nvrtc, place, tmp_path):
+    (tmp_path / "held.cu").write_text(
+        'extern "C" __global__ void held(float* x) {\n'
+        "  __shared__ float all[100];\n  all[threadIdx.x] = x[threadIdx.x];\n"
+        "  __syncthreads();\n  x[threadIdx.x] = all[99 - threadIdx.x];\n}\n"
+    )
+    assert Kernel(tmp_path / "held.cu", "held").compile("sm_80").usage("held").shared == 400
+
+
+def test_a_mistake_is_told_with_file_and_line(nvrtc, place):
+    with pytest.raises(DeviceError, match=r'broken\.cu\(4\): error: identifier "nothing"') as told:
+        Kernel(FOLDER / "broken.cu", "broken", tile=8).compile("sm_90")
+    assert "does not compile for sm_90 -DTILE=8: " in str(told.value)
+    assert not place.exists()
+
+
+def test_a_mistake_in_an_include_is_told_with_its_file(nvrtc, place, tmp_path):
+    shutil.copy(FOLDER / "add.cu", tmp_path)
+    (tmp_path / "weight.cuh").write_text("\n\nfloat weight(;\n")
+    with pytest.raises(DeviceError, match=r"weight\.cuh\(3\): error"):
+        add(tmp_path).compile("sm_80")
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "arch", "words"),
+    [
+        ("add.cu", "subtract", "sm_80", "no kernel 'subtract'.*extern"),
+        ("none.cu", "none", "sm_80", r"none\.cu: No such file"),
+        ("add.cu", "add", "sm_10", "does not compile for sm_10"),
+    ],
+)
+def test_what_cannot_be_compiled(nvrtc, place, file, name, arch, words):
+    with pytest.raises(DeviceError, match=words):
+        Kernel(FOLDER / file, name, weight=1).compile(arch).usage(name)
+
+
+def test_without_nvrtc_it_is_told_what_to_install(monkeypatch, place):
+    monkeypatch.setitem(sys.modules, "cuda.bindings", None)
+    with pytest.raises(DeviceError, match=r'NVRTC.*not installed.*pip install "snellen\[cuda13\]"'):
+        add().compile("sm_80")
+
+
+@pytest.mark.parametrize(
+    ("value", "literal"),
+    [
+        (28, "28"),
+        (-1, "-1"),
+        (True, "1"),
+        (np.int64(7), "7"),
+        (0.1, "0.1f"),
+        (1e-9, "1e-09f"),
+        (np.float32(0.5), "0.5f"),
+        ("float2", "float2"),
+    ],
+)
+def test_constants(value, literal):
+    assert Kernel(FOLDER / "add.cu", "add", Size=value).constants == {"SIZE": literal}
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_constant_that_cpp_cannot_read(value):
+    with pytest.raises(ValueError, match="no constant"):
+        add(weight=value)
+
+
+# The cache.
+
+
+def test_compiled_once_for_each_source_constant_and_architecture(compilations, tmp_path):
+    for file in ("add.cu", "weight.cuh"):
+        shutil.copy(FOLDER / file, tmp_path)
+    first = add(tmp_path).compile("sm_80")
+    assert add(tmp_path).compile("sm_80") == first and len(compilations) == 1
+    add(tmp_path, name="spills").compile("sm_80")  # another kernel of the same file
+    assert len(compilations) == 1
+    assert add(tmp_path, weight=2).compile("sm_80").code != first.code
+    add(tmp_path).compile("sm_90")
+    assert compilations == ["sm_80", "sm_80", "sm_90"]
+    (tmp_path / "weight.cuh").write_text("__device__ inline float weight(float y) { return 3; }")
+    assert add(tmp_path).compile("sm_80").code != first.code
+    with (tmp_path / "add.cu").open("a") as file:
+        file.write("// more\n")
+    add(tmp_path).compile("sm_80")
+    assert len(compilations) == 5
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [lambda data: data[:-1], lambda data: b"", lambda data: b"x\n", lambda data: b"[]\n" + data],
+)
+def test_a_damaged_cache_is_compiled_again(compilations, place, damage):
+    first = add().compile("sm_80")
+    (kept,) = place.iterdir()
+    kept.write_bytes(damage(kept.read_bytes()))
+    assert add().compile("sm_80").code == first.code and len(compilations) == 2
+    assert add().compile("sm_80").code == first.code and len(compilations) == 2
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(compilations, place):
+    place.parent.write_bytes(b"")  # a file where the folder would be
+    assert add().compile("sm_80").code == add().compile("sm_80").code and len(compilations) == 2
+
+
+def test_where_the_cache_is(nvrtc, monkeypatch, tmp_path):
+    for name in ("SNELLEN_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    assert nvrtc._cache() == Path.home() / ".cache" / "snellen" / "kernels"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert nvrtc._cache() == tmp_path / "snellen" / "kernels"
+    monkeypatch.setattr(nvrtc.sys, "platform", "win32")
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
+    assert nvrtc._cache() == tmp_path / "local" / "snellen" / "kernels"
+
+
+def test_headers_of_cuda(nvrtc, place, tmp_path):
+    if not nvrtc._toolkit_headers():
+        pytest.skip("the headers of CUDA are not installed")
+    (tmp_path / "half.cu").write_text(
+        '#include <cuda_fp16.h>\nextern "C" __global__ void half_(__half* x) { x[0] = x[1]; }\n'
+    )
+    assert Kernel(tmp_path / "half.cu", "half_").compile("sm_90").usage("half_").local == 0
+
+
+# Arguments.
+
+
+@pytest.mark.parametrize(
+    ("value", "passed"),
+    [
+        (3, np.int32(3)),
+        (-(2**31), np.int32(-(2**31))),
+        (0.5, np.float32(0.5)),
+        (True, np.bool_(True)),
+        (np.float64(0.5), np.float64(0.5)),
+        (np.uint64(2**63), np.uint64(2**63)),
+        (None, 0),
+    ],
+)
+def test_an_argument(value, passed):
+    found = kernels._argument(value)
+    assert found == passed and type(found) is type(passed)
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "words"),
+    [
+        (2**31, OverflowError, "2147483648 does not fit int32; pass a NumPy scalar"),
+        (np.zeros(3), TypeError, "takes CuPy arrays and scalars; ndarray came"),
+        ("text", TypeError, "str came"),
+    ],
+)
+def test_no_argument(value, error, words):
+    with pytest.raises(error, match=words):
+        kernels._argument(value)
+
+
+# Launching.
+
+
+@pytest.mark.gpu
+def test_adds(cuda, place, random):
+    x, y = (cuda.asarray(random.normal(size=1000).astype(np.float32)) for _ in range(2))
+    out = cuda.full(1001, np.nan, np.float32)
+    add(weight=0.25)(4, 256, x, y, out, x.size)
+    # A power of two times y, then one rounding: exact.
+    np.testing.assert_array_equal(cuda.asnumpy(out[:1000]), cuda.asnumpy(x + y / 2))
+    assert cuda.isnan(out[1000])
+
+
+@pytest.mark.gpu
+def test_arguments_arrive(cuda):
+    out = cuda.zeros(6)
+    kernel = add(name="arguments")
+    kernel((1, 1), (1, 1, 1), None, -3, 0.1, True, np.int64(2**40), np.float64(0.1), out)
+    assert out.tolist() == [1, -3, float(np.float32(0.1)), 1, 2**40, 0.1]
+
+
+@pytest.mark.gpu
+def test_arguments_of_the_wrong_size_or_number(cuda):
+    x = cuda.zeros(8, np.float32)
+    for wrong in ((x, x, x), (x, x, x, np.int64(8)), (x, x, 1.0, 8), (x, x, x, 8, 8)):
+        with pytest.raises(TypeError, match=r"takes parameters of \[8, 8, 8, 4\] bytes"):
+            add()(1, 8, *wrong)
+    kernel = add()
+    kernel(1, 8, x, x, x, 8)
+    with pytest.raises(TypeError, match="takes parameters"):
+        kernel(1, 8, x, x, x)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("shared", [4096, 48 * 1024, 60_000])
+def test_dynamic_shared_memory(cuda, shared):
+    x, out = cuda.arange(1024, dtype=np.float32), cuda.zeros(1024, np.float32)
+    kernel = add(name="reverse")
+    for _ in range(2):
+        kernel(1, 1024, x, out, shared=shared)
+    assert (out == x[::-1]).all()
+    assert kernel.blocks_per_multiprocessor(1024, shared) >= 1
+
+
+@pytest.mark.gpu
+def test_more_shared_memory_than_there_is(cuda):
+    x = cuda.zeros(32, np.float32)
+    with pytest.raises(DeviceError, match="wants 1000000 bytes of dynamic shared memory"):
+        add(name="reverse")(1, 32, x, x, shared=1_000_000)
+
+
+@pytest.mark.gpu
+def test_how_many_clusters_there_are(cuda):
+    """None where there are none, nor of a size that no GPU takes; then a launch works as ever."""
+    kernel, found = add(), int(cuda.cuda.Device().compute_capability) >= 90
+    assert (kernel.clusters(2, 256) > 0) == found
+    assert kernel.clusters(2, 256, 60_000) <= kernel.clusters(2, 256)
+    assert kernel.clusters(1024, 256) == 0
+    x = cuda.ones(8, np.float32)
+    kernel(1, 8, x, x, x, 8)
+    assert (x == 2).all()
+
+
+@pytest.mark.gpu
+def test_a_launch_that_the_gpu_refuses(cuda):
+    x = cuda.zeros(32, np.float32)
+    with pytest.raises(DeviceError, match=r"reverse.* was not launched with grid 1, block 2048"):
+        add(name="reverse")(1, 2048, x, x)
+
+
+@pytest.mark.gpu
+def test_a_name_that_is_not_in_the_file(cuda):
+    with pytest.raises(DeviceError, match=r"'subtract'.* cannot be loaded"):
+        add(name="subtract")(1, 1)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["add", "spills", "indexed"])
+def test_the_driver_tells_what_the_assembler_tells(cuda, name):
+    from snellen.gpu import device
+
+    kernel = add(name=name)
+    assert kernel.attributes() == kernel.compile(device.arch()).usage(name)
+
+
+@pytest.mark.gpu
+def test_on_the_current_stream(cuda):
+    """A captured launch does not run before the graph does."""
+    x, y = cuda.ones(256, np.float32), cuda.ones(256, np.float32)
+    out, kernel = cuda.zeros(256, np.float32), add()
+    kernel(1, 256, x, y, x, 0)  # loaded; computes nothing
+    stream = cuda.cuda.Stream(non_blocking=True)
+    with stream:
+        stream.begin_capture()
+        kernel(1, 256, x, y, out, 256)
+        graph = stream.end_capture()
+    assert (out == 0).all()
+    graph.launch(stream)
+    stream.synchronize()
+    assert (out == 2).all()
+
+
+@pytest.mark.gpu
+def test_many_threads_compile_once(cuda, compilations):
+    kernel = add()
+    outs = [cuda.zeros(256, np.float32) for _ in range(8)]
+    ones = cuda.ones(256, np.float32)
+    cuda.cuda.Device().synchronize()
+
+    def launch(out):  # in threads that have no context yet
+        kernel(1, 256, ones, ones, out, 256)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(launch, outs))
+    cuda.cuda.Device().synchronize()
+    assert all((out == 2).all() for out in outs) and len(compilations) == 1
+
+
+@pytest.mark.gpu
+def test_launching_is_quick(cuda):
+    x, kernel, times = cuda.zeros(256, np.float32), add(), []
+    for _ in range(10):
+        start = perf_counter()
+        for _ in range(100):
+            kernel(1, 256, x, x, x, 256)
+        times.append((perf_counter() - start) / 100)
+        cuda.cuda.Device().synchronize()
+    assert min(times) < 30e-6  # 15 µs is the aim; a busy machine gets twice that

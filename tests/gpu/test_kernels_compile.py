@@ -1,0 +1,188 @@
+"""Every kernel of the package compiles for each architecture it declares, and spills nothing.
+
+A stage that gets a kernel gets a row in CASES. No GPU is needed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from snellen.aplus.cuda import features, group, match, overlap, regress
+from snellen.aplus.model import Model, load
+from snellen.cli import doctor
+from snellen.fft import small
+from snellen.frames import bicubic
+from snellen.frames.frame import CENTRE, LEFT, TOP_LEFT, Format
+from snellen.gpu.kernel import Kernel
+from snellen.gpu.nvrtc import PACKAGE
+from snellen.mad.cuda import combine, csf, flat, lightness, loggabor, masking, statistics
+from snellen.mad.definition import Definition
+from snellen.mia.cuda import cufft as mia_whole
+from snellen.mia.cuda import frames as mia_frames
+from snellen.mia.cuda import fused as mia_arm
+from snellen.mia.cuda.layout import Gpu, Shape, candidates
+from snellen.mia.definition import Definition as Mia
+
+
+def empty(scale, window, anchors, dims, dtype):
+    """A model of a size that does not ship: kernels know sizes and types only."""
+    patch = (window * scale) ** 2
+    return Model(
+        scale=scale,
+        window=window,
+        anchors=np.eye(1, dims, dtype=np.float32).repeat(anchors, axis=0),
+        basis=np.zeros((4 * patch, dims), np.float32),
+        projections=np.broadcast_to(dtype(0), (anchors, patch, dims)),
+    )
+
+
+SHIPPED = [load(None, scale) for scale in (2, 3, 4)]
+FLOAT = [replace(model, projections=model.projections.astype(np.float32)) for model in SHIPPED]
+LARGE = empty(4, 3, 8192, 96, np.float16)
+WIDE = empty(3, 5, 1024, 28, np.float32)
+MODELS = [*SHIPPED, *FLOAT, LARGE, WIDE]
+LUMA = [Format(64, 48, bits) for bits in (8, 10, 16, 0)]
+
+
+def aplus():
+    """Kernels of A+, each once: models of other scales share some."""
+    for model in MODELS:
+        yield match.match_kernel(model)
+        yield match.settle_kernel(model)
+        yield regress.kernel(model)
+        yield from group.kernels(len(model.anchors))
+        for format in LUMA:
+            yield features.kernel(model, format)
+            yield overlap.kernel(model, format, format.scaled(model.scale))
+    for to in (8, 10, 0):  # a change of type
+        yield overlap.kernel(SHIPPED[0], LUMA[2], LUMA[2].scaled(2, to))
+
+
+def mad():
+    """Kernels of MAD: both precisions, every type of sample and definition, even and odd widths."""
+    for dtype in ("float32", "float64"):
+        for format in LUMA:
+            yield from combine.kernels(format, dtype)
+            yield flat.kernel(format, dtype)
+            for how in ({}, {"variant": "paper"}, {"eight_bit_lut": True}):
+                yield from lightness.kernels(Definition(**how), format, dtype)
+        for width in (64, 65):
+            yield from statistics.kernels(width, dtype)
+        yield from masking.kernels(dtype)
+        yield csf.kernel(dtype)
+        yield loggabor.kernel(dtype)
+
+
+HOPPER = Gpu(capability=90, shared=232_448, multiprocessors=132)
+
+
+def mia():
+    """Kernels of MIA: the layouts of periods, with few pictures and with many; every option."""
+    for size in SIZES:
+        for batch in (1, 3000):
+            yield mia_kernel(candidates(*size, batch, HOPPER)[0])
+    yield mia_kernel(candidates(128, 128, 3000, HOPPER, True)[0], noise="gaussian")
+    for side in (32, 256):  # what every GPU takes
+        yield mia_kernel(candidates(side, side, 1, HOPPER)[-1])
+    for layout in (Shape(64, 64, 4, 4, 16, 64, beside=True), Shape(64, 64, 8, 8, threads=256)):
+        for how in ({"noise": "gaussian"}, {"blind": False}, {"tv": 0.004}):
+            for frames in (1, 2):
+                yield mia_kernel(layout, frames, **how)
+    for dtype in ("float32", "float64"):
+        yield from mia_frames.kernels(dtype)
+        yield from mia_whole.kernels(dtype)
+
+
+def mia_kernel(layout, frames=1, **how):
+    return mia_arm.kernel(layout, Mia(**how), frames)
+
+
+SIZES = [(32, 32), (64, 64), (128, 128), (256, 256), (32, 256), (256, 64), (128, 64)]
+
+
+def transforms():
+    """Kernels of small transforms, of every size of a line."""
+    for size in SIZES[:4]:
+        for back, real in ((False, False), (True, False), (False, True), (True, True)):
+            for name in ("rows", "columns", *(["whole"] if not real and max(size) < 256 else [])):
+                yield small.kernel(name, *size, back, real)
+    for size in ((64, 128), (128, 64), (32, 256), (256, 32), (64, 256), (256, 64)):
+        yield small.kernel("whole", *size, False, False)
+
+
+# Each stage's kernels, with the constants of the models that ship.
+CASES = [
+    *{repr(kernel): kernel for kernel in (*aplus(), *mad(), *mia(), *transforms())}.values(),
+    doctor.KERNEL,
+    *(
+        bicubic.kernel(*case)
+        for case in (
+            (2, LEFT, "uint8", "uint8"),
+            (3, TOP_LEFT, "uint16", "uint8"),
+            (4, CENTRE, "float32", "float32"),
+            (4, LEFT, "uint16", "uint16"),
+        )
+    ),
+]
+
+HERE = Path(__file__).parent / "kernels"
+
+
+@pytest.fixture(scope="module")
+def compiled(nvrtc, request):
+    """All that is asked for, on its way: on all cores, while tests go one after another."""
+    name = test_compiles_and_spills_nothing.__name__
+    asked = [item.callspec.params for item in request.session.items
+             if item.path == request.path and item.originalname == name]  # fmt: skip
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        yield {(how["kernel"], how["arch"]): pool.submit(how["kernel"].compile, how["arch"])
+               for how in asked}  # fmt: skip
+        pool.shutdown(cancel_futures=True)
+
+
+def check(kernel, binary):
+    assert "warning" not in binary.log
+    used = binary.usage(kernel.name)
+    assert used.local <= kernel.spills, (
+        f"{kernel!r} for {binary.arch}: each thread takes {used.local} bytes of local memory "
+        f"({used.registers} registers), {kernel.spills} are declared"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kernel", "arch"),
+    [pytest.param(k, arch, id=f"{k!r}-{arch}") for k in CASES for arch in k.arches],
+)
+def test_compiles_and_spills_nothing(compiled, kernel, arch):
+    check(kernel, compiled[kernel, arch].result())
+
+
+@pytest.mark.parametrize("file", sorted(PACKAGE.rglob("*.cu")), ids=lambda file: file.stem)
+def test_every_kernel_of_every_file_is_checked(nvrtc, file):
+    checked = [kernel for kernel in CASES if kernel.file == file]
+    assert checked, f"{file} has no row in CASES"
+    found = {
+        name
+        for kernel in checked
+        for name in re.findall("entry function '(.*?)'", kernel.compile(kernel.arches[0]).log)
+    }
+    assert found == {kernel.name for kernel in checked}
+
+
+@pytest.mark.parametrize(("name", "declared"), [("spills", 400), ("indexed", 396)])
+def test_local_memory_fails_the_check(nvrtc, name, declared):
+    kernel = Kernel(HERE / "add.cu", name, weight=1, spills=declared)
+    with pytest.raises(AssertionError, match=rf"add.cu, {name}.* for sm_80: .* {declared} are"):
+        check(kernel, kernel.compile("sm_80"))
+
+
+def test_declared_local_memory_passes(nvrtc):
+    kernel = Kernel(HERE / "add.cu", "indexed", weight=1, spills=400)
+    check(kernel, kernel.compile("sm_80"))

@@ -1,0 +1,212 @@
+"""The GPU arm of whole frames against the reference: every option, any period, batches, streams."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from aplus.cuda.test_arrays import busy
+from mia import drawn, reference
+from mia.test_cpu import CASES, DTYPES, ITERATIONS, OPTIONS, STABLE, case, compare
+from snellen.mia.cuda import cufft
+from snellen.mia.cuda.cufft import Arm
+from snellen.mia.definition import Definition
+
+pytestmark = pytest.mark.gpu
+
+FIT = {"float64": 1e-12, "float32": 1e-6}  # of the fit of the reference's own f and h
+
+
+@pytest.fixture
+def made(cuda):
+    """A maker of arms, closed at the end; memory that they take holds NaN."""
+    all_made = []
+
+    def make(period, frames=1, batch=1, dtype="float64", **options):
+        cuda.full(1 << 22, cuda.nan)  # given back to the pool at once
+        arm = Arm(Definition(**options), tuple(period), frames, batch, "cuda:0", dtype)
+        all_made.append(arm)
+        return arm
+
+    yield make
+    for arm in all_made:
+        arm.close()
+
+
+def begun(cuda, arm, problems):
+    """Start an arm with problems of one kind."""
+    kind = arm.sharp.dtype
+    arm.start(*(cuda.asarray([p[i] for p in problems]).astype(kind) for i in range(3)))
+
+
+def state(arm, picture=0):
+    return arm.sharp[picture].get(), arm.psf[picture].get()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("option", OPTIONS)
+def test_every_option_against_the_reference(cuda, made, option, name, dtype):
+    problem, states = case(option, name)
+    _, frames, *period = problem.y[None].shape
+    arm = made(period, frames, dtype=dtype, **OPTIONS[option])
+    begun(cuda, arm, [problem])
+    done = 0
+    for count, wanted in zip(ITERATIONS, states, strict=True):
+        arm.iterate(count - done)
+        done = count
+        assert arm.sharp.dtype == arm.psf.dtype == dtype
+        compare(state(arm), wanted, dtype)
+        fit = reference.fit(problem.y, *state(arm), OPTIONS[option].get("noise", "poisson"))
+        assert arm.fit().shape == (1,)
+        assert arm.fit()[0] == pytest.approx(fit, rel=FIT[dtype], abs=FIT[dtype] / 10)
+        compare(state(arm), wanted, dtype)  # which fit leaves as they are
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("option", OPTIONS)
+def test_stars_before_a_black_sky(cuda, random, made, option, dtype):
+    blind = OPTIONS[option].get("blind", True)
+    problem = drawn.stars(random, (45, 33), 2, margin=(8, 0), given=not blind)
+    arm = made((45, 33), 2, dtype=dtype, **OPTIONS[option])
+    begun(cuda, arm, [problem])
+    done = 0
+    for count in (1, 3, 100):
+        arm.iterate(count - done)
+        done = count
+        wanted = reference.iterated(*problem[:3], count, **OPTIONS[option])
+        compare(state(arm), wanted, dtype)
+
+
+@pytest.mark.parametrize(
+    "period", [(288, 288), (300, 257), (257, 300), (17, 1000), (1000, 17), (9, 9), (540, 960)]
+)
+def test_periods(cuda, random, made, period):
+    problem = drawn.problem(random, period, side=9, margin=(4, 0))
+    arm = made(period, dtype="float32")
+    begun(cuda, arm, [problem])
+    arm.iterate(10)
+    compare(state(arm), reference.iterated(*problem[:3], 10), "float32")
+
+
+@pytest.mark.parametrize("rows", [65535, 2])
+@pytest.mark.parametrize("shares", [512, 3])
+@pytest.mark.parametrize("option", ["poisson", "gaussian", "given, gaussian", "variation"])
+def test_batches(cuda, random, made, monkeypatch, option, shares, rows):
+    """Each picture as if it were alone, however many blocks there are; a margin in some only."""
+    monkeypatch.setattr(cufft, "SHARES", shares)
+    monkeypatch.setattr(cufft, "ROWS", rows)
+    margins = [(0, 0), (5, 9), (0, 3), (0, 0), (1, 1)]
+    options = OPTIONS[option]
+    problems = [drawn.problem(random, (33, 45), 2, margin=margin) for margin in margins]
+    arm = made((33, 45), 2, 5, **options)
+    begun(cuda, arm, problems)
+    arm.iterate(20)
+    fits = arm.fit()
+    for i, problem in enumerate(problems):
+        compare(state(arm, i), reference.iterated(*problem[:3], 20, **options), "float64")
+        fit = reference.fit(problem.y, *state(arm, i), options.get("noise", "poisson"))
+        assert fits[i] == pytest.approx(fit, rel=1e-9)
+
+
+def test_a_dark_picture_beside_a_bright_one(cuda, random, made):
+    """Planes are transformed one by one: no rounding of the bright one goes into the other."""
+    bright = drawn.problem(random, (48, 40))
+    dark = bright._replace(y=bright.y / 1e4, f=bright.f / 1e4)
+    arm = made((48, 40), batch=3, dtype="float32")
+    begun(cuda, arm, [bright, dark, bright])
+    arm.iterate(50)
+    wanted = reference.iterated(*dark[:3], 50)
+    compare(state(arm, 1), wanted, "float32")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("option", OPTIONS)
+@pytest.mark.parametrize("value", [0.0, 0.4, 1.0])
+def test_pictures_of_nothing(cuda, made, option, value, dtype):
+    period = (36, 37)
+    h = reference.on_period(reference.bell(2, 9), period)[None]
+    problem = drawn.Problem(np.full((1, *period), value), np.full(period, value), h, None, None)
+    arm = made(period, dtype=dtype, **OPTIONS[option])
+    begun(cuda, arm, [problem])
+    arm.iterate(20)
+    within = {"float64": 1e-13, "float32": 1e-5}[dtype]
+    f, found = state(arm)
+    np.testing.assert_allclose(f, value, rtol=within)
+    np.testing.assert_allclose(found, h, rtol=within)
+    assert 0 <= arm.fit()[0] + 1e-12 < 2e-6
+
+
+def test_an_arm_starts_again(cuda, random, made):
+    """With other pictures, all of them observed or not; it keeps copies."""
+    ways = [drawn.problem(random, (33, 40), 2, margin=(n, 0)) for n in (3, 0, 3)]
+    arm = made((33, 40), 2, noise="gaussian")
+    for problem in (*ways, ways[0]):
+        arrays = [cuda.asarray(array[None]) for array in problem[:3]]
+        arm.start(*arrays)
+        arm.iterate(3)
+        for array in arrays:
+            array.fill(cuda.nan)
+        arm.iterate(4)
+        wanted = reference.iterated(*problem[:3], 7, noise="gaussian")
+        compare(state(arm), wanted, "float64")
+
+
+def test_the_same_bytes_each_time(cuda, random, made):
+    problem = drawn.problem(random, (100, 300), 2)
+    arm = made((100, 300), 2, dtype="float32", tv=STABLE)
+    found = []
+    for _ in range(2):
+        begun(cuda, arm, [problem])
+        arm.iterate(20)
+        found.append([*state(arm), arm.fit()])
+    for one, other in zip(*found, strict=True):
+        assert (one == other).all()
+
+
+def test_without_graphs(cuda, random, made, monkeypatch):
+    """Where nothing can be recorded, kernels are launched one by one: the same bytes."""
+    problem = drawn.problem(random, (36, 60))
+    found = []
+    for recorded in (cufft.recorded, lambda work: work):
+        monkeypatch.setattr(cufft, "recorded", recorded)
+        arm = made((36, 60), dtype="float32")
+        begun(cuda, arm, [problem])
+        arm.iterate(5)
+        found.append(state(arm))
+    for one, other in zip(*found, strict=True):
+        assert (one == other).all()
+
+
+def test_an_iteration_is_recorded(cuda, made, monkeypatch):
+    steps = []
+    step = Arm._step
+    monkeypatch.setattr(Arm, "_step", lambda self, kind: steps.append(kind) or step(self, kind))
+    arm = made((36, 60))
+    blank = cuda.full((1, 1, 36, 60), 0.5)
+    arm.start(blank, blank[0], blank)
+    steps.clear()
+    arm.iterate(5)
+    assert not steps
+
+
+def test_the_current_stream(cuda, random, made):
+    """What an arm is started with is not there yet."""
+    problem = drawn.problem(random, (60, 100))
+    wanted = reference.iterated(*problem[:3], 5)
+    arm = made((60, 100))
+    there = [cuda.asarray(array[None]) for array in problem[:3]]
+    cuda.cuda.Device().synchronize()
+    for _ in range(3):
+        with cuda.cuda.Stream(non_blocking=True) as stream:
+            late = [cuda.zeros_like(array) for array in there]
+            busy(cuda)
+            for room, array in zip(late, there, strict=True):
+                room[...] = array
+            arm.start(*late)
+            for room in late:
+                room.fill(7)
+            arm.iterate(5)
+            found = state(arm)
+            stream.synchronize()
+        compare(found, wanted, "float64")

@@ -1,0 +1,219 @@
+"""The GPU arm against the float64 reference: every period, layout and option."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from mia import drawn, reference
+from snellen.errors import InputError
+from snellen.gpu.kernel import Kernel
+from snellen.mia.cuda.fused import Arm, gpu
+from snellen.mia.cuda.layout import Shape, candidates
+from snellen.mia.definition import SIDES, Definition
+
+pytestmark = pytest.mark.gpu
+
+WITHIN = 1e-4
+"""Of the peak, of f and of h, after 200 iterations: what is asked of MIA (the paper: 2e-3). In fact
+some 1e-5 and less; ISRA with a given PSF, which settles slowest, 2e-5."""
+STABLE = 2e-4  # weight of total variation for which rounding dies away; see test_cpu.py
+PERIODS = list(product(SIDES, repeat=2))
+OPTIONS = {
+    "poisson": {},
+    "read noise": {"read_noise": 0.02},
+    "gaussian": {"noise": "gaussian"},
+    "variation": {"tv": STABLE},
+    "gaussian, variation": {"noise": "gaussian", "tv": STABLE},
+    "given": {"blind": False},
+    "given, variation": {"blind": False, "tv": STABLE},
+    "given, gaussian": {"blind": False, "noise": "gaussian"},
+}
+LAYOUTS = {  # of each kind: one block or several, columns side by side or in turn, no tile on chip
+    "32 beside": Shape(32, 32, 8, 8, threads=128, beside=True),
+    "32 in turn": Shape(32, 32, 8, 8, threads=64, blocks=8),
+    "64 cluster": Shape(64, 64, 4, 4, 16, 64, beside=True),
+    "64x128 cluster": Shape(64, 128, 4, 8, 8, 256, beside=True, half=4),
+    "64x128 stash": Shape(64, 128, 8, 16, threads=256, stash=8),
+    "128 stash": Shape(128, 128, 16, 16, stash=8),
+    "128 stash, Gaussian": Shape(128, 128, 8, 16, stash=8),
+    "256x64 cluster": Shape(256, 64, 16, 4, 16, 64, beside=True),
+    "32x64 outside": Shape(32, 64, 8, 8, threads=256, resident=False),
+}
+
+
+def restored(problems, count, layout=None, **options):
+    """f and h of problems of one kind; memory that is taken anew holds NaN."""
+    import cupy
+
+    batch = [np.array([problem[i] for problem in problems], np.float32) for i in range(3)]
+    _, frames, *period = batch[0].shape
+    cupy.full(1 << 24, np.nan, np.float32)  # given back to the pool at once
+    arm = Arm(Definition(**options), tuple(period), frames, len(problems), layout=layout)
+    arm.start(*map(cupy.asarray, batch))
+    arm.iterate(count)
+    f, h, fit = arm.sharp.get(), arm.psf.get(), arm.fit()
+    arm.close()
+    return f, h, fit
+
+
+def compare(problem, count, f, h, **options):
+    """Check f and h of one picture."""
+    for one, other in zip((f, h), reference.iterated(*problem[:3], count, **options), strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=WITHIN * other.max())
+
+
+def kind(options):
+    return {"given": options.get("blind") is False, "noise": options.get("noise", "poisson")}
+
+
+@pytest.mark.parametrize("period", PERIODS, ids=lambda p: f"{p[0]}x{p[1]}")
+def test_every_period_and_every_layout_that_it_may_get(period, random):
+    count = 200 if max(period) <= 64 else 30
+    problem = drawn.problem(random, period)
+    wanted = reference.iterated(*problem[:3], count)
+    found = {layout for batch in (1, 40, 3000) for gaussian in (False, True)
+             for layout in candidates(*period, batch, gpu(), gaussian)}  # fmt: skip
+    assert len(found) >= 2
+    for layout in sorted(found, key=repr):
+        if layout.shared <= gpu().shared:
+            f, h, _ = restored([problem], count, layout)
+            for one, other in zip((f[0], h[0]), wanted, strict=True):
+                np.testing.assert_allclose(one, other, rtol=0, atol=WITHIN * other.max(),
+                                           err_msg=str(layout))  # fmt: skip
+
+
+@pytest.mark.parametrize("period", [(128, 128), (256, 256)], ids=["128", "256"])
+def test_200_iterations(period, random):
+    problem = drawn.problem(random, period, side=15)
+    f, h, fit = restored([problem], 200)
+    compare(problem, 200, f[0], h[0])
+    # float32: g rounds by some 1e-7 of 1, and the fit by that times |1 − y/g|
+    assert fit[0] == pytest.approx(reference.fit(problem.y, f[0].astype(float), h[0].astype(float)),
+                                   rel=1e-9, abs=1e-7)  # fmt: skip
+
+
+@pytest.mark.parametrize("count", [3, 200])
+@pytest.mark.parametrize("frames", [1, 3])
+@pytest.mark.parametrize("margin", [(0, 0), (6, 9)], ids=["whole", "margin"])
+@pytest.mark.parametrize("option", OPTIONS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_options(layout, option, margin, frames, count, random):
+    if count == 200 and (frames > 1) != (margin != (0, 0)):
+        pytest.skip("the reference takes a while; the other two stand for it")
+    layout, options = LAYOUTS[layout], OPTIONS[option]
+    problem = drawn.problem(random, (layout.height, layout.width), frames, margin=margin,
+                            **kind(options))  # fmt: skip
+    f, h, _ = restored([problem], count, layout, **options)
+    compare(problem, count, f[0], h[0], **options)
+
+
+@pytest.mark.parametrize("frames", [1, 2])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_batch_is_as_its_pictures_one_by_one(layout, frames, random):
+    layout = LAYOUTS[layout]
+    problems = [drawn.problem(random, (layout.height, layout.width), frames) for _ in range(5)]
+    f, h, fit = restored(problems, 7, layout)
+    for i, problem in enumerate(problems):
+        one = restored([problem], 7, layout)
+        assert (f[i] == one[0]).all() and (h[i] == one[1]).all() and fit[i] == one[2]
+        compare(problem, 7, f[i], h[i])
+
+
+def test_a_dark_picture_beside_a_bright_one(random):
+    """No rounding of the bright one goes into the other, nor into its fit."""
+    layout, bright = LAYOUTS["32 in turn"], drawn.problem(random, (32, 32), 2)
+    dark = bright._replace(y=bright.y / 1e4, f=bright.f / 1e4)
+    for batch in ([bright, dark, bright], [dark, bright], [bright, dark]):
+        found = restored(batch, 50, layout)
+        for i, problem in enumerate(batch):
+            alone = restored([problem], 50, layout)
+            assert all((one[i] == other[0]).all() for one, other in zip(found, alone, strict=True))
+
+
+def test_a_gaussian_batch_has_a_layout_of_its_own():
+    for noise, down in (("poisson", 16), ("gaussian", 8)):
+        arm = Arm(Definition(noise), (128, 128), 1, 1000)
+        assert (arm.layout.cluster, arm.layout.down) == (1, down)
+        arm.close()
+
+
+@pytest.mark.parametrize("room", [8, 0])
+def test_where_a_cluster_finds_no_room(random, monkeypatch, room):
+    monkeypatch.setattr(Kernel, "clusters", lambda self, blocks, *_: int(blocks <= room))
+    problem = drawn.problem(random, (128, 256))
+    arm = Arm(Definition(), (128, 256), 1, 1)
+    assert arm.layout.cluster == max(room, 1)
+    arm.close()
+    f, h, _ = restored([problem], 20)
+    compare(problem, 20, f[0], h[0])
+
+
+def test_many_pictures_at_once(random):
+    problems = [drawn.problem(random, (64, 32)) for _ in range(8)]
+    many = [problems[i % 8] for i in range(1000)]
+    f, h, _ = restored(many, 20)
+    for i in (0, 131, 132, 517, 999):
+        compare(problems[i % 8], 20, f[i], h[i])
+
+
+@pytest.mark.parametrize("period", [(32, 32), (64, 64), (128, 128)], ids=["32", "64", "128"])
+def test_the_same_bits_again(period, random):
+    """Blocks that wait for each other in another order must not change a sum."""
+    problem = drawn.problem(random, period)
+    first = restored([problem] * 3, 40)
+    for _ in range(10):
+        again = restored([problem] * 3, 40)
+        assert all((a == b).all() for a, b in zip(first, again, strict=True))
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_in_parts_as_at_once(option, random):
+    """30 iterations, or 7, 1 and 22: what is rounded at the seams is below what is asked."""
+    import cupy
+
+    options = OPTIONS[option]
+    problem = drawn.problem(random, (64, 64), 2, **kind(options))
+    arm = Arm(Definition(**options), (64, 64), 2, 1)
+    arm.start(*(cupy.asarray(array[None], np.float32) for array in problem[:3]))
+    for count in (7, 1, 22):
+        arm.iterate(count)
+    compare(problem, 30, arm.sharp[0].get(), arm.psf[0].get(), **options)
+    arm.close()
+
+
+@pytest.mark.parametrize("noise", ["poisson", "gaussian"])
+def test_black_frames_and_skies_give_numbers(random, noise):
+    black = drawn.problem(random, (64, 64), 2, noise=noise)
+    black.y[1] = 0
+    f, h, fit = restored([black, drawn.stars(random, (64, 64), 2)], 50, noise=noise)
+    assert np.isfinite(f).all() and np.isfinite(h).all() and np.isfinite(fit).all()
+    compare(black, 50, f[0], h[0], noise=noise)
+
+
+@pytest.mark.parametrize("noise", ["poisson", "gaussian"])
+def test_frames_of_unequal_exposure(random, noise):
+    """ISRA lets the sum of h grow by the ratio of the exposures in each iteration."""
+    problem = drawn.problem(random, (64, 64), 3, noise=noise)
+    problem.y[:] *= np.array([0.9, 1, 1.1])[:, None, None]
+    f, h, _ = restored([problem], 200, noise=noise)
+    compare(problem, 200, f[0], h[0], noise=noise)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("count", [2, 3])
+def test_strong_total_variation_for_few_iterations(layout, count, random):
+    """Before rounding tells: f must be from the iteration that it is said to be from."""
+    layout = LAYOUTS[layout]
+    problem = drawn.problem(random, (layout.height, layout.width))
+    f, h, _ = restored([problem], count, layout, tv=0.02)
+    compare(problem, count, f[0], h[0], tv=0.02)
+
+
+def test_what_the_kernel_does_not_know():
+    with pytest.raises(InputError, match="float64"):
+        Arm(Definition(), (64, 64), 1, 1, dtype="float64")
+    with pytest.raises(InputError, match="48"):
+        Arm(Definition(), (48, 64), 1, 1)

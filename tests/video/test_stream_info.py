@@ -1,0 +1,284 @@
+"""What is said about the pictures: colour, aspect, rotation, siting, light; and interlacing."""
+
+from fractions import Fraction
+
+import av
+import numpy as np
+import pytest
+
+from snellen.errors import InputError
+from snellen.frames.frame import CENTRE, LEFT, TOP_LEFT
+from snellen.video import hdr
+from snellen.video.convert import Clip, Encoding, convert
+from snellen.video.source.decode import Source
+from snellen.video.source.open import chroma_location
+from video.clips import Nearest, luma, make, picture, read
+
+FAST = Encoding(preset="ultrafast")
+LIGHT = "G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,50)"
+HDR = {"x265-params": f"hdr10=1:master-display={LIGHT}:max-cll=1000,400"}
+
+
+def colours(path):
+    container = av.open(str(path))
+    frame = next(container.decode(video=0))
+    return (frame.color_range, frame.colorspace, frame.color_primaries, frame.color_trc)
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".mov"])
+@pytest.mark.parametrize(
+    "colour", [(1, 1, 1, 1), (2, 5, 5, 6), (1, 9, 9, 16), (2, 2, 2, 2)], ids=str
+)
+def test_colour_tags(tmp_path, step, suffix, colour):
+    source = make(tmp_path / "in.mkv", colour=colour, frames=2)
+    assert colours(source) == colour
+    target = tmp_path / f"out{suffix}"
+    convert(source, target, step, encoding=FAST)
+    assert colours(target) == colour
+    assert step.prepared[0].full_range == (colour[0] == 2)
+
+
+@pytest.mark.parametrize(
+    ("codec", "suffix"),
+    [("prores_ks", ".mov"), ("prores_ks", ".mkv"), ("ffv1", ".mp4"), ("mpeg2video", ".mkv")],
+)
+@pytest.mark.parametrize("colour", [(1, 1, 1, 1), (1, 9, 9, 16), (1, 5, 5, 6)], ids=str)
+def test_colour_tags_that_encoders_read_from_the_frame(tmp_path, step, codec, suffix, colour):
+    source = make(tmp_path / "in.mkv", colour=colour, frames=2)
+    target = tmp_path / f"out{suffix}"
+    summary = convert(source, target, step, encoding=Encoding(codec=codec), strict=True)
+    assert summary.warnings == ()
+    assert colours(target) == colour
+
+
+@pytest.mark.parametrize(("codec", "suffix"), [("prores_ks", ".mov"), ("prores_ks", ".mkv"),
+                                               ("ffv1", ".mp4")])  # fmt: skip
+def test_full_range_that_nobody_would_know_of_is_refused(tmp_path, step, codec, suffix):
+    """ProRes has no word for it, and mp4 none where no colour is said: shown too dark."""
+    source = make(tmp_path / "in.mkv", colour=(2, 2, 2, 2), frames=2)
+    with pytest.raises(InputError, match=f"{codec} in {suffix} can only say limited range.*libx26"):
+        convert(source, tmp_path / f"out{suffix}", step, encoding=Encoding(codec=codec))
+    assert step.prepared is None
+    assert not (tmp_path / f"out{suffix}").exists()
+
+
+def test_colour_tags_that_a_container_cannot_hold_are_named(tmp_path, step):
+    source = make(tmp_path / "in.mkv", colour=(1, 9, 2, 2), frames=2)
+    wish = Encoding(codec="ffv1")
+    summary = convert(source, tmp_path / "out.mp4", step, encoding=wish)
+    assert summary.dropped == ("colour matrix BT2020: ffv1 in .mp4 cannot say it",)
+    with pytest.raises(InputError, match=r"strict.*BT2020"):
+        convert(source, tmp_path / "o.mp4", Nearest(), encoding=wish, strict=True)
+    summary = convert(source, tmp_path / "out.y4m", Nearest())
+    assert summary.dropped == ("colour matrix BT2020: .y4m cannot say it",)
+
+
+def test_unspecified_stays_unspecified(tmp_path, step):
+    source = make(tmp_path / "in.mkv", frames=2)
+    convert(source, tmp_path / "out.mp4", step, encoding=FAST)
+    assert colours(tmp_path / "out.mp4") == colours(source) == (0, 2, 2, 2)
+
+
+def test_motion_jpeg_is_full_range_and_centred(tmp_path, step):
+    source = make(tmp_path / "in.mkv", codec="mjpeg", pix_fmt="yuvj420p", frames=2,
+                  options={"qmin": "1", "qmax": "1"})  # fmt: skip
+    convert(source, tmp_path / "out.mkv", step, encoding=FAST)
+    given = step.prepared[0]
+    assert (given.full_range, given.siting) == (True, CENTRE)
+    assert colours(tmp_path / "out.mkv")[0] == 2
+    with av.open(str(tmp_path / "out.mkv")) as back:
+        assert chroma_location(back, back.streams.video[0]) == "center"
+
+
+@pytest.mark.parametrize("codec", ["libx264", "libx265"])
+@pytest.mark.parametrize(
+    ("location", "siting"), [("left", LEFT), ("center", CENTRE), ("topleft", TOP_LEFT)]
+)
+def test_chroma_location(tmp_path, step, codec, location, siting):
+    source = make(tmp_path / "in.mp4", frames=2, options={"chroma_sample_location": location})
+    convert(source, tmp_path / "o.mkv", step, encoding=Encoding(codec=codec, preset="ultrafast"))
+    assert step.prepared[0].siting == siting
+    with av.open(str(tmp_path / "o.mkv")) as back:
+        assert chroma_location(back, back.streams.video[0]) == location
+
+
+def test_chroma_location_that_the_codec_cannot_say(tmp_path, step):
+    source = make(tmp_path / "in.mp4", frames=2, options={"chroma_sample_location": "center"})
+    wish = Encoding(codec="libsvtav1", preset="12")
+    summary = convert(source, tmp_path / "out.mp4", step, encoding=wish)
+    assert any("chroma location center" in w for w in summary.warnings)
+
+
+def test_siting_of_four_one_one_lies_on_the_first_of_four(tmp_path):
+    source = make(tmp_path / "in.mkv", codec="ffv1", pix_fmt="yuv411p", frames=1)
+    road = Source(source, Clip())
+    assert road.look.format.siting == (0.125, 0.5)
+    road.close()
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".mov"])
+def test_sample_aspect_ratio(tmp_path, step, suffix):
+    source = make(tmp_path / "in.mkv", aspect=Fraction(16, 11), frames=2)
+    summary = convert(source, tmp_path / f"out{suffix}", step, encoding=FAST)
+    assert summary.warnings == ()
+    with av.open(str(tmp_path / f"out{suffix}")) as back:
+        assert Fraction(*_ratio(back.streams.video[0].sample_aspect_ratio)) == Fraction(16, 11)
+
+
+def _ratio(value):
+    return value.numerator, value.denominator
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".mov"])
+@pytest.mark.parametrize("degrees", [90, 180, 270])
+def test_rotation(tmp_path, step, suffix, degrees):
+    source = make(tmp_path / "in.mp4", rotation=degrees, frames=2)
+    summary = convert(source, tmp_path / f"out{suffix}", step, encoding=FAST)
+    assert summary.warnings == ()
+    before, after = read(source).frames[0], read(tmp_path / f"out{suffix}").frames[0]
+    assert before.rotation % 360 == degrees
+    assert after.rotation == before.rotation
+
+
+def test_rotation_in_y4m_is_lost_and_told(tmp_path, step):
+    source = make(tmp_path / "in.mp4", rotation=90, frames=2)
+    summary = convert(source, tmp_path / "out.y4m", step)
+    assert any("rotation" in w for w in summary.dropped)
+
+
+def test_the_shift_of_a_display_matrix_grows_with_the_picture():
+    matrix = (0, 65536, 0, -65536, 0, 0, 48 << 16, 3, 1 << 30)
+    grown = hdr.scaled(matrix, Fraction(2), Fraction(3))
+    assert grown == (*matrix[:6], 96 << 16, 9, 1 << 30)
+
+
+@pytest.fixture(scope="module")
+def bright(tmp_path_factory):
+    """HDR10: 10 bit, PQ, with mastering display and light levels."""
+    return make(tmp_path_factory.mktemp("hdr") / "in.mkv", codec="libx265", pix_fmt="yuv420p10le",
+                frames=3, colour=(1, 9, 9, 16), options=HDR)  # fmt: skip
+
+
+@pytest.mark.parametrize("codec", ["libx265", "libx264", "libsvtav1"])
+@pytest.mark.parametrize("suffix", [".mkv", ".mp4"])
+def test_static_hdr_metadata(bright, tmp_path, step, codec, suffix):
+    preset = "12" if codec == "libsvtav1" else "ultrafast"
+    target = tmp_path / f"out{suffix}"
+    summary = convert(bright, target, step, encoding=Encoding(codec=codec, preset=preset))
+    assert summary.warnings == ()
+    assert summary.pixel_format == "yuv420p10le"
+    # Some decoders tell it with every picture, some with the first, some with all but the first.
+    told = [[hdr.light(frame) for frame in read(p).frames] for p in (bright, target)]
+    before, after = (next(one for one in many if one.mastering and one.levels) for many in told)
+    assert before.levels == after.levels == (1000, 400)
+    assert before.luminance == (Fraction(50, 10000), Fraction(1000))
+    for old, new in zip(before.primaries, after.primaries, strict=True):
+        assert float(new) == pytest.approx(float(old), abs=2e-5)
+    for old, new in zip(before.luminance, after.luminance, strict=True):
+        assert float(new) == pytest.approx(float(old), abs=2e-5)
+    assert colours(target) == (1, 9, 9, 16)
+
+
+def test_hdr_that_a_codec_is_not_told_is_named(bright, tmp_path, step):
+    wish = Encoding(codec="ffv1")
+    summary = convert(bright, tmp_path / "out.mkv", step, encoding=wish)
+    assert any("mastering display" in w for w in summary.warnings)
+    with pytest.raises(InputError, match="mastering display"):
+        convert(bright, tmp_path / "out2.mkv", step, encoding=wish, strict=True)
+
+
+def test_encoders_are_quiet(bright, tmp_path, capfd):
+    for codec in ("libx264", "libx265", "libsvtav1"):
+        preset = "12" if codec == "libsvtav1" else "ultrafast"
+        wish = Encoding(codec=codec, preset=preset)
+        convert(bright, tmp_path / f"{codec}.mkv", Nearest(), encoding=wish)
+    assert capfd.readouterr() == ("", "")
+
+
+class TestInterlaced:
+    @pytest.fixture(params=["in.mkv", "in.mp4"])
+    def source(self, request, tmp_path):
+        """H.264 with fields (PAFF or MBAFF, as x264 likes)."""
+        return make(
+            tmp_path / request.param, interlaced=True, options={"preset": "medium"}, audio="aac"
+        )
+
+    def test_is_refused_with_advice(self, source, tmp_path, step):
+        assert read(source).frames[0].interlaced_frame
+        with pytest.raises(InputError, match="--deinterlace"):
+            convert(source, tmp_path / "out.mkv", step, encoding=FAST)
+        assert not (tmp_path / "out.mkv").exists()
+
+    def test_deinterlaced_frames_keep_number_and_times(self, source, tmp_path, step):
+        clip = Clip(deinterlace=True)
+        convert(source, tmp_path / "out.mp4", step, clip=clip, encoding=FAST)
+        before, after = read(source), read(tmp_path / "out.mp4")
+        assert len(after.frames) == 25
+        shift = after.times[0] - before.times[0]
+        assert [t - shift for t in after.times] == before.times
+        assert not after.frames[3].interlaced_frame
+
+    def test_the_second_field_is_interpolated(self, source, tmp_path):
+        """bwdif keeps the rows of the first field as they are and makes the others anew.
+
+        Which is first, x264 was not told by the frames here: it took the bottom one.
+        """
+        clip = Clip(deinterlace=True)
+        wish = Encoding(preset="ultrafast", crf=0)
+        convert(source, tmp_path / "out.mkv", Nearest(1), clip=clip, encoding=wish)
+        old, new = luma(read(source).frames[9]), luma(read(tmp_path / "out.mkv").frames[9])
+        assert np.array_equal(old[1::2], new[1::2])
+        assert not np.array_equal(old[0::2], new[0::2])
+
+
+def test_progressive_pictures_pass_the_deinterlacer_option_untouched(plain, tmp_path, step):
+    wish = Encoding(preset="ultrafast", crf=0)
+    convert(plain, tmp_path / "out.mkv", step, clip=Clip(deinterlace=True), encoding=wish)
+    after = read(tmp_path / "out.mkv")
+    for old, new in zip(read(plain).frames, after.frames, strict=True):
+        assert np.array_equal(luma(old).repeat(2, 0).repeat(2, 1), luma(new))
+
+
+def test_fields_known_to_the_container_alone(tmp_path, step):
+    """FFV1 flags no picture; the header of Matroska says top field first."""
+    source = make(tmp_path / "in.mkv", codec="ffv1", interlaced=True, frames=6)
+    road = av.open(str(source))
+    assert int(road.streams.video[0].codec_context.field_order) in (2, 4)
+    with pytest.raises(InputError, match="--deinterlace"):
+        convert(source, tmp_path / "out.mkv", step, encoding=FAST)
+    clip = Clip(deinterlace=True)
+    convert(source, tmp_path / "out.mkv", Nearest(1), clip=clip, encoding=Encoding(codec="ffv1"))
+    after = read(tmp_path / "out.mkv")
+    assert len(after.frames) == 6
+    old, new = luma(picture(3)), luma(after.frames[3])
+    assert np.array_equal(old[0::2], new[0::2])  # the top field, as the header says
+    assert not np.array_equal(old[1::2], new[1::2])
+
+
+class _Side:
+    """Stands in for a frame's side data that no encoder here can write."""
+
+    def __init__(self, name, data=b""):
+        self.type = type("Type", (), {"name": name})
+        self.data = data
+
+    def __bytes__(self):
+        return self.data
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("DYNAMIC_HDR_PLUS", "HDR10+"),
+        ("DOVI_METADATA", "Dolby Vision"),
+        ("A53_CC", "closed captions"),
+    ],
+)
+def test_what_frames_carry_and_we_cannot_is_named(name, words):
+    frame = type("Frame", (), {"side_data": [_Side(name), _Side(name), _Side("SEI_UNREGISTERED")]})
+    assert [words in text for text in hdr.losses(frame)] == [True]
+
+
+def test_dolby_vision_is_told_once():
+    sides = [_Side("DOVI_METADATA"), _Side("DOVI_RPU_BUFFER")]
+    assert len(hdr.losses(type("Frame", (), {"side_data": sides}))) == 1

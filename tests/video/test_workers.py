@@ -1,0 +1,379 @@
+"""Several frames at once in the step: order, errors, bounds; and the road without an encoder."""
+
+import gc
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import weakref
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from snellen.errors import InputError, OutputError
+from snellen.frames.frame import Frame
+from snellen.video import pixels
+from snellen.video import threads as travel
+from snellen.video.channel import Channel
+from snellen.video.convert import Clip, Encoding, convert, drain
+from snellen.video.sink import encode
+from snellen.video.source.decode import Parcel
+from snellen.video.workers import Lanes
+from video.clips import Nearest, make, read
+
+LOSSLESS = Encoding(codec="ffv1")
+PATHS = os.pathsep.join([str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH", "")])
+
+
+class Wide(Nearest):
+    """A step with several lanes that lingers at random and watches who is inside."""
+
+    def __init__(self, lanes=3, linger=0.004):
+        super().__init__()
+        self.lanes = 99  # known only after prepare
+        self.wanted = lanes
+        self.linger = linger
+        self.chance = random.Random(1)
+        self.lock = threading.Lock()
+        self.inside = 0
+        self.most = 0
+        self.threads = set()
+        self.at_close = None
+
+    def prepare(self, format, bits=None):
+        self.lanes = self.wanted
+        return super().prepare(format, bits)
+
+    def run(self, frame):
+        with self.lock:
+            self.inside += 1
+            self.most = max(self.most, self.inside)
+            self.threads.add(threading.current_thread().name)
+            delay = self.chance.random() * self.linger
+        try:
+            time.sleep(delay)
+            return self.work(frame)
+        finally:
+            with self.lock:
+                self.inside -= 1
+
+    def work(self, frame):
+        return super().run(frame)
+
+    def close(self):
+        self.at_close = self.inside
+        super().close()
+
+
+def same(one, other):
+    assert one.times == other.times
+    for a, b in zip(one.frames, other.frames, strict=True):
+        for p, q in zip(a.planes, b.planes, strict=True):
+            assert np.array_equal(np.from_dlpack(p), np.from_dlpack(q))
+
+
+@pytest.mark.parametrize("lanes", [2, 3, 7, 40])
+def test_lanes_change_nothing(plain, tmp_path, lanes):
+    """Every frame, time and packet as with one lane, whichever frame is ready first."""
+    wide, told = Wide(lanes), []
+    convert(plain, tmp_path / "one.mkv", Nearest(), encoding=LOSSLESS)
+    convert(plain, tmp_path / "wide.mkv", wide, encoding=LOSSLESS, on_progress=told.append)
+    one, other = read(tmp_path / "one.mkv"), read(tmp_path / "wide.mkv")
+    same(one, other)
+    assert one.packets == other.packets
+    assert [p.frames for p in told] == list(range(1, 26))
+    assert 2 <= wide.most <= lanes
+    assert all(name.startswith("lane ") for name in wide.threads)
+    assert (wide.closed, wide.at_close) == (1, 0)
+
+
+def test_all_lanes_are_used_at_once(plain, tmp_path):
+    """A step that needs three frames inside at the same time gets them."""
+    meet = threading.Barrier(3, timeout=20)
+
+    class Together(Wide):
+        def work(self, frame):
+            meet.wait()
+            return super().work(frame)
+
+    step = Together(3)
+    convert(plain, tmp_path / "o.mkv", step, encoding=LOSSLESS, clip=Clip(frames=24))
+    assert (step.ran, step.most) == (24, 3)
+
+
+class TestFailures:
+    @pytest.mark.parametrize("when", [0, 1, 12, 24])
+    @pytest.mark.parametrize("kind", [RuntimeError, KeyboardInterrupt, InputError, OSError])
+    def test_in_a_lane(self, plain, tmp_path, when, kind):
+        class Failing(Wide):
+            def work(self, frame):
+                if round(frame.pts / frame.duration) == when:
+                    raise kind("the step is broken")
+                return super().work(frame)
+
+        step = Failing()
+        with pytest.raises(kind, match="the step is broken") as caught:
+            convert(plain, tmp_path / "out.mkv", step, encoding=LOSSLESS)
+        assert type(caught.value) is kind
+        assert (step.closed, step.at_close) == (1, 0)
+        assert step.ran < when + 2 * step.lanes
+        assert not list(tmp_path.iterdir())
+
+    def test_the_earliest_frames_error_wins(self, plain, tmp_path):
+        later = threading.Event()
+
+        class Failing(Wide):
+            def work(self, frame):
+                number = round(frame.pts / frame.duration)
+                if number == 6:
+                    later.set()
+                    raise RuntimeError("the later frame")
+                if number == 5:
+                    assert later.wait(20)
+                    time.sleep(0.05)
+                    raise RuntimeError("the earlier frame")
+                return super().work(frame)
+
+        with pytest.raises(RuntimeError, match="the earlier frame"):
+            convert(plain, tmp_path / "out.mkv", Failing(), encoding=LOSSLESS)
+
+    def test_progress(self, plain, tmp_path):
+        def fail(progress):
+            if progress.frames == 5:
+                raise ZeroDivisionError("no luck")
+
+        step = Wide()
+        with pytest.raises(ZeroDivisionError, match="no luck"):
+            convert(plain, tmp_path / "o.mkv", step, encoding=LOSSLESS, on_progress=fail)
+        assert (step.closed, step.at_close) == (1, 0)
+
+    @pytest.mark.parametrize("when", [0, 1, 9])
+    def test_the_decoder(self, plain, tmp_path, monkeypatch, when):
+        real, calls = pixels.planes, []
+
+        def failing(frame):
+            calls.append(frame)
+            if len(calls) == when + 2:  # the first is looked at before the threads start
+                raise RuntimeError("decoding is broken")
+            return real(frame)
+
+        monkeypatch.setattr(pixels, "planes", failing)
+        step = Wide()
+        with pytest.raises(RuntimeError, match="decoding is broken"):
+            convert(plain, tmp_path / "out.mkv", step, encoding=LOSSLESS)
+        assert step.at_close == 0
+
+    @pytest.mark.parametrize("when", [0, 4])
+    def test_the_encoder_while_lanes_are_busy(self, plain, tmp_path, monkeypatch, when):
+        real = encode.Sink.write
+        busy = threading.Event()
+
+        def failing(self, parcel):
+            if self.written == when:
+                assert busy.wait(20)
+                raise OSError(28, "No space left on device")
+            return real(self, parcel)
+
+        class Busy(Wide):
+            def work(self, frame):
+                if round(frame.pts / frame.duration) > when:
+                    busy.set()
+                    time.sleep(0.05)
+                return super().work(frame)
+
+        monkeypatch.setattr(encode.Sink, "write", failing)
+        step = Busy()
+        with pytest.raises(OutputError, match="No space"):
+            convert(plain, tmp_path / "out.mkv", step, encoding=LOSSLESS)
+        assert (step.closed, step.at_close) == (1, 0)
+        assert not list(tmp_path.iterdir())
+
+    def test_a_lane_that_hangs_is_left_alone_after_a_while(self, plain, tmp_path, monkeypatch):
+        monkeypatch.setattr(travel, "_PATIENCE", 0.3)
+        free = threading.Event()
+
+        class Stuck(Wide):
+            def work(self, frame):
+                number = round(frame.pts / frame.duration)
+                if number == 3:
+                    raise RuntimeError("broken")
+                if number == 4:
+                    free.wait(30)
+                return super().work(frame)
+
+        step = Stuck(linger=0)
+        try:
+            with pytest.raises(RuntimeError, match="broken"):
+                convert(plain, tmp_path / "out.mkv", step, encoding=LOSSLESS)
+            assert step.closed == 1
+        finally:
+            free.set()
+        for thread in threading.enumerate():
+            if thread.name.startswith("lane"):
+                thread.join(10)
+
+    @pytest.mark.parametrize("waiting", ["decoder", "encoder", "lane"])
+    def test_ctrl_c(self, plain, tmp_path, waiting):
+        """A real signal, in a process of its own, whatever is waited for."""
+        script = f"""
+            import os, signal, sys, threading, time
+            from pathlib import Path
+            from video.test_lanes import Wide
+            from snellen.video import encode
+            from snellen.video.convert import convert
+
+            def interrupt():
+                time.sleep(0.3)
+                os.kill(os.getpid(), signal.SIGINT)
+
+            begun = threading.Thread(target=interrupt)
+
+            class Slow(Wide):
+                def work(self, frame):
+                    with self.lock:
+                        if self.ran == 5 and begun.ident is None:
+                            begun.start()
+                    if {waiting == "lane"} and begun.ident:
+                        time.sleep(0.7)
+                    return super().work(frame)
+
+            source = Path({str(plain)!r})
+            if {waiting == "encoder"}:
+                def write(self, parcel, real=encode.Sink.write):
+                    time.sleep(0.1)
+                    return real(self, parcel)
+                encode.Sink.write = write
+            if {waiting == "decoder"}:
+                reading, writing = os.pipe()
+                head = b"YUV4MPEG2 W64 H48 F25:1 Ip C420jpeg\\n"
+                os.write(writing, head + (b"FRAME\\n" + bytes(64 * 48 * 3 // 2)) * 9)
+                source = os.fdopen(reading, "rb")
+            step = Slow()
+            try:
+                convert(source, Path({str(tmp_path)!r}) / "out.mkv", step)
+            except KeyboardInterrupt:
+                begun.join()
+                print("interrupted", threading.active_count(), step.at_close)
+        """
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(script)],
+            env={**os.environ, "PYTHONPATH": PATHS},
+            capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert (done.stdout, done.stderr) == ("interrupted 1 0\n", "")
+        assert not list(tmp_path.iterdir())
+
+
+class TestBounds:
+    def test_results_alive(self, tmp_path, monkeypatch):
+        """Lanes, the queue behind them, one being encoded: never more, however slow that is."""
+        source = make(tmp_path / "in.mkv", frames=40)
+        alive, most, lanes = set(), [0], 3
+
+        class Counting(Wide):
+            def work(self, frame):
+                result = super().work(frame)
+                key = id(result.planes[0])
+                with self.lock:
+                    alive.add(key)
+                    most[0] = max(most[0], len(alive))
+                weakref.finalize(result.planes[0], alive.discard, key)
+                return result
+
+        def write(self, parcel):  # an encoder that keeps nothing
+            time.sleep(0.005)
+            if parcel.frame is not None:
+                self.written += 1
+
+        monkeypatch.setattr(encode.Sink, "write", write)
+        monkeypatch.setattr(encode.Sink, "finish", encode.Sink.abandon)
+        assert convert(source, tmp_path / "o.mkv", Counting(lanes), encoding=LOSSLESS).frames == 40
+        assert lanes < most[0] <= lanes + travel._DEPTH + 1
+        gc.collect()
+        assert not alive
+
+    def test_frames_taken(self, plain, tmp_path, monkeypatch):
+        """The decoder waits for a slow lane, though the others are free."""
+        seen, ahead, real = [], [], pixels.planes
+
+        class Slow(Wide):
+            def work(self, frame):
+                if round(frame.pts / frame.duration) == 2:
+                    time.sleep(0.3)
+                    ahead.append(len(seen))
+                return super().work(frame)
+
+        monkeypatch.setattr(pixels, "planes", lambda frame: seen.append(1) or real(frame))
+        convert(plain, tmp_path / "o.mkv", Slow(3, linger=0), encoding=LOSSLESS)
+        # Two that were done, three in lanes, the queue, one in the decoder's hand.
+        assert ahead[0] <= 2 + 3 + travel._DEPTH + 1
+        assert len(seen) == 25
+
+    def test_nothing_is_kept_while_waiting(self):
+        """Lanes that wait for a slow decoder hold none of what they have handed on."""
+        channel = Channel(4)
+        plane = np.zeros((2, 2), np.uint8)
+        gone = weakref.ref(plane)
+        with Lanes(lambda frame: frame, 2, channel, 10) as parcels:
+            flow = iter(parcels)
+            channel.put(Parcel(Frame((plane,))))
+            del plane
+            next(flow)
+            timer = threading.Timer(0.2, channel.close)
+            timer.start()
+            assert next(flow, None) is None  # whoever waits meanwhile
+            gc.collect()
+            assert gone() is None
+            timer.join()
+
+
+class TestDrain:
+    @pytest.mark.parametrize("lanes", [1, 3])
+    def test_every_frame(self, plain, lanes):
+        step, told = Wide(lanes), []
+        assert drain(plain, step, on_progress=told.append) == 25
+        assert (step.ran, step.closed, step.at_close) == (25, 1, 0)
+        assert [p.frames for p in told] == list(range(1, 26))
+        assert step.prepared[1] is None
+        assert ("MainThread" in step.threads) == (lanes == 1)
+
+    def test_a_part(self, plain):
+        assert drain(plain, Nearest(), clip=Clip(frames=7)) == 7
+
+    def test_wrong_use(self, tmp_path):
+        step = Nearest()
+        with pytest.raises(InputError, match="no such file"):
+            drain(tmp_path / "no.mp4", step)
+        assert (step.prepared, step.closed) == (None, 1)
+
+    @pytest.mark.parametrize("lanes", [1, 3])
+    def test_an_error(self, plain, lanes):
+        class Failing(Wide):
+            def work(self, frame):
+                if frame.pts > 0:
+                    raise RuntimeError("broken")
+                return super().work(frame)
+
+        step = Failing(lanes)
+        with pytest.raises(RuntimeError, match="broken"):
+            drain(plain, step)
+        assert (step.closed, step.at_close) == (1, 0)
+
+    def test_an_interrupt_while_the_pipe_gives_nothing(self):
+        reading, writing = os.pipe()
+        head = b"YUV4MPEG2 W64 H48 F25:1 Ip C420jpeg\n"
+        os.write(writing, head + (b"FRAME\n" + bytes(64 * 48 * 3 // 2)) * 5)
+        timer = threading.Timer(0.5, signal.raise_signal, (signal.SIGINT,))
+        step = Wide()
+        with os.fdopen(reading, "rb") as source:
+            timer.start()
+            with pytest.raises(KeyboardInterrupt):
+                drain(source, step)
+        os.close(writing)
+        timer.join()
+        assert (step.closed, step.at_close) == (1, 0)
