@@ -1,25 +1,68 @@
-"""The tree of errors, as its docstring draws it."""
+"""The tree of errors, as its docstring draws it; their parameter, advice and wording."""
 
 from __future__ import annotations
+
+import pickle
 
 import pytest
 
 from snellen import errors
 
+TREE = [
+    ("SnellenError", (Exception,), 1),
+    ("InputError", (errors.SnellenError, ValueError), 2),
+    ("ModelError", (errors.InputError,), 2),
+    ("DeviceError", (errors.SnellenError, RuntimeError), 2),
+    ("OutputError", (errors.SnellenError, OSError), 1),
+    ("IncompleteError", (errors.SnellenError, RuntimeError), 3),
+]
+KINDS = [getattr(errors, name) for name, _, _ in TREE]
 
-@pytest.mark.parametrize(
-    ("name", "bases", "code"),
-    [
-        ("SnellenError", (Exception,), 1),
-        ("InputError", (errors.SnellenError, ValueError), 2),
-        ("ModelError", (errors.InputError,), 2),
-        ("DeviceError", (errors.SnellenError, RuntimeError), 2),
-        ("OutputError", (errors.SnellenError, OSError), 1),
-        ("IncompleteError", (errors.SnellenError, RuntimeError), 3),
-    ],
-)
+
+def option(name):
+    return "--" + name.replace("_", "-")
+
+
+@pytest.mark.parametrize(("name", "bases", "code"), TREE)
 def test_tree(name, bases, code):
     kind = getattr(errors, name)
     assert issubclass(kind, errors.SnellenError) and kind.exit_code == code
     assert all(issubclass(kind, base) for base in bases)
-    assert str(kind("what came")) == "what came"
+    bare = kind("got this")
+    assert str(bare) == bare.message == "got this"
+    assert bare.parameter is None and bare.advice is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_wording_is_that_of_who_asks(kind):
+    error = kind(
+        "got `psf_size`=0; expected 1 or more", parameter="psf_size", advice="leave `psf` out"
+    )
+    assert str(error) == "got psf_size=0; expected 1 or more; leave psf out"
+    assert error.worded(option) == "got --psf-size 0; expected 1 or more; leave --psf out"
+    assert (error.parameter, error.advice) == ("psf_size", "leave `psf` out")
+
+
+def test_a_name_without_an_option_stays_as_python_has_it():
+    error = errors.InputError("got `bits`=9 and `crf`=3; a file `A b` is no name of a parameter")
+    words = {"bits": "bits", "crf": "--crf"}
+    expected = "got bits=9 and --crf 3; a file `A b` is no name of a parameter"
+    assert error.worded(words.__getitem__) == expected
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_pickled_error_keeps_all(kind):
+    error = kind("got `tile`=2", parameter="tile", advice="take `tile`=3")
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is kind and str(again) == str(error)
+    assert (again.message, again.parameter, again.advice) == (
+        "got `tile`=2",
+        "tile",
+        "take `tile`=3",
+    )
+
+
+def test_about_a_file():
+    error = errors.ModelError("got `scale`=5", parameter="scale", advice="take 2").about("a.png")
+    assert type(error) is errors.ModelError and error.parameter == "scale"
+    assert str(error) == "a.png: got scale=5; take 2"

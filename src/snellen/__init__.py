@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from snellen._version import __version__ as __version__
+
 __all__ = [
     "Deblurrer", "Restored", "Score", "Scorer", "Upscaler", "__version__", "deblur", "score",
     "upscale",

@@ -7,16 +7,76 @@
     │  └─ ModelError                       a model file that is wrong or damaged   exit code 2
     ├─ DeviceError     (also RuntimeError) the device asked for cannot be used     exit code 2
     ├─ OutputError     (also OSError)      the result could not be written         exit code 1
-    └─ IncompleteError      (also RuntimeError) what was decodable is written, not all  exit code 3
+    └─ IncompleteError (also RuntimeError) what could be decoded is written, not all  exit code 3
 
-Each message says what came, what was wanted and what to do.
+A message says what it got and what it expected, advice says what to do. In both, the name of a
+parameter stands in backticks: ``"`psf_size`=0; expected 1 or more"``. Python shows the name alone
+(``psf_size=0``); the command line replaces it by its option (``--psf-size 0``) through `worded`.
 """
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Self
+
+_NAME = re.compile(r"`([a-z][a-z0-9_]*)`(=?)")
 
 
 class SnellenError(Exception):
-    """Base of all errors of this package."""
+    """Base of all errors of this package.
+
+    Parameters
+    ----------
+    message : str
+        What the error got and what it expected. Names of parameters stand in backticks.
+    parameter : str, optional
+        Name of the parameter at fault, as Python spells it: "psf_size".
+    advice : str, optional
+        What the user can do, with the same markup. It follows the message after a semicolon.
+
+    Attributes
+    ----------
+    message, parameter, advice
+        As given. A pickled error keeps all three.
+    """
 
     exit_code = 1
+    """Of the command line."""
+
+    def __init__(
+        self, message: object = "", *, parameter: str | None = None, advice: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.message = str(message)
+        self.parameter = parameter
+        self.advice = advice
+
+    def __str__(self) -> str:
+        return self.worded(lambda name: name)
+
+    def worded(self, option: Callable[[str], str]) -> str:
+        """Return message and advice with each parameter's name replaced by `option(name)`.
+
+        Parameters
+        ----------
+        option : callable
+            Maps a parameter's name ("psf_size") to the caller's word for it ("--psf-size"). A name
+            that it returns unchanged keeps its "=" (``bits=9``); after any other word a space
+            takes the place of "=" (``--psf-size 9``).
+        """
+        text = self.message if self.advice is None else f"{self.message}; {self.advice}"
+
+        def word(found: re.Match[str]) -> str:
+            name, equals = found.groups()
+            shown = option(name)
+            return shown + (equals if shown == name else " " * len(equals))
+
+        return _NAME.sub(word, text)
+
+    def about(self, name: object) -> Self:
+        """Return the same error with a file's name and a colon before its message."""
+        return type(self)(f"{name}: {self.message}", parameter=self.parameter, advice=self.advice)
 
 
 class InputError(SnellenError, ValueError):
@@ -30,7 +90,7 @@ class ModelError(InputError):
 
 
 class DeviceError(SnellenError, RuntimeError):
-    """The device asked for does not exist here or cannot be used."""
+    """The requested device does not exist here or cannot be used."""
 
     exit_code = 2
 

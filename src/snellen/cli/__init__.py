@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-import snellen
+from snellen._version import __version__
 from snellen.cli.report import printable
 from snellen.errors import SnellenError
 
@@ -47,7 +47,7 @@ class _Lazy(click.Group):
 
 
 @click.command(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(snellen.__version__, prog_name="snellen")
+@click.version_option(__version__, prog_name="snellen")
 def cli() -> None:
     """Make pictures sharper, and say how sharp they are."""
 

@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from snellen import __version__
+from snellen._version import __version__
 from snellen.errors import DeviceError
 from snellen.gpu import device, nvrtc
 

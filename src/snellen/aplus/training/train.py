@@ -15,7 +15,7 @@ from time import monotonic
 import numpy as np
 import numpy.typing as npt
 
-from snellen import __version__
+from snellen._version import __version__
 from snellen.aplus.features import margin
 from snellen.aplus.model import SCALES, WINDOW, Model
 from snellen.aplus.training.ksvd import ksvd
