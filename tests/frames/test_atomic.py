@@ -1,4 +1,4 @@
-"""Where results go: refusals, and files that appear only when they are whole."""
+"""Output files: refusals, and files that appear only when they are complete."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ def names(folder):
 def test_check_lets_new_names_pass(tmp_path):
     source = tmp_path / "in.png"
     source.write_bytes(b"in")
-    atomic.check(tmp_path / "out.png", source, False)
-    atomic.check(tmp_path / "out.png", None, False)
-    atomic.check(tmp_path / "out.png", tmp_path / "missing.png", False)
+    atomic.check_target(tmp_path / "out.png", source, False)
+    atomic.check_target(tmp_path / "out.png", None, False)
+    atomic.check_target(tmp_path / "out.png", tmp_path / "missing.png", False)
 
 
 def test_check_refuses_existing_files_but_for_overwrite(tmp_path):
     goal = tmp_path / "out.png"
     goal.write_bytes(b"mine")
     with pytest.raises(InputError, match=r"out\.png exists; .* --overwrite"):
-        atomic.check(goal, None, False)
-    atomic.check(goal, None, True)
-    atomic.check(goal, tmp_path / "missing.png", True)
+        atomic.check_target(goal, None, False)
+    atomic.check_target(goal, None, True)
+    atomic.check_target(goal, tmp_path / "missing.png", True)
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_check_refuses_folders(tmp_path, overwrite):
     with pytest.raises(InputError, match="is a folder; name a file"):
-        atomic.check(tmp_path, None, overwrite)
+        atomic.check_target(tmp_path, None, overwrite)
     with pytest.raises(InputError, match="does not exist; make it first"):
-        atomic.check(tmp_path / "no" / "out.png", None, overwrite)
+        atomic.check_target(tmp_path / "no" / "out.png", None, overwrite)
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(InputError, match="does not exist"):
-        atomic.check(tmp_path / "file" / "out.png", None, overwrite)
+        atomic.check_target(tmp_path / "file" / "out.png", None, overwrite)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
@@ -52,24 +52,24 @@ def test_a_pipe_is_never_replaced(tmp_path, overwrite, linked):
     os.mkfifo(pipe)
     goal.symlink_to(pipe) if linked else pipe.rename(goal)
     with pytest.raises(InputError, match="not a file that can be replaced"):
-        atomic.check(goal, None, overwrite)
-    with pytest.raises(OutputError, match="not a file"), atomic.whole(goal, overwrite):
+        atomic.check_target(goal, None, overwrite)
+    with pytest.raises(OutputError, match="not a file"), atomic.replacing(goal, overwrite):
         pytest.fail("a pipe was to be replaced")
     assert goal.is_fifo() and len(names(tmp_path)) == 1 + linked
 
 
 def test_a_folder_that_takes_no_file(tmp_path, monkeypatch):
-    atomic.probe(tmp_path)
+    atomic.check_folder(tmp_path)
     assert names(tmp_path) == []
     with pytest.raises(InputError, match="takes no file: No such file"):
-        atomic.probe(tmp_path / "none")
+        atomic.check_folder(tmp_path / "none")
 
     def refuse(**settings):
         raise OSError(30, "Read-only file system")
 
     monkeypatch.setattr("tempfile.TemporaryFile", refuse)
     with pytest.raises(InputError, match="takes no file: Read-only"):
-        atomic.probe(tmp_path)
+        atomic.check_folder(tmp_path)
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
@@ -81,20 +81,20 @@ def test_check_refuses_the_input_itself(tmp_path, overwrite, link):
     if link:
         getattr(goal, link)(source)
     with pytest.raises(InputError, match="is the input itself"):
-        atomic.check(goal, source, overwrite)
+        atomic.check_target(goal, source, overwrite)
 
 
 def test_a_name_without_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    atomic.check(Path("out.png"), None, False)
-    with atomic.whole(Path("out.png"), False) as temporary:
+    atomic.check_target(Path("out.png"), None, False)
+    with atomic.replacing(Path("out.png"), False) as temporary:
         temporary.write_bytes(b"done")
     assert names(tmp_path) == ["out.png"]
 
 
-def test_whole_appears_at_the_end(tmp_path):
+def test_the_file_appears_at_the_end(tmp_path):
     goal = tmp_path / "out.png"
-    with atomic.whole(goal, False) as temporary:
+    with atomic.replacing(goal, False) as temporary:
         temporary.write_bytes(b"done")
         assert not goal.exists()
         assert temporary.parent == tmp_path and temporary.suffix == ".png"
@@ -104,30 +104,30 @@ def test_whole_appears_at_the_end(tmp_path):
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, SystemExit])
 @pytest.mark.parametrize("there", [False, True])
-def test_whole_leaves_nothing_on_error(tmp_path, error, there):
+def test_nothing_is_left_after_an_error(tmp_path, error, there):
     goal = tmp_path / "out.png"
     if there:
         goal.write_bytes(b"before")
-    with pytest.raises(error), atomic.whole(goal, True) as temporary:
+    with pytest.raises(error), atomic.replacing(goal, True) as temporary:
         temporary.write_bytes(b"half")
         raise error
     assert names(tmp_path) == (["out.png"] if there else [])
     assert not there or goal.read_bytes() == b"before"
 
 
-def test_whole_survives_that_the_temporary_file_is_gone(tmp_path):
-    with pytest.raises(RuntimeError), atomic.whole(tmp_path / "out.png", True) as temporary:
+def test_the_temporary_file_may_be_gone(tmp_path):
+    with pytest.raises(RuntimeError), atomic.replacing(tmp_path / "out.png", True) as temporary:
         temporary.unlink()
         raise RuntimeError
-    with pytest.raises(OSError), atomic.whole(tmp_path / "out.png", True) as temporary:
+    with pytest.raises(OSError), atomic.replacing(tmp_path / "out.png", True) as temporary:
         temporary.unlink()
     assert names(tmp_path) == []
 
 
-def test_whole_overwrites_only_when_told(tmp_path):
+def test_overwrite_replaces_the_file(tmp_path):
     goal = tmp_path / "out.png"
     goal.write_bytes(b"before")
-    with atomic.whole(goal, True) as temporary:
+    with atomic.replacing(goal, True) as temporary:
         temporary.write_bytes(b"after")
     assert goal.read_bytes() == b"after" and names(tmp_path) == ["out.png"]
 
@@ -136,7 +136,7 @@ def test_a_target_that_appears_meanwhile_is_left(tmp_path):
     goal = tmp_path / "out.png"
     with (
         pytest.raises(OutputError, match="come to exist meanwhile"),
-        atomic.whole(goal, False) as temporary,
+        atomic.replacing(goal, False) as temporary,
     ):
         temporary.write_bytes(b"ours")
         goal.write_bytes(b"theirs")
@@ -147,7 +147,7 @@ def test_a_target_that_appears_meanwhile_is_left(tmp_path):
 def test_permissions_are_those_of_a_new_file(tmp_path, mask):
     before = os.umask(mask)
     try:
-        with atomic.whole(tmp_path / "out.png", False):
+        with atomic.replacing(tmp_path / "out.png", False):
             pass
         assert os.umask(mask) == mask
     finally:
@@ -158,8 +158,8 @@ def test_permissions_are_those_of_a_new_file(tmp_path, mask):
 def test_a_name_that_the_disk_cannot_hold(tmp_path):
     """No bare OSError: the command line knows only our own."""
     with pytest.raises(InputError, match="File name too long"):
-        atomic.check(tmp_path / ("x" * 300 + ".png"), None, False)
-    with pytest.raises(OutputError), atomic.whole(tmp_path / ("x" * 300 + ".png"), False):
+        atomic.check_target(tmp_path / ("x" * 300 + ".png"), None, False)
+    with pytest.raises(OutputError), atomic.replacing(tmp_path / ("x" * 300 + ".png"), False):
         pass
     assert names(tmp_path) == []
 
@@ -168,24 +168,24 @@ def test_a_long_name_that_the_disk_can_hold(tmp_path):
     goal = tmp_path / ("x" * 251 + ".png")
     goal.write_bytes(b"")
     goal.unlink()
-    with atomic.whole(goal, False) as temporary:
+    with atomic.replacing(goal, False) as temporary:
         temporary.write_bytes(b"done")
     assert goal.read_bytes() == b"done"
 
 
 def test_a_folder_that_vanishes(tmp_path):
     folder = tmp_path / "folder"
-    with pytest.raises(OutputError), atomic.whole(folder / "out.png", False):
+    with pytest.raises(OutputError), atomic.replacing(folder / "out.png", False):
         pass
     folder.mkdir()
-    with pytest.raises(OutputError), atomic.whole(folder / "out.png", False) as temporary:
+    with pytest.raises(OutputError), atomic.replacing(folder / "out.png", False) as temporary:
         temporary.unlink()
         folder.rmdir()
 
 
 def test_several_temporary_files_at_a_time(tmp_path):
     goal = tmp_path / "out.png"
-    with atomic.whole(goal, True) as one, atomic.whole(goal, True) as two:
+    with atomic.replacing(goal, True) as one, atomic.replacing(goal, True) as two:
         assert one != two
         one.write_bytes(b"outer")
         two.write_bytes(b"inner")
@@ -197,7 +197,7 @@ def test_a_link_is_followed(tmp_path):
     real.write_text("old")
     real.chmod(0o600)
     link.symlink_to(real)
-    with atomic.whole(link, overwrite=True) as temporary:
+    with atomic.replacing(link, overwrite=True) as temporary:
         temporary.write_text("new")
     assert link.is_symlink() and real.read_text() == "new"
     assert real.stat().st_mode & 0o777 == 0o600
@@ -210,10 +210,13 @@ def test_without_hard_links(tmp_path, monkeypatch):
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr("os.link", refuse)
-    with atomic.whole(tmp_path / "a.png", overwrite=False) as temporary:
+    with atomic.replacing(tmp_path / "a.png", overwrite=False) as temporary:
         temporary.write_text("new")
     assert (tmp_path / "a.png").read_text() == "new"
-    with pytest.raises(OutputError), atomic.whole(tmp_path / "a.png", overwrite=False) as temporary:
+    with (
+        pytest.raises(OutputError),
+        atomic.replacing(tmp_path / "a.png", overwrite=False) as temporary,
+    ):
         temporary.write_text("newer")
     assert [path.name for path in tmp_path.iterdir()] == ["a.png"]
     assert (tmp_path / "a.png").read_text() == "new"

@@ -133,10 +133,10 @@ def told(
 ) -> None:
     """Do the work and put its report where it is wanted."""
     if output:
-        atomic.check(output, None, overwrite)
+        atomic.check_target(output, None, overwrite)
     report = work(lambda line: print(line, file=sys.stderr if as_json else sys.stdout, flush=True))
     if output:
-        with atomic.whole(output, overwrite) as temporary:
+        with atomic.replacing(output, overwrite) as temporary:
             temporary.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
     if as_json:
         print(json.dumps(report))

@@ -78,7 +78,7 @@ class Deblurring:
         first, lost = opened(sources[0], goal, ONLY, self._options, self._report)
         stills = [first]
         for path in sources[1:]:
-            atomic.check(goal, path, self._options["overwrite"])
+            atomic.check_target(goal, path, self._options["overwrite"])
             still = read(path)
             came, wanted = _kind(still.pixels), _kind(first.pixels)
             if came != wanted:

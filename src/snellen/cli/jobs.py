@@ -146,7 +146,7 @@ def opened(
 
     if goal == PIPE:
         raise InputError("an image cannot go to standard output; name a file with -o")
-    atomic.check(goal, source, options["overwrite"])
+    atomic.check_target(goal, source, options["overwrite"])
     _warn_of(only, source, report)
     still = read(source)
     check(goal, still)

@@ -54,7 +54,7 @@ class Outcome:
         if self._table is None or self._table == PIPE:
             return
         lines = [_row(self._columns), *(_row([row[c] for c in self._columns]) for row in self.rows)]
-        with atomic.whole(self._table, overwrite) as temporary:
+        with atomic.replacing(self._table, overwrite) as temporary:
             temporary.write_text("".join(lines), encoding="utf-8", newline="")
 
     def pooled(self) -> dict[str, dict[str, float]]:

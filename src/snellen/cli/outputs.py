@@ -70,8 +70,8 @@ def _check_table(table: Path, used: dict[Identity, Path], overwrite: bool) -> No
         raise InputError(
             f"{table} is the input itself, {used[identity]}; choose another file for the table"
         )
-    atomic.check(table, None, overwrite)
-    atomic.probe(table.resolve().parent)
+    atomic.check_target(table, None, overwrite)
+    atomic.check_folder(table.resolve().parent)
 
 
 def _check_maps(
@@ -83,14 +83,14 @@ def _check_maps(
         raise InputError("maps cannot go to standard output; name a folder with --map-out")
     heatmap.check(maps, overwrite)
     if not maps.is_dir():
-        atomic.probe(maps.parent)
+        atomic.check_folder(maps.parent)
         return
     if _identity(maps) in [_identity(path) for path in inputs]:
         raise InputError(f"{maps} is an input itself; choose another folder for the maps")
     for path in maps.iterdir():
         if _identity(path) in used:
             raise InputError(f"{maps} holds an input, {path}; choose another folder for the maps")
-    atomic.probe(maps)
+    atomic.check_folder(maps)
 
 
 def _check_apart(table: Path, maps: Path) -> None:

@@ -94,10 +94,10 @@ def check(path: Path, sources: tuple[Path, ...], goals: tuple[Path, ...], overwr
     if path.suffix.lower() not in SUFFIXES:
         raise InputError(f"{path}: PSFs are written as .npy or .png")
     for source in sources:
-        atomic.check(path, source, overwrite)
+        atomic.check_target(path, source, overwrite)
     if path.resolve() in [goal.resolve() for goal in goals]:
         raise InputError(f"{path} is to be the result and the PSF; choose another file for one")
-    atomic.probe(path.resolve().parent)
+    atomic.check_folder(path.resolve().parent)
 
 
 def write(path: Path, psf: Array, overwrite: bool) -> None:
@@ -111,7 +111,7 @@ def write(path: Path, psf: Array, overwrite: bool) -> None:
     overwrite : whether a file of this name is replaced
     """
     try:
-        with atomic.whole(path, overwrite) as temporary:
+        with atomic.replacing(path, overwrite) as temporary:
             if path.suffix.lower() == ".npy":
                 with temporary.open("wb") as file:
                     np.save(file, psf, allow_pickle=False)

@@ -69,7 +69,7 @@ def train(images: Path, scale: int, output: Path, **options: Any) -> None:
     notes = _notes(options["notes"])
     if output.suffix != ".safetensors":
         raise InputError(f"{output}: a model file ends in .safetensors")
-    atomic.check(output, None, options["overwrite"])
+    atomic.check_target(output, None, options["overwrite"])
     validation = {_name(folder): planes(folder) for folder in options["validate"]}
     for name, found in validation.items():
         require(found, EVALUATED * scale, f"validation at ×{scale} on {name}")
@@ -79,7 +79,7 @@ def train(images: Path, scale: int, output: Path, **options: Any) -> None:
         )
     tables = {name: psnr_table(found, model) for name, found in validation.items()}
     model = _described(model, images, notes, tables)
-    with atomic.whole(output, options["overwrite"]) as temporary:
+    with atomic.replacing(output, options["overwrite"]) as temporary:
         _save(model, temporary)
     tell = _as_json if options["as_json"] else _as_text
     click.echo(tell(output, model, report, tables))

@@ -1,4 +1,4 @@
-"""Where a result goes: a file that appears only when it is whole."""
+"""Atomic writing: an output file gets its name only when it is complete."""
 
 from __future__ import annotations
 
@@ -10,26 +10,35 @@ from pathlib import Path
 
 from snellen.errors import InputError, OutputError
 
-_FIXED = "{} is not a file that can be replaced; name another"
+_NOT_REPLACEABLE = "{} is not a file that can be replaced; name another"
 
 
-def check(target: Path, source: Path | None, overwrite: bool) -> None:
-    """Refuse a target that cannot or must not be written, before any work is done.
+def check_target(target: Path, source: Path | None, overwrite: bool) -> None:
+    """Refuse an output file that cannot or must not be written, before any work is done.
+
+    Parameters
+    ----------
+    target : Path
+        The output file.
+    source : Path or None
+        The input file, which must not be overwritten. None: the input is no file.
+    overwrite : bool
+        Whether an existing file may be replaced.
 
     Raises
     ------
     InputError
-        Its folder does not exist, it is a folder, it is the source itself (also by a link), it is a
-        pipe or a device, or it exists and `overwrite` is False; or the system does not even let us
-        look.
+        The folder of `target` does not exist; `target` is a folder, the input itself (also by a
+        link), a pipe or a device; it exists and `overwrite` is False; or the system denies access
+        to it.
     """
     try:
-        _check(target, source, overwrite)
+        _check_target(target, source, overwrite)
     except OSError as error:
         raise InputError(f"{target}: {error.strerror or error}") from error
 
 
-def _check(target: Path, source: Path | None, overwrite: bool) -> None:
+def _check_target(target: Path, source: Path | None, overwrite: bool) -> None:
     if not target.parent.is_dir():
         raise InputError(f"{target}: the folder {target.parent} does not exist; make it first")
     if target.is_dir():
@@ -38,13 +47,19 @@ def _check(target: Path, source: Path | None, overwrite: bool) -> None:
         if source is not None and source.exists() and target.samefile(source):
             raise InputError(f"{target} is the input itself; choose another output")
         if not _is_replaceable(target):
-            raise InputError(_FIXED.format(target))
+            raise InputError(_NOT_REPLACEABLE.format(target))
         if not overwrite:
             raise InputError(f"{target} exists; choose another name or give --overwrite")
 
 
-def probe(folder: Path) -> None:
-    """Refuse a folder that takes no file, by making one and removing it (InputError)."""
+def check_folder(folder: Path) -> None:
+    """Refuse a folder in which no file can be made: make one, and remove it.
+
+    Raises
+    ------
+    InputError
+        The folder does not exist, is read-only or full.
+    """
     try:
         with tempfile.TemporaryFile(dir=folder):
             pass
@@ -53,63 +68,75 @@ def probe(folder: Path) -> None:
 
 
 def _is_replaceable(target: Path) -> bool:
-    """Return whether a new file may take its place: a pipe or a device would be gone."""
+    """Return whether a rename may replace `target`: it would destroy a pipe or a device."""
     return target.is_file() or not target.exists()
 
 
 @contextmanager
-def whole(target: Path, overwrite: bool) -> Iterator[Path]:
-    """Yield a hidden temporary path in the target's folder; it becomes `target` at the end.
+def replacing(target: Path, overwrite: bool) -> Iterator[Path]:
+    """Yield a hidden temporary file in the target's folder; rename it to `target` at the end.
 
-    On any error, or if the target has come to exist meanwhile without `overwrite`, the temporary
-    file is removed and the target is left as it was. A link is followed: what it names is replaced,
-    and keeps its permissions.
+    After an error, or if `target` has come to exist in the meantime without `overwrite`, the
+    temporary file is removed and `target` stays as it was. A symbolic link is followed: the file
+    that it names is replaced, and the new file gets the old one's permissions.
+
+    Parameters
+    ----------
+    target : Path
+        The output file.
+    overwrite : bool
+        Whether an existing file may be replaced.
+
+    Yields
+    ------
+    Path
+        The temporary file: empty, with the suffix of `target`.
 
     Raises
     ------
     OutputError
-        The folder does not take the file, the target is no file that can be replaced, or it has
-        come to exist meanwhile.
+        The file cannot be written into the folder, `target` is not a file that can be replaced, or
+        it has come to exist in the meantime.
     """
-    with _told(target):
+    with _os_errors_as_output_errors(target):
         target = target.resolve()
         if not _is_replaceable(target):
-            raise OutputError(_FIXED.format(target))
-        # Names end at 255 bytes: the stem may fill them, but not the temporary's.
+            raise OutputError(_NOT_REPLACEABLE.format(target))
+        # A file name has at most 255 bytes. The target's stem may use them all, so it is shortened.
         handle, name = tempfile.mkstemp(target.suffix, f".{target.stem[:32]}-", target.parent)
         os.close(handle)
     temporary = Path(name)
     try:
         yield temporary
-        with _told(target):
+        with _os_errors_as_output_errors(target):
             temporary.chmod(target.stat().st_mode if target.exists() else 0o666 & ~_umask())
-            _appear(temporary, target, overwrite)
+            _rename(temporary, target, overwrite)
     except BaseException:
         with suppress(OSError):
             temporary.unlink()
         raise
 
 
-def _appear(temporary: Path, target: Path, overwrite: bool) -> None:
-    """Give the file its name; without `overwrite` only where there is none, in one step."""
+def _rename(temporary: Path, target: Path, overwrite: bool) -> None:
+    """Give the file its name; without `overwrite` only if the name is free, in one atomic step."""
     if overwrite:
         temporary.replace(target)
         return
-    taken = OutputError(f"{target} has come to exist meanwhile; it is left as it is")
+    exists = OutputError(f"{target} has come to exist meanwhile; it is left as it is")
     try:
         os.link(temporary, target)
         temporary.unlink()
     except FileExistsError:
-        raise taken from None
-    except OSError:  # a file system without hard links
+        raise exists from None
+    except OSError:  # The file system has no hard links.
         if target.exists():
-            raise taken from None
+            raise exists from None
         temporary.replace(target)
 
 
 @contextmanager
-def _told(target: Path) -> Iterator[None]:
-    """Turn what the disk refuses into our own error."""
+def _os_errors_as_output_errors(target: Path) -> Iterator[None]:
+    """Raise an OSError of the block as an OutputError about `target`."""
     try:
         yield
     except OutputError:
@@ -119,7 +146,7 @@ def _told(target: Path) -> Iterator[None]:
 
 
 def _umask() -> int:
-    """Return the process's umask: mkstemp makes files that only the owner may read."""
+    """Return the umask of the process. mkstemp ignores it: its files are private to the owner."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

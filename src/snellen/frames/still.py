@@ -127,7 +127,7 @@ def write(path: Path, still: Still, overwrite: bool = False) -> None:
     """
     check(path, still)
     try:
-        with atomic.whole(path, overwrite) as temporary:
+        with atomic.replacing(path, overwrite) as temporary:
             if still.pixels.dtype == np.uint16 and still.pixels.ndim == 3:
                 temporary.write_bytes(_encode16(path, still))
             else:

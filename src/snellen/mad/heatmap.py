@@ -185,7 +185,7 @@ def _remove(folder: Path, names: set[str]) -> None:
 
 
 def _put(path: Path, data: bytes, overwrite: bool) -> None:
-    with atomic.whole(path, overwrite) as temporary:
+    with atomic.replacing(path, overwrite) as temporary:
         temporary.write_bytes(data)
 
 

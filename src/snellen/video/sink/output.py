@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from snellen.errors import InputError, OutputError, SnellenError
-from snellen.frames.atomic import check, whole
+from snellen.frames.atomic import check_target, replacing
 from snellen.video.source.open import name, reason
 
 MUXERS = {".mp4": "mp4", ".m4v": "mp4", ".mkv": "matroska", ".mov": "mov", ".y4m": "yuv4mpegpipe"}
@@ -40,7 +40,7 @@ class Place:
             )
         self.muxer = MUXERS[self.suffix]
         try:
-            check(target, source if isinstance(source, Path) else None, overwrite)
+            check_target(target, source if isinstance(source, Path) else None, overwrite)
             if target.exists() and not target.is_file():
                 raise InputError(f"{target} is not a file that can be replaced; name another")
         except OSError as error:  # a name too long, a folder that may not be looked into
@@ -60,7 +60,7 @@ class Place:
                 ours = True
                 self._target.flush()
                 return
-            with whole(self._target, self._overwrite) as temporary:
+            with replacing(self._target, self._overwrite) as temporary:
                 ours = False
                 yield temporary
                 ours = True
