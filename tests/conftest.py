@@ -16,6 +16,8 @@ from snellen.cpu.blas import single_threaded
 from snellen.errors import DeviceError
 from snellen.gpu.device import why_not
 
+pytest.register_assert_rewrite("support")
+
 
 def pytest_sessionstart(session):
     with warnings.catch_warnings():

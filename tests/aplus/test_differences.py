@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aplus import reference
 from snellen.aplus.differences import FILTERS, differences
+from support.aplus import reference
 
 SIZES = [(3, 3), (3, 9), (8, 3), (4, 5), (9, 12)]
 

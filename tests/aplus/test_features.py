@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aplus import reference
 from snellen.aplus import features as stage
 from snellen.aplus.features import collect, features, margin
+from support.aplus import reference
 
 CASES = [(1, 1, 0, 0), (1, 9, 0, 0), (5, 1, 2, 0), (3, 4, 1, 2), (2, 700, 1, 1)]
 

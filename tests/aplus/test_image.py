@@ -10,20 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aplus import reference
 from snellen import upscale
 from snellen.aplus.image import DTYPES
 from snellen.aplus.upscaler import Upscaler
 from snellen.errors import DeviceError, InputError, ModelError
 from snellen.frames.frame import Format, Frame
-
-WHITE = {"uint8": 255, "uint16": 65535, "float16": 1, "float32": 1, "float64": 1}
-
-
-def drawn(random, shape, dtype):
-    """Noise over the whole range, black and white among it."""
-    values = random.uniform(-0.1, 1.1, shape).clip(0, 1) * WHITE[dtype]
-    return (np.rint(values) if dtype.startswith("u") else values).astype(dtype)
+from support.aplus import reference
+from support.aplus.images import WHITE, drawn
 
 
 def larger(shape, scale, colour):

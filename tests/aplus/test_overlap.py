@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aplus import reference
 from snellen.aplus.overlap import overlap
+from support.aplus import reference
+from support.aplus.stages import whole
 
 SIZES = [(1, 1), (1, 6), (2, 3), (4, 9), (5, 4), (5, 5), (6, 7), (7, 7), (8, 9)]
 
@@ -16,13 +17,6 @@ def picture(random, size, scale, window):
     patches = random.normal(size=(height, (window * scale) ** 2, width)).astype(np.float32)
     mid = random.random((height * scale, width * scale), np.float32)
     return patches, mid
-
-
-def whole(patches, mid, scale, window):
-    size = (patches.shape[0], patches.shape[2])
-    out = np.full(mid.shape, np.nan, np.float32)
-    overlap(patches, mid, scale, window, 0, 0, size, out)
-    return out
 
 
 @pytest.mark.parametrize("scale", [2, 3, 4])

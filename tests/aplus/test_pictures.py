@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aplus import reference
 from snellen.aplus.model import load
 from snellen.aplus.training import protocol
 from snellen.aplus.upscaler import Upscaler
 from snellen.frames.frame import Format, Frame
+from support.aplus import reference
 
 DECIBELS = 110  # as float
 OFF_BY_ONE = {8: 1 / 10_000, 10: 1 / 2_000}  # share of pixels

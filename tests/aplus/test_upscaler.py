@@ -10,30 +10,16 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from aplus import reference
 from snellen.aplus import chroma, cpu
 from snellen.aplus.model import Model
 from snellen.aplus.upscaler import Upscaler
 from snellen.errors import DeviceError, InputError, ModelError
 from snellen.frames.frame import CENTRE, LEFT, TOP_LEFT, Format, Frame
 from snellen.gpu import device
+from support.aplus import reference
+from support.aplus.frames import enlarged, tolerance
 
 SIZES = [(1, 1), (1, 7), (2, 3), (4, 4), (5, 5), (5, 4), (6, 17), (7, 7), (40, 33)]
-
-
-def tolerance(model, white=1.0):
-    """Largest error of a float32 output pixel, for planes up to white.
-
-    mid is off by 1e-6 at worst; the patch by its projection's norm times the feature's error.
-    """
-    norm = np.linalg.norm(model.projections.astype(np.float64), axis=2).max()
-    return white * (1e-6 + norm * reference.rounding(len(model.basis), 1.0))
-
-
-def enlarged(model, planes, format, bits=None, arm="cpu"):
-    with Upscaler(model.scale, model, arm) as step:
-        step.prepare(format, bits)
-        return step.run(Frame(tuple(planes))).planes
 
 
 def luma(model, plane, arm="cpu"):

@@ -7,7 +7,6 @@ import json
 import numpy as np
 import pytest
 
-from aplus import reference
 from snellen.aplus import cpu
 from snellen.aplus.model import load
 from snellen.aplus.upscaler import Upscaler
@@ -17,6 +16,7 @@ from snellen.bench.cases import Case, codes, picture
 from snellen.bench.host import check
 from snellen.errors import SnellenError
 from snellen.frames.frame import Format, Frame
+from support.aplus import reference
 
 
 @pytest.mark.parametrize("scale", [2, 3, 4])

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aplus import reference
-from bench.stand_in import Luma
 from snellen.aplus.model import load
 from snellen.bench import cases, exact, stages
 from snellen.bench.exact import Findings, examine, refuse
 from snellen.errors import SnellenError
 from snellen.frames.frame import Format
+from support.aplus import reference
+from support.aplus.stand_in import Luma
 
 
 def examined(model, bits=8, kind="drawn", spoil=None):

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from bench.stand_in import Luma
 from snellen.bench import aplus, gpu, host, sizes, throughput, truth
 from snellen.bench.cases import Case
 from snellen.errors import DeviceError, SnellenError
+from support.aplus.stand_in import Luma
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from cli.test_cli import run
 from snellen.bench import detail, floor, table
 from snellen.bench.cases import CASES
 from snellen.errors import InputError
+from support.cli import run
 
 CHECKOUT = Path(__file__).parents[2]
 RESULTS = sorted((CHECKOUT / "benchmarks" / "results").glob("*.json"))

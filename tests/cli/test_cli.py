@@ -12,18 +12,10 @@ import pytest
 
 import snellen
 from snellen import errors
-from snellen.cli import COMMANDS, main
+from snellen.cli import COMMANDS
+from support.cli import run
 
 pytestmark = pytest.mark.usefixtures("signals")
-
-
-def run(*words):
-    """Exit code of a command line, run here."""
-    try:
-        main([str(word) for word in words])
-    except SystemExit as end:
-        return end.code or 0
-    return 0
 
 
 def outside(*words, **options):

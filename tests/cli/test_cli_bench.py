@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from cli.test_cli import run
 from snellen.bench import aplus
 from snellen.bench.mad import run as mad
 from snellen.errors import SnellenError
+from support.cli import run
 
 pytestmark = pytest.mark.usefixtures("signals")
 

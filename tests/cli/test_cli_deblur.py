@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from cli.test_cli import run
 from snellen.cli import deblurring
 from snellen.cli.report import Report
 from snellen.errors import DeviceError
@@ -17,8 +17,12 @@ from snellen.frames.still import Still, read, write
 from snellen.gpu import device
 from snellen.mia import cpu
 from snellen.mia.image import deblur
+from support import cli
+from support.cli import names, run
 
 pytestmark = pytest.mark.usefixtures("signals")
+
+refused = partial(cli.refused, "deblur")
 
 QUICK = {"psf_size": 5, "iterations": 3}
 WORDS = ["--psf-size", 5, "--iterations", 3, "--device", "cpu"]
@@ -46,18 +50,6 @@ def saved(tmp_path):
         return tmp_path / name
 
     return save
-
-
-def refused(capsys, words, *said):
-    """Exit code 2, one line of error, nothing on stdout."""
-    assert run("deblur", *words) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and err.startswith("error: ") and err.count("\n") == 1
-    assert all(text in err for text in said), err
-
-
-def names(folder):
-    return sorted(path.name for path in folder.iterdir())
 
 
 @pytest.mark.parametrize(

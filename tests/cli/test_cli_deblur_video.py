@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import partial
 
 import av
 import numpy as np
 import pytest
 
-from cli.test_cli import run
-from cli.test_cli_deblur import names, refused
 from snellen.cli import restoring
 from snellen.errors import DeviceError
 from snellen.frames.frame import Format
@@ -20,9 +19,13 @@ from snellen.mia import cpu
 from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.image import deblur
 from snellen.video.region import samples
-from video.clips import make
+from support import cli
+from support.cli import names, run
+from support.video.clips import make
 
 pytestmark = pytest.mark.usefixtures("signals")
+
+refused = partial(cli.refused, "deblur")
 
 WIDTH, HEIGHT, FRAMES = 24, 20, 4
 QUICK = {"psf_size": 5, "iterations": 3}

@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from cli.test_cli import run
 from snellen.aplus.model import shipped
 from snellen.gpu import device
+from support.cli import run
 
 pytestmark = pytest.mark.usefixtures("signals")
 

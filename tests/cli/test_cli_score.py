@@ -18,8 +18,6 @@ import pytest
 from PIL import ExifTags, Image
 
 import snellen
-from cli.test_cli import run
-from mad.pairs import authors
 from snellen.cli import judge
 from snellen.cli.score import score
 from snellen.errors import DeviceError, OutputError
@@ -28,8 +26,10 @@ from snellen.gpu import device
 from snellen.mad import scorer
 from snellen.mad.luma import luma
 from snellen.mad.temporal import st_mad
-from video.clips import HEIGHT, WIDTH, make, read
-from video.clips import luma as plane
+from support.cli import run
+from support.mad.pairs import authors
+from support.video.clips import HEIGHT, WIDTH, make, read
+from support.video.clips import luma as plane
 
 pytestmark = pytest.mark.usefixtures("signals")
 

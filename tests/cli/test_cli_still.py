@@ -6,20 +6,24 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import ExifTags, Image
 
-from cli.test_cli import run
 from snellen import upscale
 from snellen.aplus import cpu
 from snellen.errors import DeviceError
 from snellen.frames.still import Still, write
 from snellen.gpu import device
+from support import cli
+from support.cli import names, run
 
 pytestmark = pytest.mark.usefixtures("signals")
+
+refused = partial(cli.refused, "upscale")
 
 
 @pytest.fixture
@@ -30,10 +34,6 @@ def folder(random, tmp_path):
         Image.fromarray(random.integers(0, 256, shape, np.uint8)).save(found / name)
     (tmp_path / "out").mkdir()
     return found
-
-
-def names(folder):
-    return sorted(path.name for path in folder.iterdir())
 
 
 def pixels(path):
@@ -143,14 +143,6 @@ def test_several_inputs(folder, tmp_path, small_model):
 def test_one_input_into_a_folder(folder, tmp_path, small_model):
     assert run("upscale", folder / "a.png", "-o", tmp_path / "out", "--model", small_model) == 0
     assert names(tmp_path / "out") == ["a.png"]
-
-
-def refused(capsys, words, *said):
-    """Exit code 2, one line of error, nothing on stdout."""
-    assert run("upscale", *words) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and err.startswith("error: ") and err.count("\n") == 1
-    assert all(text in err for text in said), err
 
 
 def test_existing_output(capsys, folder, tmp_path, small_model):

@@ -10,7 +10,6 @@ import av
 import numpy as np
 import pytest
 
-from cli.test_cli import run
 from snellen.aplus import upscaler
 from snellen.aplus.upscaler import Upscaler
 from snellen.errors import DeviceError
@@ -18,6 +17,7 @@ from snellen.frames.frame import Format, Frame
 from snellen.gpu import device
 from snellen.video.sink import nvenc
 from snellen.video.source import nvdec
+from support.cli import run
 
 pytestmark = pytest.mark.usefixtures("signals")
 

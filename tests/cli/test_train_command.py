@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image
 
-from aplus.drawings import drawing
 from snellen.aplus.model import Model, load
 from snellen.cli.train import train as command
 from snellen.errors import InputError, OutputError
+from support.aplus.drawings import drawing
 
 SMALL = ["--anchors", "12", "--iterations", "2", "--samples", "2000", "--neighbours", "40"]
 

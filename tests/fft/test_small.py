@@ -7,11 +7,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from aplus.cuda.test_arrays import busy
 from snellen import fft
 from snellen.errors import InputError
 from snellen.fft.small import FEW, RESIDENT, SIDES, _target, variants
 from snellen.gpu.kernel import Kernel
+from support.gpu import busy
 
 SIZES = list(product(SIDES, repeat=2))
 WITHIN = 4e-7

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aplus import reference
 from snellen.frames.bicubic import bicubic, cubic, phases
 from snellen.frames.frame import CENTRE, LEFT, TOP_LEFT, Format
 from snellen.frames.quantise import quantise, recode
+from support.aplus import reference
 
 WHITE = {np.uint8: 255, np.uint16: 65535, np.float32: 1}
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mad import reference
-from mad.drawn import SIZES, nans
 from snellen.mad.combine import mad, rms, tiles
 from snellen.mad.definition import grid
+from support.mad import reference
+from support.mad.drawn import SIZES, nans
 
 
 @pytest.mark.parametrize("shape", SIZES)

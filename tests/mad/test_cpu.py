@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mad import pairs, reference
-from mad.drawn import SIZES, noisy, pair, scene
 from snellen.frames.frame import Format
 from snellen.mad.cpu import Arm
 from snellen.mad.definition import Definition
+from support.mad import pairs, reference
+from support.mad.drawn import SIZES, noisy, pair, scene
 
 COLUMNS = {
     Definition(): ("MAD", "HI"),

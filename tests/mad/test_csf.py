@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mad import reference
-from mad.drawn import SIZES
 from snellen.mad.csf import csf
+from support.mad import reference
+from support.mad.drawn import SIZES
 
 
 @pytest.mark.parametrize("shape", [*SIZES, (40, 40), (41, 40), (40, 41), (41, 41)])

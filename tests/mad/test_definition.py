@@ -7,9 +7,9 @@ import pickle
 import numpy as np
 import pytest
 
-from mad import reference
 from snellen.errors import InputError
 from snellen.mad.definition import SMALLEST, Definition, grid, peak
+from support.mad import reference
 
 
 def test_the_default_is_2011():

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mad import reference
-from mad.drawn import nans
 from snellen.mad.difference import WEIGHTS, difference
+from support.mad import reference
+from support.mad.drawn import nans
 
 
 def test_the_weights():

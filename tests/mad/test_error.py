@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mad import reference
-from mad.drawn import SIZES, nans
 from snellen.mad.error import local_mse
+from support.mad import reference
+from support.mad.drawn import SIZES, nans
 
 
 @pytest.mark.parametrize("shape", SIZES)

@@ -9,11 +9,11 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from mad import pairs, reference
-from mad.drawn import pair
 from snellen import Score, score
 from snellen.errors import DeviceError, InputError
 from snellen.mad.image import DTYPES
+from support.mad import pairs, reference
+from support.mad.drawn import pair
 
 WHITE = {"uint8": 255, "uint16": 65535, "float16": 1, "float32": 1, "float64": 1}
 

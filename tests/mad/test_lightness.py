@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mad import reference
 from snellen.mad.definition import Definition
 from snellen.mad.lightness import lightness, table
+from support.mad import reference
 
 WAYS = [(v, lut) for v in ("2011", "paper") for lut in (False, True)]
 

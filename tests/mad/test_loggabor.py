@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mad import reference
-from mad.drawn import SIZES, nans
 from snellen.mad.loggabor import bank, product
+from support.mad import reference
+from support.mad.drawn import SIZES, nans
 
 
 def filters(shape, strip, dtype=np.float64):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mad import reference
 from snellen.mad.luma import luma
+from support.mad import reference
 
 
 def test_8_bits_are_rounded_half_up(random):

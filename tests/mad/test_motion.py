@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from mad import pairs
-from mad import reference_video as video
 from snellen.mad import motion as stage
+from support.mad import pairs
+from support.mad import reference_video as video
 
 EXACT = 1e-12  # relative: a few roundings of float64 on either side; they differ by 2e-15
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mad import pairs, reference
-from mad import reference_video as video
+from support.mad import pairs, reference
+from support.mad import reference_video as video
 
 ODD = [(35, 37), (34, 51), (47, 40)]
 

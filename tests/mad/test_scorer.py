@@ -7,11 +7,11 @@ import pickle
 import numpy as np
 import pytest
 
-from mad import reference
-from mad.drawn import pair
 from snellen import Scorer
 from snellen.errors import DeviceError, InputError
 from snellen.frames.frame import Format
+from support.mad import reference
+from support.mad.drawn import pair
 
 
 def near(scorer):

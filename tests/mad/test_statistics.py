@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mad import reference
-from mad.drawn import SIZES, nans
 from snellen.mad.definition import grid
 from snellen.mad.statistics import statistics
+from support.mad import reference
+from support.mad.drawn import SIZES, nans
 
 
 def found(response, dtype=np.float64):

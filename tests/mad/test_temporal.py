@@ -7,12 +7,12 @@ from dataclasses import astuple
 import numpy as np
 import pytest
 
-from mad import pairs
-from mad import reference_video as video
 from snellen.errors import InputError
 from snellen.mad import temporal
 from snellen.mad.motion import Motion
 from snellen.mad.temporal import st_mad
+from support.mad import pairs
+from support.mad import reference_video as video
 
 SHAPES = [(34, 40, 36), (35, 37, 50), (41, 34, 47)]
 # Relative. float64: roundings of FFTs, which differ by 4e-15. float32, on GPUs always: as for MAD

@@ -7,11 +7,11 @@ import pickle
 import numpy as np
 import pytest
 
-from mia import drawn, reference
 from snellen.errors import InputError
 from snellen.mia import definition
 from snellen.mia.definition import Definition
 from snellen.mia.result import Restored, Step
+from support.mia import drawn, reference
 
 
 def test_the_default_is_blind_poisson():

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mia import drawn, reference
 from snellen.errors import InputError
 from snellen.mia import edges, psf
 from snellen.mia.cpu import Arm
 from snellen.mia.definition import Definition
+from support.mia import drawn, reference
 
 SHAPES = [(33, 32), (50, 41), (41, 90)]
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import snellen.mia
-from mia import drawn, reference
-from mia.test_deblurrer import compare, truth
 from snellen import deblur
 from snellen.errors import DeviceError, InputError
 from snellen.frames.colour import KB, KG, KR
+from support.mia import drawn, reference
+from support.mia.truth import compare, truth
 
 EXACT = {"psf_size": 9, "dtype": "float64"}
 

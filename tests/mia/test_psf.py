@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from mia import drawn, reference
 from snellen.errors import InputError
 from snellen.mia import psf
+from support.mia import drawn, reference
 
 PERIODS = [(32, 32), (32, 64), (45, 61)]
 

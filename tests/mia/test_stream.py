@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import snellen
-from mia import drawn, reference
 from snellen import Deblurrer
 from snellen.errors import InputError
 from snellen.mia import stream as streaming
 from snellen.mia.stream import Region, Stream
+from support.mia import drawn, reference
 
 HOW = {"psf_size": 9, "iterations": 10}
 PATIENCE = 20  # seconds, after which a thread that should have gone on hangs

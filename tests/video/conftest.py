@@ -2,7 +2,8 @@ import threading
 
 import pytest
 
-from video.clips import Nearest, make
+from support.video.clips import make
+from support.video.steps import Nearest
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from snellen.video import luma_reader as lumas
 from snellen.video.clip import Clip
 from snellen.video.compare import compare
 from snellen.video.source.decode import Source
-from video.clips import HEIGHT, WIDTH, luma, make, picture
+from support.video.clips import HEIGHT, WIDTH, luma, make, picture
 
 
 class Difference:

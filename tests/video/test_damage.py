@@ -11,7 +11,8 @@ from snellen.errors import InputError
 from snellen.video.convert import Clip, Encoding, convert
 from snellen.video.source.damage import clock_time
 from snellen.video.source.truncation import cut_short
-from video.clips import Nearest, luma, make, picture, read
+from support.video.clips import luma, make, picture, read
+from support.video.steps import Nearest
 
 FAST = Encoding(preset="ultrafast", crf=0)
 FAST_START = {"movflags": "faststart"}

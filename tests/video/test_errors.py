@@ -20,7 +20,8 @@ from snellen.video import pipes
 from snellen.video import threads as travel
 from snellen.video.convert import Clip, Encoding, convert
 from snellen.video.sink import encode
-from video.clips import Nearest, make, png, read
+from support.video.clips import make, png, read
+from support.video.steps import Nearest
 
 FAST = Encoding(preset="ultrafast")
 
@@ -297,7 +298,7 @@ class TestFailures:
         script = f"""
             import resource, signal, sys
             from pathlib import Path
-            from video.clips import Nearest
+            from support.video.steps import Nearest
             from snellen.errors import OutputError
             from snellen.video.convert import convert
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -584,7 +585,7 @@ def process():
 PRELUDE = """
 import os, signal, sys, threading
 from pathlib import Path
-from video.clips import Nearest
+from support.video.steps import Nearest
 from snellen.video.convert import convert
 
 def stop(*_):
@@ -648,7 +649,7 @@ def test_ctrl_c_ends_everything(plain, tmp_path, suffix):
     script = f"""
         import os, signal, sys, threading
         from pathlib import Path
-        from video.clips import Nearest
+        from support.video.steps import Nearest
         from snellen.video.convert import convert
 
         class Interrupted(Nearest):

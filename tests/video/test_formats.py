@@ -12,7 +12,8 @@ from snellen.frames.frame import Format
 from snellen.video import pixels
 from snellen.video.convert import Encoding, convert
 from snellen.video.sink.encoders import best
-from video.clips import HEIGHT, WIDTH, Nearest, luma, make, picture, read
+from support.video.clips import HEIGHT, WIDTH, luma, make, picture, read
+from support.video.steps import Nearest
 
 
 @pytest.mark.parametrize(

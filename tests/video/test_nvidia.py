@@ -16,7 +16,8 @@ from snellen.video.sink.encoders import choose
 from snellen.video.source import nvdec
 from snellen.video.source.decode import Source
 from snellen.video.source.open import open_input
-from video.clips import Nearest, make, read
+from support.video.clips import make, read
+from support.video.steps import Nearest
 
 ENCODERS = ("h264_nvenc", "hevc_nvenc", "av1_nvenc")
 CODECS = {"h264_nvenc": "h264", "hevc_nvenc": "hevc", "av1_nvenc": "av1"}

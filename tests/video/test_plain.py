@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from snellen.video.convert import Clip, Encoding, convert
-from video.clips import Nearest, luma, read
+from support.video.clips import luma, read
+from support.video.steps import Nearest
 
 LOSSLESS = Encoding(preset="ultrafast", crf=0)
 

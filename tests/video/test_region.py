@@ -9,7 +9,7 @@ from snellen.errors import InputError
 from snellen.frames.frame import Format, Frame
 from snellen.video.convert import Encoding, convert
 from snellen.video.region import Regions, Track, cut, levels, samples
-from video.clips import HEIGHT, WIDTH, luma, make, read
+from support.video.clips import HEIGHT, WIDTH, luma, make, read
 
 LOSSLESS = Encoding(codec="ffv1")
 

@@ -12,7 +12,8 @@ from snellen.video import hdr
 from snellen.video.convert import Clip, Encoding, convert
 from snellen.video.source.decode import Source
 from snellen.video.source.open import chroma_location
-from video.clips import Nearest, luma, make, picture, read
+from support.video.clips import luma, make, picture, read
+from support.video.steps import Nearest
 
 FAST = Encoding(preset="ultrafast")
 LIGHT = "G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,50)"

@@ -8,7 +8,8 @@ import pytest
 
 from snellen.errors import InputError
 from snellen.video.convert import Clip, Encoding, convert
-from video.clips import SRT, Nearest, make, picture, png, read
+from support.video.clips import SRT, make, picture, png, read
+from support.video.steps import Nearest
 
 FAST = Encoding(preset="ultrafast")
 CHAPTERS = ((0, 400, "Dawn"), (400, 1000, "Dusk"))

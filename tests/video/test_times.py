@@ -10,7 +10,8 @@ from snellen.errors import InputError
 from snellen.video.convert import Clip, Encoding, convert
 from snellen.video.timestamps import Clock
 from snellen.video.timestamps import fraction as time_fraction
-from video.clips import Nearest, fraction, luma, make, picture, read
+from support.video.clips import fraction, luma, make, picture, read
+from support.video.steps import Nearest
 
 FAST = Encoding(preset="ultrafast", crf=0)
 MS = Fraction(1, 1000)

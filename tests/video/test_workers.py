@@ -2,7 +2,6 @@
 
 import gc
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -24,50 +23,11 @@ from snellen.video.convert import Clip, Encoding, convert, drain
 from snellen.video.sink import encode
 from snellen.video.source.decode import Parcel
 from snellen.video.workers import Lanes
-from video.clips import Nearest, make, read
+from support.video.clips import make, read
+from support.video.steps import Nearest, Wide
 
 LOSSLESS = Encoding(codec="ffv1")
 PATHS = os.pathsep.join([str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH", "")])
-
-
-class Wide(Nearest):
-    """A step with several lanes that lingers at random and watches who is inside."""
-
-    def __init__(self, lanes=3, linger=0.004):
-        super().__init__()
-        self.lanes = 99  # known only after prepare
-        self.wanted = lanes
-        self.linger = linger
-        self.chance = random.Random(1)
-        self.lock = threading.Lock()
-        self.inside = 0
-        self.most = 0
-        self.threads = set()
-        self.at_close = None
-
-    def prepare(self, format, bits=None):
-        self.lanes = self.wanted
-        return super().prepare(format, bits)
-
-    def run(self, frame):
-        with self.lock:
-            self.inside += 1
-            self.most = max(self.most, self.inside)
-            self.threads.add(threading.current_thread().name)
-            delay = self.chance.random() * self.linger
-        try:
-            time.sleep(delay)
-            return self.work(frame)
-        finally:
-            with self.lock:
-                self.inside -= 1
-
-    def work(self, frame):
-        return super().run(frame)
-
-    def close(self):
-        self.at_close = self.inside
-        super().close()
 
 
 def same(one, other):
@@ -223,9 +183,9 @@ class TestFailures:
         script = f"""
             import os, signal, sys, threading, time
             from pathlib import Path
-            from video.test_lanes import Wide
-            from snellen.video import encode
+            from support.video.steps import Wide
             from snellen.video.convert import convert
+            from snellen.video.sink import encode
 
             def interrupt():
                 time.sleep(0.3)

@@ -8,12 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from aplus import reference
-from aplus.test_image import WHITE, drawn
 from snellen import upscale
 from snellen.aplus.image import DTYPES
 from snellen.errors import InputError, ModelError
 from snellen.frames.colour import ycc
+from support.aplus import reference
+from support.aplus.images import WHITE, drawn
+from support.gpu import busy
 
 pytestmark = pytest.mark.gpu
 
@@ -25,14 +26,6 @@ def torch():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what it warns of when imported is no fault of ours
         return pytest.importorskip("torch")
-
-
-def busy(cuda):
-    """Give the current stream some 20 ms to do: who does not wait for it reads too early."""
-    a = cuda.ones((2048, 2048), cuda.float32)
-    for _ in range(40):
-        a = cuda.matmul(a, a) / 2048
-    return a
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

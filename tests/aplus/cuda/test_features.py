@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aplus.cuda.test_filters import filtered
 from snellen.aplus.cuda.features import SCALE, Features, fragments, paired, pairs, tf32
 from snellen.aplus.cuda.filters import compose, side
 from snellen.aplus.cuda.layout import padded
 from snellen.frames.frame import Format
+from support.aplus.images import noise
+from support.aplus.stages import filtered
 
 
 def place(group, t, size, lines):
@@ -107,14 +108,6 @@ def computed(cuda, model, bits, plane, first=0, rows=None, pitch=5):
     if np.isfinite(plane).all():
         assert (out[:rows, :, dims:] == 0).all()
     return out[:rows, :, :dims].get().astype(np.float64)
-
-
-def noise(random, bits, size):
-    """Samples of the whole range, a fifth of them black or white."""
-    values = random.uniform(-0.1, 1.1, size).clip(0, 1)
-    if not bits:
-        return values.astype(np.float32)
-    return np.rint(values * ((1 << bits) - 1)).astype(np.uint8 if bits == 8 else np.uint16)
 
 
 def check(found, model, plane, rows=slice(None)):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aplus import reference
 from snellen.aplus.cuda.filters import compose, side
+from support.aplus import reference
+from support.aplus.stages import filtered
 
 
 def chain(plane, model, row, column):
@@ -17,14 +18,6 @@ def chain(plane, model, row, column):
     planes = reference.differences(reference.bicubic(wide, s), s)
     corner = [(i + extra + 4 - w // 2) * s for i in (row, column)]
     return model.basis.T.astype(np.float64) @ reference.raw_feature(planes, *corner, w * s)
-
-
-def filtered(plane, filters):
-    """All features of a plane, its edges replicated: (height, width, d)."""
-    radius = len(filters) // 2
-    wide = np.pad(np.asarray(plane, np.float64), radius, mode="edge")
-    windows = np.lib.stride_tricks.sliding_window_view(wide, filters.shape[:2])
-    return np.einsum("hwij,ijd->hwd", windows, filters, optimize=True)
 
 
 @pytest.mark.parametrize("scale", [2, 3, 4])

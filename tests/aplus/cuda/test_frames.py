@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from aplus import reference
-from aplus.test_upscaler import enlarged, tolerance
 from snellen.aplus.cuda.frames import Frames
 from snellen.aplus.upscaler import Upscaler
 from snellen.errors import DeviceError
 from snellen.frames.frame import CENTRE, LEFT, TOP_LEFT, Format, Frame
 from snellen.gpu import device
+from support.aplus import reference
+from support.aplus.frames import enlarged, tolerance
 
 pytestmark = pytest.mark.gpu
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aplus import reference
-from aplus.cuda.test_features import noise
-from aplus.test_upscaler import tolerance
 from snellen.aplus.cuda.group import MOST
 from snellen.aplus.cuda.luma import Luma
 from snellen.errors import DeviceError
 from snellen.frames.frame import Format
+from support.aplus import reference
+from support.aplus.frames import tolerance
+from support.aplus.images import noise
 
 pytestmark = pytest.mark.gpu
 

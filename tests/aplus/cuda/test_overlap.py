@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aplus.cuda.test_features import noise
-from aplus.cuda.test_regress import places
-from aplus.test_overlap import whole
 from snellen.aplus.cuda.overlap import Overlap
 from snellen.aplus.cuda.regress import row
 from snellen.frames.bicubic import bicubic
 from snellen.frames.frame import Format
 from snellen.frames.quantise import recode
+from support.aplus.images import noise
+from support.aplus.stages import places, whole
 
 pytestmark = pytest.mark.gpu
 

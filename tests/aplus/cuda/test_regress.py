@@ -10,17 +10,7 @@ import pytest
 from snellen.aplus.cuda.group import TILE, Group, room
 from snellen.aplus.cuda.layout import LANE_DIMS, pad, padded
 from snellen.aplus.cuda.regress import Regress, cell, row, rows
-
-
-def places(model):
-    """Where in a row the samples of a patch lie that the model has column by column."""
-    s, w = model.scale, model.window
-    found = []
-    for x in range(w * s):
-        for y in range(w * s):
-            number = y // s * w + x // s  # of the low-resolution cell
-            found.append(number * cell(s) + y % s * s + x % s)
-    return found
+from support.aplus.stages import places
 
 
 @pytest.mark.parametrize(("scale", "wanted"), [(2, 4), (3, 12), (4, 16)])

@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from aplus.training import reference_train as reference
 from snellen.aplus.training import ksvd as dictionary
 from snellen.cpu.blas import single_threaded
 from snellen.errors import InputError
+from support.aplus import training_reference as reference
 
 
 @pytest.mark.parametrize("sparsity", [1, 2, 3, 5])

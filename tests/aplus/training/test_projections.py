@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aplus.training import reference_train as reference
 from snellen.aplus.training import projections, samples
+from support.aplus import training_reference as reference
 
 
 @pytest.mark.parametrize("count", [1, 50, 3000])

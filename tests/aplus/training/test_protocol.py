@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from aplus.training import reference_train as reference
 from snellen.aplus.model import Model
 from snellen.aplus.training import protocol
 from snellen.errors import InputError
+from support.aplus import training_reference as reference
 
 
 @pytest.mark.parametrize("factor", [1 / 2, 1 / 3, 1 / 4, 0.98, 0.98**11, 0.5001])

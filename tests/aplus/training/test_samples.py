@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aplus.drawings import drawing
-from aplus.training import reference_train as reference
 from snellen.aplus.training import protocol, samples
 from snellen.errors import InputError
+from support.aplus import training_reference as reference
+from support.aplus.drawings import drawing
 
 
 @pytest.mark.parametrize("scale", [2, 3, 4])

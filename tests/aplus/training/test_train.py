@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from aplus.drawings import drawing
 from snellen.aplus.model import Model
 from snellen.aplus.training import projections, protocol, samples
 from snellen.aplus.training.train import Settings, train
 from snellen.errors import InputError
+from support.aplus.drawings import drawing
 
 TINY = Settings(2, anchors=16, iterations=3, samples=3000, sizes=3, neighbours=64)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mad import reference
 from snellen.bench.mad import plain
 from snellen.bench.mad.cases import CASES, KINDS, Case, pair
+from support.mad import reference
 
 
 @pytest.mark.parametrize("size", [(34, 34), (35, 61), (64, 48), (57, 40)])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from mia import drawn
 from snellen.bench.mia import levin
+from support.mia import drawn
 
 NOISE = 0.01
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mia import drawn, reference
 from snellen.bench.mia import cases, plain
 from snellen.bench.mia.cases import OPTIONS, PLAIN, STABLE, Option
 from snellen.mia.definition import SIDES, Definition
+from support.mia import drawn, reference
 
 TWO = Option("two things", Definition(blind=False, tv=STABLE))
 

@@ -9,12 +9,12 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from cli.test_cli import run as command
 from snellen.bench import host as machines
 from snellen.bench.mia import cases, exact, floor, gpu, host, latency, options, run, stock
 from snellen.bench.mia.cases import OPTIONS, PLAIN, Case
 from snellen.errors import DeviceError, InputError, SnellenError
 from snellen.mia import cpu
+from support.cli import run as command
 
 
 @pytest.fixture

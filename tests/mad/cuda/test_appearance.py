@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mad import drawn, reference
-from mad.cuda.precision import DTYPES, complex_of
-from mad.cuda.test_backend import NEAR, check_maps, numbers
 from snellen.frames.frame import Format
 from snellen.mad.cuda import appearance
 from snellen.mad.definition import Definition
+from support.mad import drawn, reference
+from support.mad.checks import NEAR, check_maps, numbers
+from support.mad.precision import DTYPES, complex_of
 
 pytestmark = pytest.mark.gpu
 

@@ -7,15 +7,15 @@ import warnings
 import numpy as np
 import pytest
 
-from aplus.cuda.test_arrays import busy
-from mad import drawn, reference
-from mad.cuda.precision import of_size
-from mad.cuda.test_backend import check_maps, numbers
 from snellen import score
 from snellen.errors import InputError
 from snellen.frames.frame import Format
 from snellen.mad.cuda.backend import Arm
 from snellen.mad.scorer import Scorer
+from support.gpu import busy
+from support.mad import drawn, reference
+from support.mad.checks import check_maps, numbers
+from support.mad.precision import of_size
 
 pytestmark = pytest.mark.gpu
 

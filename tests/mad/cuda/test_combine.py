@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mad import reference
-from mad.cuda.precision import DTYPES, finer
-from mad.cuda.test_lightness import TYPES, drawn
 from snellen.frames.frame import Format
 from snellen.mad.cuda.combine import Combine
 from snellen.mad.cuda.precision import samples
 from snellen.mad.definition import Definition, grid
+from support.mad import reference
+from support.mad.precision import DTYPES, finer
+from support.mad.samples import TYPES, drawn
 
 pytestmark = pytest.mark.gpu
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mad import reference
-from mad.cuda.precision import DTYPES, complex_of, finer
 from snellen.mad.csf import csf
 from snellen.mad.cuda.csf import Csf
+from support.mad import reference
+from support.mad.precision import DTYPES, complex_of, finer
 
 pytestmark = pytest.mark.gpu
 

@@ -5,23 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mad import drawn
-from mad.cuda.precision import DTYPES
 from snellen import score
 from snellen.frames.frame import Format
 from snellen.mad.cuda.flat import SIDE, Flat
 from snellen.mad.cuda.precision import samples
 from snellen.mad.scorer import Scorer
+from support.mad import drawn
+from support.mad.drawn import page
+from support.mad.precision import DTYPES
 
 pytestmark = pytest.mark.gpu
-
-
-def page(random, size, photo, at=(0, 0), white=255):
-    """A picture on a plain page, and its noisy version there."""
-    planes = np.full((2, *size), white, np.uint8)
-    rows, columns = (slice(a, a + n) for a, n in zip(at, photo, strict=True))
-    planes[:, rows, columns] = drawn.pair(random, photo)
-    return planes
 
 
 PAGES = {

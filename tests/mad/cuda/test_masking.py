@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mad import reference
-from mad.cuda.precision import DTYPES, finer
 from snellen.mad.csf import csf
 from snellen.mad.cuda.masking import Masking
 from snellen.mad.definition import grid
+from support.mad import reference
+from support.mad.precision import DTYPES, finer
 
 pytestmark = pytest.mark.gpu
 

@@ -7,14 +7,14 @@ import gc
 import numpy as np
 import pytest
 
-from mad import drawn
-from mad.cuda.precision import DTYPES
 from snellen.errors import DeviceError
 from snellen.frames.frame import Format
 from snellen.mad.cuda.backend import Arm
 from snellen.mad.cuda.precision import samples
 from snellen.mad.definition import Definition, grid
 from snellen.mad.scorer import Scorer
+from support.mad import drawn
+from support.mad.precision import DTYPES
 
 pytestmark = pytest.mark.gpu
 

@@ -7,15 +7,15 @@ import gc
 import numpy as np
 import pytest
 
-from aplus.cuda.test_arrays import busy
-from mad import drawn, pairs
-from mad.cuda.test_backend import check_maps, numbers
 from snellen import score
 from snellen.errors import InputError
 from snellen.frames.frame import Format
 from snellen.mad.cuda.loggabor import BANDS
 from snellen.mad.cuda.multi_gpu import shares
 from snellen.mad.scorer import Scorer
+from support.gpu import busy
+from support.mad import drawn, pairs
+from support.mad.checks import check_maps, numbers
 
 SIZES = [(34, 34), (61, 83), (64, 150), (367, 401)]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mad.cuda.precision import DTYPES, complex_of, finer
 from snellen.fft.plan import Plan
+from support.mad.precision import DTYPES, complex_of, finer
 
 pytestmark = pytest.mark.gpu
 

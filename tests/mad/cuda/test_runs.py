@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aplus.cuda.test_arrays import busy
-from mad import drawn
-from mad.cuda.precision import DTYPES
-from mad.cuda.test_flat import page
 from snellen import score
 from snellen.frames.frame import Format
 from snellen.mad.scorer import Scorer
+from support.gpu import busy
+from support.mad import drawn
+from support.mad.drawn import page
+from support.mad.precision import DTYPES
 
 pytestmark = pytest.mark.gpu
 

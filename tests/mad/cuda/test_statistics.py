@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mad import reference
-from mad.cuda.precision import DTYPES, complex_of, finer
 from snellen.mad.cuda.statistics import Statistics
 from snellen.mad.definition import grid
+from support.mad import reference
+from support.mad.precision import DTYPES, complex_of, finer
 
 pytestmark = pytest.mark.gpu
 

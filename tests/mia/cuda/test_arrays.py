@@ -7,18 +7,18 @@ import warnings
 import numpy as np
 import pytest
 
-from aplus.cuda.test_arrays import busy
-from mia import drawn
-from mia.test_deblurrer import truth
 from snellen import Deblurrer, deblur
 from snellen.errors import InputError
 from snellen.mia.batches import BYTES
 from snellen.mia.cuda import cufft, fused
 from snellen.mia.stream import Stream
+from support.gpu import busy
+from support.mia import drawn
+from support.mia.images import WHITE, image
+from support.mia.truth import truth
 
 pytestmark = pytest.mark.gpu
 
-WHITE = {"uint8": 255, "uint16": 1023, "float16": 1, "float32": 1, "float64": 255}
 HOW = {"psf_size": 9, "iterations": 20, "device": "cuda"}
 
 
@@ -27,14 +27,6 @@ def torch():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what it warns of when imported is no fault of ours
         return pytest.importorskip("torch")
-
-
-def image(random, dtype="uint8", size=(45, 52), channels=()):
-    """A blurred picture of any type, grey or RGB."""
-    plane = drawn.problem(random, size).y[0].clip(0, 1) * WHITE[dtype]
-    if channels:
-        plane = np.stack([plane, 0.8 * plane, plane[::-1]], axis=-1)
-    return (np.rint(plane) if dtype[0] == "u" else plane).astype(dtype)
 
 
 def equal(found, wanted):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aplus.cuda.test_arrays import busy
-from mia import drawn, reference
-from mia.test_cpu import CASES, DTYPES, ITERATIONS, OPTIONS, STABLE, case, compare
 from snellen.mia.cuda import cufft
 from snellen.mia.cuda.cufft import Arm
 from snellen.mia.definition import Definition
+from support.gpu import busy
+from support.mia import drawn, reference
+from support.mia.cases import CASES, DTYPES, ITERATIONS, OPTIONS, STABLE, case, compare
 
 pytestmark = pytest.mark.gpu
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mia import reference
 from snellen.errors import InputError
 from snellen.mia import edges
 from snellen.mia.cuda import frames as cuda_frames
 from snellen.mia.frames import Frames
+from support.mia import reference
 
 SHAPES = [(1, 1, 1), (40, 53, 9), (53, 40, 31), (64, 32, 31), (300, 33, 9), (45, 45, 1)]
 """Rows, columns, side of the PSF."""

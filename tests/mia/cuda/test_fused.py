@@ -7,12 +7,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from mia import drawn, reference
 from snellen.errors import InputError
 from snellen.gpu.kernel import Kernel
 from snellen.mia.cuda.fused import Arm, gpu
 from snellen.mia.cuda.layout import Shape, candidates
 from snellen.mia.definition import SIDES, Definition
+from support.mia import drawn, reference
 
 pytestmark = pytest.mark.gpu
 

@@ -7,12 +7,12 @@ import gc
 import numpy as np
 import pytest
 
-from mia.cuda.test_arrays import image
 from snellen import Deblurrer, deblur
 from snellen.errors import DeviceError
 from snellen.mia import edges
 from snellen.mia.batches import BYTES
 from snellen.mia.definition import SIDES
+from support.mia.images import image
 
 pytestmark = pytest.mark.gpu
 

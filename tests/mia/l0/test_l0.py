@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.signal import fftconvolve
 
-from mia import drawn, reference
 from snellen import deblur
 from snellen.bench.mia import levin
 from snellen.mia.l0 import prior as l0
 from snellen.mia.l0.prior import estimate
+from support.mia import drawn, reference
 
 SIDE = 9
 MARGIN = 10  # what is beyond the picture blurs into it

@@ -7,10 +7,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from mia import drawn, reference
 from snellen.mia.l0 import gradients, latent, leastsquares, prune, pyramid
 from snellen.mia.l0.transform import Transform
 from snellen.mia.psf import to_period
+from support.mia import drawn, reference
 
 PERIODS = [(8, 6), (7, 9), (9, 8)]
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mia import reference
+from support.mia import reference
 
 PHOTONS = 1000  # of white: the Poisson noise of a picture of 0 … 1
 SIGMA = 0.02  # of Gaussian noise

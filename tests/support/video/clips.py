@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from io import BytesIO
 from pathlib import Path
 
 import av
 import numpy as np
-
-from snellen.frames.frame import Format, Frame
 
 WIDTH, HEIGHT = 64, 48
 SRT = """1
@@ -21,39 +19,6 @@ first
 00:00:00,600 --> 00:00:00,900
 second
 """
-
-
-class Nearest:
-    """A step twice as large, by repeating samples; counts its calls."""
-
-    def __init__(self, scale=2):
-        self.scale = scale
-        self.lanes = 1
-        self.prepared = None
-        self.ran = 0
-        self.closed = 0
-
-    def prepare(self, format: Format, bits: int | None = None) -> Format:
-        self.prepared = (format, bits)
-        self.came = format
-        self.out = format.scaled(self.scale, bits)
-        return self.out
-
-    def run(self, frame: Frame) -> Frame:
-        self.ran += 1
-        assert tuple(p.shape for p in frame.planes) == self.came.shapes
-        assert all(p.dtype == self.came.dtype for p in frame.planes)
-        shift = self.out.bits - self.came.bits
-        planes = []
-        for plane, (height, width) in zip(frame.planes, self.out.shapes, strict=True):
-            large = plane.repeat(self.scale, 0).repeat(self.scale, 1)[:height, :width]
-            large = large.astype(np.uint32)
-            large = large << shift if shift >= 0 else large >> -shift
-            planes.append(np.ascontiguousarray(large.astype(self.out.dtype)))
-        return replace(frame, planes=tuple(planes))
-
-    def close(self) -> None:
-        self.closed += 1
 
 
 def picture(number, format="yuv420p", width=WIDTH, height=HEIGHT):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mad import reference as still
+from support.mad import reference as still
 
 HI_SCALE = 10.0
 SIDE = 8  # of the blocks whose motion weighs the slices

@@ -36,3 +36,11 @@ def pair(random, shape, sigma=12.0):
 def nans(*shape, dtype=np.float64):
     """An output that nobody has written yet."""
     return np.full(shape, np.nan, dtype)
+
+
+def page(random, size, photo, at=(0, 0), white=255):
+    """A picture on a plain page, and its noisy version there."""
+    planes = np.full((2, *size), white, np.uint8)
+    rows, columns = (slice(a, a + n) for a, n in zip(at, photo, strict=True))
+    planes[:, rows, columns] = pair(random, photo)
+    return planes

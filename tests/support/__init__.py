@@ -1,0 +1,1 @@
+"""What tests share: references, pictures, clips, steps, checks. No test module imports another."""
