@@ -1,4 +1,4 @@
-"""Write into result files which commit they were measured at: `python benchmarks/commit.py RESULT…`.
+"""Write the measured commit into result files: `python benchmarks/commit.py RESULT…`.
 
 A run where there is no Git writes the source digest only. This command, in the checkout, finds the
 newest commit whose src/ and tests/ have that digest. It exits with 1 where there is none.
@@ -35,7 +35,7 @@ def main(names: list[str]) -> int:
 
 
 def find(digest: str, root: Path = ROOT) -> str | None:
-    """Return the newest commit of any branch whose source has a digest; None where there is none."""
+    """Return the newest commit whose source has a digest; None where there is none."""
     contents: dict[str, str] = {}
     for commit in _git(root, "rev-list", "--all").decode().split():
         if of_commit(commit, root, contents) == digest:

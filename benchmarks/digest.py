@@ -9,14 +9,14 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-"""The folder of the checkout."""
-
-sys.path.insert(0, str(ROOT / "src"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 from snellen.bench.digest import combined as combined
 from snellen.bench.digest import counts as counts
 from snellen.bench.digest import digest as digest
+
+ROOT = Path(__file__).resolve().parents[1]
+"""The folder of the checkout."""
 
 if __name__ == "__main__":
     print(digest(ROOT))
