@@ -44,7 +44,7 @@ def test_the_signatures():
     assert list(inspect.signature(snellen.score).parameters) == wanted
     assert list(inspect.signature(snellen.Scorer).parameters) == [*which, "device", "dtype"]
     methods = {name for name in vars(snellen.Scorer) if not name.startswith("_")}
-    assert methods == {"prepare", "run", "runs", "hold", "against", "close", "lanes"}
+    assert methods == {"prepare", "run", "runs", "set_reference", "compare", "close", "lanes"}
     fields = [field.name for field in dataclasses.fields(snellen.Score)]
     assert fields == ["mad", "hi", "lo", "detection", "appearance"]
     which = ["psf", "psf_size", "iterations", "noise", "read_noise", "tv"]

@@ -6,7 +6,7 @@ deblur(image)     restore a blurred image by MIA, and find its blur
 Deblurrer         the same for many images: prepare, run, close
 Restored          what both return
 score(reference, distorted)   how far pictures are from their references, by MAD
-Scorer            the same for many pairs: prepare, run or runs, close; or hold, against
+Scorer            the same for many pairs: prepare, run or runs, close; or set_reference, compare
 Score             what both return
 """
 

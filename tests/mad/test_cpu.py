@@ -1,4 +1,4 @@
-"""The CPU arm: the authors' scores, the reference's at any size, and pictures without content."""
+"""The CPU backend: the authors' scores, the reference's at any size, and empty pictures."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snellen.frames.frame import Format
-from snellen.mad.cpu import Arm
+from snellen.mad.cpu import Backend
 from snellen.mad.definition import Definition
 from support.mad import pairs, reference
 from support.mad.drawn import SIZES, noisy, pair, scene
@@ -23,11 +23,11 @@ DTYPES = ("float64", "float32")
 
 
 def scored(one, other, dtype="float64", definition=None, bits=8, peak=255.0):
-    """One pair through a new arm, with its maps."""
-    arm = Arm(definition or Definition(), Format(*one.shape[::-1], bits), peak, dtype)
-    arm.hold(one)
-    score = arm.against(other, maps=True)
-    arm.close()
+    """One pair through a new backend, with its maps."""
+    backend = Backend(definition or Definition(), Format(*one.shape[::-1], bits), peak, dtype)
+    backend.set_reference(one)
+    score = backend.compare(other, maps=True)
+    backend.close()
     assert score.detection.dtype == score.appearance.dtype == dtype
     assert score.detection.shape == score.appearance.shape == one.shape
     return score
@@ -170,13 +170,13 @@ def test_in_the_dark_nothing_is_seen(random, shape, dtype):
 def test_one_reference_many_pictures(random):
     one, other = pair(random, (50, 41))
     third = noisy(random, one, 30).astype(np.uint8)
-    arm = Arm(Definition(), Format(41, 50), 255.0, "float64")
-    arm.hold(one)
-    found = [arm.against(p, maps=True) for p in (other, third, other)]
+    backend = Backend(Definition(), Format(41, 50), 255.0, "float64")
+    backend.set_reference(one)
+    found = [backend.compare(p, maps=True) for p in (other, third, other)]
     kept = [score.appearance.copy() for score in found]
-    arm.hold(other)
-    turned = arm.against(one)
-    arm.close()
+    backend.set_reference(other)
+    turned = backend.compare(one)
+    backend.close()
     for score, plane, picture in zip(found, kept, (other, third, other), strict=True):
         alone = scored(one, picture)
         assert (score.mad, score.hi, score.lo) == (alone.mad, alone.hi, alone.lo)
@@ -198,7 +198,7 @@ def test_few_lanes_give_the_same(random, monkeypatch):
     ("size", "photo", "at", "white", "rel"),
     [
         # Far from the photo responses are as small as float64 has digits: of three such pages the
-        # arm and the reference, whose transforms round otherwise, were 1.2e-8 apart at most.
+        # backend and the reference, whose transforms round otherwise, were 1.2e-8 apart at most.
         ((500, 900), (127, 200), (60, 80), 255, 1e-7),
         ((400, 400), (40, 40), (300, 20), 128, 1e-8),  # likewise, 5e-10
         ((427, 880), (427, 640), (0, 120), 16, 1e-9),

@@ -139,12 +139,14 @@ def test_batches(random, references, pictures, batch, channels, arm):
 
 
 def test_a_reference_that_meets_many_is_held_once(random, monkeypatch):
-    from snellen.mad.cpu import Arm
+    from snellen.mad.cpu import Backend
 
     score(GREY, GREY, device="cpu")  # compiles, by a pair
     held = []
-    hold = Arm.hold
-    monkeypatch.setattr(Arm, "hold", lambda self, plane: held.append(plane) or hold(self, plane))
+    original = Backend.set_reference
+    monkeypatch.setattr(
+        Backend, "set_reference", lambda self, plane: held.append(plane) or original(self, plane)
+    )
     one = random.integers(0, 256, (2, 1, 34, 34)).astype(np.uint8)
     other = random.integers(0, 256, (3, 34, 34)).astype(np.uint8)
     for maps in (False, True):

@@ -94,8 +94,8 @@ def test_run_is_hold_and_against(random, arm, bits):
     with Scorer(device=arm) as scorer:
         scorer.prepare(Format(38, 43, bits), None if bits else 1)
         score = scorer.run(one, other, maps=True)
-        scorer.hold(one)
-        again = scorer.against(other)
+        scorer.set_reference(one)
+        again = scorer.compare(other)
         assert (score.mad, score.hi, score.lo) == (again.mad, again.hi, again.lo)
         assert again.detection is None and again.appearance is None
         for name in ("mad", "hi", "lo"):
@@ -118,14 +118,14 @@ def test_runs_are_run_one_by_one(random, arm):
         assert scorer.runs(pairs) == wanted and scorer.runs(iter(pairs[:1])) == wanted[:1]
         assert scorer.run(*pairs[0]) == wanted[0]
         alone = [scorer.run(pairs[1][0], other) for other in others]
-        scorer.hold(pairs[1][0])
+        scorer.set_reference(pairs[1][0])
         assert scorer.runs((None, other) for other in others) == alone
         # Some with the reference before, first with that which is held.
         mixed = [(None, others[0]), pairs[2], (None, pairs[2][1]), pairs[3], pairs[1]]
         mixed += [(None, other) for other in others]
         found = scorer.runs(mixed)
         assert found == [alone[0], wanted[2], wanted[2], wanted[3], wanted[1], *alone]
-        assert scorer.against(others[2]) == alone[2]  # the last reference is held
+        assert scorer.compare(others[2]) == alone[2]  # the last reference is held
         for score in found:
             assert all(type(number) is float for number in (score.mad, score.hi, score.lo))
             assert score.detection is None
@@ -144,7 +144,7 @@ def test_runs_refuse_as_run_does(random, arm):
         for wrong in ((one[1:], other), (one, other[1:]), (one, None), (one.astype("u2"), other)):
             with pytest.raises(InputError):
                 scorer.runs([(one, one), (one, other), wrong, (one, other)])
-            assert scorer.against(other) == wanted  # the reference is still held
+            assert scorer.compare(other) == wanted  # the reference is still held
             assert scorer.runs([(one, other)] * 3) == [wanted] * 3
 
 
@@ -174,9 +174,9 @@ def test_the_reference_may_change_after_hold(random, arm):
     with Scorer(device=arm) as scorer:
         scorer.prepare(Format(40, 36))
         wanted = scorer.run(one, other).mad
-        scorer.hold(one)
+        scorer.set_reference(one)
         one[:] = 0
-        assert scorer.against(other).mad == wanted
+        assert scorer.compare(other).mad == wanted
 
 
 def test_doubles_on_the_cpu(random):
@@ -201,14 +201,14 @@ def test_again_with_another_format(random, arm):
             one, other = pair(random, shape)
             scorer.prepare(Format(*shape[::-1]))
             with pytest.raises(InputError, match="no reference is held"):
-                scorer.against(other)
+                scorer.compare(other)
             wanted = reference.mad(one, other).mad
             assert scorer.run(one, other).mad == pytest.approx(wanted, rel=near(scorer))
 
 
 def test_not_prepared(arm):
     scorer, plane = Scorer(device=arm), np.zeros((34, 34), np.uint8)
-    for call in (scorer.hold, scorer.against, lambda p: scorer.run(p, p)):
+    for call in (scorer.set_reference, scorer.compare, lambda p: scorer.run(p, p)):
         with pytest.raises(InputError, match=r"not prepared: call prepare\(format\)"):
             call(plane)
     scorer.prepare(Format(34, 34))
@@ -248,18 +248,18 @@ def test_another_plane_than_prepared_for(plane, arm):
     blank = np.zeros((41, 40), np.uint8)
     with Scorer(device=arm) as scorer:
         scorer.prepare(Format(40, 41))
-        scorer.hold(blank)
-        for call in (scorer.hold, scorer.against):
+        scorer.set_reference(blank)
+        for call in (scorer.set_reference, scorer.compare):
             with pytest.raises(InputError, match=r"planes \(41, 40\) of uint8, but \("):
                 call(plane)
-        assert scorer.against(blank).mad == 0  # the reference is still held
+        assert scorer.compare(blank).mad == 0  # the reference is still held
 
 
 def test_no_array(arm):
     with Scorer(device=arm) as scorer:
         scorer.prepare(Format(34, 34))
         with pytest.raises(InputError, match="a plane is a NumPy array"):
-            scorer.hold([[0] * 34] * 34)
+            scorer.set_reference([[0] * 34] * 34)
 
 
 @pytest.mark.parametrize("variant", ["2011", "paper"])

@@ -1,4 +1,4 @@
-"""The CPU arm against the reference, for every option; batches and threads; pictures of nothing."""
+"""The CPU backend against the reference: every option, batches, threads, empty pictures."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snellen.mia.cpu import Arm
+from snellen.mia.cpu import Backend
 from snellen.mia.definition import Definition
 from support.mia import drawn, reference
 from support.mia.cases import CASES, DTYPES, ITERATIONS, OPTIONS, case, check_fit, compare
 
 
 def restored(problems, count, dtype="float64", **options):
-    """f, h and fit of problems of one kind after so many iterations of one arm."""
+    """f, h and fit of problems of one kind after so many iterations of one backend."""
     batch = [np.array([problem[i] for problem in problems]) for i in range(3)]
     _, frames, *period = batch[0].shape
-    arm = Arm(Definition(**options), tuple(period), frames, len(problems), dtype=dtype)
-    arm.start(*batch)
-    arm.iterate(count)
-    f, h, fit = arm.sharp, arm.psf, arm.fit()
-    arm.close()
+    backend = Backend(Definition(**options), tuple(period), frames, len(problems), dtype=dtype)
+    backend.start(*batch)
+    backend.iterate(count)
+    f, h, fit = backend.estimate, backend.psf, backend.fit()
+    backend.close()
     assert f.dtype == h.dtype == dtype and fit.dtype == "float64"
     assert f.shape == (len(problems), *period) and h.shape == batch[0].shape
     return f, h, fit
 
 
 def check(problem, count, dtype, **options):
-    """Check the arm with one problem against the reference, and its fit against what is left."""
+    """Check one problem against the reference, and its fit against what is left."""
     f, h, fit = restored([problem], count, dtype, **options)
     compare((f[0], h[0]), reference.iterated(*problem[:3], count, **options), dtype)
     check_fit(problem, f[0], h[0], fit[0], dtype, options.get("noise", "poisson"))
@@ -40,17 +40,17 @@ def check(problem, count, dtype, **options):
 def test_every_option_against_the_reference(option, name, dtype):
     problem, states = case(option, name)
     _, frames, *period = problem.y[None].shape
-    arm = Arm(Definition(**OPTIONS[option]), tuple(period), frames, 1, dtype=dtype)
-    arm.start(*(array[None] for array in problem[:3]))
+    backend = Backend(Definition(**OPTIONS[option]), tuple(period), frames, 1, dtype=dtype)
+    backend.start(*(array[None] for array in problem[:3]))
     done = 0
     for count, wanted in zip(ITERATIONS, states, strict=True):
-        arm.iterate(count - done)
+        backend.iterate(count - done)
         done = count
-        f, h = arm.sharp[0], arm.psf[0]
+        f, h = backend.estimate[0], backend.psf[0]
         compare((f, h), wanted, dtype)
         noise = OPTIONS[option].get("noise", "poisson")
-        check_fit(problem, f, h, arm.fit()[0], dtype, noise)
-    arm.close()
+        check_fit(problem, f, h, backend.fit()[0], dtype, noise)
+    backend.close()
     np.testing.assert_allclose(h.sum((1, 2)), 1, rtol=1e-6)
     assert np.abs(states[-1][0] - problem.f).max() > 0.1  # something was to do
 
@@ -193,18 +193,18 @@ def test_threads_within_pictures_of_a_batch(random, monkeypatch, threads):
 def test_an_arm_starts_again(random):
     """With other pictures. It keeps copies, and what it gave before stays."""
     one, other = (drawn.problem(random, (32, 40), frames=2, margin=(3, 0)) for _ in range(2))
-    arm = Arm(Definition(noise="gaussian"), (32, 40), 2, 1, dtype="float64")
+    backend = Backend(Definition(noise="gaussian"), (32, 40), 2, 1, dtype="float64")
     states = []
     for problem in (one, other, one):
         arrays = [array[None].copy() for array in problem[:3]]
-        arm.start(*arrays)
-        arm.iterate(3)
+        backend.start(*arrays)
+        backend.iterate(3)
         for array, kept in zip(arrays, problem[:3], strict=True):
             assert (array[0] == kept).all()
             array[:] = np.nan
-        arm.iterate(4)
-        states.append((arm.sharp, arm.psf))
-    arm.close()
+        backend.iterate(4)
+        states.append((backend.estimate, backend.psf))
+    backend.close()
     compare(
         (states[1][0][0], states[1][1][0]),
         reference.iterated(*other[:3], 7, noise="gaussian"),
@@ -215,10 +215,10 @@ def test_an_arm_starts_again(random):
 
 
 def test_the_default_is_float32(random):
-    arm = Arm(Definition(), (32, 32), 1, 1)
-    arm.start(*(array[None] for array in drawn.problem(random, (32, 32))[:3]))
-    assert arm.sharp.dtype == arm.psf.dtype == "float32"
-    arm.close()
+    backend = Backend(Definition(), (32, 32), 1, 1)
+    backend.start(*(array[None] for array in drawn.problem(random, (32, 32))[:3]))
+    assert backend.estimate.dtype == backend.psf.dtype == "float32"
+    backend.close()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -251,7 +251,7 @@ def test_strong_total_variation(random, dtype):
     """One step late, λ above √TV_EPS / (4 f) = 2.5e-4 makes flat places flicker by some λ.
 
     Rounding then chooses the phase: the reference itself, started 1e-12 off, ends 1e-4 off and
-    more. So the arm is compared sample by sample as long as that has not grown, and after 200
+    more. So the backend is compared sample by sample as long as that has not grown, and after 200
     iterations by how good the picture is.
     """
     weight = 0.004  # what restoration with a prior takes

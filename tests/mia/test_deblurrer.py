@@ -351,11 +351,11 @@ def test_whether_it_is_prepared(picture):
 
 
 def test_who_does_not_look_iterates_once(picture, monkeypatch):
-    from snellen.mia.cpu import Arm
+    from snellen.mia.cpu import Backend
 
     calls = []
-    iterate = Arm.iterate
-    monkeypatch.setattr(Arm, "iterate", lambda self, n: calls.append(n) or iterate(self, n))
+    iterate = Backend.iterate
+    monkeypatch.setattr(Backend, "iterate", lambda self, n: calls.append(n) or iterate(self, n))
     chunks = [10, 10, 5]
     ways = (({}, [25]), ({"history": True}, chunks), ({"tolerance": 1e-9}, chunks))
     for looks, wanted in ways:

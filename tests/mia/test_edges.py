@@ -7,7 +7,7 @@ import pytest
 
 from snellen.errors import InputError
 from snellen.mia import edges, psf
-from snellen.mia.cpu import Arm
+from snellen.mia.cpu import Backend
 from snellen.mia.definition import Definition
 from support.mia import drawn, reference
 
@@ -115,11 +115,11 @@ def restored(seen, blur, rule, noise, blind=False):
     period = edges.period(seen.shape, side, rule)
     y, f = edges.place(seen[None], period, side, rule)
     start = psf.gaussian(2, side) if blind else blur
-    arm = Arm(Definition(noise, blind=blind), period, 1, 1)
-    arm.start(y[None], f[None], psf.to_period(start, period)[None, None])
-    arm.iterate(100)
-    out = edges.cut(arm.sharp[0], seen.shape)
-    arm.close()
+    backend = Backend(Definition(noise, blind=blind), period, 1, 1)
+    backend.start(y[None], f[None], psf.to_period(start, period)[None, None])
+    backend.iterate(100)
+    out = edges.cut(backend.estimate[0], seen.shape)
+    backend.close()
     return out
 
 
@@ -158,10 +158,10 @@ def test_nothing_grows_in_the_margin(random, noise, blind):
     assert period == (128, 128)
     y, f = edges.place(seen[None], period, side, "extend")
     start = psf.to_period(psf.gaussian(2, side) if blind else blur, period)
-    arm = Arm(Definition(noise, blind=blind), period, 1, 1)
-    arm.start(y[None], f[None], start[None, None])
-    arm.iterate(200)
-    margin = arm.sharp[0].copy()
-    arm.close()
+    backend = Backend(Definition(noise, blind=blind), period, 1, 1)
+    backend.start(y[None], f[None], start[None, None])
+    backend.iterate(200)
+    margin = backend.estimate[0].copy()
+    backend.close()
     margin[:68, :68] = 0
     assert np.isfinite(margin).all() and margin.max() < 3 * seen.max()

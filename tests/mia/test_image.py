@@ -107,11 +107,11 @@ def test_colour(random, arm):
 
 def test_colour_that_stops_early(random, monkeypatch):
     """All channels do as many iterations as luma did, and at once."""
-    from snellen.mia.cpu import Arm
+    from snellen.mia.cpu import Backend
 
     calls = []
-    iterate = Arm.iterate
-    monkeypatch.setattr(Arm, "iterate", lambda self, n: calls.append(n) or iterate(self, n))
+    iterate = Backend.iterate
+    monkeypatch.setattr(Backend, "iterate", lambda self, n: calls.append(n) or iterate(self, n))
     y, _ = colours(random)
     found = deblur(y, tolerance=0.01, device="cpu", **EXACT)
     assert 20 <= found.iterations < 200

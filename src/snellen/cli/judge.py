@@ -68,7 +68,7 @@ class Judge:
         score = self._scorer.run(reference, distorted)
         # Most pictures are not, so the half of those that are is computed twice.
         if self._worst.wants(float(score.mad)):
-            score = self._scorer.against(distorted, maps=True)
+            score = self._scorer.compare(distorted, maps=True)
         if self.clips is not None:
             self.clips.add(reference, distorted)
         return score

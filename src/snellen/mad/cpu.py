@@ -1,4 +1,7 @@
-"""The CPU arm: lightness → csf → masking × error; log-Gabor → statistics → difference; combine."""
+"""The CPU backend of MAD.
+
+Detection: lightness → csf → masking × error. Appearance: log-Gabor → statistics → difference.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ Array = npt.NDArray[Any]
 Float64 = npt.NDArray[np.float64]
 
 
-class Arm:
+class Backend:
     """MAD for planes of one format on the CPU: one reference against many distorted planes.
 
     Parameters
@@ -59,29 +62,29 @@ class Arm:
         self._detection = Detection(definition, format, peak, self._pool)
         self._appearance = Appearance(format, peak, dtype, self._pool)
 
-    def hold(self, reference: Plane) -> None:
+    def set_reference(self, reference: Plane) -> None:
         """Compute the reference's half and keep it until the next."""
         reference = np.ascontiguousarray(reference)
-        self._detection.hold(reference)
-        self._appearance.hold(reference)
+        self._detection.set_reference(reference)
+        self._appearance.set_reference(reference)
 
-    def against(self, distorted: Plane, maps: bool = False) -> Score:
+    def compare(self, distorted: Plane, maps: bool = False) -> Score:
         """Compare with the reference held. Maps are new arrays."""
         distorted = np.ascontiguousarray(distorted)
-        planes = self._detection.against(distorted), self._appearance.against(distorted)
+        planes = self._detection.compare(distorted), self._appearance.compare(distorted)
         hi = self._definition.hi_scale * combine.rms(planes[0])
         lo = combine.rms(planes[1])
         kept = (plane.astype(self._dtype, copy=False) for plane in planes if maps)
         return Score(combine.mad(hi, lo), hi, lo, *kept)
 
-    def ask(self, reference: Plane | None, distorted: Plane, maps: bool = False) -> Answer:
+    def submit(self, reference: Plane | None, distorted: Plane, maps: bool = False) -> Answer:
         """Compare at once; with the reference held where None comes.
 
         Float32 always suffices for those who ask for it.
         """
         if reference is not None:
-            self.hold(reference)
-        score = self.against(distorted, maps)
+            self.set_reference(reference)
+        score = self.compare(distorted, maps)
         return lambda: (score, False)
 
     def close(self) -> None:
@@ -100,7 +103,7 @@ class Detection:
         self._table = table(format.bits, peak, definition) if format.bits else None
         self._csf = csf(*self._shape)
 
-    def hold(self, reference: Plane) -> None:
+    def set_reference(self, reference: Plane) -> None:
         """Keep the reference, its lightness, and the mean and modified deviation of its blocks."""
         self._reference = reference.copy()
         self._light = self._lightness(reference)
@@ -110,7 +113,7 @@ class Detection:
         masking.blocks(mean, squares, masking.WINDOW, ignored, deviation)
         masking.least(deviation, *self._shape, self._masking)
 
-    def against(self, distorted: Plane) -> Float64:
+    def compare(self, distorted: Plane) -> Float64:
         """Return the map, unscaled."""
         # The filter is linear, so the error's lightness goes through it by itself.
         mean, squares = self._tiles(self._filtered(self._lightness(distorted) - self._light))
@@ -181,11 +184,11 @@ class Appearance:
         for _ in range(lanes):
             self._free.put(np.empty(size))
 
-    def hold(self, reference: Plane) -> None:
+    def set_reference(self, reference: Plane) -> None:
         """Keep the statistics of the reference's subbands."""
         self._statistics(reference, self._reference)
 
-    def against(self, distorted: Plane) -> Float64:
+    def compare(self, distorted: Plane) -> Float64:
         """Return the map."""
         self._statistics(distorted, self._distorted)
         total = np.empty(grid(*self._shape))
@@ -243,7 +246,7 @@ def _complex(parts: Array) -> Array:
 def _compile(dtype: str) -> None:
     """Compile every loop, by a blank pair of the smallest size."""
     blank = np.zeros((SMALLEST, SMALLEST), np.uint8)
-    arm = Arm(Definition(), Format(SMALLEST, SMALLEST), WHITE, dtype)
-    arm.hold(blank)
-    arm.against(blank)
-    arm.close()
+    backend = Backend(Definition(), Format(SMALLEST, SMALLEST), WHITE, dtype)
+    backend.set_reference(blank)
+    backend.compare(blank)
+    backend.close()

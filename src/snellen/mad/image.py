@@ -18,7 +18,7 @@ from snellen.mad import definition as definitions
 from snellen.mad.definition import SMALLEST
 from snellen.mad.luma import luma
 from snellen.mad.result import Score
-from snellen.mad.scorer import Scorer, on_host, settled
+from snellen.mad.scorer import Scorer, on_host, resolved
 
 Array = Any
 """Of NumPy or CuPy."""
@@ -85,7 +85,7 @@ def score(
     DeviceError
         The device cannot be used, or the GPU's memory does not suffice.
     """
-    home, chosen = settled((distorted, reference), device)
+    home, chosen = resolved((distorted, reference), device)
     first = chosen[0]
     scorers = [
         Scorer(variant, hi_scale, eight_bit_lut, one, dtype)
@@ -192,8 +192,8 @@ def _share(
             return
         for pair, (new, plane) in zip(numbers, planes(), strict=True):
             if new is not None:
-                scorer.hold(new)
-            yield pair, scorer.against(plane, maps=True)
+                scorer.set_reference(new)
+            yield pair, scorer.compare(plane, maps=True)
 
 
 def _finished(*images: Array) -> None:

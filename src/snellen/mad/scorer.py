@@ -21,8 +21,8 @@ from snellen.mad.result import Answer, Score
 DTYPES = ("float32", "float64")
 
 
-class Arm(Protocol):
-    """What scores planes of one format: `cpu.Arm`, `cuda.arm.Arm`, `cuda.multi_gpu.Spread`."""
+class Backend(Protocol):
+    """What scores planes of one format: see `mad.cpu`, `mad.cuda.backend`, `mad.cuda.multi_gpu`."""
 
     dtype: str
     """The precision, "float32" or "float64"."""
@@ -35,11 +35,11 @@ class Arm(Protocol):
         """The samples that are held, where float32 may not suffice."""
         ...
 
-    def hold(self, reference: Any) -> None:
+    def set_reference(self, reference: Any) -> None:
         """Compute the reference's half and keep it until the next."""
         ...
 
-    def ask(self, reference: Any, distorted: Any, maps: bool = False) -> Answer:
+    def submit(self, reference: Any, distorted: Any, maps: bool = False) -> Answer:
         """Begin a comparison, with the reference held where None comes; return what ends it."""
         ...
 
@@ -109,8 +109,8 @@ class Scorer:
         self.dtype = self._dtype = dtype or ("float64" if self.device == "cpu" else None)
         self.device_name = " + ".join(devices.name(one) for one in self.devices)
         self._format: Format | None = None
-        self._arm: Arm | None = None
-        self._finer: Arm | None = None
+        self._backend: Backend | None = None
+        self._finer: Backend | None = None
         self._held = False
 
     def prepare(self, format: Format, data_range: float | None = None) -> None:
@@ -139,8 +139,8 @@ class Scorer:
                 f"{SMALLEST}×{SMALLEST}, as MAD leaves a margin of 33 pixels out"
             )
         format = replace(format, subsampling=None)
-        self._arm = self._made(format, peak, self._dtype)
-        self._format, self._peak, self.dtype = format, peak, self._arm.dtype
+        self._backend = self._made(format, peak, self._dtype)
+        self._format, self._peak, self.dtype = format, peak, self._backend.dtype
 
     def run(self, reference: Any, distorted: Any, *, maps: bool = False) -> Score:
         """Score one pair: `hold`, then `against`."""
@@ -170,18 +170,18 @@ class Scorer:
         begun: deque[Callable[[], Score]] = deque()
         given = None
         for reference, distorted in pairs:
-            arm = self._check(distorted)
+            backend = self._check(distorted)
             if reference is not None:
                 self._check(reference)
                 while given is None and begun:  # before the samples held are overwritten
                     found.append(begun.popleft()())
                 given = reference
             begun.append(self._asked(reference, distorted, known=given))
-            if len(begun) == arm.slots:
+            if len(begun) == backend.slots:
                 found.append(begun.popleft()())
         return found + [end() for end in begun]
 
-    def hold(self, reference: Any) -> None:
+    def set_reference(self, reference: Any) -> None:
         """Compute the reference's half and keep it until the next.
 
         Parameters
@@ -196,12 +196,12 @@ class Scorer:
         InputError
             Not prepared, or a plane of another shape or type.
         """
-        arm = self._check(reference)
+        backend = self._check(reference)
         self._held = False
-        arm.hold(reference)
+        backend.set_reference(reference)
         self._held = True
 
-    def against(self, distorted: Any, *, maps: bool = False) -> Score:
+    def compare(self, distorted: Any, *, maps: bool = False) -> Score:
         """Score a picture against the reference held.
 
         Parameters
@@ -222,11 +222,11 @@ class Scorer:
 
     def close(self) -> None:
         """Give back threads and buffers; `prepare` may follow again."""
-        arms, self._arm, self._finer = (self._arm, self._finer), None, None
+        backends, self._backend, self._finer = (self._backend, self._finer), None, None
         self._format, self._held = None, False
-        for arm in arms:
-            if arm:
-                arm.close()
+        for backend in backends:
+            if backend:
+                backend.close()
 
     def __enter__(self) -> Scorer:
         return self
@@ -239,17 +239,17 @@ class Scorer:
     ) -> None:
         self.close()
 
-    def _made(self, format: Format, peak: float, dtype: str | None) -> Arm:
+    def _made(self, format: Format, peak: float, dtype: str | None) -> Backend:
         if self.device == "cpu":
             from snellen.mad import cpu
 
-            return cpu.Arm(self.definition, format, peak, dtype or "float64")
+            return cpu.Backend(self.definition, format, peak, dtype or "float64")
         from snellen.mad.cuda import backend, multi_gpu
 
         given = self.definition, format, peak
         if len(self.devices) > 1:
-            return multi_gpu.Spread(*given, self.devices, dtype)
-        return backend.Arm(*given, self.device, dtype)
+            return multi_gpu.MultiGpuBackend(*given, self.devices, dtype)
+        return backend.Backend(*given, self.device, dtype)
 
     def _asked(
         self, reference: Any, distorted: Any, maps: bool = False, known: Any = None
@@ -259,12 +259,12 @@ class Scorer:
         Where float32 does not suffice that compares once more: with the reference, with what is
         known to be held, or with the samples that are held then.
         """
-        arm = self._arm
-        assert arm is not None
+        backend = self._backend
+        assert backend is not None
         if reference is None and not self._held:
             raise InputError("no reference is held: call hold(reference) before against")
         self._held = reference is None
-        answer = arm.ask(reference, distorted, maps)
+        answer = backend.submit(reference, distorted, maps)
         self._held = True
 
         def scored() -> Score:
@@ -272,20 +272,20 @@ class Scorer:
             if not flat or self._dtype is not None:
                 return score
             one = known if reference is None else reference
-            return self._finely(arm.reference if one is None else one, distorted, maps)
+            return self._finely(backend.reference if one is None else one, distorted, maps)
 
         return scored
 
     def _finely(self, reference: Any, distorted: Any, maps: bool) -> Score:
-        """Score a pair once more, in float64; the arm for that is made at first need."""
+        """Score a pair once more, in float64; the backend for that is made at first need."""
         if self._finer is None:
             assert self._format is not None
             self._finer = self._made(self._format, self._peak, "float64")
-        return self._finer.ask(reference, distorted, maps)()[0]
+        return self._finer.submit(reference, distorted, maps)()[0]
 
-    def _check(self, plane: Any) -> Arm:
-        """Return the arm for a plane as it is prepared for."""
-        if self._format is None or self._arm is None:
+    def _check(self, plane: Any) -> Backend:
+        """Return the backend for a plane as it is prepared for."""
+        if self._format is None or self._backend is None:
             raise InputError("this Scorer is not prepared: call prepare(format) before run")
         if not isinstance(plane, np.ndarray) and (
             self.device == "cpu" or arrays.place(plane) != self.devices[0]
@@ -302,10 +302,10 @@ class Scorer:
                 f"prepared for planes {shape} of {' or '.join(map(str, types))}, but "
                 f"{plane.shape} of {plane.dtype} came: prepare again"
             )
-        return self._arm
+        return self._backend
 
 
-def settled(images: tuple[Any, ...], device: str) -> tuple[Any, tuple[str, ...]]:
+def resolved(images: tuple[Any, ...], device: str) -> tuple[Any, tuple[str, ...]]:
     """Return the array that says where all is done, and the devices, the first where it lives.
 
     That is the first on a GPU, else the first.

@@ -23,7 +23,7 @@ from snellen.mad.combine import B1, B2
 from snellen.mad.definition import SMALLEST
 from snellen.mad.image import check, plain
 from snellen.mad.motion import SIDE, Motion, motion
-from snellen.mad.scorer import Scorer, settled
+from snellen.mad.scorer import Scorer, resolved
 
 HI_SCALE = 10.0  # of the detection map's root mean square; MAD of 2011 has 200
 ALPHA = 3 / 7  # of the authors' code: in the logarithm of the strengths, and their exponent
@@ -86,7 +86,7 @@ def st_mad(
         The device cannot be used, or the GPU's memory does not suffice.
     """
     clips = reference, distorted
-    home, chosen = settled(clips, device)
+    home, chosen = resolved(clips, device)
     scorer = Scorer(hi_scale=HI_SCALE, device=",".join(chosen), dtype=dtype)
     with arrays.working(home, chosen[0]), scorer:
         one, other = (arrays.read(clip) for clip in clips)

@@ -1,4 +1,4 @@
-"""The CPU arm: SciPy's real transforms, and compiled loops between them.
+"""The CPU backend: SciPy's real transforms, and compiled loops between them.
 
 Names as in docs/mia.md: f the picture, h its PSFs, g = h ⊛ f, r = y / g; capitals are half spectra.
 """
@@ -32,7 +32,7 @@ STRIP = 1 << 19
 Array = npt.NDArray[Any]
 
 
-class Arm:
+class Backend:
     """MIA of a batch of pictures on one period, on the CPU.
 
     Parameters
@@ -96,7 +96,7 @@ class Arm:
         self._each(lambda share: share.iterate(count))
 
     @property
-    def sharp(self) -> Array:
+    def estimate(self) -> Array:
         """The pictures f (B, H, W)."""
         return np.concatenate([share.f for share in self._shares])
 
@@ -157,7 +157,7 @@ class Share:
     Parameters
     ----------
     definition : Definition
-    y, f, h : as `Arm.start` takes them
+    y, f, h : as `Backend.start` takes them
     rows : (R,) int
         Those in which any h is not 0.
     strips : Strips

@@ -14,7 +14,7 @@ from snellen.mia import edges as rules
 from snellen.mia import psf as psfs
 from snellen.mia import samples, settings
 from snellen.mia.definition import EVERY, ITERATIONS, PSF_SIZE, SIDES, START, Definition
-from snellen.mia.progress import Arm, Callback, iterated
+from snellen.mia.progress import Backend, Callback, iterated
 from snellen.mia.result import Restored
 
 
@@ -125,7 +125,7 @@ class Deblurrer:
         self.device = devices.resolve(settings.device(device))
         self.device_name = devices.name(self.device)
         self.prepared = False
-        self._arm: Arm | None = None
+        self._backend: Backend | None = None
 
     def prepare(
         self,
@@ -165,10 +165,10 @@ class Deblurrer:
         period = rules.period(self._shape, self.side, self.edges)
         with arrays.working(None, self.device):
             self._frames = self._frames_on(period)
-            self._arm = self._arm_on(period)
+            self._backend = self._backend_on(period)
             self._start = start = self._frames.spread(blur)
             # A blank picture, so that everything is compiled.
-            self._restored(self._arm, np.zeros((*self._lead, *self._shape), np.uint8), 1)
+            self._restored(self._backend, np.zeros((*self._lead, *self._shape), np.uint8), 1)
             self._start = start
         self.prepared = True
 
@@ -199,17 +199,17 @@ class Deblurrer:
             callback that cannot be called.
         """
         settings.callback(callback)
-        arm = self._check(image)
+        backend = self._check(image)
         with arrays.working(image, self.device):
-            return self._restored(arm, image, self.iterations, callback)
+            return self._restored(backend, image, self.iterations, callback)
 
     def close(self) -> None:
         """Give back threads and buffers; `prepare` may follow again."""
         self.prepared = False
-        arm, self._arm = self._arm, None
+        backend, self._backend = self._backend, None
         self._frames = self._start = None
-        if arm:
-            arm.close()
+        if backend:
+            backend.close()
 
     def __enter__(self) -> Deblurrer:
         return self
@@ -223,17 +223,19 @@ class Deblurrer:
         self.close()
 
     def _restored(
-        self, arm: Arm, image: Any, iterations: int, callback: Callback | None = None
+        self, backend: Backend, image: Any, iterations: int, callback: Callback | None = None
     ) -> Restored:
         at, peak = self._frames, samples.white(image.dtype, self._white)
         frames = image.reshape(*self._counts, *self._shape)
         y, f = at.place(frames, peak)
         flat = samples.flat(frames)
-        arm.start(y, f, self._start)
+        backend.start(y, f, self._start)
         look = callback and self._looking(callback)
-        done, history = iterated(arm, iterations, self.every, self.tolerance, look, self.history)
-        fit: Any = arm.fit()
-        sharp, blurs = at.finish(arm.sharp, arm.psf, self.recentre)
+        done, history = iterated(
+            backend, iterations, self.every, self.tolerance, look, self.history
+        )
+        fit: Any = backend.fit()
+        sharp, blurs = at.finish(backend.estimate, backend.psf, self.recentre)
         start = at.spread(blurs) if self.warm else self._start
         if isinstance(image, np.ndarray) and self.device != "cpu":
             sharp, blurs = at.fetch()
@@ -277,24 +279,24 @@ class Deblurrer:
         batch, count = self._counts
         return frames.Frames(*how, count, batch)
 
-    def _arm_on(self, period: tuple[int, int]) -> Arm:
+    def _backend_on(self, period: tuple[int, int]) -> Backend:
         batch, frames = self._counts
         how = self.definition, period, frames, batch, self.device, self.dtype
         if self.device == "cpu":
             from snellen.mia import cpu
 
-            return cpu.Arm(*how)
+            return cpu.Backend(*how)
         if set(period) <= set(SIDES) and self.dtype == "float32":
             from snellen.mia.cuda import fused
 
-            return fused.Arm(*how)
+            return fused.Backend(*how)
         from snellen.mia.cuda import cufft
 
-        return cufft.Arm(*how)
+        return cufft.Backend(*how)
 
-    def _check(self, image: Any) -> Arm:
-        """Return the arm for a picture as it is prepared for."""
-        if self._arm is None:
+    def _check(self, image: Any) -> Backend:
+        """Return the backend for a picture as it is prepared for."""
+        if self._backend is None:
             raise InputError("this Deblurrer is not prepared: call prepare(shape) before run")
         if not isinstance(image, np.ndarray) and (
             self.device == "cpu" or arrays.place(image) != self.device
@@ -309,4 +311,4 @@ class Deblurrer:
                 "prepare again; each is one plane, for colour there is snellen.deblur"
             )
         samples.white(image.dtype, self._white)
-        return self._arm
+        return self._backend

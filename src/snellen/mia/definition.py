@@ -1,4 +1,4 @@
-"""Which MIA is computed, and the constants that all arms share.
+"""Which MIA is computed, and the constants that all backends share.
 
 f is the sharp picture, h_m the point spread functions (PSFs) of its frames, g_m = h_m ⊛ f the model
 of what came, y_m, all on one period and scaled to 0 … 1; corr(a, b) = IFFT(A · conj B). Each

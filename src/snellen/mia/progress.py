@@ -31,8 +31,8 @@ class Watch:
         self.tell("picture", iteration, self.iterations)
 
 
-class Arm(Protocol):
-    """What iterates: `cpu.Arm`, `cuda.arm.Arm`, `cuda.whole.Arm`."""
+class Backend(Protocol):
+    """What iterates: `cpu.Backend`, `cuda.backend.Backend`, `cuda.whole.Backend`."""
 
     def start(self, y: Any, f: Any, h: Any) -> None:
         """Take what came and where to start from, as copies."""
@@ -43,7 +43,7 @@ class Arm(Protocol):
         ...
 
     @property
-    def sharp(self) -> Any:
+    def estimate(self) -> Any:
         """The pictures f (B, H, W), until the next call."""
         ...
 
@@ -62,7 +62,7 @@ class Arm(Protocol):
 
 
 def iterated(
-    arm: Arm,
+    backend: Backend,
     iterations: int,
     every: int,
     tolerance: float = 0.0,
@@ -73,7 +73,7 @@ def iterated(
 
     Parameters
     ----------
-    arm : Arm
+    backend : Backend
         Started.
     iterations : int
         At most.
@@ -82,29 +82,29 @@ def iterated(
     tolerance : float
         Stop when no picture's change is as large; 0: never.
     callback : callable, optional
-        Called at each look with the arm's own arrays.
+        Called at each look with the backend's own arrays.
     history : bool
-        Whether to return steps. Where nobody looks, all is one call of the arm.
+        Whether to return steps. Where nobody looks, all is one call of the backend.
     """
     steps: list[Step] = []
     if not (tolerance or callback or history):
-        arm.iterate(iterations)
+        backend.iterate(iterations)
         return iterations, ()
-    before = arm.sharp.copy()
+    before = backend.estimate.copy()
     for done in range(every, iterations + 1, every):
-        arm.iterate(every)
+        backend.iterate(every)
         change = 0.0
         if tolerance or history:
-            change = _change(arm.sharp, before)
-            before = arm.sharp.copy()
+            change = _change(backend.estimate, before)
+            before = backend.estimate.copy()
         if history:
-            steps.append(Step(done, float(arm.fit().mean()), change))
+            steps.append(Step(done, float(backend.fit().mean()), change))
         if callback:
-            callback(done, arm.sharp, arm.psf)
+            callback(done, backend.estimate, backend.psf)
         if tolerance and change < tolerance:
             return done, tuple(steps)
     if rest := iterations % every:
-        arm.iterate(rest)
+        backend.iterate(rest)
     return iterations, tuple(steps)
 
 

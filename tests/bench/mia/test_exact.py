@@ -42,7 +42,7 @@ class Spoilt:
             self._spoil(found[-1])
         return found
 
-    sharp = property(lambda self: self._of("sharp"))
+    estimate = property(lambda self: self._of("estimate"))
     psf = property(lambda self: self._of("psf"))
 
 
@@ -56,9 +56,9 @@ def put(index, value):
 @pytest.mark.parametrize(
     ("what", "spoil", "told"),
     [
-        ("sharp", put((5, 7), 0.0), "the picture off by"),
-        ("sharp", put((5, 7), np.nan), "the picture off by nan"),
-        ("sharp", lambda plane: np.copyto(plane, np.roll(plane, 1)), "the picture off by"),
+        ("estimate", put((5, 7), 0.0), "the picture off by"),
+        ("estimate", put((5, 7), np.nan), "the picture off by nan"),
+        ("estimate", lambda plane: np.copyto(plane, np.roll(plane, 1)), "the picture off by"),
         ("psf", put((0, 0, 0), 0.0), "the PSF off by"),
         ("psf", put((0, 3, 3), np.nan), "the PSF off by nan"),
     ],
@@ -92,7 +92,7 @@ def test_pytorch_s_operators_are_right():
     assert row["max"] < exact.WITHIN["float32"] and torch.__version__
 
 
-@pytest.mark.parametrize("name", ["sharp", "psf"])
+@pytest.mark.parametrize("name", ["estimate", "psf"])
 def test_a_line_begins_anew(name):
     case, line = Case(32, 2), stock.Loop(np)
     given = batch(case)

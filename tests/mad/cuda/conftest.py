@@ -1,27 +1,27 @@
-"""What tests on the GPU share: arms that are closed at the end, several GPUs."""
+"""What tests on the GPU share: backends that are closed at the end, several GPUs."""
 
 from __future__ import annotations
 
 import pytest
 
 from snellen.frames.frame import Format
-from snellen.mad.cuda.backend import Arm
+from snellen.mad.cuda.backend import Backend
 from snellen.mad.definition import Definition
 
 
 @pytest.fixture
 def made():
-    """A maker of arms for 8 bits, closed at the end."""
+    """A maker of backends for 8 bits, closed at the end."""
     all_made = []
 
     def make(size, **options):
-        arm = Arm(Definition(), Format(size[1], size[0]), 255.0, "cuda:0", **options)
-        all_made.append(arm)
-        return arm
+        backend = Backend(Definition(), Format(size[1], size[0]), 255.0, "cuda:0", **options)
+        all_made.append(backend)
+        return backend
 
     yield make
-    for arm in all_made:
-        arm.close()
+    for backend in all_made:
+        backend.close()
 
 
 @pytest.fixture(scope="module", params=[2, 3, 4])

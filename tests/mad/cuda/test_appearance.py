@@ -15,15 +15,15 @@ from support.mad.precision import DTYPES, complex_of
 pytestmark = pytest.mark.gpu
 
 
-def compared(arm, planes, whole=False):
+def compared(backend, planes, whole=False):
     """Half by half, or both at once."""
     if not whole:
-        arm.hold(planes[0])
-    return arm.ask(planes[0] if whole else None, planes[1], maps=True)()[0]
+        backend.set_reference(planes[0])
+    return backend.submit(planes[0] if whole else None, planes[1], maps=True)()[0]
 
 
-def bytes_of(arm, planes, whole=False):
-    found = compared(arm, planes, whole)
+def bytes_of(backend, planes, whole=False):
+    found = compared(backend, planes, whole)
     return [*numbers(found), found.detection.tobytes(), found.appearance.tobytes()]
 
 
@@ -31,10 +31,10 @@ def bytes_of(arm, planes, whole=False):
 @pytest.mark.parametrize("size", [(34, 34), (61, 83), (64, 150)])
 def test_graphs_and_runs_give_the_same_bytes(random, made, size, dtype):
     planes, others = drawn.pair(random, size), drawn.pair(random, size)
-    arm = made(size, dtype=dtype)
-    wanted = bytes_of(arm, planes)
-    bytes_of(arm, others)
-    for again in (arm, arm, made(size, dtype=dtype), made(size, dtype=dtype, graphs=False)):
+    backend = made(size, dtype=dtype)
+    wanted = bytes_of(backend, planes)
+    bytes_of(backend, others)
+    for again in (backend, backend, made(size, dtype=dtype), made(size, dtype=dtype, graphs=False)):
         for whole in (False, True):
             assert bytes_of(again, planes, whole) == wanted
             assert bytes_of(again, others, whole) != wanted
@@ -43,33 +43,43 @@ def test_graphs_and_runs_give_the_same_bytes(random, made, size, dtype):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_halves_and_pairs_are_recorded_as_graphs(made, dtype):
     """Else Python launches each kernel, and takes its time."""
-    arm = made((40, 50), dtype=dtype)
-    plain = {arm._hold, arm._compare, arm._whole, arm._pair, arm._whole_pair, arm._finish}
-    assert not {arm.hold_staged, arm.compare_staged, arm.pair_staged, arm.finish} & plain
+    backend = made((40, 50), dtype=dtype)
+    plain = {
+        backend._set_reference,
+        backend._compare,
+        backend._whole,
+        backend._pair,
+        backend._whole_pair,
+        backend._finish,
+    }
+    assert (
+        not {backend.run_reference, backend.run_comparison, backend.run_pair, backend.finish}
+        & plain
+    )
 
 
 def test_the_reference_of_a_pair_is_held(random, made):
     one, other, third = *drawn.pair(random, (61, 83)), drawn.pair(random, (61, 83))[1]
-    arm = made((61, 83))
-    wanted = compared(arm, (one, third))
-    compared(arm, (one, other), whole=True)
-    found = arm.ask(None, third)()[0]
+    backend = made((61, 83))
+    wanted = compared(backend, (one, third))
+    compared(backend, (one, other), whole=True)
+    found = backend.submit(None, third)()[0]
     assert numbers(found) == numbers(wanted)
 
 
 def test_answers_wait_and_may_be_dropped(random, made):
     """The next question does not disturb the answer before; one that nobody wants hurts nobody."""
     given = [drawn.pair(random, (64, 150)) for _ in range(4)]
-    arm = made((64, 150))
-    wanted = [numbers(arm.ask(*planes)()[0]) for planes in given]
+    backend = made((64, 150))
+    wanted = [numbers(backend.submit(*planes)()[0]) for planes in given]
     assert len({*map(tuple, wanted)}) == len(given)
-    first, second = (arm.ask(*planes) for planes in given[:2])
+    first, second = (backend.submit(*planes) for planes in given[:2])
     assert [numbers(answer()[0]) for answer in (second, first, second)] == [
         wanted[1], wanted[0], wanted[1],
     ]  # fmt: skip
     for planes in given:
-        arm.ask(*planes)
-    assert numbers(arm.ask(*given[2])()[0]) == wanted[2]
+        backend.submit(*planes)
+    assert numbers(backend.submit(*given[2])()[0]) == wanted[2]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -83,9 +93,9 @@ def test_subbands_some_at_a_time(random, made, monkeypatch, size, count, dtype):
     monkeypatch.setattr(appearance, "SCRATCH", band * count)
     parts = list(appearance.parts(appearance.ALL, band))
     assert len(parts) == -(-20 // count) and max(map(len, parts)) <= count
-    arm = made(size, dtype=dtype)
-    found = compared(arm, planes)
-    assert bytes_of(arm, planes) == bytes_of(arm, planes, whole=True)
+    backend = made(size, dtype=dtype)
+    found = compared(backend, planes)
+    assert bytes_of(backend, planes) == bytes_of(backend, planes, whole=True)
     assert found.hi == wanted.hi and (found.detection == wanted.detection).all()
     assert numbers(found) == pytest.approx(numbers(wanted), rel=NEAR[dtype][1])
     check_maps(found, [wanted.detection, wanted.appearance], dtype)
@@ -102,8 +112,8 @@ def test_some_of_the_subbands(cuda, random, monkeypatch, size, bands, scratch, d
     format = Format(size[1], size[0])
     stage = appearance.Appearance(Definition(), format, 255.0, dtype, bands, guests=2)
     stage._kept[...], stage.differences[...], stage._scratch[...] = (cuda.nan,) * 3
-    stage.hold(cuda.asarray(planes[0]))
-    stage.against(cuda.asarray(planes[1]))
+    stage.set_reference(cuda.asarray(planes[0]))
+    stage.compare(cuda.asarray(planes[1]))
     found = stage.differences.get()
     stage._kept[...], stage.differences[...], stage._scratch[...] = (cuda.nan,) * 3
     stage.pair(*map(cuda.asarray, planes))

@@ -10,7 +10,7 @@ import pytest
 from snellen import score
 from snellen.errors import InputError
 from snellen.frames.frame import Format
-from snellen.mad.cuda.backend import Arm
+from snellen.mad.cuda.backend import Backend
 from snellen.mad.scorer import Scorer
 from support.gpu import busy
 from support.mad import drawn, reference
@@ -133,9 +133,9 @@ def test_the_scorer_on_the_current_stream(cuda, random, there):
                     one, other, room = (cuda.asarray(image) for image in (one, other, room))
                 busy(cuda)
                 room[...] = one
-                scorer.hold(room)
+                scorer.set_reference(room)
                 room[...] = 7  # only after it has been read
-                assert scorer.against(other) == wanted
+                assert scorer.compare(other) == wanted
                 stream.synchronize()
 
 
@@ -153,9 +153,9 @@ def test_page_locked_planes_may_be_overwritten(cuda, random):
             with cuda.cuda.Stream(non_blocking=True):
                 room[...] = pair[0]
                 busy(cuda)
-                scorer.hold(room)
+                scorer.set_reference(room)
                 room[...] = 7
-                assert scorer.against(pair[1]) == wanted
+                assert scorer.compare(pair[1]) == wanted
 
 
 @pytest.mark.parametrize("channels", [(), (3,)])
@@ -224,8 +224,10 @@ def test_batches_broadcast(cuda, random, batches, channels):
 
 def test_a_reference_is_held_once_for_many(cuda, random, monkeypatch):
     asked = []
-    ask = Arm.ask
-    monkeypatch.setattr(Arm, "ask", lambda self, *of: asked.append(of[0] is None) or ask(self, *of))
+    ask = Backend.submit
+    monkeypatch.setattr(
+        Backend, "submit", lambda self, *of: asked.append(of[0] is None) or ask(self, *of)
+    )
     ones = cuda.asarray(random.integers(0, 256, (2, 36, 40)).astype(np.uint8))
     others = cuda.asarray(random.integers(0, 256, (5, 2, 36, 40)).astype(np.uint8))
     assert score(ones, others).mad.shape == (5, 2)

@@ -180,13 +180,13 @@ def test_one_reference_against_many(random, size):
     with Scorer(device="cuda") as scorer:
         scorer.prepare(Format(size[1], size[0]))
         wanted = [scorer.run(one, other) for other in others]
-        scorer.hold(one)
-        assert [scorer.against(other) for other in others] == wanted
-        assert [scorer.against(other) for other in reversed(others)] == wanted[::-1]
+        scorer.set_reference(one)
+        assert [scorer.compare(other) for other in others] == wanted
+        assert [scorer.compare(other) for other in reversed(others)] == wanted[::-1]
         with pytest.raises(InputError, match="prepare again"):
-            scorer.hold(one[1:])
-        scorer.hold(others[3])
-        assert scorer.against(others[3]).lo == 0
+            scorer.set_reference(one[1:])
+        scorer.set_reference(others[3])
+        assert scorer.compare(others[3]).lo == 0
     assert wanted == [score(one, other, device="cuda") for other in others]
 
 

@@ -48,9 +48,9 @@ def test_only_pairs_with_flat_areas(cuda, random):
         found = scorer.run(*flat)
         assert scorer._finer is not None
         assert scorer.run(*plain) == wanted
-        scorer.hold(plain[0])
-        mixed = scorer.against(flat[1])
-        assert scorer.against(plain[1]) == wanted  # the reference is still held
+        scorer.set_reference(plain[0])
+        mixed = scorer.compare(flat[1])
+        assert scorer.compare(plain[1]) == wanted  # the reference is still held
         there = [cuda.asarray(plane) for plane in flat]
         assert scorer.run(*there) == found
     for one, planes in ((found, flat), (mixed, (plain[0], flat[1]))):

@@ -9,7 +9,7 @@ import pytest
 
 from snellen.errors import DeviceError
 from snellen.frames.frame import Format
-from snellen.mad.cuda.backend import Arm
+from snellen.mad.cuda.backend import Backend
 from snellen.mad.cuda.precision import samples
 from snellen.mad.definition import Definition, grid
 from snellen.mad.scorer import Scorer
@@ -32,7 +32,7 @@ def pool(cuda):
 
 
 def buffers(height, width, itemsize, bands, real):
-    """Bytes of all that an arm holds, but cuFFT's own: `bands` at once, numbers of `real` bytes."""
+    """Bytes that a backend holds, without cuFFT's: `bands` at once, numbers of `real` bytes."""
     pixels, spectrum = height * width, height * (width // 2 + 1)
     rows, columns = grid(height, width)
     return (
@@ -47,11 +47,11 @@ def buffers(height, width, itemsize, bands, real):
     )
 
 
-def work_areas(arm):
+def work_areas(backend):
     """Bytes that cuFFT's plans hold, each its own."""
-    stages = arm._detection, arm.appearance
+    stages = backend._detection, backend.appearance
     plans = [stage._forward for stage in stages]
-    plans += [arm._detection._back, *arm.appearance._inverse.values()]
+    plans += [backend._detection._back, *backend.appearance._inverse.values()]
     return sum(plan._plan.work_area.mem.size for plan in plans)
 
 
@@ -61,13 +61,13 @@ def work_areas(arm):
 def test_memory_is_what_the_formula_says(pool, size, bits, dtype):
     format = Format(size[1], size[0], bits)
     before = pool.used_bytes()
-    arm = Arm(Definition(), format, 255.0, "cuda:0", dtype)
-    used, work = pool.used_bytes() - before, work_areas(arm)
-    bands = len(arm.appearance._scratch)
+    backend = Backend(Definition(), format, 255.0, "cuda:0", dtype)
+    used, work = pool.used_bytes() - before, work_areas(backend)
+    bands = len(backend.appearance._scratch)
     real = np.dtype(dtype).itemsize
     held = buffers(*size, samples(format, dtype).itemsize, bands, real)
     pixels = size[0] * size[1]
-    arm.close()
+    backend.close()
     print(
         f"\n{format.width}×{format.height} of {bits} bits, {dtype}, {bands} bands at once: "
         f"{used / 1e6:.0f} MB = {used / pixels:.1f} H·W; our buffers {held / pixels:.1f} H·W, "
@@ -84,7 +84,7 @@ def test_memory_is_what_the_formula_says(pool, size, bits, dtype):
 @pytest.mark.parametrize("bits", [8, 16, 0])
 @pytest.mark.parametrize(("areas", "most"), [("plain", 3e9), ("flat", 3.5e9)])
 def test_a_pair_of_4k_stays_below_3_gb(cuda, random, pool, bits, areas, most):
-    """With large areas of one value the float64 arm lies beside that of float32."""
+    """With large areas of one value the float64 backend lies beside that of float32."""
     before = pool.total_bytes()
     format = Format(3840, 2160, bits)
     plane = random.integers(0, 200, format.shapes[0]).astype(format.dtype)

@@ -83,17 +83,17 @@ def test_one_reference_against_many(cuda, random, gpus, size):
     with Scorer(device=gpus) as scorer:
         scorer.prepare(Format(size[1], size[0]))
         wanted = [scorer.run(one, other) for other in others]
-        scorer.hold(one)
-        assert [scorer.against(other) for other in others] == wanted
+        scorer.set_reference(one)
+        assert [scorer.compare(other) for other in others] == wanted
         for library in (np, cuda):  # planes on the first GPU, too
             there = [library.asarray(plane) for plane in (one, *others)]
-            scorer.hold(there[0])
-            assert [scorer.against(plane) for plane in there[:0:-1]] == wanted[::-1]
-        scorer.hold(others[3])
-        assert scorer.against(others[3]).lo == 0
+            scorer.set_reference(there[0])
+            assert [scorer.compare(plane) for plane in there[:0:-1]] == wanted[::-1]
+        scorer.set_reference(others[3])
+        assert scorer.compare(others[3]).lo == 0
         scorer.prepare(Format(60, 40))
         with pytest.raises(InputError, match="no reference is held"):
-            scorer.against(np.zeros((40, 60), np.uint8))
+            scorer.compare(np.zeros((40, 60), np.uint8))
 
 
 @pytest.mark.gpu
@@ -101,8 +101,8 @@ def test_helpers_work_by_graphs(gpus):
     """Else Python launches each kernel, one GPU after another."""
     with Scorer(device=gpus) as scorer:
         scorer.prepare(Format(80, 64))
-        for helper in scorer._arm._helpers:
-            plain = {helper._hold, helper._compare, helper._pair}
+        for helper in scorer._backend._helpers:
+            plain = {helper._set_reference, helper._compare, helper._pair}
             assert not {work for _, work in helper._works.values()} & plain
 
 
@@ -121,11 +121,11 @@ def test_pairs_that_follow_one_another(cuda, random, gpus, size):
             there = [[library.asarray(plane) for plane in planes] for planes in pairs]
             for _ in range(5):
                 assert several.runs(there) == alone
-            several.hold(there[0][0])
-            several.hold(there[1][0])  # whose samples must not overtake the first ones
-            assert several.against(there[1][1]) == alone[1]
+            several.set_reference(there[0][0])
+            several.set_reference(there[1][0])  # whose samples must not overtake the first ones
+            assert several.compare(there[1][1]) == alone[1]
             assert several.run(*there[2]) == alone[2]
-            assert several.against(there[2][1]) == alone[2]
+            assert several.compare(there[2][1]) == alone[2]
 
 
 @pytest.mark.gpu
@@ -140,12 +140,12 @@ def test_planes_may_be_overwritten(cuda, random, gpus, there):
             with cuda.cuda.Stream(non_blocking=True) as stream:
                 one, other = (cuda.asarray(plane) if there else plane.copy() for plane in pair)
                 busy(cuda)
-                scorer.hold(one)
+                scorer.set_reference(one)
                 one[...] = 7
-                scorer.hold(one)  # whose samples must not overtake the first ones
+                scorer.set_reference(one)  # whose samples must not overtake the first ones
                 one[...] = cuda.asarray(pair[0]) if there else pair[0]
-                scorer.hold(one)
-                assert scorer.against(other) == wanted
+                scorer.set_reference(one)
+                assert scorer.compare(other) == wanted
                 stream.synchronize()
 
 
@@ -169,7 +169,7 @@ def test_planes_on_another_gpu_than_the_first(cuda, gpus):
     with Scorer(device=gpus) as scorer:
         scorer.prepare(Format(50, 40))
         with pytest.raises(InputError, match="NumPy array, or CuPy there"):
-            scorer.hold(plane)
+            scorer.set_reference(plane)
 
 
 @pytest.mark.gpu

@@ -91,7 +91,7 @@ def test_pairs_with_flat_areas_are_scored_again_in_their_place(cuda, random, sco
 
     assert scorer.runs(lying(order)) == wanted
     # Without a reference: the one that is held, first, and then the ones before.
-    scorer.hold(flat[0])
+    scorer.set_reference(flat[0])
     some = [
         (None, flat[1]),
         others,
@@ -103,9 +103,9 @@ def test_pairs_with_flat_areas_are_scored_again_in_their_place(cuda, random, sco
     ]
     meant = [flat, others, (others[0], flat[1]), flat, (flat[0], plain[1]), flat, plain]
     wanted = [scorer.run(*planes) for planes in meant]
-    scorer.hold(flat[0])
+    scorer.set_reference(flat[0])
     assert scorer.runs(lying(some)) == wanted
-    assert scorer.against(plain[1]) == wanted[-1]
+    assert scorer.compare(plain[1]) == wanted[-1]
 
 
 def test_not_where_float32_is_asked_for(random, device):

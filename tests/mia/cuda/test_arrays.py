@@ -83,17 +83,17 @@ def test_the_deblurrer_takes_both(cuda, random, dtype, edges):
 @pytest.mark.parametrize(
     ("size", "dtype", "kind"),
     [
-        ((64, 128), None, fused.Arm),
-        ((256, 256), "float32", fused.Arm),
-        ((64, 128), "float64", cufft.Arm),
-        ((64, 100), None, cufft.Arm),
-        ((512, 64), None, cufft.Arm),
+        ((64, 128), None, fused.Backend),
+        ((256, 256), "float32", fused.Backend),
+        ((64, 128), "float64", cufft.Backend),
+        ((64, 100), None, cufft.Backend),
+        ((512, 64), None, cufft.Backend),
     ],
 )
 def test_which_arm(cuda, size, dtype, kind):
     with Deblurrer(device="cuda", dtype=dtype) as deblurrer:
         deblurrer.prepare(size)
-        assert type(deblurrer._arm) is kind
+        assert type(deblurrer._backend) is kind
 
 
 @pytest.mark.parametrize("size", [(64, 64), (60, 100)])

@@ -1,4 +1,4 @@
-"""The GPU arm of whole frames against the reference: every option, any period, batches, streams."""
+"""The cuFFT backend against the reference: every option, any period, batches, streams."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from snellen.mia.cuda import cufft
-from snellen.mia.cuda.cufft import Arm
+from snellen.mia.cuda.cufft import Backend
 from snellen.mia.definition import Definition
 from support.gpu import busy
 from support.mia import drawn, reference
@@ -19,28 +19,28 @@ FIT = {"float64": 1e-12, "float32": 1e-6}  # of the fit of the reference's own f
 
 @pytest.fixture
 def made(cuda):
-    """A maker of arms, closed at the end; memory that they take holds NaN."""
+    """A maker of backends, closed at the end; memory that they take holds NaN."""
     all_made = []
 
     def make(period, frames=1, batch=1, dtype="float64", **options):
         cuda.full(1 << 22, cuda.nan)  # given back to the pool at once
-        arm = Arm(Definition(**options), tuple(period), frames, batch, "cuda:0", dtype)
-        all_made.append(arm)
-        return arm
+        backend = Backend(Definition(**options), tuple(period), frames, batch, "cuda:0", dtype)
+        all_made.append(backend)
+        return backend
 
     yield make
-    for arm in all_made:
-        arm.close()
+    for backend in all_made:
+        backend.close()
 
 
-def begun(cuda, arm, problems):
-    """Start an arm with problems of one kind."""
-    kind = arm.sharp.dtype
-    arm.start(*(cuda.asarray([p[i] for p in problems]).astype(kind) for i in range(3)))
+def begun(cuda, backend, problems):
+    """Start an backend with problems of one kind."""
+    kind = backend.estimate.dtype
+    backend.start(*(cuda.asarray([p[i] for p in problems]).astype(kind) for i in range(3)))
 
 
-def state(arm, picture=0):
-    return arm.sharp[picture].get(), arm.psf[picture].get()
+def state(backend, picture=0):
+    return backend.estimate[picture].get(), backend.psf[picture].get()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -49,18 +49,18 @@ def state(arm, picture=0):
 def test_every_option_against_the_reference(cuda, made, option, name, dtype):
     problem, states = case(option, name)
     _, frames, *period = problem.y[None].shape
-    arm = made(period, frames, dtype=dtype, **OPTIONS[option])
-    begun(cuda, arm, [problem])
+    backend = made(period, frames, dtype=dtype, **OPTIONS[option])
+    begun(cuda, backend, [problem])
     done = 0
     for count, wanted in zip(ITERATIONS, states, strict=True):
-        arm.iterate(count - done)
+        backend.iterate(count - done)
         done = count
-        assert arm.sharp.dtype == arm.psf.dtype == dtype
-        compare(state(arm), wanted, dtype)
-        fit = reference.fit(problem.y, *state(arm), OPTIONS[option].get("noise", "poisson"))
-        assert arm.fit().shape == (1,)
-        assert arm.fit()[0] == pytest.approx(fit, rel=FIT[dtype], abs=FIT[dtype] / 10)
-        compare(state(arm), wanted, dtype)  # which fit leaves as they are
+        assert backend.estimate.dtype == backend.psf.dtype == dtype
+        compare(state(backend), wanted, dtype)
+        fit = reference.fit(problem.y, *state(backend), OPTIONS[option].get("noise", "poisson"))
+        assert backend.fit().shape == (1,)
+        assert backend.fit()[0] == pytest.approx(fit, rel=FIT[dtype], abs=FIT[dtype] / 10)
+        compare(state(backend), wanted, dtype)  # which fit leaves as they are
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -68,14 +68,14 @@ def test_every_option_against_the_reference(cuda, made, option, name, dtype):
 def test_stars_before_a_black_sky(cuda, random, made, option, dtype):
     blind = OPTIONS[option].get("blind", True)
     problem = drawn.stars(random, (45, 33), 2, margin=(8, 0), given=not blind)
-    arm = made((45, 33), 2, dtype=dtype, **OPTIONS[option])
-    begun(cuda, arm, [problem])
+    backend = made((45, 33), 2, dtype=dtype, **OPTIONS[option])
+    begun(cuda, backend, [problem])
     done = 0
     for count in (1, 3, 100):
-        arm.iterate(count - done)
+        backend.iterate(count - done)
         done = count
         wanted = reference.iterated(*problem[:3], count, **OPTIONS[option])
-        compare(state(arm), wanted, dtype)
+        compare(state(backend), wanted, dtype)
 
 
 @pytest.mark.parametrize(
@@ -83,10 +83,10 @@ def test_stars_before_a_black_sky(cuda, random, made, option, dtype):
 )
 def test_periods(cuda, random, made, period):
     problem = drawn.problem(random, period, side=9, margin=(4, 0))
-    arm = made(period, dtype="float32")
-    begun(cuda, arm, [problem])
-    arm.iterate(10)
-    compare(state(arm), reference.iterated(*problem[:3], 10), "float32")
+    backend = made(period, dtype="float32")
+    begun(cuda, backend, [problem])
+    backend.iterate(10)
+    compare(state(backend), reference.iterated(*problem[:3], 10), "float32")
 
 
 @pytest.mark.parametrize("rows", [65535, 2])
@@ -99,13 +99,13 @@ def test_batches(cuda, random, made, monkeypatch, option, shares, rows):
     margins = [(0, 0), (5, 9), (0, 3), (0, 0), (1, 1)]
     options = OPTIONS[option]
     problems = [drawn.problem(random, (33, 45), 2, margin=margin) for margin in margins]
-    arm = made((33, 45), 2, 5, **options)
-    begun(cuda, arm, problems)
-    arm.iterate(20)
-    fits = arm.fit()
+    backend = made((33, 45), 2, 5, **options)
+    begun(cuda, backend, problems)
+    backend.iterate(20)
+    fits = backend.fit()
     for i, problem in enumerate(problems):
-        compare(state(arm, i), reference.iterated(*problem[:3], 20, **options), "float64")
-        fit = reference.fit(problem.y, *state(arm, i), options.get("noise", "poisson"))
+        compare(state(backend, i), reference.iterated(*problem[:3], 20, **options), "float64")
+        fit = reference.fit(problem.y, *state(backend, i), options.get("noise", "poisson"))
         assert fits[i] == pytest.approx(fit, rel=1e-9)
 
 
@@ -113,11 +113,11 @@ def test_a_dark_picture_beside_a_bright_one(cuda, random, made):
     """Planes are transformed one by one: no rounding of the bright one goes into the other."""
     bright = drawn.problem(random, (48, 40))
     dark = bright._replace(y=bright.y / 1e4, f=bright.f / 1e4)
-    arm = made((48, 40), batch=3, dtype="float32")
-    begun(cuda, arm, [bright, dark, bright])
-    arm.iterate(50)
+    backend = made((48, 40), batch=3, dtype="float32")
+    begun(cuda, backend, [bright, dark, bright])
+    backend.iterate(50)
     wanted = reference.iterated(*dark[:3], 50)
-    compare(state(arm, 1), wanted, "float32")
+    compare(state(backend, 1), wanted, "float32")
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -127,39 +127,39 @@ def test_pictures_of_nothing(cuda, made, option, value, dtype):
     period = (36, 37)
     h = reference.on_period(reference.bell(2, 9), period)[None]
     problem = drawn.Problem(np.full((1, *period), value), np.full(period, value), h, None, None)
-    arm = made(period, dtype=dtype, **OPTIONS[option])
-    begun(cuda, arm, [problem])
-    arm.iterate(20)
+    backend = made(period, dtype=dtype, **OPTIONS[option])
+    begun(cuda, backend, [problem])
+    backend.iterate(20)
     within = {"float64": 1e-13, "float32": 1e-5}[dtype]
-    f, found = state(arm)
+    f, found = state(backend)
     np.testing.assert_allclose(f, value, rtol=within)
     np.testing.assert_allclose(found, h, rtol=within)
-    assert 0 <= arm.fit()[0] + 1e-12 < 2e-6
+    assert 0 <= backend.fit()[0] + 1e-12 < 2e-6
 
 
 def test_an_arm_starts_again(cuda, random, made):
     """With other pictures, all of them observed or not; it keeps copies."""
     ways = [drawn.problem(random, (33, 40), 2, margin=(n, 0)) for n in (3, 0, 3)]
-    arm = made((33, 40), 2, noise="gaussian")
+    backend = made((33, 40), 2, noise="gaussian")
     for problem in (*ways, ways[0]):
         arrays = [cuda.asarray(array[None]) for array in problem[:3]]
-        arm.start(*arrays)
-        arm.iterate(3)
+        backend.start(*arrays)
+        backend.iterate(3)
         for array in arrays:
             array.fill(cuda.nan)
-        arm.iterate(4)
+        backend.iterate(4)
         wanted = reference.iterated(*problem[:3], 7, noise="gaussian")
-        compare(state(arm), wanted, "float64")
+        compare(state(backend), wanted, "float64")
 
 
 def test_the_same_bytes_each_time(cuda, random, made):
     problem = drawn.problem(random, (100, 300), 2)
-    arm = made((100, 300), 2, dtype="float32", tv=STABLE)
+    backend = made((100, 300), 2, dtype="float32", tv=STABLE)
     found = []
     for _ in range(2):
-        begun(cuda, arm, [problem])
-        arm.iterate(20)
-        found.append([*state(arm), arm.fit()])
+        begun(cuda, backend, [problem])
+        backend.iterate(20)
+        found.append([*state(backend), backend.fit()])
     for one, other in zip(*found, strict=True):
         assert (one == other).all()
 
@@ -170,31 +170,31 @@ def test_without_graphs(cuda, random, made, monkeypatch):
     found = []
     for recorded in (cufft.recorded, lambda work: work):
         monkeypatch.setattr(cufft, "recorded", recorded)
-        arm = made((36, 60), dtype="float32")
-        begun(cuda, arm, [problem])
-        arm.iterate(5)
-        found.append(state(arm))
+        backend = made((36, 60), dtype="float32")
+        begun(cuda, backend, [problem])
+        backend.iterate(5)
+        found.append(state(backend))
     for one, other in zip(*found, strict=True):
         assert (one == other).all()
 
 
 def test_an_iteration_is_recorded(cuda, made, monkeypatch):
     steps = []
-    step = Arm._step
-    monkeypatch.setattr(Arm, "_step", lambda self, kind: steps.append(kind) or step(self, kind))
-    arm = made((36, 60))
+    step = Backend._step
+    monkeypatch.setattr(Backend, "_step", lambda self, kind: steps.append(kind) or step(self, kind))
+    backend = made((36, 60))
     blank = cuda.full((1, 1, 36, 60), 0.5)
-    arm.start(blank, blank[0], blank)
+    backend.start(blank, blank[0], blank)
     steps.clear()
-    arm.iterate(5)
+    backend.iterate(5)
     assert not steps
 
 
 def test_the_current_stream(cuda, random, made):
-    """What an arm is started with is not there yet."""
+    """What an backend is started with is not there yet."""
     problem = drawn.problem(random, (60, 100))
     wanted = reference.iterated(*problem[:3], 5)
-    arm = made((60, 100))
+    backend = made((60, 100))
     there = [cuda.asarray(array[None]) for array in problem[:3]]
     cuda.cuda.Device().synchronize()
     for _ in range(3):
@@ -203,10 +203,10 @@ def test_the_current_stream(cuda, random, made):
             busy(cuda)
             for room, array in zip(late, there, strict=True):
                 room[...] = array
-            arm.start(*late)
+            backend.start(*late)
             for room in late:
                 room.fill(7)
-            arm.iterate(5)
-            found = state(arm)
+            backend.iterate(5)
+            found = state(backend)
             stream.synchronize()
         compare(found, wanted, "float64")

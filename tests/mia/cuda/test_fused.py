@@ -1,4 +1,4 @@
-"""The GPU arm against the float64 reference: every period, layout and option."""
+"""The GPU backend against the float64 reference: every period, layout and option."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from snellen.errors import InputError
 from snellen.gpu.kernel import Kernel
-from snellen.mia.cuda.fused import Arm, gpu
+from snellen.mia.cuda.fused import Backend, gpu
 from snellen.mia.cuda.layout import Shape, candidates
 from snellen.mia.definition import SIDES, Definition
 from support.mia import drawn, reference
@@ -51,11 +51,11 @@ def restored(problems, count, layout=None, **options):
     batch = [np.array([problem[i] for problem in problems], np.float32) for i in range(3)]
     _, frames, *period = batch[0].shape
     cupy.full(1 << 24, np.nan, np.float32)  # given back to the pool at once
-    arm = Arm(Definition(**options), tuple(period), frames, len(problems), layout=layout)
-    arm.start(*map(cupy.asarray, batch))
-    arm.iterate(count)
-    f, h, fit = arm.sharp.get(), arm.psf.get(), arm.fit()
-    arm.close()
+    backend = Backend(Definition(**options), tuple(period), frames, len(problems), layout=layout)
+    backend.start(*map(cupy.asarray, batch))
+    backend.iterate(count)
+    f, h, fit = backend.estimate.get(), backend.psf.get(), backend.fit()
+    backend.close()
     return f, h, fit
 
 
@@ -135,18 +135,18 @@ def test_a_dark_picture_beside_a_bright_one(random):
 
 def test_a_gaussian_batch_has_a_layout_of_its_own():
     for noise, down in (("poisson", 16), ("gaussian", 8)):
-        arm = Arm(Definition(noise), (128, 128), 1, 1000)
-        assert (arm.layout.cluster, arm.layout.down) == (1, down)
-        arm.close()
+        backend = Backend(Definition(noise), (128, 128), 1, 1000)
+        assert (backend.layout.cluster, backend.layout.down) == (1, down)
+        backend.close()
 
 
 @pytest.mark.parametrize("room", [8, 0])
 def test_where_a_cluster_finds_no_room(random, monkeypatch, room):
     monkeypatch.setattr(Kernel, "clusters", lambda self, blocks, *_: int(blocks <= room))
     problem = drawn.problem(random, (128, 256))
-    arm = Arm(Definition(), (128, 256), 1, 1)
-    assert arm.layout.cluster == max(room, 1)
-    arm.close()
+    backend = Backend(Definition(), (128, 256), 1, 1)
+    assert backend.layout.cluster == max(room, 1)
+    backend.close()
     f, h, _ = restored([problem], 20)
     compare(problem, 20, f[0], h[0])
 
@@ -176,12 +176,12 @@ def test_in_parts_as_at_once(option, random):
 
     options = OPTIONS[option]
     problem = drawn.problem(random, (64, 64), 2, **kind(options))
-    arm = Arm(Definition(**options), (64, 64), 2, 1)
-    arm.start(*(cupy.asarray(array[None], np.float32) for array in problem[:3]))
+    backend = Backend(Definition(**options), (64, 64), 2, 1)
+    backend.start(*(cupy.asarray(array[None], np.float32) for array in problem[:3]))
     for count in (7, 1, 22):
-        arm.iterate(count)
-    compare(problem, 30, arm.sharp[0].get(), arm.psf[0].get(), **options)
-    arm.close()
+        backend.iterate(count)
+    compare(problem, 30, backend.estimate[0].get(), backend.psf[0].get(), **options)
+    backend.close()
 
 
 @pytest.mark.parametrize("noise", ["poisson", "gaussian"])
@@ -214,6 +214,6 @@ def test_strong_total_variation_for_few_iterations(layout, count, random):
 
 def test_what_the_kernel_does_not_know():
     with pytest.raises(InputError, match="float64"):
-        Arm(Definition(), (64, 64), 1, 1, dtype="float64")
+        Backend(Definition(), (64, 64), 1, 1, dtype="float64")
     with pytest.raises(InputError, match="48"):
-        Arm(Definition(), (48, 64), 1, 1)
+        Backend(Definition(), (48, 64), 1, 1)

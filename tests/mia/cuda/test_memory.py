@@ -47,7 +47,7 @@ def formula(size, rule, frames, real, options, deblurrer):
     numbers = (2 * frames + 1) * period + frames * pixels
     numbers += (3 * frames + 2) * period
     if {height, width} <= set(SIDES) and real == 4:
-        layout = deblurrer._arm.layout
+        layout = deblurrer._backend.layout
         outside = 0 if layout.resident else 2 * layout.cells
         if frames == 1:
             outside += 2 * layout.aside
@@ -75,8 +75,8 @@ def test_memory_is_what_the_formula_says(pool, size, rule, dtype, counts, option
         used = pool.used_bytes() - before
         real = np.dtype(dtype).itemsize
         held = batch * formula(size, rule, frames, real, OPTIONS[option], one)
-        forward = getattr(one._arm, "_forward", None)
-        plans = (forward, one._arm._backward) if forward else ()
+        forward = getattr(one._backend, "_forward", None)
+        plans = (forward, one._backend._backward) if forward else ()
         work = sum(plan._plan.work_area.mem.size for plan in plans)
     # Sums of PSFs by 512 shares, tables for each line of the period, and rounding.
     shares = 512 * 8 * batch * frames if forward else 0

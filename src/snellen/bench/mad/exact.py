@@ -81,7 +81,7 @@ def scored(given: Pair, device: str, dtype: str | None) -> tuple[Score, Score]:
     with Scorer(device=device, dtype=dtype) as scorer:
         scorer.prepare(given.format, given.peak)
         found = scorer.run(given.reference, given.distorted, maps=True)
-        return found, scorer.against(given.reference)
+        return found, scorer.compare(given.reference)
 
 
 def apart(found: Score, wanted: Score) -> dict[str, float]:

@@ -37,17 +37,17 @@ class Lines:
     def hold(self) -> None:
         """Do the reference's half."""
         self._first()
-        self.arm.hold_staged()
+        self.arm.run_reference()
 
     def against(self) -> None:
         """Do the distorted picture's half, to the score in the GPU's memory."""
         self._second()
-        self.arm.compare_staged()
+        self.arm.run_comparison()
 
     def whole(self) -> None:
         """Do a pair, likewise."""
         self._both()
-        self.arm.pair_staged()
+        self.arm.run_pair()
 
     def score(self) -> Score:
         """Return what was compared last."""
@@ -60,9 +60,9 @@ def made(given: Pair, device: str, graphs: bool) -> Iterator[Lines]:
     """Make an arm for a pair, and give its memory back."""
     import cupy
 
-    from snellen.mad.cuda.backend import Arm
+    from snellen.mad.cuda.backend import Backend
 
-    arm = Arm(Definition(), given.format, given.peak, device, graphs=graphs)
+    arm = Backend(Definition(), given.format, given.peak, device, graphs=graphs)
     with closing(arm):
         yield Lines(arm, cupy.asarray(given.reference), cupy.asarray(given.distorted))
     free()
@@ -102,7 +102,7 @@ def recorded(lines: Lines, ours: Score, repeats: int) -> dict[str, Any]:
         The graphs give another score than the launches.
     """
     found: dict[str, Any] = {"graph": evented(lines.whole, repeats)}
-    if lines.arm.pair_staged == lines.arm._whole_pair:
+    if lines.arm.run_pair == lines.arm._whole_pair:
         found["no_graph"] = "CUDA did not record it: these are launches, too"
     if (score := lines.score()) != ours:
         raise SnellenError(f"the graph's score is {score}, that of launches {ours}")
@@ -144,7 +144,7 @@ def ends(given: Pair, device: str, repeats: int) -> dict[str, Any]:
         np.copyto(locked, plane)
     with Scorer(device=device) as scorer, cupy.cuda.Stream(non_blocking=True):
         scorer.prepare(given.format, given.peak)
-        arm: Any = scorer._arm
+        arm: Any = scorer._backend
 
         todo: dict[str, Callable[[], object]] = {
             "from GPU": partial(scorer.run, *map(cupy.asarray, host)),

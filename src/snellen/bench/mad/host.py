@@ -46,7 +46,7 @@ def ours(given: Pair, dtype: str, repeats: int) -> tuple[dict[str, Any], dict[st
     with Scorer(device="cpu", dtype=dtype) as scorer:
         scorer.prepare(given.format, given.peak)
         whole = timed(lambda: scorer.run(given.reference, given.distorted), repeats)
-        return whole, timed(lambda: scorer.against(given.distorted), repeats)
+        return whole, timed(lambda: scorer.compare(given.distorted), repeats)
 
 
 def footprints(case: Case, say: Say) -> list[dict[str, Any]]:

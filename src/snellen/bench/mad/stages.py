@@ -35,10 +35,10 @@ STAGES = (*PLACES, REST)
 def line(arm: Any) -> None:
     """Do all of a pair's stages on one stream; the arm itself has two, one for each half of MAD."""
     reference, distorted = arm.samples
-    arm._detection.hold(reference)
-    arm.appearance.hold(reference)
-    arm._detection.against(reference, distorted)
-    arm.appearance.against(distorted)
+    arm._detection.set_reference(reference)
+    arm.appearance.set_reference(reference)
+    arm._detection.compare(reference, distorted)
+    arm.appearance.compare(distorted)
     arm._finish()
 
 

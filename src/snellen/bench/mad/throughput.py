@@ -42,7 +42,7 @@ def batch(case: Case, device: str, repeats: int, say: Say) -> dict[str, Any]:
             return scorer.runs(zip(references, distorted, strict=True))
 
         def held() -> list[Score]:
-            scorer.hold(references[0])
+            scorer.set_reference(references[0])
             return scorer.runs((None, plane) for plane in distorted)
 
         whole = partial(score, references, distorted)

@@ -19,7 +19,7 @@ def made(
 ) -> Iterator[Any]:
     """Make our arm for a case, and give its memory back."""
     where = "snellen.mia.cpu" if device == "cpu" else "snellen.mia.cuda.fused"
-    make: Any = import_module(where).Arm
+    make: Any = import_module(where).Backend
     period = (case.side, case.side)
     with closing(make(option.definition, period, option.frames, case.batch, device, dtype)) as arm:
         yield arm

@@ -31,7 +31,7 @@ class Arm(Protocol):
         """Do so many iterations."""
 
     @property
-    def sharp(self) -> Any:
+    def estimate(self) -> Any:
         """(B, H, W)."""
 
     @property
@@ -82,7 +82,7 @@ def check(
     """
     arm.start(given.y, given.f, given.h)
     arm.iterate(count)
-    row = apart(host(arm.sharp), host(arm.psf), *truth(case.side, option, count))
+    row = apart(host(arm.estimate), host(arm.psf), *truth(case.side, option, count))
     faults = [f"{what} off by {row[key]:.1e} of its peak"
               for what, key in (("the picture", "max"), ("the PSF", "psf"))
               if not row[key] <= WITHIN[dtype]]  # fmt: skip

@@ -58,7 +58,7 @@ class Loop:
         h /= h.sum((-2, -1), keepdims=True)
 
     @property
-    def sharp(self) -> Any:
+    def estimate(self) -> Any:
         """The pictures (B, H, W)."""
         return self.f
 
@@ -141,10 +141,10 @@ class ByHand:
         self._plans["r2c", batch](g, work)
         self._correlate(work, picture, blur, self._back[:batch], self._back[batch:])
         self._plans["c2r", 2 * batch](self._back, self._moved)
-        self._update(g, self._moved[batch:], total, self.sharp, self._planes[batch:])
+        self._update(g, self._moved[batch:], total, self.estimate, self._planes[batch:])
 
     @property
-    def sharp(self) -> Any:
+    def estimate(self) -> Any:
         """The pictures (B, H, W)."""
         return self._planes[: len(self._y)]
 
@@ -181,9 +181,9 @@ class Graphed:
             self._launch()
 
     @property
-    def sharp(self) -> Any:
+    def estimate(self) -> Any:
         """The pictures (B, H, W)."""
-        return self._line.sharp
+        return self._line.estimate
 
     @property
     def psf(self) -> Any:

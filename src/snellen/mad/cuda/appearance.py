@@ -74,12 +74,12 @@ class Appearance:
         self._kept = cupy.empty((len(bands), 3, *grid(height, width)), dtype)
         self.differences = cupy.empty((len(bands) + guests, *grid(height, width)), dtype)
 
-    def hold(self, reference: Any) -> None:
+    def set_reference(self, reference: Any) -> None:
         """Keep the statistics of the reference's subbands; samples (H, W)."""
         self._transform(reference, self._spectra[0])
         self._describe(self._spectra[0])
 
-    def against(self, distorted: Any) -> None:
+    def compare(self, distorted: Any) -> None:
         """Fill `differences` from the distorted picture's subbands; samples (H, W)."""
         self._transform(distorted, self._spectra[0])
         self._compare(self._spectra[0])
@@ -89,8 +89,8 @@ class Appearance:
         import cupy
 
         if len(self._spectra) == 1:
-            self.hold(reference)
-            return self.against(distorted)
+            self.set_reference(reference)
+            return self.compare(distorted)
         stream = cupy.cuda.get_current_stream()
         self._transform(reference, self._spectra[0])
         self._ahead.wait_event(stream.record())  # grey, and the plan's own memory, are free again

@@ -1,4 +1,4 @@
-"""The GPU arm: detection beside appearance; combine.
+"""The GPU backend: detection beside appearance; combine.
 
 Both halves of a comparison take the same way, one plane at a time: what the reference gives is
 kept, what the distorted picture gives is compared with it. Only three numbers come back, and maps
@@ -28,7 +28,7 @@ REFERENCE, DISTORTED = 0, 1
 SLOTS = 2  # answers that may be on their way: the GPU has work while the host reads one
 
 
-class Arm:
+class Backend:
     """MAD for planes of one format on a GPU. Holds all buffers; works on one pair at a time.
 
     Parameters
@@ -52,7 +52,7 @@ class Arm:
     ----------
     samples : (2, H, W) CuPy array of the format's type
         The reference and the distorted picture, as they came.
-    hold_staged, compare_staged, pair_staged : callables
+    run_reference, run_comparison, run_pair : callables
         The work of `hold`, and of `ask` without and with a reference, on `samples` and CuPy's
         current stream.
     finish : callable
@@ -93,9 +93,9 @@ class Arm:
             self.appearance = Appearance(definition, format, peak, dtype, bands, guests)
             self._whole_pair()  # kernels cannot be loaded while they are recorded
             make = recorded if graphs else _as_it_is
-            self.hold_staged = make(self._hold)
-            self.compare_staged = make(self._compare if guests else self._whole)
-            self.pair_staged = make(self._pair if guests else self._whole_pair)
+            self.run_reference = make(self._set_reference)
+            self.run_comparison = make(self._compare if guests else self._whole)
+            self.run_pair = make(self._pair if guests else self._whole_pair)
             self.finish = make(self._finish)
             self._slots = deque(
                 (devices.pinned(4, np.float64), cupy.cuda.Event(disable_timing=True))
@@ -105,7 +105,7 @@ class Arm:
             self._done.record(own)
             own.synchronize()
 
-    def hold(self, reference: Any) -> None:
+    def set_reference(self, reference: Any) -> None:
         """Compute the reference's half and keep it until the next.
 
         Parameters
@@ -113,11 +113,11 @@ class Arm:
         reference : (H, W) array
             NumPy, or CuPy on this GPU. Work is ordered on CuPy's current stream.
         """
-        with self.on_gpu(), self.in_turn():
+        with self.on_gpu(), self.in_order():
             stage(reference, None, self.samples)
-            self.hold_staged()
+            self.run_reference()
 
-    def ask(self, reference: Any, distorted: Any, maps: bool = False) -> Answer:
+    def submit(self, reference: Any, distorted: Any, maps: bool = False) -> Answer:
         """Begin a comparison, with the reference held where None comes.
 
         At most SLOTS answers may be outstanding: each further question takes the place of the
@@ -130,9 +130,9 @@ class Arm:
             CuPy's. And whether one of the pictures has areas for which float32 does not suffice;
             never in float64.
         """
-        with self.on_gpu(), self.in_turn():
+        with self.on_gpu(), self.in_order():
             stage(reference, distorted, self.samples)
-            (self.compare_staged if reference is None else self.pair_staged)()
+            (self.run_comparison if reference is None else self.run_pair)()
             return self.answer(maps, isinstance(distorted, np.ndarray))
 
     def answer(self, maps: bool, host: bool) -> Answer:
@@ -159,7 +159,7 @@ class Arm:
 
         with self.on_gpu():
             cupy.cuda.Device().synchronize()
-            del self.hold_staged, self.compare_staged, self.pair_staged, self.finish, self.samples
+            del self.run_reference, self.run_comparison, self.run_pair, self.finish, self.samples
             del self._detection, self.appearance, self._combine, self._out
             cupy.get_default_memory_pool().free_all_blocks()
 
@@ -170,7 +170,7 @@ class Arm:
             yield
 
     @contextmanager
-    def in_turn(self) -> Iterator[None]:
+    def in_order(self) -> Iterator[None]:
         """Order work after what another stream may still do with our buffers."""
         import cupy
 
@@ -184,26 +184,26 @@ class Arm:
         """The samples that are held."""
         return self.samples[REFERENCE]
 
-    def _hold(self) -> None:
+    def _set_reference(self) -> None:
         with self._aside():
-            self._detection.hold(self.samples[REFERENCE])
-        self.appearance.hold(self.samples[REFERENCE])
+            self._detection.set_reference(self.samples[REFERENCE])
+        self.appearance.set_reference(self.samples[REFERENCE])
         self._joined()
 
     def _compare(self) -> None:
         self._out.fill(0)
         with self._aside():
             self._look()
-            self._detection.against(*self.samples)
-        self.appearance.against(self.samples[DISTORTED])
+            self._detection.compare(*self.samples)
+        self.appearance.compare(self.samples[DISTORTED])
         self._joined()
 
     def _pair(self) -> None:
         self._out.fill(0)
         with self._aside():
             self._look()
-            self._detection.hold(self.samples[REFERENCE])
-            self._detection.against(*self.samples)
+            self._detection.set_reference(self.samples[REFERENCE])
+            self._detection.compare(*self.samples)
         self.appearance.pair(*self.samples)
         self._joined()
 

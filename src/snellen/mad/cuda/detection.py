@@ -43,13 +43,13 @@ class Detection:
         self._level = cupy.zeros(2, dtype)
         self._mean, self._deviation, self._mask = cupy.empty((3, *grid(height, width)), dtype)
 
-    def hold(self, reference: Any) -> None:
+    def set_reference(self, reference: Any) -> None:
         """Keep the statistics of the reference's blocks; samples (H, W)."""
         self._lightness.light(reference, self._level, self._plane)
         self._filter()
         self._masking.describe(self._plane, self._level, self._mean, self._deviation)
 
-    def against(self, reference: Any, distorted: Any) -> None:
+    def compare(self, reference: Any, distorted: Any) -> None:
         """Sum up the map of both planes of samples (H, W)."""
         self._lightness.error(reference, distorted, self._plane)
         self._filter()

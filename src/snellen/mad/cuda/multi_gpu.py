@@ -17,7 +17,7 @@ import numpy as np
 from snellen.frames.frame import Format
 from snellen.gpu import device as devices
 from snellen.mad.cuda.appearance import Appearance
-from snellen.mad.cuda.backend import DISTORTED, REFERENCE, SLOTS, Arm, recorded, stage
+from snellen.mad.cuda.backend import DISTORTED, REFERENCE, SLOTS, Backend, recorded, stage
 from snellen.mad.cuda.combine import Combine
 from snellen.mad.cuda.loggabor import BANDS
 from snellen.mad.cuda.precision import chosen
@@ -27,8 +27,8 @@ from snellen.mad.result import Answer
 DETECTION = 2.0  # subbands' time that detection and combination take, about, at any size
 
 
-class Spread:
-    """MAD for planes of one format on several GPUs; otherwise as `Arm`.
+class MultiGpuBackend:
+    """MAD for planes of one format on several GPUs; otherwise as `Backend`.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Spread:
 
         self.dtype = dtype = dtype or chosen(format.height, format.width)
         first, *others = shares(len(devices))
-        self._lead = Arm(
+        self._lead = Backend(
             definition, format, peak, devices[0], dtype, bands=first, guests=len(others)
         )
         self._helpers = [
@@ -69,28 +69,28 @@ class Spread:
         with self._lead.on_gpu():
             self._ready = cupy.cuda.Event(disable_timing=True)
 
-    def hold(self, reference: Any) -> None:
+    def set_reference(self, reference: Any) -> None:
         """Compute the reference's half and keep it until the next."""
-        with self._lead.on_gpu(), self._lead.in_turn():
+        with self._lead.on_gpu(), self._lead.in_order():
             self._stage(reference, None)
             for helper in self._helpers:
                 helper.begin("hold", self._ready)
-            self._lead.hold_staged()
+            self._lead.run_reference()
 
-    def ask(self, reference: Any, distorted: Any, maps: bool = False) -> Answer:
-        """Begin a comparison; see `Arm.ask`.
+    def submit(self, reference: Any, distorted: Any, maps: bool = False) -> Answer:
+        """Begin a comparison; see `Backend.submit`.
 
         The helpers begin first, since their planes have still to travel, and what the host has to
         do for their results waits until all GPUs are busy.
         """
         import cupy
 
-        with self._lead.on_gpu(), self._lead.in_turn():
+        with self._lead.on_gpu(), self._lead.in_order():
             stream = cupy.cuda.get_current_stream()
             self._stage(reference, distorted)
             for helper in self._helpers:
                 helper.begin("compare" if reference is None else "pair", self._ready)
-            (self._lead.compare_staged if reference is None else self._lead.pair_staged)()
+            (self._lead.run_comparison if reference is None else self._lead.run_pair)()
             for helper in self._helpers:
                 stream.wait_event(helper.give())
             self._lead.finish()
@@ -127,7 +127,7 @@ class Helper:
     Parameters
     ----------
     definition, format, peak, device, dtype, bands
-        As for `Arm`.
+        As for `Backend`.
     samples : (2, H, W) array of the other GPU
         Both planes, as they are fetched from there.
     guest : (rows, columns) array of the other GPU
@@ -156,7 +156,9 @@ class Helper:
                 self._combine = Combine(definition, format, peak, dtype)
                 self._appearance = Appearance(definition, format, peak, dtype, bands)
                 self._pair()  # kernels cannot be loaded while they are recorded
-                works = [recorded(work) for work in (self._hold, self._compare, self._pair)]
+                works = [
+                    recorded(work) for work in (self._set_reference, self._compare, self._pair)
+                ]
                 self._stream.synchronize()
             places = {"hold": REFERENCE, "compare": DISTORTED, "pair": slice(None)}
             self._works = {
@@ -189,11 +191,11 @@ class Helper:
             del self._works, self._send, self._samples, self._appearance, self._combine
             cupy.get_default_memory_pool().free_all_blocks()
 
-    def _hold(self) -> None:
-        self._appearance.hold(self._samples[REFERENCE])
+    def _set_reference(self) -> None:
+        self._appearance.set_reference(self._samples[REFERENCE])
 
     def _compare(self) -> None:
-        self._appearance.against(self._samples[DISTORTED])
+        self._appearance.compare(self._samples[DISTORTED])
         self._combine.looks(self._appearance.differences)
 
     def _pair(self) -> None:

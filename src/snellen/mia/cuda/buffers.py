@@ -1,4 +1,4 @@
-"""The memory of the GPU arm of whole frames."""
+"""The memory of the GPU backend of whole frames."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from snellen.mia.definition import Definition
 
 
 class Buffers:
-    """What an arm works in, on the current GPU; None where it needs none.
+    """What an backend works in, on the current GPU; None where it needs none.
 
     f, y, h are what they are called elsewhere; picture and blurs are F and H. `spectra` and g are
     of the frames, first of what the model says, at last of h's correction. `above` and `below` are

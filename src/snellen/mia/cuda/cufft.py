@@ -29,7 +29,7 @@ NAMES = (
 )  # fmt: skip
 
 
-class Arm:
+class Backend:
     """MIA of a batch of pictures on one period, on a GPU.
 
     An iteration is recorded once and then launched as one, where that works. Planes are transformed
@@ -111,7 +111,7 @@ class Arm:
                 self._steps[self._all]()
 
     @property
-    def sharp(self) -> Any:
+    def estimate(self) -> Any:
         """The pictures f (B, H, W), until the next call."""
         return self._at.f
 

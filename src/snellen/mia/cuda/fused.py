@@ -1,4 +1,4 @@
-"""The GPU arm for periods of 32, 64, 128 and 256: all iterations are one launch.
+"""The GPU backend for periods of 32, 64, 128 and 256: all iterations are one launch.
 
 See mia.cu for what a launch does, and shape.py for how it is laid on the GPU.
 """
@@ -19,8 +19,8 @@ from snellen.mia.cuda.measure import Measure
 from snellen.mia.definition import EPS, LEAST, SIDES, TV_EPS, TV_LEAST, Definition
 
 
-class Arm:
-    """MIA of a batch of pictures on one period; otherwise as `cpu.Arm`.
+class Backend:
+    """MIA of a batch of pictures on one period; otherwise as `cpu.Backend`.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class Arm:
             self._measure = Measure(definition)
 
     def start(self, y: Any, f: Any, h: Any) -> None:
-        """Take what came and where to start from, as copies; see `cpu.Arm.start`."""
+        """Take what came and where to start from, as copies; see `cpu.Backend.start`."""
         with devices.using(self._device), devices.reporting():
             self._y[...], self._first[...] = y, h
             self._f[:, 0] = f
@@ -106,7 +106,7 @@ class Arm:
                 self._f[:, 0] = self._f[:, 1]
 
     @property
-    def sharp(self) -> Any:
+    def estimate(self) -> Any:
         """The pictures f (B, H, W)."""
         return self._f[:, 0]
 
@@ -122,7 +122,7 @@ class Arm:
     def fit(self) -> npt.NDArray[np.float64]:
         """Return how far y is from h ⊛ f: (B,); see `Restored.fit`."""
         with devices.using(self._device), devices.reporting():
-            return self._measure(self._y, self.sharp, self.psf)
+            return self._measure(self._y, self.estimate, self.psf)
 
     def close(self) -> None:
         """Give the memory back."""
