@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import struct
+import subprocess
+import sys
+import threading
 import warnings
 import zlib
+from contextlib import nullcontext
 from io import BytesIO
 
 import numpy as np
@@ -304,7 +308,9 @@ def test_damage_is_an_input_error_or_harmless(tmp_path, data, suffix):
     (tmp_path / f"a{suffix}").write_bytes(whole)
     try:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Image, "MAX_IMAGE_PIXELS", 10**6)  # a damaged size may ask for any memory
+            # A damaged size may demand any amount of memory: here Pillow's guard stays on.
+            patch.setattr(module, "without_size_limit", nullcontext)
+            patch.setattr(Image, "MAX_IMAGE_PIXELS", 10**6)
             back = read(tmp_path / f"a{suffix}")
     except InputError as error:
         assert f"a{suffix}" in str(error)
@@ -509,3 +515,77 @@ def test_a_transparent_grey_of_sixteen_bits(tmp_path):
     found = read(tmp_path / "a.png").pixels
     assert (found[..., :3] == pixels[..., None]).all()
     assert found[..., 3].tolist() == [[65535, 0], [65535, 0]]
+
+
+def test_an_import_leaves_pillows_size_limit_alone():
+    program = (
+        "from PIL import Image; before = Image.MAX_IMAGE_PIXELS; assert before;"
+        "import snellen.frames.still, snellen.aplus.training.protocol;"
+        "assert Image.MAX_IMAGE_PIXELS == before"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.fixture
+def limit(monkeypatch):
+    """A limit that the host program has set, so low that it would refuse every image here."""
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 4)
+    return 4
+
+
+@pytest.mark.parametrize("suffix", LOSSLESS)
+def test_a_read_ignores_and_restores_the_hosts_size_limit(random, tmp_path, limit, suffix):
+    path = tmp_path / f"a{suffix}"
+    pixels = drawn(random, (5, 6, 3))
+    write(path, Still(pixels))
+    assert (read(path).pixels == pixels).all() and header(path).width == 6
+    with pytest.raises(InputError):
+        read(tmp_path / "missing.png")
+    assert limit == Image.MAX_IMAGE_PIXELS
+    with pytest.raises(Image.DecompressionBombError), Image.open(path):
+        pass
+
+
+def test_two_threads_share_the_size_limit(limit):
+    """The second thread starts before the first one ends, and ends after it."""
+    inside, leave, seen = threading.Event(), threading.Event(), []
+
+    def other():
+        with module.without_size_limit():
+            inside.set()
+            assert leave.wait(60)
+            seen.append(Image.MAX_IMAGE_PIXELS)
+
+    thread = threading.Thread(target=other)
+    with module.without_size_limit():
+        thread.start()
+        assert inside.wait(60)
+        assert Image.MAX_IMAGE_PIXELS is None
+    leave.set()
+    thread.join(60)
+    assert seen == [None] and limit == Image.MAX_IMAGE_PIXELS
+
+
+def test_threads_that_read_restore_the_size_limit(random, tmp_path, limit):
+    path, faults = tmp_path / "a.png", []
+    write(path, Still(drawn(random, (5, 6, 3))))
+
+    def reads():
+        try:
+            for _ in range(50):
+                read(path)
+        except Exception as error:
+            faults.append(error)
+
+    threads = [threading.Thread(target=reads) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not faults and limit == Image.MAX_IMAGE_PIXELS
+
+
+def test_a_limit_that_the_host_sets_meanwhile_stays(limit):
+    with module.without_size_limit():
+        Image.MAX_IMAGE_PIXELS = 9
+    assert Image.MAX_IMAGE_PIXELS == 9

@@ -1,11 +1,13 @@
-"""Image files ⇄ arrays, without losing depth, colour profile or orientation.
+"""Image files ⇄ arrays: bit depth, colour profile, EXIF and resolution are preserved.
 
-Pillow reads and writes, but it knows no 16-bit colour: those pixels go through FFmpeg (PyAV).
+Pillow reads and writes the files. It does not support 16-bit colour: FFmpeg (PyAV) decodes and
+encodes those pixels.
 """
 
 from __future__ import annotations
 
 import struct
+import threading
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,13 +26,13 @@ from snellen.frames import atomic
 Array = npt.NDArray[Any]
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".ppm", ".pgm", ".pnm")
-"""What is taken for an image rather than a video."""
+"""File name suffixes, lower case, of images. Files with any other suffix are taken for videos."""
 
 JPEG = {"quality": 95, "subsampling": 0}
-WEBP = {"lossless": True, "exact": True}  # exact: also the colours of transparent pixels
+WEBP = {"lossless": True, "exact": True}  # exact: preserve the colours of transparent pixels, too
 
-# TIFF 6.0 tags of how pixels are stored: in a TIFF file they stand among the EXIF tags, but those
-# of the input are wrong for the output. 34675: the profile, which is kept by itself.
+# TIFF 6.0 tags that describe how pixels are stored. A TIFF file lists them among its EXIF tags, but
+# the values of the input are wrong for the output. 34675 is the ICC profile, a field of its own.
 _STORAGE = frozenset(
     {*range(254, 260), *range(262, 267), 273, *range(277, 282), 284, 292, 293, 317, 320}
     | {*range(322, 326), 330, *range(338, 343), 347, 512, 513, 514, 529, 530, 532, 34675}
@@ -38,37 +40,65 @@ _STORAGE = frozenset(
 
 _BITS = 258  # TIFF 6.0: BitsPerSample
 _MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "I", "F")  # and I;16 of either order
-_LYING = (5, 6, 7, 8)  # orientations by which rows become columns
-
-# Pillow warns of and refuses large pictures as an attack on servers; here the user chose the file.
-Image.MAX_IMAGE_PIXELS = None
+_TRANSPOSING = (5, 6, 7, 8)  # EXIF orientations that exchange rows and columns
 
 
 @dataclass(frozen=True, slots=True)
 class Still:
-    """An image file's pixels and what must stay with them."""
+    """The pixels of an image file and the metadata that must stay with them."""
 
     pixels: Array
-    """(H, W), (H, W, 3) RGB or (H, W, 4) RGBA; uint8, uint16 or float32; the right way up."""
+    """Samples, the right way up: (H, W) grey, (H, W, 3) RGB or (H, W, 4) RGBA; uint8, uint16 or
+    float32."""
     grey_alpha: bool = False
-    """Whether RGBA pixels are grey with alpha in the file."""
+    """Whether the file stores the RGBA `pixels` as grey with alpha."""
     profile: bytes | None = None
     """ICC colour profile."""
     exif: bytes | None = None
-    """EXIF block, orientation taken out."""
+    """EXIF block without its orientation, which `pixels` already has."""
     dpi: Any = field(default=None)
-    """Dots per inch, across and down."""
+    """Resolution (across, down) in dots per inch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What an image file says before its pixels."""
+    """The part of an image file that stands before its pixels."""
 
     width: int
-    """Turned as its EXIF says. A PNG may say it only behind its pixels: then it is not."""
+    """Width in pixels after the EXIF orientation. A PNG may store its orientation behind the
+    pixels, where it is not read: then this is the width before."""
     height: int
+    """Height in pixels; see `width`."""
     floats: bool
     """Whether samples are floats."""
+
+
+_limit_lock = threading.Lock()
+_limit_users = 0  # blocks of `without_size_limit` that are running
+_host_limit: int | None = None  # the host program's value, to be restored after the last of them
+
+
+@contextmanager
+def without_size_limit() -> Iterator[None]:
+    """Switch off Pillow's guard against decompression bombs while the block runs.
+
+    The guard refuses large pictures because they may be an attack on a server. Our caller has
+    chosen the file. The limit is a global of Pillow and belongs to the host program, so the first
+    of several concurrent blocks removes it and the last one restores it. Pillow may check it when
+    it opens a file, moves to another picture of it or loads pixels (TIFF).
+    """
+    global _limit_users, _host_limit
+    with _limit_lock:
+        if not _limit_users:
+            _host_limit, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
+        _limit_users += 1
+    try:
+        yield
+    finally:
+        with _limit_lock:
+            _limit_users -= 1
+            if not _limit_users and Image.MAX_IMAGE_PIXELS is None:  # else: the host's new value
+                Image.MAX_IMAGE_PIXELS = _host_limit
 
 
 def read(path: Path) -> Still:
@@ -77,53 +107,64 @@ def read(path: Path) -> Still:
     Raises
     ------
     InputError
-        Missing, damaged, no image, more than one picture, or colours that are not grey or RGB.
+        The file is missing, damaged or no image, holds more than one picture, or has colours other
+        than grey and RGB.
     """
     with _opened(path) as image:
         return _read(path, image)
 
 
 def header(path: Path) -> Header:
-    """Read what an image file says before its pixels, which stay unread.
+    """Read the size and the kind of samples of an image file, but not its pixels.
 
     Raises
     ------
     InputError
-        As `read`, as far as the header tells.
+        As `read`, for those faults that the header shows.
     """
     with _opened(path) as image:
-        _check_kind(path, image)
-        # Pillow turns a TIFF's size itself; of PNG its own getexif would load the picture.
-        turn = Image.Image.getexif(image).get(ExifTags.Base.Orientation, 1)
+        # Pillow applies the orientation to the size of a TIFF itself. The base class's getexif does
+        # not load the pixels; that of PNG would.
+        orientation = Image.Image.getexif(image).get(ExifTags.Base.Orientation, 1)
         width, height = image.size
-        if turn in _LYING and image.format != "TIFF":
+        if orientation in _TRANSPOSING and image.format != "TIFF":
             width, height = height, width
         return Header(width, height, image.mode == "F")
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Image.Image]:
-    """Open an image file; InputError for all that goes wrong with it."""
+    """Open and check an image file; raise its errors, and those of the block, as InputError."""
     try:
-        with Image.open(path) as image:
+        with without_size_limit(), Image.open(path) as image:
+            _check_kind(path, image)
             yield image
     except (InputError, MemoryError):
         raise
-    except Exception as error:  # of damaged files, Pillow's formats let nearly every kind out
+    except Exception as error:  # Pillow raises exceptions of nearly every class for damaged files.
         missing = isinstance(error, FileNotFoundError)
         what = "no such file" if missing else f"not an image that can be read ({error})"
         raise InputError(f"{path}: {what}") from error
 
 
 def write(path: Path, still: Still, overwrite: bool = False) -> None:
-    """Write an image file in the format of its suffix; it appears only when it is whole.
+    """Write an image file in the format of its suffix; it appears only when it is complete.
+
+    Parameters
+    ----------
+    path : Path
+        The file; its suffix is one of `SUFFIXES`.
+    still : Still
+        Pixels and metadata.
+    overwrite : bool
+        Whether an existing file may be replaced.
 
     Raises
     ------
     InputError
         The format is unknown or cannot hold the pixels.
     OutputError
-        The disk is full or not writable.
+        The disk is full or not writable, or the file exists and `overwrite` is False.
     """
     check(path, still)
     try:
@@ -139,18 +180,17 @@ def write(path: Path, still: Still, overwrite: bool = False) -> None:
 
 
 def _read(path: Path, image: Image.Image) -> Still:
-    _check_kind(path, image)
-    deep = _is_deep(image)  # before getexif, which may load the picture
+    deep = _has_16_bit_colour(image)  # before getexif, which may load the pixels
     if not deep:
-        image.load()  # Pillow turns TIFF itself, and takes the orientation out
+        image.load()  # For TIFF, Pillow applies the orientation here and removes it from the EXIF.
     exif = image.getexif()
-    turn = exif.pop(ExifTags.Base.Orientation, 1)
+    orientation = exif.pop(ExifTags.Base.Orientation, 1)
     for tag in _STORAGE & set(exif):
         del exif[tag]
     alpha = image.mode == "RGBA" or "transparency" in image.info
     pixels = _decode16(path, "rgba64le" if alpha else "rgb48le") if deep else _pixels(path, image)
     return Still(
-        pixels=_oriented(pixels, turn),
+        pixels=_oriented(pixels, orientation),
         grey_alpha=image.mode == "LA" or (image.mode in ("L", "1") and alpha),
         profile=image.info.get("icc_profile"),
         exif=exif.tobytes() if len(exif) else None,
@@ -159,20 +199,20 @@ def _read(path: Path, image: Image.Image) -> Still:
 
 
 def _check_kind(path: Path, image: Image.Image) -> None:
-    """Refuse several pictures, more than 16 bits, and colours that are not grey or RGB."""
+    """Refuse files of several pictures, with 32-bit integers, or neither grey nor RGB."""
     pictures = getattr(image, "n_frames", 1)
-    if pictures > 1 and image.format != "MPO":  # a telephone's JPEG: the first is the picture
+    if pictures > 1 and image.format != "MPO":  # MPO: a telephone's JPEG; its first is the picture
         raise InputError(f"{path} holds {pictures} pictures; expected a single one")
     mode = image.mode
     if mode not in _MODES and (mode == "I;16N" or not mode.startswith("I;16")):
         raise InputError(f"{path} has {mode} colours; convert it to grey or RGB first")
-    # Whatever the values are: of 32 bits nobody knows which is white.
+    # Even if all values are below 65536: the value of white is unknown.
     if mode == "I" and max(getattr(image, "tag_v2", {}).get(_BITS, (16,))) > 16:
         raise InputError(f"{path} has 32-bit samples; expected 8 or 16 bit, or float32")
 
 
-def _is_deep(image: Image.Image) -> bool:
-    """Return whether colours have 16 bits, of which Pillow would keep 8."""
+def _has_16_bit_colour(image: Image.Image) -> bool:
+    """Return whether the file has 16-bit colour, which Pillow would reduce to 8 bits."""
     tiles = getattr(image, "tile", None)
     if image.mode not in ("RGB", "RGBA") or not tiles:
         return False
@@ -181,12 +221,13 @@ def _is_deep(image: Image.Image) -> bool:
 
 
 def _pixels(path: Path, image: Image.Image) -> Array:
+    """Return the pixels as Pillow reads them, palettes and transparency resolved."""
     mode = image.mode
     if mode in ("1", "L", "RGB") and "transparency" in image.info:
         return np.asarray(image.convert("RGBA"))
     if mode in ("L", "RGB", "RGBA") or mode.startswith("I;16"):
         pixels = np.asarray(image)
-        return _deep_grey(pixels, image) if mode.startswith("I") else pixels
+        return _grey16(pixels, image) if mode.startswith("I") else pixels
     if mode == "F":
         return np.asarray(image, np.float32)
     if mode == "I":
@@ -196,38 +237,46 @@ def _pixels(path: Path, image: Image.Image) -> Array:
         return pixels.astype(np.uint16)
     if mode == "1":
         return np.asarray(image.convert("L"))
-    alpha = mode != "P" or "transparency" in image.info  # or LA, PA
+    alpha = mode != "P" or "transparency" in image.info  # the other modes here are LA and PA
     return np.asarray(image.convert("RGBA" if alpha else "RGB"))
 
 
-def _deep_grey(pixels: Array, image: Image.Image) -> Array:
-    """Return 16-bit grey, as RGBA where one grey is called transparent (PNG's tRNS)."""
+def _grey16(pixels: Array, image: Image.Image) -> Array:
+    """Return 16-bit grey; RGBA if the file declares one value transparent (PNG's tRNS chunk)."""
     grey = pixels.astype(np.uint16)
-    clear = image.info.get("transparency")
-    if clear is None:
+    transparent = image.info.get("transparency")
+    if transparent is None:
         return grey
-    alpha = np.where(grey == clear, 0, 0xFFFF).astype(np.uint16)
+    alpha = np.where(grey == transparent, 0, 0xFFFF).astype(np.uint16)
     return np.stack([grey, grey, grey, alpha], axis=-1)
 
 
 def _decode16(path: Path, format: str) -> Array:
+    """Decode 16-bit colour by FFmpeg into `format`, one of its pixel formats."""
     with av.open(str(path)) as container:
         return next(container.decode(video=0)).to_ndarray(format=format)
 
 
-def _oriented(pixels: Array, turn: int) -> Array:
+def _oriented(pixels: Array, orientation: int) -> Array:
     """Apply an EXIF orientation, 1 … 8 (TIFF 6.0, tag 274)."""
-    if turn in _LYING:
+    if orientation in _TRANSPOSING:
         pixels = pixels.swapaxes(0, 1)
-    if turn in (3, 4, 7, 8):
+    if orientation in (3, 4, 7, 8):
         pixels = pixels[::-1]
-    if turn in (2, 3, 6, 7):
+    if orientation in (2, 3, 6, 7):
         pixels = pixels[:, ::-1]
     return np.ascontiguousarray(pixels)
 
 
 def check(path: Path, still: Still) -> None:
-    """Refuse a file name whose format cannot hold the pixels (InputError)."""
+    """Refuse a file name whose format cannot hold the pixels.
+
+    Raises
+    ------
+    InputError
+        `path` has a suffix of no image format that we write, or its format cannot store the kind of
+        samples, the transparency, the colour profile or the size.
+    """
     suffix, pixels = path.suffix.lower(), still.pixels
     if suffix not in SUFFIXES:
         raise InputError(f"{path}: no image format {suffix!r}; use one of {', '.join(SUFFIXES)}")
@@ -249,20 +298,21 @@ def check(path: Path, still: Still) -> None:
 
 
 def losses(path: Path, still: Still) -> list[str]:
-    """Return a sentence for all that belongs to the image and the format cannot hold."""
+    """Return a sentence about each piece of metadata that the format of `path` cannot hold."""
     suffix, pixels = path.suffix.lower(), still.pixels
-    bare = suffix in (".bmp", ".ppm", ".pgm", ".pnm")
-    deep_tiff = suffix in (".tif", ".tiff") and pixels.dtype == np.uint16 and pixels.ndim == 3
-    said = []
-    if still.profile and bare:
-        said.append(f"{suffix} holds no colour profile: it is lost")
-    if still.exif and (bare or deep_tiff):
-        which = f"16-bit colour in {suffix}" if deep_tiff else suffix
-        said.append(f"{which} is written without EXIF: it is lost")
-    return said
+    no_metadata = suffix in (".bmp", ".ppm", ".pgm", ".pnm")
+    tiff16 = suffix in (".tif", ".tiff") and pixels.dtype == np.uint16 and pixels.ndim == 3
+    sentences = []
+    if still.profile and no_metadata:
+        sentences.append(f"{suffix} holds no colour profile: it is lost")
+    if still.exif and (no_metadata or tiff16):
+        which = f"16-bit colour in {suffix}" if tiff16 else suffix
+        sentences.append(f"{which} is written without EXIF: it is lost")
+    return sentences
 
 
 def _save(path: Path, still: Still) -> None:
+    """Write a file by Pillow: all but 16-bit colour."""
     image = Image.fromarray(still.pixels)
     if still.grey_alpha:
         image = image.convert("LA")
@@ -272,12 +322,12 @@ def _save(path: Path, still: Still) -> None:
         options = dict(JPEG)
     elif suffix == ".webp":
         options = dict(WEBP)
-    kept = {"icc_profile": still.profile, "exif": still.exif, "dpi": still.dpi}
-    image.save(path, **options, **{key: value for key, value in kept.items() if value})
+    metadata = {"icc_profile": still.profile, "exif": still.exif, "dpi": still.dpi}
+    image.save(path, **options, **{key: value for key, value in metadata.items() if value})
 
 
 def _encode16(path: Path, still: Still) -> bytes:
-    """Return 16-bit colour as a PNG or TIFF file."""
+    """Return the bytes of a PNG or TIFF file with 16-bit colour, encoded by FFmpeg."""
     tiff = path.suffix.lower() != ".png"
     alpha = still.pixels.shape[2] == 4
     frame = av.VideoFrame.from_ndarray(
@@ -295,7 +345,7 @@ def _encode16(path: Path, still: Still) -> bytes:
 
 
 def _with_chunks(png: bytes, still: Still) -> bytes:
-    """Insert profile, EXIF and resolution behind IHDR (PNG specification, 11.3.2.3, 11.3.3.5)."""
+    """Insert profile, EXIF and resolution after IHDR (PNG specification, 11.3.2.3, 11.3.3.5)."""
     chunks = b""
     if still.profile:
         chunks += _chunk(b"iCCP", b"profile\0\0" + zlib.compress(still.profile))
@@ -305,11 +355,12 @@ def _with_chunks(png: bytes, still: Still) -> bytes:
     if still.dpi:
         across, down = (round(float(value) / 0.0254) for value in still.dpi)
         chunks += _chunk(b"pHYs", struct.pack(">IIB", across, down, 1))
-        if png[end + 4 : end + 8] == b"pHYs":  # FFmpeg's, which holds the pixels' shape
+        if png[end + 4 : end + 8] == b"pHYs":  # FFmpeg's: the aspect ratio
             png = png[:end] + png[end + 12 + 9 :]
     return png[:end] + chunks + png[end:]
 
 
 def _chunk(name: bytes, body: bytes) -> bytes:
+    """Return a PNG chunk: length, name, body, CRC."""
     crc = zlib.crc32(name + body)
     return struct.pack(">I", len(body)) + name + body + struct.pack(">I", crc)

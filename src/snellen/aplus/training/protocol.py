@@ -19,7 +19,7 @@ from snellen.errors import InputError
 from snellen.frames.bicubic import TAPS, cubic
 from snellen.frames.colour import KB, KG, KR
 from snellen.frames.frame import Format, Frame
-from snellen.frames.still import SUFFIXES
+from snellen.frames.still import SUFFIXES, without_size_limit
 
 Float32 = npt.NDArray[np.float32]
 
@@ -72,7 +72,7 @@ def luma(path: str | Path) -> Float32:
     from PIL import Image, UnidentifiedImageError
 
     try:
-        with Image.open(path) as image:
+        with without_size_limit(), Image.open(path) as image:
             if image.mode not in {"1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr"}:
                 raise InputError(
                     f"{Path(path).name} has samples of kind {image.mode}; "
