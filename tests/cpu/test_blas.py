@@ -1,4 +1,4 @@
-"""BLAS threads belong to the process: users of the limit must not rob each other."""
+"""The number of BLAS threads belongs to the process: concurrent limits must not mix."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_nesting(many):
     assert set(counts()) == {2}
 
 
-def test_a_second_thread_waits_its_turn(many):
+def test_a_second_thread_waits(many):
     entered = threading.Event()
 
     def second():
@@ -63,7 +63,7 @@ def test_a_second_thread_waits_its_turn(many):
 
 
 def test_upscalers_in_two_threads_leave_it_as_it_was(random_model):
-    """Without turns, each would keep the other's limit for good."""
+    """Without the lock, one would restore the other's limit for good."""
     before = counts()
     frame = Frame((np.zeros((40, 50), np.uint8),))
 

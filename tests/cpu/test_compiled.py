@@ -1,4 +1,4 @@
-"""Compiling works also where nothing can be kept."""
+"""Compiling works with a cache on disk and without."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ def twice(x):
     return x + x
 
 
-def test_kept_on_disk():
+def test_the_code_is_cached_on_disk():
     loop = compiled(twice)
     assert loop(np.float32(1.5)) == 3
     assert loop.stats.cache_path is not None
 
 
-def test_without_a_place_for_the_cache(monkeypatch):
+def test_without_a_folder_for_the_cache(monkeypatch):
     """A read-only container: Numba finds no folder that it may write to."""
     real = numba.njit
 

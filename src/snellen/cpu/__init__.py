@@ -1,1 +1,1 @@
-"""The CPU: compiled loops and BLAS."""
+"""What all CPU backends use: compiled loops, and control of BLAS and of thread counts."""

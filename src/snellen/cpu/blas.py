@@ -1,4 +1,4 @@
-"""BLAS held to one thread, while threads of ours each call it."""
+"""BLAS limited to one thread, for code that calls BLAS from several threads of its own."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# What np.dot inside Numba calls; loaded here so that its threads are limited, too.
+# np.dot in compiled loops calls SciPy's BLAS. Import it first, so that it is limited, too.
 import scipy.linalg.cython_blas  # noqa: F401
 from threadpoolctl import ThreadpoolController
 
-_turn = threading.RLock()
+_lock = threading.RLock()
 
 
 @contextmanager
 def single_threaded() -> Iterator[None]:
-    """Hold every BLAS of this process to one thread, then restore what was.
+    """Limit every BLAS library of this process to one thread; restore the old numbers at the end.
 
-    The number of BLAS threads belongs to the process, so those who want it take turns: of two that
-    overlap, the second would take the first one's limit for the original, and one would lose it
-    while it works. Each uses all cores anyway. The same thread may nest.
+    The number of BLAS threads is a setting of the whole process, so the block runs under a lock. If
+    two blocks overlapped, the first to end would lift the limit for the other, which would then
+    restore a limit of one thread for good. A block uses all cores by itself, so waiting costs
+    nothing. A thread may nest blocks.
     """
-    with _turn, ThreadpoolController().limit(limits=1, user_api="blas"):
+    with _lock, ThreadpoolController().limit(limits=1, user_api="blas"):
         yield

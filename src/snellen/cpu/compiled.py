@@ -1,4 +1,4 @@
-"""How loops are compiled: Numba, without Python's lock, kept on disk where that works."""
+"""Loops compiled by Numba, without the interpreter lock and with a cache on disk."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numba
 
 
 def compiled(loop: Callable[..., Any]) -> Any:
-    """Compile a function at its first call for each set of types.
+    """Compile a function when it is first called with a set of types.
 
-    The result is cached beside the source, or in the user's cache folder where that is not
-    writable; where nothing is (a service account in a read-only container), each process compiles
-    for itself. Floating point is IEEE: no fastmath.
+    The machine code is cached beside the source file or, if that folder is read-only, in the user's
+    cache folder. If neither can be written (a service account in a read-only container), every
+    process compiles anew. Floating-point arithmetic follows IEEE 754: fastmath is off.
     """
     try:
         return numba.njit(nogil=True, cache=True)(loop)
-    except RuntimeError:  # Numba finds no place for its cache
+    except RuntimeError:  # Numba found no folder that it can write its cache to.
         return numba.njit(nogil=True)(loop)

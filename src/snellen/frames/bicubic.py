@@ -1,9 +1,10 @@
-"""Bicubic resampling of a plane to a larger one.
+"""Bicubic enlargement of a plane by an integer factor s.
 
-Keys' cubic convolution with a = −0.5, as MATLAB's imresize of 2014: edges replicated by index
-clamping, rows before columns. Output sample j of an axis lies at input position
-j/s + phase/s − phase; phase 0.5 (the default) aligns the pictures' edges. For a chroma axis the
-phase is its siting (`snellen.frames.frame.Format.siting`): 0.25 keeps left-sited chroma left-sited.
+Keys' cubic convolution with a = −0.5, like MATLAB's imresize of 2014: the vertical pass comes
+first, and indices beyond the edge are clamped to it. Output sample j of an axis lies at input
+position j/s + phase/s − phase. Phase 0.5 (the default) aligns the edges of both pictures. For a
+chroma axis the phase is the siting (`snellen.frames.frame.Format.siting`): with 0.25, left-sited
+chroma stays left-sited.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from snellen.frames.quantise import quantise
 from snellen.gpu.c_types import C_TYPES
 from snellen.gpu.kernel import Kernel
 
-A = -0.5  # Keys 1981; MATLAB imresize 'bicubic'
-TAPS = 4
-BLOCK = (32, 8)  # cells of the low-resolution picture
+A = -0.5  # Keys' parameter a; Keys 1981, MATLAB imresize 'bicubic'
+TAPS = 4  # input samples that contribute to an output sample, per axis
+BLOCK = (32, 8)  # threads (x, y) of a block of the kernel; each thread has one input sample
 
 Float32 = npt.NDArray[np.float32]
 
@@ -38,12 +39,21 @@ def cubic(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 @lru_cache(maxsize=64)
 def phases(scale: int, phase: float) -> tuple[npt.NDArray[np.int64], Float32]:
-    """Return first tap (offset to j // s) and weights of the `scale` output phases.
+    """Return the taps and weights of the output samples of one input cell, along one axis.
+
+    Parameters
+    ----------
+    scale : int
+        Enlargement s.
+    phase : float
+        See the module.
 
     Returns
     -------
-    first : int64, (scale,)
-    weights : float32, (scale, 4); each row sums to 1 within rounding
+    first : (scale,) int64
+        First tap of output sample j, relative to input sample j // s, by j % s.
+    weights : (scale, 4) float32
+        Weights of the four taps; each row sums to 1 within rounding.
     """
     position = np.arange(scale) / scale + (phase / scale - phase)
     first = np.floor(position).astype(np.int64) - 1
@@ -52,14 +62,14 @@ def phases(scale: int, phase: float) -> tuple[npt.NDArray[np.int64], Float32]:
 
 
 def constants(scale: int, phase: tuple[float, float]) -> dict[str, Any]:
-    """Return what `bicubic.cuh` wants to know: scale, taps and weights across and down."""
-    told: dict[str, Any] = {"scale": scale}
-    for name, of_axis in zip(("across", "down"), phase, strict=True):
-        first, weights = phases(scale, of_axis)
+    """Return the macros of `bicubic.cuh`: the scale, and taps and weights across and down."""
+    macros: dict[str, Any] = {"scale": scale}
+    for name, axis_phase in zip(("across", "down"), phase, strict=True):
+        first, weights = phases(scale, axis_phase)
         rows = ("{" + ",".join(f"{w!r}f" for w in row) + "}" for row in weights.tolist())
-        told[f"{name}_first"] = "{" + ",".join(map(str, first)) + "}"
-        told[f"{name}_weights"] = "{" + ",".join(rows) + "}"
-    return told
+        macros[f"{name}_first"] = "{" + ",".join(map(str, first)) + "}"
+        macros[f"{name}_weights"] = "{" + ",".join(rows) + "}"
+    return macros
 
 
 def bicubic(
@@ -72,34 +82,49 @@ def bicubic(
     depth: tuple[float, float] = (1.0, 0.0),
     bits: int = 0,
 ) -> None:
-    """Fill `out` with the part of the enlarged `plane` that starts at `origin`, quantised.
+    """Enlarge a plane, or a part of it, and quantise the result.
 
     Parameters
     ----------
-    plane : (H, W) uint8, uint16 or float32, of NumPy, or of CuPy with samples side by side
-    scale : 1 or more
-    out : (h, w) as `quantise` writes it, of the same library and on the same device
-    phase : siting (across, down), see the module
-    origin : (row, column) of out[0, 0] in the enlarged picture; it and the far end may lie
-        outside of it: the edge is replicated there.
-    depth, bits : see `quantise`; by default `out` is float32
+    plane : (H, W) uint8, uint16 or float32 array
+        Of NumPy; or of CuPy with contiguous rows.
+    scale : int
+        Enlargement, 1 or more.
+    out : (h, w) uint8, uint16 or float32 array
+        Of the same library, on the same device. Filled with the part of the enlarged plane that
+        starts at `origin`.
+    phase : (float, float)
+        Siting (across, down), see the module.
+    origin : (int, int)
+        Row and column of out[0, 0] in the enlarged plane. Any part of `out` may lie outside of the
+        enlarged plane: the edge is replicated there.
+    depth, bits
+        See `quantise`. By default `out` is float32.
     """
     if not isinstance(plane, np.ndarray):
         _launch(plane, scale, out, phase, origin, depth, bits)
         return
     plane = plane.view()
-    plane.flags.writeable = False  # one type for Numba, whether the caller may write or not
+    plane.flags.writeable = False  # Numba compiles once, not again for arrays that are read-only
     rows = np.empty((out.shape[0], plane.shape[1]), np.float32)
-    large = np.empty(out.shape, np.float32) if bits else out
+    enlarged = np.empty(out.shape, np.float32) if bits else out
     _down(plane, scale, *phases(scale, phase[1]), origin[0], rows)
-    _across(rows, scale, *phases(scale, phase[0]), origin[1], large)
+    _across(rows, scale, *phases(scale, phase[0]), origin[1], enlarged)
     if bits:
-        quantise(large, depth, bits, out)
+        quantise(enlarged, depth, bits, out)
 
 
 @lru_cache(maxsize=64)
 def kernel(scale: int, phase: tuple[float, float], sample: str, target: str) -> Kernel:
-    """Return the kernel, not compiled yet; `sample` and `target` are NumPy's names of types."""
+    """Return the kernel, not yet compiled.
+
+    Parameters
+    ----------
+    scale, phase
+        See `bicubic`.
+    sample, target : str
+        Dtype names of the samples of `plane` and `out`.
+    """
     return Kernel(
         Path(__file__).with_suffix(".cu"), "bicubic", sample=C_TYPES[sample],
         target=C_TYPES[target], **constants(scale, phase),
@@ -115,7 +140,9 @@ def _launch(
     depth: tuple[float, float],
     bits: int,
 ) -> None:
+    """Launch the kernel on the current stream; parameters as of `bicubic`."""
     (height, width), (rows, columns) = plane.shape, out.shape
+    # `out` starts in input cell (top, left), after `above` rows and `before` columns of that cell.
     (top, above), (left, before) = (divmod(first, scale) for first in origin)
     cells = (-(-(before + columns) // scale), -(-(above + rows) // scale))
     grid = tuple(-(-count // size) for count, size in zip(cells, BLOCK, strict=True))
@@ -128,6 +155,7 @@ def _launch(
 
 @compiled
 def _down(plane, scale, first, weights, origin, out):  # type: ignore[no-untyped-def]
+    """Enlarge vertically: output rows from row `origin` on, all input columns."""
     last = plane.shape[0] - 1
     for i in range(out.shape[0]):
         base, k = divmod(origin + i, scale)
@@ -148,9 +176,11 @@ def _down(plane, scale, first, weights, origin, out):  # type: ignore[no-untyped
 
 @compiled
 def _across(rows, scale, first, weights, origin, out):  # type: ignore[no-untyped-def]
+    """Enlarge horizontally: output columns from column `origin` on."""
     last, left = rows.shape[1] - 1, origin // scale
     count = (origin + out.shape[1] - 1) // scale - left + TAPS + 1
-    near = np.empty(count, np.float32)  # from two before the first cell on, the edge replicated
+    # The input samples of all taps, from two before the first cell on, with replicated edges.
+    near = np.empty(count, np.float32)
     inside = min(max(2 - left, 0), count)
     beyond = max(min(last + 3 - left, count), inside)
     for i in range(out.shape[0]):
@@ -164,5 +194,5 @@ def _across(rows, scale, first, weights, origin, out):  # type: ignore[no-untype
             a, b, c, d = near[base:], near[base + 1 :], near[base + 2 :], near[base + 3 :]
             w = weights[k]
             target = out[i, start::scale]
-            for n in range(len(target)):  # views, so that the loop becomes vectors
+            for n in range(len(target)):  # indexes views from 0: the compiler vectorises this
                 target[n] = w[0] * a[n] + w[1] * b[n] + w[2] * c[n] + w[3] * d[n]

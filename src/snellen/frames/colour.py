@@ -1,10 +1,11 @@
-"""RGB ⇄ luma and chroma, for stills.
+"""RGB ⇄ luma and chroma of still images.
 
-BT.601 luma, chroma in full range (ITU-T T.871, JFIF), kept in float32: nothing is rounded or
-clipped on the way. A+ commutes with the scale and the offset of its plane, so this luma gives the
-same as the limited-range one that the authors trained with (16 + 65.481 R + …).
+BT.601 coefficients, full range (ITU-T T.871, JFIF). Samples are float32 throughout: no step rounds
+to code values or clips. The A+ authors trained on limited-range luma (16 + 65.481 R + …). A+
+commutes with a scale and an offset of its plane, so full-range luma gives the same result.
 
-Arrays are NumPy's or CuPy's, and so are the results: the same products and sums in the same order.
+The functions take NumPy or CuPy arrays and return arrays of the same library. Both libraries
+compute the same products and sums in the same order.
 """
 
 from __future__ import annotations
@@ -29,18 +30,30 @@ Float32 = npt.NDArray[np.float32]
 
 
 def ycc(rgb: npt.NDArray[np.generic]) -> tuple[Float32, Float32, Float32]:
-    """Return Y, Cb, Cr (chroma around 0), each (H, W) float32, of (H, W, 3) RGB of any range."""
+    """Convert RGB to luma and chroma.
+
+    Parameters
+    ----------
+    rgb : (H, W, 3 or more) of any dtype and range
+        Red, green, blue; further channels are ignored.
+
+    Returns
+    -------
+    y, cb, cr : (H, W) float32
+        In the range of `rgb`; chroma is centred on 0.
+    """
     y, cb, cr = _mix(_TO_YCC, [rgb[..., i] for i in range(3)])
     return y, cb, cr
 
 
 def rgb(planes: tuple[npt.NDArray[np.generic], ...]) -> Float32:
-    """Return (H, W, 3) float32 RGB of Y, Cb, Cr planes: the inverse of `ycc`."""
+    """Convert (H, W) planes Y, Cb, Cr to (H, W, 3) float32 RGB: the inverse of `ycc`."""
     xp = library(planes[0])
     mixed: Float32 = xp.stack(_mix(_TO_RGB, list(planes)), axis=-1)
     return mixed
 
 
 def _mix(matrix: npt.NDArray[np.float64], planes: list[npt.NDArray[np.generic]]) -> list[Float32]:
+    """Multiply a 3 × 3 matrix by the three planes, in float32."""
     a, b, c = (plane.astype(np.float32, copy=False) for plane in planes)
     return [a * x + b * y + c * z for x, y, z in matrix.astype(np.float32)]

@@ -1,4 +1,4 @@
-"""Float samples to code values."""
+"""Conversion of float samples to integer code values, and between bit depths."""
 
 from __future__ import annotations
 
@@ -10,10 +10,23 @@ from snellen.frames.frame import Format, Plane
 
 
 def recode(source: Format, target: Format, chroma: bool) -> tuple[float, float]:
-    """Return factor and offset from code values of one depth to those of another.
+    """Return factor and offset that convert code values of one bit depth to another.
 
-    Limited range doubles with each bit (ITU-R BT.2100). Full range maps white to white, and chroma
-    around its neutral value 2^(bits − 1) (ITU-T H.273).
+    In limited range, each further bit doubles a code value (ITU-R BT.2100). In full range, white
+    maps to white, and the neutral chroma value 2^(bits − 1) to the neutral value (ITU-T H.273).
+
+    Parameters
+    ----------
+    source, target : Format
+        Formats before and after; only `bits` and the source's `full_range` count. With float
+        samples on either side (bits = 0) nothing is converted.
+    chroma : bool
+        Whether the samples are chroma.
+
+    Returns
+    -------
+    factor, offset : float
+        target value = factor · source value + offset.
     """
     if 0 in (source.bits, target.bits) or source.bits == target.bits:
         return 1.0, 0.0
@@ -29,10 +42,12 @@ def quantise(samples: Plane, depth: tuple[float, float], bits: int, out: Plane) 
 
     Parameters
     ----------
-    samples : (h, w) float32, of NumPy or CuPy
-    depth : factor and offset, as `recode` returns them
-    bits : of `out`; 0: `out` is float32, samples are copied as they are
-    out : (h, w) uint8, uint16 or float32, of the same library
+    samples : (h, w) float32 NumPy or CuPy array
+    depth : (float, float)
+        Factor and offset, as `recode` returns them.
+    bits : int
+        Bit depth of `out`. 0: `out` is float32 and gets a copy of `samples`; `depth` is ignored.
+    out : (h, w) uint8, uint16 or float32 array of the same library
     """
     if bits == 0:
         out[...] = samples
