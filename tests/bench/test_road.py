@@ -53,10 +53,10 @@ def test_both_encode_the_same(small, tmp_path):
 
 
 def test_results_are_copied_and_kept():
-    with_lanes = road.Keep(road.Upscaler(2, device="cpu"))
-    with_lanes.prepare(Format(16, 12))
-    assert with_lanes.scale == 2 and with_lanes.lanes >= 1
-    with_lanes.close()
+    keep = road.Keep(road.Upscaler(2, device="cpu"))
+    keep.prepare(Format(16, 12))
+    assert keep.slots >= 1
+    keep.close()
 
 
 def test_without_a_clip_the_reason_is_told(monkeypatch, tmp_path):

@@ -22,6 +22,9 @@ from support.video.clips import HEIGHT, WIDTH, luma, make, picture
 class Difference:
     """A step that says how far apart two planes are; counts its calls."""
 
+    slots = 1
+    device_name = "cpu"
+
     def __init__(self):
         self.prepared = None
         self.planes = []

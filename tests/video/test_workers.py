@@ -37,17 +37,17 @@ def same(one, other):
             assert np.array_equal(np.from_dlpack(p), np.from_dlpack(q))
 
 
-@pytest.mark.parametrize("lanes", [2, 3, 7, 40])
-def test_lanes_change_nothing(plain, tmp_path, lanes):
+@pytest.mark.parametrize("slots", [2, 3, 7, 40])
+def test_lanes_change_nothing(plain, tmp_path, slots):
     """Every frame, time and packet as with one lane, whichever frame is ready first."""
-    wide, told = Wide(lanes), []
+    wide, told = Wide(slots), []
     convert(plain, tmp_path / "one.mkv", Nearest(), encoding=LOSSLESS)
     convert(plain, tmp_path / "wide.mkv", wide, encoding=LOSSLESS, on_progress=told.append)
     one, other = read(tmp_path / "one.mkv"), read(tmp_path / "wide.mkv")
     same(one, other)
     assert one.packets == other.packets
     assert [p.frames for p in told] == list(range(1, 26))
-    assert 2 <= wide.most <= lanes
+    assert 2 <= wide.most <= slots
     assert all(name.startswith("lane ") for name in wide.threads)
     assert (wide.closed, wide.at_close) == (1, 0)
 
@@ -81,7 +81,7 @@ class TestFailures:
             convert(plain, tmp_path / "out.mkv", step, encoding=LOSSLESS)
         assert type(caught.value) is kind
         assert (step.closed, step.at_close) == (1, 0)
-        assert step.ran < when + 2 * step.lanes
+        assert step.ran < when + 2 * step.slots
         assert not list(tmp_path.iterdir())
 
     def test_the_earliest_frames_error_wins(self, plain, tmp_path):
@@ -293,14 +293,14 @@ class TestBounds:
 
 
 class TestDrain:
-    @pytest.mark.parametrize("lanes", [1, 3])
-    def test_every_frame(self, plain, lanes):
-        step, told = Wide(lanes), []
+    @pytest.mark.parametrize("slots", [1, 3])
+    def test_every_frame(self, plain, slots):
+        step, told = Wide(slots), []
         assert drain(plain, step, on_progress=told.append) == 25
         assert (step.ran, step.closed, step.at_close) == (25, 1, 0)
         assert [p.frames for p in told] == list(range(1, 26))
         assert step.prepared[1] is None
-        assert ("MainThread" in step.threads) == (lanes == 1)
+        assert ("MainThread" in step.threads) == (slots == 1)
 
     def test_a_part(self, plain):
         assert drain(plain, Nearest(), clip=Clip(frames=7)) == 7
@@ -311,15 +311,15 @@ class TestDrain:
             drain(tmp_path / "no.mp4", step)
         assert (step.prepared, step.closed) == (None, 1)
 
-    @pytest.mark.parametrize("lanes", [1, 3])
-    def test_an_error(self, plain, lanes):
+    @pytest.mark.parametrize("slots", [1, 3])
+    def test_an_error(self, plain, slots):
         class Failing(Wide):
             def work(self, frame):
                 if frame.pts > 0:
                     raise RuntimeError("broken")
                 return super().work(frame)
 
-        step = Failing(lanes)
+        step = Failing(slots)
         with pytest.raises(RuntimeError, match="broken"):
             drain(plain, step)
         assert (step.closed, step.at_close) == (1, 0)

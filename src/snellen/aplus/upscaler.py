@@ -62,7 +62,7 @@ class Upscaler:
         What the GPU calls itself; "cpu".
     chroma : str
         As asked; from `prepare` on where it is enlarged, "cpu" or "gpu".
-    lanes : int
+    slots : int
         How many frames `run` works on at once: call it from so many threads.
 
     Raises
@@ -92,11 +92,17 @@ class Upscaler:
         self.model = load(model, scale)
         self.scale = scale
         self.chroma = self._chroma = chroma
-        self.lanes = (cpu.Frames if self.device == "cpu" else cuda.Frames).lanes
+        self.slots = (cpu.Frames if self.device == "cpu" else cuda.Frames).lanes
         self._format: Format | None = None
         self._arm: Arm | None = None
 
-    def prepare(self, format: Format, bits: int | None = None) -> Format:
+    def outcome(self, format: Format, frames: int) -> Format:
+        """Return the format of the results of frames of `format`, however many there are."""
+        return format.scaled(self.scale)
+
+    def prepare(
+        self, format: Format, bits: int | None = None, *, on_device: bool = False
+    ) -> Format:
         """Get ready for frames of this format and return that of the results.
 
         Parameters
@@ -107,12 +113,18 @@ class Upscaler:
         bits : int, optional
             Depth of the results, rounded once from float32 (8-bit frames for a 10-bit encoder);
             the same as the input's by default.
+        on_device : bool
+            Whether results stay on the GPU as CuPy planes.
 
         Raises
         ------
+        InputError
+            `on_device`, which this Upscaler cannot do.
         DeviceError
             The GPU's memory does not suffice.
         """
+        if on_device:
+            raise InputError("an Upscaler's results are planes in host memory, not on the GPU")
         self.close()
         target = format.scaled(self.scale, bits)
         if self.device == "cpu":

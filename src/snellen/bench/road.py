@@ -29,7 +29,7 @@ from snellen.video.progress import Progress
 from snellen.video.sink.encode import Plan, add_video, describe, open_container
 from snellen.video.sink.encoders import Encoding, choose
 from snellen.video.source.decode import Source
-from snellen.video.step import Step, lanes
+from snellen.video.step import Step
 
 SIZE = (1920, 1080)
 RATE = 25
@@ -44,14 +44,21 @@ class Keep:
     """A step that copies each result before it hands it on."""
 
     def __init__(self, step: Step):
-        self.step, self.scale, self.lanes = step, step.scale, 1
+        self.step, self.slots = step, 1
+        self.device, self.device_name = step.device, step.device_name
         self.kept: dict[int, Frame] = {}
         self._lock = threading.Lock()
 
-    def prepare(self, format: Format, bits: int | None = None) -> Format:
+    def outcome(self, format: Format, frames: int) -> Format:
+        """Return what the step gives."""
+        return self.step.outcome(format, frames)
+
+    def prepare(
+        self, format: Format, bits: int | None = None, *, on_device: bool = False
+    ) -> Format:
         """Prepare the step."""
-        target = self.step.prepare(format, bits)
-        self.lanes = lanes(self.step)
+        target = self.step.prepare(format, bits, on_device=on_device)
+        self.slots = self.step.slots
         return target
 
     def run(self, frame: Frame) -> Frame:

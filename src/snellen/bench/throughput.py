@@ -16,7 +16,7 @@ from snellen.bench.clock import spread
 from snellen.bench.exact import OFF_BY_ONE
 from snellen.errors import SnellenError
 from snellen.frames.frame import Format, Frame, Plane
-from snellen.video.step import Step, lanes
+from snellen.video.step import Step
 
 FRAMES, WINDOWS = 240, 5
 DIFFERENT = 8  # frames that are sent round and round
@@ -43,7 +43,7 @@ def row(format: Format, chroma: str, quick: bool, say: Callable[[str], None]) ->
     frames = drawn(format)
     with Upscaler(2, device="cuda", chroma=chroma) as upscaler:
         upscaler.prepare(format)
-        count = lanes(upscaler)
+        count = upscaler.slots
         check(upscaler, frames)
         rate(upscaler, frames, FRAMES // 4, count)  # pinned memory is made for the first frames
         rates = [rate(upscaler, frames, FRAMES, count) for _ in range(2 if quick else WINDOWS)]
@@ -71,7 +71,7 @@ def check(upscaler: Upscaler, frames: list[Frame]) -> None:
         They differ: nothing is timed.
     """
     alone = [upscaler.run(frame).planes for frame in frames]
-    with ThreadPoolExecutor(lanes(upscaler)) as callers:
+    with ThreadPoolExecutor(upscaler.slots) as callers:
         together = [frame.planes for frame in callers.map(upscaler.run, frames)]
     for one, other in zip(alone, together, strict=True):
         if any((a != b).any() for a, b in zip(one, other, strict=True)):

@@ -26,7 +26,6 @@ from snellen.video.luma_reader import WHITE, Lumas, grey
 from snellen.video.progress import Meter, Progress
 from snellen.video.resize import METHOD, resize
 from snellen.video.source.decode import Source
-from snellen.video.step import device
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -34,6 +33,11 @@ T_co = TypeVar("T_co", covariant=True)
 
 class Comparison(Protocol[T_co]):
     """What the road knows of a method that compares."""
+
+    @property
+    def device_name(self) -> str:
+        """Name of the device."""
+        ...
 
     def prepare(self, format: Format, data_range: float | None = None) -> None:
         """Get ready for luma planes of `format`.
@@ -175,7 +179,7 @@ def compare(
             seconds=time.monotonic() - began,
             width=format.width,
             height=format.height,
-            device=device(step),
+            device=step.device_name,
             reference_pictures=pixels.words(films[0].look.format),
             distorted_pictures=pixels.words(films[1].look.format),
             resized=METHOD if size(films[0]) != size(films[1]) else None,

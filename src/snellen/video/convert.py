@@ -25,7 +25,7 @@ from snellen.video.sink.encoders import Encoder, Encoding, choose
 from snellen.video.sink.output import Place
 from snellen.video.sink.probe import lost_by
 from snellen.video.source.decode import Source
-from snellen.video.step import Step, device, outcome
+from snellen.video.step import Step
 from snellen.video.threads import run_dry, travel
 
 __all__ = ["Clip", "Encoding", "Progress", "Step", "Summary", "convert", "drain"]
@@ -108,7 +108,7 @@ def convert(
         stack.callback(step.close)
         place = Place(target, source, overwrite)
         road = stack.enter_context(closing(Source(source, clip or Clip(), decoder)))
-        large = outcome(step, road.look.format, road.least())
+        large = step.outcome(road.look.format, road.least())
         plan, copier, losses, notes = _plan(road, place, encoding or Encoding(), strict, large)
         warnings = (*losses, *notes)
         for warning in warnings:
@@ -126,7 +126,7 @@ def convert(
             seconds=time.monotonic() - began,
             width=plan.format.width,
             height=plan.format.height,
-            device=device(step),
+            device=step.device_name,
             decoder=road.decoder,
             encoder=plan.encoder.codec,
             pixel_format=plan.encoder.pixels.name,

@@ -110,7 +110,8 @@ class Regions:
     """
 
     scale = 1
-    lanes = 1
+    slots = 1
+    device = "cpu"
 
     def __init__(self, work: Work, track: Track | None = None, back: bool = False) -> None:
         self._work = work
@@ -138,8 +139,12 @@ class Regions:
             return format
         return replace(format, width=self._track.width, height=self._track.height)
 
-    def prepare(self, format: Format, bits: int | None = None) -> Format:
+    def prepare(
+        self, format: Format, bits: int | None = None, *, on_device: bool = False
+    ) -> Format:
         """Get ready for frames of this format; return that of the results."""
+        if on_device:
+            raise InputError("a region's results are planes in host memory, not on the GPU")
         self._number = 0
         self._came = format
         result = self.outcome(format, 0)

@@ -1,61 +1,170 @@
-"""What the road knows of a method: its three verbs, and how many frames at once."""
+"""Protocols of what the pipelines run on frames: a step, and the comparison of two videos."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+import numpy.typing as npt
 
 from snellen.frames.frame import Format, Frame
 
+T_co = TypeVar("T_co", covariant=True)
 
-class Step(Protocol):
-    """What the road knows of a method."""
 
-    scale: int
-    """How many times wider and higher the results are. A step of which that is not true has a
-    method `outcome(format, frames)`, as the function of this name."""
-    lanes: int
-    """How many frames `run` may work on at once, each in a thread of the caller's; known after
-    `prepare`. 1: one after another, in the thread that called the road."""
+class PreparedStep(Protocol):
+    """What steps of all kinds have in common."""
 
-    def prepare(self, format: Format, bits: int | None = None) -> Format:
-        """Allocate and compile for frames of `format`; return the format of the results.
+    @property
+    def slots(self) -> int:
+        """How many frames the step works on at once; known after `prepare`."""
+        ...
 
-        `bits` is the depth of the samples wanted; None: as they come.
+    @property
+    def device(self) -> str:
+        """Where the planes are that the step takes and gives: "cpu" or "cuda:N".
+
+        A step that says "cuda:N" takes CuPy planes of that GPU as well as planes in host memory,
+        and gives them where `prepare` is asked for it by `on_device`. A step that works on a GPU
+        but takes planes in host memory only says "cpu".
         """
         ...
 
-    def run(self, frame: Frame) -> Frame:
-        """Return the result, times and side data carried over.
+    @property
+    def device_name(self) -> str:
+        """Name of the device that does the work, for messages: "NVIDIA H200"; "cpu"."""
+        ...
 
-        Its planes now belong to the road, which may still read them many frames later: they are
-        never written again. Writeable planes whose samples lie side by side go to the encoder as
-        they are, others are copied. Planes given are read-only and may have a pitch.
+    def outcome(self, format: Format, frames: int) -> Format:
+        """Return the format of the results before `prepare`, except for their depth.
+
+        Parameters
+        ----------
+        format : Format
+            Of the frames to come.
+        frames : int
+            At least so many frames will come.
+
+        Raises
+        ------
+        InputError
+            The step cannot work on such frames, or on so many.
+        """
+        ...
+
+    def prepare(
+        self, format: Format, bits: int | None = None, *, on_device: bool = False
+    ) -> Format:
+        """Allocate and compile for frames of `format`; return the format of the results.
+
+        Parameters
+        ----------
+        format : Format
+            Of the frames to come.
+        bits : int, optional
+            Depth of the result's samples; None: the depth of `format`.
+        on_device : bool
+            Whether the planes of results stay on the GPU that `device` names, as CuPy arrays, for
+            the next step of a chain.
         """
         ...
 
     def close(self) -> None:
-        """Give back what `prepare` took; called once, also after an error before `prepare`.
+        """Release what `prepare` took; called once, also after an error before `prepare`.
 
-        No `run` is under way then, unless one hangs.
+        No call of `run` is under way then, unless it hangs.
         """
         ...
 
 
-def outcome(step: Step, format: Format, frames: int) -> Format:
-    """Return what the results of frames of `format` will be, but for their depth, before `prepare`.
+class Step(PreparedStep, Protocol):
+    """One frame in, one frame out."""
 
-    `frames`: so many will come, at least. InputError where the step cannot do these.
+    def run(self, frame: Frame) -> Frame:
+        """Return the result, its times and side data taken from `frame`.
+
+        With several slots, up to `slots` threads of the caller call this at once. With one slot it
+        is called from one thread at a time, in the order of the frames.
+
+        The planes given are read-only and may have a pitch. Those returned belong to the caller,
+        who may still read them many frames later: the step never writes to them again. The encoder
+        takes writeable planes with adjacent samples as they are, and copies others.
+        """
+        ...
+
+
+@runtime_checkable
+class RateStep(PreparedStep, Protocol):
+    """Any number of frames in, any number out: drops, repeats or interpolates frames.
+
+    `slots` is 1.
     """
-    own = getattr(step, "outcome", None)
-    found: Format = own(format, frames) if own else format.scaled(step.scale)
-    return found
+
+    @property
+    def rate(self) -> Fraction:
+        """Frames out for each frame in, on average."""
+        ...
+
+    @property
+    def ticks(self) -> int:
+        """Into how many ticks the times of results divide a tick of the given frames' times.
+
+        2 for a step that puts a frame between each two, 1 for one that drops frames.
+        """
+        ...
+
+    def push(self, frame: Frame | None) -> list[Frame]:
+        """Take the next frame (None: there are no more); return the results that are ready.
+
+        Results come in the order of their times. Their planes belong to the caller. Called from one
+        thread at a time.
+        """
+        ...
 
 
-def lanes(step: Step) -> int:
-    """Return how many frames a prepared step takes at once."""
-    return max(1, getattr(step, "lanes", 1))
+class Comparison(Protocol[T_co]):
+    """Compares the luma of two videos, pair by pair."""
+
+    @property
+    def slots(self) -> int:
+        """How many pairs may be in flight; more than 1 needs `submit` (see PipelinedComparison)."""
+        ...
+
+    @property
+    def device_name(self) -> str:
+        """Name of the device that does the work, for messages."""
+        ...
+
+    def prepare(self, format: Format) -> Format:
+        """Allocate and compile for pairs of luma planes of `format`; return `format`.
+
+        With `format.bits` 0 the planes are float64, and `format.white` is the value of white.
+        """
+        ...
+
+    def run(self, reference: npt.NDArray[Any], distorted: npt.NDArray[Any]) -> T_co:
+        """Return the result for two planes, which are read-only and may have a pitch."""
+        ...
+
+    def close(self) -> None:
+        """Release what `prepare` took; called once, also after an error before `prepare`.
+
+        Pairs may still be in flight then, after an error: wait for their work first.
+        """
+        ...
 
 
-def device(step: object) -> str:
-    """Return what a prepared step calls the device that it runs on."""
-    return str(getattr(step, "device_name", "cpu"))
+class PipelinedComparison(Comparison[T_co], Protocol[T_co]):
+    """A comparison that begins pairs before the results of earlier ones are there."""
+
+    def submit(
+        self, reference: npt.NDArray[Any], distorted: npt.NDArray[Any]
+    ) -> Callable[[], T_co]:
+        """Begin a pair; return a function that waits for its result and returns it.
+
+        The caller keeps at most `slots` pairs in flight, keeps both planes unchanged until the
+        function has returned, and calls the functions in the order of the pairs, in the thread
+        that calls `submit`.
+        """
+        ...

@@ -20,7 +20,7 @@ from snellen.video.sink.encode import Plan, Sink
 from snellen.video.sink.output import Place
 from snellen.video.source.decode import Parcel, Source
 from snellen.video.source.open import reason
-from snellen.video.step import Step, lanes
+from snellen.video.step import Step
 from snellen.video.workers import Lanes
 
 _DEPTH = 4
@@ -91,7 +91,7 @@ def run_dry(road: Source, step: Step, meter: Meter) -> int:
 @contextmanager
 def _stepping(step: Step, decoded: Channel[Parcel]) -> Iterator[Iterator[Parcel]]:
     """Yield what comes out of the step, in order; afterwards none of it is under way."""
-    count = lanes(step)
+    count = step.slots
     if count == 1:  # here, in the calling thread: that is where Ctrl-C arrives
         yield (
             parcel if parcel.frame is None else replace(parcel, frame=step.run(parcel.frame))

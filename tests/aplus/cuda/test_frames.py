@@ -162,7 +162,7 @@ def test_the_same_bytes_for_any_number_of_threads(random, random_model, chroma):
     frames = [Frame(drawn(random, format), pts=i) for i in range(6)]
     with Upscaler(2, model, "cuda", chroma) as step:
         step.prepare(format)
-        assert step.lanes == 3 and step.chroma == chroma
+        assert step.slots == 3 and step.chroma == chroma
         wanted = [step.run(frame).planes for frame in frames]
         for threads in (1, 2, 3, 8):  # also more than there are lanes
             with ThreadPoolExecutor(threads) as pool:
@@ -185,7 +185,7 @@ def test_two_upscalers_at_once(random, random_model):
             for _ in range(3):
                 with Upscaler(model.scale, model, "cuda", "auto") as step:
                     step.prepare(format)
-                    with ThreadPoolExecutor(step.lanes) as pool:
+                    with ThreadPoolExecutor(step.slots) as pool:
                         for found in pool.map(step.run, [Frame(planes)] * 30):
                             same(found.planes, result)
         except BaseException as error:
@@ -238,13 +238,13 @@ def test_a_thousand_frames_allocate_nothing(cuda, random, random_model, chroma):
         return pool.used_bytes(), pool.total_bytes(), cuda.cuda.runtime.memGetInfo()[0]
 
     def run(count):
-        with ThreadPoolExecutor(step.lanes) as callers:
+        with ThreadPoolExecutor(step.slots) as callers:
             deque(callers.map(lambda _: step.run(frame) and None, range(count)), maxlen=0)
 
     gc.collect()  # what other tests left must not come back meanwhile
     with Upscaler(2, random_model(2), "cuda", chroma) as step:
         step.prepare(format)
-        held = [step.run(frame) for _ in range(step.lanes)]  # the most that callers below hold
+        held = [step.run(frame) for _ in range(step.slots)]  # the most that callers below hold
         del held
         run(200)  # what NumPy, CuPy and CUDA make at first use
         before, blocks, memory = state(), pinned.n_free_blocks(), resident()

@@ -17,12 +17,19 @@ class Nearest:
 
     def __init__(self, scale=2):
         self.scale = scale
-        self.lanes = 1
+        self.slots = 1
         self.prepared = None
         self.ran = 0
         self.closed = 0
+        self.device = self.device_name = "cpu"
 
-    def prepare(self, format: Format, bits: int | None = None) -> Format:
+    def outcome(self, format: Format, frames: int) -> Format:
+        return format.scaled(self.scale)
+
+    def prepare(
+        self, format: Format, bits: int | None = None, *, on_device: bool = False
+    ) -> Format:
+        assert not on_device
         self.prepared = (format, bits)
         self.came = format
         self.out = format.scaled(self.scale, bits)
@@ -46,12 +53,12 @@ class Nearest:
 
 
 class Wide(Nearest):
-    """A step with several lanes that lingers at random and watches who is inside."""
+    """A step with several slots that lingers at random and watches who is inside."""
 
-    def __init__(self, lanes=3, linger=0.004):
+    def __init__(self, slots=3, linger=0.004):
         super().__init__()
-        self.lanes = 99  # known only after prepare
-        self.wanted = lanes
+        self.slots = 99  # known only after prepare
+        self.wanted = slots
         self.linger = linger
         self.chance = random.Random(1)
         self.lock = threading.Lock()
@@ -61,7 +68,7 @@ class Wide(Nearest):
         self.at_close = None
 
     def prepare(self, format, bits=None):
-        self.lanes = self.wanted
+        self.slots = self.wanted
         return super().prepare(format, bits)
 
     def run(self, frame):
