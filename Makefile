@@ -1,9 +1,11 @@
 # make demo    build the environment, upscale a real clip and a still
-# make test    build the environment, run the tests
+# make test    build the environment, run the tests but the slow ones; JOBS=4: so many at once
+# make slow    run the slow tests
 # make env     build the environment in .venv, with the snellen command in it
-# make lint    style and types, as CI checks them
+# make lint    style, types and layers, as CI checks them
+# make release-check    was this source run by the GPU tests? See CONTRIBUTING.md
 #
-# Another Python or folder: make test PYTHON=python3.12 VENV=.venv312
+# Another Python or folder: make test PYTHON=python3.13 VENV=.venv313
 
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)
@@ -15,13 +17,19 @@ ifneq ($(wildcard ../shared/data),)
 export SNELLEN_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test env lint clean
+JOBS ?= auto
+PYTEST = $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal
+
+.PHONY: demo test slow env lint release-check clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest
+	$(PYTEST)
+
+slow: $(VENV)/.test
+	$(PYTEST) -m slow
 
 env: $(VENV)/.env
 
@@ -29,6 +37,10 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+release-check: $(VENV)/.env
+	$(BIN)/python .ci/release_check.py
 
 $(VENV)/.env: pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: make $(MAKECMDGOALS) PYTHON=/path/to/python3" >&2; exit 2; }

@@ -17,6 +17,12 @@ from snellen.errors import DeviceError
 from snellen.gpu.device import why_not
 
 pytest.register_assert_rewrite("support")
+pytest_plugins = ["support.gpu_record"]
+
+
+def pytest_configure(config):
+    if getattr(config.option, "numprocesses", None):  # the workers of pytest-xdist inherit it
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def pytest_sessionstart(session):
