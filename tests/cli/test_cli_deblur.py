@@ -433,7 +433,7 @@ def test_a_psf_as_a_picture_is_grey(capsys, picture, saved, tmp_path):
         (["--read-noise", "1e200"], "--read-noise 1e+200 came, expected"),
         (["--tv", "1e39"], "--tv 1e+39 came, expected"),
         (["--tolerance", "inf"], "--tolerance inf came"),
-        (["--device", "tpu"], "there are auto"),
+        (["--device", "tpu"], "expected auto"),
     ],
 )
 def test_options_that_do_not_go_together(capsys, picture, saved, tmp_path, words, said):

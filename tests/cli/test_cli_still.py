@@ -182,7 +182,7 @@ def test_refusals(capsys, folder, tmp_path):
     refused(capsys, [source, "-", "-o", out], "standard input needs a file name")
     refused(capsys, [source, "-o", out / "a.png", "--model", "no-such"], "neither a file")
     refused(capsys, [source, "-o", out / "a.png", "--device", "cuda:99"], "cannot be used")
-    refused(capsys, [source, "-o", out / "a.png", "--device", "tpu"], "there are auto")
+    refused(capsys, [source, "-o", out / "a.png", "--device", "tpu"], "expected auto")
     assert names(out) == []
 
 

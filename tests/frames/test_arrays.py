@@ -77,12 +77,12 @@ def test_a_gpu_that_does_not_work(monkeypatch):
     monkeypatch.setattr(device, "why_not", lambda n=0: "no driver")
     with pytest.raises(InputError, match=r"lives on a GPU \(cuda:0\).*no driver; or copy it"):
         arrays.choose(Foreign(2), "auto")
-    with pytest.raises(DeviceError, match="there are auto"):
+    with pytest.raises(DeviceError, match="expected auto"):
         arrays.choose(np.zeros(3), "tpu")
 
 
 def test_an_unknown_name_for_an_array_on_a_gpu(gpus):
-    with pytest.raises(DeviceError, match="there are auto"):
+    with pytest.raises(DeviceError, match="expected auto"):
         arrays.choose(Foreign(2), "tpu")
 
 

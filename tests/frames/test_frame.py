@@ -31,6 +31,19 @@ def test_scaled_keeps_the_rest():
     assert before.scaled(2, 0).bits == 0
 
 
+def test_white_belongs_to_a_depth():
+    before = Format(7, 5, 10, white=940)
+    assert before.scaled(2).white == before.scaled(2, 10).white == 940
+    assert before.scaled(2, 8).white is None
+
+
+@pytest.mark.parametrize("white", [0, -1.0, float("nan"), float("inf")])
+def test_no_white_that_is_no_positive_number(white):
+    with pytest.raises(InputError, match="expected a positive number") as told:
+        Format(4, 4, white=white)
+    assert told.value.parameter == "white"
+
+
 @pytest.mark.parametrize(("width", "height"), [(0, 4), (4, 0), (-1, 3)])
 def test_no_empty_picture(width, height):
     with pytest.raises(InputError, match="1×1"):

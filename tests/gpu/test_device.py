@@ -11,8 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from snellen.cpu import threads
 from snellen.errors import DeviceError
-from snellen.gpu import device
+from snellen.gpu import device, memory
+from snellen.gpu import driver as nvidia
 from snellen.jobs import machine
 
 GPUS = ["cuda", "cuda:0", "cuda:12"]
@@ -21,7 +23,7 @@ GPUS = ["cuda", "cuda:0", "cuda:12"]
 @pytest.fixture
 def driver(monkeypatch):
     """A driver for CUDA 11.8, 12.4 or 13.0, or none."""
-    return lambda version: monkeypatch.setattr(device, "driver_version", lambda: version)
+    return lambda version: monkeypatch.setattr(nvidia, "version", lambda: version)
 
 
 def test_the_cpu():
@@ -32,7 +34,7 @@ def test_the_cpu():
 def test_no_driver(driver, name):
     driver(0)
     assert device.resolve("auto") == "cpu"
-    with pytest.raises(DeviceError, match=f"{name}.*no NVIDIA driver.*install.*--device cpu"):
+    with pytest.raises(DeviceError, match=f"{name}.*no NVIDIA driver.*install.*device=cpu"):
         device.resolve(name)
 
 
@@ -53,12 +55,12 @@ def test_a_driver_without_cupy(monkeypatch, driver, version, extra):
     ],
 )
 def test_a_driver_that_is_too_old(version, toolkit, words):
-    assert re.search(words, device.too_old(version, toolkit))
+    assert re.search(words, nvidia.too_old(version, toolkit))
 
 
 @pytest.mark.parametrize(("version", "toolkit"), [(12000, 12), (13000, 13), (13000, 12)])
 def test_a_driver_that_is_new_enough(version, toolkit):
-    assert device.too_old(version, toolkit) == ""
+    assert nvidia.too_old(version, toolkit) == ""
 
 
 @pytest.fixture
@@ -78,26 +80,43 @@ def two_gpus(monkeypatch):
         ("cuda:1", ("cuda:1",)),
         ("cuda:0,cuda:1", ("cuda:0", "cuda:1")),
         ("cuda:1, cuda", ("cuda:1", "cuda:0")),
+        (["cuda:1"], ("cuda:1",)),
+        (("cuda:1", "cuda:0"), ("cuda:1", "cuda:0")),
+        (["cuda:1,cuda:0"], ("cuda:1", "cuda:0")),
     ],
 )
 def test_several(names, wanted):
     assert device.several(names) == wanted
-    assert len(wanted) > 1 or device.resolve(names) == wanted[0]
+    assert len(wanted) > 1 or device.single(names, "A+") == wanted[0]
+
+
+@pytest.mark.usefixtures("two_gpus")
+def test_a_method_that_cannot_use_several():
+    with pytest.raises(DeviceError, match=r"A\+ cannot use several GPUs") as told:
+        device.single(["cuda:0", "cuda:1"], "A+")
+    assert told.value.parameter == "device"
+    assert "--device cuda:0,cuda:1" in told.value.worded(lambda name: f"--{name}")
+
+
+@pytest.mark.parametrize("names", [None, 0, [], [0], {"cuda:0": 1}])
+def test_what_is_no_list_of_names(names):
+    with pytest.raises(DeviceError, match="expected auto, cpu, cuda, cuda:N, or a list"):
+        device.several(names)
 
 
 @pytest.mark.usefixtures("two_gpus")
 @pytest.mark.parametrize(
     ("names", "words"),
     [
-        ("cuda:1,cuda:1", "'cuda:1,cuda:1' came, expected one, or several GPUs, each once"),
+        ("cuda:1,cuda:1", "got device='cuda:1,cuda:1'; expected one, or several GPUs, each once"),
         ("cuda,cuda:0", "each once"),
         ("auto,cuda:0", "each once"),
         ("cpu,cuda:0", "expected one, or several GPUs"),
         ("cpu,cpu", "expected one, or several GPUs"),
         ("cuda:0,cuda:2", "'cuda:2' cannot be used: there are 2 GPUs"),
-        ("cuda:0,gpu", "no device 'gpu'"),
-        ("cuda:0,", "no device ''"),
-        ("", "no device ''"),
+        ("cuda:0,gpu", "got device='gpu'; expected auto, cpu, cuda or cuda:N"),
+        ("cuda:0,", "got device=''"),
+        ("", "got device=''"),
     ],
 )
 def test_several_that_cannot_be(names, words):
@@ -117,8 +136,8 @@ def test_several_without_a_driver(driver):
     [(70, "has compute capability 7.0, 7.5 .* oldest"), (130, "13.0, .* NVRTC .* pip install")],
 )
 def test_a_gpu_that_is_too_old_or_too_new(capability, words):
-    assert re.search(words, device.unsuited(capability, [75, 90, 120]))
-    assert device.unsuited(90, [75, 90, 120]) == ""
+    assert re.search(words, nvidia.unsuited(capability, [75, 90, 120]))
+    assert nvidia.unsuited(90, [75, 90, 120]) == ""
 
 
 @pytest.mark.parametrize(("name", "number"), [("cuda", 0), ("cuda:0", 0), ("cuda:12", 12)])
@@ -151,22 +170,22 @@ def test_a_gpu_that_is_not_there():
 def test_what_the_gpu_has(cuda):
     with device.using("cuda"):
         assert re.fullmatch(r"sm_\d{2,3}", device.arch()) and device.multiprocessors() > 0
-        before = device.free_memory()
+        before = memory.free_memory()
         held = cuda.empty(1 << 28, "u1")
-        assert before - device.free_memory() >= held.nbytes
+        assert before - memory.free_memory() >= held.nbytes
         del held  # the pool keeps it, and it counts as free
-        assert before - device.free_memory() < 1 << 26
+        assert before - memory.free_memory() < 1 << 26
 
 
 @pytest.mark.gpu
 def test_pinned_memory_is_handed_out_again():
-    first = device.pinned((1080, 1920), np.uint16)
+    first = memory.pinned((1080, 1920), np.uint16)
     view, address = first[3:, 5:], first.ctypes.data
     assert first.shape == (1080, 1920) and first.dtype == np.uint16 and first.flags.writeable
     del first
-    assert device.pinned((1080, 1920), np.uint16).ctypes.data != address  # the view holds it
+    assert memory.pinned((1080, 1920), np.uint16).ctypes.data != address  # the view holds it
     del view
-    held = [device.pinned((2160, 1920), np.uint8) for _ in range(2)]  # as many bytes
+    held = [memory.pinned((2160, 1920), np.uint8) for _ in range(2)]  # as many bytes
     assert address in [array.ctypes.data for array in held]
 
 
@@ -184,7 +203,7 @@ def test_a_thread_that_has_just_begun():
 
 @pytest.mark.parametrize("name", ["", "gpu", "cuda:", "cuda:x", "CPU", "cuda:-1", "cpu:0"])
 def test_unknown(name):
-    with pytest.raises(DeviceError, match="there are auto, cpu"):
+    with pytest.raises(DeviceError, match="expected auto, cpu"):
         device.resolve(name)
 
 
@@ -195,7 +214,7 @@ def test_its_name():
 
 @pytest.mark.gpu
 def test_too_little_memory_is_a_device_error(cuda):
-    told = pytest.raises(DeviceError, match=r"memory does not suffice.*--device cpu")
+    told = pytest.raises(DeviceError, match=r"memory does not suffice.*device=cpu")
     with told, device.using("cuda"), device.reporting():
         cuda.empty(1 << 50, cuda.uint8)
 
@@ -205,12 +224,12 @@ def test_the_name_of_the_cpu():
 
 
 def test_threads():
-    assert device.threads() >= 1
+    assert threads.available() >= 1
 
 
 def test_facts_are_json_with_everything_told():
     found = json.loads(json.dumps(machine.facts()))
-    assert found["cpu"] and found["threads"] == device.threads()
+    assert found["cpu"] and found["threads"] == threads.available()
     assert found["blas"] and all(name.strip() for name in found["blas"])
     assert isinstance(found["gpu"], list) and isinstance(found["cuda"], dict)
     for name in ("snellen", "python", "numpy", "scipy", "numba", "pyav", "ffmpeg", "system"):
@@ -223,7 +242,7 @@ def test_no_driver_is_no_gpu(monkeypatch):
 
     monkeypatch.setattr(machine.ctypes, "CDLL", missing)
     assert machine.gpus() == [] and machine.driver() == ""
-    assert device.driver_version() == 0 and "driver" not in machine.cuda()
+    assert nvidia.version() == 0 and "driver" not in machine.cuda()
 
 
 def test_a_driver_that_does_not_start(monkeypatch):
@@ -231,8 +250,8 @@ def test_a_driver_that_does_not_start(monkeypatch):
         def cuInit(self, flags):  # noqa: N802  the driver's name for it
             return 100  # CUDA_ERROR_NO_DEVICE
 
-    monkeypatch.setattr(device, "library", Driver)
-    assert device.driver_version() == 0 and machine.gpus() == []
+    monkeypatch.setattr(nvidia, "library", Driver)
+    assert nvidia.version() == 0 and machine.gpus() == []
 
 
 def test_versions_of_what_is_installed(nvrtc):

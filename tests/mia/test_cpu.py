@@ -152,7 +152,7 @@ def test_any_problem(seed, period, frames, side, margin, option, dtype):
 def test_batches(random, monkeypatch, option, together):
     """Each picture as if it were alone, however many go together; a margin in some only."""
     monkeypatch.setattr("snellen.mia.cpu.TOGETHER", together)
-    monkeypatch.setattr("snellen.gpu.device.threads", lambda: 2)
+    monkeypatch.setattr("snellen.mia.cpu.available", lambda: 2)
     margins = [(0, 0), (5, 9), (0, 3), (0, 0), (1, 1)]
     options = OPTIONS[option]
     problems = [drawn.problem(random, (32, 45), side=side, margin=m) for side, m in
@@ -168,7 +168,7 @@ def test_threads_within_a_picture(random, monkeypatch, option):
     """As large pictures have them; strips of an odd height, whose edges total variation crosses."""
     monkeypatch.setattr("snellen.mia.cpu.WORKER", 1)
     monkeypatch.setattr("snellen.mia.cpu.STRIP", 1)
-    monkeypatch.setattr("snellen.gpu.device.threads", lambda: 4)
+    monkeypatch.setattr("snellen.mia.cpu.available", lambda: 4)
     blind = OPTIONS[option].get("blind", True)
     check(
         drawn.problem(random, (45, 32), 2, margin=(9, 0), given=not blind),
@@ -183,7 +183,7 @@ def test_threads_within_pictures_of_a_batch(random, monkeypatch, threads):
     """Shares wait for their strips, more shares than threads: none takes what another waits for."""
     for name in ("TOGETHER", "WORKER", "STRIP"):
         monkeypatch.setattr(f"snellen.mia.cpu.{name}", 1)
-    monkeypatch.setattr("snellen.gpu.device.threads", lambda: threads)
+    monkeypatch.setattr("snellen.mia.cpu.available", lambda: threads)
     problems = [drawn.problem(random, (45, 32)) for _ in range(11)]
     f, h, _ = restored(problems, 20, tv=2e-4)
     for i, problem in enumerate(problems):

@@ -15,11 +15,11 @@ from snellen.aplus.match import match
 from snellen.aplus.model import Model
 from snellen.aplus.overlap import overlap
 from snellen.aplus.regress import regress
+from snellen.cpu import threads
 from snellen.cpu.blas import single_threaded
 from snellen.frames.bicubic import bicubic
 from snellen.frames.frame import Format, Plane
 from snellen.frames.quantise import quantise, recode
-from snellen.gpu import device as devices
 
 STRIP = 16 << 20  # bytes of patches that a strip holds; a strip also computes two rows twice
 CHUNK = 960  # windows collected at a time: 540 KB of raw features at ×2; twice match.PATCHES
@@ -47,7 +47,7 @@ class Frames:
         )
         self.anchors = np.ascontiguousarray(model.anchors)
         self.basis = np.ascontiguousarray(model.basis.T)
-        self._pool = ThreadPoolExecutor(devices.threads(), thread_name_prefix="snellen")
+        self._pool = ThreadPoolExecutor(threads.available(), thread_name_prefix="snellen")
         for width in (8, CHUNK + 8):  # compiles, for whole and for cut blocks
             blank = Format(width, 8, source.bits, source.subsampling)
             self._use(blank, blank.scaled(model.scale, target.bits))
@@ -117,7 +117,7 @@ def strips(model: Model, format: Format) -> Iterator[tuple[int, int]]:
     """Yield first row and end of each strip."""
     patch = (model.window * model.scale) ** 2
     fit = STRIP // (4 * patch * format.width)
-    share = -(-format.height // (4 * devices.threads()))  # four strips a thread even out
+    share = -(-format.height // (4 * threads.available()))  # four strips a thread even out
     rows = max(4, min(fit, share))
     for first in range(0, format.height, rows):
         yield first, min(first + rows, format.height)

@@ -65,22 +65,3 @@ def copy_rate() -> float:
     target = cupy.empty_like(source)
     taken = evented(lambda: cupy.copyto(target, source), 10)["median"]
     return float(2 * source.nbytes / taken / 1e6)
-
-
-def graph(line: Line) -> Line:
-    """Return a launch of what `line` enqueues as one CUDA graph; not on the default stream.
-
-    Raises
-    ------
-    Exception
-        Something in it cannot be captured.
-    """
-    import cupy
-
-    stream = cupy.cuda.get_current_stream()
-    stream.begin_capture()
-    try:
-        line()
-    finally:
-        captured = stream.end_capture()
-    return lambda: captured.launch(stream)

@@ -12,9 +12,10 @@ from snellen.aplus.model import Model, load
 from snellen.aplus.upscaler import Upscaler
 from snellen.bench import exact, stages, steps
 from snellen.bench.cases import Case, codes, kinds, picture
-from snellen.bench.clock import evented, graph, sustained
+from snellen.bench.clock import evented, sustained
 from snellen.errors import SnellenError
 from snellen.frames.frame import Format, Frame, Plane
+from snellen.gpu.graph import record
 
 BITS = (8, 10, 0)
 SMALL = (320, 180)  # width and height of what is compared with float64
@@ -141,12 +142,12 @@ def speed(line: Callable[[], None], out: Any, repeats: int) -> dict[str, Any]:
     figures: dict[str, Any] = {"launches": evented(line, repeats)}
     wanted, best = out.get(), line
     try:
-        captured = graph(line)
+        captured = record(line)
     except Exception as error:  # what cannot be captured is told, not an error of the benchmark
         figures["no_graph"] = f"{type(error).__name__}: {error}"
     else:
         out.fill(0)
-        best = captured  # type: ignore[assignment]
+        best = captured
         figures["graph"] = evented(best, repeats)
         if not np.array_equal(out.get(), wanted):
             raise SnellenError("the graph's result is not that of the launches: nothing is timed")

@@ -20,10 +20,10 @@ from snellen.aplus.overlap import overlap
 from snellen.aplus.regress import regress
 from snellen.bench.clock import spread
 from snellen.cpu.blas import single_threaded
+from snellen.cpu.threads import available
 from snellen.frames.bicubic import bicubic
 from snellen.frames.frame import Plane
 from snellen.frames.quantise import quantise
-from snellen.gpu import device
 
 STEPS = ("bicubic", "differences", "collect", "pca", "match", "regress", "overlap")
 """Names in JSON; the paper's "add low frequency" is part of overlap, its ANR match and regress."""
@@ -59,7 +59,7 @@ def measure(plane: Plane, model: Model, repeats: int) -> dict[str, Any]:
     The stages of the CPU arm run strip by strip as they do there. A step's time is the frame's,
     by the step's share of what all threads were busy with; so the steps add up to the frame.
     """
-    threads = device.threads()
+    threads = available()
     out = room([side * model.scale for side in plane.shape], np.uint8)
     projections = np.ascontiguousarray(model.projections.transpose(0, 2, 1).astype(np.float32))
     basis = np.ascontiguousarray(model.basis.T)

@@ -71,7 +71,7 @@ def _opens(name: str) -> str:
 def _kernels() -> str:
     """Return whether a kernel compiles and runs on the first GPU, or why not."""
     from snellen.errors import DeviceError
-    from snellen.gpu import device
+    from snellen.gpu import device, memory
 
     if reason := device.why_not():
         return f"no: {reason}"
@@ -86,7 +86,7 @@ def _kernels() -> str:
         except (DeviceError, RuntimeError) as error:
             return f"no: {error}"
         capability = f"{device.arch()}, {device.multiprocessors()} multiprocessors"
-        free = f"{device.free_memory() / 1e9:.1f} GB free"
+        free = f"{memory.free_memory() / 1e9:.1f} GB free"
     if found != threads * (threads - 1) // 2:
         return f"no: a kernel that ran counted {found}; update the driver"
     return f"works: compiled for {capability}, {free}"

@@ -42,10 +42,10 @@ def is_still(path: Path) -> bool:
 
 def chosen_device(asked: str, report: Report) -> str:
     """Return the device, or several; where there is a driver but auto takes the CPU, say why."""
-    from snellen.gpu import device
+    from snellen.gpu import device, driver
 
     found = ",".join(device.several(asked))
-    if asked == "auto" and found == "cpu" and device.driver_version():
+    if asked == "auto" and found == "cpu" and driver.version():
         report.warning("--device auto", f"the CPU is used: {device.why_not()}")
     return found
 

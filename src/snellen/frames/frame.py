@@ -1,8 +1,10 @@
-"""What travels along the road: a Frame and the Format that describes it."""
+"""A frame of video, and the format that describes its planes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import isfinite
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +12,7 @@ import numpy.typing as npt
 from snellen.errors import InputError
 
 Plane = npt.NDArray[np.uint8 | np.uint16 | np.float32]
-"""One component of a picture, (height, width), rows may have a pitch."""
+"""One component of a picture, (height, width), rows may have a pitch. CuPy's on a GPU."""
 
 LEFT = (0.25, 0.5)
 """Chroma on the left column of its luma pair, between the rows: MPEG-2, H.264, HEVC default."""
@@ -37,13 +39,22 @@ class Format:
     """Where a chroma sample lies in its luma samples (across, down), 0.25: on the first of two,
     0.5: in their middle. Without effect in a direction that is not subsampled."""
     full_range: bool = False
-    """Whether black and white are the ends of the code range (only changes of depth ask)."""
+    """Whether black and white are the ends of the code range. Only a change of depth uses this."""
+    white: float | None = None
+    """Sample value of white; None: the greatest value of the depth. What None means for float
+    samples, each method says."""
 
     def __post_init__(self) -> None:
         if self.width < 1 or self.height < 1:
-            raise InputError(f"a picture has at least 1×1 pixels, not {self.width}×{self.height}")
+            raise InputError(f"got {self.width}×{self.height} pixels; expected at least 1×1")
         if self.bits != 0 and not 8 <= self.bits <= 16:
-            raise InputError(f"samples have 8 to 16 bits (0: float32), not {self.bits}")
+            raise InputError(
+                f"got `bits`={self.bits}; expected 8 to 16, or 0 for float32", parameter="bits"
+            )
+        if self.white is not None and not (isfinite(self.white) and self.white > 0):
+            raise InputError(
+                f"got `white`={self.white}; expected a positive number", parameter="white"
+            )
 
     @property
     def dtype(self) -> np.dtype[np.generic]:
@@ -63,12 +74,17 @@ class Format:
         return (luma, chroma, chroma)
 
     def scaled(self, scale: int, bits: int | None = None) -> Format:
-        """Return this format `scale` times larger, at another depth if `bits` says so."""
+        """Return this format `scale` times larger, at another depth if `bits` says so.
+
+        At another depth `white` is None again.
+        """
+        depth = self.bits if bits is None else bits
         return replace(
             self,
             width=self.width * scale,
             height=self.height * scale,
-            bits=self.bits if bits is None else bits,
+            bits=depth,
+            white=self.white if depth == self.bits else None,
         )
 
 
@@ -77,8 +93,11 @@ class Frame:
     """One picture: its planes and its time."""
 
     planes: tuple[Plane, ...]
-    """Luma, or luma and two chroma planes, shaped as `Format.shapes` says."""
+    """Luma, or luma and two chroma planes, shaped as `Format.shapes` says: NumPy arrays, or CuPy
+    arrays of one GPU."""
     pts: int = 0
     """Presentation time in ticks of the stream's time base."""
     duration: int = 0
     """Ticks until the next frame; 0: unknown."""
+    ready: Any = None
+    """CUDA event after which planes on a GPU may be read; None: at once."""

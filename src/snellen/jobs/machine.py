@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from snellen._version import __version__
+from snellen.cpu import threads
 from snellen.errors import DeviceError
 from snellen.gpu import device, nvrtc
+from snellen.gpu import driver as nvidia
 
 
 def facts() -> dict[str, Any]:
@@ -25,7 +27,7 @@ def facts() -> dict[str, Any]:
 
     return {
         "cpu": cpu_name(),
-        "threads": device.threads(),
+        "threads": threads.available(),
         "memory_gb": memory(),
         "system": platform.platform(),
         "blas": blas(),
@@ -72,8 +74,8 @@ def blas() -> list[str]:
 
 def gpus() -> list[str]:
     """Return the NVIDIA GPUs that the driver names, with its CUDA version; [] without driver."""
-    version, count = device.driver_version(), ctypes.c_int()
-    driver = device.library()
+    version, count = nvidia.version(), ctypes.c_int()
+    driver = nvidia.library()
     if not version or driver.cuDeviceGetCount(ctypes.byref(count)):
         return []
     names = []

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import fft
 
+from snellen.cpu import threads
 from snellen.frames.frame import Format, Plane
-from snellen.gpu import device as devices
 from snellen.mad import combine, loggabor, masking
 from snellen.mad.csf import csf
 from snellen.mad.definition import SMALLEST, WHITE, Definition, grid
@@ -58,7 +58,7 @@ class Backend:
         if (format.height, format.width) != (SMALLEST, SMALLEST):
             _compile(dtype)
         self._definition, self._dtype = definition, dtype
-        self._pool = ThreadPoolExecutor(devices.threads(), thread_name_prefix="snellen")
+        self._pool = ThreadPoolExecutor(threads.available(), thread_name_prefix="snellen")
         self._detection = Detection(definition, format, peak, self._pool)
         self._appearance = Appearance(format, peak, dtype, self._pool)
 
@@ -131,7 +131,7 @@ class Detection:
         return np.asarray(np.take(self._table, np.asarray(plane, np.intp), mode="clip"))
 
     def _filtered(self, plane: Float64) -> Float64:
-        workers = devices.threads()
+        workers = threads.available()
         spectrum = fft.rfft2(plane, workers=workers)
         spectrum *= self._csf
         return np.asarray(fft.irfft2(spectrum, self._shape, workers=workers, overwrite_x=True))
@@ -149,7 +149,7 @@ class Detection:
         error = np.subtract(distorted, self._reference, dtype=np.float64)
         error *= self._factor
         out = np.empty(self._shape)
-        share = -(-len(out) // devices.threads())
+        share = -(-len(out) // threads.available())
         list(self._pool.map(lambda rows: local_mse(error, *rows, out), strips(len(out), share)))
         return out
 
@@ -178,8 +178,8 @@ class Appearance:
         self._reference, self._distorted = np.empty(bands), np.empty(bands)
         # As many subbands at a time as there are threads, but in large pictures fewer.
         size = 2 * shape[0] * shape[1]
-        lanes = max(1, min(devices.threads(), SCRATCH // (8 * size)))
-        self._workers = -(-devices.threads() // lanes)
+        lanes = max(1, min(threads.available(), SCRATCH // (8 * size)))
+        self._workers = -(-threads.available() // lanes)
         self._free: SimpleQueue[Float64] = SimpleQueue()
         for _ in range(lanes):
             self._free.put(np.empty(size))
@@ -223,7 +223,7 @@ class Appearance:
         level = np.clip(plane.mean(dtype=np.float64), plane.min(), plane.max())
         grey = np.subtract(plane, level, dtype=np.float64)
         grey *= self._factor
-        return _parts(fft.fft2(grey, workers=devices.threads()))
+        return _parts(fft.fft2(grey, workers=threads.available()))
 
 
 def strips(height: int, share: int) -> Iterator[tuple[int, int]]:

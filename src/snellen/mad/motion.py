@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from snellen.cpu import threads
 from snellen.cpu.compiled import compiled
-from snellen.gpu import device as devices
 
 SIDE = 8  # of a block; ST-MAD also takes every 8th slice, one for each row or column of blocks
 RANK = 2 * float(np.finfo(np.float64).eps)  # pinv's tolerance for 2 × 2, in units of the norm
@@ -56,7 +56,7 @@ def motion(frames: Iterable[npt.NDArray[Any]]) -> Motion:
         are. All weights are 0 where nothing moves.
     """
     total, pairs = np.zeros((0, 0)), 0
-    with ThreadPoolExecutor(devices.threads(), thread_name_prefix="snellen") as pool:
+    with ThreadPoolExecutor(threads.available(), thread_name_prefix="snellen") as pool:
         for previous, following in pairwise(frames):
             if not pairs:
                 m, n = previous.shape
@@ -90,7 +90,7 @@ def add_energy(
     pool: ThreadPoolExecutor,
 ) -> None:
     """Add the motion of each block between two frames to `total` (⌊M/8⌋, ⌊N/8⌋)."""
-    share = -(-len(total) // devices.threads())
+    share = -(-len(total) // threads.available())
     strips = (range(i, min(i + share, len(total))) for i in range(0, len(total), share))
     list(pool.map(lambda rows: _strip(previous, following, rows.start, rows.stop, total), strips))
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from snellen.frames.arrays import library
 from snellen.gpu import device as devices
+from snellen.gpu import memory
 from snellen.mia import edges, psf
 from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.progress import Callback
@@ -93,7 +94,7 @@ def _room(device: str, results: int) -> int:
     if device == "cpu":
         return HOST
     with devices.using(device):
-        return (devices.free_memory() - results) // BYTES
+        return (memory.free_memory() - results) // BYTES
 
 
 def _parts(count: int, samples: int, room: int) -> list[slice]:

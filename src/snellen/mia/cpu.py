@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import fft
 
-from snellen.gpu import device as devices
+from snellen.cpu.threads import available
 from snellen.mia import pointwise
 from snellen.mia.definition import EPS, LEAST, TV_EPS, TV_LEAST, Definition
 
@@ -61,7 +61,7 @@ class Backend:
     ):
         self._definition, self._dtype = definition, np.dtype(dtype or "float32")
         _compile(self._dtype.name)
-        threads = devices.threads()
+        threads = available()
         samples = frames * period[0] * period[1]
         abreast = min(threads, ABREAST)
         together = max(1, min(TOGETHER // samples, -(-batch // abreast)))

@@ -123,7 +123,7 @@ def test_a_frame_is_recorded_as_a_graph(random_model):
 
 
 def test_no_memory_for_a_single_row(random_model):
-    with pytest.raises(DeviceError, match=r"memory do not suffice.*--device cpu"):
+    with pytest.raises(DeviceError, match=r"memory do not suffice.*device=cpu"):
         on_gpu(random_model(2), (), Format(5000, 40), memory=1000)
 
 
@@ -131,7 +131,7 @@ def test_frames_that_do_not_fit_beside_the_scratch(cuda, random_model):
     pool = cuda.get_default_memory_pool()
     pool.free_all_blocks()
     pool.set_limit(size=pool.total_bytes() + (3 << 20))  # the scratch takes 80 % of what is free
-    told = pytest.raises(DeviceError, match=r"memory does not suffice.*--device cpu")
+    told = pytest.raises(DeviceError, match=r"memory does not suffice.*device=cpu")
     try:
         with Upscaler(2, random_model(2), "cuda") as step, told:
             step.prepare(Format(640, 480))  # three lanes of 1.5 MB

@@ -151,7 +151,7 @@ def test_too_little_memory(random, pool, room):
     Parts of subbands do not help: a limit below all that is not subbands.
     """
     planes = drawn.pair(random, (61, 83))
-    told = pytest.raises(DeviceError, match=r"memory (does|may) not suffice.*--device cpu")
+    told = pytest.raises(DeviceError, match=r"memory (does|may) not suffice.*device.cpu")
     with Scorer(device="cuda") as scorer:
         scorer.prepare(Format(83, 61))
         wanted = scorer.run(*planes)

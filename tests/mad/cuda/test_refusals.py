@@ -20,9 +20,9 @@ def test_other_types_than_floats(device, dtype):
         Scorer(device=device, dtype=dtype)
 
 
-@pytest.mark.parametrize("device", [None, 0, ["cuda"]])
+@pytest.mark.parametrize("device", [None, 0, [0]])
 def test_no_names_of_devices(device):
-    with pytest.raises(DeviceError, match="came, expected a name: auto, cpu"):
+    with pytest.raises(DeviceError, match="expected auto, cpu"):
         Scorer(device=device)
 
 

@@ -179,7 +179,7 @@ def test_the_stream_takes_frames_on_the_gpu(cuda, random):
 def test_what_does_not_fit_into_memory_goes_in_turns(cuda, random, monkeypatch):
     came = np.array([image(random) for _ in range(5)])
     wanted = deblur(cuda.asarray(came), **HOW)
-    monkeypatch.setattr("snellen.gpu.device.free_memory", lambda: BYTES * 3 * 64 * 64)
+    monkeypatch.setattr("snellen.gpu.memory.free_memory", lambda: BYTES * 3 * 64 * 64)
     found = deblur(cuda.asarray(came), **HOW)
     for one, other in ((found.image, wanted.image), (found.psf, wanted.psf)):
         assert np.abs(one.get().astype(float) - other.get()).max() <= 1

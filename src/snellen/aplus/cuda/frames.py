@@ -21,8 +21,10 @@ from snellen.aplus.cpu import blanks
 from snellen.aplus.cuda.lane import Lane
 from snellen.aplus.cuda.planes import Planes
 from snellen.aplus.model import Model
+from snellen.cpu import threads
 from snellen.frames.frame import Format, Plane
 from snellen.gpu import device as devices
+from snellen.gpu.memory import pinned
 
 TRIAL = 3  # frames of each lane by which the ways of chroma are compared
 
@@ -66,7 +68,7 @@ class Frames:
         import cupy
 
         self.source, self.target, self.device, self.graphs = source, target, device, graphs
-        self._pool = ThreadPoolExecutor(devices.threads(), thread_name_prefix="snellen")
+        self._pool = ThreadPoolExecutor(threads.available(), thread_name_prefix="snellen")
         self._turn = threading.Lock()
         with self._on_gpu():
             streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(3)]
@@ -84,7 +86,7 @@ class Frames:
             tasks: list[Future[None]] = []
             lane = self._free.get()
             try:
-                out = tuple(devices.pinned(s, self.target.dtype) for s in self.target.shapes)
+                out = tuple(pinned(s, self.target.dtype) for s in self.target.shapes)
                 if self.chroma == "cpu":
                     tasks += self._planes.chroma.tasks(self._pool, planes, out)
                 lane.stage(planes)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from snellen.frames.frame import Format, Plane
-from snellen.gpu.device import pinned
+from snellen.gpu.memory import pinned
 
 
 class Lane:

@@ -15,7 +15,7 @@ from snellen.aplus.cuda.regress import Regress, row
 from snellen.aplus.model import Model
 from snellen.errors import DeviceError
 from snellen.frames.frame import Format
-from snellen.gpu.device import free_memory
+from snellen.gpu.memory import free_memory
 
 LARGEST = 3 << 30  # bytes of features and patches at once: a 4K plane's at ×2
 SHARE = 0.8  # of the memory that is free
@@ -61,8 +61,8 @@ class Luma:
         if self.rows < 1:
             raise DeviceError(
                 f"{memory / 1e6:.0f} MB of GPU memory do not suffice for a picture {width} pixels "
-                f"wide, which needs {bytes_a_row * (2 * self.halo + 1) / 1e6:.0f} MB: close other "
-                "programs, or use --device cpu"
+                f"wide, which needs {bytes_a_row * (2 * self.halo + 1) / 1e6:.0f} MB",
+                advice="close other programs, or use `device`=cpu",
             )
         rows = min(source.height, self.rows + 2 * self.halo)
         patches = rows * width

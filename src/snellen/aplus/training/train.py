@@ -23,8 +23,8 @@ from snellen.aplus.training.projections import learn
 from snellen.aplus.training.protocol import psnr_table, require
 from snellen.aplus.training.samples import Samples, dictionary_windows, grid, principal, pyramid
 from snellen.cpu.blas import single_threaded
+from snellen.cpu.threads import available
 from snellen.errors import InputError
-from snellen.gpu import device
 
 Float32 = npt.NDArray[np.float32]
 Progress = Callable[[str, float], None]
@@ -161,7 +161,7 @@ def train(
     held = _hold_out(list(images), settings.hold_out)
     _check(images, held, settings)
     kept = [plane for name, plane in images.items() if name not in held]
-    with ThreadPoolExecutor(threads or device.threads()) as pool, single_threaded():
+    with ThreadPoolExecutor(threads or available()) as pool, single_threaded():
         windows = dictionary_windows(kept, settings.scale, settings.window)
         basis, energy = principal(windows, settings.energy)
         low = windows @ basis

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from scipy import fft
 
 from snellen.bench.fft.cases import DISTINCT, Case, Shape, drawn
+from snellen.cpu.threads import available
 from snellen.errors import SnellenError
 from snellen.frames.arrays import library
-from snellen.gpu.device import threads
 
 WITHIN = 4e-7  # relative L2 error of float32, every plane's; what is asked of ours at 128²
 ROUGH = 1e-5  # of a variant that trades digits for speed, which are told beside it
@@ -31,10 +31,10 @@ def truth(case: Case) -> npt.NDArray[Any]:
 def _truth(kind: str, shape: Shape, count: int) -> npt.NDArray[Any]:
     planes = drawn(Case(kind, shape, count))
     if kind == "rfft2":
-        return np.asarray(fft.rfft2(planes.astype(np.float64), workers=threads()))
+        return np.asarray(fft.rfft2(planes.astype(np.float64), workers=available()))
     size = (shape,) if kind == "irfft2" else ()
     wide = planes.astype(np.complex128)
-    return np.asarray(getattr(fft, kind)(wide, *size, workers=threads()))
+    return np.asarray(getattr(fft, kind)(wide, *size, workers=available()))
 
 
 def error(found: Any, wanted: npt.NDArray[Any], scale: float = 1.0) -> float:

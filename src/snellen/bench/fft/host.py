@@ -11,7 +11,7 @@ from scipy import fft
 from snellen.bench.fft import exact
 from snellen.bench.fft.cases import Case, drawn
 from snellen.bench.mia.turns import Line, beside, in_turns, milliseconds
-from snellen.gpu.device import threads
+from snellen.cpu.threads import available
 
 OURS = "SciPy, the CPU arm's"
 NUMPY = "NumPy"
@@ -24,7 +24,7 @@ def measure(case: Case, repeats: int, say: Say) -> dict[str, Any]:
     """Return errors and microseconds of one transform of the batch."""
     planes = drawn(case)
     size = (case.shape,) if case.kind == "irfft2" else ()
-    workers = threads() if case.batch > 1 else 1
+    workers = available() if case.batch > 1 else 1
     lines: dict[str, Callable[[], Any]] = {
         OURS: lambda: getattr(fft, case.kind)(planes, *size, workers=workers),
         NUMPY: lambda: getattr(np.fft, case.kind)(planes, *size),

@@ -15,7 +15,7 @@ from snellen.bench.gpu import PER_REPEAT, free
 from snellen.bench.mad import roofline, stages, stock
 from snellen.bench.mad.cases import Case, Pair, pair
 from snellen.errors import SnellenError
-from snellen.gpu import device as devices
+from snellen.gpu.memory import pinned
 from snellen.mad.definition import Definition
 from snellen.mad.result import Score
 from snellen.mad.scorer import Scorer
@@ -139,8 +139,8 @@ def ends(given: Pair, device: str, repeats: int) -> dict[str, Any]:
     from snellen.mad.cuda.backend import stage
 
     host = (given.reference, given.distorted)
-    pinned = tuple(devices.pinned(plane.shape, plane.dtype) for plane in host)
-    for locked, plane in zip(pinned, host, strict=True):
+    page_locked = tuple(pinned(plane.shape, plane.dtype) for plane in host)
+    for locked, plane in zip(page_locked, host, strict=True):
         np.copyto(locked, plane)
     with Scorer(device=device) as scorer, cupy.cuda.Stream(non_blocking=True):
         scorer.prepare(given.format, given.peak)
@@ -149,7 +149,7 @@ def ends(given: Pair, device: str, repeats: int) -> dict[str, Any]:
         todo: dict[str, Callable[[], object]] = {
             "from GPU": partial(scorer.run, *map(cupy.asarray, host)),
             "from host": partial(scorer.run, *host),
-            "from host, page-locked": partial(scorer.run, *pinned),
+            "from host, page-locked": partial(scorer.run, *page_locked),
             "upload": partial(stage, *host, arm.samples),
             "download": lambda: arm.answer(maps=False, host=True)(),
         }

@@ -14,7 +14,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from snellen.bench.cases import codes, picture
 from snellen.bench.mia.turns import percentile
 from snellen.errors import SnellenError
-from snellen.gpu import device as devices
+from snellen.gpu.memory import pinned
 from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.definition import ITERATIONS
 from snellen.mia.stream import Stream
@@ -140,6 +140,6 @@ def drawn() -> list[npt.NDArray[np.uint8]]:
 
 def locked(frame: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
     """Return a copy in page-locked memory."""
-    out = devices.pinned(frame.shape, frame.dtype)
+    out = pinned(frame.shape, frame.dtype)
     np.copyto(out, frame)
     return out

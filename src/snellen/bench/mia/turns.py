@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from math import ceil
 from typing import Any, NamedTuple
 
-from snellen.bench.clock import graph, spread
+from snellen.bench.clock import spread
+from snellen.gpu.graph import record
 
 AHEAD = 4096  # side of a product that keeps the GPU busy while the host enqueues what is timed
 
@@ -91,7 +92,7 @@ class Recorded:
 
         self._memory = cupy.cuda.MemoryPool()
         with cupy.cuda.using_allocator(self._memory.malloc):
-            self._launch = graph(work)
+            self._launch = record(work)
 
     def __call__(self) -> None:
         """Launch it."""

@@ -8,7 +8,7 @@ where they are asked for; meanwhile the next comparison may be on its way.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,6 +16,8 @@ import numpy as np
 
 from snellen.frames.frame import Format
 from snellen.gpu import device as devices
+from snellen.gpu.graph import Work, capture
+from snellen.gpu.memory import lasting, pinned
 from snellen.mad.cuda.appearance import ALL, Appearance
 from snellen.mad.cuda.combine import Combine
 from snellen.mad.cuda.detection import Detection
@@ -83,7 +85,7 @@ class Backend:
 
         self.device = device
         self.dtype = dtype = dtype or chosen(format.height, format.width)
-        with self.on_gpu(), cupy.cuda.Stream(non_blocking=True) as own:
+        with self.on_gpu(), lasting():
             self._beside = cupy.cuda.Stream(non_blocking=True)
             self.samples = cupy.zeros((2, format.height, format.width), samples(format, dtype))
             self._out = cupy.zeros(4, cupy.float64)  # MAD, HI, LO; whether areas are flat
@@ -91,15 +93,15 @@ class Backend:
             self._combine = Combine(definition, format, peak, dtype)
             self._detection = Detection(definition, format, peak, dtype, self._combine)
             self.appearance = Appearance(definition, format, peak, dtype, bands, guests)
-            self._whole_pair()  # kernels cannot be loaded while they are recorded
-            make = recorded if graphs else _as_it_is
+        with self.on_gpu(), cupy.cuda.Stream(non_blocking=True) as own:
+            self._whole_pair()  # a capture cannot load kernels
+            make = capture if graphs else _as_it_is
             self.run_reference = make(self._set_reference)
             self.run_comparison = make(self._compare if guests else self._whole)
             self.run_pair = make(self._pair if guests else self._whole_pair)
             self.finish = make(self._finish)
             self._slots = deque(
-                (devices.pinned(4, np.float64), cupy.cuda.Event(disable_timing=True))
-                for _ in range(SLOTS)
+                (pinned(4, np.float64), cupy.cuda.Event(disable_timing=True)) for _ in range(SLOTS)
             )
             self._done = cupy.cuda.Event(disable_timing=True)
             self._done.record(own)
@@ -161,7 +163,6 @@ class Backend:
             cupy.cuda.Device().synchronize()
             del self.run_reference, self.run_comparison, self.run_pair, self.finish, self.samples
             del self._detection, self.appearance, self._combine, self._out
-            cupy.get_default_memory_pool().free_all_blocks()
 
     @contextmanager
     def on_gpu(self) -> Iterator[None]:
@@ -268,25 +269,5 @@ def stage(reference: Any, distorted: Any, samples: Any) -> None:
         cupy.cuda.get_current_stream().synchronize()  # they may be page-locked: `set` goes on then
 
 
-def recorded(work: Callable[[], None]) -> Callable[[], None]:
-    """Return work as one graph, launched on CuPy's current stream; as it is where that fails.
-
-    All of its kernels must have run before, on the streams that they will run on.
-    """
-    import cupy
-
-    stream = cupy.cuda.get_current_stream()
-    try:
-        stream.begin_capture()
-        try:
-            work()
-        finally:
-            graph = stream.end_capture()
-        graph.upload(stream=stream)
-    except RuntimeError:  # CUDA's and ours; kernels launched one by one do as well
-        return work
-    return lambda: graph.launch(stream=cupy.cuda.get_current_stream())
-
-
-def _as_it_is(work: Callable[[], None]) -> Callable[[], None]:
+def _as_it_is(work: Work) -> Work:
     return work

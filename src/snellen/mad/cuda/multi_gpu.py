@@ -16,8 +16,10 @@ import numpy as np
 
 from snellen.frames.frame import Format
 from snellen.gpu import device as devices
+from snellen.gpu.graph import capture
+from snellen.gpu.memory import lasting
 from snellen.mad.cuda.appearance import Appearance
-from snellen.mad.cuda.backend import DISTORTED, REFERENCE, SLOTS, Backend, recorded, stage
+from snellen.mad.cuda.backend import DISTORTED, REFERENCE, SLOTS, Backend, stage
 from snellen.mad.cuda.combine import Combine
 from snellen.mad.cuda.loggabor import BANDS
 from snellen.mad.cuda.precision import chosen
@@ -151,14 +153,13 @@ class Helper:
         with self._on_gpu():
             self._stream = cupy.cuda.Stream(non_blocking=True)
             self._given = cupy.cuda.Event(disable_timing=True)
-            with self._stream:
+            with lasting():
                 self._samples = cupy.zeros(samples.shape, samples.dtype)
                 self._combine = Combine(definition, format, peak, dtype)
                 self._appearance = Appearance(definition, format, peak, dtype, bands)
-                self._pair()  # kernels cannot be loaded while they are recorded
-                works = [
-                    recorded(work) for work in (self._set_reference, self._compare, self._pair)
-                ]
+            with self._stream:
+                self._pair()  # a capture cannot load kernels
+                works = [capture(work) for work in (self._set_reference, self._compare, self._pair)]
                 self._stream.synchronize()
             places = {"hold": REFERENCE, "compare": DISTORTED, "pair": slice(None)}
             self._works = {
@@ -184,12 +185,9 @@ class Helper:
 
     def close(self) -> None:
         """Give the memory back."""
-        import cupy
-
         with self._on_gpu():
             self._stream.synchronize()
             del self._works, self._send, self._samples, self._appearance, self._combine
-            cupy.get_default_memory_pool().free_all_blocks()
 
     def _set_reference(self) -> None:
         self._appearance.set_reference(self._samples[REFERENCE])

@@ -5,7 +5,7 @@ Names as in docs/mia.md: f the picture, h its PSFs, g = h ⊛ f, r = y / g.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,9 @@ import numpy.typing as npt
 
 from snellen.fft.plan import Plan
 from snellen.gpu import device as devices
+from snellen.gpu.graph import capture
 from snellen.gpu.kernel import Kernel
+from snellen.gpu.memory import lasting
 from snellen.mia.cuda.buffers import Buffers
 from snellen.mia.definition import EPS, LEAST, TV_EPS, TV_LEAST, Definition
 
@@ -75,12 +77,15 @@ class Backend:
         self._scale = self._real(1 / self._size)
         self._kernels = dict(zip(NAMES, kernels(self._dtype), strict=True))
         self._all = True  # whether all samples of y were observed, where that matters
-        with self._on_gpu(), cupy.cuda.Stream(non_blocking=True) as own:
+        with self._on_gpu(), lasting():
             self._forward, self._backward = (Plan(k, *period, self._dtype) for k in ("r2c", "c2r"))
             shares = _shares(self._size, 1)[0]
             self._at = Buffers(definition, period, frames, batch, self._dtype, shares)
+        with self._on_gpu(), cupy.cuda.Stream(non_blocking=True) as own:
             kinds = (True,) if self._poisson else (False, True)
-            self._steps = {kind: recorded(partial(self._step, kind)) for kind in kinds}
+            for kind in kinds:
+                self._step(kind)  # loads the kernels, which a capture cannot
+            self._steps = {kind: capture(partial(self._step, kind)) for kind in kinds}
             own.synchronize()
 
     def start(self, y: Any, f: Any, h: Any) -> None:
@@ -145,7 +150,6 @@ class Backend:
         with self._on_gpu():
             cupy.cuda.Device().synchronize()
             del self._steps, self._at, self._forward, self._backward
-            cupy.get_default_memory_pool().free_all_blocks()
 
     def _step(self, everything: bool) -> None:
         """Do an iteration; `everything`: whether all samples were observed, where that matters."""
@@ -250,24 +254,6 @@ class Backend:
     def _on_gpu(self) -> Iterator[None]:
         with devices.using(self._device), devices.reporting():
             yield
-
-
-def recorded(work: Callable[[], None]) -> Callable[[], None]:
-    """Return work as one graph, launched on CuPy's current stream; as it is where that fails."""
-    import cupy
-
-    work()  # kernels cannot be loaded while they are recorded
-    stream = cupy.cuda.get_current_stream()
-    try:
-        stream.begin_capture()
-        try:
-            work()
-        finally:
-            graph = stream.end_capture()
-        graph.upload(stream=stream)
-    except RuntimeError:  # CUDA's and ours; kernels launched one by one do as well
-        return work
-    return lambda: graph.launch(stream=cupy.cuda.get_current_stream())
 
 
 def kernels(dtype: str) -> list[Kernel]:

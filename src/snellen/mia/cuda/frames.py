@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from snellen.gpu import device as devices
 from snellen.gpu.kernel import Kernel
+from snellen.gpu.memory import pinned
 from snellen.mia import edges, samples
 from snellen.mia.definition import UNOBSERVED
 
@@ -53,7 +53,7 @@ class Frames:
             for sizes in zip(shape, period, strict=True)
         ]
         planes = (batch, frames)
-        self._came = devices.pinned((*planes, *shape), dtype)
+        self._came = pinned((*planes, *shape), dtype)
         self._samples = cupy.empty((*planes, *shape), dtype)
         self._y, self._f = (
             cupy.empty((*planes, *period), dtype),
@@ -62,7 +62,7 @@ class Frames:
         self._flags, self._shifts = cupy.zeros(1, np.uint32), cupy.zeros((batch, 2), np.int32)
         # Pictures, then PSFs, then the flags: one copy brings all of it.
         self._parts = [batch * shape[0] * shape[1], batch * frames * side**2]
-        self._went = devices.pinned(sum(self._parts) + 1, dtype)
+        self._went = pinned(sum(self._parts) + 1, dtype)
         self._told: Any = None
 
     def place(self, frames: Any, peak: float) -> tuple[Any, Any]:

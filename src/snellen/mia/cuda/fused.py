@@ -132,7 +132,6 @@ class Backend:
             cupy.cuda.Device().synchronize()
             del self._y, self._f, self._h, self._first, self._denominators, self._outside
             del self._measure
-            cupy.get_default_memory_pool().free_all_blocks()
 
     def _balance(self) -> None:
         """Give h about the sum of f: both go through one transform, and round as the larger."""

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from scipy import fft
 
+from snellen.cpu import threads
 from snellen.fft.plan import Plan
 from snellen.frames.arrays import library
-from snellen.gpu import device as devices
 
 WORKER = 1 << 17
 """Samples for each thread of a transform on the CPU: with fewer, a thread costs more than it does
@@ -36,7 +36,7 @@ class Transform:
         self._plans: tuple[Plan, ...] = ()
         if self._xp is not np:
             self._plans = tuple(Plan(kind, *period, "float64") for kind in ("r2c", "c2r"))
-        self._workers = max(1, min(devices.threads(), period[0] * period[1] // WORKER))
+        self._workers = max(1, min(threads.available(), period[0] * period[1] // WORKER))
 
     def forward(self, plane: Any) -> Any:
         """Return the spectrum of a plane (H, W)."""

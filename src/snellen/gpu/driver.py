@@ -1,0 +1,56 @@
+"""The NVIDIA driver: which CUDA it is for, and whether what is installed suits it and the GPU."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from contextlib import suppress
+from typing import Any
+
+OLDEST = 75  # compute capability 7.5, Turing: the oldest that CUDA 13 compiles for
+
+
+def library() -> Any:
+    """Return the driver's library; None where there is none."""
+    with suppress(OSError):
+        return ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    return None
+
+
+def version() -> int:
+    """Return the newest CUDA that the driver knows, 13000 for 13.0; 0 where no driver works."""
+    driver, found = library(), ctypes.c_int()
+    if driver is None or driver.cuInit(0) or driver.cuDriverGetVersion(ctypes.byref(found)):
+        return 0
+    return found.value
+
+
+def too_old(version: int, toolkit: int) -> str:
+    """Return what to do where the driver is older than the CUDA that CuPy and NVRTC are of.
+
+    Parameters
+    ----------
+    version : int
+        The newest CUDA that the driver knows: 12040 for CUDA 12.4.
+    toolkit : int
+        The CUDA that is installed: 13.
+    """
+    if version // 1000 >= toolkit:
+        return ""
+    found = f"the driver is for CUDA {version // 1000}.{version % 1000 // 10}"
+    if version // 1000 < 12:
+        return f"{found}, CUDA 12 is the oldest that works; update the driver"
+    return (
+        f"{found}, what is installed is for CUDA {toolkit}; update the driver, or run: "
+        f'pip uninstall cupy-cuda{toolkit}x; pip install "snellen[cuda{version // 1000}]"'
+    )
+
+
+def unsuited(capability: int, archs: list[int]) -> str:
+    """Return why a GPU of a compute capability (75 is 7.5) cannot run what NVRTC compiles."""
+    found = f"the GPU has compute capability {capability // 10}.{capability % 10}"
+    if capability < OLDEST:
+        return f"{found}, 7.5 (Turing, GTX 16 and RTX 20) is the oldest that works; take the CPU"
+    if capability not in archs:
+        return f"{found}, which NVRTC here does not know; run: pip install -U cuda-toolkit"
+    return ""

@@ -1,0 +1,74 @@
+"""CUDA graphs: kernels are captured once and launched as one from then on.
+
+This is the only place that captures a stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from snellen.gpu import profile
+
+Work = Callable[[], object]
+"""It queues kernels and copies on CuPy's current stream, and returns without waiting for them."""
+
+
+def capture(work: Work) -> Work:
+    """Return work as one graph; the work itself where it cannot be captured.
+
+    The graph is launched on the stream that is current when it is called. While stages are being
+    recorded (see `profile`) the call runs the work itself, so that each stage can be timed.
+
+    Parameters
+    ----------
+    work : callable
+        Its kernels must have run before, on this GPU and on the streams that they will run on, as
+        a capture cannot load them. It reads and writes the same arrays at each call, and the caller
+        holds these arrays as long as the graph is used. Other streams may take part: they wait for
+        an event of the current one first, and the current one waits for them in the end.
+
+    Returns
+    -------
+    callable
+        It holds `work`.
+    """
+    try:
+        launch = record(work)
+    except RuntimeError:  # CUDA's and ours; kernels that are launched one by one do as well
+        return work
+
+    def replay() -> None:
+        if profile.active():
+            work()
+        else:
+            launch()
+
+    return replay
+
+
+def record(work: Work) -> Callable[[], None]:
+    """Return the launch of work as one graph, on the stream that is current when it is called.
+
+    Parameters
+    ----------
+    work : callable
+        As for `capture`. It runs now, on CuPy's current stream, which is not the default one; its
+        kernels do not.
+
+    Raises
+    ------
+    RuntimeError
+        Something in it cannot be captured.
+    """
+    import cupy
+
+    stream = cupy.cuda.get_current_stream()
+    graph: Any = None
+    stream.begin_capture()
+    try:
+        work()
+    finally:
+        graph = stream.end_capture()
+    graph.upload(stream=stream)  # now, and not at its first launch
+    return lambda: graph.launch(stream=cupy.cuda.get_current_stream())
