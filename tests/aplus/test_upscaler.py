@@ -252,9 +252,9 @@ import sys
 import numpy as np
 from snellen.aplus import differences, features, match, overlap, regress
 from snellen.aplus.upscaler import Upscaler
-from snellen.bicubic import _across, _down
+from snellen.frames.bicubic import _across, _down
 from snellen.frames.frame import Format, Frame
-from snellen.quantise import _round
+from snellen.frames.quantise import _round
 
 stages = [
     _down, _across, _round, differences.differences, features.collect, match.match,
