@@ -322,7 +322,7 @@ def test_wrong_scale(scale):
 
 def test_wrong_model_and_device(random_model):
     image = np.zeros((4, 4), np.uint8)
-    with pytest.raises(ModelError, match="enlarges ×3, but ×2"):
+    with pytest.raises(ModelError, match="enlarges ×3; expected ×2"):
         upscale(image, 2, random_model(3), device="cpu")
     with pytest.raises(ModelError, match="neither a file"):
         upscale(image, 2, "no-such-model", device="cpu")

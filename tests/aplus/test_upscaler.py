@@ -332,7 +332,7 @@ def test_bad_depth_is_refused_by_prepare(random_model, arm):
 
 
 def test_the_door(random_model):
-    with pytest.raises(ModelError, match="enlarges ×2, but ×3"):
+    with pytest.raises(ModelError, match="enlarges ×2; expected ×3"):
         Upscaler(3, random_model(2), "cpu")
     with pytest.raises(ModelError, match="no model"):
         Upscaler(2, "no-such-model")

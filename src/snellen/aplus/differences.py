@@ -1,4 +1,4 @@
-"""Step 2 of A+: four difference images, taps one low-resolution pixel apart."""
+"""Step 2 of A+: four difference images, whose filter taps are one low-resolution pixel apart."""
 
 from __future__ import annotations
 
@@ -11,17 +11,21 @@ FILTERS = 4  # G, Gᵀ, L, Lᵀ: Timofte, De Smet, Van Gool 2014, as in Zeyde et
 
 @compiled
 def differences(mid, scale, out):  # type: ignore[no-untyped-def]
-    """First and second differences of a strip, across and down.
+    """Compute first and second differences of a strip, across and down.
 
-    G = [1 O −1] and L = [1 O −2 O 1]/2, O standing for s − 1 zeros; ×3's G is off-centre.
+    The filters are G = [1 O −1] and L = [1 O −2 O 1]/2, where O stands for s − 1 zeros. At ×3, G
+    cannot be centred on a pixel.
 
     Parameters
     ----------
     mid : (s·r, s·n) float32
-        Low frequency; its outermost low-resolution pixels only serve as taps.
+        Low frequency. Its outermost low-resolution pixels are taps only.
+    scale : int
+        Magnification s.
     out : (4, s, s·(r − 2), n − 2) float32
-        By filter and by phase of the column: column x of phase c is pixel s·x + c. So what lies one
-        low-resolution pixel apart lies side by side, and windows are collected by copying rows.
+        Differences by filter (G, Gᵀ, L, Lᵀ) and column phase: column x of phase c is pixel s·x + c.
+        Pixels that are one low-resolution pixel apart are neighbours in memory, so windows are
+        collected by copying parts of rows.
     """
     ahead, behind = (scale + 1) // 2, scale // 2
     half = np.float32(0.5)

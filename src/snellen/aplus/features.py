@@ -1,7 +1,8 @@
-"""Steps 3 and 4 of A+: collecting and PCA. Fused: the collected windows live in the caches only.
+"""Steps 3 and 4 of A+: collect the windows of the difference images, and project them by PCA.
 
-There is one window for each low-resolution pixel: `window` × `window` low-resolution pixels centred
-on it. Its feature is the PCA of the four difference images under the window.
+Each low-resolution pixel has a window: the `window` × `window` low-resolution pixels centred on it.
+The window's feature is the PCA of the four difference images under it. Both steps run on one row of
+windows at a time, so that the collected windows stay in the CPU's caches.
 """
 
 from __future__ import annotations
@@ -13,30 +14,36 @@ from snellen.cpu.compiled import compiled
 
 Float32 = npt.NDArray[np.float32]
 
-# OpenBLAS multiplies without packing up to 10⁶ multiply-adds: 240 windows × 144 × 28 at ×2.
+# Multiply-adds of one matrix product: OpenBLAS does not pack matrices up to this size. At ×2 this
+# is 240 windows × 144 samples × 28 dimensions.
 PRODUCT = 1_000_000
 
 
 def margin(window: int) -> int:
-    """Low-resolution pixels of the low frequency needed around centres: half a window, one tap."""
+    """Return the reach of a feature around its window's centre, in low-resolution pixels.
+
+    It consists of half a window and one tap of the difference filters.
+    """
     return window // 2 + 1
 
 
 def features(
     planes: Float32, window: int, row: int, left: int, basis: Float32, raw: Float32, out: Float32
 ) -> None:
-    """Compute the features of n windows side by side.
+    """Compute the features of n neighbouring windows of one row.
 
     Parameters
     ----------
-    planes : (4, s, s·(r + w − 1), · + w − 1) float32
-        Differences by filter and column phase, window // 2 low-resolution pixels more all around
-        than there are windows.
+    planes : (4, s, s·(rows + w − 1), columns + w − 1) float32
+        Differences by filter and column phase, as `differences.differences` computes them, of a
+        strip of rows × columns windows with a margin of w // 2 low-resolution pixels on each side.
+    window : int
+        Side w of a window in low-resolution pixels.
     row, left : int
-        Row and first column of the windows.
+        Row of the windows in the strip, and column of the first of them.
     basis : (d, 4·(w·s)²) float32
-        PCA basis, transposed. Columns: the four filters one after another, each window column by
-        column.
+        PCA basis, transposed. Its columns are ordered by filter, then by column and row of the
+        window's high-resolution pixels.
     raw : (4·(w·s)², n) float32
         Scratch for the collected windows.
     out : (d, n) float32
@@ -50,7 +57,15 @@ def features(
 
 @compiled
 def collect(planes, window, row, left, out):  # type: ignore[no-untyped-def]
-    """Copy windows of the difference planes into out (4·(w·s)², r, n): r rows of n from `left`."""
+    """Copy windows of the difference planes, one window for each element of the last two axes.
+
+    Parameters
+    ----------
+    planes, window, row, left
+        See `features`; `row` is the first row of windows.
+    out : (4·(w·s)², r, n) float32
+        Samples of r rows of n windows each.
+    """
     filters, scale, _, _ = planes.shape
     _, rows, columns = out.shape
     side = window * scale

@@ -1,6 +1,6 @@
-"""The A+ model: anchors, PCA basis and projections of one scale, and its file.
+"""The A+ model of one scale (anchors, PCA basis, projections) and its file.
 
-A model file is safetensors: three tensors and a header of strings, nothing that runs.
+A model file is in safetensors format: three tensors and a header of strings. It contains no code.
 """
 
 from __future__ import annotations
@@ -19,65 +19,74 @@ from snellen.errors import ModelError
 
 FORMAT = "snellen-aplus-1"
 SCALES = (2, 3, 4)
-ROUNDED = 1e-3  # how far rounding, even to float16, may move the norm of an anchor
-WINDOW = 3  # low-resolution pixels: Timofte, De Smet, Van Gool 2014
+NORM_TOLERANCE = 1e-3  # deviation of an anchor's norm from 1, enough for rounding to float16
+WINDOW = 3  # side of a window, low-resolution pixels; Timofte, De Smet, Van Gool 2014
 
 Array = npt.NDArray[np.floating]
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """What one scale of A+ has learnt. Immutable; the arrays are not to be written to."""
+    """A trained A+ model for one scale. Immutable: its arrays must not be written to.
+
+    Raises
+    ------
+    ModelError
+        A field has a wrong value, shape or dtype, holds NaN or infinity, or the anchors are not of
+        unit norm.
+    """
 
     scale: int
     """Magnification s."""
     window: int
     """Side w of a window in low-resolution pixels, odd."""
     anchors: npt.NDArray[np.float32]
-    """(k, d) float32, unit norm: what a feature is matched against."""
+    """Anchors, which features are matched against: (k, d) float32, unit norm."""
     basis: npt.NDArray[np.float32]
-    """(4·(w·s)², d) float32, orthonormal columns: PCA of the raw features. Rows: filters G, Gᵀ, L,
-    Lᵀ one after another, each window column by column."""
+    """PCA of the raw features: (4·(w·s)², d) float32, orthonormal columns. Its rows are ordered by
+    filter (G, Gᵀ, L, Lᵀ), then by column and row of the window's high-resolution pixels."""
     projections: npt.NDArray[np.float16] | npt.NDArray[np.float32]
-    """(k, (w·s)², d): feature → high-resolution patch (column by column), float16 or float32."""
+    """Matrix of each anchor that maps a feature to a high-resolution patch (column by column):
+    (k, (w·s)², d) float16 or float32."""
     about: Mapping[str, str] = field(default_factory=dict)
-    """Where it comes from: data, command, version, date, PSNR."""
+    """Origin of the model as strings: data, command, version, date, PSNR."""
 
     def __post_init__(self) -> None:
         fault = self._fault()
         if fault:
-            raise ModelError(f"this is no A+ model: {fault}")
+            raise ModelError(f"not an A+ model: {fault}")
 
     def _fault(self) -> str | None:
+        """Return what is wrong with the fields; None: nothing."""
         if self.scale not in SCALES:
-            return f"scale {self.scale}, expected one of {SCALES}"
+            return f"got scale {self.scale}; expected one of {SCALES}"
         if self.window < 1 or self.window % 2 == 0:
-            return f"window of {self.window} pixels, expected an odd number"
+            return f"got a window of {self.window} pixels; expected an odd number"
         if self.anchors.ndim != 2 or 0 in self.anchors.shape:
-            return f"anchors of shape {self.anchors.shape}, expected (anchors, dimensions)"
+            return f"got anchors of shape {self.anchors.shape}; expected (anchors, dimensions)"
         count, dims = self.anchors.shape
         patch = (self.window * self.scale) ** 2
         for name, shape in (
             ("basis", (FILTERS * patch, dims)),
             ("projections", (count, patch, dims)),
         ):
-            came = getattr(self, name).shape
-            if came != shape:
-                return f"{name} of shape {came}, expected {shape}"
+            found = getattr(self, name).shape
+            if found != shape:
+                return f"got {name} of shape {found}; expected {shape}"
         for name in ("anchors", "basis", "projections"):
             dtypes = ("float32", "float16")[: 1 + (name == "projections")]
             if getattr(self, name).dtype.name not in dtypes:
-                came = getattr(self, name).dtype
-                return f"{name} of dtype {came}, expected {' or '.join(dtypes)}"
+                found = getattr(self, name).dtype
+                return f"got {name} of dtype {found}; expected {' or '.join(dtypes)}"
             if not np.isfinite(getattr(self, name)).all():
-                return f"{name} hold NaN or infinity"
+                return f"got NaN or infinity in {name}; expected finite numbers"
         norms = np.linalg.norm(self.anchors, axis=1)
-        if np.abs(norms - 1).max() > ROUNDED:
-            return f"anchors of norm {norms.min():.3g} … {norms.max():.3g}, expected 1"
+        if np.abs(norms - 1).max() > NORM_TOLERANCE:
+            return f"got anchors of norm {norms.min():.3g} … {norms.max():.3g}; expected 1"
         return None
 
     def save(self, path: str | Path) -> None:
-        """Write a safetensors file. The caller sees to temporary names."""
+        """Write a safetensors file. To replace a file atomically, the caller passes a temporary."""
         from safetensors.numpy import save_file
 
         meta = {"format": FORMAT, "scale": str(self.scale), "window": str(self.window)}
@@ -89,63 +98,73 @@ class Model:
 
 
 def load(model: str | Path | Model | None, scale: int) -> Model:
-    """Return the model asked for, for this scale.
+    """Return a model, from a file unless it is one already.
 
     Parameters
     ----------
-    model : None (ours for this scale), a name that `shipped` lists, a path, or a Model.
+    model : Model, str, Path or None
+        A model, a name that `shipped` lists, or a path. None: the shipped model for this scale.
+    scale : int
+        Magnification that the model must have.
 
     Raises
     ------
     ModelError
-        Missing, damaged, not a model, or of another scale.
+        The file is missing, damaged or not a model, or the model is for another scale.
     """
     if not isinstance(model, Model):
         path = _find(model, scale)
         model = _read(path, _stamp(path))
     if model.scale != scale:
         raise ModelError(
-            f"the model enlarges ×{model.scale}, but ×{scale} is asked for; "
-            f"give --scale {model.scale} or another model"
+            f"the model enlarges ×{model.scale}; expected ×{scale}",
+            parameter="model",
+            advice=f"give `scale`={model.scale} or another model",
         )
     return model
 
 
 def shipped() -> dict[str, Path]:
-    """Return the models that come with the package: name → path."""
+    """Return the models of this package: name → path."""
     folder = Path(str(resources.files("snellen.aplus") / "models"))
     return {path.stem: path for path in sorted(folder.glob("*.safetensors"))}
 
 
 def _find(model: str | Path | None, scale: int) -> Path:
+    """Return the path of a model's file; parameters as of `load`."""
     ours = shipped()
     if model is None:
         if scale not in SCALES:
-            raise ModelError(f"no model for ×{scale}; scales are {', '.join(map(str, SCALES))}")
+            raise ModelError(
+                f"got `scale`={scale}; expected one of {', '.join(map(str, SCALES))}",
+                parameter="scale",
+            )
         model = f"t91-x{scale}"
     if str(model) in ours:
         return ours[str(model)]
     path = Path(model)
     if not path.is_file():
         raise ModelError(
-            f"no model {str(model)!r}: neither a file nor one of {', '.join(ours) or 'none'}"
+            f"`model`={str(model)!r} is neither a file nor one of {', '.join(ours) or 'none'}",
+            parameter="model",
         )
     return path
 
 
 def _stamp(path: Path) -> tuple[int, int]:
-    """Return what tells that a file has changed."""
-    about = path.stat()
-    return about.st_mtime_ns, about.st_size
+    """Return modification time (ns) and size (bytes), which change when a file is rewritten."""
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size
 
 
-@lru_cache(maxsize=4)  # the same object for the same file: what is derived from it is kept by it
+# The same file gives the same object: caches of data derived from a model have it as their key.
+@lru_cache(maxsize=4)
 def _read(path: Path, stamp: tuple[int, int]) -> Model:
     meta = header(path)
     tensors = _tensors(path)
     missing = {"anchors", "basis", "projections"} - set(tensors)
     if meta.get("format") != FORMAT or missing:
-        raise ModelError(f"{path} is a safetensors file, but not an A+ model ({FORMAT})")
+        raise ModelError(f"{path} is a safetensors file but not an A+ model ({FORMAT})")
     try:
         return Model(
             scale=int(meta.pop("scale")),
@@ -165,7 +184,7 @@ def header(path: Path) -> dict[str, str]:
     Raises
     ------
     ModelError
-        Damaged, or no safetensors file.
+        The file is damaged or not in safetensors format.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -173,16 +192,17 @@ def header(path: Path) -> dict[str, str]:
         with safe_open(path, "numpy") as file:
             return dict(file.metadata() or {})
     except (SafetensorError, OSError) as error:
-        raise ModelError(f"{path} is damaged or no safetensors file: {error}") from error
+        raise ModelError(f"{path} is damaged or not a safetensors file: {error}") from error
 
 
 def _tensors(path: Path) -> dict[str, Array]:
+    """Return the tensors of a safetensors file by name; errors as `header` raises them."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
     try:
         return load_file(path)
     except (SafetensorError, OSError) as error:
-        raise ModelError(f"{path} is damaged or no safetensors file: {error}") from error
-    except TypeError as error:  # such as bfloat16
-        raise ModelError(f"{path} holds numbers that NumPy does not know: {error}") from error
+        raise ModelError(f"{path} is damaged or not a safetensors file: {error}") from error
+    except TypeError as error:  # for example bfloat16
+        raise ModelError(f"{path} has a dtype that NumPy does not support: {error}") from error

@@ -1,11 +1,13 @@
 """Steps 6 and 7 of A+: each output pixel is the low frequency plus the mean of its patches.
 
-All windows that cover a pixel carry the same low frequency there, so the mean of (patch + window
-of mid) is mid + mean of patches. Gathered by output pixel: no races, the same bytes each run.
+The authors average (patch + window of the low frequency `mid`) over all windows that cover a pixel.
+These windows all have the same low frequency there, so the result is mid + mean of patches. The
+code gathers by output pixel: threads do not race, and every run gives the same bytes.
 
-The authors leave out windows within one low-resolution pixel of the picture's edge. Their windows
-alone predict every pixel but the outermost ones, which fall to the windows of the picture extended
-by replication; so do all pixels of a picture too small for one window of the authors'.
+The authors skip windows within one low-resolution pixel of the picture's edge. So do we for all
+pixels that their windows cover. The outermost pixels get patches from the windows of the picture
+extended by replication, and so do all pixels of a picture that is too small for one window of the
+authors'.
 """
 
 from __future__ import annotations
@@ -17,19 +19,22 @@ from snellen.cpu.compiled import compiled
 
 @compiled
 def overlap(patches, mid, scale, window, first_row, first_patch, size, out):  # type: ignore[no-untyped-def]
-    """Sum up the patches of a strip of low-resolution rows.
+    """Add low frequency and mean of patches, for a strip of r low-resolution rows.
 
     Parameters
     ----------
     patches : (rows, (w·s)², n) float32
-        Patches (column by column) of the windows centred on whole rows.
+        Patches by row of their windows' centres; pixels of a patch column by column.
     mid : (s·r, s·n) float32
-        Low frequency under `out`.
+        Low frequency of the same pixels as `out`.
+    scale, window : int
+        Magnification s, and side w of a window in low-resolution pixels.
     first_row, first_patch : int
-        Low-resolution row of out[0] and of patches[0].
+        Low-resolution rows of out[0] and of patches[0].
     size : (int, int)
         Height and width of the low-resolution picture.
     out : (s·r, s·n) float32
+        Luma.
     """
     height, width = size
     half = window // 2
@@ -55,10 +60,22 @@ def overlap(patches, mid, scale, window, first_row, first_patch, size, out):  # 
 
 @compiled
 def _add_means(near, row, scale, window, centres, columns, total, pixels):  # type: ignore[no-untyped-def]
-    """Add to one low-resolution row of pixels the mean of the patches above them.
+    """Add the mean of the patches that cover them to the pixels of one low-resolution row.
 
-    Patches centred on rows `near` and columns centres[0]…centres[1] count; `row` is that of the
-    pixels in `near`; only pixels of columns[0]…columns[1] are changed.
+    Parameters
+    ----------
+    near : (rows, (w·s)², n) float32
+        Patches of the window rows that count.
+    row : int
+        Index in `near` of the pixels' low-resolution row.
+    centres : (int, int)
+        First and last column of the window centres that count.
+    columns : (int, int)
+        First and last low-resolution column of the pixels that are changed.
+    total : (n,) float32
+        Scratch.
+    pixels : (s, s·n) float32
+        The row; changed in place.
     """
     half = window // 2
     side = window * scale
