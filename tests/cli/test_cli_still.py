@@ -69,7 +69,7 @@ def test_why_auto_takes_the_cpu_where_there_is_a_driver(
     capsys, folder, tmp_path, small_model, monkeypatch
 ):
     """Once, not for each picture; and not where the CPU is asked for."""
-    monkeypatch.setattr(device, "driver_version", lambda: 12040)
+    monkeypatch.setattr("snellen.gpu.driver.version", lambda: 12040)
     monkeypatch.setattr(device, "why_not", lambda number=0: "update the driver")
     words = ["upscale", folder, "-o", tmp_path / "out", "--model", small_model, "--overwrite"]
     assert run(*words) == 0
@@ -77,7 +77,7 @@ def test_why_auto_takes_the_cpu_where_there_is_a_driver(
     assert capsys.readouterr().err == line
     assert run(*words, "--device", "cpu") == 0
     assert capsys.readouterr().err == ""
-    monkeypatch.setattr(device, "driver_version", lambda: 0)
+    monkeypatch.setattr("snellen.gpu.driver.version", lambda: 0)
     assert run(*words) == 0
     assert capsys.readouterr().err == ""
 

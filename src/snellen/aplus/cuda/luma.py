@@ -1,9 +1,7 @@
-"""The composer of the GPU: one luma plane, all seven steps, on CuPy's current stream."""
+"""The stages of A+ on the GPU composed: one luma plane through all seven steps."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from snellen.aplus.cuda.features import Features
@@ -15,10 +13,13 @@ from snellen.aplus.cuda.regress import Regress, row
 from snellen.aplus.model import Model
 from snellen.errors import DeviceError
 from snellen.frames.frame import Format
-from snellen.gpu.memory import free_memory
+from snellen.gpu.cache import Cache, Resident
+from snellen.gpu.memory import free_memory, lasting
+from snellen.gpu.profile import stage
 
 LARGEST = 3 << 30  # bytes of features and patches at once: a 4K plane's at ×2
 SHARE = 0.8  # of the memory that is free
+MODELS = 8  # that stay laid out on a GPU, each for one depth of samples; ours take 5 to 20 MB
 
 
 class Luma:
@@ -47,7 +48,7 @@ class Luma:
             raise DeviceError(f"the model has {anchors} anchors, a GPU takes {MOST}: use the CPU")
         self.halo = model.window // 2
         self.scale = model.scale
-        stages = _stages(model, source.bits, target.bits, source.full_range, _current_device())
+        self._stages = stages = _stages(model, source.bits, target.bits, source.full_range)
         self.features, self.match = stages.features, stages.match
         self.regress, self.overlap = stages.regress, stages.overlap
         self.group = Group(anchors)  # has a buffer of its own
@@ -92,39 +93,40 @@ class Luma:
         top, bottom = max(0, first - self.halo), min(height, last + self.halo)
         count = (bottom - top) * width
         features, index = self._features.reshape(-1, self._features.shape[2])[:count], self._index
-        self.features(plane, top, bottom - top, features)
-        self.match(features, index[:count], self.listed, self._work)
-        self.group(index[:count], self._order, self._tiles)
-        self.regress(features, index, self._order, self._tiles, self._patches)
-        self.overlap(self._patches, top, plane, first, last, out)
+        with stage("features"):
+            self.features(plane, top, bottom - top, features)
+        with stage("match"):
+            self.match(features, index[:count], self.listed, self._work)
+        with stage("group"):
+            self.group(index[:count], self._order, self._tiles)
+        with stage("regress"):
+            self.regress(features, index, self._order, self._tiles, self._patches)
+        with stage("overlap"):
+            self.overlap(self._patches, top, plane, first, last, out)
 
 
-@dataclass(frozen=True)
-class _Stages:
-    """The stages that hold constants only, so that all planes and threads can share them."""
+class _Stages(Resident):
+    """The stages that hold constants only, so that all planes and threads share them."""
 
-    features: Features
-    match: Match
-    regress: Regress
-    overlap: Overlap
+    def __init__(self, model: Model, source: Format, target: Format, device: int):
+        super().__init__(device)
+        self.features, self.match = Features(model, source), Match(model)
+        self.regress, self.overlap = Regress(model), Overlap(model, source, target)
 
 
-@cache  # never dropped: what is queued on a caller's stream may still read it
-def _stages(model: Model, bits: int, to: int, full_range: bool, device: int) -> _Stages:
+def _stages(model: Model, bits: int, to: int, full_range: bool) -> _Stages:
     """Return a model laid out on the current GPU: that takes longer than enlarging a picture."""
-    from cupy.cuda import Stream
-
-    source = Format(1, 1, bits, full_range=full_range)
-    target = source.scaled(model.scale, to)
-    with Stream.null as stream:  # the memory outlives the streams of those who use it
-        stages = _Stages(
-            Features(model, source), Match(model), Regress(model), Overlap(model, source, target)
-        )
-        stream.synchronize()
-    return stages
-
-
-def _current_device() -> int:
     from cupy.cuda.runtime import getDevice
 
-    return int(getDevice())
+    device = int(getDevice())
+    source = Format(1, 1, bits, full_range=full_range)
+    target = source.scaled(model.scale, to)
+
+    def make() -> _Stages:
+        with lasting():
+            return _Stages(model, source, target, device)
+
+    return _models.get(device, (model, bits, to, full_range), make)
+
+
+_models: Cache[_Stages] = Cache(MODELS)

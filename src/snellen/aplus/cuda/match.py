@@ -12,6 +12,7 @@ from snellen.aplus.cuda.layout import LANES, SLAB, by_lane, pad, padded
 from snellen.aplus.model import Model
 from snellen.gpu.device import multiprocessors
 from snellen.gpu.kernel import Kernel
+from snellen.gpu.profile import stage
 
 JOINED = 4  # tiles of eight anchors between two updates of the best; a group is as many anchors
 STEP = 8 * JOINED
@@ -79,10 +80,11 @@ class Match:
 
     def _settle(self, features: Any, count: int, listed: Any, work: Any, index: Any) -> None:
         blocks = min(-(-count // SETTLED), 8 * self.multiprocessors)
-        self.settle(
-            blocks, SETTLE_THREADS, features, count, self.table, self.table.shape[1] // 4, listed,
-            work, index, shared=SETTLED * self.dims * 4,
-        )  # fmt: skip
+        with stage("settle"):
+            self.settle(
+                blocks, SETTLE_THREADS, features, count, self.table, self.table.shape[1] // 4,
+                listed, work, index, shared=SETTLED * self.dims * 4,
+            )  # fmt: skip
 
 
 def tiles(dims: int) -> int:
