@@ -1,4 +1,4 @@
-"""How many threads work."""
+"""The number of threads that CPU code uses."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 
 def available() -> int:
-    """Return how many CPU cores this process may use: as many threads work at once."""
+    """Return the number of CPU cores that this process may use: the default number of threads."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not Linux

@@ -128,5 +128,5 @@ def test_psnr_of_the_authors_model(shared_data):
     with np.load(shared_data / "aplus" / "model_x2.npz") as file:
         model = Model(2, 3, file["anchors"], file["basis"], file["projections"])
     plane = protocol.luma(shared_data / "Set5" / "bird_GT.png")
-    # The figure is told to four digits; float32 sums move a few pixels across a rounding edge.
+    # The authors report four digits; float32 sums move a few pixels across a rounding edge.
     assert protocol.psnr_table({"bird": plane}, model)["bird"] == pytest.approx(41.2082, abs=5e-4)

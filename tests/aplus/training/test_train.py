@@ -54,16 +54,16 @@ def test_the_seed_settles_the_model(drawings):
 
 
 def test_the_best_seed_on_images_held_out_is_taken(drawings):
-    told = []
+    calls = []
     settings = replace(TINY, seed=4, seeds=3, hold_out=2)
-    model, report = train(drawings, settings, progress=lambda *what: told.append(what))
+    model, report = train(drawings, settings, progress=lambda *what: calls.append(what))
     assert report.held_out == ("d1", "d3")
     assert [seed for seed, _ in report.candidates] == [4, 5, 6]
     assert report.seed == max(report.candidates, key=lambda c: c[1])[0]
     assert model.about["train_seed"] == str(report.seed)
     assert f"seed {report.seed}" in model.about["candidates"]
-    assert {stage for stage, _ in told} >= {"samples", "projections", "K-SVD, seed 6"}
-    assert max(done for _, done in told) == 1.0
+    assert {stage for stage, _ in calls} >= {"samples", "projections", "K-SVD, seed 6"}
+    assert max(done for _, done in calls) == 1.0
 
     # The dictionary of this seed from the other images, the projections from all.
     kept = {name: drawings[name] for name in ("d0", "d2", "d4")}
@@ -94,19 +94,19 @@ def test_retraining_from_the_authors_dictionary(shared_data, pool):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"scale": 5}, "scale 5"),
-        ({"window": 2}, "window 2.*odd"),
-        ({"window": -1}, "window -1"),
-        ({"anchors": 0}, "anchors 0"),
+        ({"scale": 5}, "scale=5"),
+        ({"window": 2}, "window=2.*odd"),
+        ({"window": -1}, "window=-1"),
+        ({"anchors": 0}, "anchors=0"),
         ({"energy": 0.0}, "energy"),
         ({"energy": 1.5}, "energy"),
         ({"ratio": 1.2}, "ratio"),
         ({"ridge": 0.0}, "ridge"),
-        ({"sparsity": 17}, "sparsity 17"),
+        ({"sparsity": 17}, "sparsity=17"),
         ({"seeds": 2}, "held out"),
         ({"hold_out": -1}, "hold_out"),
-        ({"neighbours": 4000}, "4000 neighbours of 3000 samples"),
-        ({"iterations": 0}, "iterations 0"),
+        ({"neighbours": 4000}, "neighbours=4000.*3000 samples"),
+        ({"iterations": 0}, "iterations=0"),
     ],
 )
 def test_settings_that_make_no_sense(wrong, message):

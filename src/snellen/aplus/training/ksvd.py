@@ -1,8 +1,9 @@
-"""K-SVD: a dictionary whose sparse combinations fit the training features.
+"""K-SVD: learn a dictionary whose sparse combinations approximate the training features.
 
-Aharon, Elad, Bruckstein 2006, in the approximate form of Rubinstein, Zibulevsky, Elad 2008 (each
-atom one power step, no SVD) with their batch OMP; start and replacement of atoms as in KSVDBox.
-The same seed gives the same atoms, whatever the number of threads: work is cut in fixed blocks.
+The algorithm is that of Aharon, Elad, Bruckstein 2006 in the approximate form of Rubinstein,
+Zibulevsky, Elad 2008 (one power iteration instead of an SVD for each atom), with their batch OMP.
+Initialisation and replacement of atoms follow KSVDBox. Work is divided into blocks of fixed size,
+so the same seed gives the same atoms with any number of threads.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from snellen.errors import InputError
 Float64 = npt.NDArray[np.float64]
 Int32 = npt.NDArray[np.int32]
 
-BLOCK = 8192  # signals a task
-STRIP = 128  # inner products of STRIP signals × 1024 atoms stay in the cache (1 MB)
-SILENT = 1e-6  # signals of less energy start no atom: KSVDBox
-DEGENERATE = 1e-14  # a squared product or pivot below ends the pursuit: OMPBox
-UNUSED = 1e-7  # a smaller weight is no use of an atom: KSVDBox
-FEWEST = 4  # uses under which an atom is replaced: KSVDBox
-COHERENCE = 0.99  # inner product with another atom over which it is replaced: KSVDBox
-CANDIDATES = 5000  # signals among which an atom without any use finds its successor: KSVDBox
+BLOCK = 8192  # signals of a task
+STRIP = 128  # signals whose inner products with 1024 atoms stay in the cache (1 MB)
+MIN_ENERGY = 1e-6  # a signal of less energy does not become an initial atom; KSVDBox
+DEGENERATE = 1e-14  # the pursuit ends at a squared product or a pivot below this; OMPBox
+MIN_WEIGHT = 1e-7  # a smaller weight does not count as a use of an atom; KSVDBox
+MIN_USES = 4  # an atom of fewer uses is replaced; KSVDBox
+COHERENCE = 0.99  # an atom whose inner product with another is greater is replaced; KSVDBox
+CANDIDATES = 5000  # random signals from which the replacement of an unused atom is chosen; KSVDBox
 
 
 def ksvd(
@@ -39,22 +40,34 @@ def ksvd(
     pool: ThreadPoolExecutor,
     progress: Callable[[float], None] = lambda done: None,
 ) -> Float64:
-    """Learn `count` unit-norm atoms, of which `sparsity` combine to each signal.
+    """Learn a dictionary.
 
     Parameters
     ----------
-    features : (n, d) float, the signals
-    pool : threads that code the signals; BLAS is to be single-threaded while this runs
-    progress : called with the share that is done
+    features : (n, d) float
+        The signals.
+    count : int
+        Number of atoms.
+    sparsity : int
+        Greatest number of atoms that approximate a signal.
+    iterations : int
+        Rounds of coding all signals and updating all atoms.
+    seed : int
+        Seed of all random choices.
+    pool : ThreadPoolExecutor
+        Threads that code the signals. The caller limits BLAS to one thread meanwhile.
+    progress : callable, optional
+        Called with the share that is done, 0 … 1.
 
     Returns
     -------
     (count, d) float64
+        Atoms, unit norm.
 
     Raises
     ------
     InputError
-        Fewer signals with any energy than atoms.
+        There are fewer signals with any energy than atoms.
     """
     signals: Float64 = np.ascontiguousarray(features, np.float64)
     random = np.random.default_rng(seed)
@@ -63,22 +76,24 @@ def ksvd(
     weight = np.empty((len(signals), sparsity))
     for iteration in range(iterations):
         code(signals, atoms, index, weight, pool)
-        rest = signals.copy()
-        subtract(rest, atoms, index, weight)
+        residual = signals.copy()
+        subtract(residual, atoms, index, weight)
         free = np.ones(len(signals), np.bool_)
-        fresh = update(signals, rest, atoms, index, weight, free, random)
-        replace(signals, rest, atoms, index, weight, free, fresh)
+        fresh = update(signals, residual, atoms, index, weight, free, random)
+        replace(signals, residual, atoms, index, weight, free, fresh)
         progress((iteration + 1) / iterations)
     return atoms
 
 
 def _start(signals: Float64, count: int, random: np.random.Generator) -> Float64:
-    """Choose signals at random as first atoms."""
-    usable = np.flatnonzero(np.einsum("nd,nd->n", signals, signals) > SILENT)
+    """Return random signals, scaled to unit norm, as initial atoms."""
+    usable = np.flatnonzero(np.einsum("nd,nd->n", signals, signals) > MIN_ENERGY)
     if len(usable) < count:
         raise InputError(
-            f"{len(usable)} of {len(signals)} training windows hold any detail, but "
-            f"{count} anchors are asked for; give more or larger images, or fewer anchors"
+            f"{len(usable)} of {len(signals)} training windows have any detail, but "
+            f"{count} anchors are asked for",
+            parameter="anchors",
+            advice="give more or larger images, or fewer `anchors`",
         )
     atoms = signals[random.permutation(usable)[:count]]
     return np.asarray(atoms / np.linalg.norm(atoms, axis=1, keepdims=True))
@@ -87,14 +102,18 @@ def _start(signals: Float64, count: int, random: np.random.Generator) -> Float64
 def code(
     signals: Float64, atoms: Float64, index: Int32, weight: Float64, pool: ThreadPoolExecutor
 ) -> None:
-    """Code each signal by batch OMP (Rubinstein et al. 2008, algorithm 1).
+    """Approximate each signal by few atoms: batch OMP (Rubinstein et al. 2008, algorithm 1).
 
     Parameters
     ----------
     signals : (n, d) float64
-    atoms : (k, d) float64, unit norm
-    index : (n, sparsity) int32, written whole; −1 where fewer atoms suffice
-    weight : (n, sparsity) float64, written whole
+    atoms : (k, d) float64
+        Unit norm.
+    index : (n, sparsity) int32
+        Output: the atoms of each signal; −1 where fewer suffice.
+    weight : (n, sparsity) float64
+        Output: their weights; 0 where fewer suffice.
+    pool : ThreadPoolExecutor
     """
     gram = atoms @ atoms.T
     starts = range(0, len(signals), BLOCK)
@@ -120,7 +139,21 @@ def _code_block(signals, atoms, gram, index, weight):  # type: ignore[no-untyped
 
 @compiled
 def _pursue(product, gram, factor, now, index, weight):  # type: ignore[no-untyped-def]
-    """Greedy choice and least squares of one signal, from its products with the atoms alone."""
+    """Approximate one signal greedily, with least-squares weights.
+
+    Parameters
+    ----------
+    product : (k,) float64
+        Inner products of the signal with all atoms.
+    gram : (k, k) float64
+        Inner products of the atoms.
+    factor : (sparsity, sparsity) float64
+        Scratch: Cholesky factor of the Gram matrix of the chosen atoms.
+    now : (k,) float64
+        Scratch: inner products of the residual with all atoms.
+    index, weight : (sparsity,)
+        Output, see `code`.
+    """
     index[:] = -1
     weight[:] = 0
     now[:] = product
@@ -133,7 +166,7 @@ def _pursue(product, gram, factor, now, index, weight):  # type: ignore[no-untyp
         if best * best < DEGENERATE:
             return
         pivot = 1.0
-        for i in range(n):  # next row of the Cholesky factor of the chosen atoms' Gram matrix
+        for i in range(n):  # the next row of the Cholesky factor
             t = gram[index[i], pick]
             for j in range(i):
                 t -= factor[i, j] * factor[n, j]
@@ -162,40 +195,62 @@ def _pursue(product, gram, factor, now, index, weight):  # type: ignore[no-untyp
 
 
 @compiled
-def subtract(rest, atoms, index, weight):  # type: ignore[no-untyped-def]
-    """Subtract from each signal in `rest` (n, d) what its atoms explain."""
-    for p in range(len(rest)):
+def subtract(residual, atoms, index, weight):  # type: ignore[no-untyped-def]
+    """Subtract each signal's approximation in place.
+
+    `residual` (n, d) holds the signals before the call and the residuals after it.
+    """
+    for p in range(len(residual)):
         for i in range(index.shape[1]):
             if index[p, i] >= 0:
-                rest[p] -= weight[p, i] * atoms[index[p, i]]
+                residual[p] -= weight[p, i] * atoms[index[p, i]]
 
 
 def update(
     signals: Float64,
-    rest: Float64,
+    residual: Float64,
     atoms: Float64,
     index: Int32,
     weight: Float64,
     free: npt.NDArray[np.bool_],
     random: np.random.Generator,
 ) -> npt.NDArray[np.bool_]:
-    """Improve the atoms one after another, in random order, with the weights that use them.
+    """Update the atoms one after another, in random order, together with their weights.
 
-    An atom that nothing uses becomes the worst-fitted of some random signals that are still
-    `free` for that. Returns which atoms became a signal, (k,) bool.
+    An atom that no signal uses is replaced by a signal: among some random ones, that of the
+    greatest residual.
+
+    Parameters
+    ----------
+    signals : (n, d) float64
+    residual : (n, d) float64
+        Signals minus their approximations; updated.
+    atoms : (k, d) float64
+        Updated.
+    index, weight : (n, sparsity)
+        As `code` returns them; weights are updated.
+    free : (n,) bool
+        Signals that have not replaced an atom yet; updated.
+    random : numpy.random.Generator
+
+    Returns
+    -------
+    (k,) bool
+        Atoms that were replaced.
     """
-    uses = np.flatnonzero(index.ravel() >= 0)
+    uses = np.flatnonzero(index.ravel() >= 0)  # flat positions of all weights, sorted by atom
     uses = uses[np.argsort(index.ravel()[uses], kind="stable")]
     ends = np.searchsorted(index.ravel()[uses], np.arange(len(atoms) + 1))
     fresh = np.zeros(len(atoms), np.bool_)
     for k in random.permutation(len(atoms)):
-        mine = uses[ends[k] : ends[k + 1]]
-        if len(mine):
-            _improve(rest, atoms[k], mine, weight)
+        of_atom = uses[ends[k] : ends[k + 1]]
+        if len(of_atom):
+            _improve(residual, atoms[k], of_atom, weight)
             continue
         left = np.flatnonzero(free)
-        some = left[random.permutation(len(left))[:CANDIDATES]]
-        worst = some[np.argmax(np.einsum("nd,nd->n", rest[some], rest[some]))]
+        candidates = left[random.permutation(len(left))[:CANDIDATES]]
+        errors = np.einsum("nd,nd->n", residual[candidates], residual[candidates])
+        worst = candidates[np.argmax(errors)]
         _adopt(signals, worst, atoms[k])
         free[worst] = False
         fresh[k] = True
@@ -203,50 +258,60 @@ def update(
 
 
 @compiled
-def _improve(rest, atom, uses, weight):  # type: ignore[no-untyped-def]
-    """Rank-one fit of what is left without the atom: one power step from the old weights."""
-    slots = weight.shape[1]
+def _improve(residual, atom, uses, weight):  # type: ignore[no-untyped-def]
+    """Update one atom and its weights by one power iteration.
+
+    It approximates, by a matrix of rank one, the residuals without the atom's contribution.
+    """
+    sparsity = weight.shape[1]
     better = np.zeros_like(atom)
     for use in uses:
-        p, i = use // slots, use % slots
-        rest[p] += weight[p, i] * atom
-        better += weight[p, i] * rest[p]
+        p, i = use // sparsity, use % sparsity
+        residual[p] += weight[p, i] * atom
+        better += weight[p, i] * residual[p]
     length = np.sqrt(np.sum(better * better))
     if length > 0:
         atom[:] = better / length
     for use in uses:
-        p, i = use // slots, use % slots
-        weight[p, i] = np.sum(rest[p] * atom)
-        rest[p] -= weight[p, i] * atom
+        p, i = use // sparsity, use % sparsity
+        weight[p, i] = np.sum(residual[p] * atom)
+        residual[p] -= weight[p, i] * atom
 
 
 def replace(
     signals: Float64,
-    rest: Float64,
+    residual: Float64,
     atoms: Float64,
     index: Int32,
     weight: Float64,
     free: npt.NDArray[np.bool_],
     fresh: npt.NDArray[np.bool_],
 ) -> None:
-    """Replace atoms that are hardly used or nearly equal to another by the worst-fitted signals.
+    """Replace atoms that few signals use, or that nearly equal another one.
 
-    `fresh` atoms stay. Each signal that is `free` serves once.
+    The replacements are the signals of the greatest residuals; each signal serves once.
+
+    Parameters
+    ----------
+    signals, residual, atoms, index, weight, free
+        See `update`.
+    fresh : (k,) bool
+        Atoms that `update` has just replaced: they stay.
     """
-    used = index[(index >= 0) & (np.abs(weight) > UNUSED)]
+    used = index[(index >= 0) & (np.abs(weight) > MIN_WEIGHT)]
     uses = np.bincount(used, minlength=len(atoms))
-    error = np.where(free, np.einsum("nd,nd->n", rest, rest), -1)
+    error = np.where(free, np.einsum("nd,nd->n", residual, residual), -1)
     for k in range(len(atoms)):
         close = np.abs(atoms @ atoms[k])
         close[k] = 0
-        if not fresh[k] and (uses[k] < FEWEST or close.max() > COHERENCE):
+        if not fresh[k] and (uses[k] < MIN_USES or close.max() > COHERENCE):
             worst = int(np.argmax(error))
             _adopt(signals, worst, atoms[k])
             error[worst] = -1
 
 
 def _adopt(signals: Float64, chosen: int, atom: Float64) -> None:
-    """Make a signal an atom, unless it is empty."""
+    """Copy a signal, scaled to unit norm, to an atom, unless the signal is 0."""
     length = np.linalg.norm(signals[chosen])
     if length > 0:
         atom[:] = signals[chosen] / length

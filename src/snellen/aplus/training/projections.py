@@ -1,4 +1,4 @@
-"""The regressors of A+: for each anchor, ridge regression on the samples nearest to it."""
+"""The projection matrices of A+: for each anchor, ridge regression on its nearest samples."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from snellen.cpu.compiled import compiled
 Float32 = npt.NDArray[np.float32]
 Int32 = npt.NDArray[np.int32]
 
-ANCHORS = 256  # scores of ANCHORS × STRIP stay in the second-level cache (512 KB)
-STRIP = 512
-ROOM = 4  # candidates kept for each anchor, in units of the neighbours wanted, before a sort
+ANCHORS = 256  # anchors of a task; scores of ANCHORS × STRIP fit the L2 cache (512 KB)
+STRIP = 512  # features of one matrix product
+CAPACITY = 4  # candidates that an anchor collects before they are sorted, per neighbour wanted
 
 
 def learn(
@@ -33,9 +33,18 @@ def learn(
 
     Parameters
     ----------
-    samples : L and H are the features and patches nearest to an anchor, as columns
-    anchors : (k, d) float32, unit norm
-    ridge : λ
+    samples : Samples
+        The features and patches nearest to an anchor are the columns of its L and H.
+    anchors : (k, d) float32
+        Unit norm.
+    neighbours : int
+        Number of samples for each anchor.
+    ridge : float
+        λ.
+    pool : ThreadPoolExecutor
+        The caller limits BLAS to one thread meanwhile.
+    progress : callable, optional
+        Called with the share that is done, 0 … 1.
     """
     count, dims = anchors.shape
     out = np.empty((count, samples.patches.shape[1], dims), np.float32)
@@ -54,19 +63,23 @@ def learn(
 
 
 def nearest(features: Float32, anchors: Float32, count: int, pool: ThreadPoolExecutor) -> Int32:
-    """Return the `count` features nearest to each anchor by Euclidean distance, in their order.
+    """Return the indices of the `count` features nearest to each anchor by Euclidean distance.
 
-    |a − x|² = |a|² − 2 (a·x − |x|²/2): the nearest have the largest a·x − |x|²/2. Of equal ones
-    at the end of the list the earlier are taken.
+    |a − x|² = |a|² − 2 (a·x − |x|²/2), so the nearest features have the largest a·x − |x|²/2. Where
+    the last of them tie, those of lower index are taken.
 
     Parameters
     ----------
-    features : (n, d) float32, n ≥ count
+    features : (n, d) float32
+        At least `count` of them.
     anchors : (k, d) float32
+    count : int
+    pool : ThreadPoolExecutor
 
     Returns
     -------
-    (k, count) int32, rows ascending
+    (k, count) int32
+        Each row ascending.
     """
     half = np.einsum("nd,nd->n", features, features) / 2
     out = np.empty((len(anchors), count), np.int32)
@@ -82,45 +95,46 @@ def nearest(features: Float32, anchors: Float32, count: int, pool: ThreadPoolExe
 
 @compiled
 def _nearest(features, half, anchors, out):  # type: ignore[no-untyped-def]
+    """Write the nearest features of a block of anchors; `half` holds |x|²/2 of each feature."""
     anchor_count, count = out.shape
-    room = ROOM * count
-    scores = np.empty((anchor_count, room), np.float32)
-    index = np.empty((anchor_count, room), np.int32)
+    capacity = CAPACITY * count
+    scores = np.empty((anchor_count, capacity), np.float32)
+    index = np.empty((anchor_count, capacity), np.int32)
     filled = np.zeros(anchor_count, np.int64)
-    floor = np.full(anchor_count, -np.inf, np.float32)
+    threshold = np.full(anchor_count, -np.inf, np.float32)
     for start in range(0, len(features), STRIP):
         product = np.dot(anchors, features[start : start + STRIP].T)
         for k in range(anchor_count):
-            m, least = filled[k], floor[k]
+            m, least = filled[k], threshold[k]
             for p in range(product.shape[1]):
                 score = product[k, p] - half[start + p]
                 if score > least:
                     scores[k, m] = score
                     index[k, m] = start + p
                     m += 1
-                    if m == room:
-                        least = _keep(scores[k], index[k], m, count)
+                    if m == capacity:
+                        least = _select(scores[k], index[k], m, count)
                         m = count
-            filled[k], floor[k] = m, least
+            filled[k], threshold[k] = m, least
     for k in range(anchor_count):
-        _keep(scores[k], index[k], filled[k], count)
+        _select(scores[k], index[k], filled[k], count)
         out[k] = index[k, :count]
 
 
 @compiled
-def _keep(scores, index, filled, count):  # type: ignore[no-untyped-def]
-    """Move the best `count` candidates to the front, in their order; return the worst of them."""
+def _select(scores, index, filled, count):  # type: ignore[no-untyped-def]
+    """Move the best `count` candidates to the front, in their order; return their least score."""
     least = np.sort(scores[:filled])[filled - count]
     ties = count
     for m in range(filled):
         if scores[m] > least:
             ties -= 1
-    kept = 0
+    selected = 0
     for m in range(filled):
         if scores[m] > least or (scores[m] == least and ties > 0):
             if scores[m] == least:
                 ties -= 1
-            scores[kept] = scores[m]
-            index[kept] = index[m]
-            kept += 1
+            scores[selected] = scores[m]
+            index[selected] = index[m]
+            selected += 1
     return least

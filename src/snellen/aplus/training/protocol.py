@@ -1,8 +1,8 @@
-"""How A+ is trained and judged: reading, cropping, shrinking, PSNR.
+"""The protocol by which A+ is trained and evaluated: reading, cropping, shrinking, PSNR.
 
-The protocol of Timofte, De Smet, Van Gool 2014 (and of Zeyde et al. 2010 before them): 8-bit luma,
-low-resolution pictures made by MATLAB's imresize of 2014 and kept in float, PSNR on 8-bit values
-with `scale` border pixels cut.
+This is the protocol of Timofte, De Smet, Van Gool 2014 (and of Zeyde et al. 2010 before them).
+Images are 8-bit luma. MATLAB's imresize of 2014 makes the low-resolution pictures, which stay in
+float. PSNR is computed on 8-bit values, without the `scale` outermost pixels on each side.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from snellen.frames.still import SUFFIXES, without_size_limit
 
 Float32 = npt.NDArray[np.float32]
 
-BLACK = 16.0  # BT.601, limited range, for R'G'B' in 0…255
-LUMA = tuple(219 / 255 * share for share in (KR, KG, KB))  # 65.481, 128.553, 24.966 of 255
-EVALUATED = 3  # low-resolution pixels on a side, of which the outermost are not judged
+BLACK = 16.0  # code value of black in BT.601 limited range
+LUMA = tuple(219 / 255 * share for share in (KR, KG, KB))  # BT.601: (65.481, 128.553, 24.966) / 255
+EVALUATED = 3  # least side of an image, low-resolution pixels; the outermost are not evaluated
 
 
 def pictures(folder: str | Path) -> list[Path]:
@@ -34,40 +34,52 @@ def pictures(folder: str | Path) -> list[Path]:
     Raises
     ------
     InputError
-        No such folder, or no image in it.
+        The folder does not exist or holds no image.
     """
     folder = Path(folder)
     if not folder.is_dir():
-        raise InputError(f"no folder {str(folder)!r}; give a folder of images")
+        raise InputError(f"no folder {str(folder)!r}", advice="give a folder of images")
     found = sorted(
         path for path in folder.iterdir() if path.is_file() and path.suffix.lower() in SUFFIXES
     )
     if not found:
         raise InputError(
-            f"no image in {str(folder)!r}; give a folder that holds files of the kinds "
-            f"{' '.join(sorted(SUFFIXES))}"
+            f"no image in {str(folder)!r}",
+            advice=f"give a folder of files that end in {' '.join(sorted(SUFFIXES))}",
         )
     return found
 
 
 def planes(folder: str | Path) -> dict[str, Float32]:
-    """Return name → `luma` of each image of a folder."""
-    return {path.name: luma(path) for path in pictures(folder)}
-
-
-def luma(path: str | Path) -> Float32:
-    """Read an image as luma: BT.601 limited range, rounded to 8 bits, / 255.
-
-    Grey files are used as they are. Transparency is dropped.
+    """Read all images of a folder as luma.
 
     Returns
     -------
-    (H, W) float32 in 0…1
+    dict
+        File name → (H, W) float32 luma in 0 … 1, as `luma` returns it.
 
     Raises
     ------
     InputError
-        Not readable, or more than 8 bits a sample.
+        See `pictures` and `luma`.
+    """
+    return {path.name: luma(path) for path in pictures(folder)}
+
+
+def luma(path: str | Path) -> Float32:
+    """Read an image as luma: BT.601 limited range, rounded to 8 bits, divided by 255.
+
+    Grey samples are not converted. Transparency is ignored.
+
+    Returns
+    -------
+    (H, W) float32
+        In 0 … 1.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or has more than 8 bits a sample.
     """
     from PIL import Image, UnidentifiedImageError
 
@@ -75,8 +87,9 @@ def luma(path: str | Path) -> Float32:
         with without_size_limit(), Image.open(path) as image:
             if image.mode not in {"1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr"}:
                 raise InputError(
-                    f"{Path(path).name} has samples of kind {image.mode}; "
-                    "training and evaluation want 8-bit grey or RGB: convert it"
+                    f"{Path(path).name}: got samples of kind {image.mode}; "
+                    "expected 8-bit grey or RGB",
+                    advice="convert the image",
                 )
             grey = image.mode in {"1", "L", "LA"}
             pixels = np.asarray(image.convert("L" if grey else "RGB"), np.float64)
@@ -87,29 +100,32 @@ def luma(path: str | Path) -> Float32:
 
 
 def crop(plane: Float32, scale: int) -> Float32:
-    """Cut rows and columns at the end so that both sides are multiples of `scale`."""
+    """Return the plane without the last rows and columns, so that `scale` divides both sides."""
     height, width = plane.shape
     return plane[: height - height % scale, : width - width % scale]
 
 
 def resized(length: int, factor: float) -> int:
-    """Return the samples that imresize makes of `length`."""
+    """Return how many samples MATLAB's imresize makes of `length` samples."""
     return ceil(length * factor)
 
 
 def shrink(plane: Float32, factor: float) -> Float32:
-    """Shrink as MATLAB's imresize of 2014: bicubic, antialiased, edges clamped.
+    """Shrink a plane as MATLAB's imresize of 2014 does: bicubic, antialiased, edges clamped.
 
-    Sums in double, rounded to float32 after each pass, rows first; never clipped or quantised.
+    The vertical pass comes first. Each pass sums in float64 and rounds to float32. Samples are
+    never clipped or quantised.
 
     Parameters
     ----------
     plane : (H, W) float32
-    factor : over 0, at most 1; 1 / scale for a low-resolution picture
+    factor : float
+        Greater than 0, at most 1: 1 / scale for a low-resolution picture.
 
     Returns
     -------
     (⌈H·factor⌉, ⌈W·factor⌉) float32
+        The input itself for a factor of 1.
     """
     if factor == 1:
         return plane
@@ -118,7 +134,7 @@ def shrink(plane: Float32, factor: float) -> Float32:
 
 
 def _shrink_rows(plane: Float32, factor: float) -> Float32:
-    """One pass, along the first axis."""
+    """Shrink along the first axis."""
     taps, weights = contributions(len(plane), factor)
     total = np.zeros((len(taps), plane.shape[1]))
     for tap, weight in zip(taps.T, weights.T, strict=True):
@@ -129,10 +145,16 @@ def _shrink_rows(plane: Float32, factor: float) -> Float32:
 def contributions(
     length: int, factor: float
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """Return taps (n, t) and weights (n, t) of each of the n output samples of an axis.
+    """Return the taps and weights of the output samples along one axis.
 
-    The kernel is stretched by 1 / factor; the weights of a sample sum to 1; taps beyond the edge
-    are clamped to it.
+    The kernel is stretched by 1 / factor. Taps beyond the edge are clamped to it.
+
+    Returns
+    -------
+    taps : (n, t) int64
+        Input samples of each of the n output samples.
+    weights : (n, t) float64
+        Each row sums to 1.
     """
     centre = (np.arange(resized(length, factor)) + 0.5) / factor - 0.5
     first = np.floor(centre - TAPS / factor / 2).astype(np.int64)
@@ -143,7 +165,10 @@ def contributions(
 
 
 def psnr(truth: Float32, estimate: Float32, border: int) -> float:
-    """Return the PSNR in dB of two planes in 0…1, rounded to 8 bits, `border` pixels cut."""
+    """Return the PSNR in dB of two planes in 0 … 1, rounded to 8 bits.
+
+    The `border` outermost pixels on each side do not count. Equal planes have infinite PSNR.
+    """
     a, b = (
         np.floor(np.clip(plane.astype(np.float64), 0, 1) * 255 + 0.5) for plane in (truth, estimate)
     )
@@ -157,12 +182,14 @@ def psnr_table(images: Mapping[str, Float32], model: Model) -> dict[str, float]:
 
     Parameters
     ----------
-    images : name → (H, W) float32 luma in 0…1, such as `planes` reads from a folder
+    images : dict
+        Name → (H, W) float32 luma in 0 … 1, as `planes` reads it from a folder.
+    model : Model
 
     Raises
     ------
     InputError
-        An image is so small that nothing is left without its borders.
+        An image is so small that no pixel is left without its borders.
     """
     from snellen.aplus.upscaler import Upscaler
 
@@ -180,10 +207,17 @@ def psnr_table(images: Mapping[str, Float32], model: Model) -> dict[str, float]:
 
 
 def require(images: Mapping[str, Float32], side: int, purpose: str) -> None:
-    """Refuse images that are smaller than `side` in any direction."""
+    """Refuse images that have fewer than `side` pixels in any direction.
+
+    Raises
+    ------
+    InputError
+        Its message names `purpose`, which needs larger images.
+    """
     for name, plane in images.items():
         if min(plane.shape) < side:
             raise InputError(
                 f"{name} is {plane.shape[1]}×{plane.shape[0]} pixels; {purpose} needs at least "
-                f"{side} on each side: leave it out"
+                f"{side} on each side",
+                advice="leave it out",
             )

@@ -1,7 +1,7 @@
-"""Learning an A+ model from images: windows → PCA → K-SVD → samples → projections. Offline.
+"""Training of an A+ model from images: windows → PCA → K-SVD → samples → projections.
 
-Timofte, De Smet, Van Gool 2014. Everything is settled by the images and the seed, whatever the
-number of threads.
+The method is that of Timofte, De Smet, Van Gool 2014. The result depends on the images, the
+settings and the seed only, not on the number of threads.
 """
 
 from __future__ import annotations
@@ -28,79 +28,93 @@ from snellen.errors import InputError
 
 Float32 = npt.NDArray[np.float32]
 Progress = Callable[[str, float], None]
-"""Called with the name of a stage and the share of it that is done."""
+"""Callback that gets the name of a stage and the share of it that is done, 0 … 1."""
 
-RIDGE = ((1024, 0.01), (2048, 0.1), (8192, 1.0))  # anchors under n: λ; authors' code
-RIDGE_MANY = 5.0  # λ for more
+RIDGE = (
+    (1024, 0.01),
+    (2048, 0.1),
+    (8192, 1.0),
+)  # (n, λ): λ for fewer than n anchors; authors' code
+RIDGE_MANY = 5.0  # λ for more anchors
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How to learn. The defaults are those of Timofte, De Smet, Van Gool 2014."""
+    """Parameters of the training. The defaults are those of Timofte, De Smet, Van Gool 2014.
+
+    Raises
+    ------
+    InputError
+        A field is out of its range, or several contradict one another.
+    """
 
     scale: int
     """Magnification, one of `SCALES`."""
     window: int = WINDOW
     """Side of a window in low-resolution pixels, odd."""
     anchors: int = 1024
-    """Atoms of the dictionary."""
+    """Number of anchors, the atoms of the dictionary."""
     energy: float = 0.999
-    """Share of the features' energy that PCA keeps; settles the dimensions (Zeyde et al. 2010)."""
+    """Share of the features' energy that PCA retains, 0 … 1; it determines the number of dimensions
+    (Zeyde et al. 2010)."""
     sparsity: int = 3
-    """Atoms that make up a feature in K-SVD (Zeyde et al. 2010)."""
+    """Number of atoms that approximate a feature in K-SVD (Zeyde et al. 2010)."""
     iterations: int = 20
-    """Rounds of K-SVD (authors' code)."""
+    """Number of K-SVD iterations (authors' code)."""
     samples: int = 5_000_000
-    """Most samples that projections are learnt from."""
+    """Greatest number of samples from which projections are learnt."""
     sizes: int = 12
-    """Sizes of each training image that samples come from (authors' code)."""
+    """Number of sizes of each training image from which samples are taken (authors' code)."""
     ratio: float = 0.98
-    """Each size to the one before it (authors' code)."""
+    """Ratio of each size to the previous one (authors' code)."""
     neighbours: int = 2048
-    """Samples that an anchor learns from."""
+    """Number of samples from which an anchor's projection is learnt."""
     ridge: float | None = None
-    """λ of the ridge regression; None: by the number of anchors, see `RIDGE`."""
+    """λ of the ridge regression. None: `RIDGE` gives it for the number of anchors."""
     seed: int = 0
     """First seed of K-SVD."""
     seeds: int = 1
-    """Seeds to try: seed, seed + 1, … The best on the images held out is taken."""
+    """Number of seeds to try: seed, seed + 1, … The one with the best PSNR on the held-out images
+    is taken."""
     hold_out: int = 0
-    """Images on which the seeds are judged. Dictionaries never see them; the final projections
-    are learnt from all images."""
+    """Number of images on which seeds are compared. Dictionaries are learnt without them, the final
+    projections from all images."""
 
     def __post_init__(self) -> None:
-        for wrong, what in (
-            *(
-                (getattr(self, name) < 1, f"{name} {getattr(self, name)}: give 1 or more")
-                for name in _COUNTS
-            ),
-            (self.scale not in SCALES, f"scale {self.scale}: there are {SCALES}"),
-            (self.window < 1 or self.window % 2 == 0, f"window {self.window}: give an odd number"),
-            (not 0 < self.energy <= 1, f"energy {self.energy}: give a share over 0, at most 1"),
-            (not 0 < self.ratio <= 1, f"ratio {self.ratio}: give a share over 0, at most 1"),
-            (
-                self.ridge is not None and not self.ridge > 0,
-                f"ridge {self.ridge}: give more than 0",
-            ),
-            (self.sparsity > self.anchors, f"sparsity {self.sparsity}: more than the anchors"),
-            (
-                self.neighbours > self.samples,
-                f"{self.neighbours} neighbours of {self.samples} samples",
-            ),
-            (self.seeds > 1 and not self.hold_out, f"{self.seeds} seeds need images held out"),
-            (min(self.seed, self.hold_out) < 0, "seed and hold_out are 0 or more"),
-        ):
-            if wrong:
-                raise InputError(f"no training with {what}")
+        for name in _COUNTS:
+            self._require(getattr(self, name) >= 1, name, "1 or more")
+        self._require(self.scale in SCALES, "scale", f"one of {', '.join(map(str, SCALES))}")
+        self._require(self.window > 0 and self.window % 2 == 1, "window", "an odd number")
+        self._require(0 < self.energy <= 1, "energy", "a share greater than 0, at most 1")
+        self._require(0 < self.ratio <= 1, "ratio", "a share greater than 0, at most 1")
+        self._require(self.ridge is None or self.ridge > 0, "ridge", "a number greater than 0")
+        self._require(
+            self.sparsity <= self.anchors, "sparsity", f"at most the {self.anchors} `anchors`"
+        )
+        self._require(
+            self.neighbours <= self.samples, "neighbours", f"at most the {self.samples} `samples`"
+        )
+        self._require(
+            self.seeds == 1 or bool(self.hold_out), "seeds", "1, as no images are held out"
+        )
+        self._require(self.seed >= 0, "seed", "0 or more")
+        self._require(self.hold_out >= 0, "hold_out", "0 or more")
+
+    def _require(self, good: bool, name: str, expected: str) -> None:
+        """Raise InputError about the field `name` unless it is good."""
+        if not good:
+            raise InputError(
+                f"got `{name}`={getattr(self, name)}; expected {expected}", parameter=name
+            )
 
     @property
     def factors(self) -> tuple[float, ...]:
-        """Sizes of the training images in the pyramid, the full one first."""
+        """Sizes of the pyramid relative to the training image, 1 first."""
         return tuple(self.ratio**k for k in range(self.sizes))
 
     @property
     def damping(self) -> float:
-        """λ, as given or by the number of anchors."""
+        """λ: `ridge`, or the default for the number of anchors."""
         if self.ridge is not None:
             return self.ridge
         return next((value for under, value in RIDGE if self.anchors < under), RIDGE_MANY)
@@ -111,26 +125,27 @@ _COUNTS = ("anchors", "sparsity", "iterations", "samples", "sizes", "neighbours"
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What training met on its way."""
+    """Figures of a training run."""
 
     images: int
-    """Images given."""
+    """Number of training images."""
     windows: int
-    """Windows that PCA and K-SVD saw."""
+    """Number of windows from which PCA and K-SVD learnt."""
     dims: int
-    """Dimensions kept by PCA."""
+    """Number of dimensions that PCA retains."""
     energy: float
-    """Share of the energy that they hold."""
+    """Share of the windows' energy in these dimensions, 0 … 1."""
     samples: int
-    """Samples that the final projections are learnt from."""
+    """Number of samples from which the final projections are learnt."""
     seed: int
-    """The seed of the anchors."""
+    """Seed of the model's anchors."""
     candidates: tuple[tuple[int, float], ...]
-    """Seeds tried and the mean PSNR of each on the images held out, dB."""
+    """Seeds tried, each with its mean PSNR on the held-out images in dB; empty if none are held
+    out."""
     held_out: tuple[str, ...]
-    """Names of these images."""
+    """Names of the held-out images."""
     seconds: float
-    """Wall clock."""
+    """Duration of the training in seconds (wall clock)."""
 
 
 def train(
@@ -140,34 +155,41 @@ def train(
     threads: int | None = None,
     progress: Progress = lambda stage, done: None,
 ) -> tuple[Model, Report]:
-    """Learn a model.
+    """Train a model.
 
     Parameters
     ----------
-    images : name → (H, W) float32 luma in 0…1, as `protocol.luma` reads it
-    threads : the cores that this process may use, by default; without influence on the result
+    images : dict
+        Name → (H, W) float32 luma in 0 … 1, as `protocol.planes` reads it.
+    settings : Settings
+    threads : int, optional
+        Number of threads; by default the number of cores that this process may use. It does not
+        affect the result.
+    progress : callable, optional
+        See `Progress`.
 
     Returns
     -------
-    model : with projections in float16 (costs under 0.0001 dB)
-    report
+    model : Model
+        Its projections are float16, which costs less than 0.0001 dB.
+    report : Report
 
     Raises
     ------
     InputError
-        Images too few or too small for these settings.
+        The images are too few or too small for these settings, or flat.
     """
-    began = monotonic()
-    held = _hold_out(list(images), settings.hold_out)
-    _check(images, held, settings)
-    kept = [plane for name, plane in images.items() if name not in held]
+    start = monotonic()
+    held_out = _hold_out(list(images), settings.hold_out)
+    _check(images, held_out, settings)
+    seen = [plane for name, plane in images.items() if name not in held_out]
     with ThreadPoolExecutor(threads or available()) as pool, single_threaded():
-        windows = dictionary_windows(kept, settings.scale, settings.window)
+        windows = dictionary_windows(seen, settings.scale, settings.window)
         basis, energy = principal(windows, settings.energy)
         low = windows @ basis
         del windows
         learner = _Learner(settings, basis, low, pool, progress)
-        best, candidates = learner.choose(kept, {name: images[name] for name in held})
+        best, candidates = learner.choose(seen, {name: images[name] for name in held_out})
         samples = learner.samples(list(images.values()))
         model = learner.model(samples, best[1])
     report = Report(
@@ -178,42 +200,45 @@ def train(
         samples=len(samples.features),
         seed=best[0],
         candidates=candidates,
-        held_out=held,
-        seconds=monotonic() - began,
+        held_out=held_out,
+        seconds=monotonic() - start,
     )
     return _described(model, settings, report), report
 
 
 @dataclass(frozen=True, eq=False)
 class _Learner:
-    """What all candidates share."""
+    """The part of a training that all seeds share."""
 
     settings: Settings
     basis: Float32
+    """PCA basis: (4·(w·s)², d) float32."""
     low: Float32
+    """Features from which K-SVD learns: (n, d) float32."""
     pool: ThreadPoolExecutor
     progress: Progress
 
     def choose(
-        self, kept: Sequence[Float32], held: Mapping[str, Float32]
+        self, seen: Sequence[Float32], held_out: Mapping[str, Float32]
     ) -> tuple[tuple[int, Float32], tuple[tuple[int, float], ...]]:
-        """Return the best seed with its anchors, and the PSNR of each seed on `held`."""
+        """Return the best seed with its anchors, and each seed's mean PSNR on `held_out`."""
         first = self.settings.seed
-        if not held:
+        if not held_out:
             return (first, self.anchors(first)), ()
-        samples = self.samples(kept)
+        samples = self.samples(seen)
         found: list[tuple[int, float]] = []
         best = (first, self.low[:0])
         for seed in range(first, first + self.settings.seeds):
             anchors = self.anchors(seed)
             model = self.model(samples, anchors)
-            psnr = float(np.mean(list(psnr_table(held, model).values())))
+            psnr = float(np.mean(list(psnr_table(held_out, model).values())))
             if not found or psnr > max(value for _, value in found):
                 best = (seed, anchors)
             found.append((seed, psnr))
         return best, tuple(found)
 
     def anchors(self, seed: int) -> Float32:
+        """Return the anchors (k, d) that K-SVD learns from a seed."""
         s = self.settings
         atoms = ksvd(
             self.low,
@@ -227,6 +252,7 @@ class _Learner:
         return atoms.astype(np.float32)
 
     def samples(self, images: Sequence[Float32]) -> Samples:
+        """Return the samples of some images, from which projections are learnt."""
         s = self.settings
         return pyramid(
             images,
@@ -240,6 +266,7 @@ class _Learner:
         )
 
     def model(self, samples: Samples, anchors: Float32) -> Model:
+        """Learn the projections, and return the complete model."""
         s = self.settings
         projections = learn(
             samples,
@@ -252,35 +279,38 @@ class _Learner:
         return Model(s.scale, s.window, anchors, self.basis, projections.astype(np.float16))
 
 
-def _check(images: Mapping[str, Float32], held: Sequence[str], settings: Settings) -> None:
+def _check(images: Mapping[str, Float32], held_out: Sequence[str], settings: Settings) -> None:
     """Refuse images that are too small or too few."""
     s = settings
     need = (2 * margin(s.window) + 1) * s.scale
     require(images, need, f"training at ×{s.scale}, window {s.window},")
-    kept = [plane for name, plane in images.items() if name not in held]
-    if not kept:
+    seen = [plane for name, plane in images.items() if name not in held_out]
+    if not seen:
         raise InputError(
-            f"{len(images)} training images, {s.hold_out} of them to be held out: nothing is "
-            "left to learn from; give more images or hold out fewer"
+            f"got {len(images)} training images, {s.hold_out} of them to be held out; expected at "
+            "least one to learn from",
+            parameter="hold_out",
+            advice="give more images, or a smaller `hold_out`",
         )
-    shapes = [(plane.shape[0], plane.shape[1]) for plane in kept]
+    shapes = [(plane.shape[0], plane.shape[1]) for plane in seen]
     grids = [grid(shape, s.scale, s.window, factor) for shape in shapes for factor in s.factors]
     samples = sum(rows * columns for rows, columns in grids)
     if samples < s.neighbours:
         raise InputError(
-            f"the images give {samples} samples, but {s.neighbours} neighbours are asked for; "
-            "give more or larger images, or fewer neighbours"
+            f"the images give {samples} samples, but {s.neighbours} `neighbours` are asked for",
+            parameter="neighbours",
+            advice="give more or larger images, or fewer `neighbours`",
         )
 
 
 def _hold_out(names: Sequence[str], count: int) -> tuple[str, ...]:
-    """Choose `count` names, evenly spread over the list."""
+    """Return `count` names, evenly spaced in the list."""
     count = min(count, len(names))
     return tuple(names[(2 * k + 1) * len(names) // (2 * count)] for k in range(count))
 
 
 def _described(model: Model, settings: Settings, report: Report) -> Model:
-    """Return the model with how it was made in its `about`."""
+    """Return the model with settings and figures of its training in `about`."""
     about = {f"train_{name}": str(value) for name, value in asdict(settings).items()}
     about |= {
         "train_ridge": str(settings.damping),
