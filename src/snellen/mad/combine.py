@@ -1,4 +1,4 @@
-"""The last step: maps of blocks to maps of pixels, to HI and LO, to MAD."""
+"""Last step: from maps of blocks to maps of pixels, to HI and LO, to MAD."""
 
 from __future__ import annotations
 
@@ -9,13 +9,26 @@ import numpy as np
 
 from snellen.mad.definition import MARGIN, STEP
 
-# Larson & Chandler 2010, equation (9) as in the authors' code: HI weighs more the lower it is.
+# Larson & Chandler 2010, equation (9), as in the authors' code: a lower HI counts for more.
 B1 = exp(-2.55 / 3.35)
 B2 = 1 / (log(10) * 3.35)
 
 
 def tiles(plane: Any, rows: int, columns: int) -> Any:
-    """Return a view (rows, 4, columns, 4) of the pixels that blocks stand for; the rest is 0."""
+    """Set the pixels that no block fills to 0, and return a view of the others by block.
+
+    Parameters
+    ----------
+    plane : (M, N) NumPy or CuPy array
+        Map of pixels; changed in place.
+    rows, columns : int
+        Grid of blocks, see `definition.grid`.
+
+    Returns
+    -------
+    (rows, 4, columns, 4)
+        View of `plane`: block (a, b) fills [a, :, b, :].
+    """
     high, wide = STEP * rows, STEP * columns
     plane[high:] = 0
     plane[:, wide:] = 0
@@ -23,15 +36,15 @@ def tiles(plane: Any, rows: int, columns: int) -> Any:
 
 
 def rms(plane: Any) -> float:
-    """Return the root mean square of a map without its margin, summed in float64."""
+    """Return the root mean square of a map of pixels without its margin, summed in float64."""
     first, last = MARGIN
     inner = plane[first : plane.shape[0] - last, first : plane.shape[1] - last]
     return sqrt(float((inner.astype(np.float64) ** 2).mean()))
 
 
 def mad(hi: float, lo: float) -> float:
-    """Return HI^sig · LO^(1 − sig): 0 where HI is 0, whatever LO is."""
-    if not isfinite(hi + lo):  # NaN stays NaN: NaN ** 0 would be 1
+    """Return MAD = HI^sig · LO^(1 − sig), where sig falls from 1 with HI; 0 if HI is 0."""
+    if not isfinite(hi + lo):  # return NaN for NaN: NaN ** 0 would be 1
         return hi + lo
     sig = 1 / (1 + B1 * hi**B2)
     return float(hi**sig * lo ** (1 - sig))

@@ -5,24 +5,32 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-W = 0.7  # sensitivity on the diagonals, Larson & Chandler 2010, equation (3)
-PER_DEGREE = 64  # pixels a degree, and so 32 cycles a degree at most; the authors' viewing distance
-FLAT, FLAT_BELOW = 0.9809, 7.8909  # equation (2): low-pass, not band-pass
-GAIN, BASE, SLOPE, POWER = 2.6, 0.0192, 0.114, 1.1  # ibid., from Mannos & Sakrison 1974
+W = 0.7  # sensitivity on the diagonals; Larson & Chandler 2010, equation (3)
+PER_DEGREE = 64  # pixels per degree of visual angle at the authors' viewing distance
+# Equation (2): below FLAT_BELOW cycles per degree, the CSF is FLAT, which makes it low-pass. Above,
+# it is that of Mannos & Sakrison 1974.
+FLAT, FLAT_BELOW = 0.9809, 7.8909
+GAIN, BASE, SLOPE, POWER = 2.6, 0.0192, 0.114, 1.1
 
 
 def csf(height: int, width: int) -> npt.NDArray[np.float64]:
-    """Return the filter for the spectrum of a real plane, as rfft2 gives it.
+    """Return the filter that multiplies the half spectrum (rfft2) of a real plane.
 
-    The authors sample the function half a frequency beside the grid of an even size, which makes
-    the filtered plane complex, and keep the real part. Of a real plane that is what the even part
-    of the filter gives, (csf(k) + csf(−k)) / 2, and so half the spectrum suffices.
+    At even sizes, the authors sample the function half a frequency off the grid of the FFT. Their
+    filtered plane is therefore complex, and they keep its real part. For a real plane, the even
+    part of the filter, (csf(k) + csf(−k)) / 2, gives the same from half the spectrum.
 
-    Vertical frequencies are divided by the width, too: so does the authors' code.
+    Vertical frequencies are divided by the width, too, as in the authors' code.
+
+    Parameters
+    ----------
+    height, width : int
+        Size of the plane in pixels.
 
     Returns
     -------
     (height, width // 2 + 1) float64
+        Sensitivity at each frequency, zero frequency first.
     """
     half = width // 2 + 1
     full = _sensitivity(_frequencies(height, width), _frequencies(width, width))
@@ -31,13 +39,14 @@ def csf(height: int, width: int) -> npt.NDArray[np.float64]:
 
 
 def _frequencies(size: int, width: int) -> npt.NDArray[np.float64]:
-    """Return cycles a degree of each element of a spectrum, zero first."""
+    """Return the frequencies of the elements of a spectrum in cycles per degree, zero first."""
     return np.fft.ifftshift(np.arange(size) - size / 2 + 0.5) / width * PER_DEGREE
 
 
 def _sensitivity(
     down: npt.NDArray[np.float64], across: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
+    """Return the contrast sensitivity at vertical and horizontal frequencies, cycles per degree."""
     u, v = down[:, None], across[None, :]
     oblique = (1 - W) / 2 * np.cos(4 * np.arctan2(v, u)) + (1 + W) / 2
     f = np.hypot(u, v) / oblique

@@ -1,23 +1,24 @@
-"""Appearance, step 3: how the statistics of two pictures differ, over all subbands."""
+"""Appearance, step 3: the difference of the statistics of two pictures, over all subbands."""
 
 from __future__ import annotations
 
 from snellen.cpu.compiled import compiled
 
 WEIGHTS = (0.5 / 13.25, 0.75 / 13.25, 1 / 13.25, 5 / 13.25, 6 / 13.25)
-"""Of each scale, from fine to coarse; Larson & Chandler 2010, 3.2. Together 1."""
-SKEW = 2.0  # times its difference, beside those of deviation and kurtosis
+"""Weights of the scales, from fine to coarse; Larson & Chandler 2010, 3.2. Their sum is 1."""
+SKEW = 2.0  # weight of the skewness; standard deviation and kurtosis have weight 1
 
 
 @compiled
 def difference(reference, distorted, out):  # type: ignore[no-untyped-def]
-    """Σ over scales and orientations of weight · (|Δ std| + 2 |Δ skew| + |Δ kurtosis|).
+    """Compute Σ weight · (|Δ std| + 2 |Δ skewness| + |Δ kurtosis|) over scales and orientations.
 
     Parameters
     ----------
     reference, distorted : (5, orientations, 3, rows, columns)
-        Statistics of all subbands.
+        Statistics of all subbands, as `statistics.statistics` computes them.
     out : (rows, columns)
+        Map of blocks.
     """
     out[:] = 0
     for scale in range(reference.shape[0]):

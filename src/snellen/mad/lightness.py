@@ -1,4 +1,4 @@
-"""Detection, step 1: grey to perceived lightness, (k·I)^(2.2/3)."""
+"""Detection, step 1: convert grey to perceived lightness, (k·I)^(2.2/3)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,26 @@ from snellen.mad.definition import WHITE, Definition
 
 Float64 = npt.NDArray[np.float64]
 
-K = 0.02874  # grey to luminance of an sRGB display, with gamma; Larson & Chandler 2010, 3.1
-POWER = 2.2 / 3  # gamma, then the cube root of lightness
-LAST = 254.0  # what the authors' table reads for 255: its index, img + 1 in uint8, saturates
+K = 0.02874  # k, luminance of an sRGB display per grey, before gamma; Larson & Chandler 2010, 3.1
+POWER = 2.2 / 3  # the display's gamma, times the exponent 1/3 of lightness
+LAST = 254.0  # the grey that the authors' table uses for 255: its index img + 1 saturates in uint8
 
 
 def lightness(grey: Float64, definition: Definition) -> Float64:
-    """Return the lightness of grey 0 … 255; that of 0 for negative grey.
+    """Return the lightness of grey samples.
 
-    Version 2011 is k·I^(2.2/3), where the paper says (k·I)^(2.2/3): they differ by a factor, which
-    only the threshold of darkness sees.
+    Version 2011 computes k·I^(2.2/3), the paper (k·I)^(2.2/3). The two differ by a factor, which
+    only affects the threshold of darkness (`masking.GATE`).
+
+    Parameters
+    ----------
+    grey : array of float64
+        I, 0 … 255; negative values count as 0.
+    definition : Definition
+
+    Returns
+    -------
+    array of float64, shaped like `grey`
     """
     grey = np.maximum(grey, 0)
     if definition.eight_bit_lut:
@@ -29,5 +39,18 @@ def lightness(grey: Float64, definition: Definition) -> Float64:
 
 
 def table(bits: int, peak: float, definition: Definition) -> Float64:
-    """Return the lightness of every integer sample of a depth, where `peak` is white."""
+    """Return the lightness of all integer sample values 0 … 2^bits − 1.
+
+    Parameters
+    ----------
+    bits : int
+        Bit depth of the samples.
+    peak : float
+        Sample value of white.
+    definition : Definition
+
+    Returns
+    -------
+    (2^bits,) float64
+    """
     return lightness(np.arange(1 << bits, dtype=np.float64) * (WHITE / peak), definition)

@@ -1,6 +1,7 @@
-"""Appearance, step 1: the log-Gabor filter bank, radial × angular, and a plane through one filter.
+"""Appearance, step 1: the log-Gabor filter bank, and the product of a spectrum with a filter.
 
-Larson & Chandler 2010, 3.2, with the parameters of the authors' code, which builds on Kovesi's.
+Each filter is the product of a radial and an angular factor: Larson & Chandler 2010, 3.2, with the
+parameters of the authors' code, which is based on Kovesi's.
 """
 
 from __future__ import annotations
@@ -12,39 +13,40 @@ import numpy.typing as npt
 
 from snellen.cpu.compiled import compiled
 
-WAVELENGTHS = (3, 9, 27, 81, 243)  # pixels, scale by scale
-ORIENTATIONS = 4  # 0°, 45°, 90°, 135°; each filter is one-sided
-SIGMA_ON_F = 0.55
-THETA_SIGMA = np.pi / 6
+WAVELENGTHS = (3, 9, 27, 81, 243)  # wavelength of the centre frequency of each scale, pixels
+ORIENTATIONS = 4  # 0°, 45°, 90°, 135°; each filter covers one side of the spectrum
+SIGMA_ON_F = 0.55  # bandwidth: standard deviation of the radial Gaussian over the centre frequency
+THETA_SIGMA = np.pi / 6  # standard deviation of the angular Gaussian, radians
 
 Array = npt.NDArray[Any]
 
 
 def bank(rows: slice, radial: Array, angular: Array) -> None:
-    """Compute some rows of the factors, zero frequency first; a filter is radial × angular.
+    """Compute some rows of the filters' factors.
 
     Parameters
     ----------
     rows : slice
+        Rows to compute.
     radial : (5, M, N)
-        Of each scale; out.
+        Output: factor of each scale, zero frequency first.
     angular : (4, M, N)
-        Of each orientation; out.
+        Output: factor of each orientation, zero frequency first.
     """
     _, height, width = radial.shape
     y, x = _coordinates(height)[rows, None], _coordinates(width)[None, :]
     radius = np.hypot(x, y)
-    middle = (y == _coordinates(height)[0]) & (x == _coordinates(width)[0])
-    radius[middle] = 1
+    zero = (y == _coordinates(height)[0]) & (x == _coordinates(width)[0])
+    radius[zero] = 1
     for plane, wavelength in zip(radial, WAVELENGTHS, strict=True):
-        away = np.log(radius * (wavelength / 2))
-        plane[rows] = np.exp(-(away**2) / (2 * np.log(SIGMA_ON_F) ** 2))
-        plane[rows][middle] = 0  # no filter sees the mean
+        log_ratio = np.log(radius * (wavelength / 2))
+        plane[rows] = np.exp(-(log_ratio**2) / (2 * np.log(SIGMA_ON_F) ** 2))
+        plane[rows][zero] = 0  # no filter passes the mean
     theta = np.arctan2(-y, x)
     for orientation, plane in enumerate(angular):
-        away = np.abs(theta - orientation * np.pi / ORIENTATIONS)
-        away = np.minimum(away, 2 * np.pi - away)
-        plane[rows] = np.exp(-(away**2) / (2 * THETA_SIGMA**2))
+        angle = np.abs(theta - orientation * np.pi / ORIENTATIONS)
+        angle = np.minimum(angle, 2 * np.pi - angle)
+        plane[rows] = np.exp(-(angle**2) / (2 * THETA_SIGMA**2))
 
 
 @compiled
@@ -53,24 +55,25 @@ def product(spectrum, radial, angular, out):  # type: ignore[no-untyped-def]
 
     Parameters
     ----------
-    spectrum : (M, N, 2)
+    spectrum : (M, N, 2) float32 or float64
         Real and imaginary parts.
     radial, angular : (M, N)
+        Factors of the filter.
     out : (M, N, 2)
-        Of the same type, or float64: products are computed in its.
+        The dtype of `spectrum`, or float64. Products are computed in this dtype.
     """
-    kind = out.dtype.type
+    real = out.dtype.type
     for i in range(spectrum.shape[0]):
         for j in range(spectrum.shape[1]):
-            gain = kind(radial[i, j]) * kind(angular[i, j])
+            gain = real(radial[i, j]) * real(angular[i, j])
             out[i, j, 0] = spectrum[i, j, 0] * gain
             out[i, j, 1] = spectrum[i, j, 1] * gain
 
 
 def _coordinates(size: int) -> npt.NDArray[np.float64]:
-    """Return −1 … 1 around the middle, zero frequency first.
+    """Return the frequencies of one axis, −1 … 1 of the Nyquist frequency, zero frequency first.
 
-    An odd size has its middle between two elements, and fftshift, not ifftshift, brings the one
-    after it to the front: as in the authors' code.
+    At an odd size, zero lies between two elements. fftshift (not ifftshift) moves the latter of
+    them to the front, as in the authors' code.
     """
     return np.fft.fftshift((np.arange(size) - size / 2) / (size / 2))

@@ -1,4 +1,4 @@
-"""Grey of RGB, by the authors' coefficients."""
+"""Conversion of RGB to grey by the authors' coefficients."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from typing import Any
 
 from snellen.frames.arrays import library
 
-# MATLAB's rgb2gray, the second row of inv([1, 0.956, 0.621; 1, −0.272, −0.647; 1, −1.106, 1.703]);
-# the four digits of BT.601 move scores by 1e-4.
+# MATLAB's rgb2gray: first row of inv([1, 0.956, 0.621; 1, −0.272, −0.647; 1, −1.106, 1.703]).
+# Coefficients rounded to four digits would change scores by 1e-4.
 RED, GREEN, BLUE = 0.298936021293775, 0.587043074451121, 0.114020904255103
 
 
 def luma(rgb: Any) -> Any:
-    """Return grey of RGB: rounded half up to uint8 where samples are 8-bit, else exact.
+    """Return the grey of RGB samples: for uint8 rounded half up, else not rounded.
 
     Parameters
     ----------
-    rgb : (…, H, W, 3) of NumPy or CuPy, any range
+    rgb : (…, H, W, 3) NumPy or CuPy array of any range
 
     Returns
     -------
-    array
-        (…, H, W) uint8 of uint8, else float64.
+    (…, H, W) array of the same library
+        uint8 for uint8 samples, else float64.
     """
     xp = library(rgb)
     red, green, blue = (rgb[..., channel].astype(xp.float64) for channel in range(3))
@@ -33,4 +33,4 @@ def luma(rgb: Any) -> Any:
     if rgb.dtype != xp.uint8:
         return red
     red += 0.5
-    return red.astype(xp.uint8)  # truncation, of what is not negative
+    return red.astype(xp.uint8)  # truncates: the values are not negative

@@ -1,4 +1,4 @@
-"""Detection, step 3: statistics of filtered blocks, and how visible the error is in each."""
+"""Detection, step 3: statistics of filtered blocks, and the visibility of the error in each."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ import numpy as np
 from snellen.cpu.compiled import compiled
 from snellen.mad.definition import STEP
 
-GATE = 0.5  # mean lightness below which nothing is seen; Larson & Chandler 2010, G in 3.1
-THRESHOLD = -5.0  # ln contrast of the reference up to which it masks nothing; ibid., δ
-WINDOW = 2  # tiles of the side of the window whose deviation masks: 8 × 8 pixels
-PROBE = 5  # pixels from a block's corner to where the authors' code reads other blocks' deviations
-TILES = 4  # of the side of a block
+# Larson & Chandler 2010, 3.1, G: mean lightness of a block below which no error is visible.
+GATE = 0.5
+THRESHOLD = -5.0  # ln contrast of the reference below which it masks nothing; ibid., δ
+WINDOW = 2  # side in tiles of the window whose deviation masks errors: 8 × 8 pixels
+PROBE = 5  # pixels from a block's corner to the map elements that the authors' code reads, too
+TILES = 4  # side of a block in tiles
 
 
 @compiled
 def tiles(plane, mean, squares):  # type: ignore[no-untyped-def]
-    """Mean and sum of squared deviations of each tile of 4 × 4 pixels.
+    """Compute mean and sum of squared deviations of each tile of 4 × 4 pixels.
 
     Parameters
     ----------
     plane : (M, N)
-    mean, squares : (rows + 3, columns + 3) of the block grid
-        Out.
+    mean, squares : (rows + 3, columns + 3), for a grid of rows × columns blocks
+        Output.
     """
     for a in range(mean.shape[0]):
         for b in range(mean.shape[1]):
@@ -32,55 +33,57 @@ def tiles(plane, mean, squares):  # type: ignore[no-untyped-def]
                     total += plane[i, j]
             total /= 16
             mean[a, b] = total
-            spread = 0.0
+            sum_of_squares = 0.0
             for i in range(4 * a, 4 * a + 4):
                 for j in range(4 * b, 4 * b + 4):
-                    away = plane[i, j] - total
-                    spread += away * away
-            squares[a, b] = spread
+                    deviation = plane[i, j] - total
+                    sum_of_squares += deviation * deviation
+            squares[a, b] = sum_of_squares
 
 
 @compiled
 def blocks(mean, squares, side, means, deviations):  # type: ignore[no-untyped-def]
-    """Mean and sample standard deviation of windows of side × side tiles at each block's corner.
+    """Compute mean and sample standard deviation of a window at the corner of each block.
 
     Parameters
     ----------
-    mean, squares : as `tiles` gives them
+    mean, squares
+        As `tiles` computes them.
     side : int
-        4: the block itself.
+        Side of the windows in tiles; 4: the blocks themselves.
     means, deviations : (rows, columns)
-        Out.
+        Output.
     """
     for a in range(means.shape[0]):
         for b in range(means.shape[1]):
-            middle = 0.0
+            centre = 0.0
             for i in range(a, a + side):
                 for j in range(b, b + side):
-                    middle += mean[i, j]
-            middle /= side**2
+                    centre += mean[i, j]
+            centre /= side**2
             total = 0.0
             for i in range(a, a + side):
                 for j in range(b, b + side):
-                    away = mean[i, j] - middle
-                    total += squares[i, j] + 16 * away * away
-            means[a, b] = middle
+                    deviation = mean[i, j] - centre
+                    total += squares[i, j] + 16 * deviation * deviation
+            means[a, b] = centre
             deviations[a, b] = np.sqrt(total / (16 * side**2 - 1))
 
 
 @compiled
 def least(deviations, height, width, out):  # type: ignore[no-untyped-def]
-    """Least deviation among a block's own and those at the probes to the right and below.
+    """Compute the least deviation of each block and its neighbours to the right and below.
 
-    The authors' code looks 5 pixels on in a map where each block fills 4 × 4 pixels, and so finds
-    the next block; it does where its own corner plus 5 is still a corner's place, < size − 15.
+    The authors' code reads a map in which each block fills 4 × 4 pixels, at `PROBE` = 5 pixels from
+    the block's corner, and so finds the next block. It does so only if the corner plus 5 is less
+    than the picture's size − 15, the limit of corners.
 
     Parameters
     ----------
     deviations : (rows, columns)
-        Of the 8 × 8 pixels at each block's corner.
+        Standard deviations of the 8 × 8 pixels at each block's corner.
     height, width : int
-        Of the picture.
+        Size of the picture in pixels.
     out : (rows, columns)
     """
     for a in range(out.shape[0]):
@@ -99,23 +102,24 @@ def least(deviations, height, width, out):  # type: ignore[no-untyped-def]
 
 @compiled
 def visibility(mean, masking, error, out):  # type: ignore[no-untyped-def]
-    """By how much the error's ln contrast is above that of the reference; 0 where it is unseen.
+    """Compute by how much ln contrast of the error exceeds that of the reference.
 
     Parameters
     ----------
     mean, masking : (rows, columns)
-        Mean and modified deviation of the reference's blocks.
+        Mean lightness of the reference's blocks, and their deviation as `least` computes it.
     error : (rows, columns)
-        Deviation of the error's blocks.
+        Standard deviation of the error's blocks.
     out : (rows, columns)
+        The excess, 0 where the error is not visible.
     """
     for a in range(out.shape[0]):
         for b in range(out.shape[1]):
             out[a, b] = 0
             if mean[a, b] >= GATE and error[a, b] > 0:
-                base = THRESHOLD
+                masked = THRESHOLD
                 if masking[a, b] > 0:
-                    base = max(base, np.log(masking[a, b] / mean[a, b]))
-                over = np.log(error[a, b] / mean[a, b]) - base
-                if over > 0:
-                    out[a, b] = over
+                    masked = max(masked, np.log(masking[a, b] / mean[a, b]))
+                excess = np.log(error[a, b] / mean[a, b]) - masked
+                if excess > 0:
+                    out[a, b] = excess

@@ -9,26 +9,26 @@ from snellen.cpu.compiled import compiled
 
 @compiled
 def statistics(response, out):  # type: ignore[no-untyped-def]
-    """Moments of |response| in each block of 16 × 16 pixels, every 4 pixels.
+    """Compute statistics of |response| in each block of 16 × 16 pixels, every 4 pixels.
 
-    A block is 4 × 4 tiles of 4 × 4 pixels. Moments of a tile are centred on its own mean, those of
-    a block are joined from them (Chan, Golub, LeVeque 1983; Pébay 2008): sums of raw powers would
-    lose the digits of skewness and kurtosis. In coarse scales a block's values differ little from
-    its mean: even |response| rounded to float32 would move LO by 1e-5.
+    A block consists of 4 × 4 tiles of 4 × 4 pixels. Moments of a tile are centred on the tile's
+    mean, and combined into those of a block (Chan, Golub, LeVeque 1983; Pébay 2008): sums of raw
+    powers would lose the digits of skewness and kurtosis. In coarse scales, the values of a block
+    differ little from their mean: even rounding |response| to float32 would change LO by 1e-5.
 
     Parameters
     ----------
     response : (M, N, 2) float32 or float64
-        Real and imaginary parts.
+        Real and imaginary parts of a subband.
     out : (3, rows, columns) float64
-        Sample standard deviation; skewness and plain kurtosis, with the population's deviation,
-        0 where that is 0.
+        Sample standard deviation; skewness; kurtosis (3 for a Gaussian). Skewness and kurtosis are
+        normalised by the population's standard deviation, and 0 where that is 0.
     """
     _, rows, columns = out.shape
     width = 4 * (columns + 3)
     value = np.empty((4, width))
     scratch = np.empty((4, width))
-    moments = np.empty((4, 4, columns + 3))  # four rows of tiles, in turns
+    moments = np.empty((4, 4, columns + 3))  # ring buffer of four rows of tiles
     block = np.empty((4, columns))
     for t in range(rows + 3):
         _magnitude(response, 4 * t, value)
@@ -40,6 +40,7 @@ def statistics(response, out):  # type: ignore[no-untyped-def]
 
 @compiled
 def _magnitude(response, top, out):  # type: ignore[no-untyped-def]
+    """Compute |response| in the four rows from `top` on."""
     for i in range(4):
         row, magnitude = response[top + i], out[i]
         for j in range(len(magnitude)):
@@ -49,7 +50,7 @@ def _magnitude(response, top, out):  # type: ignore[no-untyped-def]
 
 @compiled
 def _tiles(value, scratch, out):  # type: ignore[no-untyped-def]
-    """Mean and sums of 2nd, 3rd and 4th powers around it, of each tile of a row of tiles."""
+    """Compute mean and sums of 2nd, 3rd and 4th powers around it, of each tile of a row."""
     a, b, c, d = value[0], value[1], value[2], value[3]
     level, two, three, four = scratch[0], scratch[1], scratch[2], scratch[3]
     for j in range(len(a)):
@@ -74,10 +75,10 @@ def _tiles(value, scratch, out):  # type: ignore[no-untyped-def]
 
 @compiled
 def _blocks(moments, out):  # type: ignore[no-untyped-def]
-    """Join 4 × 4 tiles: the block's mean and sums of powers around it."""
+    """Combine the moments of 4 × 4 tiles: the block's mean and sums of powers around it."""
     mean, two, three, four = out[0], out[1], out[2], out[3]
     column = (moments[0, 0] + moments[1, 0]) + (moments[2, 0] + moments[3, 0])
-    for b in range(len(mean)):  # in pairs, so that equal values have exactly their mean
+    for b in range(len(mean)):  # summed in pairs, so that the mean of equal values is exact
         mean[b] = ((column[b] + column[b + 1]) + (column[b + 2] + column[b + 3])) / 16
     out[1:] = 0
     for i in range(4):
@@ -98,6 +99,6 @@ def _normalise(block, out):  # type: ignore[no-untyped-def]
         m2, m3, m4 = block[1, b], block[2, b], block[3, b]
         out[0, b] = np.sqrt(m2 / 255)
         out[1, b] = out[2, b] = 0
-        if m2 > 0:  # quotients step by step: m2² may be less than the smallest number
+        if m2 > 0:  # not divided by m2²: it may underflow
             out[1, b] = 16 * (m3 / m2) / np.sqrt(m2)
             out[2, b] = 256 * (m4 / m2) / m2
