@@ -1,0 +1,409 @@
+"""Frames in flight on one GPU: one goes up while another is computed and a third comes down.
+
+An engine knows shapes and types, and not what is computed. A method gives it a function that fills
+the outputs from the inputs, both arrays on the GPU::
+
+    def work(inputs, outputs):  # kernels on CuPy's current stream; must not wait for them
+        (plane,), (large, mean) = inputs, outputs
+        enlarge(plane, large)
+        average(large, mean)
+
+    engine = Engine(
+        "cuda:0",
+        inputs=[((1080, 1920), np.uint8)],
+        outputs=[((2160, 3840), np.uint8), ((1,), np.float64)],
+        work=work,
+    )
+    pending = engine.submit([plane])  # returns when the plane is copied, not when it is computed
+    large, mean = pending.result()  # new arrays in host memory, for the caller to keep
+    engine.close()
+
+One thread may submit several frames and then ask for their results in turn, or several threads
+each submit one and wait for it. Each frame takes a slot: whoever submits the next waits until the
+frame that had the slot before has left the GPU.
+
+Steps of a chain hand over planes without a trip through the host. With ``on_device=True`` results
+are CuPy arrays, which may be read after an event; the next engine takes both::
+
+    pending = engine.submit([plane])
+    larger = next_engine.submit(pending.result(), ready=[pending.ready])
+
+What orders the work
+    Uploads, kernels and downloads each have a stream. Within a frame, events order them: `arrived`
+    (the inputs are on the GPU), `made` (the outputs are computed), `done` (the results are where
+    they belong). All frames share the compute stream, and with it all scratch arrays of `work`:
+    frames are computed one after another, in the order in which they were queued. A lock keeps the
+    calls of a frame together.
+
+What keeps memory alive
+    A slot holds the inputs on the GPU and the results of its frame until the host has seen `done`,
+    also where the caller has dropped them. Results in host memory are page-locked; when they are
+    dropped their memory goes back to CuPy's pool for later frames. Results on the GPU are new
+    arrays for each frame, too. Whoever reads them holds them until the host has seen the end of
+    its work (the next engine does so); then their memory serves later frames.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache, partial
+from queue import Empty, SimpleQueue
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from snellen.errors import InputError
+from snellen.gpu import device as devices
+from snellen.gpu.graph import capture
+from snellen.gpu.memory import lasting, pinned
+from snellen.gpu.profile import stage
+
+Arrays = tuple[Any, ...]
+"""NumPy or CuPy arrays."""
+
+Kind = tuple[tuple[int, ...], npt.DTypeLike]
+"""Shape and type of an array."""
+
+SLOTS = 3  # one frame goes up, one is computed, one comes down
+
+
+class Streams:
+    """Three streams of the current GPU, and the lock under which a frame is queued on them.
+
+    Engines that share scratch arrays share their streams: give the streams of one to the other.
+
+    Attributes
+    ----------
+    up, compute, down : cupy.cuda.Stream
+        For uploads, for kernels and for downloads. None waits for the default stream.
+    lock : RLock
+        Held by the thread that queues a frame, or anything else that uses the scratch arrays.
+    """
+
+    def __init__(self) -> None:
+        import cupy
+
+        self.up, self.compute, self.down = (cupy.cuda.Stream(non_blocking=True) for _ in range(3))
+        self.lock = threading.RLock()  # an engine that the garbage collector finds closes itself
+
+    def settle(self) -> None:
+        """Wait until all that is queued is done, whatever went wrong."""
+        for stream in (self.up, self.compute, self.down):
+            with suppress(Exception):
+                stream.synchronize()
+
+
+class Pending:
+    """A frame in flight.
+
+    Attributes
+    ----------
+    ready : cupy.cuda.Event
+        After it the results may be read.
+    """
+
+    def __init__(self, device: str, flight: _Flight, outputs: Arrays, on_device: bool):
+        self._device, self._flight, self._outputs = device, flight, outputs
+        self._on_device = on_device
+        self.ready = flight.done
+
+    def result(self) -> Arrays:
+        """Return the results.
+
+        Results in host memory are complete: the thread sleeps until they are. Results on the GPU
+        are returned at once, and whoever reads them waits for `ready` first. They belong to the
+        caller: the engine never writes to them again.
+
+        Raises
+        ------
+        DeviceError
+            CUDA failed.
+        """
+        if not self._on_device:
+            with devices.using(self._device), devices.reporting():
+                self.ready.synchronize()
+            self._flight.release()
+        return self._outputs
+
+
+class Engine:
+    """Computes frames on one GPU, several in flight. May be used from several threads.
+
+    Parameters
+    ----------
+    device : str
+        "cuda:N".
+    inputs, outputs : sequence of (shape, dtype)
+        Arrays that a frame consists of, and those that its result consists of. A few numbers are
+        an output as well: ((4,), np.float64).
+    work : callable
+        work(inputs, outputs) queues kernels on CuPy's current stream. Both are tuples of CuPy
+        arrays, contiguous, the same ones for each frame of a slot. It may use scratch arrays of its
+        own, the same for all slots.
+    slots : int
+        Frames in flight.
+    graphs : bool
+        Whether `work` is captured as a CUDA graph for each slot, where that works; it runs once on
+        zeros then. Without graphs it may also wait for the GPU.
+    on_device : bool
+        Whether results stay on the GPU, as CuPy arrays.
+    streams : Streams, optional
+        Those of another engine whose `work` uses the same scratch arrays; new ones by default.
+
+    Attributes
+    ----------
+    streams : Streams
+    captured : bool
+        Whether `work` is launched as a graph.
+
+    Raises
+    ------
+    DeviceError
+        Memory does not suffice, or CUDA failed.
+    """
+
+    def __init__(
+        self,
+        device: str,
+        inputs: Sequence[Kind],
+        outputs: Sequence[Kind],
+        work: Callable[[Arrays, Arrays], object],
+        *,
+        slots: int = SLOTS,
+        graphs: bool = True,
+        on_device: bool = False,
+        streams: Streams | None = None,
+    ):
+        self.device, self._outputs, self._on_device = device, tuple(outputs), on_device
+        self._ordinal = devices.ordinal(device)
+        self._closed = False
+        self._free: SimpleQueue[_Slot | None] = SimpleQueue()
+        with self._on_gpu():
+            self.streams = streams or Streams()
+            with lasting():
+                made = [_Slot(inputs, outputs) for _ in range(slots)]
+            with self.streams.lock, self.streams.compute as compute:
+                for slot in made:
+                    slot.launch = once = partial(work, slot.inputs, slot.outputs)
+                    if graphs:
+                        once()  # a capture cannot load kernels
+                        slot.launch = capture(once)
+                compute.synchronize()
+            self.captured = graphs and slot.launch is not once
+        for slot in made:
+            self._free.put(slot)
+
+    def submit(
+        self,
+        inputs: Sequence[Any],
+        ready: Iterable[Any] = (),
+        more: Callable[[], Arrays] | None = None,
+    ) -> Pending:
+        """Begin a frame; wait for a free slot where all are taken.
+
+        Parameters
+        ----------
+        inputs : sequence of arrays
+            Shaped as the engine's inputs; rows may have a pitch. NumPy arrays are copied before
+            this returns. CuPy arrays of this GPU are copied on the GPU, and are not to be written
+            to before the result is ready.
+        ready : iterable of cupy.cuda.Event or None
+            After these events CuPy arrays may be read; None stands for at once.
+        more : callable, optional
+            Queues kernels on CuPy's current stream for this frame only, right after `work`, whose
+            scratch arrays it still finds. It returns new CuPy arrays, which are results after the
+            engine's outputs.
+
+        Raises
+        ------
+        InputError
+            The engine is closed, or an array has another shape, or lies on another GPU.
+        DeviceError
+            Memory does not suffice, or CUDA failed.
+        """
+        inputs = tuple(inputs)
+        with self._on_gpu():
+            slot = self._take()
+            try:
+                slot.vacate()
+                slot.stage(inputs, self._ordinal)
+                flight = slot.flight = _Flight(inputs, self._new())
+                with self.streams.lock:
+                    if self._closed:
+                        raise _closed()
+                    try:
+                        outputs = self._queue(slot, flight, inputs, ready, more)
+                    except BaseException:
+                        self.streams.settle()  # or arrays would be touched after their end
+                        raise
+            finally:
+                if not self._closed:
+                    self._free.put(slot)
+        return Pending(self.device, flight, outputs, self._on_device)
+
+    def close(self) -> None:
+        """Wait for the frames in flight, whose results stay valid, and drop all buffers."""
+        with self.streams.lock:
+            self._closed = True
+        with self._on_gpu():
+            self.streams.settle()
+            with suppress(Empty):
+                while True:
+                    self._free.get_nowait()
+            self._free.put(None)  # wakes those who wait for a slot
+
+    def __del__(self) -> None:
+        with suppress(Exception):  # it was not made, or CUDA is gone as the process ends
+            if not self._closed:
+                self.close()
+
+    def _queue(
+        self,
+        slot: _Slot,
+        flight: _Flight,
+        inputs: Arrays,
+        ready: Iterable[Any],
+        more: Callable[[], Arrays] | None,
+    ) -> Arrays:
+        """Queue all that the GPU does for a frame; return its results."""
+        streams = self.streams
+        for event in ready:
+            if event is not None:
+                streams.up.wait_event(event)
+        with streams.up, stage("upload"):
+            slot.upload(inputs, streams.up)
+        slot.arrived.record(streams.up)
+        streams.compute.wait_event(slot.arrived)
+        with streams.compute:
+            slot.launch()
+            further = tuple(more()) if more else ()
+            if self._on_device:
+                for there, result in zip(slot.outputs, flight.outputs, strict=True):
+                    _copy(there.data.ptr, result.data.ptr, there.nbytes, ON_GPU, streams.compute)
+                flight.outputs += further
+                flight.done.record(streams.compute)
+                return flight.outputs
+        slot.made.record(streams.compute)
+        flight.sources = further
+        flight.outputs += tuple(pinned(array.shape, array.dtype) for array in further)
+        streams.down.wait_event(slot.made)
+        with streams.down, stage("download"):
+            for there, result in zip((*slot.outputs, *further), flight.outputs, strict=True):
+                _copy(there.data.ptr, result.ctypes.data, there.nbytes, DOWN, streams.down)
+        flight.done.record(streams.down)
+        return flight.outputs
+
+    def _new(self) -> Arrays:
+        """Return new arrays for the results of a frame."""
+        if not self._on_device:
+            return tuple(pinned(*kind) for kind in self._outputs)
+        import cupy
+
+        with _idle(self._ordinal):
+            return tuple(cupy.empty(*kind) for kind in self._outputs)
+
+    def _take(self) -> _Slot:
+        slot = self._free.get()
+        if slot is None:
+            self._free.put(None)  # for the next who waits
+            raise _closed()
+        return slot
+
+    @contextmanager
+    def _on_gpu(self) -> Iterator[None]:
+        with devices.using(self.device), devices.reporting():
+            yield
+
+
+class _Flight:
+    """The arrays that the GPU reads and writes for a frame, held until the host has seen `done`."""
+
+    inputs: Arrays
+    outputs: Arrays
+    sources: Arrays
+
+    def __init__(self, inputs: Arrays, outputs: Arrays):
+        import cupy
+
+        self.inputs = tuple(array for array in inputs if not isinstance(array, np.ndarray))
+        self.outputs, self.sources = outputs, ()
+        self.done = cupy.cuda.Event(block=True, disable_timing=True)  # who waits for it sleeps
+
+    def release(self) -> None:
+        """Drop the arrays."""
+        self.inputs = self.outputs = self.sources = ()
+
+
+class _Slot:
+    """Buffers for one frame at a time on the current GPU."""
+
+    def __init__(self, inputs: Sequence[Kind], outputs: Sequence[Kind]):
+        import cupy
+
+        self._staged = [pinned(*kind) for kind in inputs]
+        self.inputs = tuple(cupy.zeros(*kind) for kind in inputs)
+        self.outputs = tuple(cupy.empty(*kind) for kind in outputs)
+        self.arrived, self.made = (cupy.cuda.Event(disable_timing=True) for _ in range(2))
+        self.launch: Callable[[], object] = _nothing
+        self.flight: _Flight | None = None
+
+    def vacate(self) -> None:
+        """Wait until the frame before has left the GPU, and drop its arrays."""
+        if self.flight:
+            self.flight.done.synchronize()
+            self.flight = None
+
+    def stage(self, inputs: Arrays, ordinal: int) -> None:
+        """Check a frame, and copy host memory to page-locked memory: from there it can be sent."""
+        for array, staged in zip(inputs, self._staged, strict=True):
+            if array.shape != staged.shape:
+                raise InputError(f"got an array of shape {array.shape}; expected {staged.shape}")
+            if isinstance(array, np.ndarray):
+                np.copyto(staged, array)
+            elif array.device.id != ordinal:
+                raise InputError(
+                    f"got an array on cuda:{array.device.id}; expected it on cuda:{ordinal}"
+                )
+
+    def upload(self, inputs: Arrays, stream: Any) -> None:
+        """Queue the copies to `inputs` on a stream, which is current."""
+        for array, staged, there in zip(inputs, self._staged, self.inputs, strict=True):
+            if isinstance(array, np.ndarray):
+                _copy(staged.ctypes.data, there.data.ptr, there.nbytes, UP, stream)
+            elif array.dtype == there.dtype and array.flags.c_contiguous:
+                _copy(array.data.ptr, there.data.ptr, there.nbytes, ON_GPU, stream)
+            else:
+                there[...] = array
+
+
+UP, DOWN, ON_GPU = 1, 2, 3  # cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, …DeviceToDevice
+
+
+def _copy(source: int, target: int, size: int, kind: int, stream: Any) -> None:
+    """Queue a copy of `size` bytes between two addresses."""
+    from cupy.cuda.runtime import memcpyAsync
+
+    memcpyAsync(target, source, size, kind, stream.ptr)
+
+
+@cache
+def _idle(ordinal: int) -> Any:
+    """Return a stream of the current GPU on which nothing ever runs.
+
+    CuPy's pool keeps the memory of each stream apart. What is allocated on this one was used by
+    results before, whose readers are done, so that any stream may write to it at once.
+    """
+    import cupy
+
+    return cupy.cuda.Stream(non_blocking=True)
+
+
+def _nothing() -> None:
+    """Stand for the work of a slot that is being made."""
+
+
+def _closed() -> InputError:
+    return InputError("the engine is closed; make a new one")
