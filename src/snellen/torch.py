@@ -65,7 +65,9 @@ class MAD(torch.nn.Module):  # type: ignore[misc]  # PyTorch is not there when t
     ) -> None:
         super().__init__()
         if reduction not in REDUCTIONS:
-            raise InputError(f"reduction={reduction!r} came, expected one of {REDUCTIONS}")
+            raise InputError(
+                f"`reduction`={reduction!r}; expected one of {REDUCTIONS}", parameter="reduction"
+            )
         Definition(variant, hi_scale, eight_bit_lut)
         self.reduction = reduction
         self.data_range = definition.peak(data_range, 0)
@@ -110,9 +112,9 @@ class MAD(torch.nn.Module):  # type: ignore[misc]  # PyTorch is not there when t
 def _pictures(images: Any) -> Any:
     """Return NCHW as (N, H, W) or (N, H, W, 3), without a copy."""
     if not isinstance(images, torch.Tensor):
-        raise InputError(f"a {type(images).__name__} came, {_WANTED}")
+        raise InputError(f"got {type(images).__name__}; {_WANTED}")
     shape = tuple(images.shape)
     if len(shape) != 4 or shape[1] not in (1, 3) or min(shape[2:]) < SMALLEST:
-        raise InputError(f"a tensor of shape {shape} came, {_WANTED}")
+        raise InputError(f"got a tensor of shape {shape}; {_WANTED}")
     images = images.detach()
     return images[:, 0] if shape[1] == 1 else images.movedim(1, -1)

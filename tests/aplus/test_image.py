@@ -249,7 +249,7 @@ def test_anything_with_array(random, random_model, arm):
 @pytest.mark.parametrize(
     ("image", "words"),
     [
-        (np.zeros((4, 4), np.bool_), "dtype bool came, expected one of uint8"),
+        (np.zeros((4, 4), np.bool_), "got dtype bool; expected one of uint8"),
         (np.zeros((4, 4), np.int64), "int64"),
         (np.zeros((4, 4), np.int8), "int8"),
         (np.zeros((4, 4), np.uint32), "uint32"),
@@ -259,8 +259,8 @@ def test_anything_with_array(random, random_model, arm):
         ([[1, 2], [3, 4]], "int64"),
         (None, "object"),
         ("picture.png", "expected one of"),
-        (np.zeros(4, np.uint8), r"shape \(4,\) came, expected"),
-        (np.float32(3), r"shape \(\) came"),
+        (np.zeros(4, np.uint8), r"shape \(4,\); expected"),
+        (np.float32(3), r"shape \(\)"),
         (np.zeros((0, 4), np.uint8), "at least one pixel"),
         (np.zeros((4, 0), np.uint8), "at least one pixel"),
         (np.zeros((0, 4, 3), np.float32), "pixel"),
@@ -310,7 +310,7 @@ def test_wrong_bits(random_model, dtype, bits, words, arm):
 def test_samples_beyond_bits(random_model, arm):
     image = np.zeros((4, 4), np.uint16)
     image[3, 2] = 1024
-    with pytest.raises(InputError, match="1024 came, more than 10 bits hold"):
+    with pytest.raises(InputError, match="1024, more than 10 bits hold"):
         upscale(image, 2, random_model(2), bits=10, device=arm)
 
 

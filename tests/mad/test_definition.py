@@ -25,15 +25,15 @@ def test_settings_travel(hi_scale):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"variant": "2010"}, "variant='2010' came, expected one of 2011, paper"),
+        ({"variant": "2010"}, "variant='2010'; expected one of 2011, paper"),
         ({"variant": None}, "variant=None"),
-        ({"hi_scale": 0}, "hi_scale=0 came, expected a number above 0"),
+        ({"hi_scale": 0}, "hi_scale=0; expected a number above 0"),
         ({"hi_scale": -200}, "hi_scale=-200"),
         ({"hi_scale": float("nan")}, "hi_scale=nan"),
         ({"hi_scale": float("inf")}, "hi_scale=inf"),
         ({"hi_scale": "200"}, "hi_scale='200'"),
         ({"hi_scale": True}, "hi_scale=True"),
-        ({"eight_bit_lut": 1}, "eight_bit_lut=1 came, expected True or False"),
+        ({"eight_bit_lut": 1}, "eight_bit_lut=1; expected True or False"),
     ],
 )
 def test_refusals(settings, words):
@@ -61,7 +61,7 @@ def test_white():
 
 @pytest.mark.parametrize("data_range", [0, -1, float("nan"), float("inf"), "255", True])
 def test_no_white(data_range):
-    with pytest.raises(InputError, match=r"data_range=.* came, expected the value of white"):
+    with pytest.raises(InputError, match=r"data_range=.*; expected the value of white"):
         peak(data_range, 8)
-    with pytest.raises(InputError, match="float samples came without data_range: state"):
+    with pytest.raises(InputError, match="float samples without data_range; state"):
         peak(None, 0)

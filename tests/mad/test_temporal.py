@@ -172,7 +172,7 @@ def test_too_small_a_clip_or_another_shape_is_refused(shape):
 
 def test_what_does_not_go_together_is_refused(clips):
     reference, distorted = clips(SHAPES[0])
-    with pytest.raises(InputError, match="must be equal"):
+    with pytest.raises(InputError, match="expected equal shapes"):
         st_mad(reference, distorted[:, :, :-1], device="cpu")
     with pytest.raises(InputError, match="one dtype"):
         st_mad(reference, distorted.astype(np.uint16), data_range=255, device="cpu")

@@ -17,7 +17,7 @@ SHAPES = [(33, 32), (50, 41), (41, 90)]
 def test_the_rules():
     for name in ("circular", "taper", "extend"):
         edges.check(name)
-    with pytest.raises(InputError, match="edges='mirror' came, expected one of circular, taper"):
+    with pytest.raises(InputError, match="edges='mirror'; expected one of circular, taper"):
         edges.check("mirror")
 
 

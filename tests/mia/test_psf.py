@@ -19,13 +19,13 @@ def test_sides_are_odd():
 
 @pytest.mark.parametrize("size", [0, -3, 31.0, "31", None, True])
 def test_no_side(size):
-    with pytest.raises(InputError, match=r"psf_size=.* came, expected the side of the PSF"):
+    with pytest.raises(InputError, match=r"psf_size=.*; expected the side of the PSF"):
         psf.side(size)
 
 
 def test_a_psf_is_no_larger_than_the_picture():
     psf.fits(31, (31, 90))
-    with pytest.raises(InputError, match="a PSF of 33×33 came for a picture of 90×32"):
+    with pytest.raises(InputError, match="got a PSF of 33×33 for a picture of 90×32"):
         psf.fits(33, (32, 90))
 
 
@@ -43,7 +43,7 @@ def test_a_very_narrow_gaussian_is_a_point():
 
 @pytest.mark.parametrize("sigma", [0, -1.0, float("nan"), float("inf"), "2", True, None])
 def test_no_gaussian(sigma):
-    with pytest.raises(InputError, match=r"start=.* came, expected σ in pixels"):
+    with pytest.raises(InputError, match=r"start=.*; expected σ in pixels"):
         psf.gaussian(sigma, 31)
 
 
@@ -80,9 +80,9 @@ def test_given_kinds(random):
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        (np.ones(5), r"psf of shape \(5,\) and dtype float64 came"),
+        (np.ones(5), r"psf has shape \(5,\) and dtype float64"),
         (np.ones((0, 5)), r"psf of shape \(0, 5\)"),
-        (np.ones((3, 3), complex), "dtype complex128 came"),
+        (np.ones((3, 3), complex), "dtype complex128"),
         ("blurred", "psf of shape"),
         (np.full((3, 3), np.nan), "psf has values that are negative, NaN or infinite"),
         (np.full((3, 3), np.inf), "negative, NaN or infinite"),

@@ -257,10 +257,10 @@ def test_closing_throws_away_what_waits(film):
         (
             (50, 60, 3),
             (0, 0),
-            r"a frame of shape \(50, 60, 3\) came, expected \(rows, columns\) of one plane",
+            r"a frame of shape \(50, 60, 3\); expected \(rows, columns\) of one plane",
         ),
-        ((50, 60), 3, r"position=3 came, expected \(column, row\), two integers: round"),
-        ((50, 60), np.array([1.0, 2.0]), r"position=array\(\[1\., 2\.\]\) came, .*round\(x\)"),
+        ((50, 60), 3, r"position=3; expected \(column, row\), two integers; round"),
+        ((50, 60), np.array([1.0, 2.0]), r"position=array\(\[1\., 2\.\]\); .*round\(x\)"),
         ((50, 60), np.eye(2, dtype=int), "position=array"),
         ((50, 60), (1,), r"position=\(1,\)"),
         ((50, 60), (1, 2, 3), r"position=\(1, 2, 3\)"),
@@ -347,12 +347,12 @@ def test_a_fade_to_grey_comes_as_it_is(film, arm, noise):
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        ({"queue": 0}, "queue=0 came"),
-        ({"policy": "wait"}, "policy='wait' came, expected one of block, drop"),
-        ({"shape": (8, 32)}, "a PSF of 9×9 came for a picture of 32×8"),
+        ({"queue": 0}, "queue=0"),
+        ({"policy": "wait"}, "policy='wait'; expected one of block, drop"),
+        ({"shape": (8, 32)}, "got a PSF of 9×9 for a picture of 32×8"),
         ({"shape": 32}, "shape=32"),
         ({"data_range": -1}, "data_range=-1"),
-        ({"deblurrer": {}}, "dict came, expected a Deblurrer"),
+        ({"deblurrer": {}}, "got dict; expected a Deblurrer"),
     ],
 )
 def test_wrong_settings(how, words):

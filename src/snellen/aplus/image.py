@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from snellen.aplus.model import Model, load
 from snellen.aplus.upscaler import Upscaler
 from snellen.errors import InputError
 from snellen.frames import arrays
+from snellen.frames.axes import Axes, check_dtype, check_finite
 from snellen.frames.bicubic import bicubic
 from snellen.frames.colour import rgb, ycc
 from snellen.frames.frame import Format, Frame
@@ -22,7 +24,7 @@ from snellen.frames.quantise import quantise
 Array = Any
 """Of NumPy or CuPy."""
 
-DTYPES = ("uint8", "uint16", "float16", "float32", "float64")
+CHANNELS = (3, 4)  # RGB, RGBA
 LARGEST = 1e35  # of float samples: float32 ends at 3.4e38, and features are sums of many
 
 
@@ -78,32 +80,28 @@ def upscale(
     chosen = arrays.choose(image, device)
     with arrays.working(image, chosen):
         array = arrays.read(image)
-        _check(array)
+        axes = _checked(array)
         bits = _depth(array, bits)
-        return arrays.like(image, _enlarged(array, load(model, scale), chosen, bits))
+        return arrays.like(image, _enlarged(array, axes, load(model, scale), chosen, bits))
 
 
-def _enlarged(array: Array, model: Model, device: str, bits: int) -> Array:
+def _enlarged(array: Array, axes: Axes, model: Model, device: str, bits: int) -> Array:
     """Return a checked array, enlarged on a device; NumPy gives NumPy, CuPy gives CuPy."""
     if device == "cpu" or not isinstance(array, np.ndarray):
-        return _pictures(array, model, device, bits)
-    large = _pictures(arrays.upload(array), model, device, bits).get()
+        return _pictures(array, axes, model, device, bits)
+    large = _pictures(arrays.upload(array), axes, model, device, bits).get()
     return large.astype(array.dtype, copy=False)  # of the same byte order
 
 
-def _pictures(array: Array, model: Model, device: str, bits: int) -> Array:
+def _pictures(array: Array, axes: Axes, model: Model, device: str, bits: int) -> Array:
     """Return all pictures of an array that lives on the device, enlarged."""
-    scale, colour = model.scale, array.ndim >= 3 and array.shape[-1] in (3, 4)
-    height, width = array.shape[-3:-1] if colour else array.shape[-2:]
-    channels = array.shape[-1:] if colour else ()
-    batch = array.shape[: array.ndim - 2 - colour]
-    xp = arrays.library(array)
-    result = xp.empty((*batch, height * scale, width * scale, *channels), array.dtype)
+    scale, colour = model.scale, bool(axes.channels)
+    height, width = axes.size
+    large = replace(axes, size=(height * scale, width * scale))
+    result = arrays.library(array).empty(large.shape, array.dtype)
     format = Format(width, height, 0, (0, 0)) if colour else Format(width, height, bits)
     with _composer(model, format, device) as enlarge:
-        pictures = array.reshape(-1, height, width, *channels)
-        results = result.reshape(-1, height * scale, width * scale, *channels)
-        for picture, out in zip(pictures, results, strict=True):
+        for picture, out in zip(axes.pictures(array), large.pictures(result), strict=True):
             if colour:
                 _store(rgb(enlarge(ycc(picture))), bits, out[..., :3])
                 _alpha(picture[..., 3:], scale, bits, out[..., 3:])
@@ -156,36 +154,36 @@ def _store(samples: Array, bits: int, out: Array) -> None:
     out[...] = whole.reshape(out.shape)
 
 
-def _check(array: Array) -> None:
-    """Refuse what cannot be enlarged."""
-    if array.dtype.name not in DTYPES:
-        raise InputError(f"dtype {array.dtype} came, expected one of {', '.join(DTYPES)}")
-    if array.ndim < 2 or 0 in array.shape[-2:]:
-        raise InputError(
-            f"an array of shape {array.shape} came, expected (…, H, W) or (…, H, W, 3 or 4), "
-            "with at least one pixel"
-        )
-    if array.dtype.kind == "f" and not arrays.library(array).isfinite(array).all():
-        raise InputError("the image holds NaN or infinity: replace them first (np.nan_to_num)")
+def _checked(array: Array) -> Axes:
+    """Return the axes of an array; refuse (InputError) what cannot be enlarged."""
+    check_dtype(array.dtype)
+    axes = Axes.of(array.shape, CHANNELS)
+    check_finite(array)
     if array.dtype.kind == "f" and array.size:
         peak = max(float(array.max()), -float(array.min()))
         if peak > LARGEST:
             raise InputError(
-                f"a sample of ±{peak:g} came, expected at most {LARGEST:g}, since work is done in "
-                "float32: scale the image first"
+                f"got a sample of ±{peak:g}; expected at most {LARGEST:g}, since A+ computes in "
+                "float32",
+                advice="scale the image first",
             )
+    return axes
 
 
 def _depth(array: Array, bits: int | None) -> int:
     if array.dtype.kind == "f":
         if bits is not None:
-            raise InputError(f"bits={bits} is for integer samples, but {array.dtype} came")
+            raise InputError(
+                f"`bits`={bits} is for integer samples; got {array.dtype}", parameter="bits"
+            )
         return 0
     most = 8 * int(array.dtype.itemsize)
     if bits is None:
         return most
     if not 8 <= bits <= most:
-        raise InputError(f"bits={bits} came, expected 8 to {most} for {array.dtype}")
+        raise InputError(f"`bits`={bits}; expected 8 to {most} for {array.dtype}", parameter="bits")
     if array.size and array.max() >> bits:
-        raise InputError(f"a sample of {array.max()} came, more than {bits} bits hold")
+        raise InputError(
+            f"got a sample of {array.max()}, more than {bits} bits hold", parameter="bits"
+        )
     return bits

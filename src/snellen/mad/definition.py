@@ -42,13 +42,20 @@ class Definition:
     def __post_init__(self) -> None:
         if self.variant not in VARIANTS:
             raise InputError(
-                f"variant={self.variant!r} came, expected one of {', '.join(VARIANTS)}"
+                f"`variant`={self.variant!r}; expected one of {', '.join(VARIANTS)}",
+                parameter="variant",
             )
         scale = self.hi_scale
         if isinstance(scale, bool) or not isinstance(scale, Real) or not 0 < scale < np.inf:
-            raise InputError(f"hi_scale={scale!r} came, expected a number above 0, as 200, 10 or 1")
+            raise InputError(
+                f"`hi_scale`={scale!r}; expected a number above 0, as 200, 10 or 1",
+                parameter="hi_scale",
+            )
         if not isinstance(self.eight_bit_lut, bool | np.bool_):
-            raise InputError(f"eight_bit_lut={self.eight_bit_lut!r} came, expected True or False")
+            raise InputError(
+                f"`eight_bit_lut`={self.eight_bit_lut!r}; expected True or False",
+                parameter="eight_bit_lut",
+            )
 
 
 def grid(height: int, width: int) -> tuple[int, int]:
@@ -68,11 +75,14 @@ def peak(data_range: float | None, bits: int) -> float:
         if bits:
             return float((1 << bits) - 1)
         raise InputError(
-            "float samples came without data_range: state the value of white, as 1 or 255"
+            "got float samples without `data_range`",
+            parameter="data_range",
+            advice="state the value of white, as 1 or 255",
         )
     real = isinstance(data_range, Real) and not isinstance(data_range, bool)
     if not (real and data_range > 0 and isfinite(data_range)):
         raise InputError(
-            f"data_range={data_range!r} came, expected the value of white, as 1, 255 or 1023"
+            f"`data_range`={data_range!r}; expected the value of white, as 1, 255 or 1023",
+            parameter="data_range",
         )
     return float(data_range)

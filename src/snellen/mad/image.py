@@ -12,6 +12,7 @@ import numpy as np
 
 from snellen.errors import InputError
 from snellen.frames import arrays
+from snellen.frames.axes import Axes, check_dtype, check_finite
 from snellen.frames.frame import Format
 from snellen.gpu import device as devices
 from snellen.mad import definition as definitions
@@ -23,7 +24,6 @@ from snellen.mad.scorer import Scorer, on_host, resolved
 Array = Any
 """Of NumPy or CuPy."""
 
-DTYPES = ("uint8", "uint16", "float16", "float32", "float64")
 SLACK = 1e-6  # of the range: what rounding may put float samples beyond it; they are clipped
 
 
@@ -93,8 +93,10 @@ def score(
     ]
     with arrays.working(home, first):
         one, other = (arrays.read(image) for image in (reference, distorted))
+        for array in (one, other):
+            check_dtype(array.dtype)
         if len(scorers) == 1:
-            one, other = (_there(array, first) for array in (one, other))
+            one, other = (_at(array, first) for array in (one, other))
         peak = check(one, other, data_range)
         found = _scored(one, other, peak, scorers, maps)
         if not maps:
@@ -107,11 +109,6 @@ def _several(reference: Any, distorted: Any) -> bool:
     """Whether these are batches: then pairs are shared among GPUs, else each pair's subbands."""
     shapes = [tuple(np.shape(image)) for image in (reference, distorted)]
     return any(len(shape) > 2 + (shape[-1:] == (3,)) for shape in shapes)
-
-
-def _there(array: Array, device: str) -> Array:
-    """Return an array on the device, unless it will be refused."""
-    return _at(array, device) if array.dtype.name in DTYPES else array
 
 
 def _at(array: Array, device: str) -> Array:
@@ -129,12 +126,10 @@ def _scored(
     reference: Array, distorted: Array, peak: float, scorers: list[Scorer], maps: bool
 ) -> Score:
     """Return the scores of all pairs of two checked arrays, which the scorers share."""
-    batches = _batch(reference), _batch(distorted)
-    batch = np.broadcast_shapes(*batches)
-    size = _picture(distorted)[:2]
-    whole = distorted.dtype.kind == "u" and (
-        distorted.dtype.itemsize == 1 or not _colour(distorted)
-    )
+    axes = _axes(reference), _axes(distorted)
+    batches = axes[0].batch, axes[1].batch
+    batch, size = np.broadcast_shapes(*batches), axes[1].size
+    whole = distorted.dtype.kind == "u" and (distorted.dtype.itemsize == 1 or not axes[1].channels)
     format = Format(size[1], size[0], 8 * int(distorted.dtype.itemsize) if whole else 0)
     pairs = list(_pairs(batches, batch))
     edges = [len(pairs) * i // len(scorers) for i in range(len(scorers) + 1)]
@@ -226,46 +221,36 @@ def plain(picture: Array, peak: float, device: str) -> Array:
     if not isinstance(picture, np.ndarray):
         picture = _at(picture, device)
     xp = arrays.library(picture)
-    plane = luma(picture) if _colour(picture) else picture
+    plane = luma(picture) if picture.ndim == 3 else picture
     if plane.dtype.kind == "u":
         return xp.ascontiguousarray(plane, plane.dtype.newbyteorder("="))
     return plane.astype(xp.float64).clip(0, peak)
 
 
-def _colour(array: Array) -> bool:
-    return bool(array.ndim >= 3 and array.shape[-1] == 3)
-
-
-def _picture(array: Array) -> tuple[int, ...]:
-    """Return the shape of each picture: (H, W) or (H, W, 3)."""
-    return tuple(array.shape[array.ndim - 2 - _colour(array) :])
-
-
-def _batch(array: Array) -> tuple[int, ...]:
-    return tuple(array.shape[: array.ndim - 2 - _colour(array)])
+def _axes(array: Array) -> Axes:
+    """Return the axes of an array: grey or RGB, large enough for the margin of MAD."""
+    return Axes.of(array.shape, least=SMALLEST)
 
 
 def check(reference: Array, distorted: Array, data_range: float | None) -> float:
     """Refuse what cannot be scored; return the sample value of white."""
     for array in (reference, distorted):
-        if array.dtype.name not in DTYPES:
-            raise InputError(f"dtype {array.dtype} came, expected one of {', '.join(DTYPES)}")
-        if array.ndim < 2 or min(_picture(array)[:2]) < SMALLEST:
-            raise InputError(
-                f"an array of shape {array.shape} came, expected (…, H, W) or (…, H, W, 3), with "
-                f"at least {SMALLEST}×{SMALLEST} pixels"
-            )
+        check_dtype(array.dtype)
+    axes = _axes(reference), _axes(distorted)
     if reference.dtype.name != distorted.dtype.name:
         raise InputError(
-            f"a reference of {reference.dtype} came with a distorted picture of {distorted.dtype}: "
-            "bring both to one dtype and range"
+            f"got a reference of {reference.dtype} and a distorted picture of {distorted.dtype}; "
+            "expected one dtype",
+            advice="bring both to one dtype and range",
         )
-    _check_shapes(reference, distorted)
+    _check_shapes(*axes)
     bits = 8 if distorted.dtype == np.uint8 else 0
     if data_range is None and not bits:
         raise InputError(
-            f"{distorted.dtype} samples came without data_range: state the value of white, as "
-            + ("1023 or 65535" if distorted.dtype.kind == "u" else "1.0 or 255")
+            f"got {distorted.dtype} samples without `data_range`",
+            parameter="data_range",
+            advice="state the value of white, as "
+            + ("1023 or 65535" if distorted.dtype.kind == "u" else "1.0 or 255"),
         )
     peak = definitions.peak(data_range, bits)
     for array in (reference, distorted):
@@ -273,31 +258,31 @@ def check(reference: Array, distorted: Array, data_range: float | None) -> float
     return peak
 
 
-def _check_shapes(reference: Array, distorted: Array) -> None:
-    if _picture(reference) != _picture(distorted):
+def _check_shapes(reference: Axes, distorted: Axes) -> None:
+    one, other = ((*axes.size, *axes.channels) for axes in (reference, distorted))
+    if one != other:
         raise InputError(
-            f"a reference of {_picture(reference)} came with a distorted picture of "
-            f"{_picture(distorted)}: resize or convert one, they must be equal"
+            f"got a reference of {one} and a distorted picture of {other}; expected equal shapes",
+            advice="resize or convert one",
         )
     try:
-        np.broadcast_shapes(_batch(reference), _batch(distorted))
+        np.broadcast_shapes(reference.batch, distorted.batch)
     except ValueError as error:
         raise InputError(
-            f"batch axes {_batch(reference)} of the reference and {_batch(distorted)} of the "
-            "distorted pictures came, expected equal ones, or such as NumPy broadcasts"
+            f"got batch axes {reference.batch} of the reference and {distorted.batch} of the "
+            "distorted pictures; expected equal axes, or such as NumPy broadcasts"
         ) from error
 
 
 def _check_samples(array: Array, peak: float) -> None:
     if not array.size:
         return
-    real = array.dtype.kind == "f"
-    if real and not arrays.library(array).isfinite(array).all():
-        raise InputError("a picture holds NaN or infinity: replace them first (np.nan_to_num)")
+    check_finite(array)
     least, most = float(array.min()), float(array.max())
-    slack = SLACK * peak if real else 0.0
+    slack = SLACK * peak if array.dtype.kind == "f" else 0.0
     if least < -slack or most > peak + slack:
         raise InputError(
-            f"samples from {least:g} to {most:g} came, expected 0 to {peak:g}: state another "
-            "data_range, or clip them first (np.clip)"
+            f"got samples from {least:g} to {most:g}; expected 0 to {peak:g}",
+            parameter="data_range",
+            advice="state another `data_range`, or clip the samples first",
         )

@@ -103,7 +103,10 @@ class Scorer:
     ) -> None:
         self.definition = Definition(variant, hi_scale, eight_bit_lut)
         if dtype is not None and dtype not in DTYPES:
-            raise InputError(f"dtype={dtype!r} came, expected one of {', '.join(DTYPES)}, or None")
+            raise InputError(
+                f"`dtype`={dtype!r}; expected one of {', '.join(DTYPES)}, or None",
+                parameter="dtype",
+            )
         self.devices = devices.several(device)
         self.device = ",".join(self.devices)
         self.dtype = self._dtype = dtype or ("float64" if self.device == "cpu" else None)
@@ -135,7 +138,7 @@ class Scorer:
         peak = definitions.peak(data_range, format.bits)
         if min(format.height, format.width) < SMALLEST:
             raise InputError(
-                f"a picture of {format.width}×{format.height} came, expected at least "
+                f"got a picture of {format.width}×{format.height}; expected at least "
                 f"{SMALLEST}×{SMALLEST}, as MAD leaves a margin of 33 pixels out"
             )
         format = replace(format, subsampling=None)
@@ -262,7 +265,9 @@ class Scorer:
         backend = self._backend
         assert backend is not None
         if reference is None and not self._held:
-            raise InputError("no reference is held: call hold(reference) before against")
+            raise InputError(
+                "no reference is set", advice="call set_reference(reference) before compare"
+            )
         self._held = reference is None
         answer = backend.submit(reference, distorted, maps)
         self._held = True
@@ -286,21 +291,26 @@ class Scorer:
     def _check(self, plane: Any) -> Backend:
         """Return the backend for a plane as it is prepared for."""
         if self._format is None or self._backend is None:
-            raise InputError("this Scorer is not prepared: call prepare(format) before run")
+            raise InputError(
+                "this Scorer is not prepared", advice="call prepare(format) before run"
+            )
         if not isinstance(plane, np.ndarray) and (
             self.device == "cpu" or arrays.place(plane) != self.devices[0]
         ):
             raise InputError(
-                f"a plane is a NumPy array{'' if self.device == 'cpu' else ', or CuPy there'}, for "
-                f"a Scorer on {self.device!r}; for other libraries there is snellen.score"
+                f"got a plane that is no NumPy array"
+                f"{'' if self.device == 'cpu' else ', nor CuPy there'}, for a Scorer on "
+                f"{self.device!r}",
+                advice="use snellen.score for arrays of other libraries",
             )
         shape, types = self._format.shapes[0], [self._format.dtype]
         if self._format.bits == 0:
             types.append(np.dtype(np.float64))
         if plane.shape != shape or plane.dtype not in types:
             raise InputError(
-                f"prepared for planes {shape} of {' or '.join(map(str, types))}, but "
-                f"{plane.shape} of {plane.dtype} came: prepare again"
+                f"got a plane {plane.shape} of {plane.dtype}; prepared for {shape} of "
+                f"{' or '.join(map(str, types))}",
+                advice="prepare again",
             )
         return self._backend
 

@@ -94,8 +94,9 @@ def st_mad(
         moves = motion(plain(_host(frame), peak, "cpu") for frame in one)
         if not moves.of_rows > 0:
             raise InputError(
-                f"a reference came in whose {len(one)} frames nothing moves; ST-MAD weighs by "
-                "motion and has no score for it (0/0): score its frames by snellen.score"
+                f"nothing moves in the {len(one)} frames of the reference; ST-MAD weighs by motion "
+                "and is 0/0 there",
+                advice="score the frames with snellen.score",
             )
         return _scored((one, other), peak, moves, scorer, progress)
 
@@ -177,13 +178,14 @@ def _checked(reference: Array, distorted: Array, data_range: float | None) -> fl
     """Refuse what cannot be scored; return the sample value of white."""
     if reference.shape != distorted.shape:
         raise InputError(
-            f"a reference of {reference.shape} came with a distorted clip of {distorted.shape}: "
-            "cut or resize one, they must be equal"
+            f"got a reference of {reference.shape} and a distorted clip of {distorted.shape}; "
+            "expected equal shapes",
+            advice="cut or resize one",
         )
     if reference.ndim != 3 or min(reference.shape) < SMALLEST:
         raise InputError(
-            f"clips of {reference.shape} came, expected luma (frames, height, width) with at least "
-            f"{SMALLEST} of each: slices through time are scored as pictures are"
+            f"got clips of {reference.shape}; expected luma (frames, height, width) with at least "
+            f"{SMALLEST} of each, as slices through time are scored like pictures"
         )
     peaks = [check(*pair, data_range) for pair in zip(reference, distorted, strict=True)]
     return peaks[0]

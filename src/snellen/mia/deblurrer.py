@@ -114,7 +114,11 @@ class Deblurrer:
         rules.check(edges)
         settings.flags(recentre=recentre, warm=warm, history=history)
         if warm and psf is not None:
-            raise InputError("warm=True came with a PSF: a given one is the same in every picture")
+            raise InputError(
+                "`warm`=True with `psf`, which is the same in every picture",
+                parameter="warm",
+                advice="leave one of them out",
+            )
         self.edges, self.tolerance = edges, settings.tolerance(tolerance)
         self.iterations = settings.whole("iterations", iterations)
         self.every = settings.whole("every", every)
@@ -297,18 +301,22 @@ class Deblurrer:
     def _check(self, image: Any) -> Backend:
         """Return the backend for a picture as it is prepared for."""
         if self._backend is None:
-            raise InputError("this Deblurrer is not prepared: call prepare(shape) before run")
+            raise InputError(
+                "this Deblurrer is not prepared", advice="call prepare(format) before run"
+            )
         if not isinstance(image, np.ndarray) and (
             self.device == "cpu" or arrays.place(image) != self.device
         ):
             raise InputError(
-                f"a picture is a NumPy array{'' if self.device == 'cpu' else ', or CuPy there'}, "
-                f"for a Deblurrer on {self.device!r}; for other libraries there is snellen.deblur"
+                f"got a picture that is no NumPy array"
+                f"{'' if self.device == 'cpu' else ', nor CuPy there'}, for a Deblurrer on "
+                f"{self.device!r}",
+                advice="use snellen.deblur for arrays of other libraries",
             )
         if image.shape != (*self._lead, *self._shape):
             raise InputError(
-                f"prepared for pictures {(*self._lead, *self._shape)}, but {image.shape} came: "
-                "prepare again; each is one plane, for colour there is snellen.deblur"
+                f"got an array {image.shape}; prepared for {(*self._lead, *self._shape)}",
+                advice="prepare again, or use snellen.deblur for colour",
             )
         samples.white(image.dtype, self._white)
         return self._backend

@@ -82,20 +82,25 @@ class Definition:
 
     def __post_init__(self) -> None:
         if self.noise not in NOISES:
-            raise InputError(f"noise={self.noise!r} came, expected one of {', '.join(NOISES)}")
+            raise InputError(
+                f"`noise`={self.noise!r}; expected one of {', '.join(NOISES)}", parameter="noise"
+            )
         in_range("read_noise", self.read_noise, MOST, "white being 1, as 2 / 255")
         in_range("tv", self.tv, MOST, "as 0.001 … 0.004")
         if self.read_noise and self.noise != "poisson":
             raise InputError(
-                f"read_noise={self.read_noise!r} came with noise={self.noise!r}, which has it "
-                "already: leave it out, or ask for noise='poisson'"
+                f"`read_noise`={self.read_noise!r} with `noise`={self.noise!r}, which includes it",
+                parameter="read_noise",
+                advice="leave `read_noise` out, or ask for `noise`='poisson'",
             )
         if not isinstance(self.blind, bool | np.bool_):
-            raise InputError(f"blind={self.blind!r} came, expected True or False")
+            raise InputError(f"`blind`={self.blind!r}; expected True or False", parameter="blind")
 
 
 def in_range(name: str, value: object, most: float, usual: str) -> None:
     """Check a number from 0 on (InputError: it is none, or too large)."""
     real = isinstance(value, Real) and not isinstance(value, bool)
     if not (real and 0 <= value <= most):  # type: ignore[operator]
-        raise InputError(f"{name}={value!r} came, expected a number from 0 to {most:g}, {usual}")
+        raise InputError(
+            f"`{name}`={value!r}; expected a number from 0 to {most:g}, {usual}", parameter=name
+        )

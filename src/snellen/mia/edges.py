@@ -36,7 +36,9 @@ def check(edges: str) -> None:
         There is no such rule.
     """
     if edges not in EDGES:
-        raise InputError(f"edges={edges!r} came, expected one of {', '.join(EDGES)}")
+        raise InputError(
+            f"`edges`={edges!r}; expected one of {', '.join(EDGES)}", parameter="edges"
+        )
 
 
 def period(shape: tuple[int, int], side: int, edges: str) -> tuple[int, int]:

@@ -11,20 +11,22 @@ import numpy.typing as npt
 
 from snellen.errors import InputError
 from snellen.frames import arrays
+from snellen.frames.axes import Axes, check_dtype
 from snellen.frames.colour import KB, KG, KR
 from snellen.mia import psf as psfs
 from snellen.mia import samples, settings
-from snellen.mia.axes import Layout
 from snellen.mia.batches import Found, restored
 from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.definition import EVERY, ITERATIONS, PSF_SIZE, START
 from snellen.mia.progress import Callback, Watch
 from snellen.mia.result import Restored
-from snellen.mia.tiles import Tiles
+from snellen.mia.tiles import Tiles, each, psf_axes
 
 PRIORS = ("l0",)
 PRIOR_ITERATIONS = 100  # with the PSF that a prior found; our experiments with Levin's images
 PRIOR_TV = 0.004  # likewise
+NO_CHANNELS = (2, 4)
+"""Lengths of the last axis of a picture that is neither grey nor RGB: with transparency."""
 
 Array = Any
 """Of NumPy or CuPy."""
@@ -153,33 +155,35 @@ def deblur(
     }  # fmt: skip
     with arrays.working(image, chosen):
         array = arrays.read(image)
-        layout = Layout.of(array, multiframe)
+        check_dtype(array.dtype)
+        axes = Axes.of(array.shape, frames=multiframe, refused=NO_CHANNELS)
         peak = samples.white(array.dtype, settings.data_range(data_range))
         samples.refuse(samples.wrong(array, peak), peak)
         blur = None if psf is None else settings.given(psf)
         side = Deblurrer(blur, **how).side  # which checks the settings
-        psfs.fits(side, layout.size)
-        tiles = None if tile is None else Tiles(layout.size, tile, side)
+        psfs.fits(side, axes.size)
+        tiles = None if tile is None else Tiles(axes.size, tile, side)
         if not array.size:  # a batch of none
-            none = arrays.library(array).empty((*layout.lead(tiles), side, side), np.float32)
+            none = arrays.library(array).empty((*psf_axes(axes, tiles), side, side), np.float32)
             both = arrays.like(image, array.copy()), arrays.like(image, none)
-            return Restored(*both, np.empty(layout.batch), 0)
+            return Restored(*both, np.empty(axes.batch), 0)
         there = arrays.upload(array) if chosen != "cpu" and isinstance(array, np.ndarray) else array
-        came = layout.planes(there)
-        planes = samples.scaled(came, peak, how["dtype"])
-        blurs = None if blur is None else layout.blurs(blur, tiles)
+        given = axes.planes(there)
+        planes = samples.scaled(given, peak, how["dtype"])
+        blurs = None if blur is None else each(blur, axes, tiles)
         found = _found(planes, blurs, tiles, how, prior, callback)
         sharp = samples.finished(found.pictures, peak, there.dtype)
-        same = came.min((2, 3, 4)) == came.max((2, 3, 4))  # pictures of one value, to the last bit
-        sharp = arrays.library(sharp).where(same[..., None, None], came[:, :, 0], sharp)
-        sharp = layout.image(sharp.astype(there.dtype, copy=False))
-        fit: Any = found.fit.reshape(*layout.batch, -1).mean(-1)
-        shape = layout.lead(tiles)
+        same = given.min((2, 3, 4)) == given.max((2, 3, 4))
+        # A picture of one value comes back to the last bit.
+        sharp = arrays.library(sharp).where(same[..., None, None], given[:, :, 0], sharp)
+        sharp = axes.image(sharp.astype(there.dtype, copy=False))
+        fit: Any = found.fit.reshape(*axes.batch, -1).mean(-1)
+        shape = psf_axes(axes, tiles)
         both = sharp, found.psfs.reshape(*shape, *found.psfs.shape[-2:])
         if there is not array:
             both = both[0].get().astype(array.dtype, copy=False), both[1].get()
         both = arrays.like(image, both[0]), arrays.like(image, both[1])
-        fit = fit if layout.batch else fit.item()
+        fit = fit if axes.batch else fit.item()
         return Restored(*both, fit, found.iterations, found.history)
 
 
@@ -234,15 +238,20 @@ def _prior(prior: str | None, psf: Any, multiframe: bool) -> str | None:
     if prior is None:
         return None
     if prior not in PRIORS:
-        raise InputError(f"prior={prior!r} came, expected one of {', '.join(PRIORS)}, or None")
+        raise InputError(
+            f"`prior`={prior!r}; expected one of {', '.join(PRIORS)}, or None", parameter="prior"
+        )
     if psf is not None:
         raise InputError(
-            f"prior={prior!r} came with a PSF: it would find one; leave one of them out"
+            f"`prior`={prior!r} with `psf`, which it would find",
+            parameter="prior",
+            advice="leave one of them out",
         )
     if multiframe:
         raise InputError(
-            f"prior={prior!r} came with multiframe=True, but it finds the PSF of one frame: leave "
-            "one of them out"
+            f"`prior`={prior!r} with `multiframe`=True, but a prior finds the PSF of one frame",
+            parameter="prior",
+            advice="leave one of them out",
         )
     return prior
 

@@ -1,4 +1,4 @@
-"""Point spread functions: as users have them (K × K, centred) and on the period (around (0, 0)).
+"""Point spread functions (PSFs): centred, K × K, and on the period, around (0, 0).
 
 Arrays are NumPy's or CuPy's, and so are the results. K is odd; its middle is K // 2.
 """
@@ -27,7 +27,10 @@ def side(size: object) -> int:
         No positive integer.
     """
     if isinstance(size, bool) or not isinstance(size, Integral) or size < 1:
-        raise InputError(f"psf_size={size!r} came, expected the side of the PSF in pixels, as 31")
+        raise InputError(
+            f"`psf_size`={size!r}; expected the side of the PSF in pixels, as 31",
+            parameter="psf_size",
+        )
     return 2 * (int(size) // 2) + 1
 
 
@@ -41,8 +44,10 @@ def fits(side: int, shape: tuple[int, ...]) -> None:
     """
     if side > min(shape):
         raise InputError(
-            f"a PSF of {side}×{side} came for a picture of {shape[1]}×{shape[0]} (width × height): "
-            "take a smaller psf_size, or a larger picture"
+            f"got a PSF of {side}×{side} for a picture of {shape[1]}×{shape[0]} (width × height); "
+            "expected a PSF no larger than the picture",
+            parameter="psf_size",
+            advice="take a smaller `psf_size` or `psf`, or a larger picture",
         )
 
 
@@ -57,7 +62,8 @@ def gaussian(sigma: object, side: int) -> Float64:
     real = isinstance(sigma, Real) and not isinstance(sigma, bool)
     if not (real and sigma > 0 and isfinite(sigma)):  # type: ignore[operator, arg-type]
         raise InputError(
-            f"start={sigma!r} came, expected σ in pixels, a number above 0, or a PSF as an array"
+            f"`start`={sigma!r}; expected σ in pixels, a number above 0, or a PSF as an array",
+            parameter="start",
         )
     away = (np.arange(side) - side // 2) / float(sigma)  # type: ignore[arg-type]
     bell = np.exp(-(away.clip(-100, 100) ** 2) / 2)  # e^−5000 is 0
@@ -79,18 +85,26 @@ def given(psf: Any, name: str = "psf") -> Float64:
     plane = np.asarray(psf)
     if plane.ndim < 2 or not plane.size or plane.dtype.kind not in "buif":
         raise InputError(
-            f"{name} of shape {plane.shape} and dtype {plane.dtype} came, expected real numbers in "
-            "rows and columns, as (31, 31)"
+            f"`{name}` has shape {plane.shape} and dtype {plane.dtype}; expected real numbers in "
+            "rows and columns, as (31, 31)",
+            parameter=name,
         )
     plane = plane.astype(np.float64)
     if not np.isfinite(plane).all() or plane.min() < 0:
-        raise InputError(f"{name} has values that are negative, NaN or infinite; a blur has none")
+        raise InputError(
+            f"`{name}` has values that are negative, NaN or infinite; expected 0 or more",
+            parameter=name,
+        )
     with np.errstate(over="ignore"):
         total = plane.sum((-2, -1), keepdims=True)
     if not (total > 0).all():
-        raise InputError(f"{name} is 0 everywhere; a blur has at least one value above 0")
+        raise InputError(f"`{name}` is 0 everywhere; expected a value above 0", parameter=name)
     if not np.isfinite(total).all():
-        raise InputError(f"{name} has a sum that float64 does not hold; divide it by its maximum")
+        raise InputError(
+            f"the sum of `{name}` is beyond float64",
+            parameter=name,
+            advice="divide it by its maximum",
+        )
     height, width = plane.shape[-2:]
     out = np.zeros((*plane.shape[:-2], *2 * (side(max(height, width)),)))
     middle = out.shape[-1] // 2

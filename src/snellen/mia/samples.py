@@ -1,4 +1,4 @@
-"""Samples of pictures: which are taken, what white is, and back from 0 … 1.
+"""Samples of pictures: the types that are accepted, the value of white, and scaling to 0 … 1.
 
 Arrays are NumPy's or CuPy's, and so are the results.
 """
@@ -11,8 +11,9 @@ import numpy as np
 
 from snellen.errors import InputError
 from snellen.frames.arrays import library
+from snellen.frames.axes import NOT_FINITE as NO_NUMBERS
+from snellen.frames.axes import REPLACE, check_dtype
 
-DTYPES = ("uint8", "uint16", "float16", "float32", "float64")
 LARGEST = 1000.0
 """Of white: more is no highlight but another range, and sums of squares shall stay within float32.
 Ours."""
@@ -21,15 +22,14 @@ NOT_FINITE, NEGATIVE, TOO_LARGE = 1, 2, 4  # what is wrong with samples, as bits
 
 
 def white(dtype: np.dtype[Any], data_range: float | None) -> float:
-    """Return the sample value of white: as told, else the greatest of integers, 1 of floats.
+    """Return the sample value of white; by default the greatest of integers, 1 of floats.
 
     Raises
     ------
     InputError
-        A type that is not taken.
+        The type of the samples is not accepted.
     """
-    if dtype.name not in DTYPES:
-        raise InputError(f"dtype {dtype} came, expected one of {', '.join(DTYPES)}")
+    check_dtype(dtype)
     if data_range is None:
         return float(np.iinfo(dtype).max) if dtype.kind == "u" else 1.0
     return data_range
@@ -62,18 +62,18 @@ def refuse(found: int, peak: float) -> None:
     """
     if found & NOT_FINITE:
         raise InputError(
-            "the picture holds NaN or infinity: replace them first (np.nan_to_num); in float32 "
-            "numbers beyond 3e38 count as infinity, too"
+            NO_NUMBERS, advice=f"{REPLACE}; in float32 numbers beyond 3e38 count as infinity, too"
         )
     if found & NEGATIVE:
         raise InputError(
-            "the picture has negative samples, which no light makes: subtract the black level that "
-            "is really there (image - image.min()), or clip them (np.clip(image, 0, None))"
+            "a picture has negative samples; expected 0, no light, or more",
+            advice="subtract the camera's black level, or clip the samples at 0",
         )
     if found & TOO_LARGE:
         raise InputError(
-            f"samples of more than {LARGEST:g} times white, {peak:g}, came: state the value of "
-            "white as data_range"
+            f"got samples of more than {LARGEST:g} times white, which is {peak:g}",
+            parameter="data_range",
+            advice="state the value of white as `data_range`",
         )
 
 

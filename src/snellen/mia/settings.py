@@ -1,4 +1,4 @@
-"""Settings at the door: what came, checked, as the rooms behind it take it."""
+"""The settings of `deblur` and `Deblurrer`, checked and brought to one type."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Float64 = npt.NDArray[np.float64]
 def whole(name: str, value: object) -> int:
     """Return a number that is 1 or more (InputError: it is not)."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise InputError(f"{name}={value!r} came, expected a whole number, 1 or more")
+        raise InputError(f"`{name}`={value!r}; expected a whole number, 1 or more", parameter=name)
     return int(value)
 
 
@@ -36,7 +36,9 @@ def steps(iterations: int, frames: int) -> None:
     """Check that a launch can count its steps (InputError: it cannot)."""
     if iterations * frames > STEPS:
         raise InputError(
-            f"iterations={iterations} came for frames={frames}, expected {STEPS // frames} at most"
+            f"`iterations`={iterations} with `frames`={frames}; expected at most {STEPS // frames} "
+            "iterations",
+            parameter="iterations",
         )
 
 
@@ -44,19 +46,22 @@ def flags(**values: object) -> None:
     """Check what is True or False (InputError: it is neither)."""
     for name, value in values.items():
         if not isinstance(value, bool | np.bool_):
-            raise InputError(f"{name}={value!r} came, expected True or False")
+            raise InputError(f"`{name}`={value!r}; expected True or False", parameter=name)
 
 
 def tv(value: object) -> None:
     """Check a weight of total variation (InputError: it is none, or what diverges)."""
-    in_range("tv", value, TV_STABLE, "as 0.001 … 0.004: more of it diverges")
+    in_range("tv", value, TV_STABLE, "as 0.001 … 0.004; larger weights diverge")
 
 
 def tolerance(value: object) -> float:
     """Return a number of 0 or more (InputError: it is not)."""
     real = isinstance(value, Real) and not isinstance(value, bool)
     if not (real and value >= 0 and isfinite(value)):  # type: ignore[operator, arg-type]
-        raise InputError(f"tolerance={value!r} came, expected a number that is 0 or more, as 1e-3")
+        raise InputError(
+            f"`tolerance`={value!r}; expected a number that is 0 or more, as 1e-3",
+            parameter="tolerance",
+        )
     return float(value)  # type: ignore[arg-type]
 
 
@@ -65,8 +70,10 @@ def data_range(value: object) -> float | None:
     real = isinstance(value, Real) and not isinstance(value, bool)
     if value is not None and not (real and LEAST <= value <= MOST):  # type: ignore[operator]
         raise InputError(
-            f"data_range={value!r} came, expected the value of white, as 1, 255 or 1023: a number "
-            f"from {LEAST:.0e} to {MOST:.0e}; scale samples that are beyond it"
+            f"`data_range`={value!r}; expected the value of white, as 1, 255 or 1023: a number "
+            f"from {LEAST:.0e} to {MOST:.0e}",
+            parameter="data_range",
+            advice="scale samples that are beyond this range",
         )
     return None if value is None else float(value)  # type: ignore[arg-type]
 
@@ -82,14 +89,17 @@ def callback(value: object) -> None:
     """Check what is called at each look, or None (InputError: it is neither)."""
     if value is not None and not callable(value):
         raise InputError(
-            f"callback={value!r} came, expected a function of (iteration, image, psf), or None"
+            f"`callback`={value!r}; expected a function of (iteration, image, psf), or None",
+            parameter="callback",
         )
 
 
 def dtype(name: str | None) -> str:
     """Return the precision: float32 where none is asked for (InputError: there is no such)."""
     if name is not None and name not in DTYPES:
-        raise InputError(f"dtype={name!r} came, expected one of {', '.join(DTYPES)}, or None")
+        raise InputError(
+            f"`dtype`={name!r}; expected one of {', '.join(DTYPES)}, or None", parameter="dtype"
+        )
     return name or "float32"
 
 
@@ -97,20 +107,23 @@ def shape(value: object) -> tuple[int, int]:
     """Return rows and columns (InputError: these are not two numbers)."""
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
         raise InputError(
-            f"shape={value!r} came, expected (rows, columns) of one plane; for colour there is "
-            "snellen.deblur"
+            f"`shape`={value!r}; expected (rows, columns) of one plane",
+            parameter="shape",
+            advice="use snellen.deblur for colour",
         )
     rows, columns = (whole("shape", size) for size in value)
     return rows, columns
 
 
 def given(psf: Any, name: str = "psf") -> Float64:
-    """Return PSFs (…, K, K) that came as arrays of any library: see `psf.given`."""
+    """Return the PSFs (…, K, K) of an array of any library: see `psf.given`."""
     try:
         array = arrays.read(psf)
     except ValueError as error:  # NumPy's, of lists
         raise InputError(
-            f"{name} is no array ({error}): give rows of one length, of numbers"
+            f"`{name}` is not an array ({error})",
+            parameter=name,
+            advice="give rows of numbers, all of one length",
         ) from error
     return psfs.given(array if isinstance(array, np.ndarray) else array.get(), name)
 
@@ -136,8 +149,10 @@ def first(start: Any, size: object) -> Float64:
     plane = given(start, "start")
     if plane.ndim != 2 or len(plane) > side:
         raise InputError(
-            f"start of shape {np.shape(start)} came, expected one PSF, no larger than "
-            f"psf_size={size!r}: take a larger psf_size, or a smaller start"
+            f"`start` has shape {np.shape(start)}; expected one PSF, no larger than "
+            f"`psf_size`={size!r}",
+            parameter="start",
+            advice="take a larger `psf_size`, or a smaller `start`",
         )
     return np.pad(plane, (side - len(plane)) // 2)
 
@@ -153,7 +168,7 @@ def spread(blur: Float64, lead: tuple[int, ...]) -> Float64:
     if blur.shape[:-2] not in ((), lead):
         expected = " or ".join(str(tuple(axes)) for axes in {(): 0, lead: 0})
         raise InputError(
-            f"PSFs came with axes {blur.shape[:-2]} before their rows and columns, expected "
-            f"{expected}"
+            f"`psf` has axes {blur.shape[:-2]} before its rows and columns; expected {expected}",
+            parameter="psf",
         )
     return np.broadcast_to(blur, (*lead, *blur.shape[-2:]))

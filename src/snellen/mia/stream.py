@@ -104,15 +104,20 @@ class Stream:
         data_range: float | None = None,
     ) -> None:
         if not isinstance(deblurrer, Deblurrer):
-            raise InputError(f"{type(deblurrer).__name__} came, expected a Deblurrer, for settings")
+            raise InputError(
+                f"got {type(deblurrer).__name__}; expected a Deblurrer", parameter="deblurrer"
+            )
         if deblurrer.prepared:
             raise InputError(
-                "a Deblurrer came that is prepared already, by its prepare or by another stream: "
-                "make one for each Stream, or close it first"
+                "the Deblurrer is prepared already, by its `prepare` or by another stream",
+                parameter="deblurrer",
+                advice="make one for each Stream, or close it first",
             )
         self._size = settings.whole("queue", queue)
         if policy not in POLICIES:
-            raise InputError(f"policy={policy!r} came, expected one of {', '.join(POLICIES)}")
+            raise InputError(
+                f"`policy`={policy!r}; expected one of {', '.join(POLICIES)}", parameter="policy"
+            )
         self._drops = policy == "drop"
         deblurrer.prepare(shape, data_range=data_range)
         self._deblurrer, self._shape = deblurrer, settings.shape(shape)
@@ -271,13 +276,15 @@ class Stream:
         device = self._deblurrer.device
         if not isinstance(frame, np.ndarray) and (device == "cpu" or arrays.place(frame) != device):
             raise InputError(
-                f"a frame is a NumPy array{'' if device == 'cpu' else ', or CuPy there'}, for a "
-                f"stream on {device!r}"
+                f"got a frame that is no NumPy array"
+                f"{'' if device == 'cpu' else ', nor CuPy there'}, for a stream on {device!r}",
+                parameter="frame",
             )
         if frame.ndim != 2:
             raise InputError(
-                f"a frame of shape {frame.shape} came, expected (rows, columns) of one plane: of "
-                "colour give luma"
+                f"got a frame of shape {frame.shape}; expected (rows, columns) of one plane",
+                parameter="frame",
+                advice="give the luma of colour frames",
             )
         samples.white(frame.dtype, None)
         column, row = _place(position)
@@ -285,7 +292,9 @@ class Stream:
         if not (0 <= row <= frame.shape[0] - rows and 0 <= column <= frame.shape[1] - columns):
             raise InputError(
                 f"a region of {columns}×{rows} at {column},{row} leaves the frame of "
-                f"{frame.shape[1]}×{frame.shape[0]} (width × height): move it inside"
+                f"{frame.shape[1]}×{frame.shape[0]} (width × height)",
+                parameter="position",
+                advice="move it inside",
             )
         return column, row
 
@@ -293,7 +302,7 @@ class Stream:
         if self._error is not None:
             raise self._error
         if self._finished:
-            raise InputError("this stream was finished or closed: no frames come after that")
+            raise InputError("this stream was finished or closed; no frame can follow")
 
 
 def _place(position: Any) -> tuple[int, int]:
@@ -302,7 +311,8 @@ def _place(position: Any) -> tuple[int, int]:
         column, row = (operator.index(place) for place in position)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"position={position!r} came, expected (column, row), two integers: round what a "
-            "tracker gives, round(x), round(y)"
+            f"`position`={position!r}; expected (column, row), two integers",
+            parameter="position",
+            advice="round the positions of a tracker, round(x), round(y)",
         ) from error
     return column, row

@@ -6,6 +6,7 @@ Arrays are NumPy's or CuPy's, and so are the results.
 from __future__ import annotations
 
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy.typing as npt
 
 from snellen.errors import InputError
 from snellen.frames.arrays import library
+from snellen.frames.axes import Axes
 from snellen.mia.settings import whole
 
 Float64 = npt.NDArray[np.float64]
@@ -51,8 +53,9 @@ class Tiles:
         tile = whole("tile", tile)
         if tile < side:
             raise InputError(
-                f"tile={tile!r} came with a PSF of {side}×{side}: take larger tiles, at least "
-                f"{4 * side} for good ones"
+                f"`tile`={tile!r} with a PSF of {side}×{side}; expected {side} or more",
+                parameter="tile",
+                advice=f"take larger tiles, {4 * side} pixels or more for good results",
             )
         overlap = min(2 * (side - 1), tile // 2)
         self._picture = shape
@@ -83,6 +86,31 @@ class Tiles:
             there = (..., slice(tops[i], tops[i] + rows), slice(lefts[j], lefts[j] + columns))
             out[there] += xp.asarray(weight) * tiles[:, i, j]
         return out
+
+
+def psf_axes(axes: Axes, tiles: Tiles | None) -> tuple[int, ...]:
+    """Return the axes of all PSFs before their rows and columns: batch, tiles, frames."""
+    return (*axes.batch, *(tiles.grid if tiles else ()), *axes.frames)
+
+
+def each(psf: Float64, axes: Axes, tiles: Tiles | None) -> Float64:
+    """Return the given PSFs, one for each picture, tile and frame: (N · tiles, M, K, K).
+
+    Raises
+    ------
+    InputError
+        The axes of the PSFs are not those of the pictures.
+    """
+    lead, side = psf_axes(axes, tiles), psf.shape[-1]
+    try:
+        every = np.broadcast_to(psf, (*lead, side, side))
+    except ValueError as error:
+        raise InputError(
+            f"`psf` has shape {psf.shape}; expected {(side, side)}"
+            + (f" or {(*lead, side, side)}" if lead else ""),
+            parameter="psf",
+        ) from error
+    return every.reshape(-1, prod(axes.frames), side, side)
 
 
 def _line(size: int, tile: int, overlap: int) -> tuple[list[int], list[Float64]]:

@@ -88,8 +88,8 @@ def test_bits(cuda, random, random_model, bits, channels):
 @pytest.mark.parametrize(
     ("image", "words"),
     [
-        (np.zeros((4, 4), np.int64), "dtype int64 came, expected one of uint8"),
-        (np.zeros(4, np.uint8), r"shape \(4,\) came, expected"),
+        (np.zeros((4, 4), np.int64), "got dtype int64; expected one of uint8"),
+        (np.zeros(4, np.uint8), r"shape \(4,\); expected"),
         (np.zeros((0, 4), np.uint8), "at least one pixel"),
         (np.full((4, 4), np.nan, np.float32), "NaN or infinity"),
         (np.full((4, 4, 3), np.inf, np.float16), "NaN or infinity"),
@@ -103,7 +103,7 @@ def test_refusals(cuda, random_model, image, words):
 
 def test_more_refusals(cuda, random_model):
     there = cuda.full((4, 4), 1024, cuda.uint16)
-    with pytest.raises(InputError, match="1024 came, more than 10 bits hold"):
+    with pytest.raises(InputError, match="1024, more than 10 bits hold"):
         upscale(there, 2, random_model(2), bits=10)
     with pytest.raises(InputError, match="for integer samples"):
         upscale(there.astype(cuda.float32), 2, random_model(2), bits=10)

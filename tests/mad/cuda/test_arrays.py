@@ -249,7 +249,7 @@ def test_luma_is_the_references(cuda, random, dtype):
         (np.zeros((40, 40), np.int32), {}, "dtype int32"),
         (np.zeros((40, 40), np.uint16), {}, "data_range"),
         (np.full((40, 40), np.nan, np.float32), {"data_range": 1}, "NaN"),
-        (np.full((40, 40), 2, np.float32), {"data_range": 1}, "samples from 2 to 2 came"),
+        (np.full((40, 40), 2, np.float32), {"data_range": 1}, "samples from 2 to 2"),
         (np.zeros((40, 40), np.uint8), {"device": "cpu"}, "lives on a GPU"),
     ],
 )

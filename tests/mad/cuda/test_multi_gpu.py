@@ -92,7 +92,7 @@ def test_one_reference_against_many(cuda, random, gpus, size):
         scorer.set_reference(others[3])
         assert scorer.compare(others[3]).lo == 0
         scorer.prepare(Format(60, 40))
-        with pytest.raises(InputError, match="no reference is held"):
+        with pytest.raises(InputError, match="no reference is set"):
             scorer.compare(np.zeros((40, 60), np.uint8))
 
 
@@ -168,7 +168,7 @@ def test_planes_on_another_gpu_than_the_first(cuda, gpus):
         plane = cuda.zeros((40, 50), cuda.uint8)
     with Scorer(device=gpus) as scorer:
         scorer.prepare(Format(50, 40))
-        with pytest.raises(InputError, match="NumPy array, or CuPy there"):
+        with pytest.raises(InputError, match="NumPy array, nor CuPy there"):
             scorer.set_reference(plane)
 
 

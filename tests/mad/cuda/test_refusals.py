@@ -16,7 +16,7 @@ from snellen.mad.scorer import Scorer
 @pytest.mark.parametrize("dtype", ["float16", "double", ""])
 @pytest.mark.parametrize("device", ["cpu", "cuda", "cuda:0,cuda:1"])
 def test_other_types_than_floats(device, dtype):
-    with pytest.raises(InputError, match=f"dtype={dtype!r} came, expected one of float32, float64"):
+    with pytest.raises(InputError, match=f"dtype={dtype!r}; expected one of float32, float64"):
         Scorer(device=device, dtype=dtype)
 
 

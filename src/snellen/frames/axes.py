@@ -1,0 +1,134 @@
+"""Axes and samples of an array of pictures: one answer for `upscale`, `score` and `deblur`.
+
+An array holds grey pictures (…, H, W) or pictures with channels last (…, H, W, C). Leading axes are
+a batch, or the frames of one object where a method takes such. Arrays are NumPy's or CuPy's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from snellen.errors import InputError
+from snellen.frames.arrays import library
+
+Array = Any
+"""Of NumPy or CuPy."""
+
+DTYPES = ("uint8", "uint16", "float16", "float32", "float64")
+"""Types of samples that every method takes."""
+NOT_FINITE = "a picture holds NaN or infinity"
+REPLACE = "replace these samples first"
+
+
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """Which axes of an array are the batch, the frames, the rows and columns, and the channels."""
+
+    batch: tuple[int, ...]
+    """Leading axes: pictures that have nothing to do with each other; () for one picture."""
+    frames: tuple[int, ...]
+    """(M,) where the array holds M frames of one object, else ()."""
+    size: tuple[int, int]
+    """Rows and columns of a picture."""
+    channels: tuple[int, ...]
+    """(C,) where the last axis holds channels, else ()."""
+
+    @classmethod
+    def of(
+        cls,
+        shape: tuple[int, ...],
+        channels: tuple[int, ...] = (3,),
+        *,
+        least: int = 1,
+        frames: bool = False,
+        refused: tuple[int, ...] = (),
+    ) -> Axes:
+        """Return the axes of an array of this shape.
+
+        Parameters
+        ----------
+        shape : tuple of int
+        channels : tuple of int
+            Lengths of the last of three or more axes that make it the axis of channels.
+        least : int
+            Least rows and columns of a picture.
+        frames : bool
+            Whether the first axis holds frames of one object; then there is no batch.
+        refused : tuple of int
+            Lengths of the last axis that make an array of three axes look like a picture with
+            channels that the method cannot use.
+
+        Raises
+        ------
+        InputError
+            The array has too few axes, or too small pictures; or its last axis is refused.
+        """
+        shape = tuple(shape)
+        _refuse_channels(shape, refused)
+        colour = len(shape) >= 3 and shape[-1] in channels
+        lead = len(shape) - 2 - colour
+        if (
+            lead < frames
+            or (frames and (lead > 1 or not shape[0]))
+            or min(shape[lead : lead + 2]) < least
+        ):
+            size = "one pixel" if least == 1 else f"{least}×{least} pixels"
+            front, last = "M" if frames else "…", " or ".join(map(str, channels))
+            raise InputError(
+                f"got an array of shape {shape}; expected ({front}, H, W) or ({front}, H, W, "
+                f"{last}), with at least {size}"
+            )
+        before, size_ = shape[:lead], (shape[lead], shape[lead + 1])
+        both = ((), before) if frames else (before, ())
+        return cls(*both, size_, shape[-1:] if colour else ())
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of an array with these axes."""
+        return (*self.batch, *self.frames, *self.size, *self.channels)
+
+    def pictures(self, array: Array) -> Array:
+        """Return the array as (N, rows, columns) or (N, rows, columns, C), N of all pictures."""
+        count = prod(self.batch) * prod(self.frames)
+        return array.reshape(count, *self.size, *self.channels)
+
+    def planes(self, array: Array) -> Array:
+        """Return the channels of all frames of all pictures: (C, N, M, rows, columns)."""
+        xp = library(array)
+        shape = (prod(self.batch), prod(self.frames), *self.size, prod(self.channels))
+        return xp.ascontiguousarray(xp.moveaxis(array.reshape(shape), -1, 0))
+
+    def image(self, planes: Array) -> Array:
+        """Return planes (C, N, rows, columns) as an array of these axes, without the frames."""
+        xp = library(planes)
+        last = xp.ascontiguousarray(xp.moveaxis(planes, 0, -1))
+        return last.reshape(*self.batch, *self.size, *self.channels)
+
+
+def check_dtype(dtype: np.dtype[Any]) -> None:
+    """Refuse (InputError) samples of a type that no method takes."""
+    if dtype.name not in DTYPES:
+        raise InputError(f"got dtype {dtype}; expected one of {', '.join(DTYPES)}")
+
+
+def check_finite(array: Array) -> None:
+    """Refuse (InputError) NaN and infinity."""
+    if array.dtype.kind == "f" and not library(array).isfinite(array).all():
+        raise InputError(NOT_FINITE, advice=REPLACE)
+
+
+def _refuse_channels(shape: tuple[int, ...], refused: tuple[int, ...]) -> None:
+    """Refuse one picture with channels that are none; more than 4 rows and columns tell it."""
+    if len(shape) != 3 or shape[-1] not in refused or min(shape[:-1]) <= 4:
+        return
+    kept = "image[..., :3]" if shape[-1] == 4 else "image[..., 0] (of four, image[..., :3])"
+    raise InputError(
+        f"got an array of shape {shape}, whose last axis looks like {shape[-1]} channels; "
+        "expected (H, W) or (H, W, 3)",
+        advice=f"leave transparency out, {kept}; if these are {shape[0]} pictures of only "
+        f"{shape[-1]} columns, swap their axes, image.swapaxes(1, 2), and those of a PSF with them",
+    )
