@@ -221,11 +221,11 @@ def test_a_region_of_an_image(picture, saved, tmp_path, shape):
         (["--roi", "9,0,16,11"], "leaves the frame"),
         (["--roi", "-1,0,16,11"], "leaves the frame"),
         (["--roi", "0,0,25,11"], "a region of 25×11 came for frames of 24×20"),
-        (["--roi", "0,0,24,4"], "a PSF of 5×5 came for a picture of 24×4"),
+        (["--roi", "0,0,24,4"], "got a PSF of 5×5 for a picture of 24×4"),
         (["--paste-back"], "add --roi"),
         (["--roi-file", "at.txt"], "add --roi W,H"),
         (["--psf-size", 21], "take a smaller --psf-size or --psf"),
-        (["--tile", 4], "--tile 4 came"),
+        (["--tile", 4], "--tile 4 with a PSF"),
     ],
 )
 def test_wrong_regions(capsys, picture, saved, tmp_path, words, said):
@@ -257,7 +257,7 @@ def test_the_value_of_white_of_floats(capsys, picture, saved, tmp_path):
     assert capsys.readouterr().err == ""
     wanted = deblur(pixels, **QUICK, read_noise=0.1, data_range=60000, device="cpu").image
     assert (read(goal).pixels == wanted).all()
-    refused(capsys, [*words, "--overwrite", "--data-range", "0"], "--data-range 0.0 came")
+    refused(capsys, [*words, "--overwrite", "--data-range", "0"], "--data-range 0.0; expected")
 
 
 def test_white_that_hardly_is_1_is_told(capsys, picture, saved, tmp_path):
@@ -362,7 +362,7 @@ def test_psfs_of_several_inputs_go_to_a_folder(capsys, picture, saved, tmp_path)
         (np.zeros((3, 3)), "0 everywhere"),
         (-np.ones((3, 3)), "negative"),
         (np.full((3, 3), np.nan), "NaN"),
-        (np.ones((99, 99)), "a PSF of 99×99 came for a picture of 24×20"),
+        (np.ones((99, 99)), "got a PSF of 99×99 for a picture of 24×20"),
         (np.ones(3), "rows and columns"),
         (b"no array", "psf.npy: not an array of NumPy; expected what numpy.save writes"),
         (None, "no such file"),
@@ -395,7 +395,7 @@ def test_a_wrong_psf_is_told_once_and_by_its_own_name(capsys, picture, saved, tm
     if option == "--psf-start":
         refused(
             capsys, [sources[0], *words[2:], tmp_path / "large.npy", "--psf-size", 5],
-            "--psf-start of shape (9, 9) came", "--psf-size 5: take a larger --psf-size",
+            "--psf-start has shape (9, 9)", "--psf-size 5; take a larger --psf-size",
         )  # fmt: skip
 
 
@@ -428,11 +428,11 @@ def test_a_psf_as_a_picture_is_grey(capsys, picture, saved, tmp_path):
         (["--tile", 64, "--warm"], "--tile came with --warm"),
         (["--burst", "--prior", "l0"], "--burst came with --prior"),
         (["--window", 2, "--prior", "l0"], "--window came with --prior"),
-        (["--noise", "gaussian", "--read-noise", "0.1"], "--read-noise 0.1 came with --noise"),
-        (["--read-noise", "1e20"], "--read-noise 1e+20 came, expected"),
-        (["--read-noise", "1e200"], "--read-noise 1e+200 came, expected"),
-        (["--tv", "1e39"], "--tv 1e+39 came, expected"),
-        (["--tolerance", "inf"], "--tolerance inf came"),
+        (["--noise", "gaussian", "--read-noise", "0.1"], "--read-noise 0.1 with --noise"),
+        (["--read-noise", "1e20"], "--read-noise 1e+20; expected"),
+        (["--read-noise", "1e200"], "--read-noise 1e+200; expected"),
+        (["--tv", "1e39"], "--tv 1e+39; expected"),
+        (["--tolerance", "inf"], "--tolerance inf; expected"),
         (["--device", "tpu"], "expected auto"),
     ],
 )
@@ -560,7 +560,7 @@ def test_an_interrupt_leaves_nothing(capsys, picture, saved, tmp_path, monkeypat
     def interrupted(self, count):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cpu.Arm, "iterate", interrupted)
+    monkeypatch.setattr(cpu.Backend, "iterate", interrupted)
     words = [saved("in.png", picture()), "-o", tmp_path / "out.png", *WORDS]
     assert run("deblur", *words, "--psf-out", tmp_path / "psf.npy") == 130
     out, err = capsys.readouterr()

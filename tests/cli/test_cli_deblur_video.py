@@ -222,13 +222,13 @@ def test_fewer_positions_will_do_for_a_part(clip, tmp_path):
     [
         (["--roi", "0,0,25,10"], "a region of 25×10 came for frames of 24×20"),
         (["--roi", "20,0,12,10"], "the region leaves the frame"),
-        (["--roi", "0,0,12,4"], "a PSF of 5×5 came for a picture of 12×4"),
-        (["--psf-size", 31], "a PSF of 31×31 came for a picture of 24×20"),
-        (["--tile", 4], "--tile 4 came"),
+        (["--roi", "0,0,12,4"], "got a PSF of 5×5 for a picture of 12×4"),
+        (["--psf-size", 31], "got a PSF of 31×31 for a picture of 24×20"),
+        (["--tile", 4], "--tile 4 with a PSF"),
         (["--start", "soon"], "expected seconds"),
         (
             ["--noise", "gaussian", "--read-noise", "0.1"],
-            "--read-noise 0.1 came with --noise gaussian",
+            "--read-noise 0.1 with --noise 'gaussian'",
         ),
     ],
 )
@@ -400,7 +400,7 @@ def test_the_cpu_steps_in_where_autos_gpu_has_no_room(capsys, clip, frames, tmp_
 
 @pytest.mark.parametrize("name", ["out.y4m", "out.mkv"])
 def test_an_interrupt_leaves_nothing(capsys, clip, tmp_path, monkeypatch, name):
-    whole, count = cpu.Arm.iterate, []
+    whole, count = cpu.Backend.iterate, []
 
     def interrupted(self, iterations):
         count.append(1)
@@ -408,7 +408,7 @@ def test_an_interrupt_leaves_nothing(capsys, clip, tmp_path, monkeypatch, name):
             raise KeyboardInterrupt
         whole(self, iterations)
 
-    monkeypatch.setattr(cpu.Arm, "iterate", interrupted)
+    monkeypatch.setattr(cpu.Backend, "iterate", interrupted)
     words = [clip, "-o", tmp_path / name, *WORDS, "--psf-out", tmp_path / "psf.npy"]
     assert run("deblur", *words) == 130
     err = capsys.readouterr().err

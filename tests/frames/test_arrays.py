@@ -63,29 +63,36 @@ def test_an_array_on_something_else():
     ],
 )
 def test_an_array_on_a_gpu_stays_there(gpus, image, device, wanted):
-    assert arrays.choose(image, device) == wanted
+    assert arrays.choose(image, device, "A+") == wanted
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda:0"])
 def test_an_array_on_another_device_than_asked_for(gpus, device):
-    words = rf"lives on a GPU \(cuda:1\), but device='{device}'.*leave that out"
+    words = rf"lives on a GPU \(cuda:1\); got device='{device}'.*leave device out"
     with pytest.raises(InputError, match=words):
-        arrays.choose(Foreign(2, 1), device)
+        arrays.choose(Foreign(2, 1), device, "A+")
 
 
 def test_a_gpu_that_does_not_work(monkeypatch):
     monkeypatch.setattr(device, "why_not", lambda n=0: "no driver")
     with pytest.raises(InputError, match=r"lives on a GPU \(cuda:0\).*no driver; or copy it"):
-        arrays.choose(Foreign(2), "auto")
+        arrays.choose(Foreign(2), "auto", "A+")
     with pytest.raises(DeviceError, match="expected auto"):
-        arrays.choose(np.zeros(3), "tpu")
+        arrays.choose(np.zeros(3), "tpu", "A+")
 
 
 def test_an_unknown_name_for_an_array_on_a_gpu(gpus):
     with pytest.raises(DeviceError, match="expected auto"):
-        arrays.choose(Foreign(2), "tpu")
+        arrays.choose(Foreign(2), "tpu", "A+")
 
 
 def test_what_cannot_be_read():
     with pytest.raises(InputError, match="through DLPack: not for you"):
         arrays.read(Foreign(1))
+
+
+@pytest.mark.parametrize("names", ["cuda:0,cuda:1", ["cuda:0", "cuda:1"]])
+@pytest.mark.parametrize("image", [np.zeros(3), Foreign(2)])
+def test_several_gpus_for_a_method_that_cannot_use_them(gpus, image, names):
+    with pytest.raises(DeviceError, match=r"MIA cannot use several GPUs.*choose one.*cuda:0"):
+        arrays.choose(image, names, "MIA")

@@ -483,7 +483,7 @@ def with_one(value):
         (GREY.astype(np.int16), {}, "dtype int16"),
         (GREY.astype(complex), {}, "dtype complex128"),
         ("picture.png", {}, "expected"),
-        (None, {}, "came, expected"),
+        (None, {}, "got dtype object; expected"),
         (GREY[0], {}, r"shape \(45,\); expected \(…, H, W\) or \(…, H, W, 3\)"),
         (GREY[:0], {}, r"shape \(0, 45\).* at least one pixel"),
         (
@@ -495,7 +495,7 @@ def with_one(value):
         (np.zeros((40, 45, 2)), {"psf_size": 1}, r"like 2 channels.*image\[\.\.\., 0\].*swapaxes"),
         (GREY, {"read_noise": 1e20}, r"read_noise=1e\+20"),
         (GREY, {"tv": 1e39}, r"tv=1e\+39"),
-        (GREY, {"psf": [[1, 2], [3]]}, "psf is no array"),
+        (GREY, {"psf": [[1, 2], [3]]}, "psf is not an array"),
         (GREY, {"callback": 3}, "callback=3; expected a function"),
         (GREY[:30], {}, r"got a PSF of 31×31 for a picture of 45×30 \(width × height\)"),
         (GREY, {"psf_size": 41}, "got a PSF of 41×41 for a picture of 45×40"),
@@ -506,9 +506,9 @@ def with_one(value):
         (np.zeros((2, 2, 40, 45)), {"multiframe": True}, r"\(2, 2, 40, 45\); expected \(M,"),
         (np.zeros((0, 40, 45)), {"multiframe": True}, r"shape \(0, 40, 45\)"),
         (GREY, {"multiframe": 2}, "multiframe=2; expected True or False"),
-        (with_one(np.nan), {}, "NaN or infinity: replace them first"),
+        (with_one(np.nan), {}, "NaN or infinity; replace"),
         (with_one(-np.inf), {}, "NaN or infinity"),
-        (with_one(-1e-9), {}, r"negative samples.*np\.clip\(image, 0, None\)"),
+        (with_one(-1e-9), {}, r"negative samples; expected 0.*clip"),
         (with_one(1001), {}, "more than 1000 times white, which is 1; state .* data_range"),
         (GREY, {"data_range": 0}, "data_range=0; expected the value of white"),
         (GREY, {"data_range": "255"}, "data_range='255'"),
@@ -542,9 +542,9 @@ def test_narrow_pictures_are_pictures():
 
 
 def test_wrong_device():
-    with pytest.raises(InputError, match="device=None; expected 'auto'"):
+    with pytest.raises(DeviceError, match="device=None; expected auto"):
         deblur(GREY, device=None)
     with pytest.raises(DeviceError, match="cannot be used"):
         deblur(GREY, device="cuda:99")
-    with pytest.raises(DeviceError, match="no device"):
+    with pytest.raises(DeviceError, match="got device='gpu'; expected auto"):
         deblur(GREY, device="gpu")

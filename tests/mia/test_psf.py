@@ -81,14 +81,14 @@ def test_given_kinds(random):
     ("value", "words"),
     [
         (np.ones(5), r"psf has shape \(5,\) and dtype float64"),
-        (np.ones((0, 5)), r"psf of shape \(0, 5\)"),
+        (np.ones((0, 5)), r"psf has shape \(0, 5\)"),
         (np.ones((3, 3), complex), "dtype complex128"),
-        ("blurred", "psf of shape"),
+        ("blurred", "psf has shape"),
         (np.full((3, 3), np.nan), "psf has values that are negative, NaN or infinite"),
         (np.full((3, 3), np.inf), "negative, NaN or infinite"),
         (np.diag([1.0, -1e-9, 1]), "negative, NaN or infinite"),
         (np.zeros((3, 3)), "psf is 0 everywhere"),
-        (np.full((3, 3), 1e308), "psf has a sum that float64 does not hold"),
+        (np.full((3, 3), 1e308), "sum of psf is beyond float64"),
         (np.stack([np.eye(3), np.zeros((3, 3))]), "psf is 0 everywhere"),
     ],
 )

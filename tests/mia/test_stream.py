@@ -265,7 +265,7 @@ def test_closing_throws_away_what_waits(film):
         ((50, 60), (1,), r"position=\(1,\)"),
         ((50, 60), (1, 2, 3), r"position=\(1, 2, 3\)"),
         ((50, 60), (1.5, 2), r"position=\(1\.5, 2\)"),
-        (None, (0, 0), "a frame is a NumPy array"),
+        (None, (0, 0), "no NumPy array"),
     ],
 )
 def test_frames_that_do_not_fit(arm, film, frame, position, words):

@@ -77,7 +77,7 @@ def upscale(
     ModelError, DeviceError
         The model or the device cannot be used, or the GPU's memory does not suffice.
     """
-    chosen = arrays.choose(image, device)
+    chosen = arrays.choose(image, device, "A+")
     with arrays.working(image, chosen):
         array = arrays.read(image)
         axes = _checked(array)

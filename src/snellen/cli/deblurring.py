@@ -164,7 +164,7 @@ class Deblurring:
                 callback=self._progress(name),
             )
         except InputError as error:
-            raise InputError(f"{name}: {worded(str(error))}") from error
+            raise InputError(f"{name}: {worded(error)}") from error
 
     def _progress(self, name: str) -> Watch:
         """Return what tells how far each stage is."""

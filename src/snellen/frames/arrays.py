@@ -1,9 +1,12 @@
-"""Arrays of any library, in main memory or on a GPU: read without a copy, and given back."""
+"""Arrays of any library, in main memory or on a GPU: read without a copy, and given back.
+
+See `frames.axes` for their axes and types of samples.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,7 +15,7 @@ import numpy as np
 from snellen.errors import InputError
 from snellen.gpu import device as devices
 
-HOST = (1, 3)  # kDLCPU, kDLCUDAHost: DLPack's names of main memory, plain and page-locked
+HOST = (1, 3)  # kDLCPU, kDLCUDAHost: DLPack's codes of main memory, pageable and page-locked
 CUDA = (2, 13)  # kDLCUDA, kDLCUDAManaged
 ADVICE = "copy it to main memory first (PyTorch: .cpu(), CuPy: .get())"
 
@@ -34,35 +37,50 @@ def place(image: Any) -> str:
         return "cpu"
     kind, number = image.__dlpack_device__()
     if kind not in HOST + CUDA:
-        raise InputError(f"the array lives on a device of another kind (DLPack's {kind}): {ADVICE}")
+        raise InputError(
+            f"the array lives on a device of another kind (DLPack's {kind})", advice=ADVICE
+        )
     return f"cuda:{number}" if kind in CUDA else "cpu"
 
 
-def choose(image: Any, device: str) -> str:
+def choose(image: Any, device: str | Sequence[str], method: str) -> str:
     """Return the device to use for an array: "cpu" or "cuda:N".
 
-    An array on a GPU stays there ("auto" and "cuda" mean its own); others go where `device` says.
+    An array on a GPU stays there ("auto" and "cuda" mean its own GPU); an array in main memory is
+    processed on the device that `device` names.
+
+    Parameters
+    ----------
+    image : array
+    device : str or sequence of str
+        As for `device.several`.
+    method : str
+        The method's name, for the error where `device` names several GPUs.
 
     Raises
     ------
     InputError
         An array on a GPU that cannot be used, or that is not the device asked for.
     DeviceError
-        The device cannot be used, or its name is unknown.
+        The device cannot be used, or its name is unknown, or there are several.
     """
     home = place(image)
-    if home == "cpu":
-        return devices.resolve(device)
+    name, *others = devices.names(device)
+    if home == "cpu" or others:
+        return devices.single(device, method)
     number = devices.ordinal(home)
     if reason := devices.why_not(number):
         raise InputError(
-            f"the array lives on a GPU ({home}), which cannot be used here: {reason}; or {ADVICE}"
+            f"the array lives on a GPU ({home}), which cannot be used here: {reason}",
+            parameter="device",
+            advice=f"or {ADVICE}",
         )
-    if device in ("auto", "cuda") or (device != "cpu" and devices.ordinal(device) == number):
+    if name in ("auto", "cuda") or (name != "cpu" and devices.ordinal(name) == number):
         return home
     raise InputError(
-        f"the array lives on a GPU ({home}), but device={device!r} is asked for: leave that out, "
-        f"or {ADVICE}"
+        f"the array lives on a GPU ({home}); got `device`={name!r}",
+        parameter="device",
+        advice=f"leave `device` out, or {ADVICE}",
     )
 
 
@@ -82,7 +100,7 @@ def read(image: Any) -> Any:
     Raises
     ------
     InputError
-        It does not let itself be read through DLPack.
+        The array cannot be read through DLPack.
     """
     if isinstance(image, np.ndarray):
         return image
@@ -116,7 +134,7 @@ def like(image: Any, result: Any) -> Any:
 
 
 class _Borrowed:
-    """PyTorch's stream as CuPy wants to see one; older ones do not say it themselves."""
+    """A stream of PyTorch with the protocol that CuPy reads; older PyTorch has no such method."""
 
     def __init__(self, stream: Any):
         self.stream = stream
@@ -126,7 +144,7 @@ class _Borrowed:
 
 
 def _stream(image: Any, ordinal: int) -> Any:
-    """Return the stream that the caller of PyTorch or CuPy works on."""
+    """Return the current stream of the library that the array is of, PyTorch or CuPy."""
     import cupy
 
     torch = sys.modules.get("torch")

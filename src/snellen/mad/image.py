@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from math import prod
@@ -19,7 +19,7 @@ from snellen.mad import definition as definitions
 from snellen.mad.definition import SMALLEST
 from snellen.mad.luma import luma
 from snellen.mad.result import Score
-from snellen.mad.scorer import Scorer, on_host, resolved
+from snellen.mad.scorer import Scorer, choose_devices, on_host
 
 Array = Any
 """Of NumPy or CuPy."""
@@ -36,7 +36,7 @@ def score(
     hi_scale: float = 200.0,
     eight_bit_lut: bool = False,
     maps: bool = False,
-    device: str = "auto",
+    device: str | Sequence[str] = "auto",
     dtype: str | None = None,
 ) -> Score:
     """Score pictures against their references by MAD, most apparent distortion.
@@ -85,11 +85,11 @@ def score(
     DeviceError
         The device cannot be used, or the GPU's memory does not suffice.
     """
-    home, chosen = resolved((distorted, reference), device)
+    home, chosen = choose_devices((distorted, reference), device)
     first = chosen[0]
     scorers = [
         Scorer(variant, hi_scale, eight_bit_lut, one, dtype)
-        for one in (chosen if _several(reference, distorted) else [",".join(chosen)])
+        for one in (chosen if _several(reference, distorted) else [chosen])
     ]
     with arrays.working(home, first):
         one, other = (arrays.read(image) for image in (reference, distorted))

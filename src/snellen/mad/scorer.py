@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Protocol
@@ -98,7 +98,7 @@ class Scorer:
         variant: str = "2011",
         hi_scale: float = 200.0,
         eight_bit_lut: bool = False,
-        device: str = "auto",
+        device: str | Sequence[str] = "auto",
         dtype: str | None = None,
     ) -> None:
         self.definition = Definition(variant, hi_scale, eight_bit_lut)
@@ -315,10 +315,12 @@ class Scorer:
         return self._backend
 
 
-def resolved(images: tuple[Any, ...], device: str) -> tuple[Any, tuple[str, ...]]:
-    """Return the array that says where all is done, and the devices, the first where it lives.
+def choose_devices(
+    images: tuple[Any, ...], device: str | Sequence[str]
+) -> tuple[Any, tuple[str, ...]]:
+    """Return the array whose device does the work, and the names of all devices, that one first.
 
-    That is the first on a GPU, else the first.
+    It is the first array that lives on a GPU, or else the first array.
 
     Raises
     ------
@@ -327,9 +329,9 @@ def resolved(images: tuple[Any, ...], device: str) -> tuple[Any, tuple[str, ...]
     """
     home = next((image for image in images if arrays.place(image) != "cpu"), images[0])
     first, *others = devices.names(device)
-    chosen = devices.several(",".join([arrays.choose(home, first), *others]))
+    chosen = devices.several([arrays.choose(home, first, "MAD"), *others])
     for image in images:
-        arrays.choose(image, chosen[0])
+        arrays.choose(image, chosen[0], "MAD")
     return home, chosen
 
 

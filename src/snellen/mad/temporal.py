@@ -7,7 +7,7 @@ time and time × width), weighted by how the reference moves there → TMAD; bot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from math import log10
@@ -23,7 +23,7 @@ from snellen.mad.combine import B1, B2
 from snellen.mad.definition import SMALLEST
 from snellen.mad.image import check, plain
 from snellen.mad.motion import SIDE, Motion, motion
-from snellen.mad.scorer import Scorer, resolved
+from snellen.mad.scorer import Scorer, choose_devices
 
 HI_SCALE = 10.0  # of the detection map's root mean square; MAD of 2011 has 200
 ALPHA = 3 / 7  # of the authors' code: in the logarithm of the strengths, and their exponent
@@ -54,7 +54,7 @@ def st_mad(
     distorted: Any,
     *,
     data_range: float | None = None,
-    device: str = "auto",
+    device: str | Sequence[str] = "auto",
     dtype: str | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> TemporalScore:
@@ -86,8 +86,8 @@ def st_mad(
         The device cannot be used, or the GPU's memory does not suffice.
     """
     clips = reference, distorted
-    home, chosen = resolved(clips, device)
-    scorer = Scorer(hi_scale=HI_SCALE, device=",".join(chosen), dtype=dtype)
+    home, chosen = choose_devices(clips, device)
+    scorer = Scorer(hi_scale=HI_SCALE, device=chosen, dtype=dtype)
     with arrays.working(home, chosen[0]), scorer:
         one, other = (arrays.read(clip) for clip in clips)
         peak = _checked(one, other, data_range)

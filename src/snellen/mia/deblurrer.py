@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any
 
@@ -106,7 +107,7 @@ class Deblurrer:
         every: int = EVERY,
         warm: bool = False,
         history: bool = False,
-        device: str = "auto",
+        device: str | Sequence[str] = "auto",
         dtype: str | None = None,
     ) -> None:
         settings.tv(tv)
@@ -126,7 +127,7 @@ class Deblurrer:
         self.dtype = settings.dtype(dtype)
         self._blur = settings.first(start, psf_size) if psf is None else settings.given(psf)
         self.side = self._blur.shape[-1]
-        self.device = devices.resolve(settings.device(device))
+        self.device = devices.single(device, "MIA")
         self.device_name = devices.name(self.device)
         self.prepared = False
         self._backend: Backend | None = None

@@ -38,7 +38,7 @@ class Frames:
 
         Parameters
         ----------
-        frames : (B, M, rows, columns) of a type in `samples.DTYPES`
+        frames : (B, M, rows, columns) of a type in `frames.axes.DTYPES`
         peak : float
             The sample value of white.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
@@ -52,7 +53,7 @@ def deblur(
     multiframe: bool = False,
     tile: int | None = None,
     data_range: float | None = None,
-    device: str = "auto",
+    device: str | Sequence[str] = "auto",
     dtype: str | None = None,
 ) -> Restored:
     """Restore a blurred picture by MIA, the multiplicative iterative algorithm; find its blur.
@@ -146,7 +147,7 @@ def deblur(
     prior = _prior(prior, psf, multiframe)
     if iterations is None:
         iterations = PRIOR_ITERATIONS if prior else ITERATIONS
-    chosen = arrays.choose(image, settings.device(device))
+    chosen = arrays.choose(image, device, "MIA")
     how = {
         "psf_size": psf_size, "iterations": iterations, "noise": noise, "read_noise": read_noise,
         "tv": (PRIOR_TV if prior else 0.0) if tv is None else tv, "start": start, "edges": edges,

@@ -75,7 +75,8 @@ def gaussian(sigma: object, side: int) -> Float64:
 def given(psf: Any, name: str = "psf") -> Float64:
     """Return a PSF that a user gave as (…, K, K) float64, sum 1; K is its longer side, made odd.
 
-    The middle of a side n is at n // 2, odd or even, and stays in the middle.
+    The middle of a side n is at n // 2, odd or even, and stays in the middle. `name` is that of the
+    parameter or the file, for errors.
 
     Raises
     ------
@@ -83,26 +84,27 @@ def given(psf: Any, name: str = "psf") -> Float64:
         Not a plane, nothing in it, or values that no blur can have.
     """
     plane = np.asarray(psf)
+    shown, parameter = (f"`{name}`", name) if name.isidentifier() else (name, None)
     if plane.ndim < 2 or not plane.size or plane.dtype.kind not in "buif":
         raise InputError(
-            f"`{name}` has shape {plane.shape} and dtype {plane.dtype}; expected real numbers in "
+            f"{shown} has shape {plane.shape} and dtype {plane.dtype}; expected real numbers in "
             "rows and columns, as (31, 31)",
-            parameter=name,
+            parameter=parameter,
         )
     plane = plane.astype(np.float64)
     if not np.isfinite(plane).all() or plane.min() < 0:
         raise InputError(
-            f"`{name}` has values that are negative, NaN or infinite; expected 0 or more",
-            parameter=name,
+            f"{shown} has values that are negative, NaN or infinite; expected 0 or more",
+            parameter=parameter,
         )
     with np.errstate(over="ignore"):
         total = plane.sum((-2, -1), keepdims=True)
     if not (total > 0).all():
-        raise InputError(f"`{name}` is 0 everywhere; expected a value above 0", parameter=name)
+        raise InputError(f"{shown} is 0 everywhere; expected a value above 0", parameter=parameter)
     if not np.isfinite(total).all():
         raise InputError(
-            f"the sum of `{name}` is beyond float64",
-            parameter=name,
+            f"the sum of {shown} is beyond float64",
+            parameter=parameter,
             advice="divide it by its maximum",
         )
     height, width = plane.shape[-2:]

@@ -78,13 +78,6 @@ def data_range(value: object) -> float | None:
     return None if value is None else float(value)  # type: ignore[arg-type]
 
 
-def device(name: object) -> str:
-    """Return what may be a device's name (InputError: it is none)."""
-    if not isinstance(name, str):
-        raise InputError(f"device={name!r} came, expected 'auto', 'cpu', 'cuda' or 'cuda:N'")
-    return name
-
-
 def callback(value: object) -> None:
     """Check what is called at each look, or None (InputError: it is neither)."""
     if value is not None and not callable(value):

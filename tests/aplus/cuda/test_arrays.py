@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from snellen import upscale
-from snellen.aplus.image import DTYPES
 from snellen.errors import InputError, ModelError
+from snellen.frames.axes import DTYPES
 from snellen.frames.colour import ycc
 from support.aplus import reference
 from support.aplus.images import WHITE, drawn

@@ -70,7 +70,7 @@ class Frames:
 
         Parameters
         ----------
-        frames : (B, M, rows, columns) of a type in `samples.DTYPES`
+        frames : (B, M, rows, columns) of a type in `frames.axes.DTYPES`
             NumPy, or CuPy on this GPU. Work is ordered on CuPy's current stream.
         peak : float
             The sample value of white.
