@@ -66,3 +66,15 @@ def test_about_a_file():
     error = errors.ModelError("got `scale`=5", parameter="scale", advice="take 2").about("a.png")
     assert type(error) is errors.ModelError and error.parameter == "scale"
     assert str(error) == "a.png: got scale=5; take 2"
+
+
+def test_renamed():
+    error = errors.InputError("got `start`=0; see `tile`", parameter="start", advice="`start`=2")
+    other = error.renamed(start="psf_start")
+    assert str(other) == "got psf_start=0; see tile; psf_start=2"
+    assert other.parameter == "psf_start"
+
+
+def test_any_text_is_worded():
+    assert errors.worded("`psf_size`=3 is odd", option) == "--psf-size 3 is odd"
+    assert errors.plain("`psf_size`=3 is odd") == "psf_size=3 is odd"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import inspect
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -24,45 +27,86 @@ def modules_after(*lines):
     return set(json.loads(done.stdout.splitlines()[-1]))
 
 
+FUNCTIONS = ["deblur", "score", "upscale"]
+FILE_FUNCTIONS = ["deblur_file", "deblur_files", "score_files", "upscale_file", "upscale_files"]
+CLASSES = ["Deblurrer", "Scorer", "Stream", "Upscaler"]
+VALUES = ["Format", "Frame", "Restored", "Score"]
+ERRORS = ["DeviceError", "IncompleteError", "InputError", "ModelError", "OutputError",
+          "SnellenError"]  # fmt: skip
+
+
+def parameters(function):
+    return list(inspect.signature(function).parameters)
+
+
+def methods(kind):
+    return {name for name in vars(kind) if not name.startswith("_")}
+
+
 def test_the_names():
-    classes = ["Deblurrer", "Restored", "Score", "Scorer", "Upscaler"]
-    assert snellen.__all__ == [*classes, "__version__", "deblur", "score", "upscale"]
-    assert dir(snellen) == snellen.__all__
+    names = [*FUNCTIONS, *FILE_FUNCTIONS, *CLASSES, *VALUES, *ERRORS, "__version__"]
+    assert sorted(snellen.__all__) == sorted(names) and dir(snellen) == snellen.__all__
     for name in snellen.__all__:
         assert getattr(snellen, name) is not None
 
 
-def test_the_signatures():
-    wanted = ["image", "scale", "model", "device", "bits"]
-    assert list(inspect.signature(snellen.upscale).parameters) == wanted
-    wanted = ["scale", "model", "device", "chroma"]
-    assert list(inspect.signature(snellen.Upscaler).parameters) == wanted
-    methods = {name for name in vars(snellen.Upscaler) if not name.startswith("_")}
-    assert methods == {"prepare", "run", "close"}
+def test_type_checkers_see_every_name():
+    """The lazy names are imported for them, each from the module that it comes from."""
+    tree = ast.parse(Path(snellen.__file__).read_text(encoding="utf-8"))
+    (branch,) = [node for node in tree.body if isinstance(node, ast.If)]
+    seen = {node.names[0].asname: node.module for node in branch.body}
+    assert seen == snellen._HOME
+    assert all(getattr(snellen, name).__name__ == name for name in snellen._HOME)
+
+
+def test_the_signatures_for_arrays():
+    assert parameters(snellen.upscale) == ["image", "scale", "model", "device", "bits"]
+    assert parameters(snellen.Upscaler) == ["scale", "model", "device", "chroma"]
     which = ["variant", "hi_scale", "eight_bit_lut"]
     wanted = ["reference", "distorted", "data_range", *which, "maps", "device", "dtype"]
-    assert list(inspect.signature(snellen.score).parameters) == wanted
-    assert list(inspect.signature(snellen.Scorer).parameters) == [*which, "device", "dtype"]
-    methods = {name for name in vars(snellen.Scorer) if not name.startswith("_")}
-    assert methods == {"prepare", "run", "runs", "set_reference", "compare", "close", "lanes"}
+    assert parameters(snellen.score) == wanted
+    assert parameters(snellen.Scorer) == [*which, "device", "dtype"]
     fields = [field.name for field in dataclasses.fields(snellen.Score)]
     assert fields == ["mad", "hi", "lo", "detection", "appearance"]
     which = ["psf", "psf_size", "iterations", "noise", "read_noise", "tv"]
     how = ["start", "edges", "recentre", "tolerance", "every"]
     more = ["callback", "multiframe", "tile", "data_range", "device", "dtype"]
-    wanted = ["image", *which, "prior", *how, *more]
-    assert list(inspect.signature(snellen.deblur).parameters) == wanted
-    wanted = [*which, *how, "warm", "history", "device", "dtype"]
-    assert list(inspect.signature(snellen.Deblurrer).parameters) == wanted
-    methods = {name for name in vars(snellen.Deblurrer) if not name.startswith("_")}
-    assert methods == {"prepare", "run", "close"}
+    assert parameters(snellen.deblur) == ["image", *which, "prior", *how, *more]
+    assert set(parameters(snellen.Deblurrer)) >= {*which, *how, "warm", "history", "device"}
     fields = [field.name for field in dataclasses.fields(snellen.Restored)]
     assert fields == ["image", "psf", "fit", "iterations", "history"]
-    deblurring = (snellen.deblur, snellen.Deblurrer, snellen.Deblurrer.run, snellen.Restored)
-    upscaling = (snellen.upscale, snellen.Upscaler, snellen.Upscaler.run)
-    scoring = (snellen.score, snellen.Scorer, snellen.Scorer.run, snellen.Score)
-    for thing in (*upscaling, *deblurring, *scoring):
-        assert inspect.getdoc(thing)
+    for kind in (snellen.Upscaler, snellen.Scorer, snellen.Deblurrer):
+        assert methods(kind) >= {"prepare", "run", "close"}
+
+
+def test_the_signatures_for_files():
+    video = ["start", "duration", "frames", "deinterlace", "decoder", "codec", "preset", "crf",
+             "encoder_options", "pix_fmt"]  # fmt: skip
+    last = ["strict", "overwrite", "profile", "events"]
+    wanted = ["source", "target", "scale", "model", "device", "chroma", *video, *last]
+    assert parameters(snellen.upscale_file) == wanted
+    mia = ["psf", "psf_size", "iterations", "noise", "read_noise", "tv", "prior", "psf_start",
+           "edges", "recentre", "tolerance", "tile", "data_range"]  # fmt: skip
+    where = ["region", "positions", "paste_back", "window", "warm", "psf_out", "device", "dtype"]
+    assert parameters(snellen.deblur_file) == ["source", "target", *mia, *where, *video, *last]
+    wanted = [
+        "reference", "distorted", "variant", "hi_scale", "eight_bit_lut", "resize", "offset",
+        "every", "frames", "start", "duration", "deinterlace", "temporal", "table", "maps",
+        "worst", "overwrite", "device", "dtype", "decoder", "profile", "events",
+    ]  # fmt: skip
+    assert parameters(snellen.score_files) == wanted
+
+
+@pytest.mark.parametrize("name", [*FUNCTIONS, *FILE_FUNCTIONS, *CLASSES, *VALUES, *ERRORS])
+def test_every_name_is_documented(name):
+    """Functions by sections that name each parameter."""
+    thing = getattr(snellen, name)
+    text = inspect.getdoc(thing)
+    assert text
+    if name in FUNCTIONS + FILE_FUNCTIONS:
+        assert "Raises\n------" in text
+        words = set(re.findall(r"\w+", text[text.index("Parameters\n----") :]))
+        assert set(parameters(thing)) <= words
 
 
 def test_another_name_is_an_attribute_error():
@@ -89,6 +133,13 @@ def test_help_is_light():
 def test_upscale_needs_no_gpu_library():
     loaded = modules_after("import snellen", "snellen.upscale", "snellen.Upscaler")
     assert "numba" in loaded and not {"cupy", "cuda", "torch", "av", "PIL"} & loaded
+
+
+def test_files_need_no_gpu_library():
+    loaded = modules_after(
+        "import snellen", "snellen.upscale_file", "snellen.deblur_file", "snellen.score_files"
+    )
+    assert not {"cupy", "cuda", "torch"} & loaded
 
 
 def test_score_needs_no_gpu_library():

@@ -1,13 +1,16 @@
 """Snellen makes pictures sharper and says how sharp they are, without giving up one bit of quality.
 
-upscale(image)    enlarge an image by A+ super-resolution
-Upscaler          the same for many frames: prepare, run, close
-deblur(image)     restore a blurred image by MIA, and find its blur
-Deblurrer         the same for many images: prepare, run, close
-Restored          what both return
-score(reference, distorted)   how far pictures are from their references, by MAD
-Scorer            the same for many pairs: prepare, run or runs, close; or set_reference, compare
-Score             what both return
+One picture, as an array
+    upscale(image), deblur(image), score(reference, distorted)
+Files: images, videos, folders of both
+    upscale_file(source, target), deblur_file(source, target), score_files(reference, distorted);
+    upscale_files(sources, folder), deblur_files(sources, folder)
+Many frames or pictures of one format: prepare, run, close
+    Upscaler, Deblurrer, Scorer; Stream: a region of each frame in real time
+Values
+    Frame and Format of the classes' frames; Restored and Score: what deblurring and scoring return
+Errors
+    SnellenError, and below it InputError, ModelError, DeviceError, OutputError, IncompleteError
 """
 
 from __future__ import annotations
@@ -15,31 +18,55 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from snellen._version import __version__ as __version__
+from snellen.errors import DeviceError as DeviceError
+from snellen.errors import IncompleteError as IncompleteError
+from snellen.errors import InputError as InputError
+from snellen.errors import ModelError as ModelError
+from snellen.errors import OutputError as OutputError
+from snellen.errors import SnellenError as SnellenError
 
 __all__ = [
-    "Deblurrer", "Restored", "Score", "Scorer", "Upscaler", "__version__", "deblur", "score",
-    "upscale",
+    "Deblurrer", "DeviceError", "Format", "Frame", "IncompleteError", "InputError", "ModelError",
+    "OutputError", "Restored", "Score", "Scorer", "SnellenError", "Stream", "Upscaler",
+    "__version__", "deblur", "deblur_file", "deblur_files", "score", "score_files", "upscale",
+    "upscale_file", "upscale_files",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
     from snellen.aplus.image import upscale as upscale
     from snellen.aplus.upscaler import Upscaler as Upscaler
+    from snellen.frames.frame import Format as Format
+    from snellen.frames.frame import Frame as Frame
+    from snellen.jobs.deblur_file import deblur_file as deblur_file
+    from snellen.jobs.deblur_file import deblur_files as deblur_files
+    from snellen.jobs.score_files import score_files as score_files
+    from snellen.jobs.upscale_file import upscale_file as upscale_file
+    from snellen.jobs.upscale_file import upscale_files as upscale_files
     from snellen.mad.image import score as score
     from snellen.mad.result import Score as Score
     from snellen.mad.scorer import Scorer as Scorer
     from snellen.mia.deblurrer import Deblurrer as Deblurrer
     from snellen.mia.image import deblur as deblur
     from snellen.mia.result import Restored as Restored
+    from snellen.mia.stream import Stream as Stream
 
 _HOME = {
     "upscale": "snellen.aplus.image",
     "Upscaler": "snellen.aplus.upscaler",
+    "upscale_file": "snellen.jobs.upscale_file",
+    "upscale_files": "snellen.jobs.upscale_file",
     "deblur": "snellen.mia.image",
     "Deblurrer": "snellen.mia.deblurrer",
+    "Stream": "snellen.mia.stream",
     "Restored": "snellen.mia.result",
+    "deblur_file": "snellen.jobs.deblur_file",
+    "deblur_files": "snellen.jobs.deblur_file",
     "score": "snellen.mad.image",
     "Scorer": "snellen.mad.scorer",
     "Score": "snellen.mad.result",
+    "score_files": "snellen.jobs.score_files",
+    "Format": "snellen.frames.frame",
+    "Frame": "snellen.frames.frame",
 }
 
 

@@ -18,9 +18,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Self
+from typing import Any, Self
 
 _NAME = re.compile(r"`([a-z][a-z0-9_]*)`(=?)")
+
+
+def worded(text: str, option: Callable[[str], str]) -> str:
+    """Return a text with each parameter's name, which stands in backticks, as `option(name)`.
+
+    Parameters
+    ----------
+    text : str
+        A message of this package: an error's, or a warning's.
+    option : callable
+        Maps a parameter's name ("psf_size") to the caller's word for it ("--psf-size"). A name
+        that it returns unchanged keeps its "=" (``bits=9``); after any other word a space takes
+        the place of "=" (``--psf-size 9``).
+    """
+
+    def word(found: re.Match[str]) -> str:
+        name, equals = found.groups()
+        shown = option(name)
+        return shown + (equals if shown == name else " " * len(equals))
+
+    return _NAME.sub(word, text)
+
+
+def plain(text: str) -> str:
+    """Return a text as Python words it: names of parameters without their backticks."""
+    return worded(text, lambda name: name)
 
 
 class SnellenError(Exception):
@@ -43,6 +69,9 @@ class SnellenError(Exception):
 
     exit_code = 1
     """Of the command line."""
+    result: Any = None
+    """What a run returned although something was wrong: an UpscaleResult, DeblurResult or
+    ScoreResult; None: there is none."""
 
     def __init__(
         self, message: object = "", *, parameter: str | None = None, advice: str | None = None
@@ -53,30 +82,29 @@ class SnellenError(Exception):
         self.advice = advice
 
     def __str__(self) -> str:
-        return self.worded(lambda name: name)
+        return plain(self._text)
 
     def worded(self, option: Callable[[str], str]) -> str:
-        """Return message and advice with each parameter's name replaced by `option(name)`.
+        """Return message and advice in the caller's words; `option` is as for `errors.worded`."""
+        return worded(self._text, option)
 
-        Parameters
-        ----------
-        option : callable
-            Maps a parameter's name ("psf_size") to the caller's word for it ("--psf-size"). A name
-            that it returns unchanged keeps its "=" (``bits=9``); after any other word a space
-            takes the place of "=" (``--psf-size 9``).
-        """
-        text = self.message if self.advice is None else f"{self.message}; {self.advice}"
-
-        def word(found: re.Match[str]) -> str:
-            name, equals = found.groups()
-            shown = option(name)
-            return shown + (equals if shown == name else " " * len(equals))
-
-        return _NAME.sub(word, text)
+    @property
+    def _text(self) -> str:
+        return self.message if self.advice is None else f"{self.message}; {self.advice}"
 
     def about(self, name: object) -> Self:
         """Return the same error with a file's name and a colon before its message."""
         return type(self)(f"{name}: {self.message}", parameter=self.parameter, advice=self.advice)
+
+    def renamed(self, **names: str) -> Self:
+        """Return the same error with parameters renamed: ``start="psf_start"``."""
+
+        def other(text: str) -> str:
+            return _NAME.sub(lambda found: f"`{names.get(found[1], found[1])}`{found[2]}", text)
+
+        parameter = None if self.parameter is None else names.get(self.parameter, self.parameter)
+        advice = None if self.advice is None else other(self.advice)
+        return type(self)(other(self.message), parameter=parameter, advice=advice)
 
 
 class InputError(SnellenError, ValueError):

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from snellen.cli import deblurring
 from snellen.cli.report import Report
 from snellen.errors import DeviceError
 from snellen.frames.still import Still, read, write
 from snellen.gpu import device
+from snellen.jobs.events import Progress
 from snellen.mia import cpu
 from snellen.mia.image import deblur
 from support import cli
@@ -131,7 +131,7 @@ def test_a_prior_has_its_own_defaults(picture, saved, tmp_path, monkeypatch):
         asked.append(settings)
         return deblur(image, **QUICK, device="cpu")
 
-    monkeypatch.setattr(deblurring, "deblur", noted)
+    monkeypatch.setattr("snellen.mia.image.deblur", noted)
     words = ["deblur", saved("in.png", picture()), "-o", tmp_path / "out.png", "--overwrite"]
     words += ["--device", "cpu", "--prior", "l0"]
     assert run(*words) == 0 and run(*words, "--tv", "0.002", "--iterations", 9) == 0
@@ -414,20 +414,20 @@ def test_a_psf_as_a_picture_is_grey(capsys, picture, saved, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--psf", "p.npy", "--psf-size", 5], "--psf came with --psf-size"),
-        (["--psf", "p.npy", "--psf-start", 1], "--psf came with --psf-start"),
-        (["--prior", "l0", "--psf-start", 1], "--prior came with --psf-start"),
-        (["--psf-start", "0"], "--psf-start 0: expected a Gaussian's σ in pixels"),
-        (["--psf-start", "abc"], "--psf-start abc: expected a Gaussian's σ in pixels"),
-        (["--psf-start", "2,5"], "--psf-start 2,5: expected a Gaussian's σ in pixels"),
+        (["--psf", "p.npy", "--psf-size", 5], "got --psf with --psf-size"),
+        (["--psf", "p.npy", "--psf-start", 1], "got --psf with --psf-start"),
+        (["--prior", "l0", "--psf-start", 1], "got --prior with --psf-start"),
+        (["--psf-start", "0"], "got --psf-start 0; expected a Gaussian's σ in pixels"),
+        (["--psf-start", "abc"], "got --psf-start abc; expected a Gaussian's σ in pixels"),
+        (["--psf-start", "2,5"], "got --psf-start 2,5; expected a Gaussian's σ in pixels"),
         (["--psf-start", "nan"], "above 0 as 2.5, or a PSF's file"),
         (["--psf-start", "none.npy"], "none.npy: no such file"),
-        (["--psf", "p.npy", "--prior", "l0"], "--psf came with --prior"),
-        (["--psf", "p.npy", "--warm"], "--psf came with --warm"),
-        (["--prior", "l0", "--warm"], "--prior came with --warm"),
-        (["--tile", 64, "--warm"], "--tile came with --warm"),
-        (["--burst", "--prior", "l0"], "--burst came with --prior"),
-        (["--window", 2, "--prior", "l0"], "--window came with --prior"),
+        (["--psf", "p.npy", "--prior", "l0"], "got --psf with --prior"),
+        (["--psf", "p.npy", "--warm"], "got --psf with --warm"),
+        (["--prior", "l0", "--warm"], "got --prior with --warm"),
+        (["--tile", 64, "--warm"], "got --tile with --warm"),
+        (["--burst", "--prior", "l0"], "got --burst with --prior"),
+        (["--window", 2, "--prior", "l0"], "got --window with --prior"),
         (["--noise", "gaussian", "--read-noise", "0.1"], "--read-noise 0.1 with --noise"),
         (["--read-noise", "1e20"], "--read-noise 1e+20; expected"),
         (["--read-noise", "1e200"], "--read-noise 1e+200; expected"),
@@ -501,8 +501,8 @@ def progress(monkeypatch):
     """What a command tells of how far it is."""
     told = []
 
-    def noted(self, name, done, total, rate, eta, unit="frame", stage=None):
-        told.append((stage, unit, done, total, eta))
+    def noted(self, p):
+        told.append((p.stage, p.unit, p.done, p.total, p.eta))
 
     monkeypatch.setattr(Report, "progress", noted)
     return told
@@ -531,8 +531,8 @@ def test_progress_of_every_stage(picture, saved, tmp_path, progress):
 def test_the_bar_begins_anew_with_each_stage(monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     with Report(False) as report:
-        report.progress("[b]a.png", 20, 20, 1.0, 0.0, "iteration", "picture")
-        report.progress("[b]a.png", 10, 20, 1.0, 1.0, "iteration", "channels")
+        report.progress(Progress("[b]a.png", 20, 20, 1.0, 0.0, "iteration", "picture"))
+        report.progress(Progress("[b]a.png", 10, 20, 1.0, 1.0, "iteration", "channels"))
         (task,) = report._bar.tasks
         assert (task.completed, task.total, task.finished) == (10, 20, False)
         assert task.description == r"\[b]a.png: channels"
@@ -548,7 +548,7 @@ def test_the_cpu_steps_in_where_autos_gpu_has_no_room(
 
     monkeypatch.setattr(device, "resolve", lambda asked: "cpu" if asked == "cpu" else "cuda:0")
     monkeypatch.setattr(device, "name", lambda used: used)
-    monkeypatch.setattr(deblurring, "deblur", full)
+    monkeypatch.setattr("snellen.mia.image.deblur", full)
     words = [saved("in.png", picture()), "-o", tmp_path / "out.png", *WORDS[:4]]
     assert run("deblur", *words, "--json") == 0
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]

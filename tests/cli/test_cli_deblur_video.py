@@ -11,10 +11,10 @@ import av
 import numpy as np
 import pytest
 
-from snellen.cli import restoring
 from snellen.errors import DeviceError
 from snellen.frames.frame import Format
 from snellen.gpu import device
+from snellen.jobs import deblur_step
 from snellen.mia import cpu
 from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.image import deblur
@@ -176,10 +176,10 @@ def test_a_region_that_moves(capsys, clip, frames, tmp_path, roi):
     ("text", "said"),
     [
         ("0,0\n1,1\n2,2\n", "at.txt has 3 positions, but 4 frames or more will come"),
-        ("0,0\n1,1\n2;2\n3,3\n", "at.txt line 3: '2;2' came, expected X,Y"),
-        ("0,0\n\n2,2\n3,3\n4,4\n", "at.txt line 2: an empty line came"),
-        ("#\n0,0\n1,1,1\n", "at.txt line 3: '1,1,1' came"),
-        ("0,0\n1.5,1\n", "at.txt line 2: '1.5,1' came, expected X,Y in whole pixels"),
+        ("0,0\n1,1\n2;2\n3,3\n", "at.txt line 3: got '2;2'; expected X,Y"),
+        ("0,0\n\n2,2\n3,3\n4,4\n", "at.txt line 2: got an empty line"),
+        ("#\n0,0\n1,1,1\n", "at.txt line 3: got '1,1,1'"),
+        ("0,0\n1.5,1\n", "at.txt line 2: got '1.5,1'; expected X,Y in whole pixels"),
         ("0,0\n0,0\n#\n13,0\n0,0\n", "at.txt line 4 leaves the frame: 13,0 with a region of 12×10"),
         ("0,0\n0,-1\n0,0\n0,0\n", "at.txt line 2 leaves the frame"),
         ("# nothing\n", "at.txt has no position"),
@@ -390,7 +390,7 @@ def test_the_cpu_steps_in_where_autos_gpu_has_no_room(capsys, clip, frames, tmp_
 
     monkeypatch.setattr(device, "resolve", lambda asked: "cpu" if asked == "cpu" else "cuda:0")
     monkeypatch.setattr(device, "name", lambda used: used)
-    monkeypatch.setattr(restoring, "Deblurrer", Full)
+    monkeypatch.setattr(deblur_step, "Deblurrer", Full)
     words = [clip, "-o", tmp_path / "out.y4m", *WORDS[:4]]
     lines = told(capsys, *words)
     assert "memory does not suffice" in lines[0]["message"] and lines[-1]["device"] == "cpu"

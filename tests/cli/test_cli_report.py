@@ -9,6 +9,8 @@ import pytest
 
 from snellen.cli import report as module
 from snellen.cli.report import Report
+from snellen.errors import IncompleteError
+from snellen.jobs.events import Progress
 
 
 def told(capsys):
@@ -20,9 +22,9 @@ def told(capsys):
 def test_json_lines(capsys):
     with Report(as_json=True) as report:
         report.warning("a", "dropped")
-        report.progress("a", 1, 10, 2.0, 4.5)
-        report.failure("a", "broken", 3)
-        report.progress("b", 2, None, 2.0, None)
+        report.progress(Progress("a", 1, 10, 2.0, 4.5))
+        report.failure("a", IncompleteError("broken"))
+        report.progress(Progress("b", 2, None, 2.0, None))
         report.result("text", output="b")
     lines = told(capsys)
     events = ["warning", "progress", "error", "progress", "done"]
@@ -40,7 +42,7 @@ def test_one_line_a_second_however_long_a_frame_takes(capsys, monkeypatch):
     with Report(as_json=True) as report:
         line = report._line
         report._line = lambda *words, **facts: (line(*words, **facts), written.release())
-        report.progress("a", 1, 2, 2.0, 4.5)
+        report.progress(Progress("a", 1, 2, 2.0, 4.5))
         for _ in range(3):
             assert written.acquire(timeout=10)
     lines = told(capsys)
@@ -51,7 +53,7 @@ def test_one_line_a_second_however_long_a_frame_takes(capsys, monkeypatch):
 def test_many_frames_a_second_are_one_line(capsys):
     with Report(as_json=True) as report:
         for frame in range(1, 500):
-            report.progress("a", frame, 500, 2.0, 4.5)
+            report.progress(Progress("a", frame, 500, 2.0, 4.5))
     assert 1 <= len(told(capsys)) <= 20  # a machine that stalls may take some seconds
 
 
@@ -66,9 +68,9 @@ def test_stdout_stays_clean_when_the_video_goes_there(capsys, piped, as_json):
 
 def test_text(capsys):
     with Report(as_json=False) as report:
-        report.progress("a", 1, 10, 2.0, 4.5)  # no terminal: no bar
+        report.progress(Progress("a", 1, 10, 2.0, 4.5))  # no terminal: no bar
         report.warning("a [b]", "dropped")
-        report.failure("a", "broken", 3)
+        report.failure("a", IncompleteError("broken"))
         report.result("done")
     out, err = capsys.readouterr()
     assert out == "done\n" and err == "warning: a [b]: dropped\nerror: broken\n"
@@ -77,9 +79,9 @@ def test_text(capsys):
 def test_a_bar_on_a_terminal(capsys, monkeypatch):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     with Report(as_json=False) as report:
-        report.progress("name [with] brackets", 1, 10, 2.0, 4.5)
+        report.progress(Progress("name [with] brackets", 1, 10, 2.0, 4.5))
         report.warning("a [b]", "dropped")
-        report.progress("name [with] brackets", 10, 10, 2.0, 0.0)
+        report.progress(Progress("name [with] brackets", 10, 10, 2.0, 0.0))
         report.result("done")
     out, err = capsys.readouterr()
     assert out == "done\n"

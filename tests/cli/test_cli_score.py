@@ -18,11 +18,11 @@ import pytest
 from PIL import ExifTags, Image
 
 import snellen
-from snellen.cli import judge
 from snellen.cli.score import score
 from snellen.errors import DeviceError, OutputError
 from snellen.frames.still import Still, write
 from snellen.gpu import device
+from snellen.jobs import score_step
 from snellen.mad import scorer
 from snellen.mad.luma import luma
 from snellen.mad.temporal import st_mad
@@ -310,7 +310,7 @@ def test_st_mad_of_too_short_a_film_is_told_last(capsys, films):
 
 
 def test_st_mads_memory_is_told(capsys, clips, monkeypatch):
-    monkeypatch.setattr(judge, "_LARGE", 2 * WIDTH * HEIGHT * 10)
+    monkeypatch.setattr(score_step, "LARGE", 2 * WIDTH * HEIGHT * 10)
     said = warned(told(capsys, *clips, "--temporal")[1])
     assert len(said) == 1 and "10 frames" in said[0] and "memory" in said[0]
 
@@ -363,7 +363,7 @@ def test_the_cpu_steps_in_where_autos_gpu_has_no_room(capsys, films, monkeypatch
 
     monkeypatch.setattr(device, "resolve", lambda asked: "cpu" if asked == "cpu" else "cuda:0")
     monkeypatch.setattr(device, "name", lambda used: used)
-    monkeypatch.setattr(judge, "Scorer", Full)
+    monkeypatch.setattr(score_step, "Scorer", Full)
     lines, said = told(capsys, films[0], films[2])
     assert "memory does not suffice" in warned(said)[0] and lines[-1]["device"] == "cpu"
     told(capsys, films[0], films[2], "--device", "cuda", code=2)  # what is asked for is kept
@@ -386,7 +386,7 @@ def test_the_cpu_steps_in_where_autos_gpu_has_no_room(capsys, films, monkeypatch
         (["image", "image", "--every", "2"], "--every .*videos and folders"),
         (["film", "film", "--offset", "9"], "no frame has a partner"),
         (["film", "film", "--start", "soon"], "expected seconds"),
-        (["film", "film", "--hi-scale", "-1"], "hi_scale"),
+        (["film", "film", "--hi-scale", "-1"], "--hi-scale -1"),
         (["film", "film", "--temporal", "--every", "2"], "needs all frames"),
         (["film", "film", "--temporal", "--frames", "33"], "34 frames"),
         (["film", "film", "--map-out", "-"], "standard output"),
@@ -499,14 +499,14 @@ def test_scores_are_told_where_files_cannot_be_written(
 ):
     """What the disk refuses at the end costs neither the scores nor the other file."""
 
-    def refuse(self, overwrite):
+    def refuse(self, path, overwrite):
         raise OutputError("t.csv could not be written: No space left on device")
 
     inputs = request.getfixturevalue(kind)
     inputs = inputs[0][:2] if kind == "images" else inputs[:2]
     table, maps = tmp_path / "t.csv", tmp_path / "maps"
     words = [*inputs, "--csv", table, "--map-out", maps]
-    monkeypatch.setattr("snellen.cli.outcome.Outcome.write", refuse)
+    monkeypatch.setattr("snellen.jobs.score_table.ScoreTable.write", refuse)
     assert run("score", *words) == 1
     out, err = capsys.readouterr()
     assert "MAD" in out and "maps of these" not in out and "No space left" in err
@@ -579,7 +579,7 @@ def test_a_bad_image_is_told_before_any_is_scored(capsys, folders, spoil, said):
 def test_small_images_are_told_before_any_is_scored(capsys, folders):
     for folder in folders:
         write(folder / "c.png", Still(np.zeros((33, 44), np.uint8)), True)
-    assert "44×33, expected at least 34×34" in refused(capsys, *folders)
+    assert "44×33; expected at least 34×34" in refused(capsys, *folders)
 
 
 def test_a_png_that_says_only_at_its_end_how_it_is_turned(capsys, folders):

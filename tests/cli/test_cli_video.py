@@ -190,7 +190,7 @@ def test_chroma_reaches_the_upscaler(clip, tmp_path, small_model, monkeypatch, c
     ("words", "said"),
     [
         (["--start", "soon"], "expected seconds"),
-        (["--duration", "0"], "more than nothing"),
+        (["--duration", "0"], "more than 0"),
         (["--start", "1:-30"], "expected seconds"),
         (["--start", "1:75"], "expected seconds"),
         (["--start", "1/2"], "expected seconds"),

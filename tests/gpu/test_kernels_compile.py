@@ -14,12 +14,12 @@ import pytest
 
 from snellen.aplus.cuda import features, group, match, overlap, regress
 from snellen.aplus.model import Model, load
-from snellen.cli import doctor
 from snellen.fft import small
 from snellen.frames import bicubic
 from snellen.frames.frame import CENTRE, LEFT, TOP_LEFT, Format
 from snellen.gpu.kernel import Kernel
 from snellen.gpu.nvrtc import PACKAGE
+from snellen.jobs import checkup
 from snellen.mad.cuda import combine, csf, flat, lightness, loggabor, masking, statistics
 from snellen.mad.definition import Definition
 from snellen.mia.cuda import cufft as mia_whole
@@ -118,7 +118,7 @@ def transforms():
 # Each stage's kernels, with the constants of the models that ship.
 CASES = [
     *{repr(kernel): kernel for kernel in (*aplus(), *mad(), *mia(), *transforms())}.values(),
-    doctor.KERNEL,
+    checkup.KERNEL,
     *(
         bicubic.kernel(*case)
         for case in (

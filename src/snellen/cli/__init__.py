@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from snellen._version import __version__
+from snellen.cli.options import option
 from snellen.cli.report import printable
 from snellen.errors import SnellenError
 
@@ -64,7 +65,7 @@ def main(arguments: list[str] | None = None) -> None:
         error.show()
         sys.exit(error.exit_code)
     except SnellenError as error:
-        _fail(str(error), error.exit_code)
+        _fail(error.worded(option), error.exit_code)
     except OSError as error:
         _fail(f"{error.filename or 'the system'}: {error.strerror or error}", 1)
     except MemoryError:

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-import sys
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
-from snellen.cli.inputs import NAMED, PIPE, chosen_device, is_still
-from snellen.cli.jobs import files, guarded, jobs, video_options
+from snellen.cli.files import facts, run_files, sentence
+from snellen.cli.options import DEVICE, NAMED, PIPE, video, video_command
 from snellen.cli.report import Report
-from snellen.errors import InputError, SnellenError
 
 if TYPE_CHECKING:
-    from snellen.cli.deblurring import Deblurring
+    from snellen.jobs.deblur import DeblurJob, DeblurResult
 
-TOGETHER = (
-    ("psf", "psf_size", "the given PSF has a size"),
-    ("psf", "psf_start", "nothing is looked for"),
-    ("psf", "prior", "a prior finds the PSF, which is given"),
-    ("psf", "warm", "a given PSF is the same in every frame"),
-    ("prior", "psf_start", "a prior starts from nothing"),
-    ("prior", "warm", "a prior finds each PSF from nothing"),
-    ("tile", "warm", "each tile has a PSF of its own"),
-    ("burst", "prior", "a prior finds the PSF of one picture"),
-    ("window", "prior", "a prior finds the PSF of one frame"),
-)
-"""Options that do not go together, and why."""
+SETTINGS = (
+    "psf", "psf_size", "psf_start", "iterations", "tolerance", "noise", "read_noise", "tv",
+    "prior", "edges", "tile", "data_range", "dtype",
+)  # fmt: skip
+"""Options that are settings of MIA."""
 
 
 @click.command()
@@ -45,9 +34,7 @@ TOGETHER = (
 @click.option(
     "--psf-size",
     type=click.IntRange(1),
-    default=31,
-    show_default=True,
-    help="Side of the blur that is looked for, pixels; even ones count one more.",
+    help="Side of the blur that is looked for, pixels; even ones count one more [default: 31].",
 )
 @click.option(
     "--psf-start",
@@ -122,10 +109,10 @@ TOGETHER = (
     help="Restore each frame of a video from so many: itself and those before it.",
 )
 @click.option("--warm", is_flag=True, help="Start each frame of a video with the last one's blur.")
-@click.option("--device", default="auto", show_default=True, metavar="auto|cpu|cuda|cuda:N")
+@DEVICE
 @click.option("--dtype", type=click.Choice(["float32", "float64"]), help="[default: float32]")
-@video_options
-def deblur(inputs: tuple[Path, ...], output: Path, **options: Any) -> None:
+@video_command
+def deblur(inputs: tuple[Path, ...], output: Path, as_json: bool, **options: Any) -> None:
     """Make INPUT… (videos, images, folders, - for y4m) sharp by MIA, and find their blur.
 
     Blur is the same all over a picture, but with --tile. Of video luma is restored and chroma kept;
@@ -136,73 +123,52 @@ def deblur(inputs: tuple[Path, ...], output: Path, **options: Any) -> None:
     --json writes a line for each frame of a video ("fit", "iterations", "ms"), and one for each
     output.
     """
-    with Report(options["as_json"], output == PIPE) as report:
-        try:
-            _check(options)
-            if options["burst"]:
-                inputs = tuple(files(inputs))
-            pairs = [(inputs[0], output)] if options["burst"] else jobs(inputs, output)
-            deblurring = _prepared(inputs, pairs, options, report)
-        except SnellenError as error:
-            if not report.as_json:
-                raise
-            report.failure(" ".join(map(str, inputs)), str(error), error.exit_code)
-            sys.exit(error.exit_code)
-        codes = []
-        for source, goal in pairs:
-            work = partial(_one(deblurring, source, inputs, options), goal)
-            codes.append(guarded(work, source, report, len(pairs) > 1))
-    sys.exit(max(codes))
+    with Report(as_json, output == PIPE) as report:
+        run_files(lambda: _jobs(inputs, output, options), inputs, report, _line)
 
 
-def _one(deblurring: Deblurring, source: Path, inputs: tuple[Path, ...], options: Any) -> Any:
-    """Return what makes one output."""
-    if options["burst"]:
-        return partial(deblurring.burst, inputs)
-    return partial(deblurring.still if is_still(source) else deblurring.video, source)
+def _jobs(inputs: tuple[Path, ...], output: Path, options: dict[str, Any]) -> list[DeblurJob]:
+    """Return a job for each output, checked as far as files of pictures are not needed for it."""
+    from snellen.jobs.deblur import DeblurJob, psf_targets
+    from snellen.jobs.inputs import expanded, planned
+    from snellen.jobs.options import MiaSettings
+    from snellen.jobs.positions import Region
+
+    sources: list[Any]
+    if options.pop("burst"):
+        sources, targets = [tuple(expanded(inputs))], [output]
+    else:
+        pairs = planned(inputs, output)
+        sources, targets = [one for one, _ in pairs], [goal for _, goal in pairs]
+    psfs = psf_targets(targets, options.pop("psf_out"))
+    how = {
+        "mia": MiaSettings(**{name: options.pop(name) for name in SETTINGS}),
+        "region": Region.of(options.pop("roi"), options.pop("roi_file")),
+        "video": video(options),
+        **options,
+    }
+    jobs = [
+        DeblurJob(source=source, target=target, psf_out=psf, **how)
+        for source, target, psf in zip(sources, targets, psfs, strict=True)
+    ]
+    for job in jobs:
+        job.check()
+    return jobs
 
 
-def _check(options: dict[str, Any]) -> None:
-    """Refuse options that do not go together."""
-    asked = click.get_current_context().get_parameter_source
-
-    def came(name: str) -> bool:
-        return asked(name) is ParameterSource.COMMANDLINE
-
-    for one, other, why in TOGETHER:
-        if came(one) and came(other):
-            words = [f"--{name.replace('_', '-')}" for name in (one, other)]
-            raise InputError(f"{words[0]} came with {words[1]}: {why}; leave one of them out")
-    if options["paste_back"] and options["roi"] is None:
-        raise InputError("--paste-back came without a region: add --roi X,Y,W,H")
-
-
-def _prepared(
-    inputs: tuple[Path, ...], pairs: list[tuple[Path, Path]], options: Any, report: Report
-) -> Deblurring:
-    """Read what belongs to all inputs, and check what can be checked before any work."""
-    from snellen.cli import psfs
-    from snellen.cli.deblurring import Deblurring, psf_goals
-    from snellen.cli.positions import track
-
-    if options["burst"]:
-        _check_burst(inputs, pairs[0][1], options)
-    options["track"] = track(options["roi"], options["roi_file"])
-    options["blur"] = None if options["psf"] is None else psfs.read(options["psf"])
-    options["first"] = psfs.start(options["psf_start"])
-    goals = psf_goals([goal for _, goal in pairs], options)
-    for path in filter(None, goals.values()):
-        used = tuple(p for p in (*inputs, options["psf"]) if p is not None)
-        psfs.check(path, used, tuple(goals), options["overwrite"])
-    options["found"] = chosen_device(options["device"], report)
-    return Deblurring(options, goals, report)
-
-
-def _check_burst(inputs: tuple[Path, ...], output: Path, options: dict[str, Any]) -> None:
-    others = [path for path in inputs if not is_still(path)]
-    if others:
-        raise InputError(f"{others[0]} is no image; of a video --window N takes frames together")
-    if len(inputs) < 2:
-        raise InputError("--burst needs two images or more of one object")
-    if output.is_dir():
-        raise InputError(f"{output} is a folder; --burst makes one image: name a file with -o")
+def _line(result: DeblurResult) -> tuple[str, dict[str, Any]]:
+    """Return a sentence about a result, and the same as facts for JSON."""
+    psf = None if result.psf_file is None else str(result.psf_file)
+    found = {"fit": result.fit, "iterations": result.iterations, "psf": psf}
+    times = result.statistics
+    if times is None:
+        return (
+            f"{result.target}: {result.width}×{result.height}, {result.iterations} iterations, "
+            f"fit {result.fit:.3g}, {(result.ms or 0) / 1000:.1f} s on {result.device}",
+            {**facts(result), **found, "ms": result.ms},
+        )
+    return (
+        f"{sentence(result)}; {times.ms_p50:.1f} ms a frame (99 %: {times.ms_p99:.1f}), "
+        f"{result.iterations:.4g} iterations, fit {result.fit:.3g}",
+        {**facts(result), **found, "ms_p50": times.ms_p50, "ms_p99": times.ms_p99},
+    )

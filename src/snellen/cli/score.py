@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
-from snellen.cli import outputs
-from snellen.cli.inputs import NAMED, PIPE, UNREAD, is_still, seconds
+from snellen.cli.options import DECODER, DEVICE, NAMED, PIPE, PROFILE
 from snellen.cli.report import Report
 from snellen.errors import InputError, SnellenError
 
 if TYPE_CHECKING:
-    from snellen.video.clip import Clip
+    from snellen.jobs.score import ScoreJob, ScoreResult
+    from snellen.jobs.score_table import ScoreRow, ScoreTable
 
-FILM, FOLDER, IMAGE = "a video", "a folder", "an image"
-FILM_ONLY = ("offset", "start", "duration", "deinterlace", "decoder", "temporal")
-MANY_ONLY = ("every", "frames")
-SHORTEST = 34  # frames of ST-MAD, whose slices through time are scored as pictures are
+_COLUMNS = {
+    "mean": "mean", "harmonic_mean": "harmonic", "median": "median", "min": "min", "max": "max",
+    "p5": "p5", "p95": "p95",
+}  # fmt: skip
+"""Statistics, and what the text calls them."""
 
 
 @click.command()
@@ -28,7 +30,9 @@ SHORTEST = 34  # frames of ST-MAD, whose slices through time are scored as pictu
 @click.argument("distorted", metavar="DIST", type=NAMED)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line on standard output.")
 @click.option("--csv", "table", type=NAMED, help="A row for each frame; - for standard output.")
-@click.option("--map-out", type=NAMED, help="Folder for heat maps of the worst frames, as PNG.")
+@click.option(
+    "--map-out", "maps", type=NAMED, help="Folder for heat maps of the worst frames, as PNG."
+)
 @click.option(
     "--worst",
     type=click.IntRange(1),
@@ -37,7 +41,7 @@ SHORTEST = 34  # frames of ST-MAD, whose slices through time are scored as pictu
     help="So many frames of the highest MAD are named, and drawn with --map-out.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace existing outputs.")
-@click.option("--resize", "resized", is_flag=True, help="Scale DIST to the size of REF (Lanczos).")
+@click.option("--resize", is_flag=True, help="Scale DIST to the size of REF (Lanczos).")
 @click.option(
     "--offset", type=int, default=0, show_default=True, help="Frames by which DIST lags behind REF."
 )
@@ -76,21 +80,14 @@ SHORTEST = 34  # frames of ST-MAD, whose slices through time are scored as pictu
 @click.option(
     "--eight-bit-lut", is_flag=True, help="White as the authors' table for 8 bits has it."
 )
-@click.option(
-    "--device", default="auto", show_default=True, metavar="auto|cpu|cuda:N|cuda:0,cuda:1"
-)
+@DEVICE
 @click.option(
     "--dtype",
     type=click.Choice(["float32", "float64"]),
     help="[default: float64 on the CPU, and on a GPU for small pictures]",
 )
-@click.option(
-    "--decoder",
-    type=click.Choice(["auto", "cpu", "nvdec"]),
-    default="auto",
-    show_default=True,
-    help="What decodes video; auto is the CPU, which also stands in for nvdec.",
-)
+@DECODER
+@PROFILE
 def score(reference: Path, distorted: Path, **options: Any) -> None:
     """Score how far DIST is from REF by MAD: 0 is identical, higher is worse (photographs: to 140).
 
@@ -104,89 +101,122 @@ def score(reference: Path, distorted: Path, **options: Any) -> None:
     percentile with linear interpolation. --json writes a line for each frame and a last one with
     "pooled"; of two images a single line.
     """
-    to_stdout = options["as_json"] or options["table"] == PIPE
-    with Report(options["as_json"], to_stdout) as report:
+    with _ScoreReport(options.pop("as_json"), options["table"] == PIPE) as report:
         try:
-            _score(reference, distorted, options, report)
+            job = _job(reference, distorted, options, report)
+            _finish(job, report)
         except SnellenError as error:
-            if not report.as_json:
-                raise
-            report.failure(f"{reference} {distorted}", str(error), error.exit_code)
+            report.failure(f"{reference} {distorted}", error)
             sys.exit(error.exit_code)
 
 
-def _score(reference: Path, distorted: Path, options: dict[str, Any], report: Report) -> None:
-    kind = _kind(reference, distorted)
-    _check_options(kind, options)
-    _check_outputs((reference, distorted), options)
-    options["clip"] = _clip(options)
-    from snellen.cli.scoring import Scoring
+class _ScoreReport(Report):
+    """A report that writes each score to standard output where JSON, or CSV, is wanted there."""
 
-    scoring = Scoring(reference, distorted, options, report)
-    {FILM: scoring.films, FOLDER: scoring.folders, IMAGE: scoring.images}[kind]()
+    def __init__(self, as_json: bool, as_csv: bool) -> None:
+        super().__init__(as_json, as_json or as_csv)
+        self.as_csv = as_csv
+        self._columns: tuple[str, ...] = ()
 
+    def frame(self, subject: str, frame: Any) -> None:
+        """Write the score of a picture."""
+        facts = frame.facts()
+        if self.as_json:
+            _write(json.dumps(facts) + "\n")
+        elif self.as_csv:
+            from snellen.jobs.score_table import csv_line
 
-def _kind(reference: Path, distorted: Path) -> str:
-    """Return what both are."""
-    if reference == distorted == PIPE:
-        raise InputError("standard input can be one of the two, not both")
-    both = reference, distorted
-    _check_there(both)
-    kinds = [FOLDER if path.is_dir() else IMAGE if is_still(path) else FILM for path in both]
-    for path, kind, other in zip(both, kinds, reversed(kinds), strict=True):
-        if kind == FILM and other == IMAGE and path.suffix.lower() in UNREAD:
-            raise InputError(f"{path}: images of this type are not read; convert it to .png first")
-    if kinds[0] != kinds[1]:
-        raise InputError(
-            f"{reference} is {kinds[0]}, {distorted} is {kinds[1]}: expected two videos, two "
-            "images, or two folders of images"
-        )
-    return kinds[0]
+            if not self._columns:
+                self._columns = tuple(facts)
+                _write(csv_line(self._columns))
+            _write(csv_line(facts.values()))
 
 
-def _check_there(paths: tuple[Path, ...]) -> None:
-    for path in paths:
-        try:
-            there = path == PIPE or path.exists()
-        except OSError as error:
-            raise InputError(f"{path}: {error.strerror or error}") from error
-        if not there:
-            raise InputError(f"{path}: no such file or folder")
-
-
-def _check_options(kind: str, options: dict[str, Any]) -> None:
-    if options["as_json"] and options["table"] == PIPE:
-        raise InputError("--json and --csv - both write to standard output; name a file for --csv")
-    asked = click.get_current_context().get_parameter_source
-    unsuited = {FILM: (), FOLDER: FILM_ONLY, IMAGE: FILM_ONLY + MANY_ONLY}[kind]
-    for name in unsuited:
-        if asked(name) is ParameterSource.COMMANDLINE:
-            raise InputError(f"--{name} came with {kind}; it is for videos" + _also(name))
-    if options["temporal"] and options["every"] > 1:
-        raise InputError("--temporal needs all frames; leave --every out")
-    if options["temporal"] and (options["frames"] or SHORTEST) < SHORTEST:
-        raise InputError(f"--temporal needs {SHORTEST} frames or more, not {options['frames']}")
-
-
-def _also(name: str) -> str:
-    return " and folders" if name in MANY_ONLY else ""
-
-
-def _check_outputs(inputs: tuple[Path, Path], options: dict[str, Any]) -> None:
-    try:
-        outputs.check(inputs, options["table"], options["map_out"], options["overwrite"])
-    except SnellenError:
-        raise
-    except OSError as error:  # a folder that may not be looked into
-        raise InputError(f"{error.filename}: {error.strerror or error}") from error
-
-
-def _clip(options: dict[str, Any]) -> Clip:
+def _job(
+    reference: Path, distorted: Path, options: dict[str, Any], report: _ScoreReport
+) -> ScoreJob:
+    from snellen.jobs.options import MadSettings, seconds
+    from snellen.jobs.score import ScoreJob
     from snellen.video.clip import Clip
 
-    return Clip(
-        start=seconds("--start", options["start"]),
-        duration=seconds("--duration", options["duration"]),
-        frames=options["frames"],
-        deinterlace=options["deinterlace"],
-    )
+    if report.as_csv:
+        if report.as_json:
+            raise InputError(
+                "--json and --csv - both write to standard output; name a file for --csv"
+            )
+        options["table"] = None
+    times = {name: seconds(options.pop(name), name) for name in ("start", "duration")}
+    clip = Clip(**times, frames=options.pop("frames"), deinterlace=options.pop("deinterlace"))
+    names = ("variant", "hi_scale", "eight_bit_lut", "dtype")
+    mad = MadSettings(**{name: options.pop(name) for name in names})
+    return ScoreJob(reference=reference, distorted=distorted, mad=mad, clip=clip, **options)
+
+
+def _finish(job: ScoreJob, report: _ScoreReport) -> None:
+    """Run the job, report its result, and raise what was wrong all the same."""
+    from snellen.jobs.run import run
+    from snellen.jobs.score import IMAGE
+
+    result = run(job, report)
+    if result.kind == IMAGE:
+        if not report.as_json:
+            report.result(_line(result.table.rows[0]))
+    elif report.as_json:
+        _write(json.dumps(_facts(result, job)) + "\n")
+    else:
+        worst = [f"worst: {_place(row)}, {_line(row)}" for row in result.table.worst(job.worst)]
+        report.result("\n".join([_statistics(result.table), _sentence(result), *worst]))
+    report.profile(str(job.distorted), result.profile)
+    if result.error is not None:
+        raise result.error
+    if job.maps and result.kind != IMAGE and not report.as_json:
+        report.result(f"maps of these: {job.maps}")
+
+
+def _facts(result: ScoreResult, job: ScoreJob) -> dict[str, Any]:
+    """Return what the last line of JSON says."""
+    from snellen.jobs.score_run import about
+
+    return {
+        "pooled": {name: asdict(one) for name, one in result.table.pooled().items()},
+        **about(job, result),
+        "worst": [row.facts() for row in result.table.worst(job.worst)],
+        "warnings": result.warnings,
+    }
+
+
+def _statistics(table: ScoreTable) -> str:
+    lines = ["     " + "".join(f"{word:>13}" for word in _COLUMNS.values())]
+    for name, pooled in table.pooled().items():
+        figures = "".join(f"{getattr(pooled, key):13.4f}" for key in _COLUMNS)
+        lines.append(f"{name.upper():5}{figures}")
+    return "\n".join(lines)
+
+
+def _sentence(result: ScoreResult) -> str:
+    """Return in words what was compared, and ST-MAD."""
+    count, where = len(result.table.rows), f"{result.seconds:.1f} s on {result.method.device}"
+    summary = result.summary
+    if summary is None:
+        return f"{count} pair{'s' * (count != 1)} of images, {where}"
+    of = ""
+    if summary.reference_frames is not None:
+        of = f" of {summary.reference_frames} and {summary.distorted_frames}"
+    pictures = f"{summary.reference_pictures} and {summary.distorted_pictures}"
+    text = f"{count} frame{'s' * (count != 1)}{of}, {pictures}, {where}"
+    if (moving := result.temporal) is not None:
+        text += f"\nST-MAD {moving.stmad:.4f}  SMAD {moving.smad:.4f}  TMAD {moving.tmad:.4f}"
+    return text
+
+
+def _line(row: ScoreRow) -> str:
+    return f"MAD {row.mad:.4f}  HI {row.hi:.4f}  LO {row.lo:.4f}"
+
+
+def _place(row: ScoreRow) -> str:
+    return row.name if row.name is not None else f"frame {row.frame} at {row.time or 0:.3f} s"
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()

@@ -7,16 +7,17 @@ import math
 import shlex
 import sys
 from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from snellen.errors import InputError, OutputError
+from snellen.cli.options import key_values
 
 if TYPE_CHECKING:
-    from snellen.aplus.model import Model
-    from snellen.aplus.training.train import Progress, Report
+    from snellen.jobs.events import Events, Progress
+    from snellen.jobs.train import TrainResult
 
 FOLDER = click.Path(path_type=Path)
 LEARNING = ("window", "anchors", "energy", "sparsity", "iterations", "samples", "neighbours",
@@ -60,79 +61,19 @@ def train(images: Path, scale: int, output: Path, **options: Any) -> None:
     With --seeds and --hold-out, K-SVD starts from several seeds; each is judged on images that it
     never saw, and the best dictionary is then completed with all images.
     """
-    from snellen.aplus.training import train as training
-    from snellen.aplus.training.protocol import EVALUATED, planes, psnr_table, require
-    from snellen.frames import atomic
+    from snellen.aplus.training.train import Settings
+    from snellen.jobs.run import run
+    from snellen.jobs.train import TrainJob
 
     learning = {name: options[name] for name in LEARNING if options[name] is not None}
-    settings = training.Settings(scale, **learning)
-    notes = _notes(options["notes"])
-    if output.suffix != ".safetensors":
-        raise InputError(f"{output}: a model file ends in .safetensors")
-    atomic.check_target(output, None, options["overwrite"])
-    validation = {_name(folder): planes(folder) for folder in options["validate"]}
-    for name, found in validation.items():
-        require(found, EVALUATED * scale, f"validation at ×{scale} on {name}")
+    job = TrainJob(
+        images=images, target=output, settings=Settings(scale, **learning),
+        validate=options["validate"], notes=key_values("--about", options["notes"], "author=me"),
+        command=_command(), threads=options["threads"], overwrite=options["overwrite"],
+    )  # fmt: skip
     with ExitStack() as stack:
-        model, report = training.train(
-            planes(images), settings, threads=options["threads"], progress=_progress(stack)
-        )
-    tables = {name: psnr_table(found, model) for name, found in validation.items()}
-    model = _described(model, images, notes, tables)
-    with atomic.replacing(output, options["overwrite"]) as temporary:
-        _save(model, temporary)
-    tell = _as_json if options["as_json"] else _as_text
-    click.echo(tell(output, model, report, tables))
-
-
-def _notes(options: tuple[str, ...]) -> dict[str, str]:
-    for option in options:
-        if not option.partition("=")[1]:
-            raise InputError(f"--about {option}: expected KEY=VALUE, such as --about author=me")
-    return dict(option.split("=", 1) for option in options)
-
-
-def _name(folder: Path) -> str:
-    """Return a folder's name without its place."""
-    return folder.resolve().name
-
-
-def _progress(stack: ExitStack) -> Progress:
-    """Return what draws a bar for each stage, on stderr and only on a terminal."""
-    if not sys.stderr.isatty():
-        return lambda stage, done: None
-    from rich.console import Console
-    from rich.progress import Progress as Bars
-
-    bars = stack.enter_context(Bars(console=Console(stderr=True)))
-    tasks: dict[str, Any] = {}
-
-    def draw(stage: str, done: float) -> None:
-        if stage not in tasks:
-            tasks[stage] = bars.add_task(stage, total=1.0)
-        bars.update(tasks[stage], completed=done)
-
-    return draw
-
-
-def _described(
-    model: Model, images: Path, notes: dict[str, str], tables: dict[str, dict[str, float]]
-) -> Model:
-    """Return the model with its data, command, date and PSNR in `about`."""
-    from dataclasses import replace
-    from datetime import UTC, datetime
-
-    about = {
-        **notes,
-        **model.about,
-        "data": _name(images),
-        "command": _command(),
-        "date": datetime.now(UTC).date().isoformat(),
-    }
-    for name, table in tables.items():
-        about[f"psnr_{name}"] = f"{_mean(table):.4f}"
-        about[f"psnr_{name}_images"] = ", ".join(f"{k}: {v:.4f}" for k, v in table.items())
-    return replace(model, about=about)
+        result = run(job, _events(stack))
+    click.echo(_as_json(result) if options["as_json"] else _as_text(result))
 
 
 def _command() -> str:
@@ -151,25 +92,40 @@ def _command() -> str:
     return shlex.join(words)
 
 
-def _save(model: Model, path: Path) -> None:
-    from safetensors import SafetensorError
-
-    try:
-        model.save(path)
-    except (SafetensorError, OSError) as error:
-        raise OutputError(f"the model could not be written: {error}") from error
+def _name(folder: Path) -> str:
+    """Return the name of a file or folder without its place."""
+    return folder.resolve().name
 
 
-def _mean(table: dict[str, float]) -> float:
-    return sum(table.values()) / len(table)
+def _events(stack: ExitStack) -> Events:
+    """Return what draws a bar for each stage, on stderr and only on a terminal."""
+    from snellen.jobs.events import Silent
+
+    if not sys.stderr.isatty():
+        return Silent()
+    from rich.console import Console
+    from rich.progress import Progress as Bars
+
+    bars = stack.enter_context(Bars(console=Console(stderr=True)))
+    tasks: dict[str, Any] = {}
+
+    class Drawn(Silent):
+        def progress(self, progress: Progress) -> None:
+            stage = progress.stage or ""
+            if stage not in tasks:
+                tasks[stage] = bars.add_task(stage, total=progress.total)
+            bars.update(tasks[stage], completed=progress.done)
+
+    return Drawn()
 
 
-def _as_text(
-    output: Path, model: Model, report: Report, tables: dict[str, dict[str, float]]
-) -> str:
+def _as_text(result: TrainResult) -> str:
+    from snellen.jobs.train import mean
+
+    model, report = result.model, result.report
     count, dims = model.anchors.shape
     lines = [
-        f"{output}: ×{model.scale}, {count} anchors, {dims} dimensions, seed {report.seed}",
+        f"{result.target}: ×{model.scale}, {count} anchors, {dims} dimensions, seed {report.seed}",
         f"{report.images} images, {report.windows} windows ({report.energy:.3%} of the energy "
         f"kept), {report.samples} samples, {report.seconds:.1f} s",
     ]
@@ -177,22 +133,21 @@ def _as_text(
         f"seed {seed}: {value:.4f} dB on {len(report.held_out)} images held out"
         for seed, value in report.candidates
     ]
-    for name, table in tables.items():
+    for name, table in result.validation.items():
         lines += [f"{name} {image}: {value:.4f} dB" for image, value in table.items()]
-        lines.append(f"{name}: {_mean(table):.4f} dB")
+        lines.append(f"{name}: {mean(table):.4f} dB")
     return "\n".join(lines)
 
 
-def _as_json(
-    output: Path, model: Model, report: Report, tables: dict[str, dict[str, float]]
-) -> str:
-    from dataclasses import asdict
+def _as_json(result: TrainResult) -> str:
+    from snellen.jobs.train import mean
 
     def finite(value: float) -> float | None:
         return value if math.isfinite(value) else None
 
+    model, report = result.model, result.report
     facts = {
-        "output": str(output),
+        "output": str(result.target),
         "scale": model.scale,
         "window": model.window,
         "anchors": len(model.anchors),
@@ -200,10 +155,10 @@ def _as_json(
         "candidates": [{"seed": k, "psnr": finite(value)} for k, value in report.candidates],
         "validation": {
             name: {
-                "psnr": finite(_mean(table)),
+                "psnr": finite(mean(table)),
                 "images": {image: finite(value) for image, value in table.items()},
             }
-            for name, table in tables.items()
+            for name, table in result.validation.items()
         },
     }
     return json.dumps(facts)

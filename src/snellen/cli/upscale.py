@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from snellen.cli.inputs import NAMED, PIPE, chosen_device, is_still
-from snellen.cli.jobs import VIDEO_ONLY, film, guarded, jobs, opened, tell, video_options
+from snellen.cli.files import facts, run_files, sentence
+from snellen.cli.options import DEVICE, NAMED, PIPE, video, video_command
 from snellen.cli.report import Report
-from snellen.errors import DeviceError, SnellenError
+
+if TYPE_CHECKING:
+    from snellen.jobs.upscale import UpscaleJob, UpscaleResult
 
 
 @click.command()
@@ -29,7 +28,7 @@ from snellen.errors import DeviceError, SnellenError
     "--scale", type=click.IntRange(2, 4), default=2, show_default=True, help="Magnification."
 )
 @click.option("--model", help="A shipped model's name or a .safetensors file.")
-@click.option("--device", default="auto", show_default=True, metavar="auto|cpu|cuda|cuda:N")
+@DEVICE
 @click.option(
     "--chroma",
     type=click.Choice(["auto", "cpu", "gpu"]),
@@ -37,59 +36,25 @@ from snellen.errors import DeviceError, SnellenError
     show_default=True,
     help="Where video's chroma is enlarged.",
 )
-@video_options
-def upscale(inputs: tuple[Path, ...], output: Path, **options: Any) -> None:
+@video_command
+def upscale(inputs: tuple[Path, ...], output: Path, as_json: bool, **options: Any) -> None:
     """Enlarge INPUT… (videos, images, folders, - for y4m) by A+ super-resolution."""
-    with Report(options["as_json"], output == PIPE) as report:
-        try:
-            pairs = jobs(inputs, output)
-            options["found"] = chosen_device(options["device"], report)
-        except SnellenError as error:
-            if not report.as_json:
-                raise
-            report.failure(" ".join(map(str, inputs)), str(error), error.exit_code)
-            sys.exit(error.exit_code)
-        codes = []
-        for source, goal in pairs:
-            work = partial(_still if is_still(source) else _video, source, goal, options, report)
-            codes.append(guarded(work, source, report, len(pairs) > 1))
-    sys.exit(max(codes))
+    with Report(as_json, output == PIPE) as report:
+        run_files(lambda: _jobs(inputs, output, options), inputs, report, _line)
 
 
-def _still(source: Path, goal: Path, options: dict[str, Any], report: Report) -> None:
-    from snellen.frames.still import write
-    from snellen.gpu import device
+def _jobs(inputs: tuple[Path, ...], output: Path, options: dict[str, Any]) -> list[UpscaleJob]:
+    from snellen.jobs.inputs import planned
+    from snellen.jobs.upscale import UpscaleJob
 
-    still, lost = opened(source, goal, (*VIDEO_ONLY, "chroma"), options, report)
-    pixels, used = _enlarged(still.pixels, str(source), options, report)
-    write(goal, replace(still, pixels=pixels), options["overwrite"])
-    height, width = pixels.shape[:2]
-    told = device.name(used)
-    report.result(
-        f"{goal}: {width}×{height}" + ("" if used == "cpu" else f" on {told}"),
-        input=str(source), output=str(goal), width=width, height=height, device=told,
-        warnings=lost,
-    )  # fmt: skip
+    pairs = planned(inputs, output)
+    how = video(options)
+    return [UpscaleJob(source=one, target=goal, video=how, **options) for one, goal in pairs]
 
 
-def _enlarged(pixels: Any, source: str, options: dict[str, Any], report: Report) -> tuple[Any, str]:
-    """Return the large picture and what made it: the CPU where auto's GPU has no room."""
-    from snellen.aplus.image import upscale as enlarge
-
-    given = (pixels, options["scale"], options["model"])
-    try:
-        return enlarge(*given, options["found"]), options["found"]
-    except DeviceError as error:
-        if options["device"] != "auto" or options["found"] == "cpu":
-            raise
-        report.warning(source, f"the CPU is used: {error}")
-        return enlarge(*given, "cpu"), "cpu"
-
-
-def _video(source: Path, goal: Path, options: dict[str, Any], report: Report) -> None:
-    from snellen.aplus.upscaler import Upscaler
-
-    def step(device: str) -> Upscaler:
-        return Upscaler(options["scale"], options["model"], device, options["chroma"])
-
-    tell(source, goal, film(source, goal, step, options, report), report)
+def _line(result: UpscaleResult) -> tuple[str, dict[str, Any]]:
+    """Return a sentence about a result, and the same as facts for JSON."""
+    if result.summary is not None:
+        return sentence(result), facts(result)
+    where = "" if result.device == "cpu" else f" on {result.device}"
+    return f"{result.target}: {result.width}×{result.height}{where}", facts(result)

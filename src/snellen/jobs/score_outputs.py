@@ -1,4 +1,4 @@
-"""What `snellen score` must not write, or cannot: told at the door, before any work is done."""
+"""Outputs of a scoring job that must not or cannot be written: refused before any work."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from snellen.cli.inputs import PIPE, UNREAD, VIDEO, is_still
 from snellen.errors import InputError
 from snellen.frames import atomic
+from snellen.jobs.inputs import PIPE, is_picture
 
 Identity = tuple[int, int]
 """Device and inode: what a file is, whatever it is called."""
@@ -24,6 +24,7 @@ def check(
     ----------
     inputs : files, folders of images, or - for standard input
     table, maps : file for CSV, and folder for maps; None: none
+    overwrite : whether existing outputs are replaced
 
     Raises
     ------
@@ -33,11 +34,11 @@ def check(
         an input does.
     """
     used = _used(inputs)
-    if table is not None and table != PIPE:
+    if table is not None:
         _check_table(table, used, overwrite)
     if maps is not None:
         _check_maps(maps, inputs, used, overwrite)
-        if table is not None and table != PIPE:
+        if table is not None:
             _check_apart(table, maps)
 
 
@@ -47,17 +48,13 @@ def _used(inputs: tuple[Path, Path]) -> dict[Identity, Path]:
     for given in inputs:
         for path in given.iterdir() if given.is_dir() else [given]:
             identity = _identity(path)
-            if identity and (not given.is_dir() or _is_picture(path)):
+            if identity and (not given.is_dir() or is_picture(path)):
                 found[identity] = path
     return found
 
 
-def _is_picture(path: Path) -> bool:
-    return is_still(path) or path.suffix.lower() in (*UNREAD, *VIDEO)
-
-
 def _identity(path: Path) -> Identity | None:
-    """Return what a file is; None: it cannot be told, or is not there."""
+    """Return the identity of a file; None: the system does not say, or there is none."""
     with suppress(OSError, ValueError, AttributeError):  # standard input may be closed, or no file
         found = os.fstat(sys.stdin.fileno()) if path == PIPE else path.stat()
         return found.st_dev, found.st_ino
@@ -68,7 +65,8 @@ def _check_table(table: Path, used: dict[Identity, Path], overwrite: bool) -> No
     identity = _identity(table)
     if identity in used:
         raise InputError(
-            f"{table} is the input itself, {used[identity]}; choose another file for the table"
+            f"{table} is the input itself, {used[identity]}; choose another file for the table",
+            parameter="table",
         )
     atomic.check_target(table, None, overwrite)
     atomic.check_folder(table.resolve().parent)
@@ -80,16 +78,23 @@ def _check_maps(
     from snellen.mad import heatmap
 
     if maps == PIPE:
-        raise InputError("maps cannot go to standard output; name a folder with --map-out")
+        raise InputError(
+            "maps cannot go to standard output; name a folder as `maps`", parameter="maps"
+        )
     heatmap.check(maps, overwrite)
     if not maps.is_dir():
         atomic.check_folder(maps.parent)
         return
     if _identity(maps) in [_identity(path) for path in inputs]:
-        raise InputError(f"{maps} is an input itself; choose another folder for the maps")
+        raise InputError(
+            f"{maps} is an input itself; choose another folder for the maps", parameter="maps"
+        )
     for path in maps.iterdir():
         if _identity(path) in used:
-            raise InputError(f"{maps} holds an input, {path}; choose another folder for the maps")
+            raise InputError(
+                f"{maps} holds an input, {path}; choose another folder for the maps",
+                parameter="maps",
+            )
     atomic.check_folder(maps)
 
 

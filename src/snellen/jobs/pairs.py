@@ -1,4 +1,4 @@
-"""Image files that are compared: which meets which, and their luma."""
+"""Pairs of image files that are compared, and their luma."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from snellen.cli.inputs import UNREAD, VIDEO, is_still
 from snellen.errors import InputError
 from snellen.frames.frame import Format
 from snellen.frames.still import header, read
+from snellen.jobs.inputs import UNREAD_SUFFIXES, VIDEO_SUFFIXES, is_image
 from snellen.mad.definition import SMALLEST
 from snellen.mad.luma import luma
 from snellen.video.differences import scaled, unequal
@@ -21,7 +21,7 @@ from snellen.video.luma_reader import WHITE, grey
 from snellen.video.resize import resize
 
 Warn = Callable[[str, str], None]
-"""Told what is odd: the name of the file or folder that it is said of, and what is said."""
+"""Called with the name of the file or folder that a warning is about, and the warning."""
 
 _LISTED = 10
 """Names in one message."""
@@ -38,7 +38,7 @@ class Plane:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two planes that a Scorer takes, and what it is to be told of them."""
+    """Two planes that a Scorer takes, with their format and the value of white."""
 
     reference: npt.NDArray[Any]
     distorted: npt.NDArray[Any]
@@ -50,7 +50,7 @@ def partners(reference: Path, distorted: Path, warn: Warn) -> list[tuple[str, Pa
     """Return name, reference and distorted image of each pair in two folders, sorted by name.
 
     Images meet whose names are equal but for the suffix: a.png and a.jpg. Videos and images of
-    types that are not read are left out, which is told.
+    types that are not read are left out, with a warning.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def _images(folder: Path, warn: Warn) -> dict[str, Path]:
     """Return the images of a folder by their name without suffix."""
     files = _files(folder)
     found: dict[str, Path] = {}
-    for path in filter(is_still, files):
+    for path in filter(is_image, files):
         if path.stem in found:
             raise InputError(
                 f"{folder} holds {found[path.stem].name} and {path.name}: images meet by name "
@@ -84,7 +84,8 @@ def _images(folder: Path, warn: Warn) -> dict[str, Path]:
         found[path.stem] = path
     if not found:
         raise InputError(f"{folder} holds no image; videos are compared one by one")
-    for suffixes, what in ((VIDEO, "videos"), (UNREAD, "images of types that are not read")):
+    unread = "images of types that are not read"
+    for suffixes, what in ((VIDEO_SUFFIXES, "videos"), (UNREAD_SUFFIXES, unread)):
         left = [path.name for path in files if path.suffix.lower() in suffixes]
         if left:
             warn(str(folder), f"{what} are left out: {_listed(left)}")
@@ -104,7 +105,7 @@ def _listed(names: list[str]) -> str:
 
 
 def check(reference: Path, distorted: Path, resized: bool) -> None:
-    """Refuse two images that cannot be compared, as far as their headers tell (InputError)."""
+    """Refuse (InputError) two images that cannot be compared, as far as their headers show."""
     sizes = []
     for path in (reference, distorted):
         found = header(path)
@@ -117,7 +118,7 @@ def check(reference: Path, distorted: Path, resized: bool) -> None:
     if min(sizes[0]) < SMALLEST:
         width, height = sizes[0]
         raise InputError(
-            f"{reference} is {width}×{height}, expected at least {SMALLEST}×{SMALLEST}, as MAD "
+            f"{reference} is {width}×{height}; expected at least {SMALLEST}×{SMALLEST}, as MAD "
             "leaves a margin of 33 pixels out"
         )
 
@@ -148,8 +149,8 @@ def pair(reference: Path, distorted: Path, resized: bool, warn: Warn) -> Pair:
 
 def _floats(path: Path) -> InputError:
     return InputError(
-        f"{path} has float samples, of which white is not known: expected 8 or 16 bit; "
-        "in Python snellen.score(…, data_range=…) takes them"
+        f"{path} has float samples, whose value of white is unknown; expected 8 or 16 bit",
+        advice="snellen.score(…, data_range=…) takes them in Python",
     )
 
 

@@ -1,0 +1,109 @@
+"""What really works on this machine, tried rather than looked up: for `snellen doctor`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from snellen.gpu.kernel import Kernel
+
+ENCODERS = (
+    "libx264", "libx265", "libsvtav1", "libvpx-vp9", "ffv1", "prores_ks",
+    "h264_nvenc", "hevc_nvenc", "av1_nvenc",
+)  # fmt: skip
+"""Encoders that are tried."""
+
+KERNEL = Kernel(Path(__file__).with_suffix(".cu"), "total")
+
+
+def checkup() -> dict[str, Any]:
+    """Return the facts of this machine and what works on it, ready for JSON.
+
+    Encoders are opened, the models enlarge a picture, and on a GPU a kernel is compiled and run.
+    """
+    from snellen.gpu import device
+    from snellen.jobs.machine import facts
+
+    return {
+        **facts(),
+        "device": device.resolve("auto"),
+        "gpu_kernels": _kernels(),
+        "encoders": {name: _encoder(name) for name in ENCODERS},
+        "models": _models(),
+        "compiler": _compiler(),
+    }
+
+
+def _encoder(name: str) -> str:
+    """Return "works", or why an encoder does not: being listed proves nothing."""
+    import os
+    from fractions import Fraction
+
+    import av
+
+    os.environ.setdefault("SVT_LOG", "1")  # errors only: the encoder chats on stderr
+    av.logging.set_level(None)
+    try:
+        encoder: Any = av.CodecContext.create(name, "w")
+        encoder.width = encoder.height = 256
+        encoder.pix_fmt = encoder.codec.video_formats[0].name
+        encoder.time_base = Fraction(1, 25)
+        if name == "libx265":
+            encoder.options = {"x265-params": "log-level=error"}
+        encoder.open()
+    except (av.FFmpegError, ValueError, OSError) as error:
+        return f"no: {getattr(error, 'strerror', None) or error}"
+    return "works"
+
+
+def _kernels() -> str:
+    """Return whether a kernel compiles and runs on the first GPU, or why not."""
+    from snellen.errors import DeviceError
+    from snellen.gpu import device, memory
+
+    if reason := device.why_not():
+        return f"no: {reason}"
+    import cupy
+
+    threads, shared = 1024, 60_000
+    with device.using("cuda:0"):
+        counts, total = cupy.arange(threads, dtype=cupy.int32), cupy.zeros(1, cupy.int32)
+        try:
+            KERNEL(1, threads, counts, total, shared=shared)
+            found = int(total[0])
+        except (DeviceError, RuntimeError) as error:
+            return f"no: {error}"
+        capability = f"{device.arch()}, {device.multiprocessors()} multiprocessors"
+        free = f"{memory.free_memory() / 1e9:.1f} GB free"
+    if found != threads * (threads - 1) // 2:
+        return f"no: a kernel that ran counted {found}; update the driver"
+    return f"works: compiled for {capability}, {free}"
+
+
+def _compiler() -> str:
+    """Return whether loops compile (the models have just used them) and where they are kept."""
+    from snellen.aplus.overlap import overlap
+
+    if not overlap.signatures:
+        return "no loop has been compiled"
+    place = overlap.stats.cache_path
+    return f"works, kept in {place}" if place else "works, but nothing can be kept: slow starts"
+
+
+def _models() -> dict[str, str]:
+    """Return each shipped model with what it says of itself, after enlarging a picture with it."""
+    import numpy as np
+
+    from snellen.aplus.image import upscale
+    from snellen.aplus.model import header, shipped
+    from snellen.errors import SnellenError
+
+    states = {}
+    for name, path in shipped().items():
+        try:
+            about = header(path)
+            upscale(np.zeros((8, 8), np.float32), int(about["scale"]), path)
+            states[name] = f"works: ×{about['scale']}, {about.get('data', 'data unnamed')}"
+        except (SnellenError, ValueError, KeyError, OSError) as error:
+            states[name] = f"no: {error}"
+    return states

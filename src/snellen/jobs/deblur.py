@@ -1,0 +1,246 @@
+"""Deblurring one file, image, burst of images or video, by MIA: the job and its result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from snellen.errors import InputError, SnellenError
+from snellen.jobs import psf_files
+from snellen.jobs.events import Events
+from snellen.jobs.inputs import is_image
+from snellen.jobs.options import MiaSettings, VideoOptions, check_positive, optional_path, path
+from snellen.jobs.positions import Region
+from snellen.jobs.profile import Profile
+from snellen.jobs.serial import Job
+
+if TYPE_CHECKING:
+    from snellen.jobs.deblur_step import FitStatistics, FrameFit
+    from snellen.video.convert import Summary
+
+_CONFLICTS = (
+    ("psf", "psf_size", "the given PSF has a size"),
+    ("psf", "psf_start", "nothing is looked for"),
+    ("psf", "prior", "a prior finds the PSF, which is given"),
+    ("psf", "warm", "a given PSF is the same in every frame"),
+    ("prior", "psf_start", "a prior starts from nothing"),
+    ("prior", "warm", "a prior finds each PSF from nothing"),
+    ("tile", "warm", "each tile has a PSF of its own"),
+    ("burst", "prior", "a prior finds the PSF of one picture"),
+    ("window", "prior", "a prior finds the PSF of one frame"),
+)
+"""Parameters that do not go together, and why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeblurJob(Job):
+    """Restore one image or video by MIA, and find its blur.
+
+    A value: it can be pickled, or written as JSON, and run in another process.
+
+    Raises
+    ------
+    InputError
+        Values that do not exist, or do not go together; `error.parameter` names one.
+    """
+
+    source: Path | tuple[Path, ...]
+    """Image or video file; "-": y4m on standard input. Several images of one object, a burst, are
+    a tuple: they become one image."""
+    target: Path
+    """File for the result; "-": y4m on standard output."""
+    mia: MiaSettings = field(default_factory=MiaSettings)
+    """Settings of the method."""
+    region: Region | None = None
+    """What is restored of the picture; None: all of it."""
+    paste_back: bool = False
+    """Whether the result is the whole picture with the region put back, not the region alone."""
+    window: int = 1
+    """Of a video: each frame is restored from so many, itself and those before it."""
+    warm: bool = False
+    """Of a video: whether each frame starts with the PSF of the last one."""
+    psf_out: Path | None = None
+    """File for the PSF: .npy has all that were found, .png the last one; None: no file."""
+    device: str = "auto"
+    """"auto", "cpu", "cuda" or "cuda:N"."""
+    video: VideoOptions = field(default_factory=VideoOptions)
+    """How a video is read and written."""
+    strict: bool = False
+    """Whether a loss (streams, tags, a colour profile …) is an error."""
+    overwrite: bool = False
+    """Whether files called `target` and `psf_out` are replaced."""
+    profile: bool = False
+    """Whether the result has a `profile`: the time of each stage."""
+
+    def __post_init__(self) -> None:
+        source: Any = self.source
+        if isinstance(source, list | tuple):
+            source = tuple(path(one, "source") for one in source)
+        else:
+            source = path(source, "source")
+        object.__setattr__(self, "source", source)
+        object.__setattr__(self, "target", path(self.target, "target"))
+        object.__setattr__(self, "psf_out", optional_path(self.psf_out, "psf_out"))
+        check_positive(self.window, "window")
+        self._check_conflicts()
+        if self.is_burst:
+            self._check_burst()
+
+    @property
+    def is_burst(self) -> bool:
+        """Whether several images show one object."""
+        return isinstance(self.source, tuple)
+
+    @property
+    def sources(self) -> tuple[Path, ...]:
+        """All files that are read as pictures."""
+        return self.source if isinstance(self.source, tuple) else (self.source,)
+
+    def check(self) -> None:
+        """Refuse (InputError) PSFs and positions that cannot be read, and a wrong `psf_out`.
+
+        Nothing is written. Pictures are not looked into: `run` does that.
+        """
+        for psf in (self.mia.psf, self.mia.psf_start):
+            if isinstance(psf, Path):
+                psf_files.read(psf)
+        if self.region is not None:
+            self.region.track()
+        if self.psf_out is not None:
+            files = [psf for psf in (self.mia.psf, self.mia.psf_start) if isinstance(psf, Path)]
+            used = (*self.sources, *files)
+            psf_files.check_target(self.psf_out, used, (self.target,), self.overwrite)
+
+    def _check_conflicts(self) -> None:
+        mia = self.mia
+        given = {
+            "psf": mia.psf is not None, "psf_size": mia.psf_size is not None,
+            "psf_start": mia.psf_start is not None, "prior": mia.prior is not None,
+            "tile": mia.tile is not None, "warm": self.warm, "window": self.window > 1,
+            "burst": self.is_burst,
+        }  # fmt: skip
+        for one, other, why in _CONFLICTS:
+            if given[one] and given[other]:
+                raise InputError(
+                    f"got `{one}` with `{other}`: {why}",
+                    parameter=one,
+                    advice="leave one of them out",
+                )
+        if self.paste_back and self.region is None:
+            raise InputError(
+                "got `paste_back` without a region",
+                parameter="paste_back",
+                advice="add `region` X,Y,W,H",
+            )
+
+    def _check_burst(self) -> None:
+        others = [one for one in self.sources if not is_image(one)]
+        if others:
+            raise InputError(
+                f"{others[0]} is no image; of a video `window` takes frames together",
+                parameter="source",
+            )
+        if len(self.sources) < 2:
+            raise InputError("a `burst` needs two images or more of one object", parameter="source")
+        if self.target.is_dir():
+            raise InputError(
+                f"{self.target} is a folder; a `burst` makes one image",
+                parameter="target",
+                advice="name a file as `target`",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class DeblurResult:
+    """What a DeblurJob made."""
+
+    source: Path | tuple[Path, ...]
+    """The job's input."""
+    target: Path
+    """The file that was written."""
+    width: int
+    """Pixels of the result, across."""
+    height: int
+    """Pixels of the result, down."""
+    device: str
+    """What did the work: "cpu", or the GPU's own name."""
+    fit: float
+    """How far the model is from what came (see `snellen.Restored`); of a video the mean."""
+    iterations: float
+    """So many were done; of a video the mean."""
+    psf: Any = field(compare=False, repr=False)
+    """The blur, (…, K, K) float32; of a video that of the last frame."""
+    psf_file: Path | None = None
+    """Where the job's `psf_out` was written."""
+    ms: float | None = None
+    """Milliseconds of an image; None: a video."""
+    warnings: tuple[str, ...] = ()
+    """What could not be carried over, or was changed."""
+    summary: Summary | None = None
+    """Of a video: frames, seconds, encoder, losses …; None: an image."""
+    statistics: FitStatistics | None = None
+    """Of a video: means and percentiles over its frames."""
+    frames: tuple[FrameFit, ...] = ()
+    """Of a video: each frame."""
+    error: SnellenError | None = None
+    """IncompleteError where the input was damaged; the result then holds what could be decoded."""
+    profile: Profile | None = None
+    """Time of each stage, where the job asks for it."""
+
+
+def psf_targets(targets: Sequence[Path], psf_out: Path | None) -> list[Path | None]:
+    """Return where the PSF of each of several results goes; None: nowhere.
+
+    Parameters
+    ----------
+    targets : sequence of Path
+        The results.
+    psf_out : Path or None
+        A file for one result; an existing folder for any number, in which a PSF is called as its
+        result with .npy behind.
+
+    Raises
+    ------
+    InputError
+        Several results, but no folder.
+    """
+    if psf_out is None:
+        return [None] * len(targets)
+    if psf_out.is_dir():
+        return [psf_out / f"{target.name}.npy" for target in targets]
+    if len(targets) > 1:
+        raise InputError(
+            f"{psf_out}: several inputs need an existing folder for their PSFs",
+            parameter="psf_out",
+            advice="make it first",
+        )
+    return [psf_out]
+
+
+def run_deblur(job: DeblurJob, events: Events) -> DeblurResult:
+    """Restore one file.
+
+    Raises
+    ------
+    InputError, DeviceError, OutputError
+        Nothing is left under the names of target and PSF.
+    """
+    job.check()
+    if job.is_burst or is_image(job.sources[0]):
+        from snellen.jobs.deblur_image import deblur_image
+
+        return deblur_image(job, events)
+    from snellen.jobs.deblur_video import deblur_video
+
+    return deblur_video(job, events)
+
+
+def method_settings(job: DeblurJob) -> dict[str, Any]:
+    """Return the settings of a job for `snellen.deblur`, with arrays in place of files."""
+    settings = job.mia.given()
+    settings["psf"] = psf_files.resolved(job.mia.psf)
+    if (start := psf_files.resolved(job.mia.psf_start)) is not None:
+        settings["start"] = start
+    return settings

@@ -1,0 +1,206 @@
+"""snellen.deblur_file and deblur_files: what the command does, from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from snellen.jobs.deblur import DeblurJob, DeblurResult, psf_targets
+from snellen.jobs.events import Events
+from snellen.jobs.inputs import file_target, planned
+from snellen.jobs.options import (
+    File,
+    MiaSettings,
+    Time,
+    optional_path,
+    path,
+    paths,
+    video_options,
+)
+from snellen.jobs.positions import Region
+from snellen.jobs.run import each_file, raised, run
+
+
+def deblur_file(
+    source: File | Sequence[File],
+    target: File,
+    psf: Any = None,
+    psf_size: int | None = None,
+    iterations: int | None = None,
+    noise: str = "poisson",
+    *,
+    read_noise: float = 0.0,
+    tv: float | None = None,
+    prior: str | None = None,
+    psf_start: Any = None,
+    edges: str = "extend",
+    recentre: bool = True,
+    tolerance: float = 0.0,
+    tile: int | None = None,
+    data_range: float | None = None,
+    region: str | Sequence[int] | Region | None = None,
+    positions: File | Sequence[tuple[int, int]] | None = None,
+    paste_back: bool = False,
+    window: int = 1,
+    warm: bool = False,
+    psf_out: File | None = None,
+    device: str = "auto",
+    dtype: str | None = None,
+    start: Time | None = None,
+    duration: Time | None = None,
+    frames: int | None = None,
+    deinterlace: bool = False,
+    decoder: str = "auto",
+    codec: str | None = None,
+    preset: str | None = None,
+    crf: float | None = None,
+    encoder_options: Mapping[str, str] | None = None,
+    pix_fmt: str | None = None,
+    strict: bool = False,
+    overwrite: bool = False,
+    profile: bool = False,
+    events: Events | None = None,
+) -> DeblurResult:
+    """Restore a blurred image or video file by MIA, and find its blur.
+
+    Of a video luma is restored, frame by frame, and chroma kept; sound, subtitles, tags and
+    chapters are copied. Of a colour image the blur is that of luma. The target appears only when it
+    is complete.
+
+    Parameters
+    ----------
+    source : str, Path or sequence of these
+        Image or video; "-": y4m on standard input. A sequence: images of one object, a burst, which
+        become one image.
+    target : str or Path
+        File to write; its suffix says which format. Or an existing folder: the file in it is called
+        as the source. "-": y4m on standard output.
+    psf : array, str, Path, optional
+        The blur, where it is known: an array (…, K, K) as for `snellen.deblur`, a .npy file, or a
+        grey image.
+    psf_size : int, optional
+        Side in pixels of the PSF that is looked for, at most the picture's; None: 31.
+    iterations : int, optional
+        1 or more; None: 200, with a prior 100.
+    noise : str
+        "poisson", of light that is counted, or "gaussian", equal everywhere.
+    read_noise : float
+        Standard deviation of the noise beside Poisson's, white being 1; from 0 to 1000.
+    tv : float, optional
+        Weight of total variation, from 0 to 0.1; None: 0, with a prior 0.004.
+    prior : str, optional
+        "l0": the blur is found from sharp edges, for a single shaken photograph.
+    psf_start : float, array, str, Path, optional
+        Where the search starts: σ of a Gaussian in pixels, or a PSF as `psf`; None: 2.
+    edges : str
+        What is beyond the picture: "extend", "taper" or "circular".
+    recentre : bool
+        Whether a PSF that was found is moved so that its centre of mass is the middle.
+    tolerance : float
+        Stop when ten iterations change the picture by less, relative to it; 0: never.
+    tile : int, optional
+        Side in pixels of tiles, each with a PSF of its own; None: one PSF for the whole picture.
+    data_range : float, optional
+        Sample value of white of float images; None: 1. That of others goes by their bits.
+    region : str, sequence of int, optional
+        What is restored of the picture: (x, y, width, height) in pixels, or "X,Y,W,H". None: all of
+        it.
+    positions : str, Path, sequence of pairs, optional
+        Of a video: (x, y) of the region in each frame, or a text file with a line "X,Y" for each;
+        of `region` width and height count.
+    paste_back : bool
+        Whether the result is the whole picture with the region put back, not the region alone.
+    window : int
+        Restore each frame of a video from so many: itself and those before it.
+    warm : bool
+        Whether each frame of a video starts with the PSF of the last one.
+    psf_out : str or Path, optional
+        File for the PSF: .npy holds all that were found, .png the last one, white being its
+        greatest value.
+    device : str
+        "cpu", "cuda", "cuda:N", or "auto": the first GPU where it works. Where "auto"'s GPU has no
+        room, the CPU does the work, with a warning.
+    dtype : str, optional
+        "float32" or "float64", of the computation; None: float32.
+    start, duration, frames, deinterlace, decoder, codec, preset, crf, encoder_options, pix_fmt
+        How a video is read and written: as for `upscale_file`.
+    strict, overwrite, profile, events
+        As for `upscale_file`; `events` also hears of each frame of a video.
+
+    Returns
+    -------
+    DeblurResult
+
+    Raises
+    ------
+    InputError, DeviceError
+        Wrong use, an unusable input or device: nothing is written.
+    OutputError
+        The result could not be written; nothing is left under its name.
+    IncompleteError
+        The video was damaged: what could be decoded is written, and `error.result` is the
+        DeblurResult.
+
+    See Also
+    --------
+    deblur_files : the same for several files, and folders of them.
+    """
+    options = video_options(
+        start, duration, frames, deinterlace, decoder, codec, preset, crf, encoder_options, pix_fmt
+    )
+    settings = MiaSettings(
+        psf=psf, psf_size=psf_size, psf_start=psf_start, iterations=iterations,
+        tolerance=tolerance, noise=noise, read_noise=read_noise, tv=tv, prior=prior, edges=edges,
+        recentre=recentre, tile=tile, data_range=data_range, dtype=dtype,
+    )  # fmt: skip
+    given: Any = path(source, "source") if isinstance(source, File) else paths(source, "source")
+    goal = path(target, "target")
+    if not isinstance(given, tuple):
+        goal = file_target(given, goal)
+    job = DeblurJob(
+        source=given, target=goal, mia=settings,
+        region=Region.of(region, positions), paste_back=paste_back, window=window, warm=warm,
+        psf_out=psf_targets([goal], optional_path(psf_out, "psf_out"))[0],
+        device=device, video=options, strict=strict, overwrite=overwrite, profile=profile,
+    )  # fmt: skip
+    return raised(run(job, events))
+
+
+def deblur_files(
+    sources: File | Sequence[File],
+    target: File,
+    *,
+    psf_out: File | None = None,
+    events: Events | None = None,
+    **options: Any,
+) -> list[DeblurResult]:
+    """Restore several files, or all videos and images of folders, into a folder.
+
+    Parameters
+    ----------
+    sources : str, Path or sequence of these
+        Videos, images and folders of them: each becomes a result of its own.
+    target : str or Path
+        Existing folder. Files in it are called as their sources; containers that cannot be written
+        become .mkv.
+    psf_out : str or Path, optional
+        Existing folder: the PSF of a.png becomes a.png.npy in it.
+    events : Events, optional
+        Told of all files; of equal warnings once.
+    **options
+        As for `deblur_file`.
+
+    Returns
+    -------
+    list of DeblurResult
+        One for each file, in the order of the sources; of a folder by name.
+
+    Raises
+    ------
+    SnellenError
+        That of the first file that failed, as of `deblur_file`, after all others are done;
+        `error.__notes__` has the errors of further files.
+    """
+    pairs = planned(paths(sources, "source"), path(target, "target"))
+    psf_targets([goal for _, goal in pairs], optional_path(psf_out, "psf_out"))
+    return each_file(deblur_file, sources, target, events, {**options, "psf_out": psf_out})

@@ -1,0 +1,176 @@
+"""Deblurring of a video's luma, frame by frame, and what is measured meanwhile."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from snellen.errors import InputError
+from snellen.gpu import device as devices
+from snellen.mia.deblurrer import Deblurrer
+from snellen.mia.image import deblur
+from snellen.mia.result import Restored
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class FrameFit:
+    """How one frame was restored."""
+
+    frame: int
+    """Number of the frame, from 0."""
+    fit: float
+    """How far the model is from the frame: see `snellen.Restored`."""
+    iterations: int
+    """So many were done."""
+    ms: float
+    """Milliseconds that they took."""
+
+
+@dataclass(frozen=True, slots=True)
+class FitStatistics:
+    """How the frames of a video were restored."""
+
+    fit: float
+    """Mean over the frames."""
+    iterations: float
+    """Mean over the frames."""
+    ms_p50: float
+    """Milliseconds of a frame: median."""
+    ms_p99: float
+    """Milliseconds of a frame: 99th percentile."""
+
+
+class FrameFits:
+    """Collects fit, iterations and time of each frame.
+
+    Parameters
+    ----------
+    report : callable
+        Called with each `FrameFit`.
+    keep : bool
+        Whether all PSFs are kept, not only the last one.
+
+    Attributes
+    ----------
+    rows : list of FrameFit
+        One for each frame.
+    psfs : list of array
+        PSFs (…, K, K) of all frames, or of the last one.
+    """
+
+    def __init__(self, report: Callable[[FrameFit], object], keep: bool) -> None:
+        self.rows: list[FrameFit] = []
+        self.psfs: list[Array] = []
+        self._report, self._keep = report, keep
+
+    def clear(self) -> None:
+        """Forget all frames."""
+        self.rows.clear()
+        self.psfs.clear()
+
+    def add(self, found: Restored, ms: float) -> None:
+        """Add the next frame."""
+        row = FrameFit(len(self.rows), float(found.fit), found.iterations, ms)
+        self.rows.append(row)
+        if not self._keep:
+            self.psfs.clear()
+        self.psfs.append(np.asarray(found.psf))
+        self._report(row)
+
+    def statistics(self) -> FitStatistics:
+        """Return means and percentiles over all frames, at least one."""
+        fit, iterations, ms = np.array([(row.fit, row.iterations, row.ms) for row in self.rows]).T
+        return FitStatistics(
+            float(fit.mean()), float(iterations.mean()),
+            float(np.percentile(ms, 50)), float(np.percentile(ms, 99)),
+        )  # fmt: skip
+
+
+class DeblurStep:
+    """What `snellen.video.region.Regions` calls for the luma of each frame.
+
+    Parameters
+    ----------
+    settings : dict
+        Of `Deblurrer`, and "prior".
+    device : str
+        "cpu" or "cuda:N".
+    tile : int or None
+        Side of tiles, pixels; None: the region is restored as one.
+    window : int
+        So many frames show one object: each frame and those before it.
+    warm : bool
+        Whether each frame starts with the PSF of the last one.
+    fits : FrameFits
+        Told of each frame.
+    """
+
+    def __init__(
+        self,
+        settings: dict[str, Any],
+        device: str,
+        tile: int | None,
+        window: int,
+        warm: bool,
+        fits: FrameFits,
+    ) -> None:
+        self._settings = {**settings, "device": device}
+        self.device_name = devices.name(device)
+        self._fits = fits
+        self._window = window
+        self._last: deque[Array] = deque(maxlen=window)
+        self._tile = tile
+        self._deblurrer: Deblurrer | None = None
+        if tile is None and "prior" not in settings:
+            with job_names():
+                self._deblurrer = Deblurrer(**self._settings, warm=warm)
+
+    def prepare(self, height: int, width: int) -> None:
+        """Get ready for planes of this shape."""
+        self._fits.clear()
+        if self._deblurrer is not None:
+            with job_names():
+                self._deblurrer.prepare((height, width), self._window)
+
+    def run(self, plane: Array) -> Array:
+        """Return a plane (rows, columns) restored."""
+        began = time.perf_counter()
+        with job_names():
+            found = self._restored(plane)
+        self._fits.add(found, 1000 * (time.perf_counter() - began))
+        image: Array = found.image
+        return image
+
+    def close(self) -> None:
+        """Give back threads and buffers."""
+        if self._deblurrer is not None:
+            self._deblurrer.close()
+
+    def _restored(self, plane: Array) -> Restored:
+        many = self._window > 1
+        if many:
+            self._last.append(plane)
+            while len(self._last) < self._window:  # nothing is before the first frame but itself
+                self._last.append(plane)
+            plane = np.stack(self._last)
+        if self._deblurrer is not None:
+            return self._deblurrer.run(plane)
+        return deblur(plane, **self._settings, multiframe=many, tile=self._tile)
+
+
+@contextmanager
+def job_names() -> Iterator[None]:
+    """Have MIA's errors name parameters as a DeblurJob does: its `start` is `psf_start`."""
+    try:
+        yield
+    except InputError as error:
+        raise error.renamed(start="psf_start") from error

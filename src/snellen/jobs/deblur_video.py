@@ -1,0 +1,50 @@
+"""A deblurring job whose source is a video."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from snellen.jobs import psf_files
+from snellen.jobs.deblur import DeblurJob, DeblurResult, method_settings
+from snellen.jobs.deblur_step import DeblurStep, FrameFits
+from snellen.jobs.events import Events
+from snellen.jobs.film import converted, damage
+from snellen.video.region import Regions, Track
+
+
+def deblur_video(job: DeblurJob, events: Events) -> DeblurResult:
+    """Restore the luma of a video, or of its region."""
+    (source,) = job.sources
+    name = str(source)
+    if job.mia.data_range is not None:
+        events.warning(name, "`data_range` is for float images: without effect on a video")
+    track = None if job.region is None else job.region.track()
+    settings = method_settings(job)
+    fits = FrameFits(lambda row: events.frame(name, row), job.psf_out is not None)
+
+    def step(device: str) -> Regions:
+        work = DeblurStep(settings, device, job.mia.tile, job.window, job.warm, fits)
+        return Regions(work, track, job.paste_back)
+
+    summary = converted(
+        source, job.target, step, device=job.device, video=job.video, strict=job.strict,
+        overwrite=job.overwrite, events=events,
+    )  # fmt: skip
+    if job.psf_out is not None:
+        psf_files.write(job.psf_out, np.array(fits.psfs), job.overwrite)
+    if track is not None and not job.video.clip.is_part:
+        _warn_of_spare(track, summary.frames, name, events)
+    statistics = fits.statistics()
+    return DeblurResult(
+        source=source, target=job.target, width=summary.width, height=summary.height,
+        device=summary.device, fit=statistics.fit, iterations=statistics.iterations,
+        psf=fits.psfs[-1], psf_file=job.psf_out, warnings=summary.warnings, summary=summary,
+        statistics=statistics, frames=tuple(fits.rows),
+        error=damage(source, job.target, summary),
+    )  # fmt: skip
+
+
+def _warn_of_spare(track: Track, frames: int, name: str, events: Events) -> None:
+    """Warn where there are more positions than there were frames."""
+    if track.file is not None and (spare := len(track.places) - frames) > 0:
+        events.warning(name, f"{track.file} has {spare} positions more than frames came")

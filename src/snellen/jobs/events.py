@@ -1,0 +1,104 @@
+"""What a run reports while it works: a Protocol, and the class that ignores all of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from snellen.errors import plain
+
+if TYPE_CHECKING:
+    from snellen.jobs.deblur_step import FrameFit
+    from snellen.jobs.score_table import ScoreRow
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is."""
+
+    subject: str
+    """What is worked on: the input's name."""
+    done: int
+    """Units that are done, in this stage."""
+    total: int | None
+    """Units in all, an estimate for some containers; None: unknown."""
+    rate: float
+    """Units a second."""
+    eta: float | None
+    """Seconds until this stage ends; None: unknown."""
+    unit: str = "frame"
+    """What is counted: "frame", "iteration", or "turn" (of the search for a blur)."""
+    stage: str | None = None
+    """Name of the stage, where work is done in several; each counts by itself."""
+
+
+class Events(Protocol):
+    """What a run calls, always in the thread that called the run.
+
+    An exception in one of these ends the run like Ctrl-C does: nothing is left under the output's
+    name.
+    """
+
+    def progress(self, progress: Progress) -> None:
+        """Report how far the run is; called after each frame, or each few iterations."""
+        ...
+
+    def warning(self, subject: str, message: str) -> None:
+        """Report what is lost or odd, but does not stop the work.
+
+        Parameters
+        ----------
+        subject : str
+            The file or parameter that the message is about.
+        message : str
+            A sentence. Names of parameters stand in backticks in both: `errors.worded` and
+            `errors.plain` replace them.
+        """
+        ...
+
+    def frame(self, subject: str, frame: FrameFit | ScoreRow) -> None:
+        """Report the result of one frame: `FrameFit` of deblurring, `ScoreRow` of scoring."""
+        ...
+
+
+class Silent:
+    """Events that nobody listens to: a base class for those who want some of them."""
+
+    def progress(self, progress: Progress) -> None:
+        """Ignore it."""
+
+    def warning(self, subject: str, message: str) -> None:
+        """Ignore it."""
+
+    def frame(self, subject: str, frame: FrameFit | ScoreRow) -> None:
+        """Ignore it."""
+
+
+class Collected:
+    """Events that go on to others, each warning once; the warnings are kept.
+
+    Parameters
+    ----------
+    events : Events
+        Where everything goes.
+
+    Attributes
+    ----------
+    warnings : list of (str, str)
+        Subject and message of every warning, without backticks, in the order in which they came.
+    """
+
+    def __init__(self, events: Events) -> None:
+        self._events = events
+        self._known: set[tuple[str, str]] = set()
+        self.warnings: list[tuple[str, str]] = []
+        self.progress = events.progress
+        self.frame = events.frame
+
+    def warning(self, subject: str, message: str) -> None:
+        """Hand a warning on, unless the same one came before."""
+        if (subject, message) in self._known:
+            return
+        self._known.add((subject, message))
+        self.warnings.append((plain(subject), plain(message)))
+        self._events.warning(subject, message)

@@ -1,0 +1,82 @@
+"""A video through a step of a method into a video: what upscaling and deblurring share."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from snellen.errors import IncompleteError
+from snellen.jobs.events import Events, Progress
+from snellen.jobs.fallback import on_device
+from snellen.jobs.inputs import PIPE
+from snellen.jobs.options import VideoOptions
+from snellen.video import progress
+from snellen.video.convert import Step, Summary, convert
+
+
+def converted(
+    source: Path,
+    target: Path,
+    step: Callable[[str], Step],
+    *,
+    device: str,
+    video: VideoOptions,
+    strict: bool,
+    overwrite: bool,
+    events: Events,
+) -> Summary:
+    """Send a video through a step and return what was done.
+
+    Parameters
+    ----------
+    source, target : Path
+        Files; "-" means standard input or output, as y4m.
+    step : callable
+        Called with a device ("cpu", "cuda:N"); makes the step.
+    device : str
+        Of the job. Where "auto"'s GPU has no room, the CPU does the work, unless the source is
+        standard input.
+    video : VideoOptions
+        Part of the video, decoder and encoder.
+    strict : bool
+        Whether a loss is an error.
+    overwrite : bool
+        Whether a file called `target` is replaced.
+    events : Events
+        Told of progress and warnings.
+
+    Raises
+    ------
+    InputError, DeviceError, OutputError
+        As `snellen.video.convert.convert`.
+    """
+    name = str(source)
+
+    def report(p: progress.Progress) -> None:
+        events.progress(Progress(name, p.frames, p.total, p.fps, p.eta))
+
+    def work(device: str) -> Summary:
+        return convert(
+            sys.stdin.buffer if source == PIPE else source,
+            sys.stdout.buffer if target == PIPE else target,
+            step(device),
+            clip=video.clip,
+            encoding=video.encoding,
+            decoder=video.decoder,
+            strict=strict,
+            overwrite=overwrite,
+            on_warning=lambda text: events.warning(name, text),
+            on_progress=report,
+        )
+
+    return on_device(work, device, name, events, repeatable=source != PIPE)
+
+
+def damage(source: Path, target: Path, summary: Summary) -> IncompleteError | None:
+    """Return the error that says what a damaged input lacked; None: it was whole."""
+    if not summary.lost:
+        return None
+    return IncompleteError(
+        f"{source} is damaged: {'; '.join(summary.lost)}; what could be decoded is in {target}"
+    )

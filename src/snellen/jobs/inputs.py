@@ -1,0 +1,124 @@
+"""Which files a run reads, and which output each of them becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from snellen.errors import InputError
+
+VIDEO_SUFFIXES = (".mp4", ".mkv", ".mov", ".webm", ".m2ts", ".ts", ".m4v", ".avi", ".y4m")
+UNREAD_SUFFIXES = (
+    ".gif", ".apng", ".avif", ".heic", ".heif", ".jfif", ".jp2", ".j2k", ".jxl", ".ico", ".psd",
+    ".svg", ".tga", ".exr", ".hdr", ".dpx", ".dng",
+)  # fmt: skip
+"""Images too, but of types that are not read as such; FFmpeg takes some for films."""
+PIPE = Path("-")
+"""Standard input, or standard output."""
+
+
+def is_image(path: Path) -> bool:
+    """Return whether a file's name is an image's."""
+    from snellen.frames.still import SUFFIXES
+
+    return path.suffix.lower() in SUFFIXES
+
+
+def is_picture(path: Path) -> bool:
+    """Return whether a file's name is that of an image, read or not, or of a video."""
+    return is_image(path) or path.suffix.lower() in (*UNREAD_SUFFIXES, *VIDEO_SUFFIXES)
+
+
+def expanded(inputs: Sequence[Path]) -> list[Path]:
+    """Return the inputs, folders replaced by the videos and images in them, sorted by name.
+
+    Raises
+    ------
+    InputError
+        A folder without video and image, or no input at all.
+    """
+    found: list[Path] = []
+    for path in inputs:
+        found += _contents(path) if path.is_dir() else [path]
+    if not found:
+        raise InputError("got no `source`; expected a file or a folder", parameter="source")
+    return found
+
+
+def planned(inputs: Sequence[Path], output: Path) -> list[tuple[Path, Path]]:
+    """Return each input with its output.
+
+    Parameters
+    ----------
+    inputs : sequence of Path
+        Videos, images, folders of both, or "-" for standard input.
+    output : Path
+        A file for one input; "-" for standard output; an existing folder for one input or several.
+
+    Raises
+    ------
+    InputError
+        Several inputs without a folder for their outputs, or two that would become one file.
+    """
+    sources = expanded(inputs)
+    many = len(inputs) > 1 or inputs[0].is_dir()
+    if output == PIPE or not (many or output.is_dir()):
+        if len(sources) > 1:
+            raise InputError(
+                "standard output takes one input; name a folder as `target`", parameter="target"
+            )
+        return [(sources[0], output)]
+    if PIPE in sources:
+        raise InputError(
+            "standard input needs a file name (or -) as its output, not a folder",
+            parameter="target",
+        )
+    if not output.is_dir():
+        raise InputError(
+            f"{output}: several inputs need an existing folder as output",
+            parameter="target",
+            advice="make it first",
+        )
+    targets = [output / _renamed(source) for source in sources]
+    twice = {target for target in targets if targets.count(target) > 1}
+    if twice:
+        raise InputError(f"several inputs would become {sorted(twice)[0]}; convert them apart")
+    return list(zip(sources, targets, strict=True))
+
+
+def file_target(source: Path, target: Path) -> Path:
+    """Return the file that one source becomes: the target, or in it where that is a folder.
+
+    Raises
+    ------
+    InputError
+        The source is a folder, or the target is one for standard input.
+    """
+    if source.is_dir():
+        raise InputError(
+            f"{source} is a folder; expected one file",
+            parameter="source",
+            advice="upscale_files and deblur_files take folders",
+        )
+    return planned([source], target)[0][1]
+
+
+def _contents(folder: Path) -> list[Path]:
+    found = [path for path in sorted(folder.iterdir()) if path.is_file() and _is_known(path)]
+    if not found:
+        raise InputError(f"{folder} holds no video and no image", parameter="source")
+    return found
+
+
+def _is_known(path: Path) -> bool:
+    hidden = path.name.startswith(".")
+    return not hidden and (path.suffix.lower() in VIDEO_SUFFIXES or is_image(path))
+
+
+def _renamed(source: Path) -> str:
+    """Return the name in the output folder; Matroska holds what cannot be written as it was."""
+    from snellen.video.sink.output import MUXERS
+
+    if is_image(source) or source.suffix.lower() in MUXERS:
+        return source.name
+    return source.stem + ".mkv"

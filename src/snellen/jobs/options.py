@@ -1,0 +1,211 @@
+"""Option values that several jobs share: what is done with videos, and settings of the methods."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import isfinite
+from numbers import Rational, Real
+from pathlib import Path
+from typing import Any
+
+from snellen.errors import InputError
+from snellen.jobs.psf_files import Psf, inline, start_value
+from snellen.mad.definition import Definition
+from snellen.video.clip import Clip
+from snellen.video.sink.encoders import Encoding
+
+File = str | Path
+Time = float | str | Fraction
+"""Seconds as a number, or as text: "90.5", "1:30.5"."""
+
+DECODERS = ("auto", "cpu", "nvdec")
+
+_TIME = re.compile(r"\d{1,9}(\.\d{1,9})?|(\d{1,3}:)?\d{1,3}:[0-5]\d(\.\d{1,9})?")
+
+
+@dataclass(frozen=True, slots=True)
+class VideoOptions:
+    """How videos are read and written; images ignore all of it."""
+
+    clip: Clip = field(default_factory=Clip)
+    """Part of the video, and whether it is deinterlaced."""
+    encoding: Encoding = field(default_factory=Encoding)
+    """Encoder and its options."""
+    decoder: str = "auto"
+    """"auto" and "cpu": FFmpeg's decoders; "nvdec": NVIDIA's, the CPU's where it does not work."""
+
+    def __post_init__(self) -> None:
+        check_decoder(self.decoder)
+
+    def named(self) -> tuple[str, ...]:
+        """Return the parameters that differ from their defaults."""
+        values: dict[str, Any] = {
+            "codec": self.encoding.codec, "preset": self.encoding.preset,
+            "crf": self.encoding.crf, "encoder_options": self.encoding.options or None,
+            "pix_fmt": self.encoding.pix_fmt, "start": self.clip.start,
+            "duration": self.clip.duration, "frames": self.clip.frames,
+            "deinterlace": self.clip.deinterlace or None,
+            "decoder": None if self.decoder == "auto" else self.decoder,
+        }  # fmt: skip
+        return tuple(name for name, value in values.items() if value is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class MiaSettings:
+    """Settings of MIA, as `snellen.deblur` has them; None: its default."""
+
+    psf: Psf | None = None
+    """The blur, where it is known: a file (.npy, or a grey image), or the rows of an array."""
+    psf_size: int | None = None
+    """Side in pixels of the PSF that is looked for; None: 31."""
+    psf_start: float | Psf | None = None
+    """Where the search for the PSF starts: σ of a Gaussian in pixels, a file, or rows; None: 2."""
+    iterations: int | None = None
+    """At most so many; None: 200, with a prior 100."""
+    tolerance: float = 0.0
+    """Stop when ten iterations change the picture by less, relative to it; 0: never."""
+    noise: str = "poisson"
+    """"poisson" or "gaussian"."""
+    read_noise: float = 0.0
+    """Standard deviation of the noise beside Poisson's, white being 1."""
+    tv: float | None = None
+    """Weight of total variation, 0 to 0.1; None: 0, with a prior 0.004."""
+    prior: str | None = None
+    """"l0": the PSF is found from sharp edges, coarse to fine. None: by the iterations."""
+    edges: str = "extend"
+    """What is beyond the picture: "extend", "taper" or "circular"."""
+    recentre: bool = True
+    """Whether a PSF that was found is moved so that its centre of mass is the middle."""
+    tile: int | None = None
+    """Side in pixels of tiles with a PSF of their own; None: one PSF for the whole picture."""
+    data_range: float | None = None
+    """Sample value of white of float images; None: 1."""
+    dtype: str | None = None
+    """"float32" or "float64", of the computation; None: float32."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "psf", inline(self.psf, "psf"))
+        object.__setattr__(self, "psf_start", start_value(self.psf_start))
+
+    def given(self) -> dict[str, Any]:
+        """Return the settings that differ from None by the names of `snellen.deblur`.
+
+        `psf`, `psf_start`, `tile` and `data_range` are left out: each needs a file or the picture.
+        """
+        names = (
+            "psf_size", "iterations", "noise", "read_noise", "tv", "prior", "edges", "recentre",
+            "tolerance", "dtype",
+        )  # fmt: skip
+        values = {name: getattr(self, name) for name in names}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class MadSettings:
+    """Settings of MAD, as `snellen.Scorer` has them."""
+
+    variant: str = "2011"
+    """"2011", as the authors' code of that year, or "paper", as their article."""
+    hi_scale: float = 200.0
+    """Factor of HI, above 0."""
+    eight_bit_lut: bool = False
+    """Whether white is what the authors' table for 8 bits has."""
+    dtype: str | None = None
+    """"float32" or "float64"; None: float64 on the CPU, and on a GPU for small pictures."""
+
+    def __post_init__(self) -> None:
+        Definition(self.variant, self.hi_scale, self.eight_bit_lut)  # which checks them
+
+
+def video_options(
+    start: Time | None,
+    duration: Time | None,
+    frames: int | None,
+    deinterlace: bool,
+    decoder: str,
+    codec: str | None,
+    preset: str | None,
+    crf: float | None,
+    encoder_options: Mapping[str, str] | None,
+    pix_fmt: str | None,
+) -> VideoOptions:
+    """Return the options of a video from plain values, as `snellen.upscale_file` takes them."""
+    clip = Clip(seconds(start, "start"), seconds(duration, "duration"), frames, deinterlace)
+    encoding = Encoding(codec, preset, crf, dict(encoder_options or {}), pix_fmt)
+    return VideoOptions(clip, encoding, decoder)
+
+
+def check_decoder(decoder: str) -> None:
+    """Refuse (InputError) a decoder that does not exist."""
+    if decoder not in DECODERS:
+        raise InputError(
+            f"got `decoder`={decoder!r}; expected one of {', '.join(DECODERS)}",
+            parameter="decoder",
+        )
+
+
+def seconds(value: object, parameter: str) -> Fraction | None:
+    """Return a time in seconds, exactly.
+
+    Parameters
+    ----------
+    value : int, float, Fraction, str or None
+        A float means the decimal number that Python prints for it: 0.1 is 1/10. A str is seconds
+        or [HH:]MM:SS, with up to nine decimals.
+    parameter : str
+        Name for the error.
+
+    Raises
+    ------
+    InputError
+        No such time.
+    """
+    if value is None or isinstance(value, Fraction):
+        return value
+    if isinstance(value, str) and _TIME.fullmatch(value):
+        total = Fraction(0)
+        for part in value.split(":"):
+            total = total * 60 + Fraction(part)
+        return total
+    if isinstance(value, Rational) and not isinstance(value, bool):
+        return Fraction(value)
+    if isinstance(value, Real) and not isinstance(value, bool) and isfinite(value):
+        return Fraction(str(float(value)))
+    raise InputError(
+        f"got `{parameter}`={value!r}; expected seconds or [HH:]MM:SS, such as 90.5 or 1:30.5",
+        parameter=parameter,
+    )
+
+
+def path(value: object, parameter: str) -> Path:
+    """Return the path that a str or Path is (InputError: it is neither, or empty)."""
+    if isinstance(value, str) and value:
+        return Path(value)
+    if isinstance(value, Path):
+        return value
+    raise InputError(
+        f"got `{parameter}`={value!r}; expected the name of a file or folder, or -",
+        parameter=parameter,
+    )
+
+
+def paths(values: File | Iterable[File], parameter: str) -> tuple[Path, ...]:
+    """Return the paths of one file or of several (InputError: as of `path`)."""
+    several = (values,) if isinstance(values, File) else values
+    return tuple(path(value, parameter) for value in several)
+
+
+def optional_path(value: object, parameter: str) -> Path | None:
+    """Return None for None, else as `path`."""
+    return None if value is None else path(value, parameter)
+
+
+def check_positive(value: object, parameter: str) -> None:
+    """Refuse (InputError) what is not a whole number from 1 on."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise InputError(
+            f"got `{parameter}`={value!r}; expected a whole number, 1 or more", parameter=parameter
+        )

@@ -1,0 +1,210 @@
+"""PSFs as files and as values of a job: arrays of NumPy, and grey images."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from math import inf
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
+
+from snellen.errors import InputError, OutputError
+from snellen.frames import arrays, atomic
+from snellen.jobs.inputs import is_image
+from snellen.mia.psf import given
+
+Array = npt.NDArray[Any]
+Rows = tuple[Any, ...]
+"""Numbers of an array as nested tuples, rows last: exact, and equal where all numbers are."""
+Psf = Path | Rows
+"""A PSF in a job: a file, or its rows."""
+
+SUFFIXES = (".npy", ".png")
+"""Of files that PSFs are written to."""
+WHITE = 0xFFFF
+
+
+def inline(psf: Any, parameter: str) -> Psf | None:
+    """Return a PSF as a job holds it.
+
+    Parameters
+    ----------
+    psf : str, Path, array or None
+        A file (.npy, or a grey image), or (…, K, K) real numbers of any array library.
+    parameter : str
+        Name for errors.
+
+    Raises
+    ------
+    InputError
+        No array, or numbers that no blur has. Files are looked into by `resolved`.
+    """
+    if psf is None or isinstance(psf, Path):
+        return psf
+    if isinstance(psf, str):
+        return Path(psf)
+    try:
+        array = arrays.read(psf)
+    except (TypeError, ValueError) as error:  # NumPy's, of ragged lists
+        raise InputError(
+            f"`{parameter}` is no array ({error}); give rows of one length, of numbers",
+            parameter=parameter,
+        ) from error
+    array = array if isinstance(array, np.ndarray) else array.get()
+    given(array, parameter)
+    rows: Rows = _nested(array.tolist())
+    return rows
+
+
+def start_value(start: Any) -> float | Psf | None:
+    """Return where a search starts as a job holds it: σ, a file, or rows.
+
+    Raises
+    ------
+    InputError
+        A number that is no σ, or as `inline`.
+    """
+    if start is None:
+        return None
+    sigma: Any = start
+    if isinstance(start, str):
+        if Path(start).suffix.lower() == ".npy" or is_image(Path(start)):
+            return Path(start)
+        sigma = 0.0
+        with suppress(ValueError):
+            sigma = float(start)
+    if isinstance(sigma, Real) and not isinstance(sigma, bool):
+        if not 0 < float(sigma) < inf:
+            raise InputError(
+                f"got `psf_start`={start}; expected a Gaussian's σ in pixels, a number above 0 as "
+                "2.5, or a PSF's file: an array of NumPy (.npy) or a grey image, such as .png",
+                parameter="psf_start",
+            )
+        return float(sigma)
+    return inline(start, "psf_start")
+
+
+def resolved(psf: float | Psf | None) -> float | Array | None:
+    """Return what a job's `psf` or `psf_start` is: an array where it is a file or rows.
+
+    Raises
+    ------
+    InputError
+        As `read`.
+    """
+    if isinstance(psf, Path):
+        return read(psf)
+    return np.array(psf) if isinstance(psf, tuple) else psf
+
+
+def read(path: Path) -> Array:
+    """Return a PSF as it is in a file: an array of NumPy (.npy), or a grey image.
+
+    Raises
+    ------
+    InputError
+        Neither of them, an image in colours, or no blur.
+    """
+    psf = _array(path) if path.suffix.lower() == ".npy" else _grey(path)
+    given(psf, str(path))
+    return psf
+
+
+def check_target(
+    path: Path, sources: tuple[Path, ...], targets: tuple[Path, ...], overwrite: bool
+) -> None:
+    """Refuse (InputError) a file for PSFs that cannot or must not be written.
+
+    Parameters
+    ----------
+    path : Path
+        The file: .npy or .png.
+    sources, targets : tuple of Path
+        Inputs and results of the run: none of them may be this file.
+    overwrite : bool
+        Whether a file of this name may be replaced.
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        raise InputError(f"{path}: PSFs are written as .npy or .png", parameter="psf_out")
+    for source in sources:
+        atomic.check_target(path, source, overwrite)
+    if path.resolve() in [target.resolve() for target in targets]:
+        raise InputError(
+            f"{path} is to be the result and the PSF; choose another file for one",
+            parameter="psf_out",
+        )
+    atomic.check_folder(path.resolve().parent)
+
+
+def write(path: Path, psf: Array, overwrite: bool) -> None:
+    """Write PSFs; the file appears only when it is complete.
+
+    Parameters
+    ----------
+    path : Path
+        .npy for an array as it is; .png for 16-bit grey, white being the PSF's greatest value,
+        which the file's text "white" holds.
+    psf : array
+        (…, K, K) float32; of several a .png holds the last one.
+    overwrite : bool
+        Whether a file of this name is replaced.
+
+    Raises
+    ------
+    OutputError
+        The disk is full or not writable.
+    """
+    try:
+        with atomic.replacing(path, overwrite) as temporary:
+            if path.suffix.lower() == ".npy":
+                with temporary.open("wb") as file:
+                    np.save(file, psf, allow_pickle=False)
+                return
+            last = psf.reshape(-1, *psf.shape[-2:])[-1]
+            white = float(last.max())
+            text = PngInfo()
+            text.add_text("white", f"{white:.9g}")
+            shades = np.rint(last.astype(np.float64) * (WHITE / white)).astype(np.uint16)
+            Image.fromarray(shades).save(temporary, "PNG", pnginfo=text)
+    except OSError as error:
+        if isinstance(error, OutputError):
+            raise
+        raise OutputError(f"{path} could not be written: {error.strerror or error}") from error
+
+
+def _nested(numbers: Any) -> Any:
+    return tuple(_nested(one) for one in numbers) if isinstance(numbers, list) else numbers
+
+
+def _grey(path: Path) -> Array:
+    if not is_image(path):
+        raise InputError(f"{path}: a PSF is an array of NumPy (.npy) or an image, such as .png")
+    from snellen.frames.still import read as opened
+
+    pixels = opened(path).pixels
+    if pixels.ndim == 2:
+        return pixels
+    grey: Array = pixels[..., 0]
+    if (pixels[..., :3] != grey[..., None]).any():
+        raise InputError(f"{path} has colours; a PSF is grey")
+    return grey
+
+
+def _array(path: Path) -> Array:
+    try:
+        array: Array = np.load(path, allow_pickle=False)
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: no such file") from error
+    except (OSError, ValueError, EOFError) as error:
+        said = f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
+        raise InputError(
+            f"{path}: not an array of NumPy{said}; expected what numpy.save writes of numbers"
+        ) from error
+    if not isinstance(array, np.ndarray):
+        raise InputError(f"{path} holds several arrays; a PSF is a single one")
+    return array

@@ -1,0 +1,149 @@
+"""Run jobs: one, or several of which one that fails does not stop the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, overload
+
+from snellen.errors import InputError, SnellenError
+from snellen.jobs.deblur import DeblurJob, DeblurResult, run_deblur
+from snellen.jobs.events import Collected, Events, Silent
+from snellen.jobs.inputs import planned
+from snellen.jobs.options import File, path, paths
+from snellen.jobs.profile import recorded
+from snellen.jobs.score import ScoreJob, ScoreResult, run_score
+from snellen.jobs.train import TrainJob, TrainResult, run_train
+from snellen.jobs.upscale import UpscaleJob, UpscaleResult, run_upscale
+
+AnyJob = UpscaleJob | DeblurJob | ScoreJob | TrainJob
+AnyResult = UpscaleResult | DeblurResult | ScoreResult | TrainResult
+R = TypeVar("R", UpscaleResult, DeblurResult, ScoreResult)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One of several jobs, and what became of it: a result, an error, or both."""
+
+    job: AnyJob
+    """What was asked for."""
+    result: Any = None
+    """The job's result; None: it failed."""
+    error: SnellenError | None = None
+    """Why it failed, or what its result says was wrong; None: all is well."""
+
+
+@overload
+def run(job: UpscaleJob, events: Events | None = None) -> UpscaleResult: ...
+@overload
+def run(job: DeblurJob, events: Events | None = None) -> DeblurResult: ...
+@overload
+def run(job: ScoreJob, events: Events | None = None) -> ScoreResult: ...
+@overload
+def run(job: TrainJob, events: Events | None = None) -> TrainResult: ...
+def run(job: AnyJob, events: Events | None = None) -> AnyResult:
+    """Run one job here and now.
+
+    Parameters
+    ----------
+    job : UpscaleJob, DeblurJob, ScoreJob or TrainJob
+        What to do.
+    events : Events, optional
+        Told of progress, warnings and frames; None: nobody.
+
+    Returns
+    -------
+    UpscaleResult, DeblurResult, ScoreResult or TrainResult
+        `error` is not None where there is a result although something was wrong: the input was
+        damaged, or one of several outputs could not be written. It is not raised here.
+
+    Raises
+    ------
+    InputError, ModelError, DeviceError, OutputError
+        The job cannot be done; nothing is left under the output's name.
+    """
+    listener = events or Silent()
+    if isinstance(job, TrainJob):
+        return run_train(job, listener)
+    with recorded(job.profile) as profile:
+        result: UpscaleResult | DeblurResult | ScoreResult
+        if isinstance(job, UpscaleJob):
+            result = run_upscale(job, listener)
+        elif isinstance(job, DeblurJob):
+            result = run_deblur(job, listener)
+        elif isinstance(job, ScoreJob):
+            result = run_score(job, listener)
+        else:
+            raise InputError(f"got a {type(job).__name__}; expected a job")
+    return replace(result, profile=profile())
+
+
+def run_several(
+    jobs: Iterable[AnyJob],
+    events: Events | None = None,
+    done: Callable[[Outcome], object] | None = None,
+) -> list[Outcome]:
+    """Run jobs one after another; one that fails does not stop the others.
+
+    Parameters
+    ----------
+    jobs : iterable of jobs
+        What to do, in this order.
+    events : Events, optional
+        Told of all of them; of equal warnings once.
+    done : callable, optional
+        Called with each outcome as soon as it is known.
+
+    Returns
+    -------
+    list of Outcome
+        One for each job.
+    """
+    listener = Collected(events or Silent())
+    outcomes = []
+    for job in jobs:
+        try:
+            result = run(job, listener)
+            outcome = Outcome(job, result, result.error)
+        except SnellenError as error:
+            outcome = Outcome(job, None, error)
+        outcomes.append(outcome)
+        if done is not None:
+            done(outcome)
+    return outcomes
+
+
+def raised(result: R) -> R:
+    """Return a result, or raise its error, which then carries the result as `error.result`."""
+    if result.error is not None:
+        result.error.result = result
+        raise result.error
+    return result
+
+
+def each_file(
+    function: Callable[..., R],
+    sources: File | Iterable[File],
+    target: File,
+    events: Events | None,
+    options: dict[str, Any],
+) -> list[R]:
+    """Call a function of one file for each of several, with its own target in a folder.
+
+    Raises
+    ------
+    SnellenError
+        The first that the function raised, after all files; the others are its notes.
+    """
+    listener = Collected(events or Silent())
+    results, failed = [], []
+    for source, goal in planned(paths(sources, "source"), path(target, "target")):
+        try:
+            results.append(function(source, goal, events=listener, **options))
+        except SnellenError as error:
+            failed.append(error)
+    if failed:
+        for other in failed[1:]:
+            failed[0].add_note(str(other))
+        raise failed[0]
+    return results

@@ -1,0 +1,212 @@
+"""Scoring two videos, images or folders of images by MAD: the job and its result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from snellen.errors import InputError, SnellenError
+from snellen.jobs import score_outputs
+from snellen.jobs.events import Collected, Events
+from snellen.jobs.inputs import PIPE, UNREAD_SUFFIXES, is_image
+from snellen.jobs.options import MadSettings, check_decoder, check_positive, optional_path, path
+from snellen.jobs.profile import Profile
+from snellen.jobs.score_table import ScoreTable
+from snellen.jobs.serial import Job
+from snellen.video.clip import Clip
+
+if TYPE_CHECKING:
+    from snellen.jobs.score_step import Method
+    from snellen.mad.temporal import TemporalScore
+    from snellen.video.compare import Summary
+
+FILM, FOLDER, IMAGE = "a video", "a folder", "an image"
+FILM_ONLY = ("offset", "start", "duration", "deinterlace", "decoder", "temporal")
+MANY_ONLY = ("every", "frames")
+SHORTEST = 34
+"""Frames of ST-MAD at least: its slices through time are scored as pictures are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreJob(Job):
+    """Score how far one video, image or folder of images is from another by MAD.
+
+    A value: it can be pickled, or written as JSON, and run in another process.
+
+    Raises
+    ------
+    InputError
+        Values that do not exist, or do not go together; `error.parameter` names one.
+    """
+
+    reference: Path
+    """The original: a video ("-": y4m on standard input), an image, or a folder of images."""
+    distorted: Path
+    """What is scored: of the same kind. Images of two folders meet by name without the suffix."""
+    mad: MadSettings = field(default_factory=MadSettings)
+    """Which MAD."""
+    resize: bool = False
+    """Whether what is scored is scaled to the reference's size (Lanczos); else a difference of
+    size is an error."""
+    offset: int = 0
+    """Frames by which the distorted video lags behind; negative: by which it is ahead."""
+    every: int = 1
+    """The first frame that has a partner is scored, then every so many."""
+    clip: Clip = field(default_factory=Clip)
+    """Part of the reference; `frames`: at most so many pairs, of images too."""
+    temporal: bool = False
+    """Whether ST-MAD is computed too: of 34 frames or more, which all are kept in memory."""
+    table: Path | None = None
+    """CSV file with a row for each frame; None: none."""
+    maps: Path | None = None
+    """Folder for heat maps of the worst frames, as PNG; None: none."""
+    worst: int = 1
+    """So many frames of the highest MAD get maps."""
+    overwrite: bool = False
+    """Whether existing outputs are replaced."""
+    device: str = "auto"
+    """"auto", "cpu", "cuda", "cuda:N", or several GPUs that share each pair: "cuda:0,cuda:1"."""
+    decoder: str = "auto"
+    """"auto", "cpu" or "nvdec"."""
+    profile: bool = False
+    """Whether the result has a `profile`: the time of each stage."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reference", path(self.reference, "reference"))
+        object.__setattr__(self, "distorted", path(self.distorted, "distorted"))
+        object.__setattr__(self, "table", optional_path(self.table, "table"))
+        object.__setattr__(self, "maps", optional_path(self.maps, "maps"))
+        check_positive(self.every, "every")
+        check_positive(self.worst, "worst")
+        check_decoder(self.decoder)
+        if self.reference == self.distorted == PIPE:
+            raise InputError(
+                "standard input can be one of the two, not both", parameter="distorted"
+            )
+        if self.table == PIPE:
+            raise InputError(
+                "a table cannot go to standard output; name a file as `table`", parameter="table"
+            )
+        if self.temporal and self.every > 1:
+            raise InputError("`temporal` needs all frames; leave `every` out", parameter="temporal")
+        if self.temporal and (self.clip.frames or SHORTEST) < SHORTEST:
+            raise InputError(
+                f"`temporal` needs {SHORTEST} frames or more, not {self.clip.frames}",
+                parameter="temporal",
+            )
+
+    def kind(self) -> str:
+        """Return what both inputs are: "a video", "a folder" or "an image".
+
+        Raises
+        ------
+        InputError
+            One of them does not exist, or is of another kind than the other.
+        """
+        both = self.reference, self.distorted
+        _check_there(both)
+        kinds = [FOLDER if one.is_dir() else IMAGE if is_image(one) else FILM for one in both]
+        for one, kind, other in zip(both, kinds, reversed(kinds), strict=True):
+            if kind == FILM and other == IMAGE and one.suffix.lower() in UNREAD_SUFFIXES:
+                raise InputError(
+                    f"{one}: images of this type are not read; convert it to .png first"
+                )
+        if kinds[0] != kinds[1]:
+            raise InputError(
+                f"{both[0]} is {kinds[0]}, {both[1]} is {kinds[1]}; expected two videos, two "
+                "images, or two folders of images"
+            )
+        return kinds[0]
+
+    def check(self) -> str:
+        """Return what both inputs are; refuse outputs and options that do not suit them.
+
+        Nothing is written.
+
+        Raises
+        ------
+        InputError
+            As `kind`; an option for other inputs; an output that must not be written.
+        """
+        kind = self.kind()
+        for name in {FILM: (), FOLDER: FILM_ONLY, IMAGE: FILM_ONLY + MANY_ONLY}[kind]:
+            if self._is_set(name):
+                also = " and folders" if name in MANY_ONLY else ""
+                raise InputError(
+                    f"got `{name}` with {kind}; it is for videos{also}", parameter=name
+                )
+        try:
+            score_outputs.check(
+                (self.reference, self.distorted), self.table, self.maps, self.overwrite
+            )
+        except SnellenError:
+            raise
+        except OSError as error:  # a folder that may not be looked into
+            raise InputError(f"{error.filename}: {error.strerror or error}") from error
+        return kind
+
+    def _is_set(self, name: str) -> bool:
+        """Return whether a parameter differs from its default."""
+        if name in ("start", "duration", "frames"):
+            return getattr(self.clip, name) is not None
+        plain = {"offset": 0, "every": 1, "decoder": "auto", "temporal": False}
+        if name in plain:
+            return bool(getattr(self, name) != plain[name])
+        return self.clip.deinterlace
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreResult:
+    """What a ScoreJob found."""
+
+    reference: Path
+    """The job's original."""
+    distorted: Path
+    """What was scored."""
+    kind: str
+    """What both are: "a video", "a folder" (of images) or "an image"."""
+    table: ScoreTable
+    """The score of every frame or image; `table.pooled()` has the statistics."""
+    method: Method
+    """Which MAD scored, and on which device."""
+    seconds: float
+    """Of work."""
+    summary: Summary | None = None
+    """Of videos: frames, sizes, what differs, what was damaged; None: images."""
+    temporal: TemporalScore | None = None
+    """ST-MAD, where the job asks for it and `error` does not say why there is none."""
+    maps: Path | None = None
+    """Folder of the heat maps; None: none were asked for."""
+    warnings: tuple[str, ...] = ()
+    """What differs between the inputs, or does not count."""
+    error: SnellenError | None = None
+    """IncompleteError where an input was damaged; OutputError where table or maps could not be
+    written; InputError where the videos are too short for ST-MAD."""
+    profile: Profile | None = None
+    """Time of each stage, where the job asks for it."""
+
+
+def run_score(job: ScoreJob, events: Events) -> ScoreResult:
+    """Score two inputs, and write table and maps.
+
+    Raises
+    ------
+    InputError, DeviceError
+        There is no score.
+    """
+    kind = job.check()
+    from snellen.jobs.score_run import films, folders, images
+
+    runs = {FILM: films, FOLDER: folders, IMAGE: images}
+    return runs[kind](job, Collected(events))
+
+
+def _check_there(paths: tuple[Path, ...]) -> None:
+    for one in paths:
+        try:
+            there = one == PIPE or one.exists()
+        except OSError as error:
+            raise InputError(f"{one}: {error.strerror or error}") from error
+        if not there:
+            raise InputError(f"{one}: no such file or folder")

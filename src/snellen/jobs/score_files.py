@@ -1,0 +1,110 @@
+"""snellen.score_files: what the command does, from Python."""
+
+from __future__ import annotations
+
+from snellen.jobs.events import Events
+from snellen.jobs.options import File, MadSettings, Time, optional_path, path, seconds
+from snellen.jobs.run import raised, run
+from snellen.jobs.score import ScoreJob, ScoreResult
+from snellen.video.clip import Clip
+
+
+def score_files(
+    reference: File,
+    distorted: File,
+    *,
+    variant: str = "2011",
+    hi_scale: float = 200.0,
+    eight_bit_lut: bool = False,
+    resize: bool = False,
+    offset: int = 0,
+    every: int = 1,
+    frames: int | None = None,
+    start: Time | None = None,
+    duration: Time | None = None,
+    deinterlace: bool = False,
+    temporal: bool = False,
+    table: File | None = None,
+    maps: File | None = None,
+    worst: int = 1,
+    overwrite: bool = False,
+    device: str = "auto",
+    dtype: str | None = None,
+    decoder: str = "auto",
+    profile: bool = False,
+    events: Events | None = None,
+) -> ScoreResult:
+    """Score how far a video, an image or a folder of images is from its reference by MAD.
+
+    0 is identical, higher is worse. Only luma counts, at the depth that it has. Videos meet frame
+    by frame, by number; images of two folders meet by name without the suffix.
+
+    Parameters
+    ----------
+    reference, distorted : str or Path
+        Two videos (one may be "-": y4m on standard input), two images, or two folders of images.
+    variant : str
+        "2011", as the authors' code of that year, or "paper", as their article.
+    hi_scale : float
+        Factor of HI, above 0: 200 (2011), 10 (ST-MAD) or 1 (April 2010).
+    eight_bit_lut : bool
+        Whether white is what the authors' table for 8 bits has.
+    resize : bool
+        Whether `distorted` is scaled to the size of `reference` (Lanczos); else a difference of
+        size is an error.
+    offset : int
+        Frames by which a distorted video lags behind; negative: by which it is ahead.
+    every : int
+        The first frame that has a partner is scored, then every so many; of folders, of the images.
+    frames : int, optional
+        At most so many frames, or pairs of images.
+    start, duration : number, Fraction, str, optional
+        Part of the reference video in seconds, or as [HH:]MM:SS.
+    deinterlace : bool
+        Whether interlaced video is made progressive (bwdif); else it is refused.
+    temporal : bool
+        Whether ST-MAD is computed too: for 34 frames or more, which are all kept in memory.
+    table : str or Path, optional
+        CSV file to write, with a row for each frame.
+    maps : str or Path, optional
+        Folder to write heat maps of the worst frames to, as PNG with an index in JSON.
+    worst : int
+        So many frames of the highest MAD get maps.
+    overwrite : bool
+        Whether existing outputs are replaced.
+    device : str
+        "cpu", "cuda", "cuda:N", "auto", or several GPUs that share each pair: "cuda:0,cuda:1".
+    dtype : str, optional
+        "float32" or "float64"; None: float64 on the CPU, and on a GPU for small pictures.
+    decoder : str
+        "auto" or "cpu": FFmpeg's decoders; "nvdec": NVIDIA's, experimental.
+    profile : bool
+        Whether the result has the time of each stage.
+    events : Events, optional
+        Told of progress, warnings and each score.
+
+    Returns
+    -------
+    ScoreResult
+        `table.rows` are the scores, `table.pooled()` their statistics.
+
+    Raises
+    ------
+    InputError, DeviceError
+        Wrong use, unusable inputs or device. Of videos too short for ST-MAD the scores are there:
+        `error.result` is the ScoreResult.
+    OutputError
+        Table or maps could not be written; `error.result` is the ScoreResult.
+    IncompleteError
+        A video was damaged: what could be decoded was scored, and `error.result` is the
+        ScoreResult.
+    """
+    clip = Clip(seconds(start, "start"), seconds(duration, "duration"), frames, deinterlace)
+    job = ScoreJob(
+        reference=path(reference, "reference"), distorted=path(distorted, "distorted"),
+        mad=MadSettings(variant, hi_scale, eight_bit_lut, dtype), resize=resize, offset=offset,
+        every=every, clip=clip, temporal=temporal, table=optional_path(table, "table"),
+        maps=optional_path(maps, "maps"), worst=worst, overwrite=overwrite, device=device,
+        decoder=decoder, profile=profile,
+    )  # fmt: skip
+    return raised(run(job, events))

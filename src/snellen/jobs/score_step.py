@@ -1,0 +1,183 @@
+"""What compares pictures in a scoring job: a Scorer, and what is kept for maps and ST-MAD."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from snellen.frames.frame import Format
+from snellen.jobs.events import Events
+from snellen.jobs.fallback import chosen, on_device
+from snellen.jobs.options import MadSettings
+from snellen.mad.heatmap import Worst
+from snellen.mad.result import Score
+from snellen.mad.scorer import Scorer
+from snellen.mad.temporal import TemporalScore, st_mad
+
+Array = npt.NDArray[Any]
+
+LARGE = 2 << 30
+"""Bytes of two clips from which on a warning tells how much memory they take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """Which MAD scored, and where."""
+
+    variant: str
+    hi_scale: float
+    eight_bit_lut: bool
+    device: str
+    """"cpu", or the GPUs' own names."""
+    dtype: str | None
+    """"float32" or "float64", of most pairs."""
+
+
+class ScoreStep:
+    """Scores pairs of planes of one format after another.
+
+    Parameters
+    ----------
+    settings : MadSettings
+        Which MAD.
+    device : str
+        Of the job. Where "auto"'s GPU has no room, the CPU steps in.
+    worst : Worst
+        Decides of which pictures maps are made: their scores come with maps.
+    temporal : bool
+        Whether all planes are kept, for ST-MAD.
+    subject : str
+        What warnings are about.
+    events : Events
+        Told of warnings.
+
+    Raises
+    ------
+    InputError, DeviceError
+        Settings that do not exist; a device that cannot be used.
+    """
+
+    slots = 1
+
+    def __init__(
+        self,
+        settings: MadSettings,
+        device: str,
+        worst: Worst,
+        temporal: bool,
+        subject: str,
+        events: Events,
+    ) -> None:
+        self._settings = asdict(settings)
+        self._device, self._subject, self._events = device, subject, events
+        self._worst = worst
+        self._scorer = Scorer(device=chosen(device, events), **self._settings)
+        self._range = 0.0
+        self._clips = Clips(self._warn) if temporal else None
+
+    def prepare(self, format: Format, data_range: float | None = None) -> None:
+        """Get ready for planes of a format; on the CPU where "auto"'s GPU has no room."""
+
+        def prepared(device: str) -> Scorer:
+            scorer = self._scorer
+            if scorer.device != device:
+                scorer = Scorer(device=device, **self._settings)
+            scorer.prepare(format, data_range)
+            return scorer
+
+        self._range = data_range if data_range is not None else float((1 << format.bits) - 1)
+        device = "cpu" if self._scorer.device == "cpu" else self._device
+        self._scorer = on_device(prepared, device, self._subject, self._events)
+
+    def run(self, reference: Array, distorted: Array) -> Score:
+        """Return the score, with maps if it is among the worst so far."""
+        score = self._scorer.run(reference, distorted)
+        # Most pictures are not, so the half of those that are is computed twice.
+        if self._worst.wants(float(score.mad)):
+            score = self._scorer.compare(distorted, maps=True)
+        if self._clips is not None:
+            self._clips.add(reference, distorted)
+        return score
+
+    def close(self) -> None:
+        """Give back threads and buffers."""
+        self._scorer.close()
+
+    @property
+    def device_name(self) -> str:
+        """What the device calls itself."""
+        return self._scorer.device_name
+
+    @property
+    def method(self) -> Method:
+        """Which MAD scored, and where."""
+        which = self._scorer.definition
+        return Method(
+            which.variant, which.hi_scale, which.eight_bit_lut, self._scorer.device_name,
+            self._scorer.dtype,
+        )  # fmt: skip
+
+    def temporal(self, progress: Callable[[int, int], object]) -> TemporalScore:
+        """Return ST-MAD of all planes that were kept.
+
+        Raises
+        ------
+        InputError
+            Fewer than 34 frames.
+        """
+        assert self._clips is not None
+        self._scorer.close()  # its buffers are free for the slices
+        return st_mad(
+            *self._clips.stacked(),
+            data_range=self._range,
+            device=self._scorer.device,
+            dtype=self._settings["dtype"],
+            progress=progress,
+        )
+
+    def _warn(self, text: str) -> None:
+        self._events.warning(self._subject, text)
+
+
+class Clips:
+    """Both films in memory: ST-MAD's slices run through all of time.
+
+    Parameters
+    ----------
+    warn : callable
+        Called with a sentence when the films take much memory.
+    """
+
+    def __init__(self, warn: Callable[[str], None]) -> None:
+        self._planes: tuple[list[Any], list[Any]] = ([], [])
+        self._warn = warn
+        self._bytes = 0
+
+    def add(self, reference: Array, distorted: Array) -> None:
+        """Keep a copy of both planes; warn when that is much."""
+        for planes, plane in zip(self._planes, (reference, distorted), strict=True):
+            planes.append(plane.astype(np.float32 if plane.dtype.kind == "f" else plane.dtype))
+        grown = int(self._planes[0][-1].nbytes + self._planes[1][-1].nbytes)
+        if self._bytes < LARGE <= self._bytes + grown:
+            self._warn(
+                f"ST-MAD keeps both films in memory: {len(self._planes[0])} frames are "
+                f"{LARGE / 1e9:.1f} GB, and {1000 * grown / 1e9:.1f} GB come with every 1000 more "
+                "(`frames` and `duration` take a part)"
+            )
+        self._bytes += grown
+
+    def stacked(self) -> tuple[Array, Array]:
+        """Return both clips (T, M, N), and keep nothing."""
+        one, other = (self._stack(planes) for planes in self._planes)
+        return one, other
+
+    @staticmethod
+    def _stack(planes: list[Any]) -> Array:
+        clip = np.empty((len(planes), *planes[0].shape), planes[0].dtype)
+        for number in range(len(planes)):
+            clip[number], planes[number] = planes[number], None
+        return clip

@@ -1,0 +1,111 @@
+"""Jobs as JSON: exact, with a version, readable, and nothing in it can run code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from fractions import Fraction
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Self
+
+from snellen.errors import InputError
+
+VERSION = 1
+"""Of the JSON: it rises when a job of before can no longer be read."""
+
+_HOMES = {
+    "UpscaleJob": "snellen.jobs.upscale",
+    "DeblurJob": "snellen.jobs.deblur",
+    "ScoreJob": "snellen.jobs.score",
+    "TrainJob": "snellen.jobs.train",
+    "VideoOptions": "snellen.jobs.options",
+    "MiaSettings": "snellen.jobs.options",
+    "MadSettings": "snellen.jobs.options",
+    "Region": "snellen.jobs.positions",
+    "Clip": "snellen.video.clip",
+    "Encoding": "snellen.video.sink.encoders",
+    "Settings": "snellen.aplus.training.train",
+}
+"""Every type that a job may hold, by name, and the module that defines it."""
+
+
+class Job:
+    """Base of all jobs: frozen dataclasses that can be pickled, and written as JSON."""
+
+    __slots__ = ()
+
+    def to_json(self) -> str:
+        """Return the job as one JSON object.
+
+        Fractions, paths, tuples and floats come back exactly. Paths stand there as the job has
+        them: a relative one means the folder of the process that runs the job.
+        """
+        return json.dumps({"snellen": VERSION, **_encoded(self)})
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Return the job that `to_json` wrote.
+
+        `Job.from_json` reads any job, `UpscaleJob.from_json` one of that type.
+
+        Raises
+        ------
+        InputError
+            No JSON, no job of this type, another version, or values that a job refuses.
+        """
+        try:
+            found = json.loads(text)
+        except ValueError as error:
+            raise InputError(f"the job is no JSON ({error})") from error
+        version = found.pop("snellen", None) if isinstance(found, dict) else None
+        if version != VERSION:
+            raise InputError(
+                f"got a job of version {version!r}; expected JSON of version {VERSION}, as "
+                "to_json writes it"
+            )
+        try:
+            job = _decoded(found)
+        except InputError:
+            raise
+        except (TypeError, ValueError, KeyError, AttributeError) as error:
+            raise InputError(f"the job's JSON has wrong fields or values ({error})") from error
+        if not isinstance(job, cls):
+            raise InputError(f"got a {type(job).__name__} as JSON; expected {cls.__name__}")
+        return job
+
+
+def _encoded(value: Any) -> Any:
+    """Return a value as what JSON has; what it has not becomes an object with a "$…" key."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Path):
+        return {"$path": str(value)}
+    if isinstance(value, Fraction):
+        return {"$fraction": str(value)}
+    if isinstance(value, tuple | list):
+        return [_encoded(one) for one in value]
+    if isinstance(value, Mapping):
+        return {"$mapping": {str(key): _encoded(one) for key, one in value.items()}}
+    if is_dataclass(value) and type(value).__name__ in _HOMES:
+        held = {field.name: _encoded(getattr(value, field.name)) for field in fields(value)}
+        return {"$type": type(value).__name__, **held}
+    raise InputError(f"a job cannot hold {type(value).__name__} in JSON")
+
+
+def _decoded(value: Any) -> Any:
+    """Return what `_encoded` was given; sequences come back as tuples."""
+    if isinstance(value, list):
+        return tuple(_decoded(one) for one in value)
+    if not isinstance(value, dict):
+        return value
+    if "$path" in value:
+        return Path(value["$path"])
+    if "$fraction" in value:
+        return Fraction(value["$fraction"])
+    if "$mapping" in value:
+        return {key: _decoded(one) for key, one in value["$mapping"].items()}
+    name = value["$type"]
+    kind = getattr(import_module(_HOMES[name]), name)
+    return kind(**{key: _decoded(one) for key, one in value.items() if key != "$type"})

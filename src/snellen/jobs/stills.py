@@ -1,0 +1,58 @@
+"""Images of upscaling and deblurring jobs: read, checked before any work, and what gets lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from snellen.errors import InputError
+from snellen.frames import atomic
+from snellen.frames.still import Still, check, losses, read
+from snellen.jobs.events import Events
+from snellen.jobs.inputs import PIPE
+
+
+def opened(
+    source: Path,
+    target: Path,
+    *,
+    strict: bool,
+    overwrite: bool,
+    unused: tuple[str, ...],
+    events: Events,
+) -> tuple[Still, tuple[str, ...]]:
+    """Return an image, and what of it the target will not hold.
+
+    Parameters
+    ----------
+    source, target : Path
+        Image files.
+    strict : bool
+        Whether a loss is an error.
+    overwrite : bool
+        Whether a file called `target` is replaced.
+    unused : tuple of str
+        Parameters for videos that the job names: each becomes a warning.
+    events : Events
+        Told of warnings and losses.
+
+    Raises
+    ------
+    InputError
+        An image that cannot be read, a target that cannot be written or hold it, or a loss that
+        `strict` forbids.
+    """
+    if target == PIPE:
+        raise InputError(
+            "an image cannot go to standard output; name a file as `target`", parameter="target"
+        )
+    atomic.check_target(target, source, overwrite)
+    for name in unused:
+        events.warning(str(source), f"`{name}` is for video: without effect on an image")
+    still = read(source)
+    check(target, still)
+    lost = tuple(losses(target, still))
+    if lost and strict:
+        raise InputError(f"{source}: this would be lost: {'; '.join(lost)}", parameter="strict")
+    for text in lost:
+        events.warning(str(source), text)
+    return still, lost

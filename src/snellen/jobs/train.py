@@ -1,0 +1,143 @@
+"""Learning an A+ model from a folder of images: the job and its result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from snellen.aplus.training import train as training
+from snellen.aplus.training.protocol import EVALUATED, planes, psnr_table, require
+from snellen.errors import InputError, OutputError, SnellenError
+from snellen.frames import atomic
+from snellen.jobs.events import Events, Progress
+from snellen.jobs.options import path
+from snellen.jobs.serial import Job
+
+if TYPE_CHECKING:
+    from snellen.aplus.model import Model
+
+SHARES = 1000
+"""Progress counts so many steps in each stage."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainJob(Job):
+    """Learn an A+ model from a folder of images.
+
+    A value: it can be pickled, or written as JSON, and run in another process.
+
+    Raises
+    ------
+    InputError
+        Values that do not exist, or do not go together.
+    """
+
+    images: Path
+    """Folder of training images."""
+    target: Path
+    """File for the model: .safetensors."""
+    settings: training.Settings = field(default_factory=lambda: training.Settings(2))
+    """Magnification, and how to learn."""
+    validate: tuple[Path, ...] = ()
+    """Folders of images on which the finished model is measured."""
+    notes: Mapping[str, str] = field(default_factory=dict)
+    """For the model's header, such as a licence."""
+    command: str = ""
+    """For the model's header: the command that learns it; empty: no entry."""
+    threads: int | None = None
+    """CPU threads; None: one for each core of this process."""
+    overwrite: bool = False
+    """Whether a file called `target` is replaced."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "images", path(self.images, "images"))
+        object.__setattr__(self, "target", path(self.target, "target"))
+        folders = tuple(path(folder, "validate") for folder in self.validate)
+        object.__setattr__(self, "validate", folders)
+        if self.target.suffix != ".safetensors":
+            raise InputError(
+                f"{self.target}: a model file ends in .safetensors", parameter="target"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class TrainResult:
+    """What a TrainJob made."""
+
+    images: Path
+    """The job's folder."""
+    target: Path
+    """The file that was written."""
+    model: Model = field(repr=False, compare=False)
+    """What it holds."""
+    report: training.Report
+    """What training met on its way."""
+    validation: Mapping[str, Mapping[str, float]]
+    """PSNR in dB of each image of each folder of `validate`, by names."""
+    error: SnellenError | None = None
+    """Always None: a model is written as a whole, or an error is raised."""
+
+
+def run_train(job: TrainJob, events: Events) -> TrainResult:
+    """Learn a model and write it.
+
+    Raises
+    ------
+    InputError, OutputError
+        Nothing is left under the target's name.
+    """
+    settings = job.settings
+    atomic.check_target(job.target, None, job.overwrite)
+    validation = {folder_name(folder): planes(folder) for folder in job.validate}
+    for name, found in validation.items():
+        require(found, EVALUATED * settings.scale, f"validation at ×{settings.scale} on {name}")
+    subject = folder_name(job.images)
+
+    def progress(stage: str, done: float) -> None:
+        events.progress(Progress(subject, round(SHARES * done), SHARES, 0.0, None, "share", stage))
+
+    model, report = training.train(
+        planes(job.images), settings, threads=job.threads, progress=progress
+    )
+    tables = {name: psnr_table(found, model) for name, found in validation.items()}
+    model = _described(model, job, tables)
+    with atomic.replacing(job.target, job.overwrite) as temporary:
+        _save(model, temporary)
+    return TrainResult(job.images, job.target, model, report, tables)
+
+
+def folder_name(folder: Path) -> str:
+    """Return a folder's name without its place."""
+    return folder.resolve().name
+
+
+def mean(table: Mapping[str, float]) -> float:
+    """Return the mean of a table of PSNR."""
+    return sum(table.values()) / len(table)
+
+
+def _described(model: Model, job: TrainJob, tables: Mapping[str, Mapping[str, float]]) -> Model:
+    """Return the model with its data, command, date and PSNR in `about`."""
+    about: dict[str, Any] = {
+        **job.notes,
+        **model.about,
+        "data": folder_name(job.images),
+        **({"command": job.command} if job.command else {}),
+        "date": datetime.now(UTC).date().isoformat(),
+    }
+    for name, table in tables.items():
+        about[f"psnr_{name}"] = f"{mean(table):.4f}"
+        about[f"psnr_{name}_images"] = ", ".join(f"{k}: {v:.4f}" for k, v in table.items())
+    return replace(model, about=about)
+
+
+def _save(model: Model, path: Path) -> None:
+    from safetensors import SafetensorError
+
+    try:
+        model.save(path)
+    except (SafetensorError, OSError) as error:
+        raise OutputError(f"the model could not be written: {error}") from error

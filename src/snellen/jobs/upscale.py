@@ -1,0 +1,140 @@
+"""Enlarging one file, image or video, by A+: the job, its result, and what runs it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from snellen.errors import InputError, SnellenError
+from snellen.gpu import device as devices
+from snellen.jobs.events import Events
+from snellen.jobs.fallback import on_device
+from snellen.jobs.inputs import is_image
+from snellen.jobs.options import VideoOptions, path
+from snellen.jobs.profile import Profile
+from snellen.jobs.serial import Job
+
+if TYPE_CHECKING:
+    from snellen.video.convert import Summary
+
+SCALES = (2, 3, 4)
+CHROMA = ("auto", "cpu", "gpu")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpscaleJob(Job):
+    """Enlarge one image or video by A+ super-resolution.
+
+    A value: it can be pickled, or written as JSON, and run in another process.
+
+    Raises
+    ------
+    InputError
+        Values that do not exist, or do not go together; `error.parameter` names one.
+    """
+
+    source: Path
+    """Image or video file; "-": y4m on standard input."""
+    target: Path
+    """File for the result; "-": y4m on standard output."""
+    scale: int = 2
+    """Magnification: 2, 3 or 4."""
+    model: str | Path | None = None
+    """A shipped model's name or a .safetensors file; None: ours for this scale."""
+    device: str = "auto"
+    """"auto", "cpu", "cuda" or "cuda:N"."""
+    chroma: str = "auto"
+    """Where video's chroma is enlarged: "auto", "cpu" or "gpu"."""
+    video: VideoOptions = field(default_factory=VideoOptions)
+    """How a video is read and written."""
+    strict: bool = False
+    """Whether a loss (streams, tags, a colour profile …) is an error."""
+    overwrite: bool = False
+    """Whether a file called `target` is replaced."""
+    profile: bool = False
+    """Whether the result has a `profile`: the time of each stage."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "source", path(self.source, "source"))
+        object.__setattr__(self, "target", path(self.target, "target"))
+        for name, allowed in (("scale", SCALES), ("chroma", CHROMA)):
+            if getattr(self, name) not in allowed:
+                raise InputError(
+                    f"got `{name}`={getattr(self, name)!r}; expected one of "
+                    f"{', '.join(map(str, allowed))}",
+                    parameter=name,
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class UpscaleResult:
+    """What an UpscaleJob made."""
+
+    source: Path
+    """The job's input."""
+    target: Path
+    """The file that was written."""
+    width: int
+    """Pixels of the result, across."""
+    height: int
+    """Pixels of the result, down."""
+    device: str
+    """What did the work: "cpu", or the GPU's own name."""
+    warnings: tuple[str, ...] = ()
+    """What could not be carried over, or was changed."""
+    summary: Summary | None = None
+    """Of a video: frames, seconds, encoder, losses …; None: an image."""
+    error: SnellenError | None = None
+    """IncompleteError where the input was damaged; the result then holds what could be decoded."""
+    profile: Profile | None = None
+    """Time of each stage, where the job asks for it."""
+
+
+def run_upscale(job: UpscaleJob, events: Events) -> UpscaleResult:
+    """Enlarge one file.
+
+    Raises
+    ------
+    InputError, DeviceError, OutputError
+        Nothing is left under the target's name.
+    """
+    return _image(job, events) if is_image(job.source) else _video(job, events)
+
+
+def _image(job: UpscaleJob, events: Events) -> UpscaleResult:
+    from snellen.aplus import image
+    from snellen.frames.still import write
+    from snellen.jobs.stills import opened
+
+    chroma = ("chroma",) if job.chroma != "auto" else ()
+    still, lost = opened(
+        job.source, job.target, strict=job.strict, overwrite=job.overwrite,
+        unused=(*job.video.named(), *chroma), events=events,
+    )  # fmt: skip
+
+    def work(device: str) -> tuple[Any, str]:
+        return image.upscale(still.pixels, job.scale, job.model, device), device
+
+    pixels, used = on_device(work, job.device, str(job.source), events)
+    large = replace(still, pixels=pixels)
+    write(job.target, large, job.overwrite)
+    height, width = large.pixels.shape[:2]
+    return UpscaleResult(job.source, job.target, width, height, devices.name(used), lost)
+
+
+def _video(job: UpscaleJob, events: Events) -> UpscaleResult:
+    from snellen.aplus.upscaler import Upscaler
+    from snellen.jobs.film import converted, damage
+
+    def step(device: str) -> Upscaler:
+        return Upscaler(job.scale, job.model, device, job.chroma)
+
+    summary = converted(
+        job.source, job.target, step, device=job.device, video=job.video, strict=job.strict,
+        overwrite=job.overwrite, events=events,
+    )  # fmt: skip
+    return UpscaleResult(
+        job.source, job.target, summary.width, summary.height, summary.device, summary.warnings,
+        summary, damage(job.source, job.target, summary),
+    )  # fmt: skip

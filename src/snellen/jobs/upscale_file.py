@@ -1,0 +1,147 @@
+"""snellen.upscale_file and upscale_files: what the command does, from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from snellen.jobs.events import Events
+from snellen.jobs.inputs import file_target
+from snellen.jobs.options import File, Time, path, video_options
+from snellen.jobs.run import each_file, raised, run
+from snellen.jobs.upscale import UpscaleJob, UpscaleResult
+
+
+def upscale_file(
+    source: File,
+    target: File,
+    scale: int = 2,
+    model: File | None = None,
+    device: str = "auto",
+    *,
+    chroma: str = "auto",
+    start: Time | None = None,
+    duration: Time | None = None,
+    frames: int | None = None,
+    deinterlace: bool = False,
+    decoder: str = "auto",
+    codec: str | None = None,
+    preset: str | None = None,
+    crf: float | None = None,
+    encoder_options: Mapping[str, str] | None = None,
+    pix_fmt: str | None = None,
+    strict: bool = False,
+    overwrite: bool = False,
+    profile: bool = False,
+    events: Events | None = None,
+) -> UpscaleResult:
+    """Enlarge an image or video file by A+ super-resolution.
+
+    Of a video every frame is enlarged; sound, subtitles, tags and chapters are copied. The target
+    appears only when it is complete.
+
+    Parameters
+    ----------
+    source : str or Path
+        Image or video; "-": y4m on standard input.
+    target : str or Path
+        File to write; its suffix says which format. Or an existing folder: the file in it is called
+        as the source. "-": y4m on standard output.
+    scale : int
+        Magnification: 2, 3 or 4.
+    model : str, Path or None
+        A shipped model's name or a .safetensors file; None: ours for this scale.
+    device : str
+        "cpu", "cuda", "cuda:N", or "auto": the first GPU where it works. Where "auto"'s GPU has no
+        room, the CPU does the work, with a warning.
+    chroma : str
+        Where video's chroma is enlarged beside a GPU: "auto", "cpu" or "gpu".
+    start, duration : number, Fraction, str, optional
+        Part of a video in seconds, or as [HH:]MM:SS; None: from its beginning, to its end.
+    frames : int, optional
+        At most so many frames of a video.
+    deinterlace : bool
+        Whether interlaced video is made progressive (bwdif); else it is refused.
+    decoder : str
+        "auto" or "cpu": FFmpeg's decoders; "nvdec": NVIDIA's, experimental.
+    codec : str, optional
+        FFmpeg's name of an encoder; None: libx264, above 10 bit libx265.
+    preset : str, optional
+        The encoder's preset.
+    crf : float, optional
+        The encoder's quality, smaller is better; None: nearly without visible loss.
+    encoder_options : mapping of str to str, optional
+        Further options of the encoder, by FFmpeg's names.
+    pix_fmt : str, optional
+        FFmpeg's pixel format; None: the input's, or the encoder's that loses least.
+    strict : bool
+        Whether anything that cannot be carried over is an error, before work starts.
+    overwrite : bool
+        Whether a file called `target` is replaced.
+    profile : bool
+        Whether the result has the time of each stage.
+    events : Events, optional
+        Told of progress and warnings: an object with the methods of `snellen.jobs.events.Events`.
+
+    Returns
+    -------
+    UpscaleResult
+
+    Raises
+    ------
+    InputError, ModelError, DeviceError
+        Wrong use, an unusable input, model or device: nothing is written.
+    OutputError
+        The result could not be written; nothing is left under its name.
+    IncompleteError
+        The video was damaged: what could be decoded is written, and `error.result` is the
+        UpscaleResult.
+
+    See Also
+    --------
+    upscale_files : the same for several files, and folders of them.
+    """
+    options = video_options(
+        start, duration, frames, deinterlace, decoder, codec, preset, crf, encoder_options, pix_fmt
+    )
+    goal = file_target(path(source, "source"), path(target, "target"))
+    job = UpscaleJob(
+        source=path(source, "source"), target=goal, scale=scale, model=model, device=device,
+        chroma=chroma, video=options, strict=strict, overwrite=overwrite, profile=profile,
+    )  # fmt: skip
+    return raised(run(job, events))
+
+
+def upscale_files(
+    sources: File | Sequence[File],
+    target: File,
+    *,
+    events: Events | None = None,
+    **options: Any,
+) -> list[UpscaleResult]:
+    """Enlarge several files, or all videos and images of folders, into a folder.
+
+    Parameters
+    ----------
+    sources : str, Path or sequence of these
+        Videos, images and folders of them.
+    target : str or Path
+        Existing folder. Files in it are called as their sources; containers that cannot be written
+        become .mkv.
+    events : Events, optional
+        Told of all files; of equal warnings once.
+    **options
+        As for `upscale_file`.
+
+    Returns
+    -------
+    list of UpscaleResult
+        One for each file, in the order of the sources; of a folder by name.
+
+    Raises
+    ------
+    SnellenError
+        That of the first file that failed, as of `upscale_file`, after all others are done;
+        `error.__notes__` has the errors of further files.
+    """
+    return each_file(upscale_file, sources, target, events, options)
