@@ -27,7 +27,7 @@ def test_check_lets_new_names_pass(tmp_path):
 def test_check_refuses_existing_files_but_for_overwrite(tmp_path):
     goal = tmp_path / "out.png"
     goal.write_bytes(b"mine")
-    with pytest.raises(InputError, match=r"out\.png exists; .* --overwrite"):
+    with pytest.raises(InputError, match=r"out\.png exists; .* give overwrite"):
         atomic.check_target(goal, None, False)
     atomic.check_target(goal, None, True)
     atomic.check_target(goal, tmp_path / "missing.png", True)
@@ -135,7 +135,7 @@ def test_overwrite_replaces_the_file(tmp_path):
 def test_a_target_that_appears_meanwhile_is_left(tmp_path):
     goal = tmp_path / "out.png"
     with (
-        pytest.raises(OutputError, match="come to exist meanwhile"),
+        pytest.raises(OutputError, match="come to exist meanwhile; it stays"),
         atomic.replacing(goal, False) as temporary,
     ):
         temporary.write_bytes(b"ours")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from snellen.errors import InputError, OutputError
 
-_NOT_REPLACEABLE = "{} is not a file that can be replaced; name another"
+_NOT_REPLACEABLE = "{} is not a file that can be replaced"
 
 
 def check_target(target: Path, source: Path | None, overwrite: bool) -> None:
@@ -40,16 +40,22 @@ def check_target(target: Path, source: Path | None, overwrite: bool) -> None:
 
 def _check_target(target: Path, source: Path | None, overwrite: bool) -> None:
     if not target.parent.is_dir():
-        raise InputError(f"{target}: the folder {target.parent} does not exist; make it first")
+        raise InputError(
+            f"{target}: the folder {target.parent} does not exist", advice="make it first"
+        )
     if target.is_dir():
-        raise InputError(f"{target} is a folder; name a file in it")
+        raise InputError(f"{target} is a folder", advice="name a file in it")
     if target.exists():
         if source is not None and source.exists() and target.samefile(source):
-            raise InputError(f"{target} is the input itself; choose another output")
+            raise InputError(f"{target} is the input itself", advice="choose another output")
         if not _is_replaceable(target):
-            raise InputError(_NOT_REPLACEABLE.format(target))
+            raise InputError(_NOT_REPLACEABLE.format(target), advice="name another")
         if not overwrite:
-            raise InputError(f"{target} exists; choose another name or give --overwrite")
+            raise InputError(
+                f"{target} exists",
+                parameter="overwrite",
+                advice="choose another name or give `overwrite`",
+            )
 
 
 def check_folder(folder: Path) -> None:
@@ -101,7 +107,7 @@ def replacing(target: Path, overwrite: bool) -> Iterator[Path]:
     with _os_errors_as_output_errors(target):
         target = target.resolve()
         if not _is_replaceable(target):
-            raise OutputError(_NOT_REPLACEABLE.format(target))
+            raise OutputError(_NOT_REPLACEABLE.format(target), advice="name another")
         # A file name has at most 255 bytes. The target's stem may use them all, so it is shortened.
         handle, name = tempfile.mkstemp(target.suffix, f".{target.stem[:32]}-", target.parent)
         os.close(handle)
@@ -122,7 +128,7 @@ def _rename(temporary: Path, target: Path, overwrite: bool) -> None:
     if overwrite:
         temporary.replace(target)
         return
-    exists = OutputError(f"{target} has come to exist meanwhile; it is left as it is")
+    exists = OutputError(f"{target} has come to exist meanwhile", advice="it stays as it is")
     try:
         os.link(temporary, target)
         temporary.unlink()

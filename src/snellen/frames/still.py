@@ -202,13 +202,16 @@ def _check_kind(path: Path, image: Image.Image) -> None:
     """Refuse files of several pictures, with 32-bit integers, or neither grey nor RGB."""
     pictures = getattr(image, "n_frames", 1)
     if pictures > 1 and image.format != "MPO":  # MPO: a telephone's JPEG; its first is the picture
-        raise InputError(f"{path} holds {pictures} pictures; expected a single one")
+        raise InputError(f"{path}: got {pictures} pictures; expected a single one")
     mode = image.mode
     if mode not in _MODES and (mode == "I;16N" or not mode.startswith("I;16")):
-        raise InputError(f"{path} has {mode} colours; convert it to grey or RGB first")
+        raise InputError(
+            f"{path}: got colours of kind {mode}; expected grey or RGB",
+            advice="convert the image first",
+        )
     # Even if all values are below 65536: the value of white is unknown.
     if mode == "I" and max(getattr(image, "tag_v2", {}).get(_BITS, (16,))) > 16:
-        raise InputError(f"{path} has 32-bit samples; expected 8 or 16 bit, or float32")
+        raise InputError(f"{path}: got 32-bit samples; expected 8 or 16 bit, or float32")
 
 
 def _has_16_bit_colour(image: Image.Image) -> bool:
@@ -233,7 +236,7 @@ def _pixels(path: Path, image: Image.Image) -> Array:
     if mode == "I":
         pixels = np.asarray(image)
         if pixels.min() < 0:
-            raise InputError(f"{path} has negative samples; expected 8 or 16 bit, or float32")
+            raise InputError(f"{path}: got negative samples; expected 8 or 16 bit, or float32")
         return pixels.astype(np.uint16)
     if mode == "1":
         return np.asarray(image.convert("L"))
@@ -279,11 +282,13 @@ def check(path: Path, still: Still) -> None:
     """
     suffix, pixels = path.suffix.lower(), still.pixels
     if suffix not in SUFFIXES:
-        raise InputError(f"{path}: no image format {suffix!r}; use one of {', '.join(SUFFIXES)}")
+        raise InputError(
+            f"{path}: no image format {suffix!r}", advice=f"use one of {', '.join(SUFFIXES)}"
+        )
     if pixels.dtype == np.float32 and (pixels.ndim == 3 or suffix not in (".tif", ".tiff")):
         raise InputError(f"{path}: float samples need .tif, and must be grey")
     if suffix == ".pgm" and pixels.ndim == 3:
-        raise InputError(f"{path}: .pgm holds grey only; use .ppm")
+        raise InputError(f"{path}: .pgm holds grey only", advice="use .ppm")
     if pixels.dtype == np.uint16 and suffix not in (".png", ".tif", ".tiff"):
         raise InputError(f"{path}: 16-bit samples need .png or .tif")
     if pixels.dtype == np.uint16 and pixels.ndim == 3 and still.profile and suffix != ".png":
@@ -292,9 +297,9 @@ def check(path: Path, still: Still) -> None:
     if pixels.ndim == 3 and pixels.shape[2] == 4 and not holds_alpha:
         raise InputError(f"{path}: transparency needs .png, .tif or .webp")
     if suffix == ".webp" and max(pixels.shape[:2]) > 16383:
-        raise InputError(f"{path}: .webp holds at most 16383 pixels a side; use .png")
+        raise InputError(f"{path}: .webp holds at most 16383 pixels a side", advice="use .png")
     if suffix in (".jpg", ".jpeg") and max(pixels.shape[:2]) > 65535:
-        raise InputError(f"{path}: .jpg holds at most 65535 pixels a side; use .png")
+        raise InputError(f"{path}: .jpg holds at most 65535 pixels a side", advice="use .png")
 
 
 def losses(path: Path, still: Still) -> list[str]:
