@@ -25,7 +25,7 @@ from snellen.mad.definition import Definition
 from snellen.mia.cuda import cufft as mia_whole
 from snellen.mia.cuda import frames as mia_frames
 from snellen.mia.cuda import fused as mia_arm
-from snellen.mia.cuda.layout import Gpu, Shape, candidates
+from snellen.mia.cuda.layout import Gpu, Layout, candidates
 from snellen.mia.definition import Definition as Mia
 
 
@@ -89,7 +89,10 @@ def mia():
     yield mia_kernel(candidates(128, 128, 3000, HOPPER, True)[0], noise="gaussian")
     for side in (32, 256):  # what every GPU takes
         yield mia_kernel(candidates(side, side, 1, HOPPER)[-1])
-    for layout in (Shape(64, 64, 4, 4, 16, 64, beside=True), Shape(64, 64, 8, 8, threads=256)):
+    for layout in (
+        Layout(64, 64, 4, 4, 16, 64, concurrent=True),
+        Layout(64, 64, 8, 8, threads=256),
+    ):
         for how in ({"noise": "gaussian"}, {"blind": False}, {"tv": 0.004}):
             for frames in (1, 2):
                 yield mia_kernel(layout, frames, **how)
@@ -109,10 +112,14 @@ def transforms():
     """Kernels of small transforms, of every size of a line."""
     for size in SIZES[:4]:
         for back, real in ((False, False), (True, False), (False, True), (True, True)):
-            for name in ("rows", "columns", *(["whole"] if not real and max(size) < 256 else [])):
+            for name in (
+                "row_fft",
+                "column_fft",
+                *(["tile_fft"] if not real and max(size) < 256 else []),
+            ):
                 yield small.kernel(name, *size, back, real)
     for size in ((64, 128), (128, 64), (32, 256), (256, 32), (64, 256), (256, 64)):
-        yield small.kernel("whole", *size, False, False)
+        yield small.kernel("tile_fft", *size, False, False)
 
 
 # Each stage's kernels, with the constants of the models that ship.

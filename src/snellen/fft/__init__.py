@@ -1,4 +1,4 @@
-"""Fourier transforms: whole planes by cuFFT (`plan`), small ones by our kernels (`small`)."""
+"""Fourier transforms on a GPU: whole planes by cuFFT (`plan`), small ones by kernels (`small`)."""
 
 from snellen.fft.small import fft2, ifft2, irfft2, rfft2
 

@@ -1,4 +1,4 @@
-"""Fourier transforms of whole planes at their exact size, on the current GPU: cuFFT's plans."""
+"""cuFFT plans for 2-D transforms of whole planes at their exact size, on the current GPU."""
 
 from __future__ import annotations
 
@@ -8,25 +8,26 @@ from snellen.errors import DeviceError
 
 
 class Plan:
-    """A 2-D transform of so many planes at once, not scaled.
+    """A 2-D transform of a batch of planes, not scaled.
 
     Parameters
     ----------
     kind : str
-        "r2c": real (M, N) → half spectrum (M, N/2 + 1); "c2r": back, which destroys its input;
-        "inverse": complex (M, N) → the same, in place where `out` is the input.
+        "r2c": real (M, N) → half spectrum (M, N/2 + 1); "c2r": the inverse of that, which destroys
+        its input; "inverse": complex (M, N) → complex (M, N), in place where `out` is the input.
     height, width : int
         M and N of the real plane, any.
     dtype : str
         "float32" or "float64", and complex64 or complex128 with it.
     batch : int
-        Planes at once, end to end. Not for real ones: cuFFT pairs them, so that the rounding of a
-        bright plane would go into a dark one, and refuses those of an odd number of elements.
+        Planes of one call, contiguous in memory. Keep 1 for real planes: cuFFT transforms them in
+        pairs, so that the rounding of a bright plane reaches a dark one, and it refuses pairs of
+        an odd number of elements.
 
     Raises
     ------
     DeviceError
-        The GPU's memory does not suffice.
+        The memory of the GPU does not suffice.
     """
 
     def __init__(self, kind: str, height: int, width: int, dtype: str, batch: int = 1):
@@ -46,8 +47,10 @@ class Plan:
             )  # fmt: skip
         except cufft.CuFFTError as error:
             raise DeviceError(
-                f"cuFFT makes no plan for {batch} of {width}×{height} ({error}): the GPU's memory "
-                "may not suffice; close other programs, or use --device cpu"
+                f"cuFFT makes no plan for {batch} of {width}×{height} ({error}): the memory of the "
+                "GPU may not suffice",
+                parameter="device",
+                advice="close other programs, or use `device`='cpu'",
             ) from error
 
     def __call__(self, array: Any, out: Any) -> None:

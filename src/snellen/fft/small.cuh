@@ -1,28 +1,28 @@
-// Small Fourier transforms for kernels that include them: lines of 32, 64, 128 or 256 points.
+// Device functions for small 1-D complex FFTs, for kernels that include them: lines of N = 32, 64,
+// 128 or 256 points, several lines per warp, nothing scaled.
 //
-// A line is shared by LANES = N / V lanes of one warp, V values each: lane l has the samples
-// l + LANES · j, j = 0 … V − 1. It goes in two steps, N = V · LANES:
-//   1. each lane transforms its own V values;
-//   2. the lanes exchange values through memory, so that one has value k of all lanes, turns that of
-//      lane l by exp(−2πi l k / N), and transforms along the lanes.
-// What comes out lies as what came in: lane l has the frequencies l + LANES · j. So nothing is ever
-// reordered: no bit reversal, no transposition between forward and backward, and products of spectra
-// are products of registers. Nothing is scaled.
+// Who holds what: a line belongs to LANES = N / V lanes of one warp, which hold V values each in
+// registers. Lane l holds samples l + LANES · j for j = 0 … V − 1. The transform (Cooley–Tukey,
+// N = V · LANES) has two steps:
+//   1. Each lane transforms its own V values (a radix-V FFT in registers).
+//   2. The lanes exchange values through shared memory, so that one lane receives value k of all
+//      lanes; it multiplies the value of lane l by the twiddle factor exp(−2πi l k / N) and
+//      transforms along the lanes.
+// The result has the order of the input: lane l holds frequencies l + LANES · j. So neither a bit
+// reversal nor a transposition is needed, and a product of two spectra is a product of registers.
 //
-// Where a line lies in memory is told by its place: place[j] is the value at l + LANES · j, and
-// place.put(k), place.get(a, i) are the cells of the exchange. See places.cuh.
+// Barriers: `transform` synchronises the warp (__syncwarp) before it writes the exchange memory,
+// between writing and reading, and at the end, so all 32 lanes must call it together. `begin` and
+// `finish` are its two halves; between them the caller places the barrier.
+//
+// Where the exchange memory lies is the caller's choice, expressed by a `Layout` type. It offers
+//   layout[j]                       the cell of sample l + LANES · j,
+//   layout.exchange_store(k)        where this lane writes value k of step 1,
+//   layout.exchange_load(a, i)      from where it reads value i of its step-2 transform a,
+// and, for lines of three steps (THREE_STEPS), second_load(i) and second_store(k) for the exchange
+// in the middle. layout.cuh has these types.
 #pragma once
 #include "gpu/device.cuh"
-
-// For `snellen bench fft`, which tells what each choice is worth: where turns come from (0 a table, 1 the
-// same computed each time, 2 the hardware's fast sine each time), whether cells avoid the banks, and (places.cuh)
-// whether they are read and written by 64 bits, or by 32.
-#ifndef SINES
-#define SINES 0
-#endif
-#ifndef BANKS
-#define BANKS 1
-#endif
 
 __device__ __forceinline__ float2 operator+(float2 a, float2 b) {
   return make_float2(a.x + b.x, a.y + b.y);
@@ -32,82 +32,87 @@ __device__ __forceinline__ float2 operator-(float2 a, float2 b) {
   return make_float2(a.x - b.x, a.y - b.y);
 }
 
+// The complex product.
 __device__ __forceinline__ float2 operator*(float2 a, float2 b) {
   return make_float2(fmaf(a.x, b.x, -a.y * b.y), fmaf(a.x, b.y, a.y * b.x));
 }
 
 __device__ __forceinline__ float2 conj(float2 a) { return make_float2(a.x, -a.y); }
 
-// a · w forward, a · conj(w) backward
-template <bool BACK>
-__device__ __forceinline__ float2 times(float2 a, float2 w) {
-  return BACK ? make_float2(fmaf(a.x, w.x, a.y * w.y), fmaf(a.y, w.x, -a.x * w.y)) : a * w;
+// Returns a · w for a forward transform, a · conj(w) for an inverse one.
+template <bool INVERSE>
+__device__ __forceinline__ float2 times_twiddle(float2 a, float2 w) {
+  return INVERSE ? make_float2(fmaf(a.x, w.x, a.y * w.y), fmaf(a.y, w.x, -a.x * w.y)) : a * w;
 }
 
-// a · (−i) forward, a · i backward
-template <bool BACK>
-__device__ __forceinline__ float2 quarter(float2 a) {
-  return BACK ? make_float2(-a.y, a.x) : make_float2(a.y, -a.x);
+// Returns a · (−i) for a forward transform, a · i for an inverse one.
+template <bool INVERSE>
+__device__ __forceinline__ float2 rotate_quarter(float2 a) {
+  return INVERSE ? make_float2(-a.y, a.x) : make_float2(a.y, -a.x);
 }
 
-// exp(−2πi k / 16)
-__device__ constexpr float2 sixteenth(int k) {
-  constexpr float c[16] = {1.f, .9238795325f, .7071067812f, .3826834324f, 0.f, -.3826834324f,
-                           -.7071067812f, -.9238795325f, -1.f, -.9238795325f, -.7071067812f,
-                           -.3826834324f, 0.f, .3826834324f, .7071067812f, .9238795325f};
+// Returns exp(−2πi k / 16).
+__device__ constexpr float2 sixteenth_root(int k) {
+  constexpr float c[16] = {1.f,  .9238795325f,  .7071067812f,  .3826834324f,
+                           0.f,  -.3826834324f, -.7071067812f, -.9238795325f,
+                           -1.f, -.9238795325f, -.7071067812f, -.3826834324f,
+                           0.f,  .3826834324f,  .7071067812f,  .9238795325f};
   return {c[k & 15], c[(k + 4) & 15]};
 }
 
-// A transform of R registers v[0], v[S], v[2 S] …, natural order in and out.
-template <int R, int S, bool BACK>
+// Transforms the R registers v[0], v[S], v[2 S] …, in natural order on both sides.
+template <int R, int S, bool INVERSE>
 __device__ __forceinline__ void radix(float2 *v) {
   if constexpr (R == 2) {
     const float2 a = v[0];
     v[0] = a + v[S], v[S] = a - v[S];
   } else if constexpr (R == 4) {
     const float2 a = v[0] + v[2 * S], b = v[0] - v[2 * S], c = v[S] + v[3 * S];
-    const float2 d = quarter<BACK>(v[S] - v[3 * S]);
+    const float2 d = rotate_quarter<INVERSE>(v[S] - v[3 * S]);
     v[0] = a + c, v[S] = b + d, v[2 * S] = a - c, v[3 * S] = b - d;
-  } else {  // R = 4 Q: Q transforms of 4, turned, then four of Q; X[k + 4 m] comes out at 4 k' …
+  } else {  // R = 4 Q: Q transforms of 4 points, twiddle factors, then 4 transforms of Q points
     constexpr int Q = R / 4;
     float2 t[R];
 #pragma unroll
     for (int b = 0; b < Q; b++) {
-      radix<4, Q * S, BACK>(v + b * S);
+      radix<4, Q * S, INVERSE>(v + b * S);
 #pragma unroll
       for (int k = 0; k < 4; k++) {
         const float2 a = v[(b + Q * k) * S];
         t[Q * k + b] = b * k == 0 ? a
-                       : b * k * 16 / R == 4 ? quarter<BACK>(a)
-                                             : times<BACK>(a, sixteenth(b * k * 16 / R));
+                       : b * k * 16 / R == 4
+                           ? rotate_quarter<INVERSE>(a)
+                           : times_twiddle<INVERSE>(a, sixteenth_root(b * k * 16 / R));
       }
     }
 #pragma unroll
     for (int k = 0; k < 4; k++) {
-      radix<Q, 1, BACK>(t + Q * k);
+      radix<Q, 1, INVERSE>(t + Q * k);
 #pragma unroll
       for (int m = 0; m < Q; m++) v[(k + 4 * m) * S] = t[Q * k + m];
     }
   }
 }
 
-// Which of the turns of `turned` belongs to frequency k of a transform of R.
-__device__ constexpr int turn(int r, int k) { return r == 2 ? 0 : r / 4 + k % (r / 4); }
+// Returns which entry of the twiddle array w of `twiddled_radix` is used for frequency k of its
+// inner transform of r points.
+__device__ constexpr int twiddle_entry(int r, int k) { return r == 2 ? 0 : r / 4 + k % (r / 4); }
 
-// The same, of values that are turned first: v[i S] by z^i. Multiplied and added at once; w has
-// z^(R₀ / r) exp(−2πi k / r) at turn(r, k), for r = 2, 4 … R₀, the outermost R.
-template <int R, int S, bool BACK>
-__device__ __forceinline__ void turned(float2 *v, const float2 *w) {
+// Multiplies v[i S] by z^i and then transforms the R values, as one decimation-in-time FFT whose
+// butterflies contain the twiddle factors as fused multiply-adds. w[twiddle_entry(r, k)] holds
+// z^(R₀ / r) · exp(−2πi k / r) for r = 2, 4 … R₀, where R₀ is the R of the outermost call.
+template <int R, int S, bool INVERSE>
+__device__ __forceinline__ void twiddled_radix(float2 *v, const float2 *w) {
   if constexpr (R > 1) {
-    turned<R / 2, 2 * S, BACK>(v, w);
-    turned<R / 2, 2 * S, BACK>(v + S, w);
+    twiddled_radix<R / 2, 2 * S, INVERSE>(v, w);
+    twiddled_radix<R / 2, 2 * S, INVERSE>(v + S, w);
     float2 t[R];
 #pragma unroll
     for (int k = 0; k < R / 2; k++) {
-      const float2 a = v[2 * S * k], b = v[2 * S * k + S], u = w[turn(R, k)];
+      const float2 a = v[2 * S * k], b = v[2 * S * k + S], u = w[twiddle_entry(R, k)];
       const float2 z = 4 * k < R || R == 2 ? u : make_float2(u.y, -u.x);
-      const float re = BACK ? fmaf(z.y, b.y, a.x) : fmaf(-z.y, b.y, a.x);
-      const float im = BACK ? fmaf(-z.y, b.x, a.y) : fmaf(z.y, b.x, a.y);
+      const float re = INVERSE ? fmaf(z.y, b.y, a.x) : fmaf(-z.y, b.y, a.x);
+      const float im = INVERSE ? fmaf(-z.y, b.x, a.y) : fmaf(z.y, b.x, a.y);
       t[k] = make_float2(fmaf(z.x, b.x, re), fmaf(z.x, b.y, im));
       t[k + R / 2] = make_float2(fmaf(2.f, a.x, -t[k].x), fmaf(2.f, a.y, -t[k].y));
     }
@@ -120,163 +125,178 @@ __device__ __forceinline__ float2 squared(float2 a) {
   return make_float2(fmaf(a.x, a.x, -a.y * a.y), (a.x + a.x) * a.y);
 }
 
-// A transform of N points by N / V lanes; all lanes of a warp come together, with lines of their own.
-// The lanes of TOGETHER lines take turns in a warp.
-template <int N_, int V_, int TOGETHER = 1>
+// An FFT of N points by N / V lanes. With INTERLEAVE > 1, consecutive threads belong to INTERLEAVE
+// different lines instead of to one, so that a half-warp holds the same position of several lines.
+template <int N_, int V_, int INTERLEAVE = 1>
 struct Line {
   static constexpr int N = N_, V = V_, LANES = N / V;
-  static constexpr int EACH = LANES < V ? LANES : V;       // points of a transform of the second step
-  static constexpr int SHARE = LANES > V ? LANES / V : 1;  // lanes that share one of them
-  static constexpr bool THRICE = SHARE > 2;  // then these go in two steps themselves
-  static constexpr int LAST = THRICE ? (SHARE > V ? SHARE / V : 1) : SHARE;  // share at the end
-  static constexpr bool TWICE = V == 2 * EACH;  // a lane has two of them
-  static constexpr int PAIR = EACH / 2, MIDDLE = EACH / 2 + 2;  // entries of a row of turns
-  static constexpr int ONLY = EACH / 4;  // the one that a row has if TWICE: the others are made of it
-  static constexpr int SPREAD = TWICE ? 1 : THRICE ? 6 : EACH / 2 + 2;  // a row's cells: reads meet no bank
-  static constexpr int ROWS = TWICE || LANES > V ? LANES : V, TURNS = ROWS * SPREAD;  // of the table
-  static_assert(N == V * LANES && LANES <= 32 && LAST <= 2 && V % 4 == 0 && V <= 2 * LANES, "no such line");
-  static_assert(!THRICE || V == 4, "no such line");
+  // Points of a step-2 transform that one lane computes, and how many lanes share one such
+  // transform because it is longer than V.
+  static constexpr int SUB = LANES < V ? LANES : V;
+  static constexpr int SUB_LANES = LANES > V ? LANES / V : 1;
+  // With more than two lanes to share it, the step-2 transform is itself split into two steps.
+  static constexpr bool THREE_STEPS = SUB_LANES > 2;
+  static constexpr int LAST_LANES = THREE_STEPS ? (SUB_LANES > V ? SUB_LANES / V : 1) : SUB_LANES;
+  static constexpr bool TWO_SUBS = V == 2 * SUB;  // a lane computes two step-2 transforms
 
-  // Entry k of a row of the table of turns.
+  // The twiddle table has TABLE_ROWS rows, one for each lane or value index. A row holds the SUB /
+  // 2 factors of `twiddled_radix`, then at SPLIT_ENTRY the factor between two lanes that share a
+  // transform, and from MIDDLE_ENTRY on the factors of the middle step. With TWO_SUBS a row holds
+  // the factor BASE_ENTRY alone; the others are its squares and products with constants. The row
+  // stride keeps 128-bit reads of a half-warp free of bank conflicts.
+  static constexpr int SPLIT_ENTRY = SUB / 2, MIDDLE_ENTRY = SUB / 2 + 2, BASE_ENTRY = SUB / 4;
+  static constexpr int ROW_STRIDE = TWO_SUBS ? 1 : THREE_STEPS ? 6 : SUB / 2 + 2;
+  static constexpr int TABLE_ROWS = TWO_SUBS || LANES > V ? LANES : V;
+  static constexpr int TWIDDLES = TABLE_ROWS * ROW_STRIDE;  // complex numbers of the table
+  static_assert(N == V * LANES && LANES <= 32 && LAST_LANES <= 2 && V % 4 == 0 && V <= 2 * LANES,
+                "this combination of points and values per lane is not supported");
+  static_assert(!THREE_STEPS || V == 4, "three steps are written for four values per lane");
+
+  // Returns entry k of a row of the twiddle table.
   static __device__ float2 entry(int row, int k) {
-    const int points = THRICE && k >= MIDDLE ? N / SHARE : N;
-    if (THRICE && k >= MIDDLE) k -= MIDDLE, row %= V;
-    int r = 2;  // the transform that entry k belongs to
-    while (r / 2 <= k && r < EACH) r *= 2;
-    const float part = k == PAIR ? float(row * EACH) / N
-                                 : float(row * EACH) / (r * points) + (r > 2 ? k - r / 4 : 0) / float(r);
+    const int points = THREE_STEPS && k >= MIDDLE_ENTRY ? N / SUB_LANES : N;
+    if (THREE_STEPS && k >= MIDDLE_ENTRY) k -= MIDDLE_ENTRY, row %= V;
+    int r = 2;  // the inner transform that entry k belongs to
+    while (r / 2 <= k && r < SUB) r *= 2;
+    const float part = k == SPLIT_ENTRY
+                           ? float(row * SUB) / N
+                           : float(row * SUB) / (r * points) + (r > 2 ? k - r / 4 : 0) / float(r);
     float2 w;
-    if (SINES == 2)
-      __sincosf(-6.2831853072f * part, &w.y, &w.x);
-    else
-      sincospif(-2.f * part, &w.y, &w.x);
+    sincospif(-2.f * part, &w.y, &w.x);
     return w;
   }
 
-  // Fills the table; all threads of the block.
-  static __device__ void prepare(float2 *turns) {
-    for (int i = threadIdx.x; i < TURNS; i += THREADS) turns[i] = entry(i / SPREAD, TWICE ? ONLY : i % SPREAD);
+  // Fills the table. All threads of the block take part; a __syncthreads must follow.
+  static __device__ void fill(float2 *table) {
+    for (int i = threadIdx.x; i < TWIDDLES; i += THREADS)
+      table[i] = entry(i / ROW_STRIDE, TWO_SUBS ? BASE_ENTRY : i % ROW_STRIDE);
   }
 
-  // Which lane of its line this thread is, and which of all lines in flight that is.
-  static __device__ int lane() { return threadIdx.x / TOGETHER % LANES; }
+  // Returns this thread's lane within its line, and the index of its line within the block.
+  static __device__ int lane() { return threadIdx.x / INTERLEAVE % LANES; }
   static __device__ int line() {
-    return threadIdx.x / (LANES * TOGETHER) * TOGETHER + threadIdx.x % TOGETHER;
+    return threadIdx.x / (LANES * INTERLEAVE) * INTERLEAVE + threadIdx.x % INTERLEAVE;
   }
 
-  // The position of value j, and the opposite one.
+  // Returns the position (sample or frequency) of this lane's value j, and −position modulo N.
   static __device__ int position(int j) { return lane() + LANES * j; }
   static __device__ int opposite(int j) { return -position(j) & (N - 1); }
 
-  // What the line's first lane has.
+  // Returns the value that lane 0 of the same line passes in.
   static __device__ float2 first(float2 a) {
-    const int lane = threadIdx.x % TOGETHER;
-    return make_float2(__shfl_sync(ALL, a.x, lane, LANES * TOGETHER),
-                       __shfl_sync(ALL, a.y, lane, LANES * TOGETHER));
+    const int lane = threadIdx.x % INTERLEAVE;
+    return make_float2(__shfl_sync(ALL, a.x, lane, LANES * INTERLEAVE),
+                       __shfl_sync(ALL, a.y, lane, LANES * INTERLEAVE));
   }
 
-  template <bool BACK, class Place, class Turns>
-  static __device__ __forceinline__ void transform(float2 (&v)[V], const Place &place,
-                                                   const Turns &turns) {
-    begin<BACK>(v, place, turns);
+  // Transforms v in place; all lanes of the warp call it together.
+  template <bool INVERSE, class Layout, class Twiddles>
+  static __device__ __forceinline__ void transform(float2 (&v)[V], const Layout &layout,
+                                                   const Twiddles &twiddles) {
+    begin<INVERSE>(v, layout, twiddles);
     __syncwarp();
-    finish<BACK>(v, place, turns);
-    __syncwarp();  // the cells may be written again
+    finish<INVERSE>(v, layout, twiddles);
+    __syncwarp();  // from here on the exchange memory may be written again
   }
 
-  // All up to the last exchange, whose cells are written.
-  template <bool BACK, class Place, class Turns>
-  static __device__ __forceinline__ void begin(float2 (&v)[V], const Place &place,
-                                               const Turns &turns) {
-    radix<V, 1, BACK>(v);
-    __syncwarp();  // what the cells held has been read by all
+  // Does everything up to the writes of the last exchange.
+  template <bool INVERSE, class Layout, class Twiddles>
+  static __device__ __forceinline__ void begin(float2 (&v)[V], const Layout &layout,
+                                               const Twiddles &twiddles) {
+    radix<V, 1, INVERSE>(v);
+    __syncwarp();  // all lanes have read the former content of the exchange memory
 #pragma unroll
-    for (int k = 0; k < V; k++) place.put(k) = v[k];
-    if constexpr (THRICE) {
+    for (int k = 0; k < V; k++) layout.exchange_store(k) = v[k];
+    if constexpr (THREE_STEPS) {
       __syncwarp();
 #pragma unroll
-      for (int i = 0; i < V; i++) v[i] = place.middle(i);
-      float2 w[EACH / 2];
-      load(w, turns, lane(), MIDDLE);
-      turned<EACH, 1, BACK>(v, w);
+      for (int i = 0; i < V; i++) v[i] = layout.second_load(i);
+      float2 w[SUB / 2];
+      load(w, twiddles, lane(), MIDDLE_ENTRY);
+      twiddled_radix<SUB, 1, INVERSE>(v, w);
       __syncwarp();
 #pragma unroll
-      for (int k = 0; k < V; k++) place.put_again(k) = v[k];
+      for (int k = 0; k < V; k++) layout.second_store(k) = v[k];
     }
   }
 
-  // The rest, from there; maybe by other lanes than those that wrote.
-  template <bool BACK, class Place, class Turns>
-  static __device__ __forceinline__ void finish(float2 (&v)[V], const Place &place,
-                                                const Turns &turns) {
+  // Does the rest, from the reads of the last exchange on. It may run on other lanes than `begin`,
+  // if the caller's barrier covers both.
+  template <bool INVERSE, class Layout, class Twiddles>
+  static __device__ __forceinline__ void finish(float2 (&v)[V], const Layout &layout,
+                                                const Twiddles &twiddles) {
     const int l = lane();
-    constexpr int A = TWICE ? 2 : 1;  // transforms of a lane
-    if constexpr (LAST == 1) {
+    constexpr int A = TWO_SUBS ? 2 : 1;  // step-2 transforms of a lane
+    if constexpr (LAST_LANES == 1) {
 #pragma unroll
-      for (int i = 0; i < V; i++) v[i] = place.get(i % A, i / A);
-    } else {  // two lanes: the even frequencies, and the odd ones
-      const float4 two = turns.two(l, PAIR);
-      const float2 w = SINES ? entry(l, PAIR) : make_float2(two.x, two.y);
+      for (int i = 0; i < V; i++) v[i] = layout.exchange_load(i % A, i / A);
+    } else {  // two lanes share a transform: one gets the even frequencies, the other the odd ones
+      const float4 two = twiddles.pair(l, SPLIT_ENTRY);
+      const float2 w = make_float2(two.x, two.y);
 #pragma unroll
-      for (int i = 0; i < V; i++) v[i] = place.get(0, i) + times<BACK>(place.get(1, i), w);
+      for (int i = 0; i < V; i++)
+        v[i] = layout.exchange_load(0, i) + times_twiddle<INVERSE>(layout.exchange_load(1, i), w);
     }
-    float2 w[EACH / 2];
-    load(w, turns, l, 0);
-    turned<EACH, A, BACK>(v, w);
-    if constexpr (TWICE) {
-      half_way(w);
-      turned<EACH, A, BACK>(v + 1, w);
+    float2 w[SUB / 2];
+    load(w, twiddles, l, 0);
+    twiddled_radix<SUB, A, INVERSE>(v, w);
+    if constexpr (TWO_SUBS) {
+      advance_half_row(w);
+      twiddled_radix<SUB, A, INVERSE>(v + 1, w);
     }
   }
 
  private:
-  // The turns of a row, from entry `first` on. Where a lane has two transforms only one is read: shared memory
-  // is busier than arithmetic.
-  template <class Turns>
-  static __device__ __forceinline__ void load(float2 (&w)[EACH / 2], const Turns &turns, int row,
-                                              int first) {
-    if constexpr (TWICE) {
-      w[ONLY] = SINES ? entry(row, ONLY) : turns.only(row);
-      if constexpr (EACH == 8) w[3] = w[2] * sixteenth(2), w[1] = squared(w[2]);
+  // Loads the factors of a row from entry `first` on. With TWO_SUBS one factor is read and the
+  // others are computed from it, because shared memory is busier than the arithmetic units.
+  template <class Twiddles>
+  static __device__ __forceinline__ void load(float2 (&w)[SUB / 2], const Twiddles &twiddles,
+                                              int row, int first) {
+    if constexpr (TWO_SUBS) {
+      w[BASE_ENTRY] = twiddles.base(row);
+      if constexpr (SUB == 8) w[3] = w[2] * sixteenth_root(2), w[1] = squared(w[2]);
       w[0] = squared(w[1]);
     } else {
 #pragma unroll
-      for (int k = 0; k < EACH / 2; k += 2) {
-        const float4 two = turns.two(row, first + k);
+      for (int k = 0; k < SUB / 2; k += 2) {
+        const float4 two = twiddles.pair(row, first + k);
         w[k] = make_float2(two.x, two.y), w[k + 1] = make_float2(two.z, two.w);
-        if (SINES) w[k] = entry(row, first + k), w[k + 1] = entry(row, first + k + 1);
       }
     }
   }
 
-  // Makes the turns of row l those of row l + LANES = l + V / 2: times exp(−πi / r).
-  static __device__ __forceinline__ void half_way(float2 (&w)[EACH / 2]) {
-    static_assert(EACH <= 8, "no such line");
-    w[0] = quarter<false>(w[0]);
-    if (EACH > 2) w[1] = w[1] * sixteenth(2);
-    if (EACH > 4) w[2] = w[2] * sixteenth(1), w[3] = w[3] * sixteenth(1);
+  // Turns the factors of row l into those of row l + LANES = l + V / 2, the row of the lane's
+  // second transform: entry r is multiplied by exp(−πi / r).
+  static __device__ __forceinline__ void advance_half_row(float2 (&w)[SUB / 2]) {
+    static_assert(SUB <= 8, "written for step-2 transforms of at most 8 points");
+    w[0] = rotate_quarter<false>(w[0]);
+    if (SUB > 2) w[1] = w[1] * sixteenth_root(2);
+    if (SUB > 4) w[2] = w[2] * sixteenth_root(1), w[3] = w[3] * sixteenth_root(1);
   }
 };
 
-// Turns that are read from the table each time.
+// Twiddle factors that are read from the table in shared memory at each use.
 template <class Line>
-struct Turns {
+struct TableTwiddles {
   const float2 *table;
-  __device__ explicit Turns(const float2 *table) : table(table) {}
-  __device__ __forceinline__ float2 only(int row) const { return table[row]; }
-  __device__ __forceinline__ float4 two(int row, int k) const {  // entries k and k + 1 of a row
-    return *reinterpret_cast<const float4 *>(table + row * Line::SPREAD + k);
+  __device__ explicit TableTwiddles(const float2 *table) : table(table) {}
+  // Entry BASE_ENTRY of a row, the only one that a table with TWO_SUBS has.
+  __device__ __forceinline__ float2 base(int row) const { return table[row]; }
+  // Entries k and k + 1 of a row.
+  __device__ __forceinline__ float4 pair(int row, int k) const {
+    return *reinterpret_cast<const float4 *>(table + row * Line::ROW_STRIDE + k);
   }
 };
 
-// The row of this lane in registers, where it needs no other.
+// Twiddle factors of this lane's row, cached in registers for the life of the kernel.
 template <class Line>
-struct Kept {
-  static_assert(!Line::TWICE, "no such row");
-  float4 row[Line::SPREAD / 2];
-  __device__ explicit Kept(const float2 *table) {
+struct RegisterTwiddles {
+  static_assert(!Line::TWO_SUBS, "a table with TWO_SUBS has one factor per row: read it");
+  float4 row[Line::ROW_STRIDE / 2];
+  __device__ explicit RegisterTwiddles(const float2 *table) {
 #pragma unroll
-    for (int k = 0; k < Line::SPREAD; k += 2) row[k / 2] = Turns<Line>(table).two(Line::lane(), k);
+    for (int k = 0; k < Line::ROW_STRIDE; k += 2)
+      row[k / 2] = TableTwiddles<Line>(table).pair(Line::lane(), k);
   }
-  __device__ __forceinline__ float4 two(int, int k) const { return row[k / 2]; }
+  __device__ __forceinline__ float4 pair(int, int k) const { return row[k / 2]; }
 };

@@ -1,8 +1,9 @@
-"""2-D transforms of 32, 64, 128 and 256 points a side on a GPU, by kernels of our own.
+"""2-D FFTs of 32, 64, 128 and 256 points a side on a GPU, by this package's kernels.
 
-They are the device functions of small.cuh, which mia.cu includes, as calls on CuPy arrays. Sides
-may differ. Numbers are complex64 and float32; results agree with float64 to 4e-7 (relative L2
-norm). As NumPy's, forward is not scaled and backward is divided by the number of points.
+The device functions of small.cuh, which mia.cu includes too, as calls on CuPy arrays. Height and
+width may differ. Arrays are complex64 and float32; results agree with float64 to 4e-7 (relative L2
+norm). As in NumPy, the forward transform is not scaled and the inverse one is divided by the number
+of points.
 """
 
 from __future__ import annotations
@@ -14,52 +15,52 @@ from pathlib import Path
 from typing import Any
 
 from snellen.errors import InputError
-from snellen.fft.lines import CELL, exchange, turns
+from snellen.fft.lines import COMPLEX, exchange, twiddles
 from snellen.gpu.kernel import Kernel
 
 SIDES = (32, 64, 128, 256)
 # Measured on an H200, lab/mia-gpu.md:
-VALUES = {32: 8, 64: 8, 128: 8, 256: 16}  # of a lane
-THREADS = 256  # of a block; twice as many for pictures in one launch, from LARGE points on
+VALUES = {32: 8, 64: 8, 128: 8, 256: 16}  # values of a lane, by the points of a line
+THREADS = 256  # of a block; tile_fft has twice as many from LARGE points on
 LARGE = 64 * 64
-FEW = 80  # pictures, of more points, up to which two launches are quicker (at 128 × 128: 66 to 132)
-RESIDENT = 128 * 128  # points of a picture that may go in one launch: its tile takes 128 KB
-STRIP = 16  # columns of a block
+FEW = 80  # up to so many pictures of more than LARGE points, two launches are faster than one
+LARGEST_TILE = 128 * 128  # points of a picture that one block holds in shared memory: 128 KB
+STRIP = 16  # columns of a block of column_fft
 
 
 def fft2(x: Any, out: Any = None) -> Any:
-    """Transform complex pictures.
+    """Transform complex pictures, forward.
 
     Parameters
     ----------
     x : (..., H, W) complex64
         CuPy, on any GPU, C-contiguous (else it is copied). H and W are 32, 64, 128 or 256.
     out : (..., H, W) complex64, optional
-        Where to write: CuPy, on x's GPU, C-contiguous; may be `x`.
+        Where to write the result: CuPy, on x's GPU, C-contiguous; may be `x`.
 
     Returns
     -------
     (..., H, W) complex64
-        `out`, or a new array. Work is ordered on CuPy's current stream; of a batch of none there is
-        none.
+        `out`, or a new array. The work is queued on CuPy's current stream. An empty batch gives an
+        empty result.
 
     Raises
     ------
     InputError
-        Another type or size; an `out` that does not suit.
+        `x` has another type or size, or `out` does not suit.
     """
-    return _complex(x, out, back=False)
+    return _complex(x, out, inverse=False)
 
 
 def ifft2(x: Any, out: Any = None) -> Any:
-    """Transform complex pictures back.
+    """Transform complex pictures, inverse.
 
     Parameters
     ----------
     x : (..., H, W) complex64
         As `fft2` takes it.
     out : (..., H, W) complex64, optional
-        Where to write: CuPy, on x's GPU, C-contiguous; may be `x`.
+        Where to write the result: CuPy, on x's GPU, C-contiguous; may be `x`.
 
     Returns
     -------
@@ -69,30 +70,30 @@ def ifft2(x: Any, out: Any = None) -> Any:
     Raises
     ------
     InputError
-        Another type or size; an `out` that does not suit.
+        `x` has another type or size, or `out` does not suit.
     """
-    return _complex(x, out, back=True)
+    return _complex(x, out, inverse=True)
 
 
 def rfft2(x: Any, out: Any = None) -> Any:
-    """Transform real pictures.
+    """Transform real pictures, forward.
 
     Parameters
     ----------
     x : (..., H, W) float32
         CuPy, on any GPU, C-contiguous (else it is copied). H and W are 32, 64, 128 or 256.
     out : (..., H, W / 2 + 1) complex64, optional
-        Where to write: CuPy, on x's GPU, C-contiguous, in memory of its own, not x's.
+        Where to write the result: CuPy, on x's GPU, C-contiguous; not in the memory of `x`.
 
     Returns
     -------
     (..., H, W / 2 + 1) complex64
-        `out`, or a new array: the frequencies that the others follow from, as numpy.fft.rfft2.
+        `out`, or a new array: the half spectrum that numpy.fft.rfft2 returns.
 
     Raises
     ------
     InputError
-        Another type or size; an `out` that does not suit.
+        `x` has another type or size, or `out` does not suit.
     """
     height, width = _checked(x, "float32", 0)
     import cupy
@@ -109,14 +110,14 @@ def rfft2(x: Any, out: Any = None) -> Any:
 
 
 def irfft2(x: Any, out: Any = None) -> Any:
-    """Transform half spectra back to real pictures.
+    """Transform half spectra to real pictures, inverse.
 
     Parameters
     ----------
     x : (..., H, W / 2 + 1) complex64
-        As `rfft2` gives it; it is only read. CuPy, on any GPU, C-contiguous (else it is copied).
+        As `rfft2` returns it; only read. CuPy, on any GPU, C-contiguous (else it is copied).
     out : (..., H, W) float32, optional
-        Where to write: CuPy, on x's GPU, C-contiguous, in memory of its own, not x's.
+        Where to write the result: CuPy, on x's GPU, C-contiguous; not in the memory of `x`.
 
     Returns
     -------
@@ -126,7 +127,7 @@ def irfft2(x: Any, out: Any = None) -> Any:
     Raises
     ------
     InputError
-        Another type or size; an `out` that does not suit.
+        `x` has another type or size, or `out` does not suit.
     """
     height, width = _checked(x, "complex64", 1)
     import cupy
@@ -137,77 +138,44 @@ def irfft2(x: Any, out: Any = None) -> Any:
         out = _target(out, (*x.shape[:-1], width), "float32", x.device)
         if not batch:
             return out
-        between = cupy.empty_like(x)
-        _columns(height, width, True, True)(x, between, batch, width // 2 + 1)
-        _rows(height, width, True, True)(between, out, batch * height // 2)
+        spectra = cupy.empty_like(x)
+        _columns(height, width, True, True)(x, spectra, batch, width // 2 + 1)
+        _rows(height, width, True, True)(spectra, out, batch * height // 2)
     return out
 
 
-def kernel(name: str, height: int, width: int, back: bool, real: bool, **choices: Any) -> Kernel:
+def kernel(name: str, height: int, width: int, inverse: bool, real: bool) -> Kernel:
     """Return a kernel of small.cu, not compiled yet.
 
     Parameters
     ----------
     name : str
-        "whole", "rows" or "columns".
+        "tile_fft", "row_fft" or "column_fft".
     height, width : int
-    back, real : bool
-    **choices
-        Macros that `variants` changes: height_values, width_values, threads, sines, banks, wide.
+        Size of the real or complex picture.
+    inverse : bool
+        Whether it transforms back, and scales.
+    real : bool
+        Whether the picture is real.
     """
-    large = name == "whole" and height * width >= LARGE
-    chosen = {"height_values": VALUES[height], "width_values": VALUES[width],
-              "threads": 2 * THREADS if large else THREADS, **choices}  # fmt: skip
-    down, across = chosen["height_values"], chosen["width_values"]
+    column_values, row_values = VALUES[height], VALUES[width]
     return Kernel(
         Path(__file__).with_suffix(".cu"), name,
-        height=height, width=width, backward=back, real=real,
-        scale=1 / (height * width) if back else 1.0,
-        down_turns=turns(height, down), across_turns=turns(width, across),
-        across_cells=exchange(width, across), **chosen,
+        height=height, width=width, inverse_fft=inverse, real=real,
+        column_values=column_values, row_values=row_values,
+        threads=_threads(name, height * width),
+        scale=1 / (height * width) if inverse else 1.0,
+        column_twiddles=twiddles(height, column_values), row_twiddles=twiddles(width, row_values),
+        row_exchange=exchange(width, row_values),
     )  # fmt: skip
 
 
-def variants() -> dict[str, Callable[[int, int], Callable[[Any, Any], None]]]:
-    """Return what `snellen bench fft` compares: makers of forward transforms of a size.
-
-    The first is ours. Each of the others chooses otherwise in one of the four groups of the paper
-    (Yan, Su et al. 2017): algorithm, instructions, memory, deployment.
-    """
-    other = {32: 4, 64: 8, 128: 16, 256: 16}
-    return {
-        "ours": _variant(),
-        "algorithm: real pictures not packed by twos": _unpacked,
-        "instructions: turns computed each time": _variant(sines=1),
-        "instructions: turns by the fast sine": _variant(sines=2),
-        "memory: cells in the order of pixels": _variant(banks=0),
-        "memory: accesses of 32 bits": _variant(wide=0),
-        "deployment: one launch": _variant(few=0),
-        "deployment: one launch, 256 threads": _variant(few=0, threads=256),
-        "deployment: one launch, 128 threads, of 4, 8, 16 values a lane": _variant(
-            values=other, few=0, threads=128
-        ),
-    }
+def _threads(name: str, points: int) -> int:
+    """Return the threads of a block."""
+    return 2 * THREADS if name == "tile_fft" and points >= LARGE else THREADS
 
 
-def _variant(
-    values: dict[int, int] | None = None, **choices: Any
-) -> Callable[[int, int], Callable[[Any, Any], None]]:
-    def make(height: int, width: int) -> Callable[[Any, Any], None]:
-        given = dict(choices)
-        if values:
-            given |= {"height_values": values[height], "width_values": values[width]}
-        return _whole(height, width, False, **given)
-
-    return make
-
-
-def _unpacked(height: int, width: int) -> Callable[[Any, Any], None]:
-    """Return what takes a real picture for a complex one, to be compared with `rfft2`."""
-    return _whole(height, width, False)
-
-
-def _complex(x: Any, out: Any, back: bool) -> Any:
+def _complex(x: Any, out: Any, inverse: bool) -> Any:
     height, width = _checked(x, "complex64", 0)
     import cupy
 
@@ -215,26 +183,25 @@ def _complex(x: Any, out: Any, back: bool) -> Any:
         x = cupy.ascontiguousarray(x)
         out = _target(out, x.shape, "complex64", x.device)
         if x.size:
-            _whole(height, width, back)(x, out)
+            _transform(height, width, inverse)(x, out)
     return out
 
 
 @cache
-def _whole(height: int, width: int, back: bool, **choices: Any) -> Callable[[Any, Any], None]:
+def _transform(height: int, width: int, inverse: bool) -> Callable[[Any, Any], None]:
     """Return what transforms complex arrays of a size, on the current GPU."""
     points = height * width
-    few = choices.pop("few", FEW if points > LARGE else 0)
-    rows = _rows(height, width, back, False, **choices)
-    columns = _columns(height, width, back, False, **choices)
-    whole = kernel("whole", height, width, back, False, **choices)
-    threads = _constant(whole, "threads")
-    tables = _constant(whole, "down_turns") + _constant(whole, "across_turns")
-    shared = CELL * (tables + points)
+    few = FEW if points > LARGE else 0
+    rows = _rows(height, width, inverse, False)
+    columns = _columns(height, width, inverse, False)
+    tile = kernel("tile_fft", height, width, inverse, False)
+    tables = twiddles(height, VALUES[height]) + twiddles(width, VALUES[width])
+    shared, threads = COMPLEX * (tables + points), _threads("tile_fft", points)
 
     def run(x: Any, out: Any) -> None:
         batch = x.size // points
-        if batch > few and points <= RESIDENT:
-            whole(batch, threads, x, out, shared=shared)
+        if batch > few and points <= LARGEST_TILE:
+            tile(batch, threads, x, out, shared=shared)
         else:
             rows(x, out, batch * height)
             columns(out, out, batch, width)
@@ -242,73 +209,71 @@ def _whole(height: int, width: int, back: bool, **choices: Any) -> Callable[[Any
     return run
 
 
-def _constant(made: Kernel, name: str) -> int:
-    """Return what a kernel is compiled with."""
-    return int(made.constants[name.upper()])
-
-
 @cache
-def _rows(
-    height: int, width: int, back: bool, real: bool, **choices: Any
-) -> Callable[[Any, Any, int], None]:
-    """Return what transforms so many lines, pairs of real rows or complex rows."""
-    made = kernel("rows", height, width, back, real, **choices)
-    threads, turned = _constant(made, "threads"), _constant(made, "across_turns")
-    each = threads * _constant(made, "width_values") // width
-    shared = CELL * (turned + threads // 32 * _constant(made, "across_cells"))
+def _rows(height: int, width: int, inverse: bool, real: bool) -> Callable[[Any, Any, int], None]:
+    """Return what transforms a number of lines: complex rows, or pairs of real rows."""
+    made = kernel("row_fft", height, width, inverse, real)
+    values = VALUES[width]
+    lines_per_block = THREADS * values // width
+    shared = COMPLEX * (twiddles(width, values) + THREADS // 32 * exchange(width, values))
 
     def run(x: Any, out: Any, lines: int) -> None:
-        made(-(-lines // each), threads, x, out, lines, shared=shared)
+        made(-(-lines // lines_per_block), THREADS, x, out, lines, shared=shared)
 
     return run
 
 
 @cache
-def _columns(
-    height: int, width: int, back: bool, real: bool, **choices: Any
-) -> Callable[..., None]:
-    """Return what transforms the columns of so many pictures."""
-    made = kernel("columns", height, width, back, real, **choices)
-    threads = _constant(made, "threads")
-    shared = CELL * (_constant(made, "down_turns") + height * STRIP)
+def _columns(height: int, width: int, inverse: bool, real: bool) -> Callable[..., None]:
+    """Return what transforms the columns of a batch of arrays, `across` columns of each."""
+    made = kernel("column_fft", height, width, inverse, real)
+    shared = COMPLEX * (twiddles(height, VALUES[height]) + height * STRIP)
 
     def run(x: Any, out: Any, batch: int, across: int) -> None:
-        made(batch * -(-across // STRIP), threads, x, out, across, shared=shared)
+        made(batch * -(-across // STRIP), THREADS, x, out, across, shared=shared)
 
     return run
 
 
 def _checked(x: Any, dtype: str, half: int) -> tuple[int, int]:
-    """Return height and width of the real or complex picture."""
+    """Return height and width of the real or complex picture, after checking the array."""
     shape: tuple[int, ...] = tuple(getattr(x, "shape", ()))
     sides: tuple[int, ...] = shape[-2:] if len(shape) > 1 else ()
     if half and sides:
         sides = sides[0], 2 * (sides[1] - 1)
     if not sides or not set(sides) <= set(SIDES) or str(x.dtype) != dtype:
         raise InputError(
-            f"an array {shape} of {getattr(x, 'dtype', type(x).__name__)} came, expected {dtype} "
-            f"(..., H, {'W / 2 + 1' if half else 'W'}) with H and W of {SIDES}; for other sizes "
-            "take cupy.fft"
+            f"got an array {shape} of {getattr(x, 'dtype', type(x).__name__)}; expected {dtype} "
+            f"(..., H, {'W / 2 + 1' if half else 'W'}) with H and W of {SIDES}",
+            parameter="x",
+            advice="use cupy.fft for other sizes",
         )
     if not hasattr(x, "__cuda_array_interface__"):
-        raise InputError("a NumPy array came, expected CuPy's: take scipy.fft for it")
+        raise InputError(
+            "got a NumPy array; expected one of CuPy",
+            parameter="x",
+            advice="use scipy.fft on the CPU",
+        )
     return int(sides[0]), int(sides[1])
 
 
 def _target(out: Any, shape: tuple[int, ...], dtype: str, device: Any) -> Any:
-    """Return where to write, on a GPU, which is the current one: checked or new."""
+    """Return the array to write to, checked or new, on a GPU that is the current one."""
     if out is None:
         import cupy
 
         return cupy.empty(shape, dtype)
     if not hasattr(out, "__cuda_array_interface__") or out.device != device:
-        came = f"{type(out).__module__}.{type(out).__name__} on {getattr(out, 'device', 'cpu')!r}"
+        kind = f"{type(out).__module__}.{type(out).__name__}"
         raise InputError(
-            f"out={came} came, expected CuPy's array on x's GPU, {device!r}: leave it out, or make "
-            "it there"
+            f"got `out`={kind} on {getattr(out, 'device', 'cpu')!r}; expected a CuPy array on "
+            f"x's GPU, {device!r}",
+            parameter="out",
+            advice="leave it out, or create it there",
         )
     if out.shape != shape or str(out.dtype) != dtype or not out.flags.c_contiguous:
         raise InputError(
-            f"out={out.shape} of {out.dtype} came, expected {shape} of {dtype}, C-contiguous"
+            f"got `out`={out.shape} of {out.dtype}; expected {shape} of {dtype}, C-contiguous",
+            parameter="out",
         )
     return out

@@ -7,10 +7,9 @@ import json
 import numpy as np
 import pytest
 
-from snellen.bench.fft import cases, exact, gpu, host, lines, run, variants
+from snellen.bench.fft import cases, exact, gpu, host, lines, run
 from snellen.bench.fft.cases import DISTINCT, KINDS, Case
 from snellen.errors import DeviceError, SnellenError
-from snellen.fft import small
 
 
 @pytest.fixture
@@ -23,7 +22,6 @@ def tiny(monkeypatch):
                 for side in sides for kind in KINDS for batch in (1, 132)]  # fmt: skip
 
     monkeypatch.setattr(run, "cases", few)
-    monkeypatch.setattr(run, "VARIED", (32, 64))
 
 
 def numpy_s(case, planes):
@@ -110,79 +108,6 @@ def test_without_a_gpu_asking_for_it_is_an_error(monkeypatch):
         run.run(1, lambda line: None, device="cuda")
 
 
-def makers(transforms):
-    """Such variants."""
-    return lambda: {name: lambda height, width, made=made: made
-                    for name, made in transforms.items()}  # fmt: skip
-
-
-def forward(array, out):
-    out[...] = np.fft.fft2(array)
-
-
-def real(array, out):
-    out[...] = np.fft.rfft2(array)
-
-
-def rough(array, out):
-    out[...] = np.fft.fft2(array) * np.float32(1 + 3e-6)
-
-
-def wrong(array, out):
-    out[...] = np.fft.ifft2(array)
-
-
-@pytest.fixture
-def on_host(monkeypatch):
-    """Check and time on the CPU what else would be on a GPU."""
-
-    def check(case, transforms):
-        found = {}
-        for name, transform in transforms.items():
-            given = cases.batched(cases.drawn(case), case.batch)
-            out = np.empty((case.batch, *case.made), case.dtype)
-            transform(given, out)
-            found[name] = exact.error(out, exact.truth(case))
-        return found
-
-    def times(case, transforms, rounds):
-        return {name: [2.0 + i] * rounds for i, name in enumerate(transforms)}
-
-    monkeypatch.setattr(lines, "ours", lambda case: real)
-    monkeypatch.setattr(gpu, "check", check)
-    monkeypatch.setattr(gpu, "times", times)
-
-
-def test_variants(monkeypatch, on_host):
-    monkeypatch.setattr(variants.small, "variants", makers({"all": forward, "fast sine": rough}))
-    said = []
-    found = variants.measure((32, 64), 3, said.append)
-    assert [(row["case"], row["batch"]) for row in found] == [
-        ("32×32", 1), ("32×32", 132), ("64×64", 1), ("64×64", 132)
-    ]  # fmt: skip
-    for row in found:
-        assert row["errors"]["all"] < exact.WITHIN < row["errors"]["fast sine"] < exact.ROUGH
-        assert row["lines"]["all"]["ratio"]["median"] == 1
-        assert row["lines"]["fast sine"]["ratio"]["median"] == 1.5
-        assert row["lines"][variants.PACKED]["median"] == 2
-    assert any("fast sine" in line and "1.50 ×" in line for line in said)
-
-
-@pytest.mark.parametrize("made", [{"all": rough}, {"all": forward, "no": wrong}])
-def test_a_wrong_variant_stops_the_report(monkeypatch, on_host, made):
-    monkeypatch.setattr(variants.small, "variants", makers(made))
-    monkeypatch.setattr(gpu, "times", None)  # a call would be a TypeError
-    with pytest.raises(SnellenError, match="nothing is timed"):
-        variants.measure((32,), 3, lambda line: None)
-
-
-@pytest.mark.gpu
-def test_our_variants_are_right(cuda):
-    case = Case("fft2", (64, 64), 3)
-    errors = gpu.check(case, {name: make(64, 64) for name, make in small.variants().items()})
-    assert max(errors.values()) < exact.ROUGH and next(iter(errors.values())) < exact.WITHIN
-
-
 def test_only_cufft_s_inverses_are_scaled():
     case = Case("irfft2", (32, 64))
     assert lines.scale(lines.CUFFT, case) == 1 / 2048 and lines.scale(lines.OURS, case) == 1
@@ -199,7 +124,6 @@ def test_run_on_a_gpu_is_json(tiny, quick):
     for row in report["gpu_cases"]:
         assert set(row["lines"]) == {lines.OURS, lines.CUFFT} == set(row["errors"])
         assert all(off < exact.WITHIN for off in row["errors"].values())
-    assert report["variants"]
 
 
 @pytest.mark.gpu

@@ -10,7 +10,7 @@ import pytest
 from snellen.errors import InputError
 from snellen.gpu.kernel import Kernel
 from snellen.mia.cuda.fused import Backend, gpu
-from snellen.mia.cuda.layout import Shape, candidates
+from snellen.mia.cuda.layout import Layout, candidates
 from snellen.mia.definition import SIDES, Definition
 from support.mia import drawn, reference
 
@@ -31,16 +31,16 @@ OPTIONS = {
     "given, variation": {"blind": False, "tv": STABLE},
     "given, gaussian": {"blind": False, "noise": "gaussian"},
 }
-LAYOUTS = {  # of each kind: one block or several, columns side by side or in turn, no tile on chip
-    "32 beside": Shape(32, 32, 8, 8, threads=128, beside=True),
-    "32 in turn": Shape(32, 32, 8, 8, threads=64, blocks=8),
-    "64 cluster": Shape(64, 64, 4, 4, 16, 64, beside=True),
-    "64x128 cluster": Shape(64, 128, 4, 8, 8, 256, beside=True, half=4),
-    "64x128 stash": Shape(64, 128, 8, 16, threads=256, stash=8),
-    "128 stash": Shape(128, 128, 16, 16, stash=8),
-    "128 stash, Gaussian": Shape(128, 128, 8, 16, stash=8),
-    "256x64 cluster": Shape(256, 64, 16, 4, 16, 64, beside=True),
-    "32x64 outside": Shape(32, 64, 8, 8, threads=256, resident=False),
+LAYOUTS = {  # each kind: one block or a cluster, columns concurrent or sequential
+    "32 concurrent": Layout(32, 32, 8, 8, threads=128, concurrent=True),
+    "32 sequential": Layout(32, 32, 8, 8, threads=64, blocks_per_sm=8),
+    "64 cluster": Layout(64, 64, 4, 4, 16, 64, concurrent=True),
+    "64x128 cluster": Layout(64, 128, 4, 8, 8, 256, concurrent=True, half_values=4),
+    "64x128 spilled": Layout(64, 128, 8, 16, threads=256, spilled=8),
+    "128 spilled": Layout(128, 128, 16, 16, spilled=8),
+    "128 spilled, Gaussian": Layout(128, 128, 8, 16, spilled=8),
+    "256x64 cluster": Layout(256, 64, 16, 4, 16, 64, concurrent=True),
+    "32x64 global": Layout(32, 64, 8, 8, threads=256, in_shared=False),
 }
 
 
@@ -124,7 +124,7 @@ def test_a_batch_is_as_its_pictures_one_by_one(layout, frames, random):
 
 def test_a_dark_picture_beside_a_bright_one(random):
     """No rounding of the bright one goes into the other, nor into its fit."""
-    layout, bright = LAYOUTS["32 in turn"], drawn.problem(random, (32, 32), 2)
+    layout, bright = LAYOUTS["32 sequential"], drawn.problem(random, (32, 32), 2)
     dark = bright._replace(y=bright.y / 1e4, f=bright.f / 1e4)
     for batch in ([bright, dark, bright], [dark, bright], [bright, dark]):
         found = restored(batch, 50, layout)
@@ -136,7 +136,7 @@ def test_a_dark_picture_beside_a_bright_one(random):
 def test_a_gaussian_batch_has_a_layout_of_its_own():
     for noise, down in (("poisson", 16), ("gaussian", 8)):
         backend = Backend(Definition(noise), (128, 128), 1, 1000)
-        assert (backend.layout.cluster, backend.layout.down) == (1, down)
+        assert (backend.layout.cluster, backend.layout.column_values) == (1, down)
         backend.close()
 
 

@@ -23,7 +23,7 @@ PERIODS = list(product(SIDES, repeat=2))
 def first(period, batch, gpu, gaussian=False):
     """The layout that a GPU gets, if its clusters find room."""
     layouts = candidates(*period, batch, gpu, gaussian)
-    return fused.laid(layouts, gpu, Definition("gaussian" if gaussian else "poisson"), 1)[0]
+    return fused.fitting(layouts, gpu, Definition("gaussian" if gaussian else "poisson"), 1)[0]
 
 
 @pytest.fixture(autouse=True)
@@ -62,7 +62,7 @@ def test_a_cluster_that_finds_no_room(monkeypatch, room):
     monkeypatch.setattr(fused, "kernel", lambda *_: stub)
     for period in PERIODS:
         layouts = candidates(*period, 1, gpu)
-        layout, made = fused.laid(layouts, gpu, Definition(), 1)
+        layout, made = fused.fitting(layouts, gpu, Definition(), 1)
         assert made is stub and layout.shared <= gpu.shared
         wanted = [one for one in layouts if one.cluster <= max(room, 1)]
         assert layout == next(one for one in wanted if one.shared <= gpu.shared)

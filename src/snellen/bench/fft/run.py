@@ -8,12 +8,10 @@ from typing import Any
 
 import snellen.gpu.device
 from snellen.bench.clock import copy_rate
-from snellen.bench.fft import gpu, host, variants
+from snellen.bench.fft import gpu, host
 from snellen.bench.fft.cases import DISTINCT, Case, cases
 from snellen.bench.origin import commit
 from snellen.jobs.machine import facts
-
-VARIED = (32, 64, 128)  # sides of what may go in one launch
 
 Say = Callable[[str], None]
 
@@ -56,11 +54,10 @@ def on_cpu(repeats: int, quick: bool, say: Say) -> dict[str, Any]:
 
 
 def on_gpu(repeats: int, quick: bool, say: Say) -> dict[str, Any]:
-    """Return exactness and times of ours and of cuFFT's, and of our variants."""
+    """Return exactness and times of ours and of cuFFT's."""
     rounds = gpu.PER_REPEAT * repeats
     say("\nExactness, relative L2, against float64")
     found: dict[str, Any] = {"mixed": gpu.mixed(say), "copy_gb_s": copy_rate()}
     say(f"\nA transform of a batch; a copy on the GPU: {found['copy_gb_s'] / 1e3:.2f} TB/s")
     found["gpu_cases"] = [gpu.measure(case, rounds, say) for case in cases(quick)]
-    found["variants"] = variants.measure(VARIED[-1:] if quick else VARIED, rounds, say)
     return found

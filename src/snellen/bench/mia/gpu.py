@@ -76,7 +76,7 @@ def described(arm: Any) -> dict[str, Any]:
     layout, usage = arm.layout, arm._kernel.attributes()
     return {
         "cluster": layout.cluster, "threads": layout.threads, "registers": usage.registers,
-        "local_bytes": usage.local, "shared_bytes": layout.shared, "on_chip": layout.resident,
+        "local_bytes": usage.local, "shared_bytes": layout.shared, "on_chip": layout.in_shared,
     }  # fmt: skip
 
 

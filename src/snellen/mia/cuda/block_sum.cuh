@@ -1,7 +1,11 @@
-// The sum over the THREADS threads of a block, in a fixed order; all of them get it.
+// The sum of one number of each of the THREADS threads of a block, in a fixed order, so that it has
+// the same bits in each run. All threads call it, and all get the sum.
+//
+// Barriers: __syncthreads before the first read and after the last one, so that it may be called
+// again.
 #pragma once
 
-__device__ inline double total(double value) {
+__device__ inline double block_sum(double value) {
   __shared__ double part[THREADS];
   part[threadIdx.x] = value;
   for (int half = THREADS / 2; half; half /= 2) {

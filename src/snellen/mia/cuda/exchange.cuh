@@ -1,5 +1,9 @@
-// A transform whose last step other lanes do than its first: those that bring together what goes to one place.
-// The lines are those of mia.cu, `…Out` those of cluster.cuh or alone.cuh.
+// A line FFT whose second step runs on other lanes than its first: on lanes of type `End`, which
+// are arranged so that the results of neighbouring threads go to neighbouring addresses of one
+// block. mia.cu defines the lines; cluster.cuh and one_block.cuh define RowEnd, HalfRowEnd and
+// ColumnEnd.
+//
+// Barriers: within a warp if Line and End are the same type, else of the block.
 #pragma once
 #include "fft/small.cuh"
 
@@ -12,45 +16,50 @@ struct Same<One, One> {
   static constexpr bool value = true;
 };
 
-// Waits for the block where a line goes to lanes of other warps, else for its warp.
-template <class Line, class Out>
-__device__ __forceinline__ void wait_for() {
-  if constexpr (Same<Line, Out>::value)
+// Synchronises all lanes between which lines of this kind are exchanged.
+template <class Line, class End>
+__device__ __forceinline__ void exchange_barrier() {
+  if constexpr (Same<Line, End>::value)
     __syncwarp();
   else
     __syncthreads();
 }
 
-// The turns of lanes of a kind: in registers where there are enough.
+// The type of the twiddle factors of a line: cached in registers where there are enough of these.
 template <class Line, bool = (CLUSTER > 1 && Line::V <= 8)>
-struct Of {
-  using Turns = ::Turns<Line>;
+struct TwiddlesOf {
+  using Type = TableTwiddles<Line>;
 };
 template <class Line>
-struct Of<Line, true> {
-  using Turns = Kept<Line>;
-};
-template <class Line, class Out = Line>
-struct Both {
-  typename Of<Line>::Turns in;
-  typename Of<Out>::Turns out;
-  __device__ explicit Both(const float2 *table) : in(table), out(table) {}
-};
-struct AllTurns {
-  Both<Across, RowsOut> rows;
-  Both<Half, HalfRowsOut> half_rows;
-  Both<Down, ColumnsOut> columns;
+struct TwiddlesOf<Line, true> {
+  using Type = RegisterTwiddles<Line>;
 };
 
-// A transform that lanes of `Out` end, to which its lines are handed over: they bring together what goes
-// to the same place. All threads come; `here` are those that have a line. MORE may come in this pass.
-template <class Line, class Out, bool BACK, bool MORE, class Place, class OutPlace>
-__device__ __forceinline__ void handed(float2 (&v)[Line::V], const Place &place,
-                                       const OutPlace &out, const Both<Line, Out> &turns,
-                                       bool here = true) {
-  if (here) Line::template begin<BACK>(v, place, turns.in);
-  wait_for<Line, Out>();
-  if (here) Out::template finish<BACK>(v, out, turns.out);
-  // Before its cells are written again; a line that stays in its warp may go where they are.
-  if constexpr (MORE || Same<Line, Out>::value) wait_for<Line, Out>();
+// The twiddle factors of the lanes that begin a line and of those that end it.
+template <class Line, class End = Line>
+struct StepTwiddles {
+  typename TwiddlesOf<Line>::Type begin;
+  typename TwiddlesOf<End>::Type end;
+  __device__ explicit StepTwiddles(const float2 *table) : begin(table), end(table) {}
+};
+struct AllTwiddles {
+  StepTwiddles<RowLine, RowEnd> rows;
+  StepTwiddles<HalfRowLine, HalfRowEnd> half_rows;
+  StepTwiddles<ColumnLine, ColumnEnd> columns;
+};
+
+// Transforms v, of which this thread's lane of `Line` passes in its values and its lane of `End`
+// gets the results. All threads of the block call it; `active` are those that have a line. MORE:
+// whether the pass has more lines, so that the exchange memory is written again.
+template <class Line, class End, bool INVERSE, bool MORE, class Layout, class EndLayout>
+__device__ __forceinline__ void transform_across_lanes(float2 (&v)[Line::V], const Layout &layout,
+                                                       const EndLayout &end_layout,
+                                                       const StepTwiddles<Line, End> &twiddles,
+                                                       bool active = true) {
+  if (active) Line::template begin<INVERSE>(v, layout, twiddles.begin);
+  exchange_barrier<Line, End>();
+  if (active) End::template finish<INVERSE>(v, end_layout, twiddles.end);
+  // Needed before the exchange memory is written again. The result of a line that stays in its warp
+  // may be stored in the memory of its own exchange.
+  if constexpr (MORE || Same<Line, End>::value) exchange_barrier<Line, End>();
 }

@@ -1,6 +1,6 @@
-"""The GPU backend for periods of 32, 64, 128 and 256: all iterations are one launch.
+"""The GPU backend for periods with sides of 32, 64, 128 and 256: all iterations are one launch.
 
-See mia.cu for what a launch does, and shape.py for how it is laid on the GPU.
+mia.cu has the kernel and layout.py how it is divided among lanes and blocks.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import numpy.typing as npt
 from snellen.errors import InputError
 from snellen.gpu import device as devices
 from snellen.gpu.kernel import Kernel
-from snellen.mia.cuda.layout import Gpu, Shape, candidates
+from snellen.mia.cuda.layout import Gpu, Layout, candidates
 from snellen.mia.cuda.measure import Measure
 from snellen.mia.definition import EPS, LEAST, SIDES, TV_EPS, TV_LEAST, Definition
 
 
 class Backend:
-    """MIA of a batch of pictures on one period; otherwise as `cpu.Backend`.
+    """MIA of a batch of pictures on one period, with the contract of `cpu.Backend`.
 
     Parameters
     ----------
@@ -28,22 +28,22 @@ class Backend:
     period : (H, W)
         Each of 32, 64, 128, 256.
     frames : int
-        M, of each picture.
+        M, frames of each picture.
     batch : int
-        B, pictures at once.
+        B, pictures that are iterated at once.
     device : str
         "cuda:N".
     dtype : str, optional
-        "float32": the kernel knows no other.
-    layout : Shape, optional
-        How the period is laid on the GPU; by default the best for so many pictures that it takes.
+        "float32", the only precision of the kernel.
+    layout : Layout, optional
+        How the period is divided; by default the first of `candidates` that the GPU takes.
 
     Raises
     ------
     InputError
-        float64, which is the CPU's; another period.
+        Another precision or another period.
     DeviceError
-        The GPU's memory does not suffice, or what CUDA says.
+        The memory of the GPU does not suffice, or CUDA reports an error.
     """
 
     def __init__(
@@ -54,37 +54,43 @@ class Backend:
         batch: int,
         device: str = "cuda:0",
         dtype: str | None = None,
-        layout: Shape | None = None,
+        layout: Layout | None = None,
     ):
         import cupy
 
         if dtype not in (None, "float32"):
             raise InputError(
-                f"dtype={dtype!r} came for a GPU, expected float32; for float64 take device='cpu'"
+                f"got `dtype`={dtype!r} on a GPU; expected 'float32'",
+                parameter="dtype",
+                advice="use `device`='cpu' for float64",
             )
         if not set(period) <= set(SIDES):
-            raise InputError(f"a period of {period} came, expected sides of {SIDES}")
+            raise InputError(f"got a period of {period}; expected sides of {SIDES}")
         self._definition, self._device = definition, device
         self._frames, self._batch = frames, batch
         with devices.using(device), devices.reporting():
             here = gpu()
             gaussian = definition.noise == "gaussian"
             layouts = [layout] if layout else candidates(*period, batch, here, gaussian)
-            self.layout, self._kernel = laid(layouts, here, definition, frames)
+            self.layout, self._kernel = fitting(layouts, here, definition, frames)
             self._y = cupy.empty((batch, frames, *period), np.float32)
             self._f = cupy.empty((batch, 2, *period), np.float32)  # of even and odd iterations
             self._h = cupy.empty((batch, frames, *period), np.float32)
             self._first = cupy.empty_like(self._h)  # h at the start
             height, width = period
             self._denominators = cupy.empty((batch, width, height) if gaussian else 1, np.complex64)
-            cells = 0 if self.layout.resident else self.layout.cells
-            if frames == 1:  # y, as the threads see it
-                cells += self.layout.aside
-            self._outside = cupy.empty(max(1, batch * cells), np.complex64)
+            workspace = 0 if self.layout.in_shared else self.layout.workspace
+            if frames == 1:
+                workspace += self.layout.image_copy
+            self._workspace = cupy.empty(max(1, batch * workspace), np.complex64)
             self._measure = Measure(definition)
 
     def start(self, y: Any, f: Any, h: Any) -> None:
-        """Take what came and where to start from, as copies; see `cpu.Backend.start`."""
+        """Copy the observed frames and the start values; see `cpu.Backend.start`.
+
+        Arrays may be CuPy arrays of this GPU. Work is queued on CuPy's current stream, and nothing
+        waits for it.
+        """
         with devices.using(self._device), devices.reporting():
             self._y[...], self._first[...] = y, h
             self._f[:, 0] = f
@@ -93,16 +99,16 @@ class Backend:
             self._balance()
 
     def iterate(self, count: int) -> None:
-        """Do so many iterations of all pictures, on CuPy's current stream."""
+        """Queue `count` iterations of all pictures on CuPy's current stream, as one launch."""
         layout = self.layout
         with devices.using(self._device), devices.reporting():
             self._kernel(
                 self._batch * layout.cluster, layout.threads,
-                self._y, self._f, self._h, self._denominators, self._outside, self._frames, count,
+                self._y, self._f, self._h, self._denominators, self._workspace, self._frames, count,
                 float(self._definition.read_noise**2), float(self._definition.tv),
                 shared=layout.shared, cluster=layout.cluster,
             )  # fmt: skip
-            if self._definition.tv and count % 2:  # it ends in the other half
+            if self._definition.tv and count % 2:  # the result is in the other half
                 self._f[:, 0] = self._f[:, 1]
 
     @property
@@ -112,7 +118,7 @@ class Backend:
 
     @property
     def psf(self) -> Any:
-        """Their PSFs h (B, M, H, W), each of sum 1; where nothing is left, the first."""
+        """Their PSFs h (B, M, H, W), each of sum 1; one that has vanished is the start value."""
         import cupy
 
         with devices.using(self._device):
@@ -120,7 +126,7 @@ class Backend:
             return cupy.where(total > 0, self._h / cupy.maximum(total, TINY), self._first)
 
     def fit(self) -> npt.NDArray[np.float64]:
-        """Return how far y is from h ⊛ f: (B,); see `Restored.fit`."""
+        """Return the data fidelity of each picture, (B,) float64; see `Restored.fit`."""
         with devices.using(self._device), devices.reporting():
             return self._measure(self._y, self.estimate, self.psf)
 
@@ -130,11 +136,15 @@ class Backend:
 
         with devices.using(self._device):
             cupy.cuda.Device().synchronize()
-            del self._y, self._f, self._h, self._first, self._denominators, self._outside
+            del self._y, self._f, self._h, self._first, self._denominators, self._workspace
             del self._measure
 
     def _balance(self) -> None:
-        """Give h about the sum of f: both go through one transform, and round as the larger."""
+        """Scale h to about the sum of f.
+
+        Both share one complex transform, in which the smaller one would lose its low bits. The
+        factor is a power of two, so that it rounds nothing.
+        """
         import cupy
 
         total = self._f[:, 0].sum((1, 2), np.float64)
@@ -145,7 +155,7 @@ TINY = np.float32(1e-30)
 
 
 def gpu() -> Gpu:
-    """Return what the layout asks of the current GPU."""
+    """Return the properties of the current GPU that decide the layout."""
     import cupy
 
     device = cupy.cuda.Device()
@@ -156,10 +166,10 @@ def gpu() -> Gpu:
     )
 
 
-def laid(
-    layouts: list[Shape], here: Gpu, definition: Definition, frames: int
-) -> tuple[Shape, Kernel]:
-    """Return the first layout that the current GPU takes, or the last one, and its kernel."""
+def fitting(
+    layouts: list[Layout], here: Gpu, definition: Definition, frames: int
+) -> tuple[Layout, Kernel]:
+    """Return the first layout that the current GPU can run, or the last one, and its kernel."""
     for layout in layouts:
         made = kernel(layout, definition, frames)
         if layout.shared <= here.shared and (
@@ -169,23 +179,25 @@ def laid(
     return layout, made
 
 
-def kernel(layout: Shape, definition: Definition, frames: int) -> Kernel:
+def kernel(layout: Layout, definition: Definition, frames: int) -> Kernel:
     """Return the kernel, not compiled yet."""
-    clusters: dict[str, Any] = {"arches": ("sm_90", "sm_120")} if layout.cluster > 1 else {}
-    # f and h of a thread, the spectra of two columns and addresses are more than its registers; at
-    # 256² in one block f and h alone are.
-    one = layout.cluster == 1 and not layout.beside
-    plain = definition == Definition() and frames == 1
-    clusters["spills"] = (0 if plain else 64) if not one else 1024 if layout.resident else 2048
+    extra: dict[str, Any] = {"arches": ("sm_90", "sm_120")} if layout.cluster > 1 else {}
+    if layout.cluster > 1 or layout.concurrent:
+        plain = definition == Definition() and frames == 1
+        extra["spills"] = 0 if plain else 64
+    else:
+        # f and h of a thread, the spectra of two columns and addresses are more than its registers;
+        # at 256² in one block f and h alone are.
+        extra["spills"] = 1024 if layout.in_shared else 2048
     return Kernel(
         Path(__file__).with_name("mia.cu"), "mia",
         height=layout.height, width=layout.width,
-        height_values=layout.down, width_values=layout.across,
-        half_values=layout.halves,
-        cluster=layout.cluster, threads=layout.threads, blocks=layout.blocks,
-        resident=layout.resident, beside=layout.beside, stash=layout.stash, cells=layout.cells,
-        tables=layout.tables,
-        many=frames > 1, blind=definition.blind, gaussian=definition.noise == "gaussian",
+        column_values=layout.column_values, row_values=layout.row_values,
+        half_row_values=layout.half_row_values,
+        cluster=layout.cluster, threads=layout.threads, blocks_per_sm=layout.blocks_per_sm,
+        in_shared=layout.in_shared, concurrent=layout.concurrent, spilled=layout.spilled,
+        workspace=layout.workspace, tables=layout.tables,
+        multi_frame=frames > 1, blind=definition.blind, gaussian=definition.noise == "gaussian",
         tv=definition.tv > 0, epsilon=EPS, smallest=LEAST, smooth=TV_EPS, least=TV_LEAST,
-        **clusters,
+        **extra,
     )  # fmt: skip

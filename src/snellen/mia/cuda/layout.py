@@ -1,132 +1,164 @@
-"""How a period is laid on a GPU: lanes of a line, threads, blocks, and where the spectra are.
+"""How mia.cu divides a period among lanes, threads and blocks, and which memory holds its spectra.
 
-Chosen by measurement on an H200 (lab/mia-gpu.md); a GPU with less shared memory, or without
-clusters, gets what fits. The result is the same, but for rounding.
+The candidates were chosen by measurement on an H200 (lab/mia-gpu.md). A GPU with less shared memory
+or without clusters gets the first one that fits. All layouts compute the same, up to rounding.
+docs/mia-kernel.md has drawings.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from snellen.fft.lines import CELL, exchange, turns
+from snellen.fft.lines import COMPLEX, exchange, twiddles
 from snellen.gpu.kernel import PORTABLE
 
-HEAD = 6  # cells of sums and barriers
-CLUSTERS = 90  # compute capability 9.0, Hopper: the first with clusters
-BLACKWELL = 100  # whose clusters of 16 we have not seen
-WIDEST = 16  # blocks of a cluster on Hopper
-LANES = 16  # of a line, in a cluster: a pair of columns is in one warp
-FEW = (2, 1)  # pictures of a multiprocessor up to which the soonest done is best: 32², larger
+TOTALS = 6  # complex numbers of shared memory for the sums of f and h and for the mbarriers
+HOPPER = 90  # compute capability 9.0: the first with clusters
+BLACKWELL = 100  # clusters of 16 blocks have not been tried there
+LARGEST_CLUSTER = 16  # blocks, on Hopper
+CLUSTER_LANES = 16  # lanes of a line in a cluster, so that one warp holds a pair of columns
+# Pictures per multiprocessor up to which concurrent columns are faster: for 32², and for larger.
+FEW = (2, 1)
 
 
 @dataclass(frozen=True)
 class Gpu:
-    """What the layout asks of a GPU."""
+    """The properties of a GPU that decide which layout it gets."""
 
     capability: int
-    """90 is 9.0."""
+    """Compute capability: 90 is 9.0."""
     shared: int
-    """Bytes of shared memory that a block may have."""
+    """Bytes of shared memory that one block may use."""
     multiprocessors: int
+    """Number of multiprocessors."""
 
 
 @dataclass(frozen=True)
-class Shape:
-    """One layout."""
+class Layout:
+    """One way to divide a period."""
 
     height: int
+    """Rows of the period."""
     width: int
-    down: int
-    """Values of a lane, of a column."""
-    across: int
-    """The same of a row."""
+    """Columns of the period."""
+    column_values: int
+    """Values that each lane of a column holds."""
+    row_values: int
+    """Values that each lane of a row holds."""
     cluster: int = 1
     """Blocks for each picture."""
     threads: int = 512
-    """Of a block."""
-    blocks: int = 1
-    """Of a multiprocessor, which bounds a thread's registers."""
-    beside: bool = False
-    """Whether both columns of a pair have lanes of their own: soonest done, not with least work."""
-    half: int = 0
-    """Values of a lane, of two real rows in one; 0: as of a row."""
-    stash: int = 0
-    """Values of f and h of each thread that are in shared memory instead of in registers."""
-    resident: bool = True
-    """Whether spectra are in shared memory; else in global memory, which the L2 cache holds."""
+    """Threads of a block."""
+    blocks_per_sm: int = 1
+    """Blocks that a multiprocessor must be able to hold, which bounds the registers of a thread."""
+    concurrent: bool = False
+    """Whether both columns of a pair have lanes of their own (lowest latency). Otherwise the same
+    lanes treat them one after the other (least work)."""
+    half_values: int = 0
+    """Values that each lane of a half row (two real rows as one line) holds; 0: as of a row."""
+    spilled: int = 0
+    """Values of f and h that each thread keeps in shared memory instead of in registers."""
+    in_shared: bool = True
+    """Whether spectra are in shared memory. Otherwise they are in global memory, cached by L2."""
 
     @property
-    def halves(self) -> int:
-        """Values of a lane, of two real rows in one."""
-        return self.half or self.across
+    def half_row_values(self) -> int:
+        """Values that each lane of a half row holds."""
+        return self.half_values or self.row_values
 
     @property
-    def aside(self) -> int:
-        """Complex numbers of a picture in the order of threads, where each has one line."""
-        alone = self.height // 2 * (self.width // self.halves) <= self.threads
-        return self.threads * self.halves if self.stash and alone else 0
+    def image_copy(self) -> int:
+        """Complex numbers of the observed picture's copy in thread order, if there is one.
+
+        It exists where registers are short (`spilled`) and each thread has one half row only.
+        """
+        one = self.height // 2 * (self.width // self.half_row_values) <= self.threads
+        return self.threads * self.half_row_values if self.spilled and one else 0
 
     @property
-    def cells(self) -> int:
-        """Complex numbers of a block's part of the spectra, and of what they are exchanged by."""
+    def workspace(self) -> int:
+        """Complex numbers of a block's spectra and of the exchange memory of its lines."""
+        warps = self.threads // 32
         if self.cluster == 1:
-            whole = self.height * self.width * 3 // 2
-            exchanged = self.threads // 32 * exchange(self.height, self.down)
-            return whole + exchanged * self.beside
+            tile = self.height * self.width * 3 // 2
+            return tile + warps * exchange(self.height, self.column_values) * self.concurrent
         rows, pairs = self.height // self.cluster, self.width // 2 // self.cluster
-        sent = 2 * pairs * rows + 2 * pairs * rows // 2  # by a block to another, as rows or columns
-        free = rows + rows // 2 + 2 * pairs
-        along = max(exchange(self.width, values) for values in (self.across, self.halves))
-        exchanged = along + exchange(self.height, self.down)
-        return self.cluster * (2 * sent + free) + self.threads // 32 * exchanged
+        received = (
+            2 * pairs * rows + 2 * pairs * rows // 2
+        )  # from each block, as rows or as columns
+        padding = rows + rows // 2 + 2 * pairs
+        row_exchange = max(
+            exchange(self.width, values) for values in (self.row_values, self.half_row_values)
+        )
+        exchanged = row_exchange + exchange(self.height, self.column_values)
+        return self.cluster * (2 * received + padding) + warps * exchanged
 
     @property
     def tables(self) -> int:
-        """Complex numbers of the tables of turns."""
-        found = turns(self.height, self.down) + turns(self.width, self.across)
-        return found + (turns(self.width, self.halves) if self.halves != self.across else 0)
+        """Complex numbers of the twiddle tables."""
+        found = twiddles(self.height, self.column_values) + twiddles(self.width, self.row_values)
+        own = self.half_row_values != self.row_values
+        return found + (twiddles(self.width, self.half_row_values) if own else 0)
 
     @property
     def shared(self) -> int:
-        """Bytes of shared memory of a block."""
-        held = self.tables + HEAD + self.cells * self.resident + self.stash * self.threads
-        return CELL * held
+        """Bytes of dynamic shared memory of a block."""
+        workspace = self.workspace if self.in_shared else 0
+        return COMPLEX * (self.tables + TOTALS + workspace + self.spilled * self.threads)
 
 
 def candidates(
     height: int, width: int, batch: int, gpu: Gpu, gaussian: bool = False
-) -> list[Shape]:
-    """Return layouts for so many pictures of a period, the best first; the last suits every GPU."""
+) -> list[Layout]:
+    """Return the layouts for a batch of pictures of one period.
+
+    Parameters
+    ----------
+    height, width : int
+        Size of the period, each 32, 64, 128 or 256.
+    batch : int
+        Pictures that are iterated at once.
+    gpu : Gpu
+    gaussian : bool
+        Whether the noise is Gaussian, which takes two more transforms and more registers.
+
+    Returns
+    -------
+    list of Layout
+        The fastest first; the last one suits every GPU.
+    """
     size, found = height * width, []
-    down, across = (8 if side < 256 else 16 for side in (height, width))
+    column_values, row_values = (8 if side < 256 else 16 for side in (height, width))
     for cluster in clusters(height, width, batch, gpu):
-        threads = width // cluster * LANES
-        every = height <= width == 128  # all threads have a half row with four values, no more
+        # At 128² half rows with four values per lane occupy all threads.
+        half = 4 if height <= width == 128 else 0
         found.append(
-            Shape(height, width, height // LANES, width // LANES, cluster, threads, beside=True,
-                  half=4 if every else 0)
+            Layout(height, width, height // CLUSTER_LANES, width // CLUSTER_LANES, cluster,
+                   width // cluster * CLUSTER_LANES, concurrent=True, half_values=half)
         )  # fmt: skip
     few = batch <= FEW[size > 32 * 32] * gpu.multiprocessors
     if size <= 64 * 64 and max(height, width) < 256 and few:
-        found.append(Shape(height, width, down, across, threads=size // 8, beside=True))
+        found.append(
+            Layout(height, width, column_values, row_values, threads=size // 8, concurrent=True)
+        )
     if size <= 32 * 32:
-        found.append(Shape(height, width, down, across, threads=64, blocks=8))
+        found.append(Layout(height, width, column_values, row_values, threads=64, blocks_per_sm=8))
     elif size <= 64 * 64:
-        found.append(Shape(height, width, down, across, threads=256, blocks=2))
+        found.append(Layout(height, width, column_values, row_values, threads=256, blocks_per_sm=2))
     elif size < 128 * 128:
-        found.append(Shape(height, width, down, across))
+        found.append(Layout(height, width, column_values, row_values))
     elif size == 128 * 128:
-        down, across = (16 if side > 64 else 8 for side in (height, width))
-        if gaussian and height == width:  # two transforms more want registers; 256 has no choice
-            down = 8
-        found.append(Shape(height, width, down, across, stash=8))
-    return [*found, Shape(height, width, down, across, resident=False)]
+        column_values, row_values = (16 if side > 64 else 8 for side in (height, width))
+        if gaussian and height == width:  # 16 values of columns would spill (256 points need 16)
+            column_values = 8
+        found.append(Layout(height, width, column_values, row_values, spilled=8))
+    return [*found, Layout(height, width, column_values, row_values, in_shared=False)]
 
 
 def clusters(height: int, width: int, batch: int, gpu: Gpu) -> tuple[int, ...]:
-    """Return how many blocks may share a picture, the best first; none where one is better."""
-    if gpu.capability < CLUSTERS or min(height, width) < 64:
+    """Return the cluster sizes to try, the fastest first; none where one block is faster."""
+    if gpu.capability < HOPPER or min(height, width) < 64:
         return ()
-    if height * width <= 128 * 128 and batch * WIDEST > 2 * gpu.multiprocessors:
+    if height * width <= 128 * 128 and batch * LARGEST_CLUSTER > 2 * gpu.multiprocessors:
         return ()
-    return (WIDEST, PORTABLE) if gpu.capability < BLACKWELL else (PORTABLE,)
+    return (LARGEST_CLUSTER, PORTABLE) if gpu.capability < BLACKWELL else (PORTABLE,)

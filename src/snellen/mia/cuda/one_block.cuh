@@ -1,7 +1,11 @@
-// One block to a period: spectra stay in one tile, and a turn is a barrier of the block.
+// Memory and transposition for one block per picture: `Tile`.
 //
-// `whole` has HEIGHT × WIDTH cells, `half` HEIGHT / 2 × WIDTH, in shared memory, or in global memory
-// where a multiprocessor has too little. Rows and columns are transformed where they lie.
+// Who holds what: all spectra are in one workspace, in shared memory, or in global memory without
+// IN_SHARED. `full` has HEIGHT × WIDTH complex numbers (Z, later S), `half` HEIGHT / 2 × WIDTH (two
+// real rows y and y + HEIGHT / 2 in one line: g, later R). Rows and columns are transformed in
+// place, in the XOR-swizzled order of fft/layout.cuh, so that a transposition moves no data.
+//
+// Barriers: a transposition is one __syncthreads.
 #pragma once
 #include "fft/layout.cuh"
 #include "mia/cuda/column_pair.cuh"
@@ -9,58 +13,67 @@
 constexpr int PIXELS = HEIGHT * WIDTH;
 constexpr int ROWS = HEIGHT, HALF_ROWS = HEIGHT / 2, PAIRS = WIDTH / 2;
 
-constexpr int OF_WARP = Cells<Down>::NEEDED;  // cells of a warp's exchange
-
-using RowsOut = Across;  // the lanes that end a transform are those that began it
-using HalfRowsOut = Half;
-using ColumnsOut = Down;
+// The lanes that end a transform are those that began it.
+using RowEnd = RowLine;
+using HalfRowEnd = HalfRowLine;
+using ColumnEnd = ColumnLine;
 
 struct Tile {
   static constexpr int TILE = HEIGHT * WIDTH * 3 / 2;
-  static constexpr int EXCHANGE = BESIDE ? THREADS / 32 * OF_WARP : 0;
-  using Row = InPlace<Across, false, WIDTH, Down::LANES, RESIDENT>;
-  using Column = InPlace<Down, true, WIDTH, Down::LANES, RESIDENT>;
-  float2 *whole, *half, *exchange, *total;
+  // Concurrent columns keep Z in registers and are exchanged in padded memory of their warp.
+  static constexpr int EXCHANGE = CONCURRENT ? THREADS / 32 * ExchangeSize<ColumnLine>::WARP : 0;
+  using Row = InTile<RowLine, false, WIDTH, ColumnLine::LANES, IN_SHARED>;
+  using Column = InTile<ColumnLine, true, WIDTH, ColumnLine::LANES, IN_SHARED>;
+  float2 *full, *half, *exchange, *total;
 
   __device__ Tile(float2 *memory, float2 *total)
-      : whole(memory), half(memory + HEIGHT * WIDTH), exchange(memory + TILE),
-        total(total) {}
+      : full(memory), half(memory + HEIGHT * WIDTH), exchange(memory + TILE), total(total) {}
 
-  __device__ int row(int i) const { return spaced<Across>(i); }
-  __device__ int half_row(int i) const { return spaced<Across>(i); }
-  __device__ int column(int i) const { return BESIDE ? i : spaced<Down>(i); }
+  // Row, half row or pair of columns that is taken as number i.
+  __device__ int row(int i) const { return conflict_free_line<RowLine>(i); }
+  __device__ int half_row(int i) const { return conflict_free_line<RowLine>(i); }
+  __device__ int column(int i) const { return CONCURRENT ? i : conflict_free_line<ColumnLine>(i); }
 
-  __device__ Row rows_in(int y) const { return {whole, y}; }
-  __device__ Row rows_exchange(int y) const { return {whole, y}; }
-  __device__ Row rows_handed(int y) const { return {whole, y}; }
-  __device__ Row to_columns(int y) const { return {whole, y}; }
-  __device__ Column columns_in(int x) const { return {whole, x}; }
-#if BESIDE
-  __device__ Padded<Down> columns_exchange(int) const { return Padded<Down>(exchange); }
-  __device__ Padded<Down> columns_handed() const { return Padded<Down>(exchange); }
-  static __device__ int column_out() { return Down::line(); }
+  // Where each pass reads (…_in), exchanges, and writes (to_…).
+  __device__ Row rows_in(int y) const { return {full, y}; }
+  __device__ Row row_exchange(int y) const { return {full, y}; }
+  __device__ Row row_exchange_end(int y) const { return {full, y}; }
+  __device__ Row to_columns(int y) const { return {full, y}; }
+  __device__ Column columns_in(int x) const { return {full, x}; }
+#if CONCURRENT
+  __device__ PaddedExchange<ColumnLine> column_exchange(int) const {
+    return PaddedExchange<ColumnLine>(exchange);
+  }
+  __device__ PaddedExchange<ColumnLine> column_exchange_end() const {
+    return PaddedExchange<ColumnLine>(exchange);
+  }
+  static __device__ int column_end() { return ColumnLine::line(); }
 #else
-  __device__ Column columns_exchange(int x) const { return {whole, x}; }
-  __device__ InHalves<Down, WIDTH, RESIDENT> half_columns_exchange(const Pair &pair) const {
+  __device__ Column column_exchange(int x) const { return {full, x}; }
+  __device__ SplitColumn<ColumnLine, WIDTH, IN_SHARED> half_column_exchange(
+      const Pair &pair) const {
     return {half, pair.x, pair.partner};
   }
 #endif
   __device__ Column to_half_rows(int x) const { return {half, x}; }
   __device__ Row half_rows_in(int y) const { return {half, y}; }
-  __device__ Row half_rows_exchange(int y) const { return {half, y}; }
-  __device__ Row half_rows_handed(int y) const { return {half, y}; }
+  __device__ Row half_row_exchange(int y) const { return {half, y}; }
+  __device__ Row half_row_exchange_end(int y) const { return {half, y}; }
   __device__ Row to_half_columns(int y) const { return {half, y}; }
   __device__ Column half_columns_in(int x) const { return {half, x}; }
-  __device__ Column to_rows(int x) const { return {whole, x}; }
+  __device__ Column to_rows(int x) const { return {full, x}; }
 
-  // The sums of f and h, from the lanes of one line to all.
-  __device__ void tell(float2 sums) const {
-    if (Down::lane() == 0) *total = sums;
+  // Makes the sums of f and h, which the lanes of one column hold, known to all threads.
+  __device__ void share_sums(float2 sums) const {
+    if (ColumnLine::lane() == 0) *total = sums;
   }
 
-  __device__ void begin() const { __syncthreads(); }
-  template <int TURN>
-  __device__ __forceinline__ void turn(int) const { __syncthreads(); }
-  __device__ void written() const {}  // what goes to global memory, too, is there after a turn
-  __device__ void seen() const {}
+  __device__ void start() const { __syncthreads(); }
+  template <int TRANSPOSE>
+  __device__ __forceinline__ void wait_transpose(int) const {
+    __syncthreads();
+  }
+  // Data in global memory is visible after the next transposition, too: nothing is to be done.
+  __device__ void cluster_arrive() const {}
+  __device__ void cluster_wait() const {}
 };

@@ -1,84 +1,94 @@
-// Half rows: two real rows y and y + HEIGHT / 2 in one complex line. Back along x they are g, which is
-// compared with the picture, and what comes of that goes forward along x.
+// The pass along half rows: two real rows y and y + HEIGHT / 2 as one complex line. Inverse along x
+// they are g, which is compared with the observed picture; the result goes forward along x.
+//
+// Who holds what: a thread has V / 2 … V pairs of samples of one half row; its samples of the
+// observed picture are cached in registers, in a copy in global memory in thread order, or read
+// from y.
+//
+// Barriers: it begins with wait_transpose<1>; within, those of the line.
 #pragma once
 
-// What R is the spectrum of: the ratio of y and g (what the blur makes of f); the Gaussian form takes y
-// itself. Where nothing was observed, y is g.
-__device__ __forceinline__ float compared(float y, float g, float variance) {
+// Returns what R is the spectrum of: the ratio of the observed y and g, both with the variance of
+// the read noise added; with Gaussian noise, y itself. Where nothing was observed, y counts as g.
+__device__ __forceinline__ float data_term(float y, float g, float variance) {
   if (GAUSSIAN) return y < 0.f ? g : y;
   const float below = fmaxf(g + variance, EPSILON);
   return quotient(y < 0.f ? below : y + variance, below);
 }
 
-// The rows y and y + HEIGHT / 2 of the picture, of line i of a pass.
-__device__ __forceinline__ void look(const Tile &tile, const float *picture, int i,
-                                     float2 *seen) {
+// Reads the rows y and y + HEIGHT / 2 of the observed picture, for line i of the pass.
+__device__ __forceinline__ void load_image(const Tile &tile, const float *picture, int i,
+                                           float2 *image) {
   if (i >= HALF_ROWS) return;
 #pragma unroll
-  for (int j = 0; j < Half::V; j++) {
-    const int at = pixel<Half>(tile.half_row(i), j);
-    seen[j] = make_float2(picture[at], picture[at + PIXELS / 2]);
+  for (int j = 0; j < HalfRowLine::V; j++) {
+    const int at = pixel<HalfRowLine>(tile.half_row(i), j);
+    image[j] = make_float2(picture[at], picture[at + PIXELS / 2]);
   }
 }
 
-// The same, or what was put aside: that goes faster, by 16 bytes and end to end for a warp.
-__device__ __forceinline__ void look(const Tile &tile, const State &state, const float *picture,
-                                     int i, float2 (&seen)[Half::V]) {
-  if constexpr (ASIDE) {
+// The same, or from the copy in thread order, which a warp reads contiguously, 16 bytes per thread.
+__device__ __forceinline__ void load_image(const Tile &tile, const State &state,
+                                           const float *picture, int i,
+                                           float2 (&image)[HalfRowLine::V]) {
+  if constexpr (IMAGE_IN_THREAD_ORDER) {
 #pragma unroll
-    for (int j = 0; j < Half::V; j += 2) {
-      const float4 two = state.aside[j / 2 * THREADS];
-      seen[j] = make_float2(two.x, two.y), seen[j + 1] = make_float2(two.z, two.w);
+    for (int j = 0; j < HalfRowLine::V; j += 2) {
+      const float4 two = state.image_copy[j / 2 * THREADS];
+      image[j] = make_float2(two.x, two.y), image[j + 1] = make_float2(two.z, two.w);
     }
   } else {
-    look(tile, picture, i, seen);
+    load_image(tile, picture, i, image);
   }
 }
 
-// Line i of the half rows, back along x: g; then the ratio.
+// Transforms line i of the half rows inverse along x, which gives g; v gets the ratio.
 __device__ __forceinline__ void ratio(const Tile &tile, const float *picture, float variance,
                                       float scale, int i, const State &state,
-                                      const Of<Half>::Turns &turns, float2 (&v)[Half::V]) {
+                                      const TwiddlesOf<HalfRowLine>::Type &twiddles,
+                                      float2 (&v)[HalfRowLine::V]) {
   const int y = tile.half_row(i);
   const auto in = tile.half_rows_in(y);
-  const auto cells = tile.half_rows_exchange(y);
-  float2 seen[Half::V];
+  const auto exchange = tile.half_row_exchange(y);
+  float2 image[HalfRowLine::V];
 #pragma unroll
-  for (int j = 0; j < Half::V; j++) v[j] = in[j];
-  split(v);
-  Half::begin<true>(v, cells, turns);
-  if (!KEPT) look(tile, state, picture, i, seen);  // while the values are in their cells
+  for (int j = 0; j < HalfRowLine::V; j++) v[j] = in[j];
+  split_real_columns(v);
+  HalfRowLine::begin<true>(v, exchange, twiddles);
+  // Loaded while the values are in the exchange memory, when most registers are free.
+  if (!IMAGE_IN_REGISTERS) load_image(tile, state, picture, i, image);
   __syncwarp();
-  Half::finish<true>(v, cells, turns);
+  HalfRowLine::finish<true>(v, exchange, twiddles);
   __syncwarp();
 #pragma unroll
-  for (int j = 0; j < Half::V; j++) {
-    const float2 here = KEPT ? state.seen[KEPT ? j : 0] : seen[j];
-    v[j] = make_float2(compared(here.x, v[j].x * scale, variance),
-                       compared(here.y, v[j].y * scale, variance));
+  for (int j = 0; j < HalfRowLine::V; j++) {
+    const float2 observed = IMAGE_IN_REGISTERS ? state.image[IMAGE_IN_REGISTERS ? j : 0] : image[j];
+    v[j] = make_float2(data_term(observed.x, v[j].x * scale, variance),
+                       data_term(observed.y, v[j].y * scale, variance));
   }
 }
 
-// Back along x: g; the ratio; forward along x.
+// Inverse along x: g; the ratio; forward along x, and on to the columns.
 __device__ __forceinline__ void half_rows(const Tile &tile, const float *picture, float variance,
                                           int step, const State &state,
-                                          const Both<Half, HalfRowsOut> &turns) {
-  constexpr int LINES = THREADS / Half::LANES;
-  constexpr bool SOME = HALF_ROWS < LINES;  // only some threads have one
-  tile.turn<1>(step);
+                                          const StepTwiddles<HalfRowLine, HalfRowEnd> &twiddles) {
+  constexpr int LINES = THREADS / HalfRowLine::LANES;
+  constexpr bool IDLE = HALF_ROWS < LINES;  // whether some threads have no half row
+  tile.wait_transpose<1>(step);
   const float scale = quotient(.25f / PIXELS, fmaxf(tile.total->y, TINY));
-  for (int i = Half::line(); SOME || i < HALF_ROWS; i += LINES) {
-    const bool here = !SOME || i < HALF_ROWS;
-    const int going = tile.half_row(i - Half::line() + HalfRowsOut::line());
-    float2 v[Half::V];
-    if (here) ratio(tile, picture, variance, scale, i, state, turns.in, v);
-    handed<Half, HalfRowsOut, false, (HALF_ROWS > LINES)>(
-        v, tile.half_rows_exchange(tile.half_row(i)), tile.half_rows_handed(going), turns, here);
-    if (!here) break;
-    join(v);
-    const auto out = tile.to_half_columns(going);
+  for (int i = HalfRowLine::line(); IDLE || i < HALF_ROWS; i += LINES) {
+    const bool active = !IDLE || i < HALF_ROWS;
+    const int end = tile.half_row(i - HalfRowLine::line() + HalfRowEnd::line());
+    float2 v[HalfRowLine::V];
+    if (active) ratio(tile, picture, variance, scale, i, state, twiddles.begin, v);
+    transform_across_lanes<HalfRowLine, HalfRowEnd, false, (HALF_ROWS > LINES)>(
+        v, tile.half_row_exchange(tile.half_row(i)), tile.half_row_exchange_end(end), twiddles,
+        active);
+    if (!active) break;
+    join_real_columns(v);
+    const auto out = tile.to_half_columns(end);
 #pragma unroll
-    for (int j = 0; j < Half::V; j++) out[j] = v[j];
-    if (SOME || KEPT) break;
+    for (int j = 0; j < HalfRowLine::V; j++) out[j] = v[j];
+    if (IDLE || IMAGE_IN_REGISTERS) break;
   }
 }
