@@ -273,7 +273,10 @@ WANTED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("scale", "name"), WANTED)
+@pytest.mark.parametrize(
+    ("scale", "name"),
+    [pytest.param(*key, marks=[pytest.mark.slow] if key[1] == "Set14" else []) for key in WANTED],
+)
 def test_quality_of_the_shipped_models(shared_data, scale, name):
     from snellen.aplus.training.protocol import planes, psnr_table
 

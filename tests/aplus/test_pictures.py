@@ -17,9 +17,9 @@ SIZE = (80, 112)
 
 REAL = [
     (2, "Set5/butterfly_GT.png"),
-    (2, "Set14/barbara.png"),
+    pytest.param(2, "Set14/barbara.png", marks=pytest.mark.slow),
     (3, "Set14/comic.png"),
-    (4, "Set14/zebra.png"),
+    pytest.param(4, "Set14/zebra.png", marks=pytest.mark.slow),
     (4, "Set5/woman_GT.png"),
 ]
 
@@ -73,7 +73,15 @@ def flat(random):
 
 
 @pytest.mark.parametrize(
-    ("scale", "draw"), [(2, noise), (2, smooth), (2, edges), (2, flat), (3, smooth), (4, smooth)]
+    ("scale", "draw"),
+    [
+        (2, noise),
+        (2, smooth),
+        (2, edges),
+        (2, flat),
+        pytest.param(3, smooth, marks=pytest.mark.slow),
+        pytest.param(4, smooth, marks=pytest.mark.slow),
+    ],
 )
 def test_drawn_pictures(random, scale, draw, arm):
     judge(scale, np.rint(draw(random).clip(0, 255)).astype(np.uint8), arm)

@@ -79,8 +79,19 @@ def test_the_authors_scores_of_the_pairs_in_the_clone(name, dtype):
     authors(found, dtype)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", pairs.NAMES)
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        # Large pictures by default in the precision that is the default.
+        pytest.param(
+            name,
+            dtype,
+            marks=[] if dtype == "float64" or name in pairs.QUICK else pytest.mark.slow,
+        )
+        for name in pairs.NAMES
+        for dtype in DTYPES
+    ],
+)
 def test_the_authors_scores_and_maps(shared_data, name, dtype):
     (found,) = pairs.shared(shared_data, [name])
     authors(found, dtype)
@@ -199,9 +210,9 @@ def test_few_lanes_give_the_same(random, monkeypatch):
     [
         # Far from the photo responses are as small as float64 has digits: of three such pages the
         # backend and the reference, whose transforms round otherwise, were 1.2e-8 apart at most.
-        ((500, 900), (127, 200), (60, 80), 255, 1e-7),
+        pytest.param((500, 900), (127, 200), (60, 80), 255, 1e-7, marks=pytest.mark.slow),
         ((400, 400), (40, 40), (300, 20), 128, 1e-8),  # likewise, 5e-10
-        ((427, 880), (427, 640), (0, 120), 16, 1e-9),
+        pytest.param((427, 880), (427, 640), (0, 120), 16, 1e-9, marks=pytest.mark.slow),
     ],
 )
 def test_large_areas_of_one_value(random, size, photo, at, white, rel):

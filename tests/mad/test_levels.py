@@ -24,6 +24,7 @@ def rows(text):
     return found
 
 
+@pytest.mark.slow
 def test_the_tables_are_what_the_example_prints(tmp_path):
     done = subprocess.run(
         [sys.executable, ROOT / "examples" / "mad_levels.py", tmp_path],

@@ -54,7 +54,13 @@ def test_the_authors_scores_of_the_pairs_in_the_clone(name):
     assert columns(pair)[1] == pytest.approx(pair.scores, rel=1e-9, abs=0)
 
 
-@pytest.mark.parametrize("name", pairs.NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[] if name in pairs.QUICK else pytest.mark.slow)
+        for name in pairs.NAMES
+    ],
+)
 def test_the_authors_scores_and_maps(shared_data, name):
     (pair,) = pairs.shared(shared_data, [name])
     score, ours = columns(pair)
@@ -154,6 +160,7 @@ def test_a_block_reads_the_next_one_only_where_its_own_corner_plus_5_counts(rand
     assert least[0].all() and least[:, 0].all()
 
 
+@pytest.mark.slow
 def test_the_authors_scores_of_clips(shared_data):
     clips = pairs.clips(shared_data)
     score = video.st_mad(clips.reference, clips.distorted)

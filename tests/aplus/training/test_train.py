@@ -73,6 +73,7 @@ def test_the_best_seed_on_images_held_out_is_taken(drawings):
     assert not same(alone, model)
 
 
+@pytest.mark.slow
 def test_retraining_from_the_authors_dictionary(shared_data, pool):
     with np.load(shared_data / "aplus" / "model_x2.npz") as file:
         theirs = Model(2, 3, file["anchors"], file["basis"], file["projections"])

@@ -143,7 +143,9 @@ def test_turns(monkeypatch):
     np.testing.assert_allclose([one[2] for one in asked], weights, rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["im05_flit01", "im06_flit02"])
+@pytest.mark.parametrize(
+    "name", ["im05_flit01", pytest.param("im06_flit02", marks=pytest.mark.slow)]
+)
 def test_pictures_of_levin(shared_data, name):
     """Real camera shake; all ten: `snellen bench mia --levin`."""
     picture = next(one for one in levin.pictures(shared_data) if one.name == name)

@@ -33,6 +33,15 @@ NAMES = (
     "rgb_china481x321_awgn15",
     *CLONE,
 )
+QUICK = (
+    "china481x321_blur2",
+    "china321x481_awgn15",
+    "chelsea451x300_jpeg50",
+    "black_awgn5",
+    "rgb_china481x321_awgn15",
+    *CLONE,
+)
+"""Of every shape, with and without colour and maps, but none of 512 × 512 pixels and more."""
 MAPPED = (
     "china321x481_awgn15",
     "chelsea451x300_jpeg50",
