@@ -54,7 +54,7 @@ def test_centre_of_mass_in_the_middle():
 def test_float32_and_float64_are_one_picture(seed):
     y = shaken(seed)[0]
     one, other = (estimate(y.astype(dtype), SIDE + 2) for dtype in ("float32", "float64"))
-    # What is asked of all arms. Both are computed alike, of samples that may round differently.
+    # The tolerance for all backends. Both run the same code on samples that may round differently.
     assert (one * other).sum() / np.sqrt((one**2).sum() * (other**2).sum()) >= 0.999
 
 
@@ -66,7 +66,7 @@ def test_a_dark_picture_has_the_psf_of_its_bright_twin(factor):
     np.testing.assert_allclose(estimate(y * factor, SIDE + 2), estimate(y, SIDE + 2), rtol=1e-12)
 
 
-def test_deep_pictures_whose_white_was_not_told():
+def test_deep_pictures_of_unknown_white():
     """12 bits in 16: rounded, and not quite a sixteenth."""
     y, psf = shaken(1)
     one, other = (np.rint(y * white) / 65535 for white in (4095, 65535))
@@ -86,10 +86,10 @@ def test_pictures_that_fill_the_range_stay_as_they_are(random):
 
 
 def test_progress():
-    """After each turn, of all levels."""
-    told = []
-    estimate(shaken(1, (40, 45))[0], 9, lambda *step: told.append(step))
-    assert told == [(turn, 15) for turn in range(1, 16)]
+    """After each iteration, of all levels."""
+    calls = []
+    estimate(shaken(1, (40, 45))[0], 9, lambda *step: calls.append(step))
+    assert calls == [(done, 15) for done in range(1, 16)]
 
 
 @pytest.mark.gpu
@@ -97,7 +97,7 @@ def test_progress():
 def test_the_gpu_finds_the_same(cuda, seed):
     y = shaken(seed, (95, 113))[0]  # odd sizes
     found = estimate(cuda.asarray(y), SIDE + 2)
-    # float64 on both: transforms round differently, no threshold is so near.
+    # Both are float64; the transforms round differently, but no value is that near a threshold.
     np.testing.assert_allclose(found, estimate(y, SIDE + 2), rtol=0, atol=1e-8)
 
 
@@ -124,23 +124,23 @@ def test_small_pictures_and_psfs(random, shape, size):
         assert found.min() >= 0 and found.sum() == pytest.approx(1)
 
 
-def test_turns(monkeypatch):
-    """Five at each level; λ falls by 1.1 each turn, through all levels, to 1e-4."""
-    asked = []
+def test_iterations(monkeypatch):
+    """Five at each level; λ falls by 1.1 each time, through all levels, to 1e-4."""
+    calls = []
 
-    def better(self, psf, weight):
-        asked.append((self._y.shape, len(psf), weight))
+    def refined(self, psf, weight):
+        calls.append((self._y.shape, len(psf), weight))
         return psf
 
-    monkeypatch.setattr(l0.Problem, "better", better)
+    monkeypatch.setattr(l0.Problem, "refined", refined)
     l0.estimate(np.random.default_rng(1).random((255, 200)), 31)
     shapes = [(32, 25), (46, 36), (64, 50), (91, 71), (128, 100), (181, 142), (255, 200)]
     sides = [5, 7, 9, 11, 17, 23, 31]
-    assert [one[:2] for one in asked] == [
+    assert [one[:2] for one in calls] == [
         one for one in zip(shapes, sides, strict=True) for _ in range(5)
     ]
     weights = np.maximum(4e-3 / 1.1 ** np.arange(35), 1e-4)
-    np.testing.assert_allclose([one[2] for one in asked], weights, rtol=1e-12)
+    np.testing.assert_allclose([one[2] for one in calls], weights, rtol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -176,13 +176,13 @@ def test_latent(random, xp, period, weight):
         there, spectrum, transform.forward(xp.asarray(blur)), weight,
         gradients.laplacian(period, there), transform,
     )  # fmt: skip
-    # β up to 1e5 beside 1 in float64: dense solutions lose five digits.
+    # In float64, β up to 1e5 against 1 costs the dense solution five digits.
     np.testing.assert_allclose(host(found), dense_latent(y, blur, weight), atol=1e-9)
     np.testing.assert_array_equal(host(there), y)
 
 
 def test_little_gradients_vanish():
-    """A ramp of small steps and a large one: what is left is the large one, and the way back."""
+    """Small waves and one large step: only the step is left, and the one back across the edge."""
     y = np.zeros((16, 16))
     y[:, 8:] = 0.8
     y += 0.01 * np.sin(np.arange(16))
@@ -198,16 +198,16 @@ def test_little_gradients_vanish():
 # Least squares
 
 
-def steps_of_cg(left, right, count):
+def conjugate_gradients(left, right, count):
     """Conjugate gradients from 0, with dense matrices."""
-    found, rest = np.zeros_like(right), right.copy()
-    way = rest
+    found, residual = np.zeros_like(right), right.copy()
+    direction = residual
     for _ in range(count):
-        step = rest @ rest / (way @ left @ way)
-        found = found + step * way
-        after = rest - step * (left @ way)
-        way = after + (after @ after) / (rest @ rest) * way
-        rest = after
+        step = residual @ residual / (direction @ left @ direction)
+        found = found + step * direction
+        after = residual - step * (left @ direction)
+        direction = after + (after @ after) / (residual @ residual) * direction
+        residual = after
     return found
 
 
@@ -225,9 +225,9 @@ def test_least_squares(random, xp, monkeypatch, period, steps):
     ]  # fmt: skip
     model = np.stack(columns, 1)
     normal = model.T @ model + 2 * np.eye(side * side)
-    wanted = steps_of_cg(normal, model.T @ blurred.ravel(), steps)
+    wanted = conjugate_gradients(normal, model.T @ blurred.ravel(), steps)
     transform = Transform(period, xp.empty(0))
-    found = leastsquares.fitted(
+    found = leastsquares.estimate_psf(
         tuple(xp.asarray(plane) for plane in sharp),
         tuple(transform.forward(xp.asarray(plane)) for plane in blurred),
         side, transform,
@@ -240,7 +240,7 @@ def test_nothing_comes_of_nothing():
     transform = Transform((9, 9), np.empty(0))
     nothing = np.zeros((9, 9))
     spectra = transform.forward(nothing), transform.forward(nothing)
-    assert (leastsquares.fitted((nothing, nothing), spectra, 5, transform) == 0).all()
+    assert (leastsquares.estimate_psf((nothing, nothing), spectra, 5, transform) == 0).all()
 
 
 # Pruning
@@ -255,7 +255,7 @@ def test_negative_and_faint_values_go():
 
 
 def test_small_parts_go():
-    """Parts hang together by corners."""
+    """Components are connected through corners, too."""
     psf = np.zeros((9, 9))
     psf[[0, 1, 2], [0, 1, 2]] = 3  # 9
     psf[4, 4], psf[8, 0], psf[0, 8] = 1, 1.4, 0.8  # of 12.2: 8 %, 11 %, 7 %

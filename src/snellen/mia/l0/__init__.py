@@ -1,1 +1,1 @@
-"""prior="l0": the PSF from sharp edges, from coarse to fine."""
+"""prior="l0": estimation of the PSF from the edges of one picture, from coarse to fine."""

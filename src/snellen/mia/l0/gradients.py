@@ -1,6 +1,6 @@
-"""Differences of neighbours on a period, and which of them tell something of the blur.
+"""Gradients of periodic pictures, and the selection of those from which the PSF is estimated.
 
-Arrays are NumPy's or CuPy's, and so are the results.
+The functions take NumPy or CuPy arrays and return arrays of the same library.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ import numpy as np
 from snellen.frames.arrays import library
 
 QUANTILE = 0.95
-"""Differences below it, by magnitude, are dropped; our experiments with Levin's images. Across and
-down each have their own: with one for both, a picture of which most edges go one way tells of the
-blur only across these (lab/mia-l0.md)."""
+"""Share of the gradients, by magnitude, that is set to 0; from our experiments with Levin's images.
+Each direction has its own threshold. With a common one, a picture with most edges in one direction
+would determine the blur across these edges only (lab/mia-l0.md)."""
 
 
 def differences(plane: Any) -> tuple[Any, Any]:
-    """Return the differences to the next sample across and down, the last one's to the first."""
+    """Return the forward differences of a periodic plane (H, W), across and down."""
     xp = library(plane)
     return xp.roll(plane, -1, 1) - plane, xp.roll(plane, -1, 0) - plane
 
 
 def divergence(across: Any, down: Any) -> Any:
-    """Return the adjoint of `differences`, applied to two planes (its negative divergence)."""
+    """Return the adjoint of `differences` (the negative divergence) of two planes (H, W)."""
     xp = library(across)
     total = xp.roll(across, 1, 1) - across
     total += xp.roll(down, 1, 0)
@@ -34,20 +34,33 @@ def divergence(across: Any, down: Any) -> Any:
 
 
 def laplacian(period: tuple[int, int], like: Any) -> Any:
-    """Return the spectrum of the adjoint after `differences`: (H, W // 2 + 1), real."""
+    """Return the spectrum of `divergence` of `differences`, the negative Laplacian.
+
+    Parameters
+    ----------
+    period : (int, int)
+        (H, W).
+    like : array
+        Selects the library and the device of the result.
+
+    Returns
+    -------
+    (H, W // 2 + 1) float64
+        Half spectrum; it is real.
+    """
     down, across = (4 * np.sin(np.pi * np.arange(size) / size) ** 2 for size in period)
     return library(like).asarray(down[:, None] + across[None, : period[1] // 2 + 1])
 
 
 def strongest(plane: Any) -> tuple[Any, Any]:
-    """Return the differences across and down, all but the strongest 5 % of each set to 0."""
+    """Return the differences of a plane across and down, all but the strongest 5 % of each as 0."""
     across, down = differences(plane)
-    return _strong(across), _strong(down)
+    return _strongest(across), _strongest(down)
 
 
-def _strong(gradient: Any) -> Any:
+def _strongest(gradient: Any) -> Any:
     xp = library(gradient)
     magnitude = xp.abs(gradient)
-    place = ceil(QUANTILE * (magnitude.size - 1))
-    least = xp.partition(magnitude.ravel(), place)[place]
+    rank = ceil(QUANTILE * (magnitude.size - 1))
+    least = xp.partition(magnitude.ravel(), rank)[rank]
     return xp.where(magnitude < least, 0, gradient)

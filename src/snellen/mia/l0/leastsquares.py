@@ -1,8 +1,9 @@
-"""The PSF that turns the gradients of a sharp picture into those of a blurred one.
+"""The PSF that best maps the gradients of a sharp picture to those of the blurred picture.
 
-Cho & Lee 2009: min Σ ‖∂f ⊛ h − ∂y‖² + ridge ‖h‖² over both directions, by conjugate gradients. Its
-normal equations need of the pictures only correlations over lags within the support. These are all
-that leaves the GPU, a few dozen kilobytes; they are solved on the CPU, where the PSF is pruned too.
+Cho & Lee 2009: min Σ ‖∂f ⊛ h − ∂y‖² + ridge ‖h‖² over h, summed over both directions, by conjugate
+gradients. The normal equations depend on the pictures only through correlations at lags within the
+support of the PSF. Only these few dozen kilobytes leave the GPU. The CPU solves the equations and
+prunes the PSF.
 """
 
 from __future__ import annotations
@@ -17,76 +18,87 @@ from snellen.frames.arrays import library
 from snellen.mia.l0.transform import Transform
 from snellen.mia.psf import to_period
 
-RIDGE = 2.0  # with gradients of pictures of 0 … 1; Pan et al. 2014
-STEPS = 15  # of conjugate gradients; our experiments with Levin's images
+RIDGE = 2.0  # weight of ‖h‖² for pictures in 0 … 1; Pan et al. 2014
+STEPS = 15  # conjugate gradient steps; our experiments with Levin's images
 
 Pair = tuple[Any, Any]
-"""Of what goes across and what goes down."""
+"""Two planes or spectra: of horizontal and of vertical gradients."""
 Float64 = npt.NDArray[np.float64]
 
 
-def fitted(sharp: Pair, blurred: Pair, side: int, transform: Transform) -> Float64:
-    """Return the PSF (side, side), not pruned: negative values, any sum.
+def estimate_psf(sharp: Pair, blurred: Pair, side: int, transform: Transform) -> Float64:
+    """Return the least-squares PSF, not pruned: it may have negative values and any sum.
 
     Parameters
     ----------
     sharp : pair of (H, W) float64
-        Gradients of the sharp picture.
+        Gradients ∂f of the sharp picture.
     blurred : pair of (H, W // 2 + 1) complex128
-        Spectra of the blurred one's.
+        Spectra of the gradients ∂y of the blurred picture.
     side : int
-        Odd.
+        Side of the PSF's support in pixels, odd.
     transform : Transform
-        Of the period.
+        Fourier transforms of this size.
+
+    Returns
+    -------
+    (side, side) float64
+        In main memory.
     """
     xp = library(sharp[0])
     power, cross = 0.0, 0.0
-    for plane, seen in zip(sharp, blurred, strict=True):
+    for plane, observed in zip(sharp, blurred, strict=True):
         spectrum = transform.forward(plane)
         power = power + (spectrum * spectrum.conj())
-        cross = cross + xp.conj(spectrum) * seen
+        cross = cross + xp.conj(spectrum) * observed
     own = _lags(transform.inverse(power), 2 * side - 1)
     other = _lags(transform.inverse(cross), side)
-    return solved(own, other)
+    return conjugate_gradients(own, other)
 
 
-def solved(own: Float64, other: Float64) -> Float64:
-    """Return h of own ⊛ h + RIDGE · h = other, after STEPS from 0.
+def conjugate_gradients(own: Float64, other: Float64) -> Float64:
+    """Solve own ⊛ h + RIDGE · h = other for h, by STEPS steps from 0.
 
     Parameters
     ----------
-    own : (2 K − 1, 2 K − 1)
-        Correlation of the sharp gradients with themselves.
-    other : (K, K)
-        With the blurred ones.
+    own : (2 K − 1, 2 K − 1) float64
+        Autocorrelation of the sharp gradients.
+    other : (K, K) float64
+        Correlation of the sharp with the blurred gradients.
+
+    Returns
+    -------
+    (K, K) float64
+        h.
     """
     side = len(other)
-    size = fft.next_fast_len(len(own), real=True)  # what wraps around falls outside the support
+    size = fft.next_fast_len(len(own), real=True)  # wrap-around stays outside the support
     spectrum = fft.rfft2(to_period(own, (size, size)))
 
-    def normal(h: Float64) -> Float64:
+    def apply(h: Float64) -> Float64:
+        """Return the left-hand side for h."""
         product: Float64 = fft.irfft2(spectrum * fft.rfft2(h, (size, size)), (size, size))
         return product[:side, :side] + RIDGE * h
 
     h = np.zeros_like(other)
-    rest, way, length = other, other, np.sum(other**2)
+    residual, direction, energy = other, other, np.sum(other**2)
     for _ in range(STEPS):
-        if not length:
+        if not energy:
             break
-        turned = normal(way)
-        step = length / np.sum(way * turned)
-        h = h + step * way
-        rest = rest - step * turned
-        before, length = length, np.sum(rest**2)
-        way = rest + length / before * way
+        applied = apply(direction)
+        step = energy / np.sum(direction * applied)
+        h = h + step * direction
+        residual = residual - step * applied
+        before, energy = energy, np.sum(residual**2)
+        direction = residual + energy / before * direction
     return h
 
 
 def _lags(correlation: Any, side: int) -> Float64:
     """Return the lags −(side // 2) … side // 2 of a circular correlation, in main memory."""
     xp = library(correlation)
-    reach = side // 2
-    rows, columns = (xp.asarray(np.arange(-reach, reach + 1) % size) for size in correlation.shape)
+    half = side // 2
+    rows, columns = (xp.asarray(np.arange(-half, half + 1) % size) for size in correlation.shape)
     found = correlation[rows[:, None], columns[None, :]]
     lags: Float64 = found if xp is np else found.get()
     return lags

@@ -1,4 +1,4 @@
-"""What of an estimated PSF is a blur, and what is noise of the estimate."""
+"""Pruning of an estimated PSF: removal of values that are noise of the estimate."""
 
 from __future__ import annotations
 
@@ -8,31 +8,32 @@ from scipy import ndimage
 
 from snellen.mia.psf import centroid
 
-FAINT = 0.05  # of the greatest: values below are dropped; our experiments with Levin's images
-SMALL = 0.1  # of the sum: connected parts below are dropped; likewise
-NEIGHBOURS = np.ones((3, 3))  # what is connected: diagonals count, since a hand's path has them
+# Both limits are from our experiments with Levin's images.
+FAINT = 0.05  # values below this share of the greatest are set to 0
+SMALL = 0.1  # connected components below this share of the sum are set to 0
+NEIGHBOURS = np.ones((3, 3))  # 8-connectivity, since the path of a shaking hand has diagonals
 
 Float64 = npt.NDArray[np.float64]
 
 
 def pruned(psf: Float64) -> Float64:
-    """Return a PSF without negative and faint values and small parts, sum 1; 0 if nothing is left.
+    """Return a PSF without negative or faint values and without small components, sum 1.
 
-    Parts are judged beside each other: where all are small, all stay.
+    If all components are small, all stay. If nothing is left, the result is 0.
     """
     least = max(FAINT * psf.max(), np.finfo(np.float64).tiny)
-    kept: Float64 = np.where(psf < least, 0, psf)
-    labels, count = ndimage.label(kept, NEIGHBOURS)
-    masses = np.bincount(labels.ravel(), kept.ravel(), count + 1)
-    small = masses < SMALL * kept.sum()
+    result: Float64 = np.where(psf < least, 0, psf)
+    labels, count = ndimage.label(result, NEIGHBOURS)
+    masses = np.bincount(labels.ravel(), result.ravel(), count + 1)
+    small = masses < SMALL * result.sum()
     if not small[1:].all():
-        kept[small[labels]] = 0
-    return kept / (kept.sum() or 1)
+        result[small[labels]] = 0
+    return result / (result.sum() or 1)
 
 
 def centred(psf: Float64) -> Float64:
-    """Return a PSF moved by whole pixels so that its centre of mass is the middle, sum 1."""
+    """Return a PSF shifted by whole pixels so that its centre of mass is in the middle, sum 1."""
     down, right = centroid(psf)
-    moved: Float64 = ndimage.shift(psf, (-down, -right), order=0, prefilter=False)
-    moved /= moved.sum()
-    return moved
+    shifted: Float64 = ndimage.shift(psf, (-down, -right), order=0, prefilter=False)
+    shifted /= shifted.sum()
+    return shifted

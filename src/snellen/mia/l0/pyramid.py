@@ -1,4 +1,4 @@
-"""Coarse to fine: how large picture and PSF are at each level, and the way from one to the next."""
+"""The pyramid: sizes of picture and PSF at each level, and resampling from one to the next."""
 
 from __future__ import annotations
 
@@ -11,26 +11,33 @@ import numpy.typing as npt
 from snellen.frames.arrays import library
 
 COARSEST = 3
-"""Least side of a PSF, before it is rounded up to an odd one. Of 31 there are 7 levels, as in our
-experiments with Levin's images; from each to the next it is by 1/√2, as in Cho & Lee 2009."""
+"""Least side of a PSF in pixels, before it is rounded up to an odd number. A PSF of 31 pixels has 7
+levels, as in our experiments with Levin's images. Levels differ by √2, as in Cho & Lee 2009."""
 
 Float64 = npt.NDArray[np.float64]
 
 
 class Level(NamedTuple):
-    """One of them."""
+    """Sizes at one level of the pyramid."""
 
     shape: tuple[int, int]
     """Rows and columns of the picture."""
     side: int
-    """Of the PSF's support, odd."""
+    """Side of the PSF's support in pixels, odd."""
 
 
 def levels(shape: tuple[int, int], side: int) -> list[Level]:
-    """Return the levels, the coarsest first; the last is the picture as it came.
+    """Return the levels, the coarsest first; the last one has the size of the input.
 
-    They end where a PSF, which is rounded up, would be larger than its picture or no smaller than
+    There is no coarser level whose PSF, rounded up, would be larger than its picture or as large as
     that of the next level.
+
+    Parameters
+    ----------
+    shape : (int, int)
+        Rows and columns of the picture.
+    side : int
+        Side of the PSF's support in pixels, odd.
     """
     found = [Level(shape, side)]
     for number in range(1, floor(2 * log2(side / COARSEST)) + 1):
@@ -44,7 +51,7 @@ def levels(shape: tuple[int, int], side: int) -> list[Level]:
 
 
 def shrink(plane: Any, shape: tuple[int, int]) -> Any:
-    """Return a plane (rows, columns) made smaller: linear, a sample's triangle as wide as it is."""
+    """Return a plane resampled to a smaller shape (rows, columns): linear, with antialiasing."""
     for axis, size in enumerate(shape):
         if size != plane.shape[axis]:
             weights = _triangles(plane.shape[axis], size)
@@ -54,7 +61,7 @@ def shrink(plane: Any, shape: tuple[int, int]) -> Any:
 
 
 def grow(psf: Float64, side: int) -> Float64:
-    """Return a PSF (K, K) at the next level, √2 times as large about its middle, sum 1: cubic."""
+    """Return a PSF (K, K) √2 times larger, for the next level: cubic, same middle, sum 1."""
     weights = _cubics(len(psf), side)
     larger: Float64 = np.maximum(weights @ psf @ weights.T, 0)
     larger /= larger.sum()
@@ -62,25 +69,25 @@ def grow(psf: Float64, side: int) -> Float64:
 
 
 def _triangles(size: int, smaller: int) -> Float64:
-    """Return the weights (smaller, size) of samples; at edges those that are there count."""
-    away = _away(size, smaller, size / smaller)
-    weights: Float64 = np.maximum(1 - np.abs(away) * smaller / size, 0)
+    """Return the weights (smaller, size): triangles as wide as a new sample, cut off at edges."""
+    distance = _distances(size, smaller, size / smaller)
+    weights: Float64 = np.maximum(1 - np.abs(distance) * smaller / size, 0)
     weights /= weights.sum(1, keepdims=True)
     return weights
 
 
 def _cubics(size: int, larger: int) -> Float64:
-    """Return the weights (larger, size) of samples, by Keys' cubic (a = −1/2); beyond are 0."""
-    away = np.abs(_away(size, larger, 2**-0.5))
-    near = 1.5 * away**3 - 2.5 * away**2 + 1
-    far = -0.5 * away**3 + 2.5 * away**2 - 4 * away + 2
-    return np.where(away <= 1, near, np.where(away < 2, far, 0))
+    """Return the weights (larger, size) of Keys' cubic (a = −1/2); 0 counts beyond the edge."""
+    distance = np.abs(_distances(size, larger, 2**-0.5))
+    near = 1.5 * distance**3 - 2.5 * distance**2 + 1
+    far = -0.5 * distance**3 + 2.5 * distance**2 - 4 * distance + 2
+    return np.where(distance <= 1, near, np.where(distance < 2, far, 0))
 
 
-def _away(size: int, other: int, step: float) -> Float64:
-    """Return how far each sample (columns) is from where each new one is taken (rows).
+def _distances(size: int, new_size: int, step: float) -> Float64:
+    """Return the distances (new_size, size) of input samples from the positions of new samples.
 
-    New samples are `step` apart; the middle of all is the middle of all.
+    New samples are `step` input samples apart, and both grids have the same middle.
     """
-    places = (np.arange(other) - (other - 1) / 2) * step + (size - 1) / 2
-    return np.arange(size) - places[:, None]
+    positions = (np.arange(new_size) - (new_size - 1) / 2) * step + (size - 1) / 2
+    return np.arange(size) - positions[:, None]

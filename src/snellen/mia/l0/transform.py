@@ -1,6 +1,6 @@
-"""Real Fourier transforms of planes on one period, in float64: SciPy's, or cuFFT's.
+"""Real Fourier transforms of planes of one size, in float64, by SciPy or cuFFT.
 
-Arrays are NumPy's or CuPy's, and so are the results.
+NumPy arrays are transformed by SciPy, CuPy arrays by cuFFT on their GPU.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from snellen.fft.plan import Plan
 from snellen.frames.arrays import library
 
 WORKER = 1 << 17
-"""Samples for each thread of a transform on the CPU: with fewer, a thread costs more than it does
-(measured with MIA's own transforms)."""
+"""Samples per thread of a transform on the CPU. With fewer, starting a thread costs more than it
+saves (measured with MIA's transforms)."""
 
 
 class Transform:
-    """Goes to half spectra (H, W // 2 + 1) and back.
+    """Transforms between planes (H, W) and half spectra (H, W // 2 + 1).
 
     Parameters
     ----------
-    period : (H, W)
-        Any.
+    period : (int, int)
+        (H, W), any size.
     like : array
-        Where to compute: that of NumPy's, or of CuPy's on the current GPU.
+        Selects the device: the CPU for a NumPy array, the current GPU for a CuPy array.
     """
 
     def __init__(self, period: tuple[int, int], like: Any):
@@ -39,7 +39,7 @@ class Transform:
         self._workers = max(1, min(threads.available(), period[0] * period[1] // WORKER))
 
     def forward(self, plane: Any) -> Any:
-        """Return the spectrum of a plane (H, W)."""
+        """Return the half spectrum, complex128, of a float64 plane (H, W)."""
         if not self._plans:
             return fft.rfft2(plane, workers=self._workers)
         height, width = self.period
@@ -48,7 +48,7 @@ class Transform:
         return spectrum
 
     def inverse(self, spectrum: Any) -> Any:
-        """Return the plane (H, W) of a spectrum, which is lost."""
+        """Return the plane (H, W), float64, of a half spectrum, which is overwritten."""
         if not self._plans:
             return fft.irfft2(spectrum, self.period, workers=self._workers, overwrite_x=True)
         plane = self._xp.empty(self.period, np.float64)
