@@ -245,7 +245,7 @@ def test_warm(capsys, clip, frames, tmp_path):
     goal, psf = tmp_path / "out.y4m", tmp_path / "psf.npy"
     lines = told(capsys, clip, "-o", goal, *WORDS, "--warm", "--psf-out", psf)
     with Deblurrer(**QUICK, edges="extend", warm=True, device="cpu") as deblurrer:
-        deblurrer.prepare((HEIGHT, WIDTH))
+        deblurrer.prepare(Format(WIDTH, HEIGHT, 0))
         found = [deblurrer.run(samples(one[0], FORMAT)) for one in frames]
     same(planes(goal), [coded(one.image) for one in found], frames)
     assert (np.load(psf) == np.stack([one.psf for one in found])).all()

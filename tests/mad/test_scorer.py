@@ -92,7 +92,7 @@ def test_run_is_hold_and_against(random, arm, bits):
     white = (1 << bits) - 1 if bits else 1
     wanted = reference.mad(*(p.astype(np.float64) * 255 / white for p in (one, other)))
     with Scorer(device=arm) as scorer:
-        scorer.prepare(Format(38, 43, bits), None if bits else 1)
+        scorer.prepare(Format(38, 43, bits, white=None if bits else 1))
         score = scorer.run(one, other, maps=True)
         scorer.set_reference(one)
         again = scorer.compare(other)
@@ -151,7 +151,7 @@ def test_runs_refuse_as_run_does(random, arm):
 def test_the_value_of_white(random, arm):
     one, other = (p.astype(np.uint16) << 2 for p in pair(random, (36, 52)))
     with Scorer(device=arm) as scorer:
-        scorer.prepare(Format(52, 36, 10), 1020)  # 255 · 4
+        scorer.prepare(Format(52, 36, 10, white=1020))  # 255 · 4
         wanted = reference.mad(one / 4, other / 4)
         assert scorer.run(one, other).mad == pytest.approx(wanted.mad, rel=near(scorer))
 
@@ -182,7 +182,7 @@ def test_the_reference_may_change_after_hold(random, arm):
 def test_doubles_on_the_cpu(random):
     one, other = (p / 255 for p in pair(random, (36, 40)))
     with Scorer(device="cpu") as scorer:
-        scorer.prepare(Format(40, 36, 0), 1)
+        scorer.prepare(Format(40, 36, 0, white=1))
         assert scorer.run(one, other).mad == pytest.approx(
             reference.mad(one * 255, other * 255).mad, rel=1e-9
         )
@@ -224,14 +224,26 @@ def test_too_small(size):
         Scorer(device="cpu").prepare(Format(*size))
 
 
-@pytest.mark.parametrize("data_range", [0, -1.0, np.nan, "1"])
-def test_wrong_white(data_range):
-    with pytest.raises(InputError, match="data_range="):
-        Scorer(device="cpu").prepare(Format(40, 40), data_range)
+@pytest.mark.parametrize("white", [0, -1.0, np.nan])
+def test_wrong_white(white):
+    with pytest.raises(InputError, match="white="):
+        Scorer(device="cpu").prepare(Format(40, 40, white=white))
+
+
+@pytest.mark.parametrize("how", [{"bits": 10}, {"on_device": True}])
+def test_a_scorer_gives_no_frames(how):
+    with pytest.raises(InputError, match=rf"got {next(iter(how))}=.*gives numbers and no frames"):
+        Scorer(device="cpu").prepare(Format(40, 40), **how)
+
+
+def test_the_format_comes_back(random):
+    format = Format(40, 36, 8, (1, 1))
+    with Scorer(device="cpu") as scorer:
+        assert scorer.prepare(format) == format
 
 
 def test_floats_need_a_range():
-    with pytest.raises(InputError, match="float samples without data_range"):
+    with pytest.raises(InputError, match="float samples without white"):
         Scorer(device="cpu").prepare(Format(40, 40, 0))
 
 
@@ -267,7 +279,7 @@ def test_a_negative_sample_counts_as_black(random, arm, variant):
     """The eye's curve has no value there; NaN would make every pair look identical."""
     one, other = (plane.astype(np.float32) for plane in pair(random, (40, 44)))
     with Scorer(variant, device=arm) as scorer:
-        scorer.prepare(Format(44, 40, 0), 255)
+        scorer.prepare(Format(44, 40, 0, white=255))
         one[20, 20] = other[20, 20] = 0
         wanted = scorer.run(one, other)
         one[20, 20] = other[20, 20] = -1e-6
@@ -280,5 +292,5 @@ def test_nan_gives_nan(random, arm):
     one, other = (plane.astype(np.float32) for plane in pair(random, (40, 44)))
     other[3, 4] = np.nan
     with Scorer(device=arm) as scorer:
-        scorer.prepare(Format(44, 40, 0), 255)
+        scorer.prepare(Format(44, 40, 0, white=255))
         assert np.isnan(scorer.run(one, other).mad)

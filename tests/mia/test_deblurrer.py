@@ -9,6 +9,7 @@ import pytest
 
 from snellen import Deblurrer
 from snellen.errors import DeviceError, InputError
+from snellen.frames.frame import Format
 from support.mia import drawn, reference
 from support.mia.truth import SINGLE, compare, placed, truth
 
@@ -17,8 +18,8 @@ EDGES = ("circular", "taper", "extend")
 
 def run(y, frames=1, batch=1, data_range=None, **how):
     """Restore as (batch, frames, rows, columns), with axes of one left out."""
-    with Deblurrer(**how) as deblurrer:
-        deblurrer.prepare(y.shape[-2:], frames, batch, data_range)
+    with Deblurrer(**how, frames=frames, batch=batch) as deblurrer:
+        deblurrer.prepare(drawn.floats(y.shape[-2:], data_range))
         return deblurrer.run(y)
 
 
@@ -73,6 +74,8 @@ def test_settings():
         ({"start": [[1, 2], [3]]}, "start is not an array"),
         ({"psf": np.ones((3, 3)), "warm": True}, "warm=True with psf"),
         ({"warm": 1}, "warm=1; expected True or False"),
+        ({"frames": 0}, "frames=0"),
+        ({"batch": 1.0}, r"batch=1\.0"),
         ({"recentre": None}, "recentre=None"),
         ({"history": "yes"}, "history='yes'"),
         ({"dtype": "float16"}, "dtype='float16'; expected one of float32, float64, or None"),
@@ -93,7 +96,7 @@ def test_wrong_device():
 def test_settings_travel(picture):
     how = {"psf_size": 9, "iterations": 20, "device": "cpu", "dtype": "float64"}
     with pickle.loads(pickle.dumps(Deblurrer(**how))) as deblurrer:
-        deblurrer.prepare(picture.shape)
+        deblurrer.prepare(drawn.floats(picture.shape))
         compare(deblurrer.run(picture), truth(picture[None], 20, 9))
 
 
@@ -250,11 +253,11 @@ def test_warmth(random, arm):
     one, other = (drawn.problem(random, (45, 52)).y for _ in range(2))
     how = {"psf_size": 9, "iterations": 20, "device": arm, "dtype": "float64", "warm": True}
     with Deblurrer(**how) as deblurrer:
-        deblurrer.prepare((45, 52))
+        deblurrer.prepare(drawn.floats((45, 52)))
         first, again = deblurrer.run(one[0]), deblurrer.run(other[0])
         compare(first, truth(one, 20, 9))
         compare(again, truth(other, 20, 9, start=truth(one, 20, 9)[1][0]))
-        deblurrer.prepare((45, 52))
+        deblurrer.prepare(drawn.floats((45, 52)))
         compare(deblurrer.run(other[0]), truth(other, 20, 9))
 
 
@@ -267,7 +270,7 @@ def test_history_and_callback(random, arm):
     seen = []
     how = {"psf_size": 9, "iterations": 11, "edges": "extend", "device": arm, "dtype": "float64"}
     with Deblurrer(every=3, history=True, **how) as deblurrer:
-        deblurrer.prepare((45, 52))
+        deblurrer.prepare(drawn.floats((45, 52)))
 
         def look(iteration, image, psf):
             assert image.shape == (45, 52) and psf.shape == (9, 9)
@@ -301,7 +304,7 @@ def test_what_a_callback_gets_is_its_own(random, arm, size):
     y = drawn.problem(random, size).y
     kept = []
     with Deblurrer(psf_size=9, iterations=12, every=3, device=arm) as deblurrer:
-        deblurrer.prepare(size)
+        deblurrer.prepare(drawn.floats(size))
         wanted = deblurrer.run(y[0], lambda _, *both: kept.append((both, [a.copy() for a in both])))
         for both, copies in kept:
             assert all((one == other).all() for one, other in zip(both, copies, strict=True))
@@ -318,7 +321,7 @@ def test_a_callback_that_fails_leaves_nothing(picture, arm):
         raise KeyError("mine")
 
     with Deblurrer(psf_size=9, iterations=20, device=arm) as deblurrer:
-        deblurrer.prepare(picture.shape)
+        deblurrer.prepare(drawn.floats(picture.shape))
         wanted = deblurrer.run(picture)
         for came in (picture, bad):
             with pytest.raises((KeyError, InputError)):
@@ -330,7 +333,7 @@ def test_a_callback_that_fails_leaves_nothing(picture, arm):
 def test_a_callback_that_cannot_be_called(picture):
     """It is refused before the first iteration."""
     with Deblurrer(psf_size=9, iterations=1, device="cpu") as deblurrer:
-        deblurrer.prepare(picture.shape)
+        deblurrer.prepare(drawn.floats(picture.shape))
         with pytest.raises(InputError, match=r"callback=3; expected a function of \(iter"):
             deblurrer.run(picture, 3)
 
@@ -344,7 +347,7 @@ def test_a_device_is_a_name(device):
 def test_whether_it_is_prepared(picture):
     deblurrer = Deblurrer(psf_size=9, device="cpu")
     assert not deblurrer.prepared
-    deblurrer.prepare(picture.shape)
+    deblurrer.prepare(drawn.floats(picture.shape))
     assert deblurrer.prepared
     deblurrer.close()
     assert not deblurrer.prepared
@@ -360,7 +363,7 @@ def test_who_does_not_look_iterates_once(picture, monkeypatch):
     ways = (({}, [25]), ({"history": True}, chunks), ({"tolerance": 1e-9}, chunks))
     for looks, wanted in ways:
         with Deblurrer(psf_size=9, iterations=25, device="cpu", **looks) as deblurrer:
-            deblurrer.prepare(picture.shape)
+            deblurrer.prepare(drawn.floats(picture.shape))
             calls.clear()
             deblurrer.run(picture)
             assert calls == wanted
@@ -396,7 +399,7 @@ def test_layouts(picture, arm):
     wide[:, :52] = image
     wide.flags.writeable = False
     with Deblurrer(psf_size=9, iterations=5, device=arm) as deblurrer:
-        deblurrer.prepare((45, 52))
+        deblurrer.prepare(drawn.floats((45, 52)))
         wanted = deblurrer.run(image)
         kept = wanted.image.copy(), wanted.psf.copy()
         for layout in (
@@ -416,7 +419,7 @@ def test_again_with_another_shape(random, arm):
     with Deblurrer(psf_size=9, iterations=10, device=arm, dtype="float64") as deblurrer:
         for size in ((40, 52), (33, 37), (40, 52)):
             y = drawn.problem(random, size).y
-            deblurrer.prepare(size)
+            deblurrer.prepare(drawn.floats(size))
             compare(deblurrer.run(y[0]), truth(y, 10, 9))
 
 
@@ -429,7 +432,7 @@ def test_pictures_of_nothing(arm, value, noise, tv, edges):
     how = {"psf_size": 9, "iterations": 60, "noise": noise, "tv": tv, "edges": edges, "device": arm}
     image = np.full((64, 40), value, np.uint8)
     with Deblurrer(**how) as deblurrer:
-        deblurrer.prepare((64, 40))
+        deblurrer.prepare(drawn.floats((64, 40)))
         for came in (image, image / np.float32(255)):
             found = deblurrer.run(came)
             assert (found.image == came).all() and found.image.dtype == came.dtype
@@ -457,9 +460,9 @@ def test_a_picture_of_nothing_keeps_what_is_warm(random, arm):
     one, other = (drawn.problem(random, (45, 52)).y[0] for _ in range(2))
     how = {"psf_size": 9, "iterations": 20, "tv": 0.004, "device": arm, "warm": True}
     with Deblurrer(**how) as deblurrer:
-        deblurrer.prepare((45, 52))
+        deblurrer.prepare(drawn.floats((45, 52)))
         wanted = deblurrer.run(one), deblurrer.run(other)
-        deblurrer.prepare((45, 52))
+        deblurrer.prepare(drawn.floats((45, 52)))
         deblurrer.run(one)
         assert (deblurrer.run(np.full((45, 52), 0.5)).psf == wanted[0].psf).all()
         assert (deblurrer.run(other).image == wanted[1].image).all()
@@ -485,7 +488,7 @@ def test_not_prepared(arm, picture):
     deblurrer = Deblurrer(device=arm)
     with pytest.raises(InputError, match=r"not prepared; call prepare\(format\)"):
         deblurrer.run(picture)
-    deblurrer.prepare(picture.shape)
+    deblurrer.prepare(drawn.floats(picture.shape))
     deblurrer.close()
     deblurrer.close()
     with pytest.raises(InputError, match="not prepared"):
@@ -493,27 +496,60 @@ def test_not_prepared(arm, picture):
 
 
 @pytest.mark.parametrize(
-    ("how", "words"),
+    ("format", "how", "words"),
     [
-        ({"shape": (30, 40)}, "got a PSF of 31×31 for a picture of 40×30"),
-        ({"shape": (40, 30)}, "got a PSF of 31×31 for a picture of 30×40"),
-        ({"shape": 40}, r"shape=40; expected \(rows, columns\)"),
-        (
-            {"shape": (40, 40, 3)},
-            r"shape=\(40, 40, 3\).* of one plane; use snellen\.deblur",
-        ),
-        ({"shape": (40, -1)}, "shape=-1"),
-        ({"shape": (40, 40), "frames": 0}, "frames=0"),
-        ({"shape": (40, 40), "batch": 1.0}, r"batch=1\.0"),
-        ({"shape": (40, 40), "data_range": 0}, "data_range=0; expected the value of white"),
-        ({"shape": (40, 40), "data_range": "255"}, "data_range='255'"),
-        ({"shape": (40, 40), "data_range": 1e300}, r"data_range=1e\+300; .* to 3e\+35"),
-        ({"shape": (40, 40), "data_range": 1e-300}, "data_range=1e-300; .* from 1e-38"),
+        (Format(40, 30, 0), {}, "got a PSF of 31×31 for a picture of 40×30"),
+        (Format(30, 40, 0), {}, "got a PSF of 31×31 for a picture of 30×40"),
+        (Format(40, 40, 0, white=1e300), {}, r"white=1e\+300; .* to 3e\+35"),
+        (Format(40, 40, 0, white=1e-300), {}, "white=1e-300; .* from 1e-38"),
+        (Format(40, 40), {"on_device": True}, "on_device=True for a Deblurrer on the CPU"),
+        (Format(40, 40), {"bits": 7}, "bits=7"),
     ],
 )
-def test_wrong_pictures_to_prepare_for(how, words):
+def test_wrong_pictures_to_prepare_for(format, how, words):
     with pytest.raises(InputError, match=words):
-        Deblurrer(device="cpu").prepare(**how)
+        Deblurrer(device="cpu").prepare(format, **how)
+
+
+@pytest.mark.parametrize(
+    ("bits", "wanted"),
+    [
+        (None, Format(52, 45, 10)),
+        (10, Format(52, 45, 10)),
+        (8, Format(52, 45, 8)),
+        (0, Format(52, 45, 0)),
+    ],
+)
+def test_the_depth_of_results(picture, arm, bits, wanted):
+    """White of 10 bits is 1023, and results may have another depth, also those of one value."""
+    deep = np.rint(picture * 1023).astype(np.uint16)
+    how = {"psf_size": 9, "iterations": 5, "device": arm}
+    real = run(deep / np.float32(1023), **how).image
+    most = float((1 << bits) - 1 if bits else 1) if bits is not None else 1023.0
+    with Deblurrer(**how) as deblurrer:
+        assert deblurrer.prepare(Format(52, 45, 10, (1, 1)), bits) == wanted
+        found = deblurrer.run(deep).image
+        flat = deblurrer.run(np.full_like(deep, 341)).image
+    assert found.dtype == flat.dtype == wanted.dtype
+    # Both are computed in float32 from samples that round differently; half a step by rounding.
+    np.testing.assert_allclose(found, real.clip(0, 1 if wanted.bits else None) * most,
+                               rtol=0, atol=1e-4 * most + (0.5 if wanted.bits else 0))  # fmt: skip
+    np.testing.assert_allclose(
+        flat, most / 3, rtol=1e-6 if bits == 0 else 0, atol=0.5 * bool(most > 1)
+    )
+
+
+@pytest.mark.gpu
+def test_results_may_stay_on_the_gpu(cuda, picture):
+    how = {"psf_size": 9, "iterations": 5, "device": "cuda"}
+    wanted = run(picture, **how)
+    with Deblurrer(**how) as deblurrer:
+        deblurrer.prepare(drawn.floats(picture.shape), on_device=True)
+        for one in (picture, cuda.asarray(picture)):
+            found = deblurrer.run(one)
+            assert type(found.image) is type(found.psf) is cuda.ndarray
+            assert (found.image.get() == wanted.image).all()
+        assert (deblurrer.run(np.full_like(picture, 0.25)).image == 0.25).all()
 
 
 @pytest.mark.parametrize(
@@ -523,9 +559,9 @@ def test_wrong_pictures_to_prepare_for(how, words):
 def test_more_iterations_than_a_launch_can_count(iterations, frames, most):
     words = f"iterations={iterations} with frames={frames}; expected at most {most}"
     with pytest.raises(InputError, match=words):
-        Deblurrer(iterations=iterations, device="cpu").prepare((40, 40), frames)
+        Deblurrer(iterations=iterations, frames=frames, device="cpu")
     deblurrer = Deblurrer(iterations=2**31 - 1, device="cpu")
-    deblurrer.prepare((40, 40))
+    deblurrer.prepare(drawn.floats((40, 40)))
     deblurrer.close()
 
 
@@ -549,7 +585,7 @@ def test_white_may_be_any_number_of_float32(picture, arm, white):
 )
 def test_another_picture_than_prepared_for(image, words, arm):
     with Deblurrer(device=arm) as deblurrer:
-        deblurrer.prepare((40, 41))
+        deblurrer.prepare(drawn.floats((40, 41)))
         with pytest.raises(InputError, match=words):
             deblurrer.run(image)
 
@@ -570,8 +606,8 @@ def test_samples_that_no_picture_has(picture, arm, value, words):
     bad[0, -1] = value
     how = {"psf_size": 9, "iterations": 5, "device": arm, "warm": True}
     with Deblurrer(**how) as deblurrer, Deblurrer(**how) as other:
-        deblurrer.prepare(picture.shape)
-        other.prepare(picture.shape)
+        deblurrer.prepare(drawn.floats(picture.shape))
+        other.prepare(drawn.floats(picture.shape))
         for _ in range(2):
             with pytest.raises(InputError, match=words):
                 deblurrer.run(bad)

@@ -84,7 +84,7 @@ def test_the_results(film, arm, warm, dtype):
             stream.push(frame, position)
             found.append(stream.pop())
     with Deblurrer(**how) as deblurrer:
-        deblurrer.prepare((32, 32), data_range=white)
+        deblurrer.prepare(drawn.floats((32, 32), white))
         for region, (frame, position) in zip(found, film, strict=True):
             wanted = deblurrer.run(cut(frame, position))
             assert (region.restored.image == wanted.image).all()
@@ -104,7 +104,7 @@ def test_the_frame_may_be_overwritten(film):
             gate.permits.release()
         found = [stream.pop() for _ in range(3)]
     with Deblurrer(**HOW, device="cpu") as deblurrer:
-        deblurrer.prepare((32, 32))
+        deblurrer.prepare(drawn.floats((32, 32)))
         for region, picture in zip(found, kept, strict=True):
             assert (region.restored.image == deblurrer.run(picture).image).all()
 
@@ -299,7 +299,7 @@ def test_a_deblurrer_belongs_to_one_stream(film):
         assert stream.pop().restored.image.shape == (32, 32)
     with Stream(deblurrer, (40, 40)):
         assert deblurrer.prepared
-    deblurrer.prepare((32, 32))
+    deblurrer.prepare(drawn.floats((32, 32)))
     with pytest.raises(InputError, match="prepared already"):
         Stream(deblurrer, (32, 32))
     deblurrer.close()

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.errors import InputError
+from snellen.frames.frame import Format
 from snellen.gpu import device as devices
 from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.image import deblur
@@ -132,14 +133,14 @@ class DeblurStep:
         self._deblurrer: Deblurrer | None = None
         if tile is None and "prior" not in settings:
             with job_names():
-                self._deblurrer = Deblurrer(**self._settings, warm=warm)
+                self._deblurrer = Deblurrer(**self._settings, warm=warm, frames=window)
 
     def prepare(self, height: int, width: int) -> None:
         """Get ready for planes of this shape."""
         self._fits.clear()
         if self._deblurrer is not None:
             with job_names():
-                self._deblurrer.prepare((height, width), self._window)
+                self._deblurrer.prepare(Format(width, height, 0))
 
     def run(self, plane: Array) -> Array:
         """Return a plane (rows, columns) restored."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -86,7 +86,7 @@ class ScoreStep:
             scorer = self._scorer
             if scorer.device != device:
                 scorer = Scorer(device=device, **self._settings)
-            scorer.prepare(format, data_range)
+            scorer.prepare(replace(format, white=data_range))
             return scorer
 
         self._range = data_range if data_range is not None else float((1 << format.bits) - 1)

@@ -63,8 +63,10 @@ def grid(height: int, width: int) -> tuple[int, int]:
     return (height - BLOCK) // STEP + 1, (width - BLOCK) // STEP + 1
 
 
-def peak(data_range: float | None, bits: int) -> float:
+def peak(data_range: float | None, bits: int, name: str = "data_range") -> float:
     """Return the sample value of white, checked; None: the greatest of `bits`.
+
+    `name` is that of the parameter, for errors.
 
     Raises
     ------
@@ -75,14 +77,14 @@ def peak(data_range: float | None, bits: int) -> float:
         if bits:
             return float((1 << bits) - 1)
         raise InputError(
-            "got float samples without `data_range`",
-            parameter="data_range",
+            f"got float samples without `{name}`",
+            parameter=name,
             advice="state the value of white, as 1 or 255",
         )
     real = isinstance(data_range, Real) and not isinstance(data_range, bool)
     if not (real and data_range > 0 and isfinite(data_range)):
         raise InputError(
-            f"`data_range`={data_range!r}; expected the value of white, as 1, 255 or 1023",
-            parameter="data_range",
+            f"`{name}`={data_range!r}; expected the value of white, as 1, 255 or 1023",
+            parameter=name,
         )
     return float(data_range)

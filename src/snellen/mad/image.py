@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import pairwise
 from math import prod
 from typing import Any
@@ -181,7 +182,7 @@ def _share(
 
     numbers = [pair for pair, _, _ in pairs]
     with devices.using(device):
-        scorer.prepare(format, peak)
+        scorer.prepare(replace(format, white=peak))
         if not maps:
             yield from zip(numbers, scorer.runs(planes()), strict=True)
             return

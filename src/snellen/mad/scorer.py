@@ -51,10 +51,10 @@ class Backend(Protocol):
 class Scorer:
     """Score pictures of one format against references by MAD (Larson, Chandler 2010).
 
-    Settings until `prepare`, which makes filters, compiles and allocates; then `run` for each pair,
-    or `hold` once for a reference and `against` for every picture that is compared with it, which
-    spares half the work; `runs` for many, between which a GPU does not wait; `close` gives all
-    back. As a context manager it closes itself. A Scorer is not for several threads at once.
+    `prepare` makes filters, compiles and allocates. Then call `run` for each pair; or
+    `set_reference` once for a reference and `compare` for every picture of it, which saves half the
+    work; or `runs` for many pairs, between which a GPU does not wait. `close` releases everything;
+    a Scorer is a context manager that closes itself. Use it from one thread at a time.
 
     Parameters
     ----------
@@ -64,9 +64,9 @@ class Scorer:
         Factor of HI: 200 (2011), 10 (ST-MAD) or 1 (April 2010).
     eight_bit_lut : bool
         Take white for 254 in the lightness step, as the authors' table for 8-bit pictures does.
-    device : str
-        "cpu", "cuda", "cuda:N", or "auto": the GPU where it works. "cuda:0,cuda:1" (any number)
-        shares the subbands of each pair among several GPUs.
+    device : str or sequence of str
+        "cpu", "cuda", "cuda:N", or "auto": the GPU where it works. Several GPUs, "cuda:0,cuda:1"
+        or ["cuda:0", "cuda:1"], share the subbands of each pair.
     dtype : str, optional
         "float32" or "float64". None: float64 on the CPU; on a GPU float64 where float32 would lose
         digits, up to 2^17 pixels and for pictures with large areas of one value, else float32.
@@ -74,9 +74,9 @@ class Scorer:
     Attributes
     ----------
     device : str
-        What is used: "cpu" or "cuda:N", or several of these.
+        The device in use: "cpu" or "cuda:N", or several of these with commas.
     device_name : str
-        What the GPU calls itself; "cpu".
+        Name of the GPU, or of several; "cpu".
     dtype : str or None
         "float32" or "float64", of most pairs; on a GPU None until `prepare` where none was asked
         for.
@@ -116,37 +116,47 @@ class Scorer:
         self._finer: Backend | None = None
         self._held = False
 
-    def prepare(self, format: Format, data_range: float | None = None) -> None:
-        """Get ready for planes of this format.
+    def prepare(
+        self, format: Format, bits: int | None = None, *, on_device: bool = False
+    ) -> Format:
+        """Get ready for pairs of planes of this format, and return the format.
 
         Parameters
         ----------
         format : Format
-            Only luma counts. At least 34 × 34 pixels.
-        data_range : float, optional
-            The sample value of white; by default the greatest of the depth, 2^bits − 1. Float
-            planes have no default.
+            Only luma counts. At least 34 × 34 pixels. `format.white` is the sample value of white,
+            2^bits − 1 by default; float planes have no default.
+        bits, on_device
+            For steps that give frames. A Scorer gives numbers: leave both out.
 
         Raises
         ------
         InputError
-            Too small a picture; no data_range for float planes.
+            Too small a picture; no `white` for float planes; bits or on_device.
         DeviceError
             The GPU's memory does not suffice.
         """
         self.close()
-        peak = definitions.peak(data_range, format.bits)
+        if bits is not None or on_device:
+            name = "on_device" if on_device else "bits"
+            raise InputError(
+                f"got `{name}`={on_device or bits}, but a Scorer gives numbers and no frames",
+                parameter=name,
+                advice=f"leave `{name}` out",
+            )
+        peak = definitions.peak(format.white, format.bits, "white")
         if min(format.height, format.width) < SMALLEST:
             raise InputError(
                 f"got a picture of {format.width}×{format.height}; expected at least "
                 f"{SMALLEST}×{SMALLEST}, as MAD leaves a margin of 33 pixels out"
             )
-        format = replace(format, subsampling=None)
-        self._backend = self._made(format, peak, self._dtype)
-        self._format, self._peak, self.dtype = format, peak, self._backend.dtype
+        luma = replace(format, subsampling=None)
+        self._backend = self._made(luma, peak, self._dtype)
+        self._format, self._peak, self.dtype = luma, peak, self._backend.dtype
+        return format
 
     def run(self, reference: Any, distorted: Any, *, maps: bool = False) -> Score:
-        """Score one pair: `hold`, then `against`."""
+        """Score one pair: `set_reference`, then `compare`."""
         self._check(distorted)
         self._check(reference)
         return self._asked(reference, distorted, maps)()
@@ -159,15 +169,15 @@ class Scorer:
         Parameters
         ----------
         pairs : iterable of (reference, distorted)
-            Planes as for `hold`, which must stay as they are until this call ends: what float32
-            does not suffice for is scored once more. None for a reference means the one before, or
-            what is held: then the pair takes half the work, as in `against`. The last reference
-            stays held.
+            Planes as for `set_reference`, which must not change until this call ends, as pairs for
+            which float32 does not suffice are scored once more. None for a reference means that of
+            the pair before, or the one that is set: such a pair takes half the work, as in
+            `compare`. The last reference stays set.
 
         Raises
         ------
         InputError
-            As for `hold` and `against`; scores before are lost.
+            As for `set_reference` and `compare`; the scores before are lost.
         """
         found: list[Score] = []
         begun: deque[Callable[[], Score]] = deque()
@@ -185,14 +195,14 @@ class Scorer:
         return found + [end() for end in begun]
 
     def set_reference(self, reference: Any) -> None:
-        """Compute the reference's half and keep it until the next.
+        """Compute the reference's half of MAD and keep it until the next reference.
 
         Parameters
         ----------
         reference : (height, width) array
             A luma plane as prepared: NumPy, where rows may have a pitch; for a GPU also CuPy there.
             Float planes may be float32 or float64, whatever the precision. Samples are taken as
-            they are and should lie within 0 … data_range. It is only read, and not after this call.
+            they are and should lie within 0 … white. It is only read, and not after this call.
 
         Raises
         ------
@@ -205,12 +215,12 @@ class Scorer:
         self._held = True
 
     def compare(self, distorted: Any, *, maps: bool = False) -> Score:
-        """Score a picture against the reference held.
+        """Score a picture against the reference that is set.
 
         Parameters
         ----------
         distorted : (height, width) array
-            As for `hold`.
+            As for `set_reference`.
         maps : bool
             Whether to return the maps of detection and appearance: new arrays, of NumPy or CuPy as
             `distorted` is.
@@ -218,13 +228,13 @@ class Scorer:
         Raises
         ------
         InputError
-            No reference is held, or a plane of another shape or type.
+            No reference is set, or a plane of another shape or type.
         """
         self._check(distorted)
         return self._asked(None, distorted, maps)()
 
     def close(self) -> None:
-        """Give back threads and buffers; `prepare` may follow again."""
+        """Release threads and buffers; `prepare` may follow again."""
         backends, self._backend, self._finer = (self._backend, self._finer), None, None
         self._format, self._held = None, False
         for backend in backends:

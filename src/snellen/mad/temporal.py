@@ -140,7 +140,7 @@ def _scored(
 
     def compare(height: int, width: int, cut: Callable[[Array], Iterator[Array]]) -> Float64:
         """Return HI and LO (pictures, 2) of all that is cut from the clips."""
-        scorer.prepare(Format(width, height, bits), peak)
+        scorer.prepare(Format(width, height, bits, white=peak))
         found = []
         for pair in zip(*map(cut, clips), strict=True):
             score = scorer.run(*(plain(plane, peak, scorer.devices[0]) for plane in pair))

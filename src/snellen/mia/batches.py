@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.frames.arrays import library
+from snellen.frames.frame import Format
 from snellen.gpu import device as devices
 from snellen.gpu import memory
 from snellen.mia import edges, psf
@@ -84,8 +85,8 @@ def _run(
     lead = tuple(count for count in (batch, frames) if count > 1)
     if psfs is not None:
         psfs = psfs.reshape(*lead, *psfs.shape[2:])
-    with Deblurrer(psfs, **settings) as deblurrer:
-        deblurrer.prepare((rows, columns), frames, batch)
+    with Deblurrer(psfs, **settings, frames=frames, batch=batch) as deblurrer:
+        deblurrer.prepare(Format(columns, rows, 0))
         return deblurrer.run(planes.reshape(*lead, rows, columns), callback)
 
 

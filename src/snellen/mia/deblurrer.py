@@ -1,8 +1,9 @@
-"""The composer: frames → period → iterations → sharp pictures and PSFs, on the CPU or a GPU."""
+"""Deblurrer: pictures → period → iterations → sharp pictures and PSFs, on the CPU or a GPU."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
@@ -10,6 +11,8 @@ import numpy as np
 
 from snellen.errors import InputError
 from snellen.frames import arrays
+from snellen.frames.axes import check_dtype
+from snellen.frames.frame import Format
 from snellen.gpu import device as devices
 from snellen.mia import edges as rules
 from snellen.mia import psf as psfs
@@ -24,9 +27,9 @@ class Deblurrer:
 
     A picture is one plane, grey or luma; for colour there is `snellen.deblur`.
 
-    Settings until `prepare`, which makes room and compiles; then `run` for each picture; `close`
-    gives all back. As a context manager it closes itself. One picture, or batch of them, at a time:
-    a Deblurrer is not for several threads at once.
+    `prepare` allocates and compiles; then call `run` for each picture, or each batch of them.
+    `close` releases everything; a Deblurrer is a context manager that closes itself. Use it from
+    one thread at a time.
 
     Parameters
     ----------
@@ -64,22 +67,26 @@ class Deblurrer:
         Start each picture with the PSF that was found in the last one. What of it is 0, as what
         recentring moves in, stays so until `prepare`.
     history : bool
-        Whether to keep what the looks find; looks take time.
-    device : str
-        "cpu", "cuda", "cuda:N", or "auto": the GPU where it works.
+        Whether to record fit and change at every look, which takes time.
+    frames : int
+        So many frames show each picture, each blurred by a PSF of its own.
+    batch : int
+        Pictures that `run` restores at once.
+    device : str or sequence of str
+        "cpu", "cuda", "cuda:N", or "auto": the GPU where it works. One device only.
     dtype : str, optional
         "float32" or "float64", of everything; None: float32.
 
     Attributes
     ----------
     device : str
-        What is used: "cpu" or "cuda:N".
+        The device in use: "cpu" or "cuda:N".
     device_name : str
-        What the GPU calls itself; "cpu".
+        Name of the GPU; "cpu".
     dtype : str
         "float32" or "float64".
     side : int
-        Of the PSFs that are returned, odd.
+        Side of the PSFs that are returned, odd.
     prepared : bool
         Whether `run` may be called: from `prepare` to `close`.
 
@@ -107,6 +114,8 @@ class Deblurrer:
         every: int = EVERY,
         warm: bool = False,
         history: bool = False,
+        frames: int = 1,
+        batch: int = 1,
         device: str | Sequence[str] = "auto",
         dtype: str | None = None,
     ) -> None:
@@ -123,6 +132,9 @@ class Deblurrer:
         self.edges, self.tolerance = edges, settings.tolerance(tolerance)
         self.iterations = settings.whole("iterations", iterations)
         self.every = settings.whole("every", every)
+        self._counts = settings.whole("batch", batch), settings.whole("frames", frames)
+        settings.steps(self.iterations, self._counts[1])
+        self._lead = tuple(count for count in self._counts if count > 1)
         self.recentre, self.warm, self.history = recentre and psf is None, warm, history
         self.dtype = settings.dtype(dtype)
         self._blur = settings.first(start, psf_size) if psf is None else settings.given(psf)
@@ -133,39 +145,46 @@ class Deblurrer:
         self._backend: Backend | None = None
 
     def prepare(
-        self,
-        shape: tuple[int, int],
-        frames: int = 1,
-        batch: int = 1,
-        data_range: float | None = None,
-    ) -> None:
-        """Get ready for pictures of this shape; the last picture's PSF is forgotten.
+        self, format: Format, bits: int | None = None, *, on_device: bool = False
+    ) -> Format:
+        """Get ready for pictures of this format; forget the PSF of the last picture.
 
         Parameters
         ----------
-        shape : (rows, columns)
-            At least the PSF's.
-        frames : int
-            Each picture came so many times, blurred by a PSF of its own each time.
-        batch : int
-            Pictures at once.
-        data_range : float, optional
-            The sample value of white. None: the greatest of integers, 1.0 of floats.
+        format : Format
+            Only luma counts: its size, at least that of the PSF, and `white`. None: the greatest
+            value of the depth, 1.0 of floats.
+        bits : int, optional
+            Depth of the samples of results, 0 for float32; None: the type of the pictures that
+            `run` is given.
+        on_device : bool
+            Whether results stay on the GPU as CuPy arrays where the pictures are in main memory.
+
+        Returns
+        -------
+        Format
+            That of the results: one plane.
 
         Raises
         ------
         InputError
-            A PSF larger than the picture, or not as many as there are pictures; no numbers.
+            A PSF larger than the picture; not as many PSFs as there are pictures; a value of white
+            beyond float32; on_device on the CPU.
         DeviceError
             The GPU's memory does not suffice.
         """
         self.close()
-        self._shape = settings.shape(shape)
-        self._counts = settings.whole("batch", batch), settings.whole("frames", frames)
-        settings.steps(self.iterations, self._counts[1])
-        self._white = settings.data_range(data_range)
+        if on_device and self.device == "cpu":
+            raise InputError(
+                "`on_device`=True for a Deblurrer on the CPU",
+                parameter="on_device",
+                advice="leave it out, or ask for a GPU as `device`",
+            )
+        self._format, self._on_device = format, on_device
+        self._shape = format.height, format.width
+        settings.white(format.white, "white")
+        self._result = None if bits is None else format.scaled(1, bits)
         psfs.fits(self.side, self._shape)
-        self._lead = tuple(count for count in self._counts if count > 1)
         blur = settings.spread(self._blur, self._lead).reshape(*self._counts, *[self.side] * 2)
         period = rules.period(self._shape, self.side, self.edges)
         with arrays.working(None, self.device):
@@ -176,6 +195,7 @@ class Deblurrer:
             self._restored(self._backend, np.zeros((*self._lead, *self._shape), np.uint8), 1)
             self._start = start
         self.prepared = True
+        return replace(self._result or format, subsampling=None)
 
     def run(self, image: Any, callback: Callback | None = None) -> Restored:
         """Restore a picture, or a batch of them.
@@ -185,23 +205,24 @@ class Deblurrer:
         image : (rows, columns) array
             One plane, as prepared: after (batch,) and (frames,) where these are more than one.
             NumPy, where rows may have a pitch; for a GPU also CuPy there. uint8, uint16, float16,
-            float32 or float64: finite, not negative. It is only read, and not after this call.
+            float32 or float64: finite, not negative. It is only read, and not after this call. In
+            integers of another type than the format's, white is the greatest value of the type.
         callback : callable, optional
             callback(iteration, image, psf) every so many iterations, with shapes as in the result;
-            white is 1, and nothing is moved yet. NumPy's or CuPy's arrays, which are its own.
+            white is 1, and nothing is moved yet. The arrays are copies, NumPy's or CuPy's.
 
         Returns
         -------
         Restored
-            New arrays, of the library that `image` is of. Of a batch, `fit` is an array, too; in
-            the history it is their mean, and `change` the greatest. A picture of one value comes
-            back as it is, with the PSF that it started from and a fit of 0.
+            New arrays, of the library that `image` is of. For a batch, `fit` is an array, too; in
+            the history it is their mean, and `change` the greatest. A picture of one value is
+            returned unchanged, with the PSF that it started from and a fit of 0.
 
         Raises
         ------
         InputError
-            Not prepared, a picture of another shape or type, or samples that no picture has; a
-            callback that cannot be called.
+            Not prepared, a picture of another shape or type, or samples that are negative, not
+            finite or far beyond white; a callback that cannot be called.
         """
         settings.callback(callback)
         backend = self._check(image)
@@ -209,7 +230,7 @@ class Deblurrer:
             return self._restored(backend, image, self.iterations, callback)
 
     def close(self) -> None:
-        """Give back threads and buffers; `prepare` may follow again."""
+        """Release threads and buffers; `prepare` may follow again."""
         self.prepared = False
         backend, self._backend = self._backend, None
         self._frames = self._start = None
@@ -230,7 +251,7 @@ class Deblurrer:
     def _restored(
         self, backend: Backend, image: Any, iterations: int, callback: Callback | None = None
     ) -> Restored:
-        at, peak = self._frames, samples.white(image.dtype, self._white)
+        at, peak = self._frames, _white_of(self._format, image.dtype)
         frames = image.reshape(*self._counts, *self._shape)
         y, f = at.place(frames, peak)
         flat = samples.flat(frames)
@@ -242,15 +263,20 @@ class Deblurrer:
         fit: Any = backend.fit()
         sharp, blurs = at.finish(backend.estimate, backend.psf, self.recentre)
         start = at.spread(blurs) if self.warm else self._start
-        if isinstance(image, np.ndarray) and self.device != "cpu":
+        if isinstance(image, np.ndarray) and self.device != "cpu" and not self._on_device:
             sharp, blurs = at.fetch()
         at.refuse(peak)  # which waits for the GPU, so that the next call may be on another stream
-        sharp, blurs = samples.finished(sharp, peak, image.dtype), blurs.astype(np.float32)
+        white, dtype = self._target(peak, image.dtype)
+        sharp, blurs = samples.finished(sharp, white, dtype), blurs.astype(np.float32)
         flat = flat if isinstance(flat, np.ndarray) else flat.get()
-        for i in np.flatnonzero(flat).tolist():  # which say nothing: as they came
+        for i in np.flatnonzero(flat).tolist():  # such a picture says nothing of its blur
             begun = psfs.from_period(self._start[i], self.side)
             blurs[i] = begun if isinstance(begun, type(blurs)) else begun.get()
-            sharp[i], fit[i], start[i] = frames[i, 0], 0, self._start[i]
+            value: Any = frames[i, 0, 0, 0]
+            if self._result is not None:
+                real = np.full((1, 1), float(value) / peak, self.dtype)
+                value = samples.finished(real, white, dtype)[0, 0]
+            sharp[i], fit[i], start[i] = value, 0, self._start[i]
         self._start = start
         sharp, blurs = self._led(sharp, blurs)
         alone = self._counts[0] == 1
@@ -319,5 +345,18 @@ class Deblurrer:
                 f"got an array {image.shape}; prepared for {(*self._lead, *self._shape)}",
                 advice="prepare again, or use snellen.deblur for colour",
             )
-        samples.white(image.dtype, self._white)
+        check_dtype(image.dtype)
         return self._backend
+
+    def _target(self, peak: float, dtype: np.dtype[Any]) -> tuple[float, np.dtype[Any]]:
+        """Return white and type of the results' samples, for pictures of this white and type."""
+        if self._result is None:
+            return peak, dtype
+        return _white_of(self._result, self._result.dtype), self._result.dtype
+
+
+def _white_of(format: Format, dtype: np.dtype[Any]) -> float:
+    """Return the sample value of white of pictures of a format and a type."""
+    if format.white is None and format.bits and dtype == format.dtype:
+        return float((1 << format.bits) - 1)
+    return samples.white(dtype, format.white)

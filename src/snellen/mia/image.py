@@ -158,7 +158,7 @@ def deblur(
         array = arrays.read(image)
         check_dtype(array.dtype)
         axes = Axes.of(array.shape, frames=multiframe, refused=NO_CHANNELS)
-        peak = samples.white(array.dtype, settings.data_range(data_range))
+        peak = samples.white(array.dtype, settings.white(data_range))
         samples.refuse(samples.wrong(array, peak), peak)
         blur = None if psf is None else settings.given(psf)
         side = Deblurrer(blur, **how).side  # which checks the settings

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import isfinite
 from numbers import Integral, Real
 from typing import Any
@@ -65,14 +64,14 @@ def tolerance(value: object) -> float:
     return float(value)  # type: ignore[arg-type]
 
 
-def data_range(value: object) -> float | None:
-    """Return a number above 0 that float32 holds, or None (InputError: it is neither)."""
+def white(value: object, name: str = "data_range") -> float | None:
+    """Return the value of white, which float32 holds, or None (InputError: it is neither)."""
     real = isinstance(value, Real) and not isinstance(value, bool)
     if value is not None and not (real and LEAST <= value <= MOST):  # type: ignore[operator]
         raise InputError(
-            f"`data_range`={value!r}; expected the value of white, as 1, 255 or 1023: a number "
+            f"`{name}`={value!r}; expected the value of white, as 1, 255 or 1023: a number "
             f"from {LEAST:.0e} to {MOST:.0e}",
-            parameter="data_range",
+            parameter=name,
             advice="scale samples that are beyond this range",
         )
     return None if value is None else float(value)  # type: ignore[arg-type]
@@ -94,18 +93,6 @@ def dtype(name: str | None) -> str:
             f"`dtype`={name!r}; expected one of {', '.join(DTYPES)}, or None", parameter="dtype"
         )
     return name or "float32"
-
-
-def shape(value: object) -> tuple[int, int]:
-    """Return rows and columns (InputError: these are not two numbers)."""
-    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
-        raise InputError(
-            f"`shape`={value!r}; expected (rows, columns) of one plane",
-            parameter="shape",
-            advice="use snellen.deblur for colour",
-        )
-    rows, columns = (whole("shape", size) for size in value)
-    return rows, columns
 
 
 def given(psf: Any, name: str = "psf") -> Float64:

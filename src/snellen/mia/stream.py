@@ -6,7 +6,7 @@ import operator
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from types import TracebackType
@@ -16,8 +16,10 @@ import numpy as np
 
 from snellen.errors import InputError
 from snellen.frames import arrays
+from snellen.frames.axes import check_dtype
+from snellen.frames.frame import Format
 from snellen.gpu import device as devices
-from snellen.mia import samples, settings
+from snellen.mia import settings
 from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.result import Restored
 
@@ -119,8 +121,9 @@ class Stream:
                 f"`policy`={policy!r}; expected one of {', '.join(POLICIES)}", parameter="policy"
             )
         self._drops = policy == "drop"
-        deblurrer.prepare(shape, data_range=data_range)
-        self._deblurrer, self._shape = deblurrer, settings.shape(shape)
+        self._shape = rows, columns = _shape(shape)
+        deblurrer.prepare(Format(columns, rows, 0, white=settings.white(data_range)))
+        self._deblurrer = deblurrer
         self._waiting: deque[_Job] = deque()
         self._done: deque[Region] = deque()
         self._changed = threading.Condition()
@@ -286,7 +289,7 @@ class Stream:
                 parameter="frame",
                 advice="give the luma of colour frames",
             )
-        samples.white(frame.dtype, None)
+        check_dtype(frame.dtype)
         column, row = _place(position)
         rows, columns = self._shape
         if not (0 <= row <= frame.shape[0] - rows and 0 <= column <= frame.shape[1] - columns):
@@ -303,6 +306,18 @@ class Stream:
             raise self._error
         if self._finished:
             raise InputError("this stream was finished or closed; no frame can follow")
+
+
+def _shape(value: object) -> tuple[int, int]:
+    """Return rows and columns (InputError: these are not two numbers)."""
+    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
+        raise InputError(
+            f"`shape`={value!r}; expected (rows, columns) of one plane",
+            parameter="shape",
+            advice="use snellen.deblur for colour",
+        )
+    rows, columns = (settings.whole("shape", size) for size in value)
+    return rows, columns
 
 
 def _place(position: Any) -> tuple[int, int]:

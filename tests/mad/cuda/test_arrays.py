@@ -69,7 +69,7 @@ def test_layouts(cuda, random):
     for dtype, bits in [("uint8", 8), ("uint16", 10), ("float32", 0)]:
         pair = images(random, dtype, size)
         with Scorer(device="cuda") as scorer:
-            scorer.prepare(Format(size[1], size[0], bits), DTYPES[dtype])
+            scorer.prepare(Format(size[1], size[0], bits, white=DTYPES[dtype]))
             wanted = scorer.run(*pair)
             for library in (np, cuda):
                 ways = [[] for _ in range(4)]

@@ -107,7 +107,7 @@ def test_every_type_of_sample(random, size, bits, peak, how, dtype):
     found = score(*planes, data_range=peak, device="cuda", dtype=dtype, **how)
     check(found, greys, dtype, **how)
     with Scorer(device="cuda", dtype=dtype, **how) as scorer:
-        scorer.prepare(Format(size[1], size[0], bits), peak)
+        scorer.prepare(Format(size[1], size[0], bits, white=peak))
         check(scorer.run(*planes), greys, dtype, **how)
 
 
@@ -165,7 +165,7 @@ def test_a_fade_to_black(random, size, dtype):
     one = drawn.scene(random, size)
     other = drawn.noisy(random, one)
     with Scorer(device="cuda", dtype=dtype) as scorer:
-        scorer.prepare(Format(size[1], size[0], 0), 255)
+        scorer.prepare(Format(size[1], size[0], 0, white=255))
         for level in (1, 0.5, 0.2, 0.05, 0):
             planes = [(level * plane).astype(np.float32) for plane in (one, other)]
             found = scorer.run(*planes)

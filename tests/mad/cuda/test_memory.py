@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -91,7 +92,7 @@ def test_a_pair_of_4k_stays_below_3_gb(cuda, random, pool, bits, areas, most):
     if areas == "flat":
         plane[:200] = 7
     with Scorer(device="cuda") as scorer:
-        scorer.prepare(format, 255)
+        scorer.prepare(replace(format, white=255))
         scorer.run(plane, plane)
         assert pool.total_bytes() - before < most
         scorer.run(plane, plane, maps=True)

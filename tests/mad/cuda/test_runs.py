@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -65,7 +67,7 @@ def test_every_type_of_sample(cuda, random, device, bits, dtype):
         for _ in range(4)
     ]
     with Scorer(device=device, dtype=dtype) as scorer:
-        scorer.prepare(format, None if bits else 1)
+        scorer.prepare(replace(format, white=None if bits else 1))
         wanted = [scorer.run(*planes) for planes in pairs]
         assert scorer.runs(pairs) == wanted
         assert scorer.runs([[*map(cuda.asarray, planes)] for planes in pairs]) == wanted

@@ -65,9 +65,9 @@ def test_a_psf_on_the_gpu(cuda, random):
 def test_the_deblurrer_takes_both(cuda, random, dtype, edges):
     came = image(random, dtype, (64, 128))
     with Deblurrer(**HOW, edges=edges, warm=True) as deblurrer:
-        deblurrer.prepare((64, 128), data_range=WHITE[dtype])
+        deblurrer.prepare(drawn.floats((64, 128), WHITE[dtype]))
         wanted = [deblurrer.run(came) for _ in range(2)]
-        deblurrer.prepare((64, 128), data_range=WHITE[dtype])
+        deblurrer.prepare(drawn.floats((64, 128), WHITE[dtype]))
         wide = cuda.zeros((70, 140), dtype)
         wide[3:67, 5:133] = cuda.asarray(came)
         found = [deblurrer.run(plane) for plane in (cuda.asarray(came), wide[3:67, 5:133])]
@@ -92,7 +92,7 @@ def test_the_deblurrer_takes_both(cuda, random, dtype, edges):
 )
 def test_which_arm(cuda, size, dtype, kind):
     with Deblurrer(device="cuda", dtype=dtype) as deblurrer:
-        deblurrer.prepare(size)
+        deblurrer.prepare(drawn.floats(size))
         assert type(deblurrer._backend) is kind
 
 
@@ -102,7 +102,7 @@ def test_cupys_current_stream(cuda, random, size):
     came = image(random, "float32", size)
     there = cuda.asarray(came)
     with Deblurrer(**HOW) as deblurrer:
-        deblurrer.prepare(size)
+        deblurrer.prepare(drawn.floats(size))
         wanted = deblurrer.run(came)
         other = deblur(came, **HOW)
         cuda.cuda.Device().synchronize()
@@ -156,7 +156,7 @@ def test_the_stream_takes_frames_on_the_gpu(cuda, random):
     """On the caller's stream, where they are not there yet; they may be overwritten at once."""
     frames = [image(random, "uint8", (60, 80)) for _ in range(4)]
     with Deblurrer(**HOW) as deblurrer:
-        deblurrer.prepare((32, 64))
+        deblurrer.prepare(drawn.floats((32, 64)))
         wanted = [deblurrer.run(frame[5:37, 9:73]) for frame in frames]
     with (
         cuda.cuda.Stream(non_blocking=True),
@@ -213,7 +213,7 @@ def test_refusals(cuda, came, options, words):
 def test_arrays_in_the_wrong_memory(cuda):
     there = cuda.zeros((40, 40), np.uint8)
     with Deblurrer(device="cpu") as deblurrer:
-        deblurrer.prepare((40, 40))
+        deblurrer.prepare(drawn.floats((40, 40)))
         with pytest.raises(InputError, match="no NumPy array, for a Deblurrer on 'cpu'"):
             deblurrer.run(there)
     with (

@@ -12,6 +12,7 @@ from snellen.errors import DeviceError
 from snellen.mia import edges
 from snellen.mia.batches import BYTES
 from snellen.mia.definition import SIDES
+from support.mia import drawn
 from support.mia.images import image
 
 pytestmark = pytest.mark.gpu
@@ -70,8 +71,9 @@ def formula(size, rule, frames, real, options, deblurrer):
 def test_memory_is_what_the_formula_says(pool, size, rule, dtype, counts, option):
     frames, batch = counts
     before = pool.used_bytes()
-    with Deblurrer(psf_size=SIDE, edges=rule, dtype=dtype, device="cuda", **OPTIONS[option]) as one:
-        one.prepare(size, frames, batch)
+    with Deblurrer(psf_size=SIDE, edges=rule, dtype=dtype, device="cuda", **OPTIONS[option],
+                   frames=frames, batch=batch) as one:  # fmt: skip
+        one.prepare(drawn.floats(size))
         used = pool.used_bytes() - before
         real = np.dtype(dtype).itemsize
         held = batch * formula(size, rule, frames, real, OPTIONS[option], one)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from snellen.frames.frame import Format
 from support.mia import reference
 
 PHOTONS = 1000  # of white: the Poisson noise of a picture of 0 … 1
@@ -106,3 +107,8 @@ def plain(random, period, frames=1, side=9):
 def psnr(one, other):
     """In dB, of pictures of 0 … 1."""
     return -10 * np.log10(np.mean((one - other) ** 2))
+
+
+def floats(shape, white=None):
+    """Return the format of float planes (rows, columns)."""
+    return Format(shape[1], shape[0], 0, white=white)

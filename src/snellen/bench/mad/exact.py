@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -79,7 +80,7 @@ def one(given: Pair, arm: Arm, wanted: Score, what: str) -> dict[str, float]:
 def scored(given: Pair, device: str, dtype: str | None) -> tuple[Score, Score]:
     """Return the scores of a pair, with maps, and those of the reference with itself."""
     with Scorer(device=device, dtype=dtype) as scorer:
-        scorer.prepare(given.format, given.peak)
+        scorer.prepare(replace(given.format, white=given.peak))
         found = scorer.run(given.reference, given.distorted, maps=True)
         return found, scorer.compare(given.reference)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -119,7 +120,7 @@ def memory(given: Pair, device: str) -> dict[str, float]:
     free()
     used, before = pool.used_bytes(), cupy.cuda.runtime.memGetInfo()[0]
     with Scorer(device=device) as scorer:
-        scorer.prepare(given.format, given.peak)
+        scorer.prepare(replace(given.format, white=given.peak))
         scorer.run(given.reference, given.distorted)
         found = {
             "pool": (pool.used_bytes() - used) / 1e6,
@@ -143,7 +144,7 @@ def ends(given: Pair, device: str, repeats: int) -> dict[str, Any]:
     for locked, plane in zip(page_locked, host, strict=True):
         np.copyto(locked, plane)
     with Scorer(device=device) as scorer, cupy.cuda.Stream(non_blocking=True):
-        scorer.prepare(given.format, given.peak)
+        scorer.prepare(replace(given.format, white=given.peak))
         arm: Any = scorer._backend
 
         todo: dict[str, Callable[[], object]] = {

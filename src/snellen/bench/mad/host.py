@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from snellen.bench import memory
@@ -44,7 +45,7 @@ def measure(case: Case, repeats: int, ports: int, say: Say) -> dict[str, Any]:
 def ours(given: Pair, dtype: str, repeats: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return seconds of a pair, and of one more picture against the reference held."""
     with Scorer(device="cpu", dtype=dtype) as scorer:
-        scorer.prepare(given.format, given.peak)
+        scorer.prepare(replace(given.format, white=given.peak))
         whole = timed(lambda: scorer.run(given.reference, given.distorted), repeats)
         return whole, timed(lambda: scorer.compare(given.distorted), repeats)
 
@@ -64,7 +65,7 @@ def hold(width: str, height: str, dtype: str) -> None:
     """Score one pair and print the memory held before it and the peak, MB."""
     given = pair(Case(int(width), int(height)))
     with Scorer(device="cpu", dtype=dtype) as scorer:
-        scorer.prepare(given.format, given.peak)
+        scorer.prepare(replace(given.format, white=given.peak))
         before = memory.forget_peak()
         scorer.run(given.reference, given.distorted)
         print(before, memory.peak())

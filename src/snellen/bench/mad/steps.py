@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -67,7 +68,7 @@ def measure(given: Pair, dtype: str, repeats: int) -> dict[str, Any]:
     """Return milliseconds of each stage of a pair on all threads; they add up to the pair."""
     found: dict[str, list[float]] = {name: [] for name in STEPS}
     with Scorer(device="cpu", dtype=dtype) as scorer:
-        scorer.prepare(given.format, given.peak)
+        scorer.prepare(replace(given.format, white=given.peak))
         for repeat in range(repeats + 1):
             with watched() as clock:
                 scorer.run(given.reference, given.distorted)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -35,7 +36,7 @@ def batch(case: Case, device: str, repeats: int, say: Say) -> dict[str, Any]:
     references, distorted = (cupy.asarray(planes) for planes in drawn(case))
     with Scorer(device=device) as scorer:
         given = pair(case)
-        scorer.prepare(given.format, given.peak)
+        scorer.prepare(replace(given.format, white=given.peak))
         alone = [scorer.run(*both) for both in zip(references, distorted, strict=True)]
 
         def prepared() -> list[Score]:
@@ -113,7 +114,7 @@ def one_pair(device: str, repeats: int) -> tuple[str, float, list[Score]]:
     given = pair(LARGEST)
     planes = [cupy.asarray(plane) for plane in (given.reference, given.distorted)]
     with Scorer(device=device) as scorer:
-        scorer.prepare(given.format, given.peak)
+        scorer.prepare(replace(given.format, white=given.peak))
         found = scorer.run(*planes)
         taken = timed(lambda: scorer.run(*planes), PER_REPEAT * repeats)
     free()
@@ -136,7 +137,7 @@ def prepared_batch(device: str, repeats: int) -> tuple[str, float, list[Score]]:
         for name, (first, last) in zip(names, pairwise(edges), strict=True):
             scorer = stack.enter_context(Scorer(device=name))
             with devices.using(name):
-                scorer.prepare(given.format, given.peak)
+                scorer.prepare(replace(given.format, white=given.peak))
                 lots.append((scorer, cupy.asarray(references[first:last]),
                              cupy.asarray(distorted[first:last])))  # fmt: skip
                 cupy.cuda.Device().synchronize()

@@ -14,6 +14,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from snellen.bench.cases import codes, picture
 from snellen.bench.mia.turns import percentile
 from snellen.errors import SnellenError
+from snellen.frames.frame import Format
 from snellen.gpu.memory import pinned
 from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.definition import ITERATIONS
@@ -69,7 +70,7 @@ def made(name: str, device: str, dtype: str | None = None) -> Iterator[Restore]:
     )
     if name != STREAM:
         with deblurrer:
-            deblurrer.prepare((SIDE, SIDE))
+            deblurrer.prepare(Format(SIDE, SIDE, 0))
             yield lambda frame: deblurrer.run(frame).image
         return
     with Stream(deblurrer, (SIDE, SIDE)) as stream:
