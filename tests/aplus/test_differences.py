@@ -37,8 +37,8 @@ def test_against_convolution(scale, size, seed):
 
 @pytest.mark.parametrize("scale", [2, 3, 4])
 def test_of_a_part_of_a_larger_plane(random, scale):
-    room = random.random((9 * scale, 30 * scale + 5), np.float32)
-    part = room[scale : 8 * scale, 3 : 3 + 6 * scale]
+    larger = random.random((9 * scale, 30 * scale + 5), np.float32)
+    part = larger[scale : 8 * scale, 3 : 3 + 6 * scale]
     assert differed(part, scale).tobytes() == differed(part.copy(), scale).tobytes()
 
 

@@ -79,11 +79,11 @@ def test_a_zero_feature_takes_the_first(random):
     assert (found == np.abs(a @ features).argmax(axis=0)).all()
 
 
-@pytest.mark.parametrize("place", [0, 7, 8, BLOCK - 1, BLOCK, 1023])
-def test_the_best_may_stand_anywhere(place):
+@pytest.mark.parametrize("index", [0, 7, 8, BLOCK - 1, BLOCK, 1023])
+def test_the_best_anchor_may_have_any_index(index):
     anchors = np.full((1024, 4), 0.25, np.float32)
-    anchors[place] = -1
-    assert (chosen(np.ones((4, 3), np.float32), anchors) == place).all()
+    anchors[index] = -1
+    assert (chosen(np.ones((4, 3), np.float32), anchors) == index).all()
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -110,9 +110,9 @@ def test_layouts(random):
     assert (chosen(pitched[:, 11:541], a) == wanted).all()
     assert (chosen(np.asfortranarray(features), a) == wanted).all()
     assert (chosen(np.repeat(features, 2, axis=1)[:, ::2], a) == wanted).all()
-    room = np.full(1200, -7, np.int32)
-    assert (chosen(features, a, room[20:550]) == wanted).all()
-    assert (room[:20] == -7).all() and (room[550:] == -7).all()
+    buffer = np.full(1200, -7, np.int32)
+    assert (chosen(features, a, buffer[20:550]) == wanted).all()
+    assert (buffer[:20] == -7).all() and (buffer[550:] == -7).all()
 
 
 def test_inputs_are_only_read(random):

@@ -82,9 +82,9 @@ def test_every_damaged_byte_of_the_header_is_a_model_error_or_nothing(saved, ran
     whole = saved.read_bytes()
     (size,) = struct.unpack("<Q", whole[:8])
     refused = 0
-    for place in [*range(8), *random.integers(8, 8 + size, 300)]:
+    for offset in [*range(8), *random.integers(8, 8 + size, 300)]:
         damaged = bytearray(whole)
-        damaged[place] ^= int(random.integers(1, 256))
+        damaged[offset] ^= int(random.integers(1, 256))
         saved.write_bytes(damaged)
         try:
             load(saved, 2)

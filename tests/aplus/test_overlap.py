@@ -48,10 +48,10 @@ def test_strips_are_the_bytes_of_the_whole(random, window, rows, size):
 
 def test_the_low_frequency_may_be_part_of_a_larger_plane(random):
     patches, mid = picture(random, (6, 8), 3, 3)
-    room = np.full((30, 50), np.nan, np.float32)
-    room[4:22, 5:29] = mid
+    buffer = np.full((30, 50), np.nan, np.float32)
+    buffer[4:22, 5:29] = mid
     out = np.full(mid.shape, np.nan, np.float32)
-    overlap(patches, room[4:22, 5:29], 3, 3, 0, 0, (6, 8), out)
+    overlap(patches, buffer[4:22, 5:29], 3, 3, 0, 0, (6, 8), out)
     assert out.tobytes() == whole(patches, mid, 3, 3).tobytes()
 
 

@@ -41,14 +41,14 @@ def test_layouts(random):
     regress(features, index, projections, wanted)
     pitched = np.full((9, 64), np.nan, np.float32)
     pitched[:, 5:45] = features
-    room = np.full((36, 90), np.nan, np.float32)
+    buffer = np.full((36, 90), np.nan, np.float32)
     indices = np.full(50, 99, np.int32)
     indices[3:43] = index
-    regress(pitched[:, 5:45], indices[3:43], projections, room[:, 30:70])
-    assert room[:, 30:70].tobytes() == wanted.tobytes()
-    assert np.isnan(room[:, :30]).all() and np.isnan(room[:, 70:]).all()
-    regress(np.asfortranarray(features), index, projections, room[:, :40])
-    assert room[:, :40].tobytes() == wanted.tobytes()
+    regress(pitched[:, 5:45], indices[3:43], projections, buffer[:, 30:70])
+    assert buffer[:, 30:70].tobytes() == wanted.tobytes()
+    assert np.isnan(buffer[:, :30]).all() and np.isnan(buffer[:, 70:]).all()
+    regress(np.asfortranarray(features), index, projections, buffer[:, :40])
+    assert buffer[:, :40].tobytes() == wanted.tobytes()
 
 
 def test_first_and_last_anchor(random):

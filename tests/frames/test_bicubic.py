@@ -31,15 +31,15 @@ def enlarged(plane, scale, shape=None, **options):
 
 def on_gpu(cuda, plane, out, scale, **options):
     """What the GPU writes to a copy of `out`; around both planes lies what must stay untouched."""
-    room = cuda.full((out.shape[0] + 2, out.shape[1] + 13), 77, out.dtype)
+    buffer = cuda.full((out.shape[0] + 2, out.shape[1] + 13), 77, out.dtype)
     if out.dtype.kind == "f":
-        room.fill(np.nan)
+        buffer.fill(np.nan)
     pitched = cuda.full((plane.shape[0] + 1, plane.shape[1] + 5), 200, plane.dtype)
     there = pitched[:-1, :-5]
     there[...] = cuda.asarray(plane)
-    before = room.get()
-    bicubic(there, scale, room[1:-1, 6:-7], **options)
-    after = room.get()
+    before = buffer.get()
+    bicubic(there, scale, buffer[1:-1, 6:-7], **options)
+    after = buffer.get()
     found = after[1:-1, 6:-7].copy()
     after[1:-1, 6:-7] = before[1:-1, 6:-7]
     assert after.tobytes() == before.tobytes()
@@ -82,22 +82,22 @@ def test_layouts(random, dtype):
     wanted = enlarged(plane, 3)
     pitched = np.zeros((10, 32), dtype)
     pitched[:, :14] = plane
-    turned = np.ascontiguousarray(plane[::-1, ::-1])[::-1, ::-1]
+    flipped = np.ascontiguousarray(plane[::-1, ::-1])[::-1, ::-1]
     spaced = np.zeros((20, 42), dtype)
     spaced[::2, ::3] = plane
     fixed = plane.copy()
     fixed.flags.writeable = False
-    layouts = [pitched[:, :14], turned, spaced[::2, ::3], np.asfortranarray(plane), fixed]
+    layouts = [pitched[:, :14], flipped, spaced[::2, ::3], np.asfortranarray(plane), fixed]
     for layout in layouts:
         assert enlarged(layout, 3).tobytes() == wanted.tobytes()
 
 
 def test_only_the_given_part_of_a_larger_output_is_written(random):
     plane = random.random((5, 6), np.float32)
-    room = np.full((20, 40), np.nan, np.float32)
-    bicubic(plane, 2, room[3:13, 4:28:2])
-    assert room[3:13, 4:28:2].tobytes() == enlarged(plane, 2).tobytes()
-    assert np.isfinite(room).sum() == 120
+    buffer = np.full((20, 40), np.nan, np.float32)
+    bicubic(plane, 2, buffer[3:13, 4:28:2])
+    assert buffer[3:13, 4:28:2].tobytes() == enlarged(plane, 2).tobytes()
+    assert np.isfinite(buffer).sum() == 120
 
 
 @pytest.mark.parametrize("scale", [2, 3, 4])
@@ -141,7 +141,7 @@ def test_the_kernel_is_keys():
     assert cubic(x) == pytest.approx([1, 0.5625, 0, -0.0625, 0, 0, 0.5625])
 
 
-# The GPU arm rounds where the CPU arm rounds: not a bit may differ.
+# The GPU backend rounds where the CPU backend rounds: all bits must be equal.
 
 
 @pytest.mark.gpu

@@ -45,11 +45,11 @@ def test_every_code_value_survives():
 
 def test_into_a_part_of_a_larger_plane(random):
     samples = random.uniform(0, 255, (4, 6)).astype(np.float32)
-    room = np.full((9, 20), 99, np.uint8)
-    quantise(samples, (1, 0), 8, room[2:6, 3:9])
-    assert (room[2:6, 3:9] == np.rint(samples)).all()
-    room[2:6, 3:9] = 99
-    assert (room == 99).all()
+    buffer = np.full((9, 20), 99, np.uint8)
+    quantise(samples, (1, 0), 8, buffer[2:6, 3:9])
+    assert (buffer[2:6, 3:9] == np.rint(samples)).all()
+    buffer[2:6, 3:9] = 99
+    assert (buffer == 99).all()
 
 
 @pytest.mark.parametrize(

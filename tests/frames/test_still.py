@@ -1,4 +1,4 @@
-"""Image files: depth, colour, profile, orientation kept; anything odd refused, nothing left."""
+"""Image files: depth, colour, profile, orientation; refusals; nothing left after an error."""
 
 from __future__ import annotations
 
@@ -219,10 +219,10 @@ def test_deeper_than_sixteen_bits_is_refused(tmp_path, extreme, compression):
 
 
 @pytest.mark.parametrize("suffix", [".png", ".jpg", ".tif", ".webp"])
-@pytest.mark.parametrize("turn", [1, 3, 6])
-def test_the_header_tells_the_size(random, tmp_path, suffix, turn):
+@pytest.mark.parametrize("orientation", [1, 3, 6])
+def test_the_header_has_the_size(random, tmp_path, suffix, orientation):
     path = tmp_path / f"a{suffix}"
-    Image.fromarray(drawn(random, (12, 10, 3))).save(path, exif=with_exif(turn).tobytes())
+    Image.fromarray(drawn(random, (12, 10, 3))).save(path, exif=with_exif(orientation).tobytes())
     found = header(path)
     assert (found.height, found.width) == read(path).pixels.shape[:2]
     assert not found.floats
@@ -303,8 +303,8 @@ def test_truncated_sixteen_bit_colour(random, tmp_path, suffix, part):
 def test_damage_is_an_input_error_or_harmless(tmp_path, data, suffix):
     whole = bytearray(encoded(np.random.default_rng(1), suffix))
     for _ in range(data.draw(st.integers(1, 4))):
-        place = data.draw(st.integers(0, min(len(whole), 300) - 1))
-        whole[place] = data.draw(st.integers(0, 255))
+        offset = data.draw(st.integers(0, min(len(whole), 300) - 1))
+        whole[offset] = data.draw(st.integers(0, 255))
     (tmp_path / f"a{suffix}").write_bytes(whole)
     try:
         with pytest.MonkeyPatch.context() as patch:
@@ -327,7 +327,7 @@ def with_exif(orientation=None):
     return exif
 
 
-@pytest.mark.parametrize("turn", [None, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+@pytest.mark.parametrize("orientation", [None, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
 @pytest.mark.parametrize(
     ("suffix", "deep"),
     [
@@ -339,10 +339,10 @@ def with_exif(orientation=None):
         (".tif", True),
     ],
 )
-def test_orientation(random, tmp_path, turn, suffix, deep):
+def test_orientation(random, tmp_path, orientation, suffix, deep):
     pixels = drawn(random, (8, 13), np.uint16) if deep else drawn(random, (8, 13, 3))
     image = Image.fromarray(pixels)
-    image.save(tmp_path / f"a{suffix}", exif=with_exif(turn))
+    image.save(tmp_path / f"a{suffix}", exif=with_exif(orientation))
     with Image.open(tmp_path / f"a{suffix}") as opened:
         wanted = np.asarray(ImageOps.exif_transpose(opened))
     back = read(tmp_path / f"a{suffix}")
@@ -353,17 +353,17 @@ def test_orientation(random, tmp_path, turn, suffix, deep):
     assert exif[ExifTags.Base.Artist] == "Hermann Snellen"
 
 
-@pytest.mark.parametrize("turn", range(1, 9))
-def test_orientation_of_sixteen_bit_colour(random, tmp_path, turn):
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_orientation_of_sixteen_bit_colour(random, tmp_path, orientation):
     pixels = drawn(random, (5, 6, 3), np.uint16)
-    body = with_exif(turn).tobytes().removeprefix(b"Exif\0\0")
+    body = with_exif(orientation).tobytes().removeprefix(b"Exif\0\0")
     (tmp_path / "a.png").write_bytes(png(pixels, 16, 2, (b"eXIf", body)))
     found = read(tmp_path / "a.png").pixels
-    for channel in range(3):  # Pillow turns 16-bit grey
+    for channel in range(3):  # Pillow applies the orientation to 16-bit grey
         exif = Image.Exif()
-        exif[ExifTags.Base.Orientation] = turn
+        exif[ExifTags.Base.Orientation] = orientation
         image = Image.fromarray(np.ascontiguousarray(pixels[..., channel]))
-        image.getexif()[ExifTags.Base.Orientation] = turn
+        image.getexif()[ExifTags.Base.Orientation] = orientation
         assert (found[..., channel] == np.asarray(ImageOps.exif_transpose(image))).all()
 
 

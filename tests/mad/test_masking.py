@@ -61,7 +61,7 @@ def test_visibility(random, shape, noise):
     out = nans(rows, columns)
     visibility(mean, narrow, seen, out)
     # Logarithms of deviations; (plane + error) − plane is rounded on the reference's side, to
-    # 1e-16 beside an error of 1e-3.
+    # 1e-16 against an error of 1e-3.
     np.testing.assert_allclose(out, wanted, rtol=0, atol=1e-11)
     assert (out > 0).any() or noise < 1
 

@@ -30,12 +30,12 @@ def test_windows_are_the_authors(scale, window):
 
 def test_pca_keeps_the_energy(random):
     raw = (random.normal(size=(500, 12)) * 0.4 ** np.arange(12)).astype(np.float32)
-    basis, kept = samples.principal(raw, 0.99)
+    basis, retained = samples.principal(raw, 0.99)
     values = np.linalg.svd(raw.astype(np.float64), compute_uv=False) ** 2
     shares = np.cumsum(values) / values.sum()
     dims = basis.shape[1]
     assert shares[dims - 1] >= 0.99 > shares[dims - 2]
-    assert kept == pytest.approx(shares[dims - 1], rel=1e-9)  # double, squared condition
+    assert retained == pytest.approx(shares[dims - 1], rel=1e-9)  # double, squared condition
     # Columns rounded to float32.
     np.testing.assert_allclose(basis.T @ basis, np.eye(dims), atol=5e-7)
     assert samples.principal(raw, 1.0)[0].shape == (12, 12)
@@ -66,7 +66,7 @@ def test_pyramid_comes_in_order(random, pool):
             high.append(rest)
     low, high = np.concatenate(low), np.concatenate(high)
     norm = np.linalg.norm(low, axis=1, keepdims=True)
-    clear = np.abs(norm[:, 0] - 0.1) > 1e-6  # beside the threshold either side may be right
+    clear = np.abs(norm[:, 0] - 0.1) > 1e-6  # near the threshold, either side is correct
     for most in (len(low) + 5, len(low), 1000, 7):
         found = samples.pyramid(images, 2, 3, basis, factors=factors, most=most, pool=pool)
         n = min(most, len(low))

@@ -78,10 +78,10 @@ def test_pictures_that_fill_the_range_stay_as_they_are(random):
     plane = random.random((20, 24))
     for greatest in (0.51, 0.84, 1.0):
         plane[3, 4] = greatest
-        kept = plane.clip(0, greatest)
-        assert (l0.exposed(kept) == kept).all()
+        clipped = plane.clip(0, greatest)
+        assert (l0.exposed(clipped) == clipped).all()
     for greatest, factor in ((0.5, 2), (0.2, 4), (3.0, 0.25), (1e-3, 512)):
-        assert l0.exposed(kept * greatest).max() == greatest * factor
+        assert l0.exposed(clipped * greatest).max() == greatest * factor
     assert l0.exposed(np.array([0, 5e-324])).max() == 1
 
 

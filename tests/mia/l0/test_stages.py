@@ -90,7 +90,7 @@ def test_a_slope_stays_a_slope(xp, shape):
     wanted = np.add.outer(rows, 3 * columns)
     inner = tuple(slice(2, -2) if size > 4 else slice(None) for size in shape)
     if min(shape) > 1:
-        # Sums of 7 triangles at most; a triangle's weights are not even in all places.
+        # Sums of 7 triangles at most; the weights of a triangle differ between samples.
         np.testing.assert_allclose(found[inner], wanted[inner], atol=0.35)
     assert found.shape == shape and found.min() >= 0 and found.max() <= plane.max()
 
@@ -117,16 +117,17 @@ def test_a_psf_grows_about_its_middle():
 
 @pytest.mark.parametrize("period", PERIODS)
 def test_differences_and_their_adjoint(xp, period):
-    place = xp.asarray
+    to_library = xp.asarray
     ahead, below = (
-        matrix(lambda plane, i=i: gradients.differences(place(plane))[i], period) for i in (0, 1)
+        matrix(lambda plane, i=i: gradients.differences(to_library(plane))[i], period)
+        for i in (0, 1)
     )
     np.testing.assert_array_equal(ahead, matrix(across, period))
     np.testing.assert_array_equal(below, matrix(down, period))
     zero = np.zeros(period)
     back = [
-        matrix(lambda plane: gradients.divergence(place(plane), place(zero)), period),
-        matrix(lambda plane: gradients.divergence(place(zero), place(plane)), period),
+        matrix(lambda plane: gradients.divergence(to_library(plane), to_library(zero)), period),
+        matrix(lambda plane: gradients.divergence(to_library(zero), to_library(plane)), period),
     ]
     np.testing.assert_array_equal(back, [ahead.T, below.T])
     spectrum = host(gradients.laplacian(period, xp.empty(0)))
@@ -136,15 +137,15 @@ def test_differences_and_their_adjoint(xp, period):
 
 
 def test_the_strongest_of_each_direction(random, xp):
-    """Edges across are ten times as strong, yet a twentieth of each direction's is kept."""
+    """Edges across are ten times as strong, but a twentieth of each direction stays."""
     plane = random.random((40, 41)).cumsum(0) + 10 * random.random((40, 41)).cumsum(1)
     for found, whole in zip(
         gradients.strongest(xp.asarray(plane)), (across(plane), down(plane)), strict=True
     ):
-        kept = host(found) != 0
-        assert np.count_nonzero(kept) == 82  # of 1640
-        np.testing.assert_array_equal(host(found)[kept], whole[kept])
-        assert np.abs(whole[kept]).min() >= np.abs(whole[~kept]).max()
+        strong = host(found) != 0
+        assert np.count_nonzero(strong) == 82  # of 1640
+        np.testing.assert_array_equal(host(found)[strong], whole[strong])
+        assert np.abs(whole[strong]).min() >= np.abs(whole[~strong]).max()
 
 
 # Latent picture
