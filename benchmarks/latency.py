@@ -1,20 +1,24 @@
-"""A stream of frames, from host memory to host memory: how long each takes."""
+"""Latency of MIA for frames of a stream, host to host: `python -m benchmarks.latency`."""
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from math import ceil
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from snellen.bench.cases import codes, picture
-from snellen.bench.mia.turns import percentile
+from benchmarks.command import arguments, write
+from snellen.bench import runner
+from snellen.bench.inputs import codes, picture
 from snellen.errors import SnellenError
 from snellen.frames.frame import Format
+from snellen.gpu import device as devices
 from snellen.gpu.memory import pinned
 from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.definition import ITERATIONS
@@ -102,7 +106,7 @@ def figures(taken: list[float]) -> dict[str, float]:
 
 
 def exact(frame: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
-    """Return a restored frame, white being 1, by the CPU arm in float64."""
+    """Return a restored frame, white being 1, by the CPU backend in float64."""
     with made(HOST, "cpu", "float64") as restore:
         return restore(single(frame)).astype(np.float64)
 
@@ -144,3 +148,24 @@ def locked(frame: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
     out = pinned(frame.shape, frame.dtype)
     np.copyto(out, frame)
     return out
+
+
+def percentile(times: Iterable[float], share: float) -> float:
+    """Return the least time that so large a share of them does not exceed."""
+    ordered = sorted(times)
+    return ordered[max(0, ceil(share * len(ordered)) - 1)]
+
+
+def main() -> int:
+    """Measure, and write the report."""
+    given = arguments(__doc__)
+    device = devices.resolve(given.device)
+    report = runner.header("mia", device, given.repeats, given.quick, print)
+    with devices.using(device):
+        report["latency"] = measure(device, given.quick, print)
+    write(report, given.output)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -4,11 +4,14 @@ A blind restoration may be off by a shift, which the blur takes up. So the sharp
 with the restored one moved as suits best, by quarters of a pixel, without the outermost pixels.
 The error ratio is the sum of squared differences beside that of the same restoration with the true
 PSF, which is known here: at most 2 is called a success.
+
+`SNELLEN_DATA=… python -m benchmarks.levin`, with the pictures in its folder levin09.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from itertools import product
 from math import floor, log10
@@ -19,7 +22,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.command import arguments, write
 from snellen import deblur
+from snellen.bench import runner
+from snellen.gpu import device as devices
 from snellen.mia.image import PRIOR_ITERATIONS, PRIOR_TV
 
 CROP = 15  # pixels at each edge that are not compared; Levin et al. 2009
@@ -133,3 +139,21 @@ def _moved(
         moved = (1 - part) * near + part * moved[first + 1 : first + 1 + size] if part else near
         moved = moved.swapaxes(0, axis)
     return float(np.mean((moved - inner) ** 2)), by
+
+
+def main() -> int:
+    """Restore and judge all pictures, and write the report."""
+    given = arguments(__doc__)
+    folder = os.environ.get("SNELLEN_DATA")
+    if not folder or not any((Path(folder) / "levin09").glob("*.npz")):
+        print("error: SNELLEN_DATA names no folder with pictures in levin09", file=sys.stderr)
+        return 2
+    device = devices.resolve(given.device)
+    report = runner.header("mia", device, given.repeats, given.quick, print)
+    report["levin"] = measure(device, print)
+    write(report, given.output)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,20 +1,33 @@
-"""The paper's second table: how far results are from the truth, and the GPU's from the CPU's."""
+"""PSNR of A+: the truth against bicubic, CPU and GPU, and CPU against GPU.
+
+This is the second table of Zhao, Song et al.: `SNELLEN_DATA=… python -m benchmarks.quality`. It
+takes the pictures of Set14 where SNELLEN_DATA has them, else one that is drawn.
+"""
 
 from __future__ import annotations
 
+import os
 import statistics
+import sys
 from collections.abc import Callable
+from math import log10
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from benchmarks.command import arguments, write
 from snellen.aplus.model import load
 from snellen.aplus.training import protocol
 from snellen.aplus.upscaler import Upscaler
-from snellen.bench import exact
-from snellen.bench.cases import Float32, photograph, picture
+from snellen.bench import runner
+from snellen.bench.inputs import picture
 from snellen.frames.bicubic import bicubic
 from snellen.frames.frame import Format, Frame
+from snellen.gpu import device as devices
+
+Float32 = npt.NDArray[np.float32]
 
 PAPER = {"cpu_gpu": 88.97, "truth_cpu": 37.84, "truth_gpu": 37.84, "truth_bicubic": 35.37}
 """dB, of Zhao, Song et al.'s own picture."""
@@ -23,28 +36,26 @@ SIZE = (1920, 1080)  # of the picture that is drawn where no others are at hand
 
 
 def measure(on_gpu: bool, say: Callable[[str], None], scale: int = 2) -> dict[str, Any]:
-    """Return dB of truth against bicubic, CPU and GPU, and of CPU against GPU.
+    """Return dB by the authors' protocol: of each picture, and the mean of all.
 
-    By the authors' protocol, and the last of float results: of each picture of Set14 where
-    SNELLEN_DATA has it, else of one that is drawn. For all of them their mean, and of CPU against
-    GPU the least; None where all are identical.
+    CPU against GPU is compared as floats, without rounding: of these the least counts, and None
+    says that all are identical.
     """
-    path = photograph()
-    found = {"drawn": picture(*SIZE)} if path is None else protocol.planes(path.parent)
+    folder = Path(os.environ.get("SNELLEN_DATA") or ".") / "Set14"
+    found = protocol.planes(folder) if folder.is_dir() else {"drawn": picture(*SIZE)}
     each = {name: one(protocol.crop(plane, scale), scale, on_gpu) for name, plane in found.items()}
-    told: dict[str, Any] = {
+    total: dict[str, Any] = {
         name: statistics.fmean(figures[name] for figures in each.values())
         for name in next(iter(each.values()))
         if name != "cpu_gpu"
     }
     if on_gpu:
         decibels = [figures["cpu_gpu"] for figures in each.values()]
-        told["cpu_gpu"] = min((dB for dB in decibels if dB is not None), default=None)
-    name = "drawn" if path is None else path.parent.name
-    say(f"\nPSNR in dB, {name}, ×{scale}: " + ", ".join(
-        f"{key.replace('_', ' – ')} {'identical' if value is None else f'{value:.2f}'}"
-        for key, value in told.items()))  # fmt: skip
-    return {"pictures": name, "count": len(each), "scale": scale, **told, "each": each}
+        total["cpu_gpu"] = min((dB for dB in decibels if dB is not None), default=None)
+    for key, value in total.items():
+        paper = f"(their picture: {PAPER[key]:.2f})"
+        say(f"  {key:<14} {'identical' if value is None else f'{value:.2f} dB'} {paper}")
+    return {"count": len(each), "scale": scale, **total, "each": each}
 
 
 def one(truth: Float32, scale: int, on_gpu: bool) -> dict[str, Any]:
@@ -59,12 +70,27 @@ def one(truth: Float32, scale: int, on_gpu: bool) -> dict[str, Any]:
         f"truth_{name}": protocol.psnr(truth, result, scale) for name, result in results.items()
     }
     if on_gpu:
-        found["cpu_gpu"] = exact.psnr(results["gpu"].astype(np.float64) - results["cpu"])
+        error = float(np.mean((results["gpu"].astype(np.float64) - results["cpu"]) ** 2))
+        found["cpu_gpu"] = -10 * log10(error) if error else None
     return found
 
 
 def upscaled(low: Float32, scale: int, device: str) -> Float32:
-    """Return the float result of one arm."""
+    """Return the float result of one backend."""
     with Upscaler(scale, load(None, scale), device) as upscaler:
         upscaler.prepare(Format(low.shape[1], low.shape[0], 0))
         return np.array(upscaler.run(Frame((low,))).planes[0], np.float32)
+
+
+def main() -> int:
+    """Measure, and write the report."""
+    given = arguments(__doc__)
+    device = devices.resolve(given.device)
+    report = runner.header("aplus", device, given.repeats, given.quick, print)
+    report["quality"] = measure(device != "cpu", print)
+    write(report, given.output)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

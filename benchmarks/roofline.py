@@ -1,62 +1,95 @@
-"""What each kernel must do at least: bytes to and from memory, and operations."""
+"""Bytes that a stage must move, beside the rate of a copy: `python -m benchmarks.roofline FILE`.
+
+FILE is what `snellen bench aplus` or `mad` wrote on a GPU, with stages. Every array counts once
+in each direction. A transform must pass at least once; cuFFT passes twice or more where a plane
+does not fit on chip.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import sys
+from pathlib import Path
 
+from benchmarks.results import Key, read
+from benchmarks.tables import rows
 from snellen.aplus.cuda.layout import padded
-from snellen.aplus.cuda.regress import cell
+from snellen.aplus.cuda.regress import cell as regress_cell
 from snellen.aplus.model import WINDOW
-from snellen.bench.cases import GPU_CASES, Case
+from snellen.mad.cuda.loggabor import BANDS
+from snellen.mad.definition import grid
 
 DIMS = {2: 28, 3: 30, 4: 31}
+"""Dimensions of the shipped models, by scale."""
 ANCHORS = 1024
 """Of the shipped models."""
+REAL = 4
+"""Bytes of MAD's float32."""
 
 
-@dataclass(frozen=True, slots=True)
-class Need:
-    """Of one kernel and one frame. Every array counts once in each direction."""
-
-    bytes: int
-    operations: int
-    """Of the method: a multiply-add is two, and one that is done in parts counts once."""
-
-
-def needs(case: Case, settled: float = 0.0) -> dict[str, Need]:
-    """Return what the stages need for an 8-bit plane and a shipped model.
-
-    Parameters
-    ----------
-    settled : share of the patches that float32 settles
-    """
-    s, w, dims = case.scale, WINDOW, DIMS[case.scale]
-    n = case.width * case.height
-    feature = 4 * padded(dims) * n
-    samples = -(-(w**2) * cell(s) // 8) * 8
-    listed = round(settled * n)
-    projections = 2 * ANCHORS * samples * padded(dims)
+def aplus(width: int, height: int, scale: int) -> dict[str, int]:
+    """Return the bytes of each stage for an 8-bit plane and a shipped model."""
+    pixels, dims = width * height, padded(DIMS[scale])
+    feature, samples = 4 * dims * pixels, -(-(WINDOW**2) * regress_cell(scale) // 8) * 8
     return {
-        "features": Need(n + feature, 2 * (w + 6) ** 2 * dims * n),
-        "match": Need(feature + 2 * n, 2 * ANCHORS * dims * n),
-        "settle": Need(4 * padded(dims) * listed, 2 * ANCHORS * dims * listed),
-        "group": Need(8 * n, 0),
-        "regress": Need(
-            feature + 4 * samples * n + 6 * n + projections, 2 * (w * s) ** 2 * dims * n
-        ),
-        "overlap": Need(4 * samples * n + n + s * s * n, (w * w + 16) * s * s * n),
+        "features": pixels + feature,
+        "match": feature + 2 * pixels,
+        "group": 8 * pixels,
+        "regress": feature + (4 * samples + 6) * pixels + 2 * ANCHORS * samples * dims,
+        "overlap": (4 * samples + 1 + scale * scale) * pixels,
     }
 
 
-def table() -> str:
-    """Return megabytes and billions of operations of each kernel for every case."""
-    from snellen.bench.table import rows
+def mad(width: int, height: int) -> dict[str, int]:
+    """Return the bytes of each stage for a pair of 8-bit planes."""
+    pixels, half = width * height, height * (width // 2 + 1)
+    across, down = grid(height, width)
+    blocks = across * down
+    return {
+        "lightness": 3 * pixels + 2 * REAL * pixels,
+        "FFT of lightness": 2 * REAL * (pixels + 2 * half),
+        "csf": 2 * REAL * 4 * half,
+        "inverse FFT of lightness": 2 * REAL * (2 * half + pixels),
+        "block statistics": REAL * (pixels + 2 * blocks),
+        "visibility": REAL * (pixels + 3 * blocks),
+        "seen": 2 * pixels + REAL * blocks,
+        "grey": 2 * (1 + REAL) * pixels,
+        "FFT": 2 * REAL * (pixels + 2 * half),
+        "bank": 2 * REAL * (2 * half + 2 * BANDS * pixels),
+        "inverse FFTs": 2 * REAL * BANDS * 4 * pixels,
+        "statistics": REAL * BANDS * (2 * pixels + 3 * blocks),
+        "difference": REAL * BANDS * (2 * pixels + 4 * blocks),
+        "looks": REAL * (BANDS + 1) * blocks,
+    }
 
-    names = list(needs(GPU_CASES[0]))
+
+def needs(key: Key) -> dict[str, int]:
+    """Return the bytes of each stage of a cell."""
+    size, _, scale = key.size.partition(" ×")
+    width, height = map(int, size.split("×"))
+    return aplus(width, height, int(scale)) if key.method == "aplus" else mad(width, height)
+
+
+def main() -> int:
+    """Print a table; return the exit status."""
+    if len(sys.argv) != 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    result = read(Path(sys.argv[1]))
+    rate = result.report.get("copy_gb_s")
+    cells = {key: cell for key, cell in result.cells.items() if cell.stages}
+    if not rate or not cells or result.method not in ("aplus", "mad"):
+        print("error: a result of A+ or MAD on a GPU with stages is needed", file=sys.stderr)
+        return 2
     body = []
-    for case in GPU_CASES:
-        found = needs(case, 0.01)
-        told = [f"{found[n].bytes / 1e6:.0f} MB, {found[n].operations / 1e9:.3g} G" for n in names]
-        body.append([case.name, *told, f"{sum(one.bytes for one in found.values()) / 1e6:.0f} MB"])
-    head = [name if name != "settle" else "settle, if 1 % is listed" for name in names]
-    return rows(["bytes, operations", *head, "all"], body)
+    for key, cell in cells.items():
+        for name, count in needs(key).items():
+            if name in cell.stages:
+                ms = cell.stages[name]["median"]
+                share = count / 1e6 / ms / rate
+                body.append([key.name, name, f"{ms:.3f}", f"{count / 1e6:.0f} MB", f"{share:.0%}"])
+    print(rows(["", "stage", "ms", "bytes at least", f"of a copy's {rate / 1e3:.2f} TB/s"], body))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,18 +1,23 @@
-"""Models of any size: random ones, checked on a small picture and timed at 1080p ×2."""
+"""Random A+ models of many sizes on a GPU, checked and timed: `python -m benchmarks.sizes`."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 
+from benchmarks.command import arguments, write
 from snellen.aplus.differences import FILTERS
 from snellen.aplus.model import WINDOW, Model
-from snellen.bench import gpu, stages
-from snellen.bench.cases import codes, picture
-from snellen.bench.clock import evented
+from snellen.aplus.upscaler import Upscaler
+from snellen.bench import clock, runner
+from snellen.bench.aplus import DIFFERING, plane
+from snellen.bench.clock import Line, spread
+from snellen.errors import SnellenError
+from snellen.frames.frame import Format, Frame
+from snellen.gpu import device as devices
 
 DIMS = (16, 28, 48, 96)
 ANCHORS = (256, 1024, 4096, 8192)
@@ -24,6 +29,8 @@ SIZES = (
 )
 """(dimensions, anchors): each alone, and both ends."""
 SMALL, LARGE = (240, 135), (1920, 1080)
+
+Say = Callable[[str], None]
 
 
 def random_model(scale: int, anchors: int, dims: int) -> Model:
@@ -41,21 +48,62 @@ def random_model(scale: int, anchors: int, dims: int) -> Model:
     )  # fmt: skip
 
 
-def measure(repeats: int, quick: bool, say: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Return for each size: milliseconds a frame, share of re-scored patches, exactness."""
-    say(f"\nRandom models, {LARGE[0]}×{LARGE[1]} ×2, 8 bit")
+def measure(device: str, repeats: int, quick: bool, say: Say) -> list[dict[str, Any]]:
+    """Return the milliseconds of a 1080p plane for each size of model."""
     rows = []
-    small, large = (codes(picture(*size), 8) for size in (SMALL, LARGE))
     for dims, anchors in SIZES[-2:] if quick else SIZES:
         model = random_model(2, anchors, dims)
-        what = f"{anchors} anchors, {dims} dimensions"
-        exactness = gpu.check(gpu.Job(model, small, 8), "cpu", what)
-        luma, plane, out = gpu.Job(model, large, 8).ready()
-        line = partial(luma, plane, out)
-        taken, share = evented(line, max(3, repeats)), stages.rescored(luma, line)
-        del line, luma, plane, out
-        gpu.free()
-        say(f"  {what:<30} {taken['median']:8.3f} ms  {100 * share:6.2f} % re-scored")
-        rows.append({"dims": dims, "anchors": anchors, "ms": taken, "rescored": share,
-                     "exactness": exactness})  # fmt: skip
+        share = check(model, device)
+        with devices.using(device):
+            taken = spread(times(model, max(3, repeats)))
+        say(f"  {dims:3} dimensions, {anchors:5} anchors: {taken['median']:8.3f} ms")
+        rows.append({"dims": dims, "anchors": anchors, "ms": taken, "differing": share})
     return rows
+
+
+def check(model: Model, device: str) -> float:
+    """Return the share of pixels that differ between GPU and CPU on a small plane.
+
+    Raises
+    ------
+    SnellenError
+        Too many.
+    """
+    found = []
+    for one in (device, "cpu"):
+        with Upscaler(2, model, one) as upscaler:
+            upscaler.prepare(Format(*SMALL))
+            found.append(np.array(upscaler.run(Frame((plane(*SMALL),))).planes[0]))
+    differing = (found[0] != found[1]).sum()
+    if differing > max((2 * model.window) ** 2, DIFFERING * found[0].size):
+        raise SnellenError(f"{differing} of {found[0].size} pixels differ from the CPU's")
+    return float(differing / found[0].size)
+
+
+def times(model: Model, rounds: int) -> list[float]:
+    """Return milliseconds of each round on the current GPU."""
+    import cupy
+
+    from snellen.aplus.cuda.luma import Luma
+
+    source = Format(*LARGE)
+    target = source.scaled(model.scale)
+    with cupy.cuda.Stream(non_blocking=True):
+        luma, there = Luma(model, source, target), cupy.asarray(plane(*LARGE))
+        out = cupy.empty((target.height, target.width), target.dtype)
+        line = Line(lambda: luma(there, out))
+        return clock.in_rounds({"": line}, rounds, clock.events())[""]
+
+
+def main() -> int:
+    """Measure, and write the report."""
+    given = arguments(__doc__)
+    device = devices.resolve("cuda" if given.device == "auto" else given.device)
+    report = runner.header("aplus", device, given.repeats, given.quick, print)
+    report["sizes"] = measure(device, given.repeats, given.quick, print)
+    write(report, given.output)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,232 +1,248 @@
-"""README's tables, made from the results that `snellen bench` wrote."""
+"""Write the tables of docs/benchmarks/ and of the README: `python -m benchmarks.tables`.
+
+They come from benchmarks/results/*.json, of either format. The README gets its table between
+`<!-- results:begin -->` and `<!-- results:end -->`; without these markers it stays as it is.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Iterable
 from pathlib import Path
 from textwrap import fill
-from typing import Any
+from typing import NamedTuple
 
-from snellen.bench.truth import PAPER
-from snellen.errors import InputError
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
-METHODS = ("aplus", "mad", "mia", "fft")
+from benchmarks.results import OURS, Key, Result, Spread, Timed, read
 
-Report = dict[str, Any]
-Rows = list[list[str]]
-Make = Callable[[Report, str], str]
-"""Text from a report and a link to it."""
-
-
-def rewrite(
-    text: str,
-    results: Iterable[Path],
-    make: Make,
-    method: str = METHODS[0],
-    markers: tuple[str, str] = (BEGIN, END),
-) -> str:
-    """Return a text with what `make` makes of a method's results between markers.
-
-    A page without the markers stays as it is where there is nothing to tell.
-
-    Raises
-    ------
-    InputError
-        The markers are missing, or a file is no result.
-    """
-    reports = {f"benchmarks/results/{path.name}": _read(path) for path in results}
-    parts = [make(report, link) for link, report in reports.items()
-             if report["benchmark"] == method]  # fmt: skip
-    told = "\n\n".join(made for made in parts if made)
-    if not told and markers[0] not in text:
-        return text
-    return between(text, markers, told)
+ROOT = Path(__file__).resolve().parents[1]
+BEGIN, END = "<!-- results:begin -->", "<!-- results:end -->"
+TITLES = {
+    "aplus": "A+: enlarging a luma plane",
+    "mad": "MAD: scoring a pair of luma planes",
+    "mia": "MIA: 200 iterations of deblurring",
+    "fft": "Small Fourier transforms",
+}
+KINDS = {
+    "aplus": "One luma plane of 8 bits, all seven steps.",
+    "mad": "MAD, HI and LO of a pair of 8-bit planes, and each half of the work: the reference's, "
+    "which can be kept, and the comparison.",
+    "mia": "200 iterations of pictures on one period. “Poisson” is the default, whose PSF is not "
+    "known; the others are its options. Of several pictures at once a CPU does 20 iterations, and "
+    "the times are scaled to 200.",
+    "fft": "Transforms of arrays on the GPU, many in one CUDA graph, so that no launch counts.",
+}
 
 
-def between(text: str, markers: tuple[str, str], told: str) -> str:
-    """Return a text with `told` between two markers."""
-    before, begin, rest = text.partition(markers[0])
-    _, end, after = rest.partition(markers[1])
-    if not begin or not end:
-        raise InputError(f"the markers {' and '.join(markers)} are missing: put them in the page")
-    return before + "\n".join([begin, *([told] if told else []), end]) + after
+HOW = (
+    "`snellen bench aplus`, `mad`, `mia` and `fft` print our times for your machine; `python -m "
+    "benchmarks.stock METHOD`, in a checkout, the stock libraries beside them in one run. Each "
+    "result is checked first: what is wrong gets no time. The times are medians (least … greatest) "
+    "of the computation alone, on a GPU between CUDA events, without transfers; those of a call go "
+    "from host memory to host memory. These pages are generated from benchmarks/results by `python "
+    "-m benchmarks.tables`."
+)
 
 
-def _read(path: Path) -> Report:
-    try:
-        report = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read as JSON: {error}") from error
-    if not isinstance(report, dict) or report.get("benchmark") not in METHODS:
-        commands = " or ".join(f"`snellen bench {method}`" for method in METHODS)
-        raise InputError(f"{path} is no result of {commands}")
-    return report
+class Highlight(NamedTuple):
+    """A row of the README's table."""
+
+    what: str
+    key: Key
+    stock: str
+    """The stock line that ours is compared with."""
 
 
-def part(report: Report, link: str) -> str:
-    """Return what README says of one run."""
-    sections: tuple[tuple[str, Make], ...] = (
-        ("cases", on_cpu), ("gpu_cases", on_gpu), ("seven_steps", seven_steps),
-        ("truth", second_table), ("throughput", throughput), ("video", video),
-    )  # fmt: skip
-    # The CPU's run has a second table too, but only its figures of speed are told.
-    wanted = [(key, make) for key, make in sections if key != "truth" or "gpu_cases" in report]
-    return "\n\n".join(make(report, link) for key, make in wanted if key in report)
+HIGHLIGHTS = (
+    Highlight("A+, 1080p → 4K luma", Key("aplus", "cuda", "1920×1080 ×2", 1, "luma"), "PyTorch"),
+    Highlight("MAD, a pair of 1080p", Key("mad", "cuda", "1920×1080", 1, "pair"), "PyTorch"),
+    Highlight("MIA, 200 blind iterations of 128×128",
+              Key("mia", "cuda", "128×128", 1, "Poisson"), "cuFFT, CUDA graph"),
+    Highlight("MIA, 132 pictures of 128×128 at once",
+              Key("mia", "cuda", "128×128", 132, "Poisson"), "cuFFT, CUDA graph"),
+    Highlight("FFT, 1024 planes of 128×128", Key("fft", "cuda", "128×128", 1024, "fft2"), "cuFFT"),
+    Highlight("A+, 1080p → 4K luma", Key("aplus", "cpu", "1920×1080 ×2", 1, "luma"), "plain NumPy"),
+    Highlight("MAD, a pair of 512×512", Key("mad", "cpu", "512×512", 1, "pair"), "plain NumPy"),
+)  # fmt: skip
 
 
-def rows(head: list[str], body: Rows) -> str:
+def main() -> int:
+    """Write the pages; return the exit status."""
+    paths = [Path(name) for name in sys.argv[1:]] or sorted(
+        (ROOT / "benchmarks" / "results").glob("*.json")
+    )
+    for page, text in pages([read(path) for path in paths]).items():
+        before = page.read_text(encoding="utf-8") if page.is_file() else ""
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(text, encoding="utf-8")
+        print(f"{page.relative_to(ROOT)}: {'as it was' if before == text else 'written'}")
+    return 0
+
+
+def pages(results: list[Result], root: Path = ROOT) -> dict[Path, str]:
+    """Return the text of each page."""
+    folder = root / "docs" / "benchmarks"
+    found = {folder / "index.md": index(results)}
+    for method, title in TITLES.items():
+        own = [result for result in results if result.method == method]
+        if own:
+            parts = [f"# {title}", prose(KINDS[method]), *(section(result) for result in own)]
+            found[folder / f"{method}.md"] = "\n\n".join(parts) + "\n"
+    readme = root / "README.md"
+    text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
+    if BEGIN in text:
+        found[readme] = between(text, highlights(results))
+    return found
+
+
+def index(results: list[Result]) -> str:
+    """Return the first page: the table of highlights and the list of pages."""
+    made = [method for method in TITLES if any(one.method == method for one in results)]
+    tree = "\n".join(["```{toctree}", ":maxdepth: 1", "", *made, "```"])
+    return f"# Benchmarks\n\n{highlights(results, '')}\n\n{prose(HOW)}\n\n{tree}\n"
+
+
+def highlights(results: list[Result], folder: str = "docs/benchmarks/") -> str:
+    """Return the README's table: what, ours, the stock library, the ratio, a link."""
+    body, devices = [], {}
+    for what, key, stock in HIGHLIGHTS:
+        with_line = [one for one in results if stock in one.comparisons.get(key, {})]
+        if not with_line:
+            continue
+        result = max(with_line, key=lambda one: str(one.report["date"]))
+        lines = result.comparisons[key]
+        link = f"[all]({folder}{key.method}.md)"
+        where = "GPU" if key.where == "cuda" else "CPU"
+        devices.setdefault(where, result.device)
+        body.append([
+            f"{what}, {where}", milliseconds(lines[OURS].ms["median"]),
+            f"{milliseconds(lines[stock].ms['median'])} ({stock.partition(',')[0]})",
+            ratio(lines[stock].ratio), link,
+        ])  # fmt: skip
+    told = "; ".join(f"{where}: {device}" for where, device in devices.items())
+    table = rows(["what", "Snellen", "stock library", "ratio", "more"], body)
+    return f"{prose(f'Medians without transfers, each result checked first. {told}.')}\n\n{table}"
+
+
+def section(result: Result) -> str:
+    """Return all tables of one file."""
+    report = result.report
+    commit = report.get("commit")
+    source = f"commit {commit}" if commit else f"source digest {report.get('digest')}"
+    origin = f"`benchmarks/results/{result.path.name}`, {str(report['date'])[:10]}, {source}."
+    parts = [f"## {result.path.stem}: {result.device}", origin]
+    if "comparison" not in report:
+        parts += [times(result), stages(result)]
+    parts.append(comparisons(result))
+    return "\n\n".join(part for part in parts if part)
+
+
+def times(result: Result) -> str:
+    """Return our times."""
+    calls = any(cell.call for cell in result.cells.values())
+    body = []
+    for key, cell in result.cells.items():
+        line = [label(key, result), spread(cell.ms)]
+        if calls:
+            call = cell.call
+            line += [spread(call["warm"]), milliseconds(call["cold"])] if call else ["–", "–"]
+        body.append(line)
+    head = ["size, kind", "computation"] + ["a call, from host to host", "the first call"] * calls
+    return rows(head, body)
+
+
+def stages(result: Result) -> str:
+    """Return the times of stages, where there are any."""
+    own = {key: cell.stages for key, cell in result.cells.items() if cell.stages}
+    names = list(dict.fromkeys(name for stages in own.values() for name in stages))
+    body = [
+        [label(key, result), *(
+            milliseconds(stages[name]["median"]) if name in stages else "–" for name in names
+        )] for key, stages in own.items()
+    ]  # fmt: skip
+    return rows(["stage", *names], body) if body else ""
+
+
+def comparisons(result: Result) -> str:
+    """Return stock lines beside ours, where there are any; a table for each kind of device."""
+    parts = []
+    for where in ("cuda", "cpu"):
+        own = {key: lines for key, lines in result.comparisons.items() if key.where == where}
+        names = list(dict.fromkeys(name for lines in own.values() for name in lines))
+        body = [
+            [label(key, result), *(compared(lines.get(name), name) for name in names)]
+            for key, lines in own.items()
+        ]
+        if body:
+            parts.append(rows(["in one run, times as long as ours", *names], body))
+    return "\n\n".join(parts)
+
+
+def compared(line: Timed | None, name: str) -> str:
+    """Return one line of a comparison: its time, and its ratio to ours."""
+    if line is None:
+        return "–"
+    told = milliseconds(line.ms["median"])
+    return told if name == OURS else f"{told} ({ratio(line.ratio)})"
+
+
+def label(key: Key, result: Result) -> str:
+    """Return the name of a cell in the tables of a file."""
+    many = f", {key.batch} at once" if key.batch > 1 else ""
+    where = "" if key.where == result.where else ", CPU"
+    return f"{key.size}{many}, {key.kind}{where}"
+
+
+def rows(head: list[str], body: Iterable[list[str]]) -> str:
     """Return a table."""
     lines = [head, ["---"] * len(head), *body]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def on_cpu(report: Report, link: str) -> str:
-    """Return the CPU's lines."""
-    machine = report["machine"]
-    others = list(dict.fromkeys(
-        name for case in report["cases"] for name in case["lines"] if name != "snellen"
-    ))  # fmt: skip
-    head = ["input, scale", "Snellen, median (min … max)",
-            *(name.replace("plain NumPy", "plain NumPy port") for name in others),
-            "peak memory of a process of its own"]  # fmt: skip
-    body = []
-    for case in report["cases"]:
-        ours = case["lines"]["snellen"]
-        ratios = [case["lines"].get(name, {}).get("ratio") for name in others]
-        body.append([
-            case["case"],
-            f"{ours['median']:.2f} s ({ours['min']:.2f} … {ours['max']:.2f})",
-            *("–" if ratio is None else f"{significant(ratio)} ×" for ratio in ratios),
-            f"{case['peak_memory_mb']:.0f} MB",
-        ])  # fmt: skip
-    told = prose(
-        f"One luma plane, all seven steps, on {machine['cpu']} with {machine['threads']} cores "
-        f"(matrix product {report['sgemm_gflops']:.0f} GFLOP/s); ratios against the same run's "
-        "time of Snellen, so the first column is only for scale. The paper's CPU took 47.3 s for "
-        "the first row."
-    )
-    return "\n\n".join([told, rows(head, body), source(link)])
+def spread(ms: Spread) -> str:
+    """Return median, least and greatest."""
+    least, most = milliseconds(ms["min"]), milliseconds(ms["max"])
+    return f"{milliseconds(ms['median'])} ({least} … {most})"
 
 
-def on_gpu(report: Report, link: str) -> str:
-    """Return the GPU's cases, and how right they are."""
-    body = []
-    for case in report["gpu_cases"]:
-        best = case.get("graph", case["launches"])
-        stock = case.get("stock")
-        body.append([
-            case["case"],
-            f"{best['median']:.2f} ms ({best['min']:.2f} … {best['max']:.2f})",
-            f"{case['launches']['median']:.2f} ms", f"{case['sustained']:.2f} ms",
-            "–" if stock is None else f"{stock['whole']['median']:.1f} ms",
-            "–" if stock is None else f"{stock['whole']['median'] / best['median']:.1f} ×",
-        ])  # fmt: skip
-    head = ["input, scale", "Snellen, CUDA graph: median (min … max)", "launch by launch",
-            "back to back, a frame", "PyTorch's operators", "ratio"]  # fmt: skip
-    told = prose(
-        f"One luma plane, 8 bit, all seven steps, on {', '.join(report['machine']['gpu'])}; "
-        "PyTorch's own operators (float32 unfold, products, gather, fold) in the same run:"
-    )
-    return "\n\n".join([told, rows(head, body), exactness(report), source(link)])
+def milliseconds(ms: float) -> str:
+    """Return a time with three digits, in its unit."""
+    for unit, size in (("s", 1e3), ("ms", 1.0)):
+        if ms >= size:
+            return f"{digits(ms / size)} {unit}"
+    return f"{digits(1e3 * ms)} µs"
 
 
-def exactness(report: Report) -> str:
-    """Return one sentence on what was checked before."""
-    found = report["exactness"]
-    patches = sum(row["patches"] for row in found)
-    other = sum(row["other_anchor"] for row in found)
-    rescored = [100 * row["rescored"] for row in found]
-    exact = [row for row in found if row["against"] == "float64"]
-    shares = {
-        bits: max((row["off_by_one"] for row in exact if row["bits"] == bits), default=None)
-        for bits in (8, 10)
-    }
-    decibels = [row["psnr_decided_db"] for row in exact if row.get("psnr_decided_db") is not None]
-    told = [f"{share:.1e} at {bits} bit" for bits, share in shares.items() if share is not None]
-    whole = [row["psnr_db"] for row in exact if row.get("psnr_db") is not None]
-    more = sum(row["off_by_more"] for row in found if row.get("off_by_more"))
-    floats = f"; {more} in all, beside such ties, are off by more" if more else ""
-    if decibels:
-        floats += (
-            f"; float results are within {min(decibels):.0f} dB, and within {min(whole):.0f} dB "
-            "where pixels count for which two anchors tie"
-        )
-    return prose(
-        f"Checked before: of {patches:,} patches {other} took another anchor than float64 "
-        f"arithmetic on the same features, each within float32 rounding (largest loss "
-        f"{max(row['largest_loss'] for row in found):.1e}); {min(rescored):.2f} to "
-        f"{max(rescored):.2f} % were scored again in float32. Against float64, at most "
-        f"{' and '.join(told) or 'none'} of the pixels are off by one code value{floats}."
-    )
+def ratio(value: float) -> str:
+    """Return a ratio."""
+    return f"{digits(value)} ×"
 
 
-def seven_steps(report: Report, link: str) -> str:
-    """Return the paper's first table."""
-    table = report["seven_steps"]
-    body = [[", ".join(row["steps"]), f"{row['cpu_ms']:.0f}", f"{row['gpu_ms']:.3f}",
-             f"{row['ratio']:.0f} ×"] for row in table["rows"]]  # fmt: skip
-    body.append(["whole", f"{table['cpu_ms']:.0f}", f"{table['gpu_ms']:.3f}",
-                 f"{table['ratio']:.0f} ×"])  # fmt: skip
-    threads = report["machine"]["threads"]
-    head = [f"step, {table['case']}", f"CPU, {threads} cores, ms", "GPU, ms", "ratio"]
-    return rows(head, body)
-
-
-def second_table(report: Report, link: str) -> str:
-    """Return the paper's second table: dB."""
-    table = report["truth"]
-    names = {"cpu_gpu": "CPU – GPU", "truth_cpu": "truth – CPU", "truth_gpu": "truth – GPU",
-             "truth_bicubic": "truth – bicubic"}  # fmt: skip
-    among = table["pictures"]
-    if table["count"] > 1:
-        among += f", mean of {table['count']}; CPU – GPU, as floats: the least"
-    head = [f"PSNR in dB ({among}; ×{table['scale']})", *names.values()]
-    ours = ["identical" if table[name] is None else f"{table[name]:.2f}" for name in names]
-    theirs = [f"{PAPER[name]:.2f}" for name in names]
-    return rows(head, [["Snellen", *ours], ["Zhao, Song et al., their picture", *theirs]])
-
-
-def throughput(report: Report, link: str) -> str:
-    """Return frames a second from host memory to host memory."""
-    body = [
-        [row["planes"] + ("" if row["planes"] == "luma" else f", chroma {row['chroma']}"),
-         f"{row['fps']['median']:.0f} ({row['fps']['min']:.0f} … {row['fps']['max']:.0f})",
-         str(row["lanes"]), f"{row['device_mb']:.0f} MB"] for row in report["throughput"]
-    ]  # fmt: skip
-    head = ["1080p → 4K, 8 bit, host to host", "frames/s", "in flight", "GPU memory"]
-    return rows(head, body)
-
-
-def video(report: Report, link: str) -> str:
-    """Return whole conversions beside their encoders."""
-    table = report["video"]
-    body = [
-        [f"{row['codec']} {row['preset']}", f"{row['whole_s']['median']:.2f} s",
-         f"{row['encoder_s']['median']:.2f} s", f"{row['ratio']:.3f} ×", f"{row['fps']:.1f}"]
-        for row in table["encoders"]
-    ]  # fmt: skip
-    drained = f"{table['drain_fps']['median']:.0f}"
-    body.append(["none: decode, upscale, let go", "–", "–", "–", drained])
-    head = [f"1080p → 4K, {table['frames']} frames of {table['clip']}", "whole conversion",
-            "encoder alone", "ratio", "frames/s"]  # fmt: skip
-    return rows(head, body)
-
-
-def source(link: str) -> str:
-    """Return where the figures come from."""
-    return prose(
-        "`snellen bench aplus` prints this for your machine, after it has checked the result; "
-        f"[{link.rpartition('/')[2]}]({link}) is this run, with versions, date and commit."
-    )
+def digits(value: float) -> str:
+    """Return a number with three digits, or all of an integer part that has more."""
+    return f"{value:.0f}" if value >= 99.95 else f"{value:.3g}"
 
 
 def prose(text: str) -> str:
     """Return a paragraph in lines."""
-    return fill(text, 108, break_long_words=False, break_on_hyphens=False)
+    return fill(text, 100, break_long_words=False, break_on_hyphens=False)
 
 
-def significant(ratio: float) -> str:
-    """Return a ratio with two digits that count."""
-    return f"{ratio:.1f}" if ratio >= 1 else f"{float(f'{ratio:.2g}')}"
+def between(text: str, told: str) -> str:
+    """Return a text with `told` between the markers.
+
+    Raises
+    ------
+    ValueError
+        The second marker is missing.
+    """
+    before, _, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not end:
+        raise ValueError(f"the marker {END} is missing")
+    return "\n".join([before + BEGIN, told, END + after])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

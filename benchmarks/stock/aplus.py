@@ -1,44 +1,102 @@
-"""A+ as one would write it with PyTorch's own operators: the line that ours is measured beside.
+"""A+ with PyTorch's own operators on a GPU; the plain NumPy reference and bicubics on a CPU.
 
-Float32, the authors' windows only, so the picture's outermost pixels stay the bicubic's. What can
-be laid out once (permuted bases, counts) is laid out before the clock runs, patches are summed
-without their low frequency, which is added once, and slabs of patches keep memory within bounds.
+PyTorch: float32, the authors' windows only, so the picture's outermost pixels stay the bicubic's.
+What can be laid out once (permuted bases, counts) is laid out before it is timed, patches are
+summed without their low frequency, which is added once, and slabs of patches bound the memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib import import_module
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from snellen.aplus.model import Model
-from snellen.aplus.upscaler import Upscaler
-from snellen.bench.cases import Float32, picture
-from snellen.bench.clock import spread
-from snellen.errors import SnellenError
-from snellen.frames.frame import Format, Frame
+from benchmarks.stock.pytorch import imported, on_stream
+from benchmarks.stock.run import Stock, within
+from snellen.aplus.model import Model, load
+from snellen.bench.aplus import SIZES, Upscale, plane
+from snellen.bench.clock import Line
+from snellen.bench.reference import aplus as reference
+from snellen.bench.runner import Case
 
 SLAB = 1 << 18  # patches whose scores lie in memory at a time: 1 GB at 1024 anchors
 GATHERED = 1 << 28  # floats of gathered projections at a time: 1 GB
 
-# As between our CPU arm and the plain NumPy port: features differ by 1e-6 of white, a patch near
-# a tie takes another anchor. PyTorch's antialiased bicubic adds 1e-6 more.
-AGREE = 0.05 / 255
+Float32 = npt.NDArray[np.float32]
+
+AGREE = 0.01
+"""Grey levels by which a result in float32 may differ from float64 on average: features differ by
+1e-6 of white, a patch near a tie takes another anchor. PyTorch's bicubic adds 1e-6 more."""
+COMPARED = 3
+"""How many sizes are compared: the first of each scale."""
+INNER = 5
+"""Input pixels at each edge that are not compared: PyTorch leaves out what lies beyond it."""
 
 
-def torch() -> Any:
-    """Return the module, which not everybody has."""
-    return import_module("torch")
+@contextmanager
+def lines(case: Case, device: str, missing: dict[str, str]) -> Iterator[dict[str, Stock]]:
+    """Give the other ways to enlarge the plane of a case."""
+    assert isinstance(case, Upscale)
+    if (case.scale, case.width, case.height) not in SIZES[:COMPARED]:
+        yield {}
+        return
+    low = plane(case.width, case.height).astype(np.float32)
+    if device == "cpu":
+        yield on_cpu(low, case.scale, missing)
+        return
+    with on_stream("PyTorch", missing) as torch:
+        if torch is None:
+            yield {}
+            return
+        torch.set_float32_matmul_precision("highest")
+        pytorch = Operators(load(None, case.scale), *low.shape, device)
+        there = pytorch.tensor(low)[None, None]
+        yield {"PyTorch": Stock(Line(lambda: pytorch(there)), lambda: check(case.scale, device))}
 
 
-class Stock:
+def on_cpu(low: Float32, scale: int, missing: dict[str, str]) -> dict[str, Stock]:
+    """Return the plain NumPy reference in float32, and the bicubics of Pillow and OpenCV."""
+    from PIL import Image
+
+    model, image = load(None, scale), Image.fromarray(low)
+    size = (low.shape[1] * scale, low.shape[0] * scale)
+    found = {
+        "plain NumPy": Stock(Line(lambda: reference.upscale(low, model))),
+        "bicubic, Pillow": Stock(Line(lambda: image.resize(size, Image.Resampling.BICUBIC))),
+    }
+    try:
+        import cv2
+    except ImportError as error:
+        missing["bicubic, OpenCV"] = str(error)
+        return found
+    bicubic = Line(lambda: cv2.resize(low, size, interpolation=cv2.INTER_CUBIC))
+    return found | {"bicubic, OpenCV": Stock(bicubic)}
+
+
+def check(scale: int, device: str) -> dict[str, float]:
+    """Return the mean difference of PyTorch's result from float64, in grey levels.
+
+    Raises
+    ------
+    SnellenError
+        It is too large: PyTorch computes something else.
+    """
+    low, model = plane(123, 95), load(None, scale)
+    operators = Operators(model, *low.shape, device)
+    found = operators(operators.tensor(low)[None, None]).cpu().numpy()
+    inner = np.s_[INNER * scale : -INNER * scale, INNER * scale : -INNER * scale]
+    away = np.abs(found - reference.upscale(low.astype(np.float64), model))[inner]
+    return within({"mean_grey_levels": float(away.mean())}, AGREE)
+
+
+class Operators:
     """The seven steps for pictures of one size."""
 
     def __init__(self, model: Model, height: int, width: int, device: str):
-        self.torch, self.device = torch(), device
+        self.torch, self.device = imported(), device
         self.s, self.side = model.scale, model.window * model.scale
         count, size, dims = model.projections.shape
         basis = model.basis.reshape(-1, self.side, self.side, dims).transpose(0, 2, 1, 3)
@@ -63,10 +121,10 @@ class Stock:
         """Return the sum of patches (1, size, n) over the inner picture."""
         return self.torch.nn.functional.fold(patches, self.inner, self.side, stride=self.s)
 
-    def bicubic(self, low: Any, exact: bool = True) -> Any:
-        """Enlarge (1, 1, H, W). PyTorch's quick bicubic has a = −0.75, its antialiased one −0.5."""
+    def bicubic(self, low: Any) -> Any:
+        """Enlarge (1, 1, H, W). PyTorch's antialiased bicubic has a = −0.5, its other one −0.75."""
         return self.torch.nn.functional.interpolate(
-            low, scale_factor=self.s, mode="bicubic", align_corners=False, antialias=exact
+            low, scale_factor=self.s, mode="bicubic", align_corners=False, antialias=True
         )
 
     def differences(self, mid: Any) -> Any:
@@ -116,93 +174,8 @@ class Stock:
         out[s:-s, s:-s] += (self.fold(patches) / self.covered)[0, 0]
         return out
 
-    def __call__(self, low: Any, exact: bool = True) -> Any:
+    def __call__(self, low: Any) -> Any:
         """Enlarge (1, 1, H, W)."""
-        mid = self.bicubic(low, exact)
+        mid = self.bicubic(low)
         features = self.pca(self.collect(self.differences(mid)))
         return self.overlap(self.regress(features, self.match(features)), mid)
-
-
-def check(model: Model, device: str) -> float:
-    """Return the largest difference from our CPU arm on a small picture, where both predict.
-
-    Raises
-    ------
-    SnellenError
-        They disagree: that line is not told then.
-    """
-    low, s = picture(123, 95), model.scale
-    line = Stock(model, low.shape[0], low.shape[1], device)
-    found = line(line.tensor(low)[None, None]).cpu().numpy()
-    with Upscaler(s, model, "cpu") as upscaler:
-        upscaler.prepare(Format(low.shape[1], low.shape[0], 0))
-        ours = upscaler.run(Frame((low,))).planes[0]
-    # PyTorch leaves taps beyond the edge out instead of repeating the edge: two pixels and a
-    # window's reach further in, nothing of that is left.
-    inner = np.s_[5 * s : -5 * s, 5 * s : -5 * s]
-    error = float(np.abs(found - ours)[inner].max())
-    if not error < AGREE:
-        raise SnellenError(f"×{s}: PyTorch's line and ours differ by {error:.2e}: nothing is timed")
-    return error
-
-
-def measure(model: Model, low: Float32, repeats: int, say: Callable[[str], None]) -> dict[str, Any]:
-    """Return milliseconds of each step and of the whole on the GPU: median, min and max."""
-    torch().set_float32_matmul_precision("highest")
-    error = check(model, "cuda")
-    with torch().inference_mode():
-        line = Stock(model, low.shape[0], low.shape[1], "cuda")
-        plane = line.tensor(low)[None, None]
-        found = steps(line, plane, repeats)
-        # The whole with whichever bicubic is quicker: that of another a does not cost us anything.
-        exact = found["bicubic"]["median"] <= found["bicubic, a = -0.75"]["median"]
-        whole = evented(lambda: line(plane, exact), repeats)
-    say(f"  PyTorch {torch().__version__}: {whole['median']:.2f} ms ({whole['min']:.2f} … "
-        f"{whole['max']:.2f}), right to {error * 255:.4f} grey levels")  # fmt: skip
-    for name, taken in found.items():
-        say(f"    {name:<20} {taken['median']:8.3f} ms")
-    torch().cuda.empty_cache()
-    return {"torch": torch().__version__, "max_difference": error, "whole": whole, "steps": found}
-
-
-def steps(line: Stock, plane: Any, repeats: int) -> dict[str, Any]:
-    """Return milliseconds of each step; match also in TF32, which is not float32's answer."""
-    mid = line.bicubic(plane)
-    planes = line.differences(mid)
-    raw = line.collect(planes)
-    features = line.pca(raw)
-    index = line.match(features)
-    patches = line.regress(features, index)
-    todo: dict[str, Callable[[], object]] = {
-        "bicubic": lambda: line.bicubic(plane),
-        "bicubic, a = -0.75": lambda: line.bicubic(plane, exact=False),
-        "differences": lambda: line.differences(mid),
-        "collect": lambda: line.collect(planes),
-        "pca": lambda: line.pca(raw),
-        "match": lambda: line.match(features),
-        "regress": lambda: line.regress(features, index),
-        "overlap": lambda: line.overlap(patches, mid),
-    }
-    found = {name: evented(step, repeats) for name, step in todo.items()}
-    torch().set_float32_matmul_precision("high")
-    try:
-        found["match, TF32"] = evented(lambda: line.match(features), repeats)
-        other = float((line.match(features) != index).float().mean())
-    finally:
-        torch().set_float32_matmul_precision("highest")
-    found["match, TF32"]["other_anchor"] = other
-    return found
-
-
-def evented(line: Callable[[], object], repeats: int) -> dict[str, Any]:
-    """Return median, min and max milliseconds on PyTorch's current stream, each run waited for."""
-    line()
-    times = []
-    for _ in range(repeats):
-        before, after = (torch().cuda.Event(enable_timing=True) for _ in range(2))
-        before.record()
-        line()
-        after.record()
-        torch().cuda.synchronize()
-        times.append(before.elapsed_time(after))
-    return spread(times)

@@ -1,20 +1,24 @@
-"""MAD as one would write it with PyTorch's own operators: the lines that ours is measured beside.
+"""MAD with PyTorch's own operators on a GPU, whole and in part; plain NumPy on a CPU.
 
-Float32, filters laid out before the clock runs, blocks by unfold. The first two lines are those
-that the targets are against: the transforms alone, and the appearance stage.
+PyTorch: float32, filters laid out before it is timed, blocks by unfold. Two lines do less than MAD:
+the transforms alone, and the appearance stage.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from snellen.bench.mad.cases import Pair
-from snellen.bench.stock import evented, torch
-from snellen.errors import SnellenError
+from benchmarks.stock.pytorch import imported, on_stream
+from benchmarks.stock.run import Stock, within
+from snellen.bench.clock import Line
+from snellen.bench.mad import PAIR, PLAIN, Pair, on_cpu, plain, planes
+from snellen.bench.reference import mad as reference
+from snellen.bench.runner import Case
 from snellen.mad import loggabor
 from snellen.mad.combine import mad
 from snellen.mad.csf import csf
@@ -22,22 +26,61 @@ from snellen.mad.definition import BLOCK, MARGIN, STEP
 from snellen.mad.difference import WEIGHTS
 from snellen.mad.lightness import POWER, K
 from snellen.mad.masking import GATE, PROBE, THRESHOLD
-from snellen.mad.result import Score
 
-TRANSFORMS = "2 FFTs and 40 inverse FFTs"
-APPEARANCE = "appearance stage, unfold statistics"
-WHOLE = "whole MAD"
+TRANSFORMS = "PyTorch, 2 FFTs and 40 inverse FFTs alone"
+APPEARANCE = "PyTorch, appearance stage alone"
+WHOLE = "PyTorch"
 
-# Single precision without our arm's care: the mean is in the spectrum, both pictures go through the
-# CSF in full, and what is nearly flat has few digits. Another definition would be off by far more.
 AGREE = 1e-3
+"""Relative error of the scores: single precision without our care. The mean is in the spectrum,
+both pictures go through the CSF in full, and what is nearly flat has few digits. Another definition
+would be off by far more."""
 
 
-class Stock:
+@contextmanager
+def lines(case: Case, device: str, missing: dict[str, str]) -> Iterator[dict[str, Stock]]:
+    """Give the other ways to score the planes of a case; of whole pairs only."""
+    assert isinstance(case, Pair)
+    if case.kind != PAIR:
+        yield {}
+        return
+    given = planes(case.width, case.height)
+    if device == "cpu":
+        one, other = (one.astype(np.float64) for one in given)
+        yield {"plain NumPy": Stock(Line(lambda: reference.score(one, other)))}
+        return
+    with on_stream(WHOLE, missing) as torch:
+        if torch is None:
+            yield {}
+            return
+        operators = Operators(case.height, case.width, device)
+        images = torch.from_numpy(np.stack(given).astype(np.float32)).to(device)
+        yield {
+            TRANSFORMS: Stock(Line(partial(operators.transforms, images))),
+            APPEARANCE: Stock(Line(partial(operators.appearance, images))),
+            WHOLE: Stock(
+                Line(partial(operators, images)), lambda: check(operators(images), case)
+            ),
+        }  # fmt: skip
+
+
+def check(scores: tuple[float, float, float], case: Pair) -> dict[str, float]:
+    """Return by how much MAD, HI and LO are off float64, relative.
+
+    Raises
+    ------
+    SnellenError
+        Too much: PyTorch computes something else.
+    """
+    wanted = (plain if case.width * case.height <= PLAIN else on_cpu)(case.width, case.height)
+    return within({"scores": float(np.abs(np.divide(scores, wanted) - 1).max())}, AGREE)
+
+
+class Operators:
     """The operators for pairs of one size: images are (2, H, W), the reference first."""
 
     def __init__(self, height: int, width: int, device: str):
-        self.torch, self.size = torch(), (height, width)
+        self.torch, self.size = imported(), (height, width)
         radial = np.empty((len(loggabor.WAVELENGTHS), height, width), np.float32)
         angular = np.empty((loggabor.ORIENTATIONS, height, width), np.float32)
         loggabor.bank(slice(0, height), radial, angular)
@@ -111,7 +154,7 @@ def least(deviation: Any, size: tuple[int, int]) -> Any:
         moved = deviation.transpose(0, axis)
         count = sum(STEP * i + PROBE < size[axis] - BLOCK + 1 for i in range(len(moved)))
         both = moved[:count].minimum(moved[1 : count + 1])
-        deviation = torch().cat([both, moved[count:]]).transpose(0, axis)
+        deviation = imported().cat([both, moved[count:]]).transpose(0, axis)
     return deviation
 
 
@@ -119,47 +162,3 @@ def rms(plane: Any) -> Any:
     """Return the root mean square of a map without its margin."""
     first, last = MARGIN
     return (plane[first:-last, first:-last] ** 2).mean().sqrt()
-
-
-def check(line: Stock, images: Any, ours: Score) -> float:
-    """Return by how much the scores of PyTorch's line are off ours, relative.
-
-    Raises
-    ------
-    SnellenError
-        They disagree: that line is not told then.
-    """
-    found = line(images)
-    wanted = np.array([ours.mad, ours.hi, ours.lo], np.float64)
-    off = float(np.abs(np.array(found) / wanted - 1).max())
-    if not off < AGREE:
-        raise SnellenError(
-            f"{line.size[1]}×{line.size[0]}: PyTorch's scores and ours differ by {off:.1e}: "
-            "nothing is timed"
-        )
-    return off
-
-
-def tensors(given: Pair, device: str) -> Any:
-    """Return both planes as grey of 0 … 255, (2, H, W) float32."""
-    return torch().from_numpy(np.stack(given.grey()).astype(np.float32)).to(device)
-
-
-def measure(
-    given: Pair, ours: Score, repeats: int, say: Callable[[str], None], device: str
-) -> dict[str, Any]:
-    """Return milliseconds of each line on the GPU: median, min and max."""
-    height, width = given.reference.shape
-    with torch().inference_mode():
-        line, images = Stock(height, width, device), tensors(given, device)
-        off = check(line, images, ours)
-        todo: dict[str, Callable[[Any], object]] = {
-            TRANSFORMS: line.transforms, APPEARANCE: line.appearance, WHOLE: line,
-        }  # fmt: skip
-        found = {name: evented(partial(work, images), repeats) for name, work in todo.items()}
-    say(f"  PyTorch {torch().__version__}, scores {off:.1e} off ours")
-    for name, taken in found.items():
-        say(f"    {name:<36} {taken['median']:8.3f} ms  ({taken['min']:.3f} … {taken['max']:.3f})")
-    del todo, line, images
-    torch().cuda.empty_cache()
-    return {"torch": torch().__version__, "apart": off, "lines": found}

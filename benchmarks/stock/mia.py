@@ -1,21 +1,99 @@
-"""MIA by cuFFT: the lines that ours is measured beside.
+"""MIA by cuFFT on a GPU, and by plain NumPy on a CPU.
 
 `Loop` is what one writes with the operators of a library: six real transforms an iteration, each a
-call. `ByHand` is the most that one gets out of cuFFT without kernels that transform: f and h go
-through one batched call, what is between two transforms is one kernel, and no sum is taken that a
-spectrum has already. Both as CUDA graphs (`Graphed`), so that no launch counts; with CuPy's cuFFT,
-and `Loop` also with PyTorch's where there is PyTorch.
+call. `ByHand` is the best that cuFFT allows without a transform inside a kernel of one's own: f and
+h go through one batched call, what is between two transforms is one kernel, and no sum is taken
+that a spectrum has already. Both run as CUDA graphs (`Graphed`), so that no launch counts, by
+CuPy's cuFFT; `Loop` also by PyTorch's where it is installed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from snellen.bench import stock as stocks
-from snellen.bench.mia.turns import Recorded
-from snellen.mia.definition import EPS, LEAST
+import numpy as np
+
+from benchmarks.stock.pytorch import imported, on_stream
+from benchmarks.stock.run import Stock
+from snellen.bench import clock
+from snellen.bench.clock import Line
+from snellen.bench.mia import BATCH, PLAIN, Found, Problem, Restoration, host
+from snellen.bench.reference import mia as reference
+from snellen.bench.runner import Case
+from snellen.gpu import graph
+from snellen.mia.definition import EPS, ITERATIONS, LEAST
+
+CUFFT, HAND = "cuFFT, CUDA graph", "cuFFT, by hand, CUDA graph"
+TORCH, EAGER = "PyTorch, CUDA graph", "PyTorch, eager"
+
+
+@contextmanager
+def lines(case: Case, device: str, missing: dict[str, str]) -> Iterator[dict[str, Stock]]:
+    """Give the other ways to restore the batch of a case; of the default option only."""
+    assert isinstance(case, Restoration)
+    if case.option != PLAIN or (device == "cpu" and case.batch > 1):
+        yield {}
+        return
+    if device == "cpu":
+        y, f, h = (array[0].astype(np.float64) for array in case.problem())
+        port = partial(reference.restore, y, f, h, ITERATIONS, PLAIN.definition)
+        yield {"plain NumPy": Stock(Line(port))}
+        return
+    import cupy
+
+    given = Problem(*(cupy.asarray(array) for array in case.problem()))
+    found: dict[str, Stock] = {}
+
+    def add(name: str, make: Callable[[], Any]) -> None:
+        """Add a line; one that cannot be made is named in `missing`."""
+        try:
+            found[name] = stock(make(), given, case, device)
+        except Exception as error:  # whatever another library raises
+            missing[name] = f"{type(error).__name__}: {error}"
+
+    add(CUFFT, lambda: quicker(Loop(cupy), given))
+    add(HAND, lambda: quicker(ByHand(), given))
+    if case.batch > BATCH:  # PyTorch takes long there, and would tell nothing more
+        yield found
+    else:
+        with on_stream(TORCH, missing) as torch:
+            if torch is not None:
+                add(EAGER, lambda: started(torch_loop(), given))
+                add(TORCH, lambda: TorchGraphed(started(torch_loop(), given), ITERATIONS))
+            yield found
+    cupy.fft.config.get_plan_cache().clear()
+
+
+def stock(line: Any, given: Problem, case: Restoration, device: str) -> Stock:
+    """Return how a line is timed and checked: all iterations, begun anew each time."""
+
+    def check() -> dict[str, Any]:
+        line.start(*given)
+        line.iterate(ITERATIONS)
+        return case.check(Found(host(line.estimate), host(line.psf)), device)
+
+    facts = {"iterations_of_graph": line.count} if hasattr(line, "count") else {}
+    timed = Line(partial(line.iterate, ITERATIONS), partial(line.start, *given))
+    return Stock(timed, check, facts=facts)
+
+
+def started(line: Any, given: Problem) -> Any:
+    """Return a line that has got its problem."""
+    line.start(*given)
+    return line
+
+
+def quicker(line: Any, given: Problem) -> Graphed:
+    """Return a line as a CUDA graph: of one iteration or of all, whichever is quicker."""
+    line.start(*given)
+    both = {str(count): Graphed(line, count) for count in (1, ITERATIONS)}
+    timed = {name: Line(partial(one.iterate, ITERATIONS), partial(one.start, *given))
+             for name, one in both.items()}  # fmt: skip
+    taken = clock.in_rounds(timed, 2, clock.events())
+    return both[min(both, key=lambda name: min(taken[name]))]
 
 
 class Loop:
@@ -169,7 +247,12 @@ class Graphed:
     def __init__(self, line: Any, count: int):
         self._line, self.count = line, count
         line.step()  # makes its plans and compiles its kernels
-        self._launch: Callable[[], object] = Recorded(partial(line.iterate, count))
+        import cupy
+
+        # Scratch that the iterations allocate belongs to the graph: nobody else gets it meanwhile.
+        self._memory = cupy.cuda.MemoryPool()
+        with cupy.cuda.using_allocator(self._memory.malloc):
+            self._launch: Callable[[], object] = graph.record(partial(line.iterate, count))
 
     def start(self, y: Any, f: Any, h: Any) -> None:
         """Take what came, and where to start from."""
@@ -195,7 +278,7 @@ class TorchGraphed(Graphed):
     """PyTorch's loop, likewise."""
 
     def __init__(self, line: Loop, count: int):
-        torch = stocks.torch()
+        torch = imported()
         self._line, self.count = line, count
         captured = torch.cuda.CUDAGraph()
         for _ in range(3):
@@ -208,5 +291,5 @@ class TorchGraphed(Graphed):
 
 def torch_loop() -> Loop:
     """Return the loop on PyTorch's tensors, which it reads from CuPy's arrays where they lie."""
-    torch = stocks.torch()
+    torch = imported()
     return Loop(torch, torch.from_dlpack)

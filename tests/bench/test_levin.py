@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from snellen.bench.mia import levin
+from benchmarks import levin
 from support.mia import drawn
 
 NOISE = 0.01

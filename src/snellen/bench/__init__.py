@@ -1,1 +1,1 @@
-"""Benchmarks: first that the result is right, then the time."""
+"""Benchmarks of the methods on this machine: a result is checked, then it is timed."""

@@ -1,67 +1,99 @@
-"""Times: medians with their spread, by the host's clock or between two events of the GPU."""
+"""Times in milliseconds: by the host's clock, or between two events of a GPU."""
 
 from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
 
-Line = Callable[[], object]
-"""What is timed."""
+BUSY = 4096
+"""Side of the matrix product that keeps the GPU busy while the host enqueues what is timed."""
+
+Work = Callable[[], object]
+Clock = Callable[[Work], float]
+"""Runs work and returns its milliseconds."""
+Spread = dict[str, float]
 
 
-def spread(times: Iterable[float]) -> dict[str, Any]:
-    """Return median, least and most."""
+class Line(NamedTuple):
+    """One thing that is timed."""
+
+    work: Work
+    before: Work = lambda: None
+    """Runs before each time, outside of it."""
+
+
+def spread(times: Iterable[float]) -> Spread:
+    """Return median, least and greatest."""
     kept = list(times)
     return {"median": statistics.median(kept), "min": min(kept), "max": max(kept)}
 
 
-def timed(line: Line, repeats: int) -> dict[str, Any]:
-    """Return median, min and max seconds of `repeats` runs after one to warm up."""
-    line()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        line()
-        times.append(time.perf_counter() - start)
-    return spread(times)
+def host(work: Work) -> float:
+    """Return milliseconds of work by the host's clock."""
+    start = time.perf_counter()
+    work()
+    return 1e3 * (time.perf_counter() - start)
 
 
-def evented(line: Line, repeats: int) -> dict[str, Any]:
-    """Return median, min and max milliseconds on CuPy's current stream, each run waited for.
+def events(idle: bool = False) -> Clock:
+    """Return a clock of what work enqueues on CuPy's current stream, between two events.
 
-    What `line` enqueues lies between two events; the host's time counts where the GPU waits.
+    Parameters
+    ----------
+    idle : bool
+        Whether the GPU is idle when the work is enqueued, so that the latency of its first launch
+        counts. Otherwise a matrix product runs before it, while the host enqueues all of it.
     """
     import cupy
 
-    line()
-    times = []
-    for _ in range(repeats):
-        before, after = cupy.cuda.Event(), cupy.cuda.Event()
-        before.record()
-        line()
-        after.record()
-        after.synchronize()
-        times.append(cupy.cuda.get_elapsed_time(before, after))
-    return spread(times)
+    busy = None if idle else cupy.ones((BUSY, BUSY), cupy.float32)
+    product = None if busy is None else busy @ busy
+
+    def clock(work: Work) -> float:
+        begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+        if busy is not None:
+            cupy.matmul(busy, busy, out=product)
+        begin.record()
+        work()
+        end.record()
+        end.synchronize()
+        return float(cupy.cuda.get_elapsed_time(begin, end))
+
+    return clock
 
 
-def sustained(line: Line, runs: int) -> float:
-    """Return milliseconds a run, `runs` enqueued back to back between two events."""
+def in_rounds(lines: Mapping[str, Line], rounds: int, clock: Clock) -> dict[str, list[float]]:
+    """Return the times of each line, after one round that warms up.
 
-    def all_runs() -> None:
-        for _ in range(runs):
-            line()
+    A round times each line once, so that the state of the machine is the same for all of them.
+    """
+    taken: dict[str, list[float]] = {name: [] for name in lines}
+    for number in range(rounds + 1):
+        for name, line in lines.items():
+            line.before()
+            passed = clock(line.work)
+            if number:
+                taken[name].append(passed)
+    return taken
 
-    return float(evented(all_runs, 3)["median"]) / runs
+
+def ratios(taken: Mapping[str, list[float]], ours: str) -> dict[str, Any]:
+    """Return the spread of each line and of its ratio to ours, which is taken round by round."""
+    return {
+        name: {"ms": spread(times)}
+        | {"ratio": spread(other / own for other, own in zip(times, taken[ours], strict=True))}
+        for name, times in taken.items()
+    }
 
 
 def copy_rate() -> float:
-    """Return GB/s, read and written, of a copy of 1 GiB on the GPU."""
+    """Return GB/s, read and written, of a copy of 1 GiB on the current GPU."""
     import cupy
 
     source = cupy.zeros(1 << 28, cupy.float32)
     target = cupy.empty_like(source)
-    taken = evented(lambda: cupy.copyto(target, source), 10)["median"]
-    return float(2 * source.nbytes / taken / 1e6)
+    copy = Line(lambda: cupy.copyto(target, source))
+    taken = in_rounds({"copy": copy}, 10, events(idle=True))["copy"]
+    return float(2 * source.nbytes / statistics.median(taken) / 1e6)

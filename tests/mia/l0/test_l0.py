@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.signal import fftconvolve
 
+from benchmarks import levin
 from snellen import deblur
-from snellen.bench.mia import levin
 from snellen.mia.l0 import prior as l0
 from snellen.mia.l0.prior import estimate
 from support.mia import drawn, reference
@@ -147,7 +147,7 @@ def test_iterations(monkeypatch):
     "name", ["im05_flit01", pytest.param("im06_flit02", marks=pytest.mark.slow)]
 )
 def test_pictures_of_levin(shared_data, name):
-    """Real camera shake; all ten: `snellen bench mia --levin`."""
+    """Real camera shake; all ten: `python -m benchmarks.levin`."""
     picture = next(one for one in levin.pictures(shared_data) if one.name == name)
     found = deblur(picture.blurred, prior="l0", device="cpu")
     true = deblur(picture.blurred, picture.psf, iterations=100, tv=0.004, device="cpu")

@@ -1,8 +1,7 @@
-"""The seven steps of A+ as one would write them with NumPy alone: what the fast arm is beside.
+"""The seven steps of A+ in plain NumPy: vectorised, in strips so that memory suffices, no tricks.
 
-Vectorised, in strips so that memory suffices, NumPy's own BLAS and threads; no tricks. The
-picture's outermost pixels stay the bicubic's: speed is compared, and the rest for correctness.
-Float32 pictures are computed in float32, float64 ones in float64.
+The picture's outermost pixels stay those of the bicubic, as in the authors' code; `bordered` has
+ours. Float32 pictures are computed in float32, float64 ones in float64.
 """
 
 from __future__ import annotations
@@ -11,11 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.aplus.model import Model
-from snellen.frames.bicubic import TAPS, cubic
 
 Floats = npt.NDArray[np.floating]
 
-ROWS = 16  # low-resolution rows a strip
+ROWS = 16
+"""Low-resolution rows of a strip."""
+TAPS = 4
+"""Samples under the cubic kernel."""
 
 
 def upscale(low: Floats, model: Model) -> Floats:
@@ -40,11 +41,18 @@ def _bicubic(low: Floats, s: int) -> Floats:
         for k in range(s):
             position = (k + 0.5) / s - 0.5
             near = int(np.floor(position)) - 1 + np.arange(TAPS)
-            weights = cubic(np.float64(position) - near).astype(low.dtype)
+            weights = _cubic(np.float64(position) - near).astype(low.dtype)
             rows = low[(np.arange(len(low))[:, None] + near).clip(0, len(low) - 1)]
             large[k::s] = np.einsum("t,rtc->rc", weights, rows)
         low = np.ascontiguousarray(large.T)
     return low
+
+
+def _cubic(x: Floats) -> Floats:
+    """Weights of Keys' kernel with a = −0.5 at distances of up to two samples."""
+    x = np.abs(x)
+    near, far = 1.5 * x**3 - 2.5 * x**2 + 1, -0.5 * x**3 + 2.5 * x**2 - 4 * x + 2
+    return np.where(x <= 1, near, np.where(x < 2, far, 0.0))
 
 
 def _differences(mid: Floats, s: int) -> list[Floats]:
@@ -79,3 +87,16 @@ def _spread(
             place = np.s_[i : i + (rows - 1) * s + 1 : s, j : j + (columns - 1) * s + 1 : s]
             total[place] += patches[:, :, x * side + y] + mid[place]
             count[place] += 1
+
+
+def bordered(low: npt.NDArray[np.generic], model: Model) -> npt.NDArray[np.float64]:
+    """Enlarge a plane in float64, with the border of our method; nothing is rounded.
+
+    The windows of the authors do not reach the outermost pixels. Ours does: its edge is repeated.
+    """
+    s, extra = model.scale, model.window // 2 + 1
+    exact = low.astype(np.float64)
+    wide = upscale(np.pad(exact, extra, mode="edge"), model)
+    out = wide[extra * s : -extra * s, extra * s : -extra * s]
+    out[s:-s, s:-s] = upscale(exact, model)[s:-s, s:-s]
+    return np.asarray(out, np.float64)

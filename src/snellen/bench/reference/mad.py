@@ -1,7 +1,6 @@
-"""MAD as one would write it with NumPy alone, in float64: the truth, and what ours is beside.
+"""MAD in plain NumPy and float64, from the paper and the constants of the authors' code of 2011.
 
-From the paper and the constants of the authors' version of 2011; vectorised, with NumPy's own
-FFT, every block a window of a strided view; no tricks.
+Vectorised, with NumPy's own FFT, every block a window of a strided view; no tricks.
 """
 
 from __future__ import annotations

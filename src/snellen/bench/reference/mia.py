@@ -1,7 +1,4 @@
-"""MIA as one would write it with NumPy alone, in float64: the truth, and what ours is beside.
-
-From the definition; every option, NumPy's own real transforms, no tricks.
-"""
+"""MIA in plain NumPy and float64, from its definition: every option, NumPy's real transforms."""
 
 from __future__ import annotations
 

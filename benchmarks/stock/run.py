@@ -1,0 +1,117 @@
+"""Ours beside stock libraries: all are checked, then timed in rounds on one machine."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from snellen.bench import clock, runner
+from snellen.bench.clock import Line
+from snellen.bench.runner import Case, Figures, Say
+from snellen.errors import SnellenError
+from snellen.gpu import device as devices
+
+OURS = "Snellen"
+PER_REPEAT = 2
+"""Timed rounds on a GPU for each of the CPU's."""
+
+
+@dataclass
+class Stock:
+    """The same work by another library."""
+
+    line: Line
+    check: Callable[[], Figures] = dict
+    """Returns how far its result is off.
+
+    Raises SnellenError where it is wrong; by default nothing is compared: it does less, or it is
+    the reference itself."""
+    count: float = 1.0
+    """How many of the case's computations one run of the line does."""
+    facts: Figures = field(default_factory=dict)
+    """What else is to be known."""
+
+
+def within(figures: Figures, most: float) -> Figures:
+    """Return the figures where all are small enough.
+
+    Raises
+    ------
+    SnellenError
+        One is not.
+    """
+    for name, value in figures.items():
+        if not value <= most:  # NaN is no small error
+            raise SnellenError(f"{name} is {value:.1e}; expected {most:.0e} at most")
+    return figures
+
+
+def run(
+    method: str, repeats: int, say: Say, *, device: str = "auto", quick: bool = False
+) -> dict[str, Any]:
+    """Check and time all cases of a method beside stock libraries; return a JSON object."""
+    chosen = devices.resolve(device)
+    report = runner.header(method, chosen, repeats, quick, say) | {"comparison": "stock"}
+    cases: list[Case] = import_module(f"snellen.bench.{method}").cases(chosen, quick)
+    stock = import_module(f"benchmarks.stock.{method}")
+    with devices.using(chosen):
+        rows = [measure(case, stock.lines, chosen, repeats, say) for case in cases]
+    report["rows"] = [row for row in rows if row]
+    report["failed"] = sum("error" in row for row in report["rows"])
+    return report
+
+
+def measure(case: Case, lines: Any, device: str, repeats: int, say: Say) -> Figures:
+    """Return the row of a case; {} where there is nothing to compare it with."""
+    row: Figures = {"size": case.size, "batch": case.batch, "kind": case.kind}
+    missing: dict[str, str] = {}
+    with ExitStack() as stack:
+        if device != "cpu":
+            import cupy
+
+            stack.enter_context(cupy.cuda.Stream(non_blocking=True))
+        others: dict[str, Stock] = stack.enter_context(lines(case, device, missing))
+        if not others and not missing:
+            return {}
+        kernel = stack.enter_context(case.open(device))
+        kernel.before()
+        kernel.run()
+        try:
+            checks = {OURS: case.check(kernel.result(), device)}
+        except SnellenError as error:
+            say(f"  {case.name}: WRONG, nothing is timed: {error}")
+            return row | {"error": str(error)}
+        for name in list(others):
+            try:
+                checks[name] = others[name].check()
+            except Exception as error:  # whatever another library raises
+                missing[name] = "".join(traceback.format_exception_only(error)).strip()
+                del others[name]
+        timed = {OURS: Line(kernel.run, kernel.before)}
+        timed |= {name: other.line for name, other in others.items()}
+        watch = clock.host if device == "cpu" else clock.events(kernel.idle)
+        rounds = repeats if device == "cpu" else PER_REPEAT * repeats
+        taken = clock.in_rounds(timed, rounds, watch)
+        counts = {OURS: kernel.count} | {name: other.count for name, other in others.items()}
+        each = {name: [ms / counts[name] for ms in times] for name, times in taken.items()}
+        found = clock.ratios(each, OURS)
+        facts = {name: other.facts for name, other in others.items() if other.facts}
+    for name, check in checks.items():
+        found[name] |= {"check": check, **facts.get(name, {})}
+    tell(case.name, found, missing, say)
+    return row | {"lines": found, "missing": missing}
+
+
+def tell(name: str, found: Figures, missing: dict[str, str], say: Say) -> None:
+    """Print the times of a case."""
+    say(f"  {name}")
+    for line, figures in found.items():
+        ms, ratio = figures["ms"], figures["ratio"]["median"]
+        say(f"    {line:<42} {ms['median']:10.4g} ms ({ms['min']:.4g} … {ms['max']:.4g})"
+            f"{'' if line == OURS else f'  {ratio:8.3g} × ours'}")  # fmt: skip
+    for line, why in missing.items():
+        say(f"    {line} is left out: {why}")

@@ -1,1 +1,0 @@
-"""The benchmark of small Fourier transforms: right first, then the times."""

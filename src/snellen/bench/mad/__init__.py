@@ -1,1 +1,0 @@
-"""The benchmark of MAD: first that the scores are right, then the time."""

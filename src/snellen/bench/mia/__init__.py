@@ -1,1 +1,0 @@
-"""The benchmark of MIA: right first, then the times."""

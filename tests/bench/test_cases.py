@@ -1,0 +1,184 @@
+"""The cases of each method, at small sizes: right results pass, wrong ones do not."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from snellen.bench import aplus, fft, inputs, mad, mia, runner
+from snellen.bench.mia import OPTIONS, PLAIN, Found
+from snellen.errors import DeviceError, SnellenError
+from snellen.mia.definition import SIDES
+
+
+@pytest.fixture
+def small(monkeypatch):
+    monkeypatch.setattr(aplus, "SIZES", ((2, 90, 70),))
+    monkeypatch.setattr(aplus, "WINDOW", 30)
+    monkeypatch.setattr(mad, "SIZES", ((96, 64),))
+    monkeypatch.setattr(mia, "SIDES", (32,))
+    monkeypatch.setattr(mia, "BATCH", 3)
+    monkeypatch.setattr(mia, "OPTIONS", ())
+
+
+def measured(method, device, quick=False):
+    report = runner.run(method, 1, lambda line: None, device=device, quick=quick)
+    report = json.loads(json.dumps(report, allow_nan=False))
+    assert report["failed"] == 0 and report["cells"]
+    for cell in report["cells"]:
+        assert cell["kernel_ms"]["median"] > 0
+    return report
+
+
+@pytest.mark.parametrize("method", ["aplus", "mad", "mia"])
+def test_on_the_cpu(small, method):
+    names = [cell["kind"] for cell in measured(method, "cpu")["cells"]]
+    assert names == {"aplus": ["luma"], "mad": list(mad.KINDS), "mia": ["Poisson"] * 2}[method]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("method", ["aplus", "mad", "mia"])
+def test_on_a_gpu(small, method):
+    report = measured(method, "cuda")
+    assert report["device"] == "cuda:0" and report["copy_gb_s"] > 0
+    assert "call_ms" in report["cells"][0]
+
+
+@pytest.mark.gpu
+def test_options_on_a_gpu(monkeypatch):
+    monkeypatch.setattr(mia, "SIDES", ())
+    monkeypatch.setattr(mia, "OPTIONS_SIDE", 32)
+    monkeypatch.setattr(mia, "BATCH", 2)
+    found = measured("mia", "cuda")["cells"]
+    assert [(cell["kind"], cell["batch"]) for cell in found] == [
+        (option.name, count) for count in (1, 2) for option in OPTIONS
+    ]
+
+
+@pytest.mark.gpu
+def test_transforms_on_a_gpu(monkeypatch):
+    monkeypatch.setattr(fft, "SIDES", (32,))
+    monkeypatch.setattr(fft, "REPEATED", {1: 3, 132: 2})
+    found = measured("fft", "cuda")["cells"]
+    assert len(found) == 4 * 2 + 3 * 4 and all(cell["graph"] for cell in found)
+
+
+def test_transforms_are_for_gpus():
+    with pytest.raises(DeviceError, match="run on a GPU"):
+        fft.cases("cpu", False)
+
+
+def test_quick_has_fewer_cases():
+    for module, device in ((aplus, "cpu"), (aplus, "cuda:0"), (mad, "cpu"), (mad, "cuda:0"),
+                           (mia, "cpu"), (mia, "cuda:0"), (fft, "cuda:0")):  # fmt: skip
+        every, few = (
+            {(case.size, case.batch, case.kind) for case in module.cases(device, quick)}
+            for quick in (False, True)
+        )
+        assert few < every
+
+
+def test_no_two_cells_have_one_name():
+    for module in (aplus, mad, mia, fft):
+        names = [case.name for case in module.cases("cuda:0", False)]
+        assert len(set(names)) == len(names)
+
+
+class TestAplus:
+    @pytest.fixture
+    def case(self):
+        return aplus.Upscale(2, 90, 70)
+
+    def test_differences_in_windows_are_found(self, case, monkeypatch):
+        monkeypatch.setattr(aplus, "WINDOW", 30)
+        right = aplus.on_cpu(2, 90, 70)
+        assert case.check(right, "cpu")["pixels"] == right.size
+        for top, left in ((0, 0), (60, 80), (138, 178)):
+            wrong = right.copy()
+            wrong[max(0, top - 8) : top + 8, max(0, left - 8) : left + 8] ^= 1
+            with pytest.raises(SnellenError, match="pixels differ"):
+                case.check(wrong, "cpu")
+
+    def test_on_a_gpu_the_whole_counts(self, case, monkeypatch):
+        monkeypatch.setattr(aplus, "WINDOW", 20)
+        wrong = aplus.on_cpu(2, 90, 70).copy()
+        assert case.check(wrong, "cuda:0")["cpu"] == 0
+        wrong[100:110, 30:40] ^= 1  # in none of the windows
+        case.check(wrong, "cpu")
+        with pytest.raises(SnellenError, match="pixels differ"):
+            case.check(wrong, "cuda:0")
+
+    def test_another_shape_is_wrong(self, case):
+        with pytest.raises(SnellenError, match=r"got .* expected"):
+            case.check(aplus.on_cpu(2, 90, 70)[1:], "cuda:0")
+
+
+def test_wrong_scores_are_found():
+    case = mad.Pair("pair", 96, 64)
+    right = mad.plain(96, 64)
+    case.check(right, "cpu")
+    case.check(tuple(number * (1 + 5e-6) for number in right), "cuda:0")
+    for wrong in ((right[0], right[1], right[2] * 1.001), (float("nan"), *right[1:])):
+        with pytest.raises(SnellenError, match="got MAD, HI, LO"):
+            case.check(wrong, "cuda:0")
+
+
+class TestMia:
+    def test_every_picture_of_a_batch_counts(self):
+        case = mia.Restoration(32, 3)
+        f, h = mia.solution(32, PLAIN, mia.SHORT)
+        pictures = np.stack([np.roll(f, mia.shift(i, 32), (0, 1)) for i in range(3)])
+        right = Found(pictures, np.stack([h] * 3))
+        assert case.check(right, "cpu") == {"f": 0, "h": 0}
+        for wrong in (pictures[::-1], pictures * 1.001, pictures * np.nan):
+            with pytest.raises(SnellenError, match="f is off by"):
+                case.check(right._replace(f=wrong), "cpu")
+        with pytest.raises(SnellenError, match="h by"):
+            case.check(right._replace(h=right.h * 1.001), "cpu")
+
+    @pytest.mark.parametrize("option", [PLAIN, *OPTIONS], ids=lambda option: option.name)
+    def test_problems(self, option):
+        side = 64
+        given = mia.problem(side, option)
+        assert given.y.shape == given.h.shape == (1, option.frames, side, side)
+        assert given.f.shape == (1, side, side) and given.f.dtype == given.y.dtype == np.float32
+        np.testing.assert_allclose(given.h.sum((-2, -1)), 1, rtol=1e-6)
+        seen = given.y >= 0
+        assert seen.all() != option.margin and given.f.min() >= 0
+        assert given.y[seen].std() > 0.1 and given.y.max() < 1.3  # white and its photons
+
+    @pytest.mark.parametrize("side", SIDES)
+    def test_a_support_fits_its_period(self, side):
+        size = mia.support(side)
+        assert size % 2 == 1 and size <= side // 2
+        blur = mia.walk(np.random.default_rng(1), size)
+        assert blur.shape == (size, size) and blur.sum() == pytest.approx(1)
+
+    @pytest.mark.parametrize(("side", "batch"), [(32, 1024), (64, 2112), (128, 132), (256, 132)])
+    def test_shifts_are_all_different(self, side, batch):
+        found = {tuple(by % side for by in mia.shift(i, side)) for i in range(batch)}
+        assert len(found) == batch
+
+
+@pytest.mark.parametrize("kind", fft.KINDS)
+def test_wrong_transforms_are_found(kind):
+    case = fft.Transform(kind, 32, 64, 130)
+    right = fft.truth(kind, 32, 64)[np.arange(130) % fft.DISTINCT]
+    assert case.check(right, "cuda:0")["relative_l2"] == 0
+    assert case.planes().shape[0] == 130
+    for place in (0, 129):
+        wrong = right.copy()
+        wrong[place, 3] = wrong[place, 4]
+        with pytest.raises(SnellenError, match="relative, L2"):
+            case.check(wrong, "cuda:0")
+
+
+def test_pictures():
+    found = inputs.picture(300, 200)
+    assert found.shape == (200, 300) and found.dtype == np.float32
+    assert 0 <= found.min() < 0.2 and 0.8 < found.max() <= 1
+    small = np.arange(6, dtype=np.float32).reshape(2, 3)
+    assert inputs.codes(small / 5, 8).tolist() == [[0, 51, 102], [153, 204, 255]]
+    assert inputs.codes(small / 5, 10).dtype == np.uint16
