@@ -90,12 +90,12 @@ def test_periods(cuda, random, made, period):
 
 
 @pytest.mark.parametrize("rows", [65535, 2])
-@pytest.mark.parametrize("shares", [512, 3])
+@pytest.mark.parametrize("blocks", [512, 3])
 @pytest.mark.parametrize("option", ["poisson", "gaussian", "given, gaussian", "variation"])
-def test_batches(cuda, random, made, monkeypatch, option, shares, rows):
+def test_batches(cuda, random, made, monkeypatch, option, blocks, rows):
     """Each picture as if it were alone, however many blocks there are; a margin in some only."""
-    monkeypatch.setattr(cufft, "SHARES", shares)
-    monkeypatch.setattr(cufft, "ROWS", rows)
+    monkeypatch.setattr(cufft, "BLOCKS", blocks)
+    monkeypatch.setattr(cufft, "GRID_ROWS", rows)
     margins = [(0, 0), (5, 9), (0, 3), (0, 0), (1, 1)]
     options = OPTIONS[option]
     problems = [drawn.problem(random, (33, 45), 2, margin=margin) for margin in margins]
@@ -165,11 +165,11 @@ def test_the_same_bytes_each_time(cuda, random, made):
 
 
 def test_without_graphs(cuda, random, made, monkeypatch):
-    """Where nothing can be recorded, kernels are launched one by one: the same bytes."""
+    """Where nothing can be captured, kernels are launched one by one: the same bytes."""
     problem = drawn.problem(random, (36, 60))
     found = []
-    for recorded in (cufft.recorded, lambda work: work):
-        monkeypatch.setattr(cufft, "recorded", recorded)
+    for capture in (cufft.capture, lambda work: work):
+        monkeypatch.setattr(cufft, "capture", capture)
         backend = made((36, 60), dtype="float32")
         begun(cuda, backend, [problem])
         backend.iterate(5)
@@ -178,7 +178,7 @@ def test_without_graphs(cuda, random, made, monkeypatch):
         assert (one == other).all()
 
 
-def test_an_iteration_is_recorded(cuda, made, monkeypatch):
+def test_an_iteration_is_captured(cuda, made, monkeypatch):
     steps = []
     step = Backend._step
     monkeypatch.setattr(Backend, "_step", lambda self, kind: steps.append(kind) or step(self, kind))

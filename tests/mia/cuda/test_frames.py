@@ -26,14 +26,14 @@ def both(rows, columns, side, rule, dtype, frames=1, batch=1):
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("size", [1, 2, 3, 31, 32, 45])
-def test_mixes(random, rule, size):
+def test_blends(random, rule, size):
     """No GPU is needed: a line that they make is what edges.place makes of it."""
     for side in (1, 3, 9, 31):
         period = edges.period((size, 40), side, rule)[0]
         line = random.random(size)
-        mixes = cuda_frames.mixes(size, period, side, rule, "float64")
-        found = mixes["weight"] * line[mixes["first"]]
-        found += (1 - mixes["weight"]) * line[mixes["second"]]
+        blends = cuda_frames.blends(size, period, side, rule, "float64")
+        found = blends["weight"] * line[blends["first"]]
+        found += (1 - blends["weight"]) * line[blends["second"]]
         _, wanted = edges.place(line[None, :, None], (period, 1), side, rule)
         np.testing.assert_allclose(found, wanted[:, 0], atol=1e-15)
 
@@ -46,7 +46,7 @@ def test_mixes(random, rule, size):
 def test_place(cuda, random, monkeypatch, shape, rule, counts, dtype):
     frames, batch = counts
     for rows in (65535, 1):
-        monkeypatch.setattr(cuda_frames, "ROWS", rows)
+        monkeypatch.setattr(cuda_frames, "GRID_ROWS", rows)
         here, there, _ = both(*shape, rule, dtype, frames, batch)
         for kind, peak in (
             ("uint8", 255.0),

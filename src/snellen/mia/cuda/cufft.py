@@ -1,6 +1,6 @@
-"""MIA of whole frames on a GPU: cuFFT's transforms, and kernels between them, for any period.
+"""The GPU backend for periods of any size: cuFFT's transforms and the kernels of cufft.cu.
 
-Names as in docs/mia.md: f the picture, h its PSFs, g = h ⊛ f, r = y / g.
+Symbols as in docs/mia.md: f the estimate, h its PSFs, g = h ⊛ f, and F, H … their spectra.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from snellen.fft.plan import Plan
 from snellen.gpu import device as devices
+from snellen.gpu import profile
 from snellen.gpu.graph import capture
 from snellen.gpu.kernel import Kernel
 from snellen.gpu.memory import lasting
@@ -23,18 +24,19 @@ from snellen.mia.cuda.buffers import Buffers
 from snellen.mia.definition import EPS, LEAST, TV_EPS, TV_LEAST, Definition
 
 THREADS = 256
-SHARES = 512  # blocks, at most, among which the samples of a plane are shared to be summed up
-ROWS = 65535  # of a grid, at most; kernels go through more planes than that
+BLOCKS = 512  # blocks that share the sum of one plane, at most
+GRID_ROWS = 65535  # rows of a grid, at most; kernels loop over more planes than that
 
 NAMES = (
-    "models", "corrections", "ratios", "complete", "variation", "sharpen", "weigh", "settle", "fit",
+    "blur_spectra", "correlate_spectra", "ratio", "insert_observed", "total_variation",
+    "update_estimate", "correct_psf", "normalise_psf", "data_fidelity",
 )  # fmt: skip
 
 
 class Backend:
-    """MIA of a batch of pictures on one period, on a GPU.
+    """MIA of a batch of pictures on one period of any size, with the contract of `cpu.Backend`.
 
-    An iteration is recorded once and then launched as one, where that works. Planes are transformed
+    An iteration is captured as a CUDA graph and replayed, where that works. Planes are transformed
     one by one: see `Plan`.
 
     Parameters
@@ -43,18 +45,18 @@ class Backend:
     period : (H, W)
         Any.
     frames : int
-        M, of each picture.
+        M, frames of each picture.
     batch : int
-        B, pictures at once.
+        B, pictures that are iterated at once.
     device : str
         "cuda:N".
     dtype : str or None
-        Of everything: "float32", which None means, or "float64".
+        Precision of all arrays: "float32", which None means, or "float64".
 
     Raises
     ------
     DeviceError
-        The GPU's memory does not suffice, or what CUDA says.
+        The memory of the GPU does not suffice, or CUDA reports an error.
     """
 
     def __init__(
@@ -76,11 +78,11 @@ class Backend:
         self._size, self._half = period[0] * period[1], period[0] * (period[1] // 2 + 1)
         self._scale = self._real(1 / self._size)
         self._kernels = dict(zip(NAMES, kernels(self._dtype), strict=True))
-        self._all = True  # whether all samples of y were observed, where that matters
+        self._all_observed = True  # whether all samples of y were; it matters with Gaussian noise
         with self._on_gpu(), lasting():
             self._forward, self._backward = (Plan(k, *period, self._dtype) for k in ("r2c", "c2r"))
-            shares = _shares(self._size, 1)[0]
-            self._at = Buffers(definition, period, frames, batch, self._dtype, shares)
+            blocks = _sum_grid(self._size, 1)[0]
+            self._at = Buffers(definition, period, frames, batch, self._dtype, blocks)
         with self._on_gpu(), cupy.cuda.Stream(non_blocking=True) as own:
             kinds = (True,) if self._poisson else (False, True)
             for kind in kinds:
@@ -89,31 +91,34 @@ class Backend:
             own.synchronize()
 
     def start(self, y: Any, f: Any, h: Any) -> None:
-        """Take what came and where to start from, as copies.
+        """Copy the observed frames and the start values.
+
+        Work is queued on CuPy's current stream. With Gaussian noise the call waits for the GPU, to
+        learn whether all samples were observed.
 
         Parameters
         ----------
         y : (B, M, H, W) CuPy array
             Unobserved samples are negative.
         f : (B, H, W)
-            At least 0, as h.
+            The first estimate, not negative.
         h : (B, M, H, W)
-            Around (0, 0). Where it is 0 it stays 0.
+            The first PSFs, not negative, with their middle at (0, 0). Zeros stay zeros.
         """
         at = self._at
         with self._on_gpu():
             at.y[...], at.f[...] = y, f
             at.h[...] = h / h.sum((-2, -1), np.float64, keepdims=True)
-            self._transform(at.h, at.blurs)
+            self._transform(at.h, at.h_spectrum)
             if not self._poisson:
-                self._all = bool((at.y >= 0).all())
-                self._transform(at.y, at.observed)
+                self._all_observed = bool((at.y >= 0).all())
+                self._transform(at.y, at.y_spectrum)
 
     def iterate(self, count: int) -> None:
-        """Do so many iterations of all pictures."""
+        """Queue `count` iterations of all pictures on CuPy's current stream."""
         with self._on_gpu():
             for _ in range(count):
-                self._steps[self._all]()
+                self._steps[self._all_observed]()
 
     @property
     def estimate(self) -> Any:
@@ -122,133 +127,182 @@ class Backend:
 
     @property
     def psf(self) -> Any:
-        """Their PSFs h (B, M, H, W), each of sum 1, likewise."""
+        """Their PSFs h (B, M, H, W), each of sum 1, until the next call."""
         return self._at.h
 
     def fit(self) -> npt.NDArray[np.float64]:
-        """Return how far y is from h ⊛ f: (B,) float64; see `Restored.fit`."""
+        """Return the data fidelity of each picture, (B,) float64; see `Restored.fit`."""
         import cupy
 
         at, samples = self._at, self._frames * self._size
         with self._on_gpu():
-            self._transform(at.h, at.blurs)
-            self._transform(at.f, at.picture)
+            self._transform(at.h, at.h_spectrum)
+            self._transform(at.f, at.f_spectrum)
             self._model()
-            grid = _shares(samples, self._batch)
+            grid = _sum_grid(samples, self._batch)
             sums = cupy.empty((self._batch, grid[0], 2))
-            self._kernels["fit"](
-                grid, THREADS, at.y, at.g, self._batch, np.int64(samples), self._poisson, sums
+            self._launch(
+                "data_fidelity",
+                grid,
+                at.y,
+                at.g,
+                self._batch,
+                np.int64(samples),
+                self._poisson,
+                sums,
             )
             total, count = sums.get().sum(1).T
         found: npt.NDArray[np.float64] = total / np.maximum(count, 1)
         return found
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Wait for the GPU and drop all arrays."""
         import cupy
 
         with self._on_gpu():
             cupy.cuda.Device().synchronize()
             del self._steps, self._at, self._forward, self._backward
 
-    def _step(self, everything: bool) -> None:
-        """Do an iteration; `everything`: whether all samples were observed, where that matters."""
+    def _step(self, all_observed: bool) -> None:
+        """Do one iteration; `all_observed` matters with Gaussian noise only."""
         at, count = self._at, np.int64(self._at.f.size)
         if self._blind:
-            self._transform(at.h, at.blurs)
-        self._transform(at.f, at.picture)
+            self._transform(at.h, at.h_spectrum)
+        self._transform(at.f, at.f_spectrum)
         if self._poisson:
-            self._by_ratio()
+            self._poisson_step()
         else:
-            self._by_quotient(everything)
-        if at.turn is not None:
+            self._gaussian_step(all_observed)
+        if at.tv_divisor is not None:
             weight = self._real(self._definition.tv)
             grid = _grid(self._size, self._batch)
-            self._kernels["variation"](
-                grid, THREADS, at.f, self._batch, *self._period, weight, at.turn
+            self._launch(
+                "total_variation", grid, at.f, self._batch, *self._period, weight, at.tv_divisor
             )
-        self._kernels["sharpen"](
-            _grid(at.f.size), THREADS, at.above, at.below, at.turn, count, at.f
+        self._launch(
+            "update_estimate",
+            _grid(at.f.size),
+            at.numerator,
+            at.denominator,
+            at.tv_divisor,
+            count,
+            at.f,
         )
 
-    def _by_ratio(self) -> None:
-        """Make the corrections of f, and update h: Poisson's."""
+    def _poisson_step(self) -> None:
+        """Compute the correction of f and update h, for Poisson noise."""
         at = self._at
         self._model()
-        self._samples("ratios", self._real(self._definition.read_noise**2))
+        self._samples("ratio", self._real(self._definition.read_noise**2))
         self._transform(at.g, at.spectra)
-        self._correct(at.spectra, at.spectra if self._blind else None, at.above)
+        self._correlate(at.spectra, at.spectra if self._blind else None, at.numerator)
         if self._blind:
             self._inverse(at.spectra, at.g)
             self._update_psf(at.g, None)
 
-    def _by_quotient(self, everything: bool) -> None:
-        """Make dividends and divisors of those corrections, and update h: ISRA."""
+    def _gaussian_step(self, all_observed: bool) -> None:
+        """Compute numerator and denominator of f's correction and update h, for Gaussian noise."""
         at = self._at
-        if not everything:
+        if not all_observed:
             self._model()
-            self._samples("complete")
-            self._transform(at.g, at.observed)
-        self._correct(at.observed, at.back, at.above)
+            self._samples("insert_observed")
+            self._transform(at.g, at.y_spectrum)
+        self._correlate(at.y_spectrum, at.h_out, at.numerator)
         if self._blind:
-            self._inverse(at.back, at.of_h)
-        self._blurred(self._real(1))
-        self._correct(at.spectra, at.spectra if self._blind else None, at.below)
+            self._inverse(at.h_out, at.h_numerator)
+        self._blur(self._real(1))
+        self._correlate(at.spectra, at.spectra if self._blind else None, at.denominator)
         if self._blind:
             self._inverse(at.spectra, at.g)
-            self._update_psf(at.of_h, at.g)
+            self._update_psf(at.h_numerator, at.g)
 
     def _model(self) -> None:
-        """Make g of F and H; the spectra are lost."""
-        self._blurred(self._scale)
+        """Compute g of F and H; `spectra` is destroyed."""
+        self._blur(self._scale)
         self._inverse(self._at.spectra, self._at.g)
 
-    def _blurred(self, scale: Any) -> None:
-        """Fill the spectra with F · H · scale."""
+    def _blur(self, scale: Any) -> None:
+        """Fill `spectra` with F · H · scale."""
         at, planes = self._at, self._batch * self._frames
-        self._kernels["models"](
-            _grid(self._half, planes), THREADS, at.picture, at.blurs, planes, self._frames,
-            self._half, scale, at.spectra,
-        )  # fmt: skip
+        self._launch(
+            "blur_spectra",
+            _grid(self._half, planes),
+            at.f_spectrum,
+            at.h_spectrum,
+            planes,
+            self._frames,
+            self._half,
+            scale,
+            at.spectra,
+        )
 
-    def _correct(self, spectra: Any, back: Any, out: Any) -> None:
-        """Make corr(…, h), of all frames, and the spectra of corr(…, f) where `back` is room."""
+    def _correlate(self, spectra: Any, h_out: Any, out: Any) -> None:
+        """Compute the correlation with h, summed over frames, and the spectrum of that with f.
+
+        The latter goes to `h_out`, unless this is None.
+        """
         at = self._at
-        self._kernels["corrections"](
-            _grid(self._half, self._batch), THREADS, spectra, at.blurs, at.picture, self._batch,
-            self._frames, self._half, self._scale, self._poisson, at.sum, back,
-        )  # fmt: skip
-        self._inverse(at.sum, out)
+        self._launch(
+            "correlate_spectra",
+            _grid(self._half, self._batch),
+            spectra,
+            at.h_spectrum,
+            at.f_spectrum,
+            self._batch,
+            self._frames,
+            self._half,
+            self._scale,
+            self._poisson,
+            at.f_sum,
+            h_out,
+        )
+        self._inverse(at.f_sum, out)
 
     def _samples(self, name: str, *constants: Any) -> None:
-        """Turn g into what y makes of it."""
+        """Run a kernel that replaces the samples of g."""
         at, count = self._at, self._at.g.size
-        self._kernels[name](_grid(count), THREADS, at.y, np.int64(count), *constants, at.g)
+        self._launch(name, _grid(count), at.y, np.int64(count), *constants, at.g)
 
-    def _update_psf(self, above: Any, below: Any) -> None:
+    def _update_psf(self, numerator: Any, denominator: Any) -> None:
         at, planes = self._at, self._batch * self._frames
-        grid = _shares(self._size, planes)
-        self._kernels["weigh"](
-            grid, THREADS, at.h, below, at.picture, self._half, planes, self._frames, self._size,
-            above, at.partial,
-        )  # fmt: skip
-        self._kernels["settle"](grid, THREADS, above, at.partial, planes, self._size, at.h)
+        grid = _sum_grid(self._size, planes)
+        self._launch(
+            "correct_psf",
+            grid,
+            at.h,
+            denominator,
+            at.f_spectrum,
+            self._half,
+            planes,
+            self._frames,
+            self._size,
+            numerator,
+            at.partial,
+        )
+        self._launch("normalise_psf", grid, numerator, at.partial, planes, self._size, at.h)
+
+    def _launch(self, name: str, grid: tuple[int, int], *arguments: Any) -> None:
+        """Launch a kernel as one stage of profiling."""
+        with profile.stage(name):
+            self._kernels[name](grid, THREADS, *arguments)
 
     def _transform(self, planes: Any, spectra: Any) -> None:
-        """Transform all planes, by way of `aligned` where this is room."""
+        """Transform all planes forward, through the plane `aligned` where there is one."""
         aligned = self._at.aligned
-        for plane, spectrum in zip(_each(planes), _each(spectra), strict=True):
-            if aligned is not None:
-                aligned[...] = plane
-            self._forward(plane if aligned is None else aligned, spectrum)
+        with profile.stage("FFT"):
+            for plane, spectrum in zip(_each(planes), _each(spectra), strict=True):
+                if aligned is not None:
+                    aligned[...] = plane
+                self._forward(plane if aligned is None else aligned, spectrum)
 
     def _inverse(self, spectra: Any, planes: Any) -> None:
-        """Likewise back; the spectra are lost."""
+        """Transform all spectra to planes; the spectra are destroyed."""
         aligned = self._at.aligned
-        for spectrum, plane in zip(_each(spectra), _each(planes), strict=True):
-            self._backward(spectrum, plane if aligned is None else aligned)
-            if aligned is not None:
-                plane[...] = aligned
+        with profile.stage("inverse FFT"):
+            for spectrum, plane in zip(_each(spectra), _each(planes), strict=True):
+                self._backward(spectrum, plane if aligned is None else aligned)
+                if aligned is not None:
+                    plane[...] = aligned
 
     @contextmanager
     def _on_gpu(self) -> Iterator[None]:
@@ -257,7 +311,7 @@ class Backend:
 
 
 def kernels(dtype: str) -> list[Kernel]:
-    """Return the kernels, not compiled yet: see NAMES."""
+    """Return the kernels in the order of NAMES, not compiled yet."""
     single = dtype == "float32"
     floors = {"eps": EPS, "least": LEAST, "tv_eps": TV_EPS, "tv_least": TV_LEAST}
     constants: dict[str, Any] = {
@@ -270,15 +324,15 @@ def kernels(dtype: str) -> list[Kernel]:
 
 
 def _each(array: Any) -> Any:
-    """Return all planes of an array, one after another."""
+    """Return an array of all planes, for a loop over them."""
     return array.reshape(-1, *array.shape[-2:])
 
 
 def _grid(samples: int, planes: int = 1) -> tuple[int, int]:
-    """Return a grid of a thread for each sample."""
-    return -(-samples // THREADS), min(planes, ROWS)
+    """Return a grid with one thread for each sample of a plane."""
+    return -(-samples // THREADS), min(planes, GRID_ROWS)
 
 
-def _shares(samples: int, planes: int) -> tuple[int, int]:
-    """Return a grid of fewer."""
-    return min(SHARES, -(-samples // THREADS)), min(planes, ROWS)
+def _sum_grid(samples: int, planes: int) -> tuple[int, int]:
+    """Return a grid of at most BLOCKS blocks for each plane, as sums need it."""
+    return min(BLOCKS, -(-samples // THREADS)), min(planes, GRID_ROWS)

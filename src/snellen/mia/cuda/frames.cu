@@ -1,34 +1,40 @@
-// Frames → period, and back: what is before and after the iterations. See edges.py and psf.py.
+// What comes before and after the iterations: frames → period → frames, and the same for PSFs.
+// edges.py and psf.py have the definitions.
 //
-// Each thread has a sample of one picture after another, but in `centre`, a block for each picture, and
-// `gather`, a block for each PSF.
+// Who holds what: everything is in global memory. A thread has one sample of one picture after
+// another; `find_centre` has a block for each picture and `crop_psf` a block for each PSF.
+//
+// Barriers: only those of block_sum.
 #include "mia/cuda/block_sum.cuh"
 
-// A sample of the period is a blend of two of the frame, along each axis.
-struct Mix {
+// Along each axis, a sample of the period is a mean of two samples of the frame, with weights.
+struct Blend {
   int first, second;
   REAL weight;  // of the first
 };
 
-// Where h's centre of mass is, from the middle.
+// The position of the centre of mass of h, relative to the middle.
 struct Shift {
   int down, right;
 };
 
+// Returns i modulo size, for −size ≤ i < 2 · size.
 __device__ __forceinline__ int wrapped(int i, int size) {
   return i < 0 ? i + size : i < size ? i : i - size;
 }
 
-// y, −1 in the margin, and f, the frames' mean; `flags` gets what is wrong with the samples.
+// Computes y (UNOBSERVED in the margin) and the start value of f, the mean of the frames, on the
+// period. `flags` gets a bit for each kind of invalid sample.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    place(const REAL *__restrict__ samples, int pictures, int frames, int rows, int columns,
-          const Mix *__restrict__ downward, const Mix *__restrict__ across, int height, int width,
-          REAL *__restrict__ y, REAL *__restrict__ f, unsigned *__restrict__ flags) {
+    place_frames(const REAL *__restrict__ samples, int pictures, int frames, int rows, int columns,
+                 const Blend *__restrict__ along_y, const Blend *__restrict__ along_x, int height,
+                 int width, REAL *__restrict__ y, REAL *__restrict__ f,
+                 unsigned *__restrict__ flags) {
   const int k = blockIdx.x * THREADS + threadIdx.x;
   if (k >= height * width) return;
   const int i = k / width, j = k % width;
   const bool inside = i < rows && j < columns;
-  const Mix down = downward[i], right = across[j];
+  const Blend down = along_y[i], right = along_x[j];
   const size_t size = (size_t)height * width;
   for (int b = blockIdx.y; b < pictures; b += gridDim.y) {
     REAL sum = 0;
@@ -38,24 +44,25 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         return down.weight * frame[(size_t)down.first * columns + column] +
                (1 - down.weight) * frame[(size_t)down.second * columns + column];
       };
-      const REAL value = right.weight * blend(right.first) + (1 - right.weight) * blend(right.second);
+      const REAL value =
+          right.weight * blend(right.first) + (1 - right.weight) * blend(right.second);
       sum += value;
       y[((size_t)b * frames + m) * size + k] = inside ? value : UNOBSERVED;
       if (!inside) continue;
       const REAL sample = frame[(size_t)i * columns + j];
-      const unsigned wrong = !isfinite(sample) ? NOT_FINITE
-                             : sample < 0      ? NEGATIVE
-                                               : (sample > LARGEST ? TOO_LARGE : 0);
-      if (wrong) atomicOr(flags, wrong);
+      const unsigned invalid = !isfinite(sample) ? NOT_FINITE
+                               : sample < 0      ? NEGATIVE
+                                                 : (sample > LARGEST ? TOO_LARGE : 0);
+      if (invalid) atomicOr(flags, invalid);
     }
     f[b * size + k] = sum / frames;
   }
 }
 
-// PSFs of the support around (0, 0) of the period.
+// Places PSFs on the period, with their middle at (0, 0).
 extern "C" __global__ void __launch_bounds__(THREADS)
-    spread(const REAL *__restrict__ psf, int planes, int side, int height, int width,
-           REAL *__restrict__ h) {
+    place_psf(const REAL *__restrict__ psf, int planes, int side, int height, int width,
+              REAL *__restrict__ h) {
   const int k = blockIdx.x * THREADS + threadIdx.x;
   if (k >= height * width) return;
   const int i = wrapped(k / width + side / 2, height), j = wrapped(k % width + side / 2, width);
@@ -66,16 +73,16 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   }
 }
 
-// A place within the support; 0 of samples that will be refused, as NaN.
-__device__ __forceinline__ int whole(double place, int side) {
-  return fabs(place) <= side / 2 ? int(rint(place)) : 0;
+// Rounds a position; returns 0 outside the support, also for NaN, whose samples are refused later.
+__device__ __forceinline__ int rounded(double position, int side) {
+  return fabs(position) <= side / 2 ? int(rint(position)) : 0;
 }
 
-// The centre of mass of the mean of a picture's PSFs, to a whole sample; the middle where of one of
-// them nothing would be left in the support.
+// Computes the centre of mass of the mean PSF of a picture, rounded to a sample; the middle if a
+// move there would leave nothing of one of its PSFs in the support.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    centre(const REAL *__restrict__ h, int frames, int side, int height, int width,
-           Shift *__restrict__ out) {
+    find_centre(const REAL *__restrict__ h, int frames, int side, int height, int width,
+                Shift *__restrict__ out) {
   const REAL *first = h + (size_t)blockIdx.x * frames * height * width;
   double sum = 0, down = 0, right = 0;
 #pragma unroll 1
@@ -88,8 +95,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     down += value * i;
     right += value * j;
   }
-  sum = total(sum), down = total(down), right = total(right);
-  Shift shift = {whole(down / sum, side), whole(right / sum, side)};
+  sum = block_sum(sum), down = block_sum(down), right = block_sum(right);
+  Shift shift = {rounded(down / sum, side), rounded(right / sum, side)};
 #pragma unroll 1
   for (int m = 0; m < frames; m++) {
     double left = 0;
@@ -99,17 +106,18 @@ extern "C" __global__ void __launch_bounds__(THREADS)
       if (abs(i - shift.down) > side / 2 || abs(j - shift.right) > side / 2) continue;
       left += first[((size_t)m * height + wrapped(i, height)) * width + wrapped(j, width)];
     }
-    if (!total(left)) shift = {0, 0};
+    if (!block_sum(left)) shift = {0, 0};
   }
   if (threadIdx.x == 0) out[blockIdx.x] = shift;
 }
 
-// PSFs of the support, moved to their centre where `shifts` is not null, of sum 1, or 0 where there is
-// nothing; and the flags, as a number.
+// Crops PSFs to their support, centred unless `shifts` is null, and divides each by its sum unless
+// that is 0. `flags_out` gets the flags as a number, so that one copy brings all results to the
+// host.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    gather(const REAL *__restrict__ h, int frames, int side, int height, int width,
-           const Shift *__restrict__ shifts, REAL *__restrict__ psf,
-           const unsigned *__restrict__ flags, REAL *__restrict__ told) {
+    crop_psf(const REAL *__restrict__ h, int frames, int side, int height, int width,
+             const Shift *__restrict__ shifts, REAL *__restrict__ psf,
+             const unsigned *__restrict__ flags, REAL *__restrict__ flags_out) {
   const REAL *plane = h + (size_t)blockIdx.x * height * width;
   const Shift shift = shifts ? shifts[blockIdx.x / frames] : Shift{0, 0};
   REAL *out = psf + (size_t)blockIdx.x * side * side;
@@ -120,15 +128,15 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     out[k] = plane[(size_t)i * width + j];
     sum += out[k];
   }
-  sum = total(sum);
+  sum = block_sum(sum);
   for (int k = threadIdx.x; k < side * side; k += THREADS) out[k] = sum ? out[k] / sum : 0;
-  if (!blockIdx.x && !threadIdx.x) *told = *flags;
+  if (!blockIdx.x && !threadIdx.x) *flags_out = *flags;
 }
 
-// Pictures without their margin, moved the other way.
+// Crops pictures to the frame, shifted opposite to their PSFs.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    cut(const REAL *__restrict__ f, int pictures, int height, int width,
-        const Shift *__restrict__ shifts, int rows, int columns, REAL *__restrict__ out) {
+    crop_pictures(const REAL *__restrict__ f, int pictures, int height, int width,
+                  const Shift *__restrict__ shifts, int rows, int columns, REAL *__restrict__ out) {
   const int k = blockIdx.x * THREADS + threadIdx.x;
   if (k >= rows * columns) return;
   for (int b = blockIdx.y; b < pictures; b += gridDim.y) {

@@ -1,4 +1,4 @@
-"""Frames → period, and back: what is before and after the iterations, on a GPU."""
+"""Frames → period, and back: what comes before and after the iterations, on a GPU."""
 
 from __future__ import annotations
 
@@ -8,34 +8,36 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from snellen.gpu import profile
 from snellen.gpu.kernel import Kernel
 from snellen.gpu.memory import pinned
 from snellen.mia import edges, samples
 from snellen.mia.definition import UNOBSERVED
 
 THREADS = 256
-ROWS = 65535  # of a grid, at most; kernels go through more planes than that
+GRID_ROWS = 65535  # rows of a grid, at most; kernels loop over more planes than that
 
-NAMES = ("place", "spread", "centre", "gather", "cut")
+NAMES = ("place_frames", "place_psf", "find_centre", "crop_psf", "crop_pictures")
 
 
 class Frames:
-    """Frames of one shape on one period of the current GPU; nothing waits for it.
+    """Frames of one shape on one period of the current GPU; otherwise as `mia.frames.Frames`.
 
-    What is wrong with samples is known when results are: see `refuse`.
+    Work is queued on CuPy's current stream and nothing waits for it. Invalid samples are found on
+    the GPU and known together with the results: see `refuse`.
 
     Parameters
     ----------
     shape, period : (rows, columns)
-        Of a frame; of what it lies on.
+        Size of a frame; size of the period.
     side : int
-        Of the PSF's support, odd.
+        Side of the PSF's support, odd.
     rule : str
-        Of the edges.
+        How edges are treated, one of `edges.EDGES`.
     dtype : str
         "float32" or "float64".
     frames, batch : int
-        M of each picture; B pictures.
+        M frames of each picture; B pictures.
     """
 
     def __init__(
@@ -48,30 +50,30 @@ class Frames:
         self._frames, self._batch = frames, batch
         self._real = np.dtype(dtype).type
         self._kernels = dict(zip(NAMES, kernels(dtype), strict=True))
-        self._mixes = [
-            cupy.asarray(mixes(*sizes, side, rule, dtype).view(np.uint8))
+        self._blends = [
+            cupy.asarray(blends(*sizes, side, rule, dtype).view(np.uint8))
             for sizes in zip(shape, period, strict=True)
         ]
         planes = (batch, frames)
-        self._came = pinned((*planes, *shape), dtype)
+        self._staged_in = pinned((*planes, *shape), dtype)
         self._samples = cupy.empty((*planes, *shape), dtype)
         self._y, self._f = (
             cupy.empty((*planes, *period), dtype),
             cupy.empty((batch, *period), dtype),
         )
         self._flags, self._shifts = cupy.zeros(1, np.uint32), cupy.zeros((batch, 2), np.int32)
-        # Pictures, then PSFs, then the flags: one copy brings all of it.
+        # Pictures, PSFs and the flags are one array, so that one copy brings them to the host.
         self._parts = [batch * shape[0] * shape[1], batch * frames * side**2]
-        self._went = pinned(sum(self._parts) + 1, dtype)
-        self._told: Any = None
+        self._staged_out = pinned(sum(self._parts) + 1, dtype)
+        self._results: Any = None
 
     def place(self, frames: Any, peak: float) -> tuple[Any, Any]:
-        """Return y and what f starts as, until the next call.
+        """Return y and the start value of f, valid until the next call.
 
         Parameters
         ----------
         frames : (B, M, rows, columns) of a type in `frames.axes.DTYPES`
-            NumPy, or CuPy on this GPU. Work is ordered on CuPy's current stream.
+            NumPy, or CuPy on this GPU.
         peak : float
             The sample value of white.
 
@@ -83,32 +85,47 @@ class Frames:
         self._flags.fill(0)
         if isinstance(frames, np.ndarray):
             with np.errstate(over="ignore", invalid="ignore"):  # refused later
-                np.divide(frames, self._real(peak), self._came, dtype=self._real, casting="unsafe")
-            self._samples.set(self._came)
+                np.divide(
+                    frames, self._real(peak), self._staged_in, dtype=self._real, casting="unsafe"
+                )
+            self._samples.set(self._staged_in)
         else:
             self._samples[...] = frames
             self._samples /= self._real(peak)
-        self._kernels["place"](
-            self._grid(self._period, self._batch), THREADS, self._samples, self._batch,
-            self._frames, *self._shape, *self._mixes, *self._period, self._y, self._f, self._flags,
-        )  # fmt: skip
+        self._launch(
+            "place_frames",
+            self._grid(self._period, self._batch),
+            self._samples,
+            self._batch,
+            self._frames,
+            *self._shape,
+            *self._blends,
+            *self._period,
+            self._y,
+            self._f,
+            self._flags,
+        )
         return self._y, self._f
 
     def spread(self, blur: Any) -> Any:
-        """Return PSFs (B, M, K, K) on the period."""
+        """Return PSFs (B, M, K, K) on the period, with their middle at (0, 0)."""
         import cupy
 
         planes = self._batch * self._frames
         h = cupy.empty_like(self._y)
-        self._kernels["spread"](
-            self._grid(self._period, planes), THREADS,
-            cupy.ascontiguousarray(cupy.asarray(blur, self._real)), planes, self._side,
-            *self._period, h,
-        )  # fmt: skip
+        self._launch(
+            "place_psf",
+            self._grid(self._period, planes),
+            cupy.ascontiguousarray(cupy.asarray(blur, self._real)),
+            planes,
+            self._side,
+            *self._period,
+            h,
+        )
         return h
 
     def finish(self, f: Any, h: Any, recentre: bool) -> tuple[Any, Any]:
-        """Return pictures and PSFs, moved where that is asked for, so that these are centred.
+        """Return pictures and PSFs without margins; `recentre` shifts both to centre the PSFs.
 
         Parameters
         ----------
@@ -119,50 +136,69 @@ class Frames:
         Returns
         -------
         pictures : (B, rows, columns)
-            White is 1. New, as the PSFs.
+            New arrays; white is 1.
         psfs : (B, M, K, K)
         """
         import cupy
 
         f, h = (cupy.ascontiguousarray(planes) for planes in (f, h))
-        told = cupy.empty(len(self._went), self._real)
-        pictures, psfs = self._views(told)
+        results = cupy.empty(len(self._staged_out), self._real)
+        pictures, psfs = self._views(results)
         support = (self._frames, self._side, *self._period)
         shifts = self._shifts if recentre else None
         if recentre:
-            self._kernels["centre"](self._batch, THREADS, h, *support, shifts)
-        self._kernels["gather"](
-            self._batch * self._frames, THREADS, h, *support, shifts, psfs, self._flags, told[-1:]
+            self._launch("find_centre", self._batch, h, *support, shifts)
+        self._launch(
+            "crop_psf",
+            self._batch * self._frames,
+            h,
+            *support,
+            shifts,
+            psfs,
+            self._flags,
+            results[-1:],
         )
-        self._kernels["cut"](
-            self._grid(self._shape, self._batch), THREADS, f, self._batch, *self._period, shifts,
-            *self._shape, pictures,
-        )  # fmt: skip
-        self._told = told
+        self._launch(
+            "crop_pictures",
+            self._grid(self._shape, self._batch),
+            f,
+            self._batch,
+            *self._period,
+            shifts,
+            *self._shape,
+            pictures,
+        )
+        self._results = results
         return pictures, psfs
 
     def fetch(self) -> tuple[Any, Any]:
-        """Return what `finish` made, as NumPy arrays, until the next call."""
-        self._told = self._told.get(out=self._went)
-        return self._views(self._told)
+        """Wait for the results of `finish`; return NumPy arrays, valid until the next call."""
+        self._results = self._results.get(out=self._staged_out)
+        return self._views(self._results)
 
     def refuse(self, peak: float) -> None:
-        """Raise what is wrong with the samples of which `finish` made the last pictures."""
-        samples.refuse(int(self._told[-1]), peak)
+        """Wait for the last results, and raise an error if their frames had invalid samples."""
+        samples.refuse(int(self._results[-1]), peak)
 
-    def _views(self, told: Any) -> tuple[Any, Any]:
+    def _launch(self, name: str, grid: int | tuple[int, int], *arguments: Any) -> None:
+        """Launch a kernel as one stage of profiling."""
+        with profile.stage(name):
+            self._kernels[name](grid, THREADS, *arguments)
+
+    def _views(self, results: Any) -> tuple[Any, Any]:
         one, other = self._parts
-        psfs = told[one : one + other].reshape(self._batch, self._frames, self._side, self._side)
-        return told[:one].reshape(self._batch, *self._shape), psfs
+        psfs = results[one : one + other].reshape(self._batch, self._frames, self._side, self._side)
+        return results[:one].reshape(self._batch, *self._shape), psfs
 
     def _grid(self, shape: tuple[int, int], planes: int) -> tuple[int, int]:
-        return -(-shape[0] * shape[1] // THREADS), min(planes, ROWS)
+        return -(-shape[0] * shape[1] // THREADS), min(planes, GRID_ROWS)
 
 
-def mixes(size: int, period: int, side: int, rule: str, dtype: str) -> npt.NDArray[np.void]:
-    """Return of which two samples of a line each one of the period is made, and how.
+def blends(size: int, period: int, side: int, rule: str, dtype: str) -> npt.NDArray[np.void]:
+    """Return, for each sample along one axis of the period, the two samples that it is made of.
 
-    `edges.place` says it of a line of ones and zeros.
+    The fields are `first` and `second`, indices within the frame, and `weight`, that of the first.
+    They follow from what `edges.place` makes of a line of ones and zeros.
     """
     first = np.arange(size) < size / 2
     _, f = edges.place(first[None, :, None].astype(np.float64), (period, 1), side, rule)
@@ -175,7 +211,7 @@ def mixes(size: int, period: int, side: int, rule: str, dtype: str) -> npt.NDArr
 
 
 def kernels(dtype: str) -> list[Kernel]:
-    """Return the kernels, not compiled yet: see NAMES."""
+    """Return the kernels in the order of NAMES, not compiled yet."""
     single = dtype == "float32"
     numbers = {"unobserved": UNOBSERVED, "largest": samples.LARGEST}
     constants: dict[str, Any] = {

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from snellen.errors import InputError
 from snellen.gpu import device as devices
+from snellen.gpu import profile
 from snellen.gpu.kernel import Kernel
 from snellen.mia.cuda.layout import Gpu, Layout, candidates
 from snellen.mia.cuda.measure import Measure
@@ -101,7 +102,7 @@ class Backend:
     def iterate(self, count: int) -> None:
         """Queue `count` iterations of all pictures on CuPy's current stream, as one launch."""
         layout = self.layout
-        with devices.using(self._device), devices.reporting():
+        with devices.using(self._device), devices.reporting(), profile.stage("iterations"):
             self._kernel(
                 self._batch * layout.cluster, layout.threads,
                 self._y, self._f, self._h, self._denominators, self._workspace, self._frames, count,
@@ -128,10 +129,11 @@ class Backend:
     def fit(self) -> npt.NDArray[np.float64]:
         """Return the data fidelity of each picture, (B,) float64; see `Restored.fit`."""
         with devices.using(self._device), devices.reporting():
-            return self._measure(self._y, self.estimate, self.psf)
+            found: npt.NDArray[np.float64] = self._measure(self._y, self.estimate, self.psf).get()
+        return found
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Wait for the GPU and drop all arrays."""
         import cupy
 
         with devices.using(self._device):

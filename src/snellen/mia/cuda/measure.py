@@ -1,7 +1,7 @@
-"""How far what came is from its model, on a GPU.
+"""The data fidelity of a batch on a GPU, for periods with sides of 32, 64, 128 and 256.
 
-Our own transforms pair rows of one picture; cuFFT may pair two pictures of a batch, and round the
-darker one as the brighter.
+It uses the transforms of this package, which pair rows of one picture: cuFFT may pair two pictures
+of a batch and round the darker one as the brighter.
 """
 
 from __future__ import annotations
@@ -9,22 +9,31 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from snellen.fft import irfft2, rfft2
 from snellen.mia.definition import EPS, Definition
 
 
 class Measure:
-    """The fit of a batch; see `Restored.fit`."""
+    """The data fidelity: mean I-divergence, or mean squared error; see `Restored.fit`."""
 
     def __init__(self, definition: Definition) -> None:
         self._poisson = definition.noise == "poisson"
 
-    def __call__(self, y: Any, f: Any, h: Any) -> npt.NDArray[np.float64]:
-        """Return (B,) for y and h (B, M, H, W), f (B, H, W), on the current GPU.
+    def __call__(self, y: Any, f: Any, h: Any) -> Any:
+        """Return the data fidelity of each picture.
 
-        H and W are 32, 64, 128 or 256.
+        Parameters
+        ----------
+        y, h : (B, M, H, W) CuPy arrays
+            Observed frames, negative where nothing was observed, and PSFs.
+        f : (B, H, W)
+            Estimates.
+
+        Returns
+        -------
+        (B,) float64
+            A CuPy array. The work is queued on CuPy's current stream and nothing waits for it.
         """
         import cupy
 
@@ -36,5 +45,4 @@ class Measure:
         else:
             terms = (y - g) ** 2
         terms = cupy.where(observed, terms, 0).sum((1, 2, 3), dtype=np.float64)
-        fit: npt.NDArray[np.float64] = (terms / cupy.maximum(observed.sum((1, 2, 3)), 1)).get()
-        return fit
+        return terms / cupy.maximum(observed.sum((1, 2, 3)), 1)
