@@ -97,6 +97,9 @@ class Report:
             }
             self._line("profile", input=subject, stages=stages)
             return
+        if not profile:
+            self._print("no stage was timed")
+            return
         lines = [f"{'stage':<24}{'runs':>8}{'total ms':>14}{'median ms':>14}"]
         lines += [
             f"{one.stage:<24}{len(one.ms):>8}{one.total:>14.2f}{one.middle:>14.3f}"

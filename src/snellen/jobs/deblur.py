@@ -11,7 +11,14 @@ from snellen.errors import InputError, SnellenError
 from snellen.jobs import psf_files
 from snellen.jobs.events import Events
 from snellen.jobs.inputs import is_image
-from snellen.jobs.options import MiaSettings, VideoOptions, check_positive, optional_path, path
+from snellen.jobs.options import (
+    MiaSettings,
+    VideoOptions,
+    check_positive,
+    device_list,
+    optional_path,
+    path,
+)
 from snellen.jobs.positions import Region
 from snellen.jobs.profile import Profile
 from snellen.jobs.serial import Job
@@ -82,6 +89,7 @@ class DeblurJob(Job):
             source = path(source, "source")
         object.__setattr__(self, "source", source)
         object.__setattr__(self, "target", path(self.target, "target"))
+        object.__setattr__(self, "device", device_list(self.device))
         object.__setattr__(self, "psf_out", optional_path(self.psf_out, "psf_out"))
         check_positive(self.window, "window")
         self._check_conflicts()

@@ -12,6 +12,7 @@ from snellen.jobs.options import (
     File,
     MiaSettings,
     Time,
+    device_list,
     optional_path,
     path,
     paths,
@@ -44,7 +45,7 @@ def deblur_file(
     window: int = 1,
     warm: bool = False,
     psf_out: File | None = None,
-    device: str = "auto",
+    device: str | Sequence[str] = "auto",
     dtype: str | None = None,
     start: Time | None = None,
     duration: Time | None = None,
@@ -117,7 +118,7 @@ def deblur_file(
     psf_out : str or Path, optional
         File for the PSF: .npy holds all that were found, .png the last one, white being its
         greatest value.
-    device : str
+    device : str or sequence of str
         "cpu", "cuda", "cuda:N", or "auto": the first GPU where it works. Where "auto"'s GPU has no
         room, the CPU does the work, with a warning.
     dtype : str, optional
@@ -161,7 +162,8 @@ def deblur_file(
         source=given, target=goal, mia=settings,
         region=Region.of(region, positions), paste_back=paste_back, window=window, warm=warm,
         psf_out=psf_targets([goal], optional_path(psf_out, "psf_out"))[0],
-        device=device, video=options, strict=strict, overwrite=overwrite, profile=profile,
+        device=device_list(device), video=options, strict=strict, overwrite=overwrite,
+        profile=profile,
     )  # fmt: skip
     return raised(run(job, events))
 

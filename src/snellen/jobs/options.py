@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import isfinite
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from snellen.errors import InputError
+from snellen.gpu import device as devices
 from snellen.jobs.psf_files import Psf, inline, start_value
 from snellen.mad.definition import Definition
 from snellen.video.clip import Clip
@@ -201,6 +202,22 @@ def paths(values: File | Iterable[File], parameter: str) -> tuple[Path, ...]:
 def optional_path(value: object, parameter: str) -> Path | None:
     """Return None for None, else as `path`."""
     return None if value is None else path(value, parameter)
+
+
+def device_list(device: str | Sequence[str]) -> str:
+    """Return devices as a job holds them: names with commas between.
+
+    Parameters
+    ----------
+    device : str or sequence of str
+        "auto", "cpu", "cuda", "cuda:N", or several of these, in a sequence or between commas.
+
+    Raises
+    ------
+    DeviceError
+        Neither a str nor a sequence of them.
+    """
+    return ",".join(devices.names(device))
 
 
 def check_positive(value: object, parameter: str) -> None:

@@ -10,7 +10,14 @@ from snellen.errors import InputError, SnellenError
 from snellen.jobs import score_outputs
 from snellen.jobs.events import Collected, Events
 from snellen.jobs.inputs import PIPE, UNREAD_SUFFIXES, is_image
-from snellen.jobs.options import MadSettings, check_decoder, check_positive, optional_path, path
+from snellen.jobs.options import (
+    MadSettings,
+    check_decoder,
+    check_positive,
+    device_list,
+    optional_path,
+    path,
+)
 from snellen.jobs.profile import Profile
 from snellen.jobs.score_table import ScoreTable
 from snellen.jobs.serial import Job
@@ -77,6 +84,7 @@ class ScoreJob(Job):
         object.__setattr__(self, "distorted", path(self.distorted, "distorted"))
         object.__setattr__(self, "table", optional_path(self.table, "table"))
         object.__setattr__(self, "maps", optional_path(self.maps, "maps"))
+        object.__setattr__(self, "device", device_list(self.device))
         check_positive(self.every, "every")
         check_positive(self.worst, "worst")
         check_decoder(self.decoder)

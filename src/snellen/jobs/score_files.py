@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from snellen.jobs.events import Events
-from snellen.jobs.options import File, MadSettings, Time, optional_path, path, seconds
+from snellen.jobs.options import File, MadSettings, Time, device_list, optional_path, path, seconds
 from snellen.jobs.run import raised, run
 from snellen.jobs.score import ScoreJob, ScoreResult
 from snellen.video.clip import Clip
@@ -28,7 +30,7 @@ def score_files(
     maps: File | None = None,
     worst: int = 1,
     overwrite: bool = False,
-    device: str = "auto",
+    device: str | Sequence[str] = "auto",
     dtype: str | None = None,
     decoder: str = "auto",
     profile: bool = False,
@@ -72,8 +74,9 @@ def score_files(
         So many frames of the highest MAD get maps.
     overwrite : bool
         Whether existing outputs are replaced.
-    device : str
-        "cpu", "cuda", "cuda:N", "auto", or several GPUs that share each pair: "cuda:0,cuda:1".
+    device : str or sequence of str
+        "cpu", "cuda", "cuda:N", "auto", or several GPUs that share each pair: "cuda:0,cuda:1", or
+        ["cuda:0", "cuda:1"].
     dtype : str, optional
         "float32" or "float64"; None: float64 on the CPU, and on a GPU for small pictures.
     decoder : str
@@ -104,7 +107,7 @@ def score_files(
         reference=path(reference, "reference"), distorted=path(distorted, "distorted"),
         mad=MadSettings(variant, hi_scale, eight_bit_lut, dtype), resize=resize, offset=offset,
         every=every, clip=clip, temporal=temporal, table=optional_path(table, "table"),
-        maps=optional_path(maps, "maps"), worst=worst, overwrite=overwrite, device=device,
-        decoder=decoder, profile=profile,
+        maps=optional_path(maps, "maps"), worst=worst, overwrite=overwrite,
+        device=device_list(device), decoder=decoder, profile=profile,
     )  # fmt: skip
     return raised(run(job, events))

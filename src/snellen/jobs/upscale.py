@@ -11,7 +11,7 @@ from snellen.gpu import device as devices
 from snellen.jobs.events import Events
 from snellen.jobs.fallback import on_device
 from snellen.jobs.inputs import is_image
-from snellen.jobs.options import VideoOptions, path
+from snellen.jobs.options import VideoOptions, device_list, path
 from snellen.jobs.profile import Profile
 from snellen.jobs.serial import Job
 
@@ -58,6 +58,7 @@ class UpscaleJob(Job):
     def __post_init__(self) -> None:
         object.__setattr__(self, "source", path(self.source, "source"))
         object.__setattr__(self, "target", path(self.target, "target"))
+        object.__setattr__(self, "device", device_list(self.device))
         for name, allowed in (("scale", SCALES), ("chroma", CHROMA)):
             if getattr(self, name) not in allowed:
                 raise InputError(

@@ -7,7 +7,7 @@ from typing import Any
 
 from snellen.jobs.events import Events
 from snellen.jobs.inputs import file_target
-from snellen.jobs.options import File, Time, path, video_options
+from snellen.jobs.options import File, Time, device_list, path, video_options
 from snellen.jobs.run import each_file, raised, run
 from snellen.jobs.upscale import UpscaleJob, UpscaleResult
 
@@ -17,7 +17,7 @@ def upscale_file(
     target: File,
     scale: int = 2,
     model: File | None = None,
-    device: str = "auto",
+    device: str | Sequence[str] = "auto",
     *,
     chroma: str = "auto",
     start: Time | None = None,
@@ -51,7 +51,7 @@ def upscale_file(
         Magnification: 2, 3 or 4.
     model : str, Path or None
         A shipped model's name or a .safetensors file; None: ours for this scale.
-    device : str
+    device : str or sequence of str
         "cpu", "cuda", "cuda:N", or "auto": the first GPU where it works. Where "auto"'s GPU has no
         room, the CPU does the work, with a warning.
     chroma : str
@@ -106,8 +106,9 @@ def upscale_file(
     )
     goal = file_target(path(source, "source"), path(target, "target"))
     job = UpscaleJob(
-        source=path(source, "source"), target=goal, scale=scale, model=model, device=device,
-        chroma=chroma, video=options, strict=strict, overwrite=overwrite, profile=profile,
+        source=path(source, "source"), target=goal, scale=scale, model=model,
+        device=device_list(device), chroma=chroma, video=options, strict=strict,
+        overwrite=overwrite, profile=profile,
     )  # fmt: skip
     return raised(run(job, events))
 
