@@ -1,0 +1,59 @@
+"""CONTRIBUTING.md is true: its layout names files that exist, and every dependency has a reason."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "snellen"
+TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+
+def layout():
+    """Lines of the tree: the folder that a line is about, and its text."""
+    block = TEXT.split("src/snellen/\n", 1)[1].split("\n```", 1)[0].split("\ntests/", 1)[0]
+    top, folder = PACKAGE, PACKAGE
+    for line in block.splitlines():
+        branches, text = re.match(r"([│├└─ ]*)(.*)", line).groups()
+        if "─" in branches:
+            name = re.match(r"([\w/]+)/ ", text)
+            if branches.startswith(("├", "└")):  # a package, or a file beside packages
+                top = folder = PACKAGE / name[1] if name else PACKAGE
+            else:
+                folder = top / name[1] if name else top
+        yield folder, text
+
+
+FILES = [
+    (folder, name)
+    for folder, text in layout()
+    for name in re.findall(r"[\w/]+\.(?:py|cuh?)\b", text)
+]
+
+
+@pytest.mark.parametrize(("folder", "name"), FILES, ids=[f"{f.name}-{n}" for f, n in FILES])
+def test_a_file_of_the_layout_exists(folder, name):
+    folders = [folder, PACKAGE, *(path for path in folder.iterdir() if path.is_dir())]
+    assert any((path / name).is_file() for path in folders)
+
+
+def test_every_package_is_in_the_layout():
+    tree = "\n".join(text for _, text in layout())
+    packages = {path.parent.name for path in PACKAGE.rglob("__init__.py")} - {"snellen"}
+    assert not {name for name in packages if f"{name}/" not in tree}
+
+
+def test_every_dependency_has_a_reason():
+    table = TEXT.split("## Why each dependency", 1)[1]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [*project["dependencies"]]
+    for extra in project["optional-dependencies"].values():
+        wanted += extra
+    names = {re.match(r"[\w-]+", one)[0] for one in wanted} - {"snellen"}
+    names = {re.sub(r"^cupy-cuda1\dx$", "cupy", name) for name in names}
+    missing = {name for name in names if not re.search(rf"\b{name}\b", table)}
+    assert not missing
