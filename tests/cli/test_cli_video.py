@@ -138,7 +138,7 @@ def test_an_interrupt_leaves_nothing(capsys, clip, tmp_path, small_model, monkey
 @pytest.mark.parametrize("decoder", ["auto", "cpu", "nvdec"])
 def test_decoders(capsys, clip, frames, tmp_path, small_model, monkeypatch, decoder):
     """The same frames; one that does not work is replaced, and told of."""
-    monkeypatch.setattr(nvdec, "fails", lambda *_: "no such device")
+    monkeypatch.setattr(nvdec, "probe", lambda *_: "no such device")
     goal = tmp_path / "out.y4m"
     words = ["--model", small_model, "--decoder", decoder]
     assert run("upscale", clip, "-o", goal, *words) == 0
@@ -148,7 +148,7 @@ def test_decoders(capsys, clip, frames, tmp_path, small_model, monkeypatch, deco
 
 
 def test_an_encoder_of_nvidias(capsys, clip, tmp_path, small_model, monkeypatch):
-    monkeypatch.setattr(nvenc, "fails", lambda *_: "no such device")
+    monkeypatch.setattr(nvenc, "probe", lambda *_: "no such device")
     goal = tmp_path / "out.mkv"
     words = ["--model", small_model, "--codec", "h264_nvenc", "--preset", "p1", "--crf", 20]
     assert run("upscale", clip, "-o", goal, *words, "--strict") == 2

@@ -19,8 +19,8 @@ def plain(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def no_thread_left():
-    """Fail a test that leaves a thread of the road behind."""
+    """Fail a test that leaves a thread of the pipeline behind."""
     yield
     names = [t.name for t in threading.enumerate()]
-    left = [name for name in names if name.partition(" ")[0] in ("decode", "encode", "lane")]
+    left = [name for name in names if name.partition(" ")[0] in ("decode", "encode", "worker")]
     assert not left

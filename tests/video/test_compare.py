@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 
 from snellen.errors import InputError
-from snellen.video import compare as pairs
-from snellen.video import luma_reader as lumas
 from snellen.video.clip import Clip
 from snellen.video.compare import compare
 from snellen.video.source.decode import Source
@@ -30,9 +28,10 @@ class Difference:
         self.planes = []
         self.closed = 0
 
-    def prepare(self, format, data_range=None):
-        self.prepared = (format.width, format.height, format.bits, data_range)
+    def prepare(self, format):
+        self.prepared = (format.width, format.height, format.bits, format.white)
         self.dtype = np.dtype(np.float64) if format.bits == 0 else format.dtype
+        return format
 
     def run(self, reference, distorted):
         assert reference.shape == distorted.shape == self.prepared[1::-1]
@@ -257,7 +256,7 @@ def test_damage_is_told_and_the_rest_compared(lossless, tmp_path, step):
         ({"clip": Clip(start=Fraction(9))}, "at or after 9 s: 8 of .* and 8 of .* were read"),
         ({"clip": Clip(start=Fraction(1, 100), duration=Fraction(1, 100))}, "0.01 s to 0.02 s$"),
         ({"clip": Clip(duration=Fraction(1, 100)), "offset": -1}, "-1 within the first 0.01 s$"),
-        ({"every": 0}, "every 0th"),
+        ({"every": 0}, "`every`=0|every=0"),
     ],
 )
 def test_nothing_to_compare(lossless, step, settings, said):
@@ -306,8 +305,8 @@ def test_a_second_interrupt_closes_no_film_under_its_thread(lossless, monkeypatc
         seen.append(("wait", *threads))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(pairs, "Source", Watched)
-    monkeypatch.setattr(lumas, "join", impatient)
+    monkeypatch.setattr("snellen.video.compare.Source", Watched)
+    monkeypatch.setattr("snellen.video.source.thread.join", impatient)
     with pytest.raises(KeyboardInterrupt):
         compare(lossless, lossless, Failing(), print)
     assert [what for what, *_ in seen] == ["stop", "stop", "wait"]

@@ -9,6 +9,7 @@ import pytest
 
 from snellen.errors import InputError
 from snellen.video.convert import Clip, Encoding, convert
+from snellen.video.sink import sink
 from snellen.video.source.damage import clock_time
 from snellen.video.source.truncation import cut_short
 from support.video.clips import luma, make, picture, read
@@ -171,7 +172,7 @@ class TestExtent:
             (b"\0\0\0\0mdat123", True, None),
             (b"\0\0\0\x01mdat\0\0\0\0\0\0\0\x141234", True, None),
             (b"\0\0\0\x01mdat\0\0\0\0\0\0\0\x14123", True, "(19 of 20 bytes)"),
-            (b"\0\0\0\x08free\0\0\1", True, "a box's head (3 of 8 bytes)"),
+            (b"\0\0\0\x08free\0\0\1", True, "a box's header (3 of 8 bytes)"),
             (b"\0\0\0\x08free\0\0\0\0", True, None),
             (b"\0\0\1\0free", True, None),
             (b"\0\0\0\x08freewhat a camera adds", True, None),
@@ -342,10 +343,9 @@ def test_clock_times():
 
 def test_audio_that_the_muxer_refuses_costs_only_itself(tmp_path, step, monkeypatch):
     """A packet of nonsense among good ones; the muxer's refusal is made up, for every muxer."""
-    from snellen.video.sink import encode
 
     source = make(tmp_path / "in.mkv", audio="aac")
-    real = encode.open_container
+    real = sink.open_container
 
     class Choosy:
         def __init__(self, out):
@@ -360,7 +360,7 @@ def test_audio_that_the_muxer_refuses_costs_only_itself(tmp_path, step, monkeypa
                 raise av.ArgumentError(22, "Invalid argument")
             self.out.mux(packet)
 
-    monkeypatch.setattr(encode, "open_container", lambda *a: Choosy(real(*a)))
+    monkeypatch.setattr(sink, "open_container", lambda *a: Choosy(real(*a)))
     summary = convert(source, tmp_path / "out.mkv", step, encoding=FAST)
     assert summary.lost == ("1 packet refused by the output's container",)
     before, after = read(source), read(tmp_path / "out.mkv")

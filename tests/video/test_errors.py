@@ -16,10 +16,9 @@ import av
 import pytest
 
 from snellen.errors import InputError, OutputError
-from snellen.video import pipes
-from snellen.video import threads as travel
+from snellen.video import pipes, threads
 from snellen.video.convert import Clip, Encoding, convert
-from snellen.video.sink import encode
+from snellen.video.sink import sink
 from support.video.clips import make, png, read
 from support.video.steps import Nearest
 
@@ -274,7 +273,7 @@ class TestFailures:
         def failing(*_):
             raise kind
 
-        monkeypatch.setattr(encode.Sink, where, failing)
+        monkeypatch.setattr(sink.Sink, where, failing)
         refused(plain, tmp_path / "out.mp4", "broken|No space", error=told)
         assert not list(tmp_path.iterdir())
 
@@ -471,7 +470,7 @@ def test_the_encoders_error_is_told_while_the_decoder_waits(tmp_path, monkeypatc
     def failing(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(encode.Sink, "write", failing)
+    monkeypatch.setattr(sink.Sink, "write", failing)
     reading, writing = os.pipe()
     os.write(writing, HEADER + PICTURE * 2)
     ended = threading.Event()  # the other end of the pipe, which would let the decoder go on
@@ -487,7 +486,7 @@ def test_the_encoders_error_is_told_while_the_decoder_waits(tmp_path, monkeypatc
 
 def test_a_stream_that_never_takes_anything_ends_after_a_while(plain, monkeypatch):
     """Not a pipe, so nothing can be done for it but to leave it alone."""
-    monkeypatch.setattr(travel, "_PATIENCE", 0.3)
+    monkeypatch.setattr(threads, "PATIENCE", 0.3)
     free = threading.Event()
 
     class Stuck(io.RawIOBase):

@@ -42,7 +42,7 @@ from support.video.steps import Nearest
     ],
 )
 def test_descriptions(name, bits, subsampling, direct):
-    made = pixels.describe(name)
+    made = pixels.parse(name)
     assert (made.bits, made.subsampling, made.direct) == (bits, subsampling, direct)
     av.VideoFormat(made.planar)  # exists
     assert made.alpha == (name in ("yuva420p", "ya8"))
@@ -101,7 +101,7 @@ def test_every_layout_goes_through_whole(tmp_path, step, pix_fmt, size):
             p, q = np.from_dlpack(p), np.from_dlpack(q)
             assert np.array_equal(p.repeat(2, 0).repeat(2, 1)[: q.shape[0], : q.shape[1]], q)
     given = step.prepared[0]
-    assert given.bits == pixels.describe(pix_fmt).bits
+    assert given.bits == pixels.parse(pix_fmt).bits
     assert (given.width, given.height) == size
 
 
@@ -261,7 +261,7 @@ def test_grey_that_was_asked_for(plain, tmp_path, step):
     wish = Encoding(codec="png", pix_fmt="gray")
     summary = convert(source, tmp_path / "out.mov", step, encoding=wish)
     assert any("chroma 420 is reduced to none" in w for w in summary.warnings)
-    with pytest.raises(InputError, match=r"png in \.mov can only say full range"):
+    with pytest.raises(InputError, match=r"png in \.mov can only state full range"):
         convert(plain, tmp_path / "out2.mov", Nearest(), encoding=wish)
 
 

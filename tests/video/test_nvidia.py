@@ -11,11 +11,11 @@ from snellen.errors import InputError
 from snellen.frames.frame import Format
 from snellen.video import pixels
 from snellen.video.convert import Clip, Encoding, convert, drain
+from snellen.video.ffmpeg import open_input
 from snellen.video.sink import nvenc
 from snellen.video.sink.encoders import choose
 from snellen.video.source import nvdec
 from snellen.video.source.decode import Source
-from snellen.video.source.open import open_input
 from support.video.clips import make, read
 from support.video.steps import Nearest
 
@@ -24,42 +24,42 @@ CODECS = {"h264_nvenc": "h264", "hevc_nvenc": "hevc", "av1_nvenc": "av1"}
 
 
 def here(codec):
-    return nvenc.fails(codec, "yuv420p", Format(512, 512)) is None
+    return nvenc.probe(codec, "yuv420p", Format(512, 512)) is None
 
 
 @pytest.fixture
-def look(plain):
+def info(plain):
     source = Source(plain, Clip())
-    yield source.look
+    yield source.info.picture
     source.close()
 
 
 @pytest.fixture
 def no_nvenc(monkeypatch):
     """As on a machine without: also where there is one."""
-    monkeypatch.setattr(nvenc, "fails", lambda *_: "no such device")
+    monkeypatch.setattr(nvenc, "probe", lambda *_: "no such device")
 
 
 class TestOptions:
     @pytest.mark.parametrize("codec", ENCODERS)
-    def test_ours(self, look, codec):
-        chosen = choose(look, "matroska", Encoding(codec=codec))
+    def test_ours(self, info, codec):
+        chosen = choose(info, "matroska", Encoding(codec=codec))
         assert chosen.options["cq"] == str(nvenc.QUALITY[codec])
         assert chosen.options["rc"] == "vbr"
         assert "preset" not in chosen.options
 
     @pytest.mark.parametrize("codec", ENCODERS)
-    def test_asked(self, look, codec):
+    def test_asked(self, info, codec):
         wish = Encoding(codec=codec, preset="p7", crf=23.5, options={"rc": "vbr", "tune": "uhq"})
-        options = choose(look, "mp4", wish).options
+        options = choose(info, "mp4", wish).options
         wanted = {"preset": "p7", "cq": "23.5", "rc": "vbr", "tune": "uhq"}
         assert {key: options[key] for key in wanted} == wanted
 
     @pytest.mark.parametrize(
         "own", [{"rc": "constqp", "qp": "20"}, {"rc": "cbr"}, {"b": "9000000"}]
     )
-    def test_another_rate_is_left_alone(self, look, own):
-        options = choose(look, "mp4", Encoding(codec="hevc_nvenc", options=own)).options
+    def test_another_rate_is_left_alone(self, info, own):
+        options = choose(info, "mp4", Encoding(codec="hevc_nvenc", options=own)).options
         assert "cq" not in options
         assert {key: options[key] for key in own} == own
         assert options.get("rc") == own.get("rc")
@@ -76,9 +76,9 @@ class TestOptions:
             ({"pix_fmt": "yuv411p"}, "does not take yuv411p"),
         ],
     )
-    def test_wrong(self, look, wish, match):
+    def test_wrong(self, info, wish, match):
         with pytest.raises(InputError, match=match):
-            choose(look, "mp4", Encoding(codec="h264_nvenc", **wish))
+            choose(info, "mp4", Encoding(codec="h264_nvenc", **wish))
 
     @pytest.mark.parametrize("codec", ENCODERS)
     @pytest.mark.parametrize(
@@ -94,14 +94,14 @@ class TestOptions:
             (8, (1, 1), "p010le", "p010le"),
         ],
     )
-    def test_pixel_formats(self, look, codec, bits, subsampling, asked, want):
-        look = replace(look, format=replace(look.format, bits=bits, subsampling=subsampling))
-        chosen = choose(look, "mp4", Encoding(codec=codec, pix_fmt=asked))
+    def test_pixel_formats(self, info, codec, bits, subsampling, asked, want):
+        info = replace(info, format=replace(info.format, bits=bits, subsampling=subsampling))
+        chosen = choose(info, "mp4", Encoding(codec=codec, pix_fmt=asked))
         assert chosen.pixels.name == want
 
-    @pytest.mark.parametrize("wide, deep", nvenc._DEEP.items())
+    @pytest.mark.parametrize("wide, deep", nvenc._UPPER_BITS.items())
     def test_the_upper_bits_hold_the_same_samples(self, wide, deep):
-        one, other = pixels.describe(wide), pixels.describe(deep)
+        one, other = pixels.parse(wide), pixels.parse(deep)
         assert (one.bits, one.subsampling) == (other.bits, other.subsampling)
 
 
@@ -109,14 +109,14 @@ class TestProbe:
     @pytest.mark.parametrize("codec", ENCODERS)
     def test_says_why(self, codec):
         """With a device or without: nothing is raised, and a refusal has a reason."""
-        why = nvenc.fails(codec, "yuv420p", Format(512, 512))
+        why = nvenc.probe(codec, "yuv420p", Format(512, 512))
         assert why is None or (why and "\n" not in why)
 
     def test_opens_what_there_is(self):
-        assert nvenc.fails("libx264", "yuv420p", Format(512, 512)) is None
+        assert nvenc.probe("libx264", "yuv420p", Format(512, 512)) is None
 
     def test_the_reason_is_the_encoders(self):
-        assert "width not divisible by 2" in nvenc.fails("libx264", "yuv420p", Format(511, 512))
+        assert "width not divisible by 2" in nvenc.probe("libx264", "yuv420p", Format(511, 512))
 
 
 class TestInstead:
@@ -153,49 +153,49 @@ class TestInstead:
         assert (step.prepared, step.closed) == (None, 1)
         assert not list(tmp_path.iterdir())
 
-    def test_translated(self, look, no_nvenc):
+    def test_translated(self, info, no_nvenc):
         own = {"rc": "vbr", "spatial-aq": "1", "g": "50", "preset": "p5"}
         wish = Encoding(codec="hevc_nvenc", crf=22, options=own, pix_fmt="p010le")
-        chosen = choose(look, "matroska", wish)
-        cpu, line = nvenc.instead(chosen, look.format, wish)
+        chosen = choose(info, "matroska", wish)
+        cpu, line = nvenc.replacement(chosen, info.format, wish)
         assert cpu == Encoding("libx265", "medium", 22, {"g": "50"}, "yuv420p10le")
         assert line.endswith("libx265 is used instead, without rc, spatial-aq")
-        assert choose(look, "matroska", cpu).pixels.name == "yuv420p10le"
+        assert choose(info, "matroska", cpu).pixels.name == "yuv420p10le"
 
-    def test_nothing_asked(self, look, no_nvenc):
+    def test_nothing_asked(self, info, no_nvenc):
         wish = Encoding(codec="av1_nvenc")
-        cpu, _ = nvenc.instead(choose(look, "mp4", wish), look.format, wish)
+        cpu, _ = nvenc.replacement(choose(info, "mp4", wish), info.format, wish)
         assert cpu == Encoding("libsvtav1")
 
     def test_the_probe_gets_the_outputs_size_and_format(self, plain, tmp_path, monkeypatch):
         asked = []
-        monkeypatch.setattr(nvenc, "fails", lambda *given: asked.append(given) or "not today")
+        monkeypatch.setattr(nvenc, "probe", lambda *given: asked.append(given) or "not today")
         wish = Encoding(codec="hevc_nvenc", pix_fmt="yuv420p10le")
         convert(plain, tmp_path / "out.mkv", Nearest(3), encoding=wish)
         ((codec, name, format),) = asked
         assert (codec, name, format.width, format.height) == ("hevc_nvenc", "p010le", 192, 144)
 
-    def test_one_that_works_is_used(self, look, monkeypatch):
-        monkeypatch.setattr(nvenc, "fails", lambda *_: None)
+    def test_one_that_works_is_used(self, info, monkeypatch):
+        monkeypatch.setattr(nvenc, "probe", lambda *_: None)
         wish = Encoding(codec="h264_nvenc")
-        assert nvenc.instead(choose(look, "mp4", wish), look.format, wish) is None
+        assert nvenc.replacement(choose(info, "mp4", wish), info.format, wish) is None
 
-    def test_others_are_not_asked(self, look, monkeypatch):
-        monkeypatch.setattr(nvenc, "fails", lambda *_: pytest.fail("asked"))
-        assert nvenc.instead(choose(look, "mp4", Encoding()), look.format, Encoding()) is None
+    def test_others_are_not_asked(self, info, monkeypatch):
+        monkeypatch.setattr(nvenc, "probe", lambda *_: pytest.fail("asked"))
+        assert nvenc.replacement(choose(info, "mp4", Encoding()), info.format, Encoding()) is None
 
-    def test_every_preset_has_its_stand_in(self, look, no_nvenc):
+    def test_every_preset_has_its_stand_in(self, info, no_nvenc):
         for codec, cpu in nvenc.ON_CPU.items():
             for preset in nvenc._PRESETS:
                 wish = Encoding(codec=codec, preset=preset)
-                found, _ = nvenc.instead(choose(look, "matroska", wish), look.format, wish)
-                choose(look, "matroska", found)
+                found, _ = nvenc.replacement(choose(info, "matroska", wish), info.format, wish)
+                choose(info, "matroska", found)
                 assert found.codec == cpu and found.preset
 
 
 class TestDecoder:
     def test_the_cpu_unless_asked(self, plain, monkeypatch):
-        monkeypatch.setattr(nvdec, "fails", lambda *_: pytest.fail("asked"))
+        monkeypatch.setattr(nvdec, "probe", lambda *_: pytest.fail("asked"))
         for decoder in ("auto", "cpu"):
             assert nvdec.wanted(decoder, plain, "it") == (False, None)
 
@@ -206,7 +206,7 @@ class TestDecoder:
         assert step.closed == 1
 
     def test_the_cpu_instead(self, plain, tmp_path, monkeypatch):
-        monkeypatch.setattr(nvdec, "fails", lambda *_: "no such device")
+        monkeypatch.setattr(nvdec, "probe", lambda *_: "no such device")
         told = []
         line = "NVDEC does not work here (no such device): the CPU decodes instead"
         out, wish = tmp_path / "out.mkv", Encoding(preset="ultrafast")
@@ -222,19 +222,19 @@ class TestDecoder:
 
     def test_really(self, plain):
         """The probe itself, on whatever machine this is."""
-        why = nvdec.fails(plain, "it")
+        why = nvdec.probe(plain, "it")
         if why is None:
             pytest.skip("NVDEC works here")
         assert "\n" not in why
         source = Source(plain, Clip(), "nvdec")
         source.close()
-        assert source.decoder == "cpu" and why in source.notice
+        assert source.info.decoder == "cpu" and why in source.info.decoder_notice
 
     @pytest.mark.parametrize("codec", ["ffv1", "libsvtav1"])
     def test_codecs_without_hardware(self, tmp_path, codec):
         name = {"libsvtav1": "av1"}.get(codec, codec)
         source = make(tmp_path / "in.mkv", codec=codec, frames=2)
-        assert nvdec.fails(source, "it") == f"no hardware decoder for {name} in this FFmpeg"
+        assert nvdec.probe(source, "it") == f"no hardware decoder for {name} in this FFmpeg"
 
     def test_a_stream_of_y4m(self, tmp_path):
         (tmp_path / "in.y4m").write_bytes(
@@ -243,7 +243,7 @@ class TestDecoder:
         with (tmp_path / "in.y4m").open("rb") as stream:
             source = Source(stream, Clip(), "nvdec")
             source.close()
-        assert "not compressed" in source.notice
+        assert "not compressed" in source.info.decoder_notice
 
     @pytest.mark.parametrize("content", [None, b"Once upon a time.\n" * 99])
     def test_an_input_that_is_none(self, tmp_path, content):
@@ -267,17 +267,17 @@ class TestDecoder:
         ],
     )
     def test_only_the_same_samples(self, plain, monkeypatch, picture, software, differs):
-        assert (nvdec.unlike(picture, software) is not None) == differs
+        assert (nvdec.mismatch(picture, software) is not None) == differs
 
     def test_a_probe_that_gave_a_picture(self, plain, monkeypatch):
-        monkeypatch.setattr(nvdec, "_first", lambda place, index: ("nv12", None))
-        assert nvdec.fails(plain, "it") is None
-        monkeypatch.setattr(nvdec, "_first", lambda place, index: ("p016le", None))
-        assert nvdec.fails(plain, "it") == "it gives p016le for yuv420p"
+        monkeypatch.setattr(nvdec, "_first_format", lambda place, index: ("nv12", None))
+        assert nvdec.probe(plain, "it") is None
+        monkeypatch.setattr(nvdec, "_first_format", lambda place, index: ("p016le", None))
+        assert nvdec.probe(plain, "it") == "it gives p016le for yuv420p"
 
     def test_what_the_reader_is_told(self, plain, tmp_path, monkeypatch):
         """After a good probe the same file is opened for NVDEC, with one thread."""
-        monkeypatch.setattr(nvdec, "fails", lambda *_: None)
+        monkeypatch.setattr(nvdec, "probe", lambda *_: None)
         asked, prepared = [], []
         monkeypatch.setattr(nvdec, "settings", lambda fall_back: asked.append(fall_back))
         monkeypatch.setattr(nvdec, "prepare", prepared.append)

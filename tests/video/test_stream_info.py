@@ -10,8 +10,8 @@ from snellen.errors import InputError
 from snellen.frames.frame import CENTRE, LEFT, TOP_LEFT
 from snellen.video import hdr
 from snellen.video.convert import Clip, Encoding, convert
+from snellen.video.ffmpeg import chroma_location
 from snellen.video.source.decode import Source
-from snellen.video.source.open import chroma_location
 from support.video.clips import luma, make, picture, read
 from support.video.steps import Nearest
 
@@ -57,7 +57,9 @@ def test_colour_tags_that_encoders_read_from_the_frame(tmp_path, step, codec, su
 def test_full_range_that_nobody_would_know_of_is_refused(tmp_path, step, codec, suffix):
     """ProRes has no word for it, and mp4 none where no colour is said: shown too dark."""
     source = make(tmp_path / "in.mkv", colour=(2, 2, 2, 2), frames=2)
-    with pytest.raises(InputError, match=f"{codec} in {suffix} can only say limited range.*libx26"):
+    with pytest.raises(
+        InputError, match=f"{codec} in {suffix} can only state limited range.*libx26"
+    ):
         convert(source, tmp_path / f"out{suffix}", step, encoding=Encoding(codec=codec))
     assert step.prepared is None
     assert not (tmp_path / f"out{suffix}").exists()
@@ -67,11 +69,11 @@ def test_colour_tags_that_a_container_cannot_hold_are_named(tmp_path, step):
     source = make(tmp_path / "in.mkv", colour=(1, 9, 2, 2), frames=2)
     wish = Encoding(codec="ffv1")
     summary = convert(source, tmp_path / "out.mp4", step, encoding=wish)
-    assert summary.dropped == ("colour matrix BT2020: ffv1 in .mp4 cannot say it",)
+    assert summary.dropped == ("colour matrix BT2020: ffv1 in .mp4 cannot state it",)
     with pytest.raises(InputError, match=r"strict.*BT2020"):
         convert(source, tmp_path / "o.mp4", Nearest(), encoding=wish, strict=True)
     summary = convert(source, tmp_path / "out.y4m", Nearest())
-    assert summary.dropped == ("colour matrix BT2020: .y4m cannot say it",)
+    assert summary.dropped == ("colour matrix BT2020: .y4m cannot state it",)
 
 
 def test_unspecified_stays_unspecified(tmp_path, step):
@@ -112,9 +114,9 @@ def test_chroma_location_that_the_codec_cannot_say(tmp_path, step):
 
 def test_siting_of_four_one_one_lies_on_the_first_of_four(tmp_path):
     source = make(tmp_path / "in.mkv", codec="ffv1", pix_fmt="yuv411p", frames=1)
-    road = Source(source, Clip())
-    assert road.look.format.siting == (0.125, 0.5)
-    road.close()
+    opened = Source(source, Clip())
+    assert opened.info.picture.format.siting == (0.125, 0.5)
+    opened.close()
 
 
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".mov"])
@@ -149,7 +151,7 @@ def test_rotation_in_y4m_is_lost_and_told(tmp_path, step):
 
 def test_the_shift_of_a_display_matrix_grows_with_the_picture():
     matrix = (0, 65536, 0, -65536, 0, 0, 48 << 16, 3, 1 << 30)
-    grown = hdr.scaled(matrix, Fraction(2), Fraction(3))
+    grown = hdr.scaled_matrix(matrix, Fraction(2), Fraction(3))
     assert grown == (*matrix[:6], 96 << 16, 9, 1 << 30)
 
 
@@ -243,8 +245,8 @@ def test_progressive_pictures_pass_the_deinterlacer_option_untouched(plain, tmp_
 def test_fields_known_to_the_container_alone(tmp_path, step):
     """FFV1 flags no picture; the header of Matroska says top field first."""
     source = make(tmp_path / "in.mkv", codec="ffv1", interlaced=True, frames=6)
-    road = av.open(str(source))
-    assert int(road.streams.video[0].codec_context.field_order) in (2, 4)
+    opened = av.open(str(source))
+    assert int(opened.streams.video[0].codec_context.field_order) in (2, 4)
     with pytest.raises(InputError, match="--deinterlace"):
         convert(source, tmp_path / "out.mkv", step, encoding=FAST)
     clip = Clip(deinterlace=True)

@@ -16,13 +16,12 @@ import pytest
 
 from snellen.errors import InputError, OutputError
 from snellen.frames.frame import Frame
-from snellen.video import pixels
-from snellen.video import threads as travel
+from snellen.video import pixels, threads
 from snellen.video.channel import Channel
 from snellen.video.convert import Clip, Encoding, convert, drain
-from snellen.video.sink import encode
-from snellen.video.source.decode import Parcel
-from snellen.video.workers import Lanes
+from snellen.video.media import Item
+from snellen.video.sink import sink
+from snellen.video.workers import Workers
 from support.video.clips import make, read
 from support.video.steps import Nearest, Wide
 
@@ -48,7 +47,7 @@ def test_lanes_change_nothing(plain, tmp_path, slots):
     assert one.packets == other.packets
     assert [p.frames for p in told] == list(range(1, 26))
     assert 2 <= wide.most <= slots
-    assert all(name.startswith("lane ") for name in wide.threads)
+    assert all(name.startswith("worker ") for name in wide.threads)
     assert (wide.closed, wide.at_close) == (1, 0)
 
 
@@ -130,14 +129,14 @@ class TestFailures:
 
     @pytest.mark.parametrize("when", [0, 4])
     def test_the_encoder_while_lanes_are_busy(self, plain, tmp_path, monkeypatch, when):
-        real = encode.Sink.write
+        real = sink.Sink.write
         busy = threading.Event()
 
-        def failing(self, parcel):
+        def failing(self, item):
             if self.written == when:
                 assert busy.wait(20)
                 raise OSError(28, "No space left on device")
-            return real(self, parcel)
+            return real(self, item)
 
         class Busy(Wide):
             def work(self, frame):
@@ -146,7 +145,7 @@ class TestFailures:
                     time.sleep(0.05)
                 return super().work(frame)
 
-        monkeypatch.setattr(encode.Sink, "write", failing)
+        monkeypatch.setattr(sink.Sink, "write", failing)
         step = Busy()
         with pytest.raises(OutputError, match="No space"):
             convert(plain, tmp_path / "out.mkv", step, encoding=LOSSLESS)
@@ -154,7 +153,7 @@ class TestFailures:
         assert not list(tmp_path.iterdir())
 
     def test_a_lane_that_hangs_is_left_alone_after_a_while(self, plain, tmp_path, monkeypatch):
-        monkeypatch.setattr(travel, "_PATIENCE", 0.3)
+        monkeypatch.setattr(threads, "PATIENCE", 0.3)
         free = threading.Event()
 
         class Stuck(Wide):
@@ -174,7 +173,7 @@ class TestFailures:
         finally:
             free.set()
         for thread in threading.enumerate():
-            if thread.name.startswith("lane"):
+            if thread.name.startswith("worker"):
                 thread.join(10)
 
     @pytest.mark.parametrize("waiting", ["decoder", "encoder", "lane"])
@@ -185,7 +184,7 @@ class TestFailures:
             from pathlib import Path
             from support.video.steps import Wide
             from snellen.video.convert import convert
-            from snellen.video.sink import encode
+            from snellen.video.sink import sink
 
             def interrupt():
                 time.sleep(0.3)
@@ -204,10 +203,10 @@ class TestFailures:
 
             source = Path({str(plain)!r})
             if {waiting == "encoder"}:
-                def write(self, parcel, real=encode.Sink.write):
+                def write(self, item, real=sink.Sink.write):
                     time.sleep(0.1)
-                    return real(self, parcel)
-                encode.Sink.write = write
+                    return real(self, item)
+                sink.Sink.write = write
             if {waiting == "decoder"}:
                 reading, writing = os.pipe()
                 head = b"YUV4MPEG2 W64 H48 F25:1 Ip C420jpeg\\n"
@@ -245,15 +244,15 @@ class TestBounds:
                 weakref.finalize(result.planes[0], alive.discard, key)
                 return result
 
-        def write(self, parcel):  # an encoder that keeps nothing
+        def write(self, item):  # an encoder that keeps nothing
             time.sleep(0.005)
-            if parcel.frame is not None:
+            if item.frame is not None:
                 self.written += 1
 
-        monkeypatch.setattr(encode.Sink, "write", write)
-        monkeypatch.setattr(encode.Sink, "finish", encode.Sink.abandon)
+        monkeypatch.setattr(sink.Sink, "write", write)
+        monkeypatch.setattr(sink.Sink, "finish", sink.Sink.abandon)
         assert convert(source, tmp_path / "o.mkv", Counting(lanes), encoding=LOSSLESS).frames == 40
-        assert lanes < most[0] <= lanes + travel._DEPTH + 1
+        assert lanes < most[0] <= lanes + threads.DEPTH + 1
         gc.collect()
         assert not alive
 
@@ -271,7 +270,7 @@ class TestBounds:
         monkeypatch.setattr(pixels, "planes", lambda frame: seen.append(1) or real(frame))
         convert(plain, tmp_path / "o.mkv", Slow(3, linger=0), encoding=LOSSLESS)
         # Two that were done, three in lanes, the queue, one in the decoder's hand.
-        assert ahead[0] <= 2 + 3 + travel._DEPTH + 1
+        assert ahead[0] <= 2 + 3 + threads.DEPTH + 1
         assert len(seen) == 25
 
     def test_nothing_is_kept_while_waiting(self):
@@ -279,9 +278,9 @@ class TestBounds:
         channel = Channel(4)
         plane = np.zeros((2, 2), np.uint8)
         gone = weakref.ref(plane)
-        with Lanes(lambda frame: frame, 2, channel, 10) as parcels:
-            flow = iter(parcels)
-            channel.put(Parcel(Frame((plane,))))
+        with Workers(lambda item: item, 2, channel, channel.stop, 10) as items:
+            flow = iter(items)
+            channel.put(Item(Frame((plane,))))
             del plane
             next(flow)
             timer = threading.Timer(0.2, channel.close)

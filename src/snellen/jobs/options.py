@@ -16,7 +16,7 @@ from snellen.gpu import device as devices
 from snellen.jobs.psf_files import Psf, inline, start_value
 from snellen.mad.definition import Definition
 from snellen.video.clip import Clip
-from snellen.video.sink.encoders import Encoding
+from snellen.video.sink.encoding import Encoding
 
 File = str | Path
 Time = float | str | Fraction

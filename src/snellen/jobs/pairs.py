@@ -38,12 +38,11 @@ class Plane:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two planes that a Scorer takes, with their format and the value of white."""
+    """Two planes that a Scorer takes, with their format."""
 
     reference: npt.NDArray[Any]
     distorted: npt.NDArray[Any]
     format: Format
-    data_range: float | None
 
 
 def partners(reference: Path, distorted: Path, warn: Warn) -> list[tuple[str, Path, Path]]:
@@ -142,9 +141,9 @@ def pair(reference: Path, distorted: Path, resized: bool, warn: Warn) -> Pair:
         other = Plane(resize(_whole(other), other.bits, *first), other.bits)
     width, height = first
     if one.bits == other.bits and all(p.samples.dtype.kind == "u" for p in (one, other)):
-        return Pair(one.samples, other.samples, Format(width, height, one.bits), None)
+        return Pair(one.samples, other.samples, Format(width, height, one.bits))
     greys = grey(one.samples, one.bits), grey(other.samples, other.bits)
-    return Pair(*greys, Format(width, height, 0), WHITE)
+    return Pair(*greys, Format(width, height, 0, white=WHITE))
 
 
 def _floats(path: Path) -> InputError:

@@ -179,16 +179,15 @@ def _scored(
     file: str,
     one: Path,
     other: Path,
-    prepared: tuple[Format, float | None] | None,
+    prepared: Format | None,
     **facts: Any,
-) -> tuple[Format, float | None]:
+) -> Format:
     """Score two images; return what the step is prepared for now."""
     planes = pair(one, other, run.job.resize, run.warn)
-    wanted = planes.format, planes.data_range
-    if prepared != wanted:
-        run.step.prepare(*wanted)
+    if prepared != planes.format:
+        run.step.prepare(planes.format)
     run.add(run.step.run(planes.reference, planes.distorted), file, **facts)
-    return wanted
+    return planes.format
 
 
 def _temporal(run: ScoreRun) -> tuple[TemporalScore | None, InputError | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -79,19 +79,20 @@ class ScoreStep:
         self._range = 0.0
         self._clips = Clips(self._warn) if temporal else None
 
-    def prepare(self, format: Format, data_range: float | None = None) -> None:
+    def prepare(self, format: Format) -> Format:
         """Get ready for planes of a format; on the CPU where "auto"'s GPU has no room."""
 
         def prepared(device: str) -> Scorer:
             scorer = self._scorer
             if scorer.device != device:
                 scorer = Scorer(device=device, **self._settings)
-            scorer.prepare(replace(format, white=data_range))
+            scorer.prepare(format)
             return scorer
 
-        self._range = data_range if data_range is not None else float((1 << format.bits) - 1)
+        self._range = format.white if format.white is not None else float((1 << format.bits) - 1)
         device = "cpu" if self._scorer.device == "cpu" else self._device
         self._scorer = on_device(prepared, device, self._subject, self._events)
+        return format
 
     def run(self, reference: Array, distorted: Array) -> Score:
         """Return the score, with maps if it is among the worst so far."""

@@ -25,7 +25,7 @@ _HOMES = {
     "MadSettings": "snellen.jobs.options",
     "Region": "snellen.jobs.positions",
     "Clip": "snellen.video.clip",
-    "Encoding": "snellen.video.sink.encoders",
+    "Encoding": "snellen.video.sink.encoding",
     "Settings": "snellen.aplus.training.train",
 }
 """Every type that a job may hold, by name, and the module that defines it."""

@@ -1,4 +1,4 @@
-"""A bounded queue between two threads that carries errors both ways; waiting for threads."""
+"""A bounded queue between two threads that passes errors both ways; waiting for threads."""
 
 from __future__ import annotations
 
@@ -10,16 +10,21 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
-_PATIENCE = 0.2
-"""Seconds between two looks: on Windows an untimed wait cannot be interrupted by Ctrl-C."""
+DEPTH = 4
+"""Items that wait between two threads: enough to even out delays, few enough for 4K frames."""
+PATIENCE = 10.0
+"""Seconds to wait, after an error, for a thread that may hang in a stream of the caller's."""
+
+POLL = 0.2
+"""Seconds of a single wait: on Windows, Ctrl-C cannot interrupt a wait without a limit."""
 
 
-class Stopped(Exception):  # noqa: N818 (a message, not an error)
-    """The other side gave up; the reason, if any, is told elsewhere."""
+class Stopped(Exception):  # noqa: N818 (a signal, not an error)
+    """The other side has stopped; the reason, if there is one, is raised elsewhere."""
 
 
 class Channel(Generic[T]):
-    """At most `size` items on their way from one producer to one consumer."""
+    """Holds at most `size` items between one producer and one consumer."""
 
     def __init__(self, size: int) -> None:
         self._items: deque[T] = deque()
@@ -29,23 +34,23 @@ class Channel(Generic[T]):
         self._stopped: BaseException | None = None
 
     def put(self, item: T) -> None:
-        """Add `item`, waiting for room; raises what `stop` was given."""
+        """Wait for room and add `item`; raises the reason given to `stop`."""
         with self._changed:
             while self._stopped is None and len(self._items) >= self._size:
-                self._changed.wait(_PATIENCE)
+                self._changed.wait(POLL)
             if self._stopped is not None:
                 raise self._stopped
             self._items.append(item)
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Say that nothing more comes; what was put is still delivered."""
+        """End the items; those that were put before are still delivered."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
 
     def stop(self, reason: BaseException | None = None) -> None:
-        """Throw away what is queued; both sides raise `reason` (Stopped) from now on."""
+        """Discard the queued items; both sides raise `reason` (default: Stopped) from now on."""
         with self._changed:
             if self._stopped is None:
                 self._stopped = reason if reason is not None else Stopped()
@@ -53,7 +58,7 @@ class Channel(Generic[T]):
             self._changed.notify_all()
 
     def check(self) -> None:
-        """Raise what `stop` was given, if it was."""
+        """Raise the reason given to `stop`, if it was called."""
         if self._stopped is not None:
             raise self._stopped
 
@@ -62,7 +67,7 @@ class Channel(Generic[T]):
         while True:
             with self._changed:
                 while self._stopped is None and not self._items and not self._closed:
-                    self._changed.wait(_PATIENCE)
+                    self._changed.wait(POLL)
                 if self._stopped is not None:
                     raise self._stopped
                 if not self._items:
@@ -70,13 +75,13 @@ class Channel(Generic[T]):
                 item = self._items.popleft()
                 self._changed.notify_all()
             yield item
-            del item  # a frame, while the next one is waited for
+            del item  # else the frame is kept while this waits for the next one
 
 
-def join(stages: list[threading.Thread], patience: float | None = None) -> bool:
+def join(threads: list[threading.Thread], patience: float | None = None) -> bool:
     """Wait for the threads to end, at most `patience` seconds; return whether they did."""
     until = None if patience is None else time.monotonic() + patience
-    for stage in stages:
-        while stage.is_alive() and (until is None or time.monotonic() < until):
-            stage.join(0.2)  # not forever: Ctrl-C would have to wait on Windows
-    return not any(stage.is_alive() for stage in stages)
+    for thread in threads:
+        while thread.is_alive() and (until is None or time.monotonic() < until):
+            thread.join(POLL)
+    return not any(thread.is_alive() for thread in threads)

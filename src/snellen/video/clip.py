@@ -10,16 +10,16 @@ from snellen.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class Clip:
-    """Which part of the input to work on, and how to treat its fields."""
+    """Which part of the input to work on, and whether it is deinterlaced."""
 
     start: Fraction | None = None
     """Seconds from the beginning; the first frame at or after it becomes time 0."""
     duration: Fraction | None = None
     """Seconds from `start`."""
     frames: int | None = None
-    """At most so many."""
+    """At most so many frames."""
     deinterlace: bool = False
-    """Whether interlaced pictures are deinterlaced; else they are refused."""
+    """Whether interlaced pictures are deinterlaced; False: they are refused."""
 
     def __post_init__(self) -> None:
         if self.start is not None and self.start < 0:
@@ -31,5 +31,5 @@ class Clip:
 
     @property
     def is_part(self) -> bool:
-        """Whether a part was asked for, so that numbers about the whole no longer hold."""
+        """Whether a part was asked for: then numbers about the whole input do not hold."""
         return any(value is not None for value in (self.start, self.duration, self.frames))

@@ -1,19 +1,19 @@
-"""The road of two films: frame n of one meets frame n + offset of the other in a step.
+"""Compares two videos: frame n of one with frame n + offset of the other.
 
-Both are decoded in threads of their own, bounded queues between them and the step, which runs in
-the calling thread: that is where Ctrl-C arrives. Only luma is handed on.
+Both are decoded in threads of their own. The comparison runs in the calling thread, where Ctrl-C
+interrupts it, and gets luma only.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, Generic, Protocol, TypeVar
+from typing import Any, BinaryIO, Generic, TypeVar
 
 import numpy.typing as npt
 
@@ -22,48 +22,30 @@ from snellen.frames.frame import Format, Plane
 from snellen.video import pixels
 from snellen.video.clip import Clip
 from snellen.video.differences import check_sizes, differences, size
-from snellen.video.luma_reader import WHITE, Lumas, grey
+from snellen.video.luma_reader import WHITE, Luma, LumaReader, grey
+from snellen.video.media import MediaInfo
 from snellen.video.progress import Meter, Progress
 from snellen.video.resize import METHOD, resize
+from snellen.video.source.damage import counted
 from snellen.video.source.decode import Source
+from snellen.video.step import Comparison
+from snellen.video.workers import in_flight
 
 T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
 
-
-class Comparison(Protocol[T_co]):
-    """What the road knows of a method that compares."""
-
-    @property
-    def device_name(self) -> str:
-        """Name of the device."""
-        ...
-
-    def prepare(self, format: Format, data_range: float | None = None) -> None:
-        """Get ready for luma planes of `format`.
-
-        `data_range` is the sample value of white; None: the greatest of the format's depth. It is
-        given with planes of floats (format.bits is 0), which are float64.
-        """
-        ...
-
-    def run(self, reference: npt.NDArray[Any], distorted: npt.NDArray[Any]) -> T_co:
-        """Return what is to be said of two planes. They are read-only and may have a pitch."""
-        ...
-
-    def close(self) -> None:
-        """Give back what `prepare` took; called once, also after an error before `prepare`."""
-        ...
+_Pair = tuple[Luma, Luma]
+_Sides = tuple[LumaReader, LumaReader]
+"""Reference and distorted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compared(Generic[T]):
-    """What came of one pair of frames."""
+    """The result for one pair of frames."""
 
     number: int
-    """Of the reference's frame, from 0."""
+    """Number of the reference's frame, from 0."""
     time: Fraction
-    """Of the reference's frame, seconds from its beginning."""
+    """Time of the reference's frame, seconds from its beginning."""
     result: T
 
 
@@ -72,25 +54,25 @@ class Summary:
     """What was compared."""
 
     frames: int
-    """Pairs."""
+    """Pairs of frames."""
     reference_frames: int | None
     distorted_frames: int | None
-    """All that the film holds; None: the part asked for ended before either film did."""
+    """Frames of each video; None: unknown, since the clip ended before either video did."""
     seconds: float
-    """Of work."""
+    """Duration of the work."""
     width: int
     height: int
     device: str
-    """What the step ran on."""
+    """Name of the device that compared."""
     reference_pictures: str
     distorted_pictures: str
-    """E.g. '1920×1080 4:2:0 8 bit', as they came."""
+    """Format of the decoded frames, e.g. '1920×1080 4:2:0 8 bit'."""
     resized: str | None
-    """How the distorted film was scaled; None: it was not."""
+    """How the distorted video was scaled; None: it was not."""
     warnings: tuple[str, ...]
-    """What differs between the films, or does not count."""
+    """Differences between the videos, and properties that are ignored."""
     lost: tuple[str, ...]
-    """What was damaged or missing in either; empty when both were whole."""
+    """What was damaged or missing in either; empty: both were whole."""
 
 
 def compare(
@@ -107,34 +89,45 @@ def compare(
     on_warning: Callable[[str, str], None] | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Summary:
-    """Send the luma of two films through `step`, frame by frame, and each result to `take`.
+    """Compare the luma of two videos frame by frame, and give each result to `take`.
 
-    Frames meet by number, not by time: frame n of the reference and frame n + `offset` of the
-    distorted film. Luma is handed on as it is coded, at its own depth: limited range is not
-    stretched. Films of different depth are brought to float64 0 … 255, each by its own greatest
-    value: sample · 255 / (2^bits − 1).
+    Frames are paired by number, not by time: frame n of the reference with frame n + `offset` of
+    the distorted video. Luma keeps its code values and depth: limited range is not stretched. For
+    videos of different depths it becomes float64 0 … 255, each by the greatest value of its own
+    depth: sample · 255 / (2^bits − 1).
 
     Parameters
     ----------
-    reference, distorted : video files; one may be a binary stream of y4m
-    step : prepared, run for each pair and closed by this function
-    take : called with each result, in order, in the calling thread
-    clip : which part of the reference; `frames` is the number of pairs. What comes before it is
-        decoded all the same, so that numbers are right
-    offset : frames by which the distorted film lags behind; negative: by which it is ahead
-    every : of the frames that have a partner, the first is taken and then every so many
-    resized : whether the distorted film is scaled to the reference's size; else a difference is an
-        error
-    decoder : as for `pipeline.convert`
-    on_warning : called with each of `Summary.warnings` in two parts: the name of the film that it
-        is said of, empty for both, and what is said
-    on_progress : called after each pair, in the calling thread
+    reference, distorted : Path or BinaryIO
+        Video files; one may be a binary stream of y4m.
+    step : Comparison
+        Prepared, run for each pair and closed by this function. With `submit`, up to `step.slots`
+        pairs are in flight.
+    take : callable
+        Called with each result, in order, in the calling thread.
+    clip : Clip, optional
+        Which part of the reference; `frames` is the number of pairs. What comes before it is
+        decoded too, so that numbers are right.
+    offset : int
+        Frames by which the distorted video lags behind; negative: by which it is ahead.
+    every : int
+        Of the frames that have a partner, the first is compared and then every so many.
+    resized : bool
+        Whether the distorted video is scaled to the reference's size; False: different sizes are
+        an error.
+    decoder : str
+        As for `convert`.
+    on_warning : callable, optional
+        Called with each of `Summary.warnings` in two parts: the name of the video that it concerns,
+        empty for both, and the text.
+    on_progress : callable, optional
+        Called after each pair, in the calling thread.
 
     Returns
     -------
     Summary
         `lost` is empty unless an input was damaged; then all pairs that could be decoded were
-        compared, but what was lost may have shifted a film's frames by some numbers.
+        compared, but frames behind the damage may have been paired with others than their own.
 
     Raises
     ------
@@ -153,22 +146,22 @@ def compare(
     with ExitStack() as stack:
         stack.callback(step.close)
         if every < 1:
-            raise InputError(f"every {every}th frame was asked for, expected 1 or more")
-        opened = [
-            stack.enter_context(closing(Source(film, Clip(deinterlace=clip.deinterlace), decoder)))
-            for film in (reference, distorted)
+            raise InputError(f"got `every`={every}; expected 1 or more", parameter="every")
+        sources = [
+            stack.enter_context(closing(Source(file, Clip(deinterlace=clip.deinterlace), decoder)))
+            for file in (reference, distorted)
         ]
-        films = opened[0], opened[1]
-        check_sizes(*films, resized)
-        for name, text in differences(*films):
+        one, other = (source.info for source in sources)
+        check_sizes(one, other, resized)
+        for name, text in differences(one, other):
             warn(name, text)
-        sides = _sides(*films, offset, every)
-        format, white = _format(*films)
-        step.prepare(format, white)
+        sides = _sides(sources[0], sources[1], offset, every)
+        format = _format(one, other)
+        step.prepare(format)
         meter = Meter(_total(sides, clip, every), on_progress)
-        frames, ended = _travel(sides, step, take, clip, meter)
+        frames, ended = _run(sides, step, take, clip, meter)
         if not frames:
-            raise InputError(_nothing(sides, clip, offset, ended))
+            raise InputError(_no_pair(sides, clip, offset, ended))
         counts = [side.frames if ended else None for side in sides]
         if counts[0] != counts[1] and sides[0].frames + offset != sides[1].frames:
             warn("", _lengths(sides, frames))
@@ -180,84 +173,118 @@ def compare(
             width=format.width,
             height=format.height,
             device=step.device_name,
-            reference_pictures=pixels.words(films[0].look.format),
-            distorted_pictures=pixels.words(films[1].look.format),
-            resized=METHOD if size(films[0]) != size(films[1]) else None,
+            reference_pictures=pixels.describe(one.picture.format),
+            distorted_pictures=pixels.describe(other.picture.format),
+            resized=METHOD if size(one) != size(other) else None,
             warnings=tuple(warnings),
-            lost=tuple(f"{film.name}: {word}" for film in films for word in film.damage.words()),
+            lost=tuple(f"{s.name}: {text}" for s in sources for text in s.report().damage),
         )
 
 
-def _travel(
-    sides: tuple[Lumas, Lumas],
+def _run(
+    sides: _Sides,
     step: Comparison[T],
     take: Callable[[Compared[T]], None],
     clip: Clip,
     meter: Meter,
 ) -> tuple[int, bool]:
-    """Run decoders and step; return how many pairs there were, and whether a film ended.
+    """Decode and compare; return how many pairs there were, and whether a video ended.
 
     If one did, the other is read to its end too.
     """
-    frames, start = 0, clip.start or Fraction(0)
+    pairs = _Pairs(sides, clip)
     try:
         for side in sides:
             side.start()
-        for one, other in zip(*sides):  # noqa: B905 (one may end before the other)
-            if one.time < start:
-                continue
-            if clip.duration is not None and one.time >= start + clip.duration:
-                return frames, False
-            take(Compared(one.number, one.time, step.run(one.plane, other.plane)))
-            frames += 1
+        for compared in _results(step, pairs):
+            take(compared)
             meter.count()
-            if frames == clip.frames:
-                return frames, False
-        for side in sides:
-            side.finish()
-        return frames, True
+        if pairs.ended:
+            for side in sides:
+                side.finish()
+        return pairs.count, pairs.ended
     finally:
         for side in sides:
             side.stop()
-        for side in sides:  # a second Ctrl-C ends this, but both have been told to stop
-            side.wait()
+        for side in sides:  # a second Ctrl-C ends this, but by now both threads are stopping
+            side.abandon()
 
 
-def _sides(one: Source, other: Source, offset: int, every: int) -> tuple[Lumas, Lumas]:
-    """Return the films' luma from the first frames that have a partner on, as the step takes it."""
-    same = one.look.format.bits == other.look.format.bits
+class _Pairs:
+    """Frames of the clip with their partners; `ended` tells whether a video ended before it."""
+
+    def __init__(self, sides: _Sides, clip: Clip) -> None:
+        self.count = 0
+        self.ended = False
+        self._sides = sides
+        self._clip = clip
+
+    def __iter__(self) -> Iterator[_Pair]:
+        start, duration = self._clip.start or Fraction(0), self._clip.duration
+        for one, other in zip(*self._sides):  # noqa: B905 (one may end before the other)
+            if one.time < start:
+                continue
+            if duration is not None and one.time >= start + duration:
+                return
+            self.count += 1
+            yield one, other
+            if self.count == self._clip.frames:
+                return
+        self.ended = True
+
+
+def _results(step: Comparison[T], pairs: _Pairs) -> Iterator[Compared[T]]:
+    """Yield the results in order, with pairs in flight where the step has `submit`."""
+    submit = getattr(step, "submit", None)
+    if submit is None:
+        for one, other in pairs:
+            yield Compared(one.number, one.time, step.run(one.plane, other.plane))
+        return
+
+    def begin(pair: _Pair) -> Callable[[], Compared[T]]:
+        one, other = pair
+        wait: Callable[[], T] = submit(one.plane, other.plane)
+        return lambda: Compared(one.number, one.time, wait())
+
+    yield from in_flight(begin, pairs, step.slots)
+
+
+def _sides(one: Source, other: Source, offset: int, every: int) -> _Sides:
+    """Return readers that begin at the first frames with a partner, and convert for the step."""
+    same = one.info.picture.format.bits == other.info.picture.format.bits
+    wanted = size(one.info)
     return (
-        Lumas(one, max(0, -offset), every, _changed(one, size(one), same)),
-        Lumas(other, max(0, offset), every, _changed(other, size(one), same)),
+        LumaReader(one, max(0, -offset), every, _conversion(one.info, wanted, same)),
+        LumaReader(other, max(0, offset), every, _conversion(other.info, wanted, same)),
     )
 
 
-def _changed(
-    film: Source, wanted: tuple[int, int], same_depth: bool
+def _conversion(
+    info: MediaInfo, wanted: tuple[int, int], same_depth: bool
 ) -> Callable[[Plane], npt.NDArray[Any]] | None:
-    """Return what is done with a film's planes; None: nothing."""
-    bits = film.look.format.bits
-    if size(film) == wanted:
+    """Return what is done with a video's planes; None: nothing."""
+    bits = info.picture.format.bits
+    if size(info) == wanted:
         return None if same_depth else partial(grey, bits=bits)
     if same_depth:
         return partial(resize, bits=bits, width=wanted[0], height=wanted[1])
     return lambda plane: grey(resize(plane, bits, *wanted), bits)
 
 
-def _format(one: Source, other: Source) -> tuple[Format, float | None]:
-    """Return what the planes are that the step gets, and the value of white where that tells."""
+def _format(one: MediaInfo, other: MediaInfo) -> Format:
+    """Return the format of the planes that the step gets."""
     width, height = size(one)
-    bits = one.look.format.bits
-    if bits == other.look.format.bits:
-        return Format(width, height, bits), None
-    return Format(width, height, 0), WHITE
+    bits = one.picture.format.bits
+    if bits == other.picture.format.bits:
+        return Format(width, height, bits)
+    return Format(width, height, 0, white=WHITE)
 
 
-def _total(sides: tuple[Lumas, Lumas], clip: Clip, every: int) -> int | None:
-    """Return how many pairs to expect, as far as can be told."""
-    totals = [(side.film.total(), side.first) for side in sides]
+def _total(sides: _Sides, clip: Clip, every: int) -> int | None:
+    """Return how many pairs to expect; None: unknown."""
+    totals = [(side.source.info.frames, side.first) for side in sides]
     known = [total - first for total, first in totals if total is not None]
-    rate = sides[0].film.rate
+    rate = sides[0].source.info.rate
     if known and clip.start is not None:
         known = [min(known) - int(clip.start * rate)]
     if clip.duration is not None:
@@ -266,29 +293,25 @@ def _total(sides: tuple[Lumas, Lumas], clip: Clip, every: int) -> int | None:
     return min([*pairs, *([] if clip.frames is None else [clip.frames])], default=None)
 
 
-def _lengths(sides: tuple[Lumas, Lumas], frames: int) -> str:
-    lengths = ", ".join(f"{side.film.name} has {_counted(side.frames, 'frame')}" for side in sides)
-    pairs = _counted(frames, "pair") + (" was" if frames == 1 else " were")
+def _lengths(sides: _Sides, frames: int) -> str:
+    lengths = ", ".join(f"{s.source.name} has {counted(s.frames, 'frame')}" for s in sides)
+    pairs = counted(frames, "pair") + (" was" if frames == 1 else " were")
     return f"{lengths}: {pairs} compared; frames without a partner were not"
 
 
-def _nothing(sides: tuple[Lumas, Lumas], clip: Clip, offset: int, ended: bool) -> str:
+def _no_pair(sides: _Sides, clip: Clip, offset: int, ended: bool) -> str:
     shifted = f" with an offset of {offset}" if offset else ""
-    said = f"no frame has a partner{shifted}{_where(clip)}"
-    if not ended:  # how far the decoders came by then means nothing
-        return said
-    lengths = " and ".join(f"{side.frames} of {side.film.name}" for side in sides)
-    return f"{said}: {lengths} were read"
+    message = f"no frame has a partner{shifted}{_where(clip)}"
+    if not ended:  # then the number of frames that were read means nothing
+        return message
+    lengths = " and ".join(f"{side.frames} of {side.source.name}" for side in sides)
+    return f"{message}: {lengths} were read"
 
 
 def _where(clip: Clip) -> str:
-    """Return in words which part of the reference was asked for."""
+    """Return the phrase for the part of the reference that was asked for."""
     if clip.duration is None:
         return "" if clip.start is None else f" at or after {float(clip.start):g} s"
     if clip.start is None:
         return f" within the first {float(clip.duration):g} s"
     return f" from {float(clip.start):g} s to {float(clip.start + clip.duration):g} s"
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"

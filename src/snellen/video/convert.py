@@ -1,4 +1,4 @@
-"""The road: decode → step → encode, each in its own thread, bounded queues between them."""
+"""Converts a video: source → step → sink, each in a thread, with bounded queues between them."""
 
 from __future__ import annotations
 
@@ -7,26 +7,31 @@ from collections.abc import Callable
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import ceil
 from pathlib import Path
 from typing import BinaryIO
 
 from snellen.errors import InputError
 from snellen.frames.frame import Format
 from snellen.video import pixels
+from snellen.video.chain import rate_of, ticks_of
 from snellen.video.clip import Clip
-from snellen.video.hdr import scaled
+from snellen.video.hdr import scaled_matrix
+from snellen.video.media import MediaInfo, SourceReport
 from snellen.video.passthrough.streams import Copier
 from snellen.video.passthrough.tags import lost_time_code, video_tags
 from snellen.video.pipes import Outgoing
 from snellen.video.progress import Meter, Progress
 from snellen.video.sink import nvenc
 from snellen.video.sink.encode import Plan
-from snellen.video.sink.encoders import Encoder, Encoding, choose
-from snellen.video.sink.output import Place
-from snellen.video.sink.probe import lost_by
+from snellen.video.sink.encoders import choose
+from snellen.video.sink.encoding import Encoder, Encoding
+from snellen.video.sink.output import Output
+from snellen.video.sink.probe import probe
+from snellen.video.source.damage import counted
 from snellen.video.source.decode import Source
-from snellen.video.step import Step
-from snellen.video.threads import run_dry, travel
+from snellen.video.step import RateStep, Step
+from snellen.video.threads import Written, run_dry, run_pipeline
 
 __all__ = ["Clip", "Encoding", "Progress", "Step", "Summary", "convert", "drain"]
 
@@ -36,25 +41,27 @@ class Summary:
     """What was done."""
 
     frames: int
+    """Frames written."""
     seconds: float
-    """Of work."""
+    """Duration of the work."""
     width: int
     height: int
+    """Size of the output's frames."""
     device: str
-    """What the step ran on."""
+    """Name of the device that ran the step."""
     decoder: str
     """"cpu" or "nvdec"."""
     encoder: str
     pixel_format: str
     """Of the output; FFmpeg's names."""
     source: str
-    """The input's pictures, e.g. '1920×1080 4:2:0 8 bit'."""
+    """Format of the input's frames, e.g. '1920×1080 4:2:0 8 bit'."""
     result: str
-    """The output's."""
+    """Format of the step's results."""
     warnings: tuple[str, ...]
     """What was changed or could not be carried."""
     lost: tuple[str, ...]
-    """What was damaged or missing in the input; empty when it was whole."""
+    """What was damaged or missing in the input; empty: it was whole."""
     dropped: tuple[str, ...]
     """What the output cannot hold: streams, tags, chapters, rotation, HDR, alpha …"""
 
@@ -62,7 +69,7 @@ class Summary:
 def convert(
     source: Path | BinaryIO,
     target: Path | BinaryIO,
-    step: Step,
+    step: Step | RateStep,
     *,
     clip: Clip | None = None,
     encoding: Encoding | None = None,
@@ -72,22 +79,32 @@ def convert(
     on_warning: Callable[[str], None] | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Summary:
-    """Send every frame of `source` through `step` into `target`; copy all the rest.
+    """Run `step` on every frame of `source`, write the results into `target`, and copy all else.
 
     Parameters
     ----------
-    source : a video file, or a binary stream of y4m
-    target : a file (.mp4, .mkv, .mov, .y4m), or a binary stream for y4m
-    step : prepared, run for each frame and closed by this function
-    clip : which part; None: all of it
-    encoding : None: libx264, or libx265 above 10 bit, with nearly no visible loss
-    decoder : "auto" and "cpu": FFmpeg's decoders; "nvdec": NVIDIA's, or where that does not work
-        the CPU's and a warning
-    strict : whether anything that cannot be carried, or an encoder of NVIDIA's that does not work,
-        is an error, before work starts
-    overwrite : whether a file called `target` is replaced
-    on_warning : called with each of `Summary.warnings`, most of them before work starts
-    on_progress : called after each frame, in the calling thread
+    source : Path or BinaryIO
+        A video file, or a binary stream of y4m.
+    target : Path or BinaryIO
+        A file (.mp4, .mkv, .mov, .y4m), or a binary stream for y4m.
+    step : Step or RateStep
+        A step or a chain of steps; prepared, run for each frame and closed by this function.
+    clip : Clip, optional
+        Which part; None: all of it.
+    encoding : Encoding, optional
+        None: libx264, or libx265 above 10 bit, with nearly no visible loss.
+    decoder : str
+        "auto" and "cpu": FFmpeg's decoders; "nvdec": NVIDIA's, or where that does not work the
+        CPU's and a warning.
+    strict : bool
+        Whether it is an error, before work starts, if anything cannot be carried or an encoder of
+        NVIDIA's does not work.
+    overwrite : bool
+        Whether an existing file `target` is replaced.
+    on_warning : callable, optional
+        Called with each of `Summary.warnings`, most of them before work starts.
+    on_progress : callable, optional
+        Called after each frame, in the calling thread.
 
     Returns
     -------
@@ -100,62 +117,67 @@ def convert(
         Wrong use or an unusable input.
     OutputError
         The result could not be written. After any error there is no output, and a file that was
-        there before is as it was.
+        there before is unchanged.
     """
     began = time.monotonic()
-    tell = on_warning or (lambda text: None)
+    warn = on_warning or (lambda text: None)
     with ExitStack() as stack:
         stack.callback(step.close)
-        place = Place(target, source, overwrite)
-        road = stack.enter_context(closing(Source(source, clip or Clip(), decoder)))
-        large = step.outcome(road.look.format, road.least())
-        plan, copier, losses, notes = _plan(road, place, encoding or Encoding(), strict, large)
-        warnings = (*losses, *notes)
+        output = Output(target, source, overwrite)
+        opened = stack.enter_context(closing(Source(source, clip or Clip(), decoder)))
+        info = opened.info
+        result = step.outcome(info.picture.format, info.least_frames)
+        encoder, replaced = _encoder(info, output, encoding or Encoding(), strict, result)
+        copier = Copier(info, opened.templates, output.muxer, output.suffix)
+        plan = _plan(info, encoder, output, step)
+        losses = _losses(info, replace(plan, format=result), copier, output, strict)
+        notes = [text for text in (info.decoder_notice, replaced) if text is not None]
+        warnings = (*losses, *notes, *copier.notes)
         for warning in warnings:
-            tell(warning)
-        plan = _prepared(plan, step)
-        meter = Meter(road.total(), on_progress)
-        with place.writing() as file:
+            warn(warning)
+        plan = _prepare(plan, step)
+        meter = Meter(_expected(info, step), on_progress)
+        with output.writing() as file:
             out = file if isinstance(file, Path) else stack.enter_context(closing(Outgoing(file)))
-            frames = travel(road, plan, copier, step, place, out, meter)
-        late = _time_notes(road, place.muxer)
+            written = run_pipeline(opened, step, plan, copier, output, out, meter)
+        late = _time_notes(written.report, output.muxer)
         for warning in late:
-            tell(warning)
+            warn(warning)
         return Summary(
-            frames=frames,
+            frames=written.frames,
             seconds=time.monotonic() - began,
             width=plan.format.width,
             height=plan.format.height,
             device=step.device_name,
-            decoder=road.decoder,
+            decoder=info.decoder,
             encoder=plan.encoder.codec,
             pixel_format=plan.encoder.pixels.name,
-            source=pixels.words(road.look.format),
-            result=pixels.words(plan.format),
+            source=pixels.describe(info.picture.format),
+            result=pixels.describe(plan.format),
             warnings=(*warnings, *late),
-            lost=road.damage.words(),
+            lost=_lost(written),
             dropped=losses,
         )
 
 
 def drain(
     source: Path | BinaryIO,
-    step: Step,
+    step: Step | RateStep,
     *,
     clip: Clip | None = None,
     decoder: str = "auto",
     on_warning: Callable[[str], None] | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> int:
-    """Send every frame of `source` through `step` and let go of the results.
+    """Run `step` on every frame of `source`, and drop the results.
 
-    That is `convert` without an encoder, for measuring: the arguments are the same, and the last
-    `Progress.elapsed` is the time from the first frame's start on, without `prepare`.
+    This is `convert` without an encoder, for measuring: the arguments are the same, and the last
+    `Progress.elapsed` is the time since the first frame began, without `prepare`.
 
     Returns
     -------
     int
-        How many frames there were.
+        How many frames the step gave.
 
     Raises
     ------
@@ -164,67 +186,92 @@ def drain(
     """
     with ExitStack() as stack:
         stack.callback(step.close)
-        road = stack.enter_context(closing(Source(source, clip or Clip(), decoder)))
-        if road.notice and on_warning:
-            on_warning(road.notice)
-        step.prepare(road.look.format)
-        return run_dry(road, step, Meter(road.total(), on_progress))
-
-
-def _plan(
-    road: Source, place: Place, encoding: Encoding, strict: bool, large: Format
-) -> tuple[Plan, Copier, tuple[str, ...], tuple[str, ...]]:
-    """Decide how everything is written, and what that costs: losses, then notes.
-
-    The encoder is asked about pictures of the results' size, before the step does any work.
-    """
-    look, stream = road.look, road.stream
-    encoder, replaced = _encoder(road, place, encoding, strict, large)
-    copier = Copier(road, place.muxer, place.suffix)
-    numbered = place.muxer == "yuv4mpegpipe"
-    base = 1 / road.rate if numbered else road.time_base
-    metadata = video_tags(road, place.muxer)
-    plan = Plan(encoder, look.format, look, base, numbered, road.rate, metadata,
-                stream.disposition, stream.index)  # fmt: skip
-    lost = lost_by(replace(plan, format=large), road, place.muxer, place.suffix)
-    losses = (*look.losses, *encoder.losses, *copier.losses, *lost, *lost_time_code(road))
-    if strict and losses:
-        raise InputError(f"{road.name}: strict, and this would be lost: " + "; ".join(losses))
-    notes = [text for text in (road.notice, replaced) if text is not None]
-    return plan, copier, losses, (*notes, *copier.notes)
+        opened = stack.enter_context(closing(Source(source, clip or Clip(), decoder)))
+        info = opened.info
+        if info.decoder_notice and on_warning:
+            on_warning(info.decoder_notice)
+        step.prepare(info.picture.format)
+        return run_dry(opened, step, Meter(_expected(info, step), on_progress))
 
 
 def _encoder(
-    road: Source, place: Place, encoding: Encoding, strict: bool, large: Format
+    info: MediaInfo, output: Output, encoding: Encoding, strict: bool, result: Format
 ) -> tuple[Encoder, str | None]:
-    """Choose the encoder; one of NVIDIA's that does not work is replaced, and the line says so."""
-    encoder = choose(road.look, place.muxer, encoding)
-    found = nvenc.instead(encoder, large, encoding)
+    """Choose the encoder; replace one of NVIDIA's that does not work, and return a warning."""
+    encoder = choose(info.picture, output.muxer, encoding)
+    found = nvenc.replacement(encoder, result, encoding)
     if found is None:
         return encoder, None
-    other, line = found
+    other, warning = found
     if strict:
-        raise InputError(f"{road.name}: strict, but {line}")
-    return choose(road.look, place.muxer, other), line
+        raise InputError(f"{info.name}: strict, but {warning}")
+    return choose(info.picture, output.muxer, other), warning
 
 
-def _prepared(plan: Plan, step: Step) -> Plan:
-    """Let the step prepare; return the plan for the size that comes out."""
-    came = plan.format
-    out = step.prepare(came, plan.encoder.bits)
-    if out.bits == 0:
+def _plan(info: MediaInfo, encoder: Encoder, output: Output, step: Step | RateStep) -> Plan:
+    """Return how the video stream is written; the size is that of the input until `_prepare`."""
+    numbered = output.muxer == "yuv4mpegpipe"
+    rate = info.rate * rate_of(step)
+    return Plan(
+        encoder=encoder,
+        format=info.picture.format,
+        picture=info.picture,
+        time_base=1 / rate if numbered else info.time_base / ticks_of(step),
+        numbered=numbered,
+        rate=rate,
+        tags=video_tags(info, output.muxer),
+        disposition=info.video.disposition,
+        index=info.video_index,
+    )
+
+
+def _losses(
+    info: MediaInfo, plan: Plan, copier: Copier, output: Output, strict: bool
+) -> tuple[str, ...]:
+    """Return what the output cannot hold; InputError: `strict`, and there is something.
+
+    `plan` has the size of the results: the encoder is probed with it before the step does any work.
+    """
+    lost = probe(plan, info, output.muxer, output.suffix)
+    losses = (
+        *info.picture.losses, *plan.encoder.losses, *copier.losses, *lost, *lost_time_code(info),
+    )  # fmt: skip
+    if strict and losses:
+        raise InputError(f"{info.name}: strict, and this would be lost: " + "; ".join(losses))
+    return losses
+
+
+def _prepare(plan: Plan, step: Step | RateStep) -> Plan:
+    """Prepare the step; return the plan for the format of its results."""
+    given = plan.format
+    result = step.prepare(given, plan.encoder.bits)
+    if result.bits == 0:
         raise InputError("the step gives float frames, but files hold 8 to 16 bit samples")
-    look = plan.look
-    if look.matrix is not None:
-        across, down = Fraction(out.width, came.width), Fraction(out.height, came.height)
-        look = replace(look, matrix=scaled(look.matrix, across, down))
-    return replace(plan, format=out, look=look)
+    picture = plan.picture
+    if picture.display_matrix is not None:
+        across, down = Fraction(result.width, given.width), Fraction(result.height, given.height)
+        matrix = scaled_matrix(picture.display_matrix, across, down)
+        picture = replace(picture, display_matrix=matrix)
+    return replace(plan, format=result, picture=picture)
 
 
-def _time_notes(road: Source, muxer: str) -> list[str]:
-    said = []
-    if road.clock.moved:
-        said.append(f"{road.clock.moved} frame times did not rise and were moved")
-    if muxer == "yuv4mpegpipe" and road.variable:
-        said.append("y4m holds no times: the variable frame rate is lost")
-    return said
+def _expected(info: MediaInfo, step: Step | RateStep) -> int | None:
+    """Return how many results to expect; None: unknown."""
+    return None if info.frames is None else ceil(info.frames * rate_of(step))
+
+
+def _lost(written: Written) -> tuple[str, ...]:
+    """Return what was lost of the input while it was read and written."""
+    if not written.refused:
+        return written.report.damage
+    refused = f"{counted(written.refused, 'packet')} refused by the output's container"
+    return (*written.report.damage, refused)
+
+
+def _time_notes(report: SourceReport, muxer: str) -> list[str]:
+    notes = []
+    if report.moved:
+        notes.append(f"{report.moved} frame times did not rise and were moved")
+    if muxer == "yuv4mpegpipe" and report.variable_rate:
+        notes.append("y4m holds no times: the variable frame rate is lost")
+    return notes

@@ -1,4 +1,4 @@
-"""What pictures carry besides samples: light levels, rotation, things that we lose."""
+"""Side data of frames: HDR10 light levels, rotation, and what the output will not carry."""
 
 from __future__ import annotations
 
@@ -29,54 +29,54 @@ class Light:
     """HDR10 static metadata: SMPTE ST 2086 and CTA-861.3."""
 
     primaries: tuple[Fraction, ...] = ()
-    """x and y of red, green, blue, white; empty: not said."""
+    """x and y of red, green, blue and white; empty: not stated."""
     luminance: tuple[Fraction, Fraction] | None = None
-    """Darkest and brightest of the mastering display, cd/m²."""
+    """Darkest and brightest level of the mastering display, cd/m²; None: not stated."""
     levels: tuple[int, int] | None = None
-    """MaxCLL and MaxFALL, cd/m²."""
+    """MaxCLL and MaxFALL, cd/m²; None: not stated."""
 
     def __bool__(self) -> bool:
         return self.mastering or self.levels is not None
 
     @property
     def mastering(self) -> bool:
-        """Whether the mastering display is known: encoders take all of it or nothing."""
+        """Whether the mastering display is known completely, as encoders require."""
         return bool(self.primaries) and self.luminance is not None
 
 
-def _side(frame: VideoFrame) -> Mapping[str, bytes]:
-    # By index: iterating differs between PyAV 18 and 19.
+def _side_data(frame: VideoFrame) -> Mapping[str, bytes]:
+    # By index, since iteration differs between PyAV 18 and 19.
     data = frame.side_data
     found = [data[i] for i in range(len(data))]  # type: ignore[literal-required, unused-ignore]
     return {getattr(one.type, "name", str(one.type)): bytes(one) for one in found}
 
 
 def losses(frame: VideoFrame) -> tuple[str, ...]:
-    """Name what the picture carries and our pictures will not."""
-    return tuple(dict.fromkeys(_DYNAMIC[key] for key in _side(frame) if key in _DYNAMIC))
+    """Return what the frame carries and the output will not: one phrase each."""
+    return tuple(dict.fromkeys(_DYNAMIC[key] for key in _side_data(frame) if key in _DYNAMIC))
 
 
 def display_matrix(frame: VideoFrame) -> tuple[int, ...] | None:
-    """Return the display matrix as FFmpeg keeps it; None: upright."""
-    data = _side(frame).get("DISPLAYMATRIX")
+    """Return the display matrix as FFmpeg's 9 numbers; None: upright."""
+    data = _side_data(frame).get("DISPLAYMATRIX")
     if data is None:
         return None
     matrix = struct.unpack("=9i", data[:36])
     return None if matrix == (1 << 16, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 30) else matrix
 
 
-def scaled(matrix: tuple[int, ...], across: Fraction, down: Fraction) -> tuple[int, ...]:
-    """Return the display matrix of a picture so many times larger: its shift grows along."""
+def scaled_matrix(matrix: tuple[int, ...], across: Fraction, down: Fraction) -> tuple[int, ...]:
+    """Return the display matrix for pictures scaled by two factors: its shift is scaled too."""
     return (*matrix[:6], round(matrix[6] * across), round(matrix[7] * down), matrix[8])
 
 
 def light(frame: VideoFrame, context: VideoCodecContext | None = None) -> Light:
-    """Return the HDR10 static metadata of a picture (AVMasteringDisplayMetadata and friends).
+    """Return the HDR10 static metadata (AVMasteringDisplayMetadata, AVContentLightMetadata).
 
-    FFmpeg 9 leaves some of it off the first picture, but its decoder has it; PyAV 19 shows that.
+    FFmpeg 9 omits some of it from the first frame, but its decoder has it, which PyAV 19 shows.
     """
     streamwide: Mapping[Type, bytes] = getattr(context, "decoded_side_data", {})
-    side = {key.name: value for key, value in streamwide.items()} | dict(_side(frame))
+    side = {key.name: value for key, value in streamwide.items()} | dict(_side_data(frame))
     primaries: tuple[Fraction, ...] = ()
     luminance = None
     data = side.get("MASTERING_DISPLAY_METADATA", b"")
@@ -94,13 +94,13 @@ def light(frame: VideoFrame, context: VideoCodecContext | None = None) -> Light:
 
 
 def options(light: Light, codec: str) -> dict[str, str] | None:
-    """Return the encoder's own parameters that write `light`; None: it cannot."""
+    """Return the encoder's own parameters that write `light`; None: it has none."""
     if codec not in ("libx264", "libx265", "libsvtav1"):
         return None
     out = {}
     if light.mastering and light.luminance is not None:
         # Chromaticities in steps of 0.00002 and cd/m² in steps of 0.0001, as in the bitstream;
-        # SVT-AV1 wants plain numbers.
+        # SVT-AV1 takes plain numbers.
         plain = codec == "libsvtav1"
         xy = [_number(v, 50000, plain) for v in light.primaries]
         dark, bright = (_number(v, 10000, plain) for v in light.luminance)

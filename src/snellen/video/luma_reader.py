@@ -1,11 +1,10 @@
-"""One film's luma, read ahead in a thread of its own: frames by their number, all of them counted.
+"""Luma of one video, read ahead in a thread of its own, with each frame's number.
 
-Nothing is sought: a frame's number is only sure when all before it have been decoded.
+Nothing is skipped by seeking: a frame's number is certain only when all before it were decoded.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,97 +14,94 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.frames.frame import Plane
-from snellen.video.channel import Channel, Stopped, join
+from snellen.video.channel import PATIENCE
 from snellen.video.source.decode import Source
-
-_DEPTH = 4
-"""Frames that wait: enough to smooth, few enough for 4K."""
-_PATIENCE = 10.0
-"""Seconds to wait, at an end before the end, for a thread that may be inside a stream."""
+from snellen.video.source.thread import SourceThread
 
 WHITE = 255.0
-"""Of `grey`."""
+"""Value of white of `grey`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Luma:
-    """One frame, without its chroma."""
+    """The luma of one frame."""
 
     number: int
-    """From 0 at the film's first frame."""
+    """From 0 at the video's first frame."""
     time: Fraction
-    """Seconds from the film's beginning."""
+    """Seconds from the video's beginning."""
     plane: npt.NDArray[Any]
-    """Read-only, may have a pitch."""
+    """Samples, read-only, rows may have a pitch."""
 
 
-class Lumas:
-    """Frames `first`, `first` + `every` … of a film; iterating gives them until the film ends.
+class LumaReader:
+    """Luma of frames `first`, `first` + `every` … of a video; iterating gives it until the end.
+
+    Parameters
+    ----------
+    source : Source
+    first, every : int
+    convert : callable, optional
+        What is done with each plane, in the reading thread; None: nothing.
 
     Attributes
     ----------
-    frames : how many there were so far, whether or not they were handed on
+    source : Source
+    first : int
+    frames : int
+        How many frames have been decoded so far, whether or not they were given out.
     """
 
     def __init__(
         self,
-        film: Source,
+        source: Source,
         first: int,
         every: int,
-        changed: Callable[[Plane], npt.NDArray[Any]] | None = None,
+        convert: Callable[[Plane], npt.NDArray[Any]] | None = None,
     ) -> None:
-        self.film = film
+        self.source = source
         self.first = first
         self.frames = 0
         self._every = every
-        self._changed = changed
-        self._idle = False
-        self._channel: Channel[Luma] = Channel(_DEPTH)
-        self._thread = threading.Thread(target=self._decode, daemon=True, name="decode")
+        self._convert = convert
+        self._counting = False
+        self._thread = SourceThread(source, self._read)
 
     def start(self) -> None:
         """Begin to read."""
-        self.film.busy = True  # until it is sure that the thread has ended
         self._thread.start()
 
     def __iter__(self) -> Iterator[Luma]:
-        return iter(self._channel)
+        return iter(self._thread)
 
     def finish(self) -> None:
-        """Read to the film's end, only to count its frames and find what is damaged."""
-        self._idle = True
-        for _ in self._channel:
+        """Read to the video's end, only to count its frames and to find damage."""
+        self._counting = True
+        for _ in self._thread:
             pass
-        join([self._thread])
+        self._thread.join()
 
     def stop(self) -> None:
         """Read no more; does not wait for the thread."""
-        self._channel.stop()
-        self.film.stop()
+        self._thread.stop()
 
-    def wait(self) -> None:
-        """Wait for the thread to end; one that hangs in a stream keeps its film."""
-        self.film.busy = self._thread.ident is not None and not join([self._thread], _PATIENCE)
+    def abandon(self) -> None:
+        """Wait for the stopped thread; if it hangs in a stream, the source stays open."""
+        self._thread.join(PATIENCE)
 
-    def _decode(self) -> None:
-        try:
-            for parcel in self.film.parcels():
-                if parcel.frame is None:
-                    continue
-                number, self.frames = self.frames, self.frames + 1
-                if self._idle or number < self.first or (number - self.first) % self._every:
-                    continue
-                plane: npt.NDArray[Any] = parcel.frame.planes[0]
-                if self._changed is not None:
-                    plane = self._changed(plane)
-                self._channel.put(Luma(number, parcel.frame.pts * self.film.time_base, plane))
-            self._channel.close()
-        except Stopped:
-            pass
-        except BaseException as error:
-            self._channel.stop(error)
+    def _read(self) -> Iterator[Luma]:
+        for item in self.source.items():
+            if item.frame is None:
+                continue
+            number, self.frames = self.frames, self.frames + 1
+            if self._counting or number < self.first or (number - self.first) % self._every:
+                continue
+            plane: npt.NDArray[Any] = item.frame.planes[0]
+            if self._convert is not None:
+                plane = self._convert(plane)
+            yield Luma(number, item.frame.pts * self.source.info.time_base, plane)
 
 
 def grey(plane: npt.NDArray[Any], bits: int) -> npt.NDArray[np.float64]:
-    """Return samples of `bits` as grey 0 … 255, which any depth can be compared on."""
+    """Return samples of `bits` as grey 0 … 255, a scale on which all depths can be compared."""
     return plane * (WHITE / ((1 << bits) - 1))

@@ -1,7 +1,7 @@
-"""Standard input and output that never hold a thread for good: each wait is short, can be ended.
+"""Pipes whose waits are short and can be ended from another thread.
 
-A thread that waits inside Python's own buffered stream holds that stream's lock, and Python aborts
-when it ends meanwhile. So pipes are waited for here, and only touched when that does not wait.
+A thread that waits inside a buffered stream of Python holds that stream's lock, and Python aborts
+if it exits meanwhile. So this module polls a pipe, and reads or writes only what does not block.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ import stat
 from typing import Any, BinaryIO
 
 _PATIENCE_MS = 100
-"""Between two looks at whether waiting makes sense still."""
+"""Milliseconds between two checks whether to go on waiting."""
 _AT_ONCE = getattr(select, "PIPE_BUF", 512)
-"""Bytes that a pipe with any room takes without waiting (POSIX)."""
+"""Bytes that a pipe with any room takes without blocking (POSIX)."""
 
 
 class _Pipe:
-    """A stream that FFmpeg uses, and what ends its use.
+    """A stream that FFmpeg uses, and that `stop` ends.
 
-    An interrupt on the way would have to go through FFmpeg, which takes it for an error of its
-    own: it is kept, the stream ends, and `check` raises it.
+    An interrupt that arrives inside a call of FFmpeg would become an error of FFmpeg's. So it is
+    kept, the stream ends, and `check` raises it.
     """
 
     def __init__(self, stream: BinaryIO, event: str) -> None:
@@ -37,7 +37,7 @@ class _Pipe:
             self._poll.register(self._descriptor, getattr(select, event))
 
     def stop(self) -> None:
-        """Let whoever waits here, in whatever thread, wait no more."""
+        """End all waits here, in whatever thread."""
         self._stopped = True
 
     @property
@@ -46,13 +46,13 @@ class _Pipe:
         return self._interrupt is not None
 
     def check(self) -> None:
-        """Raise the interrupt that came meanwhile, if one did."""
+        """Raise the interrupt that arrived meanwhile, if one did."""
         if self._interrupt is not None:
             interrupt, self._interrupt = self._interrupt, None
             raise interrupt
 
     def _wait(self) -> bool:
-        """Wait until the stream can be used; False: it is to be left alone."""
+        """Wait until the stream can be used; False: it was stopped."""
         try:
             while not self._stopped:
                 if self._poll is None or self._poll.poll(_PATIENCE_MS):
@@ -67,7 +67,7 @@ class _Pipe:
 
 
 def _descriptor(stream: BinaryIO) -> int | None:
-    """Return the number of a pipe, socket or terminal; None: a file, or no way to wait for it."""
+    """Return the descriptor of a pipe, socket or terminal; None: a file, or it cannot be polled."""
     if not hasattr(select, "poll"):
         return None
     try:
@@ -78,27 +78,27 @@ def _descriptor(stream: BinaryIO) -> int | None:
 
 
 def _reopened(descriptor: int) -> int | None:
-    """Open a pipe once more, so that it takes what fits and never waits; None: it cannot be done.
+    """Open a pipe once more without blocking; None: that is not possible.
 
-    Setting that on the descriptor itself would set it for all who share it: the shell, standard
-    error. By `_AT_ONCE` bytes at a time a 4K frame would need 3,000 calls.
+    Setting O_NONBLOCK on the descriptor itself would set it for all processes that share it: the
+    shell, or standard error. With `_AT_ONCE` bytes at a time a 4K frame would need 3,000 calls.
     """
     try:
         if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
             return os.open(f"/proc/self/fd/{descriptor}", os.O_WRONLY | os.O_NONBLOCK)
     except OSError:
-        pass  # not Linux, or somebody else's pipe
+        pass  # not Linux, or a pipe of another user
     return None
 
 
 class Incoming(_Pipe):
-    """A binary stream to read from that remembers how much there was."""
+    """A binary stream to read from, which counts its bytes."""
 
     def __init__(self, stream: BinaryIO) -> None:
         super().__init__(stream, "POLLIN")
         self.size = 0
         self.header = b""
-        # One read of the system's at most, after what a buffer still holds.
+        # read1 returns what the buffer holds, or makes one system call at most.
         once = getattr(stream, "read1", stream.read)
         self._read = once if self._descriptor is not None else stream.read
 
@@ -119,17 +119,17 @@ class Incoming(_Pipe):
 
 
 class Outgoing(_Pipe):
-    """A binary stream to write to; of a pipe nothing stays in a buffer. Close it at the end."""
+    """A binary stream to write to, for a pipe without a buffer. Close it at the end."""
 
     def __init__(self, stream: BinaryIO) -> None:
         super().__init__(stream, "POLLOUT")
         self._own: int | None = None
         if self._descriptor is not None:
-            stream.flush()  # what was written before comes before
+            stream.flush()  # bytes written before come first
             self._own = _reopened(self._descriptor)
 
     def close(self) -> None:
-        """Give back what is ours; the stream itself stays open."""
+        """Close our own descriptor; the stream itself stays open."""
         own, self._own = self._own, None
         if own is not None:
             os.close(own)
@@ -145,7 +145,7 @@ class Outgoing(_Pipe):
                 return os.write(self._own, data)
             return os.write(self._descriptor, data[:_AT_ONCE])
         except BlockingIOError:
-            return 0  # somebody else has filled it meanwhile
+            return 0  # another process has filled it meanwhile
         except KeyboardInterrupt as interrupt:
             self._take(interrupt)
             raise OSError(errno.ECANCELED, os.strerror(errno.ECANCELED)) from None

@@ -1,4 +1,4 @@
-"""How far the road has come."""
+"""Progress of a run."""
 
 from __future__ import annotations
 
@@ -9,33 +9,35 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far it is."""
+    """State of a run after a frame."""
 
     frames: int
+    """Frames done."""
     total: int | None
     """Expected frames, an estimate for some containers; None: unknown."""
     elapsed: float
+    """Seconds since the beginning."""
     fps: float
     eta: float | None
-    """Seconds to go; None: unknown."""
+    """Seconds remaining; None: unknown."""
 
 
 class Meter:
-    """Counts frames and tells how far it is."""
+    """Counts frames and reports progress after each."""
 
-    def __init__(self, total: int | None, tell: Callable[[Progress], None] | None) -> None:
+    def __init__(self, total: int | None, report: Callable[[Progress], None] | None) -> None:
         self._total = total
-        self._tell = tell
+        self._report = report
         self._frames = 0
         self._began = time.monotonic()
 
     def count(self) -> None:
         """Add a frame."""
         self._frames += 1
-        if self._tell is None:
+        if self._report is None:
             return
         elapsed = time.monotonic() - self._began
         fps = self._frames / elapsed if elapsed > 0 else 0.0
         total = None if self._total is None else max(self._total, self._frames)
         eta = None if total is None or fps == 0 else (total - self._frames) / fps
-        self._tell(Progress(self._frames, total, elapsed, fps, eta))
+        self._report(Progress(self._frames, total, elapsed, fps, eta))

@@ -1,4 +1,4 @@
-"""A plane at another size, by FFmpeg's swscale."""
+"""Scales a plane to another size by FFmpeg's swscale."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _FLAGS = Interpolation.LANCZOS | Interpolation.ACCURATE_RND | Interpolation.BITE
 def resize(plane: Plane, bits: int, width: int, height: int) -> Plane:
     """Return an integer plane scaled by Lanczos (three lobes, wider where it shrinks).
 
-    The depth stays, and so does the range: a plane of one value keeps it. What the filter rings
-    beyond the ends of the range is clipped.
+    Depth and range are kept: a plane of one value stays constant. Ringing beyond the ends of the
+    code range is clipped.
     """
     frame = pixels.picture((plane,), pixels.planar(bits, None))
-    # The same range on both sides, or it would be stretched.
+    # State the same range on both sides: else swscale stretches it.
     scaled = frame.reformat(
         width, height, interpolation=_FLAGS, src_color_range=1, dst_color_range=1
     )

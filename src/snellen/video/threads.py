@@ -1,159 +1,134 @@
-"""The threads of the road: decoding and encoding beside the step, and how they end."""
+"""The pipeline's threads: one reads the source, one writes the output; and how they end."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
 import av
 
 from snellen.errors import OutputError
-from snellen.video.channel import Channel, Stopped, join
+from snellen.video.chain import through
+from snellen.video.channel import DEPTH, PATIENCE, Channel, Stopped, join
+from snellen.video.ffmpeg import reason
+from snellen.video.media import Item, SourceReport
 from snellen.video.passthrough.streams import Copier
 from snellen.video.pipes import Outgoing
 from snellen.video.progress import Meter
-from snellen.video.sink.encode import Plan, Sink
-from snellen.video.sink.output import Place
-from snellen.video.source.decode import Parcel, Source
-from snellen.video.source.open import reason
-from snellen.video.step import Step
-from snellen.video.workers import Lanes
-
-_DEPTH = 4
-"""Frames that wait between two threads: enough to smooth, few enough for 4K."""
-_PATIENCE = 10.0
-"""Seconds to wait, after an error, for a thread that may be inside a stream of somebody's."""
+from snellen.video.sink.encode import Plan
+from snellen.video.sink.output import Output
+from snellen.video.sink.sink import Sink
+from snellen.video.source.decode import Source
+from snellen.video.source.thread import SourceThread
+from snellen.video.step import RateStep, Step
 
 
-def travel(
-    road: Source,
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What the pipeline has written, and read."""
+
+    frames: int
+    """Frames in the output."""
+    refused: int
+    """Packets that the output's container did not take."""
+    report: SourceReport
+
+
+def run_pipeline(
+    source: Source,
+    step: Step | RateStep,
     plan: Plan,
     copier: Copier,
-    step: Step,
-    place: Place,
+    output: Output,
     file: Path | Outgoing,
     meter: Meter,
-) -> int:
-    """Run the three stages until the last frame is written; return how many there were."""
-    sink = _opened(file, place, plan, road, copier)
-    decoded: Channel[Parcel] = Channel(_DEPTH)
-    stepped: Channel[Parcel] = Channel(_DEPTH)
-    stages = [
-        threading.Thread(target=_decode, args=(road, decoded), daemon=True, name="decode"),
-        threading.Thread(
-            target=_encode, args=(sink, stepped, decoded, place), daemon=True, name="encode"
-        ),
-    ]
+) -> Written:
+    """Read, run the step and write until the last frame; the step runs in the calling thread."""
+    sink = _open_sink(source, plan, copier, output, file)
+    reader = SourceThread(source, source.items)
+    results: Channel[Item] = Channel(DEPTH)
+    writer = threading.Thread(
+        target=_write, args=(sink, results, reader.channel, output), daemon=True, name="encode"
+    )
     try:
-        for stage in stages:
-            stage.start()
-        with _stepping(step, decoded) as parcels:
-            for parcel in parcels:
-                stepped.put(parcel)
-                if parcel.frame is not None:
+        reader.start()
+        writer.start()
+        report = None
+        with through(step, reader, reader.channel.stop, PATIENCE) as items:
+            for item in items:
+                results.put(item)
+                report = item.report
+                if item.frame is not None:
                     meter.count()
-        stepped.close()
-        join(stages)
-        stepped.check()
+        results.close()
+        reader.join()
+        join([writer])
+        results.check()
     except BaseException:
-        decoded.stop()
-        stepped.stop()
-        _give_up(road, sink, file, stages)
+        results.stop()
+        reader.stop()
+        if isinstance(file, Outgoing):
+            file.stop()
+        reader.join(PATIENCE)
+        # With a file the encoder does end, however long its last frames take.
+        if join([writer], None if isinstance(file, Path) else PATIENCE):
+            sink.abandon()
+        else:
+            source.busy = True  # the writer still uses packets of the source
         raise
-    return sink.written
+    assert report is not None  # the last item has it
+    return Written(sink.written, sink.refused, report)
 
 
-def run_dry(road: Source, step: Step, meter: Meter) -> int:
-    """Run decoder and step, let go of each result; return how many there were."""
-    decoded: Channel[Parcel] = Channel(_DEPTH)
-    stage = threading.Thread(target=_decode, args=(road, decoded), daemon=True, name="decode")
+def run_dry(source: Source, step: Step | RateStep, meter: Meter) -> int:
+    """Read and run the step, and drop each result; return how many there were."""
+    reader = SourceThread(source, source.items)
     frames = 0
     try:
-        stage.start()
-        with _stepping(step, decoded) as parcels:
-            for parcel in parcels:
-                if parcel.frame is not None:
+        reader.start()
+        with through(step, reader, reader.channel.stop, PATIENCE) as items:
+            for item in items:
+                if item.frame is not None:
                     frames += 1
                     meter.count()
-        join([stage])
+        reader.join()
     except BaseException:
-        decoded.stop()
-        road.stop()
-        road.busy = not join([stage], _PATIENCE)
+        reader.stop()
+        reader.join(PATIENCE)
         raise
     return frames
 
 
-@contextmanager
-def _stepping(step: Step, decoded: Channel[Parcel]) -> Iterator[Iterator[Parcel]]:
-    """Yield what comes out of the step, in order; afterwards none of it is under way."""
-    count = step.slots
-    if count == 1:  # here, in the calling thread: that is where Ctrl-C arrives
-        yield (
-            parcel if parcel.frame is None else replace(parcel, frame=step.run(parcel.frame))
-            for parcel in decoded
-        )
-        return
-    with Lanes(step.run, count, decoded, _PATIENCE) as parcels:
-        yield iter(parcels)
-
-
-def _opened(file: Path | Outgoing, place: Place, plan: Plan, road: Source, copier: Copier) -> Sink:
+def _open_sink(
+    source: Source, plan: Plan, copier: Copier, output: Output, file: Path | Outgoing
+) -> Sink:
     try:
-        return Sink(cast("Path | BinaryIO", file), place.muxer, plan, road, copier)
+        return Sink(cast("Path | BinaryIO", file), output.muxer, plan, source.info, copier)
     except (av.FFmpegError, OSError) as error:
         if isinstance(file, Outgoing):
             file.check()
-        raise _unwritable(place, error) from error
+        raise _unwritable(output, error) from error
 
 
-def _give_up(
-    road: Source, sink: Sink, file: Path | Outgoing, stages: list[threading.Thread]
-) -> None:
-    """End the threads, or leave those alone that hang in a stream; two at one would crash."""
-    road.stop()
-    if isinstance(file, Outgoing):
-        file.stop()
-    road.busy = not join(stages[:1], _PATIENCE)
-    # With a file the encoder does end, however long its last frames take.
-    if join(stages[1:], None if isinstance(file, Path) else _PATIENCE):
-        sink.abandon()
-    else:
-        road.busy = True  # what is copied comes from there
-
-
-def _unwritable(place: Place, error: Exception) -> OutputError:
-    return OutputError(f"{place.name} could not be written: {reason(error)}")
-
-
-def _decode(road: Source, out: Channel[Parcel]) -> None:
+def _write(sink: Sink, items: Channel[Item], decoded: Channel[Item], output: Output) -> None:
+    """Write all items; an error ends the work at once, even where it waits for the decoder."""
     try:
-        for parcel in road.parcels():
-            out.put(parcel)
-        out.close()
-    except Stopped:
-        pass
-    except BaseException as error:
-        out.stop(error)
-
-
-def _encode(sink: Sink, parcels: Channel[Parcel], decoded: Channel[Parcel], place: Place) -> None:
-    """Write what comes; an error ends the work at once, even where it waits for the decoder."""
-    try:
-        for parcel in parcels:
-            sink.write(parcel)
+        for item in items:
+            sink.write(item)
         sink.finish()
     except Stopped:
         pass
     except (av.FFmpegError, OSError) as error:
-        told = _unwritable(place, error)
-        told.__cause__ = error
-        parcels.stop(told)
-        decoded.stop(told)
+        wrapped = _unwritable(output, error)
+        wrapped.__cause__ = error
+        items.stop(wrapped)
+        decoded.stop(wrapped)
     except BaseException as error:
-        parcels.stop(error)
+        items.stop(error)
         decoded.stop(error)
+
+
+def _unwritable(output: Output, error: Exception) -> OutputError:
+    return OutputError(f"{output.name} could not be written: {reason(error)}")

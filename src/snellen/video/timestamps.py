@@ -1,4 +1,4 @@
-"""Clocks: time bases as fractions, and times that rise."""
+"""Time bases as fractions, and a clock whose times rise."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from fractions import Fraction
 from typing import Protocol
 
 JUMP = Fraction(1)
-"""Seconds backwards from which times are taken to start anew, not to be jumbled."""
+"""A step of so many seconds backwards is a new start of the clock; a smaller one is disorder."""
 
 
 class Rational(Protocol):
-    """What PyAV gives for a ratio: fractions.Fraction up to 18, av.AVRational from 19."""
+    """A ratio as PyAV gives it: fractions.Fraction up to 18, av.AVRational from 19."""
 
     @property
     def numerator(self) -> int: ...  # noqa: D102
@@ -26,24 +26,37 @@ def fraction(value: Rational | None) -> Fraction | None:
 
 
 class Clock:
-    """Gives each frame or packet of one stream a time later than the one before."""
+    """Gives each frame or packet of a stream a time later than that of the one before.
+
+    Parameters
+    ----------
+    time_base : Fraction
+        Seconds of a tick.
+    step : Fraction
+        Usual distance of two frames, in ticks.
+
+    Attributes
+    ----------
+    missing : int
+        How many times were missing and were computed.
+    moved : int
+        How many times did not rise and were moved.
+    first : int or None
+        The first time that was returned.
+    """
 
     def __init__(self, time_base: Fraction, step: Fraction) -> None:
-        """Take the time base in seconds and the usual distance of two frames in ticks."""
         self.time_base = time_base
         self.step = step
         self.missing = 0
-        """How many times were not there and were worked out."""
         self.moved = 0
-        """How many did not rise and were moved."""
         self.first: int | None = None
-        """The first time that was given out."""
         self._last: int | None = None
         self._anchor = Fraction(0)
         self._offset = 0
 
     def __call__(self, ticks: int | None) -> int:
-        """Return the time to use for one that says `ticks` (None: says nothing)."""
+        """Return the time to use for a frame that states `ticks`; None: it states no time."""
         if ticks is None:
             self.missing += 1
             now = round(self._anchor)

@@ -1,63 +1,75 @@
-"""Several frames at once in the step, each in a thread of its own; results in their order."""
+"""Several items in flight at once; results in their order."""
 
 from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
+from typing import Generic, TypeVar
 
-from snellen.frames.frame import Frame
-from snellen.video.channel import Channel, join
-from snellen.video.source.decode import Parcel
+from snellen.video.channel import POLL, join
 
-_PATIENCE = 0.2
-"""Seconds between two looks: on Windows an untimed wait cannot be interrupted by Ctrl-C."""
+T = TypeVar("T")
+U = TypeVar("U")
 
 
-class _Job:
-    """A parcel in a lane, then its result; or why there is none."""
+class _Job(Generic[T, U]):
+    """An item, then its result; or the error that replaces it."""
 
-    def __init__(self, parcel: Parcel | None = None, error: BaseException | None = None) -> None:
-        self.parcel = parcel
+    def __init__(self, item: T | None = None, error: BaseException | None = None) -> None:
+        self.item = item
+        self.result: U | None = None
         self.error = error
         self.done = False
 
 
-class Lanes:
-    """Sends parcels through `run`, up to `count` at once; iterating gives the results in order.
+class Workers(Generic[T, U]):
+    """Threads that call `run` on up to `count` items at once; iterating gives results in order.
 
-    Each lane takes the next parcel, runs it and waits for its turn to be handed on: from taking to
-    handing on there are never more than `count` parcels. A context manager: no lane is inside
-    `run` when the block is left, unless one hangs for longer than `patience` seconds.
+    Each thread takes the next item, runs it, and waits until there is room for another: between
+    taking and the consumer's next request there are never more than `count` items. A context
+    manager: no thread is inside `run` after the block, unless one hangs for longer than `patience`.
 
-    An error, of `run` or of the channel, is raised where its result would have come: that of the
-    earliest frame wins. From the moment one is known no lane begins another frame.
+    An error, of `run` or of `items`, is raised where its result would have come: that of the
+    earliest item wins. Once an error is known, no thread begins another item.
+
+    Parameters
+    ----------
+    run : callable
+    count : int
+        Number of threads, and of items in flight.
+    items : iterable
+        Taken from by one thread at a time.
+    stop : callable
+        Ends a wait for the next item, in another thread.
+    patience : float
+        Seconds to wait for the threads when the block is left.
     """
 
     def __init__(
         self,
-        run: Callable[[Frame], Frame],
+        run: Callable[[T], U],
         count: int,
-        parcels: Channel[Parcel],
+        items: Iterable[T],
+        stop: Callable[[], None],
         patience: float,
     ) -> None:
         self._run = run
         self._count = count
-        self._channel = parcels
-        self._parcels = iter(parcels)
+        self._items = iter(items)
+        self._stop = stop
         self._patience = patience
-        self._jobs: deque[_Job] = deque()
+        self._jobs: deque[_Job[T, U]] = deque()
         self._changed = threading.Condition()
         self._taking = threading.Lock()
         self._ended = False
         self._threads = [
-            threading.Thread(target=self._work, daemon=True, name=f"lane {number}")
+            threading.Thread(target=self._work, daemon=True, name=f"worker {number}")
             for number in range(count)
         ]
 
-    def __enter__(self) -> Lanes:
+    def __enter__(self) -> Workers[T, U]:
         for thread in self._threads:
             thread.start()
         return self
@@ -69,68 +81,70 @@ class Lanes:
         trace: TracebackType | None,
     ) -> None:
         self._end()
-        self._channel.stop()  # wakes the lane that waits for the decoder
+        self._stop()  # wakes the thread that waits for the next item
         join(self._threads, self._patience)
 
-    def __iter__(self) -> Iterator[Parcel]:
-        """Yield finished parcels in the order in which they came."""
+    def __iter__(self) -> Iterator[U]:
+        """Yield results in the order of the items."""
         while True:
             with self._changed:
                 while not (self._jobs[0].done if self._jobs else self._ended):
-                    self._changed.wait(_PATIENCE)
+                    self._changed.wait(POLL)
                 if not self._jobs:
                     return
-                parcel, error = self._jobs[0].parcel, self._jobs[0].error
+                result, error = self._jobs[0].result, self._jobs[0].error
             if error is not None:
                 raise error
-            if parcel is not None:
-                yield parcel
-            del parcel  # while the next one is waited for
-            with self._changed:  # only now: what waits to be handed on counts as in flight
+            if result is not None:
+                yield result
+            del result  # else it is kept while this waits for the next one
+            with self._changed:  # only now, so that a result counts as in flight until it is used
                 self._jobs.popleft()
                 self._changed.notify_all()
 
     def _work(self) -> None:
-        """Be a lane: until there is nothing more, or an error is known."""
-        while self._one():
+        """Run jobs until there are no more items, or an error is known."""
+        while self._run_one():
             pass
 
-    def _one(self) -> bool:
-        """Do the next job; what it held is free when this returns. False: there was none."""
-        job = self._taken()
+    def _run_one(self) -> bool:
+        """Run the next job; release what it held; return False if there was none."""
+        job = self._take()
         if job is None:
             return False
-        parcel, error = job.parcel, job.error
-        if parcel is not None and parcel.frame is not None:
+        item, job.item = job.item, None
+        result, error = None, job.error
+        if item is not None:
             try:
-                parcel = replace(parcel, frame=self._run(parcel.frame))
+                result = self._run(item)
             except BaseException as caught:
                 error = caught
         with self._changed:
-            job.parcel, job.error, job.done = parcel, error, True
+            job.result, job.error, job.done = result, error, True
             self._ended |= error is not None
             self._changed.notify_all()
         return True
 
-    def _taken(self) -> _Job | None:
-        """Take the next parcel once there is room; None: this lane has no more to do."""
-        with self._taking:  # one at a time: so the jobs lie in the order of the parcels
+    def _take(self) -> _Job[T, U] | None:
+        """Take the next item once there is room; None: this thread has no more to do."""
+        with self._taking:  # one at a time, so that jobs are queued in the order of the items
             with self._changed:
                 while not self._ended and len(self._jobs) >= self._count:
-                    self._changed.wait(_PATIENCE)
+                    self._changed.wait(POLL)
                 if self._ended:
                     return None
+            job: _Job[T, U]
             try:
-                parcel = next(self._parcels, None)
+                item = next(self._items, None)
             except BaseException as error:
                 job = _Job(error=error)
             else:
-                if parcel is None:
+                if item is None:
                     self._end()
                     return None
-                job = _Job(parcel)
+                job = _Job(item)
             with self._changed:
-                if self._ended:  # another lane met an error meanwhile
+                if self._ended:  # another thread met an error meanwhile
                     return None
                 self._jobs.append(job)
                 self._changed.notify_all()
@@ -140,3 +154,22 @@ class Lanes:
         with self._changed:
             self._ended = True
             self._changed.notify_all()
+
+
+def in_flight(
+    submit: Callable[[T], Callable[[], U]], items: Iterable[T], count: int
+) -> Iterator[U]:
+    """Yield the results of `items` in order, up to `count` of them in flight; without threads.
+
+    `submit` begins an item and returns a function that waits for its result. It and those functions
+    are called in the thread that iterates. An item is kept until its result is there.
+    """
+    pending: deque[tuple[T, Callable[[], U]]] = deque()
+    for item in items:
+        pending.append((item, submit(item)))
+        if len(pending) >= count:
+            yield pending[0][1]()
+            pending.popleft()
+    while pending:
+        yield pending[0][1]()
+        pending.popleft()

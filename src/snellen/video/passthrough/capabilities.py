@@ -1,4 +1,4 @@
-"""Can a container hold a stream: its muxer is asked, by writing the stream alone into memory."""
+"""Finds whether a container can hold a stream, by writing it alone into memory with its muxer."""
 
 from __future__ import annotations
 
@@ -10,36 +10,47 @@ import av
 from av.packet import Packet
 from av.stream import Disposition, Stream
 
+from snellen.video.ffmpeg import ATTACHED_PICTURE, TAGS_AS_BYTES
+from snellen.video.media import StreamInfo
 from snellen.video.passthrough.tags import missing
-from snellen.video.source.open import BYTES_AS_THEY_ARE, PICTURE
 from snellen.video.timestamps import fraction
 
-_UNMISSED = Disposition.default | PICTURE
-"""Dispositions that are a matter of all streams together, or asked about by themselves."""
+_UNCHECKED = Disposition.default | ATTACHED_PICTURE
+"""Dispositions that depend on all streams together, or are checked elsewhere."""
 
 
-def words(stream: Stream) -> str:
-    """Return e.g. 'subtitle stream 3 (hdmv_pgs_subtitle, eng)'."""
-    codec = stream.codec_context.codec.canonical_name if stream.codec_context else None
-    codec = codec or getattr(stream, "name", None) or "unknown codec"
-    kind = "cover picture" if stream.disposition & PICTURE else f"{stream.type} stream"
-    inside = ", ".join(filter(None, (codec, stream.metadata.get("language"))))
-    return f"{kind} {stream.index} ({inside})"
-
-
-def unheld(
-    stream: Stream, first: Packet[Any] | None, muxer: str, metadata: dict[str, str]
+def lost_tags(
+    info: StreamInfo,
+    template: Stream,
+    first: Packet[Any] | None,
+    muxer: str,
+    tags: dict[str, str],
 ) -> list[str] | None:
-    """Ask the muxer itself what it keeps: write the stream alone, into memory, and read it back.
+    """Write the stream alone into memory and read it back; return what its description loses.
 
-    Returns which of `metadata` and dispositions do not come back; None: the stream does not.
+    Parameters
+    ----------
+    info : StreamInfo
+    template : Stream
+        FFmpeg's stream, on which the copy is modelled.
+    first : Packet or None
+        Its first packet.
+    muxer : str
+        FFmpeg's name of the container.
+    tags : dict
+        Tags that the copy is to have.
+
+    Returns
+    -------
+    list of str or None
+        Those tags and dispositions that do not come back; None: the stream itself does not.
     """
     file = BytesIO()
     try:
-        with av.open(file, "w", format=muxer, **BYTES_AS_THEY_ARE) as out:
-            copy = out.add_stream_from_template(stream, opaque=True)
-            copy.metadata.update(metadata)
-            copy.disposition = stream.disposition
+        with av.open(file, "w", format=muxer, **TAGS_AS_BYTES) as out:
+            copy = out.add_stream_from_template(template, opaque=True)
+            copy.metadata.update(tags)
+            copy.disposition = info.disposition
             out.start_encoding()
             if first is not None:
                 first.pts = first.dts = 0
@@ -50,15 +61,15 @@ def unheld(
         return None
     file.seek(0)
     try:
-        with av.open(file, "r", **BYTES_AS_THEY_ARE) as back:
+        with av.open(file, "r", **TAGS_AS_BYTES) as back:
             if len(back.streams) > 0:
-                return _compare(stream, metadata, back.streams[0])
+                return _lost(info, tags, back.streams[0])
     except (av.FFmpegError, ValueError, OSError):
-        pass  # nothing in it to be read: that says little
-    return None if stream.disposition & PICTURE else []  # mov takes covers and writes none
+        pass  # nothing can be read of it, which proves no loss
+    return None if info.is_cover else []  # mov accepts covers but does not write them
 
 
-def _compare(stream: Stream, metadata: dict[str, str], back: Stream) -> list[str]:
-    gone = stream.disposition & ~back.disposition & ~_UNMISSED
-    marks = [f"mark {one.name}" for one in Disposition if one & gone]
-    return missing(metadata, dict(back.metadata)) + marks
+def _lost(info: StreamInfo, tags: dict[str, str], back: Stream) -> list[str]:
+    lost = info.disposition & ~back.disposition & ~_UNCHECKED
+    marks = [f"mark {one.name}" for one in Disposition if one & lost]
+    return missing(tags, dict(back.metadata)) + marks

@@ -1,4 +1,4 @@
-"""Languages as mp4 and mov write them: three letters of ISO 639-2, nothing else."""
+"""Language codes of mp4 and mov: the three letters of ISO 639-2."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _TERMS = (
     "bod:tib ces:cze cym:wel deu:ger ell:gre eus:baq fas:per fra:fre hye:arm isl:ice kat:geo "
     "mkd:mac mri:mao msa:may mya:bur nld:dut ron:rum slk:slo sqi:alb zho:chi"
 )
-"""The terminological codes that differ from the bibliographic ones, which FFmpeg's mov knows."""
+"""Terminological codes that differ from the bibliographic ones; FFmpeg's mov knows the latter."""
 
 _SHORT = dict(pair.split(":") for pair in _TWO.split())
 _OTHER = dict(pair.split(":") for pair in _TERMS.split())
 
 
-def plain(language: str, muxer: str) -> str:
-    """Return what `muxer` is to be told of a language: 'pt-BR' is 'por' in mp4."""
+def language_code(language: str, muxer: str) -> str:
+    """Return the language code that `muxer` writes: 'pt-BR' is 'por' in mp4."""
     if muxer not in ("mp4", "mov"):
         return language
     main = language.replace("_", "-").partition("-")[0].lower()

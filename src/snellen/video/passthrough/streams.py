@@ -1,9 +1,9 @@
-"""Everything that is copied: audio, subtitles, data, attachments, covers, chapters, tags."""
+"""Copies streams without decoding them: audio, subtitles, data, attachments and covers."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import count
@@ -12,19 +12,19 @@ from typing import Any
 import av
 from av.container import OutputContainer
 from av.packet import Packet
-from av.stream import Discard, Stream
+from av.stream import Stream
 
-from snellen.video.passthrough.capabilities import unheld, words
+from snellen.video.ffmpeg import open_input
+from snellen.video.media import MediaInfo, StreamInfo
+from snellen.video.passthrough.capabilities import lost_tags
 from snellen.video.passthrough.tags import copied_tags
-from snellen.video.source.decode import Source
-from snellen.video.source.open import PICTURE, open_input
 from snellen.video.timestamps import Clock, fraction
 
-_LOOK_FOR = 20000
-"""Packets read to find the first of every stream."""
+_MAX_SEARCHED = 20000
+"""Packets read to find the first one of every stream."""
 
 _PRIMING = Fraction(1, 10)
-"""Seconds that an audio codec's priming may lie before 0; Opus has 80 ms."""
+"""Seconds that an audio codec's priming may begin before 0; Opus has 80 ms."""
 
 _IMAGES = {"mjpeg": ("image/jpeg", "jpg"), "png": ("image/png", "png")}
 """Codecs of covers that Matroska keeps as attachments, with MIME type and extension."""
@@ -32,24 +32,30 @@ _IMAGES = {"mjpeg": ("image/jpeg", "jpg"), "png": ("image/png", "png")}
 
 @dataclass(eq=False)
 class _Copy:
-    """One stream on its way from container to container."""
+    """One stream that is copied."""
 
+    info: StreamInfo
     template: Stream
     base: Fraction
+    """Seconds of a tick of the input's packets."""
     clock: Clock | None
-    """Keeps audio's times rising; two subtitles may well have the same time."""
-    metadata: dict[str, str]
+    """Keeps the times of audio rising; None: packets may share a time, as subtitles may."""
+    tags: dict[str, str]
     out: Stream | None = None
     out_base: Fraction = Fraction(1)
     last: int | None = None
+    """Decoding time of the last packet, in ticks of the output."""
     latest: Fraction | None = None
+    """Latest time of a packet so far, in seconds of the output."""
     cover: bytes | None = None
-    """A cover's picture: sent once, ahead of all packets."""
+    """A cover's picture, which is written once and before all packets."""
     first: Packet[Any] | None = None
 
 
 @dataclass(order=True)
-class _Held:
+class _Waiting:
+    """A packet that waits for the video to reach its time."""
+
     time: Fraction
     number: int
     packet: Packet[Any] = field(compare=False)
@@ -57,70 +63,90 @@ class _Held:
 
 
 class Copier:
-    """Copies what can be held, cut and shifted like the video, and names what cannot.
+    """Copies the streams that the output can hold, cut and shifted like the video.
+
+    Parameters
+    ----------
+    info : MediaInfo
+        Of the input.
+    templates : Mapping of int to Stream
+        FFmpeg's streams of the input by index, on which the copies are modelled.
+    muxer : str
+        FFmpeg's name of the output's container.
+    suffix : str
+        What messages call it.
 
     Attributes
     ----------
-    suffix : what to call the output's container
-    losses : a sentence for each stream that the output cannot hold, or not all that is said of it
-    notes : what else a user may want to know
+    end : Fraction or None
+        Seconds of the input's clock where the clip ends; set anew when that becomes known.
+    losses : list of str
+        A sentence for each stream that the output cannot hold, or whose description it loses.
+    notes : list of str
+        What else a user may want to know.
     """
 
-    def __init__(self, source: Source, muxer: str, suffix: str) -> None:
-        self._source = source
+    def __init__(
+        self, info: MediaInfo, templates: Mapping[int, Stream], muxer: str, suffix: str
+    ) -> None:
+        self._info = info
         self._muxer = muxer
         self.suffix = suffix
+        self.end = info.end
         self.losses: list[str] = []
         self.notes: list[str] = []
         self._copies: dict[int, _Copy] = {}
-        self._held: list[_Held] = []
+        self._waiting: list[_Waiting] = []
         self._number = count()
-        others = [s for s in source.container.streams if s.index != source.stream.index]
-        others = [s for s in others if not _is_written_anew(s, source.stream)]
-        first = _first_packets(source, others) if others else {}
+        others = [s for s in info.streams if s.index != info.video_index]
+        others = [s for s in others if not _is_written_by_muxer(s, info.video)]
+        first = _first_packets(info, others) if others else {}
         for stream in others:
-            early = self._early(stream, first.get(stream.index))
-            gone = self._take(stream, first.get(stream.index))
-            if gone is None:
-                self.losses.append(f"{words(stream)}: {suffix} cannot hold it")
+            early = self._seconds_before_zero(stream, first.get(stream.index))
+            lost = self._add(stream, templates[stream.index], first.get(stream.index))
+            if lost is None:
+                self.losses.append(f"{stream}: {suffix} cannot hold it")
                 continue
-            if gone:
-                self.losses.append(f"{words(stream)}: {suffix} cannot hold its {', '.join(gone)}")
+            if lost:
+                self.losses.append(f"{stream}: {suffix} cannot hold its {', '.join(lost)}")
             if early > _PRIMING:
                 self.notes.append(
-                    f"{words(stream)} begins {float(early):.3g} s before the film: that part, "
+                    f"{stream} begins {float(early):.3g} s before the film: that part, "
                     f"which is not to be heard or seen, is left out, as {suffix} cannot skip it"
                 )
-            if stream.type == "video" and not stream.disposition & PICTURE:
-                self.notes.append(f"{words(stream)} is copied as it is: only the best is worked on")
+            if stream.type == "video" and not stream.is_cover:
+                self.notes.append(f"{stream} is copied as it is: only the best is worked on")
 
-    def _early(self, stream: Stream, first: Packet[Any] | None) -> Fraction:
-        """Return how many seconds before 0 the stream begins, where nothing would skip them."""
-        if not self._matroska or self._source.clip.start is not None:
+    def _seconds_before_zero(self, stream: StreamInfo, first: Packet[Any] | None) -> Fraction:
+        """Return how long before 0 the stream begins, where the container cannot skip that."""
+        if not self._matroska or self._info.clip.start is not None:
             return Fraction(0)
-        if first is None or first.pts is None or stream.disposition & PICTURE:
+        if first is None or first.pts is None or stream.is_cover:
             return Fraction(0)
-        base = fraction(stream.time_base) or Fraction(1, 1000)
-        return max(Fraction(0), self._source.zero - first.pts * base)
+        base = stream.time_base or Fraction(1, 1000)
+        return max(Fraction(0), self._info.zero - first.pts * base)
 
-    def _take(self, stream: Stream, first: Packet[Any] | None) -> list[str] | None:
-        """Copy the stream; return what of its description is lost, None: all of it."""
-        base = fraction(stream.time_base) or Fraction(1, 1000)
-        metadata = copied_tags(dict(stream.metadata), self._source, self._muxer)
-        copy = _Copy(stream, base, None, metadata)
-        gone: list[str] | None = []
+    def _add(
+        self, stream: StreamInfo, template: Stream, first: Packet[Any] | None
+    ) -> list[str] | None:
+        """Copy the stream; return what its description loses, or None: it cannot be held."""
+        base = stream.time_base or Fraction(1, 1000)
+        copy = _Copy(
+            stream, template, base, None, copied_tags(stream.tags, self._info, self._muxer)
+        )
+        lost: list[str] | None = []
         if stream.type == "audio":
             copy.clock = Clock(base, Fraction(1))
-        if stream.disposition & PICTURE:
+        if stream.is_cover:
             copy.first = first
             copy.cover = bytes(first) if first is not None else None
-            if copy.cover is None or (self._matroska and _codec(stream) not in _IMAGES):
+            if copy.cover is None or (self._matroska and stream.codec not in _IMAGES):
                 return None
         if not (self._matroska and copy.cover):
-            gone = unheld(stream, first, self._muxer, metadata)
-        if gone is not None:
+            lost = lost_tags(stream, template, first, self._muxer, copy.tags)
+        if lost is not None:
             self._copies[stream.index] = copy
-        return gone
+        return lost
 
     @property
     def _matroska(self) -> bool:
@@ -134,19 +160,19 @@ class Copier:
     def attach(self, out: OutputContainer) -> None:
         """Add the streams to the output, whose header is not written yet."""
         for copy in self._copies.values():
-            metadata = dict(copy.metadata)
+            tags = dict(copy.tags)
             if copy.cover is not None and self._matroska:
-                mime, extension = _IMAGES[_codec(copy.template)]
-                named = metadata.pop("filename", None) or f"cover.{extension}"
-                attachment = out.add_attachment(named, mime, copy.cover)
-                attachment.metadata.update(metadata)
+                mime, extension = _IMAGES[copy.info.codec]
+                filename = tags.pop("filename", None) or f"cover.{extension}"
+                attachment = out.add_attachment(filename, mime, copy.cover)
+                attachment.metadata.update(tags)
                 continue
             copy.out = out.add_stream_from_template(copy.template, opaque=True)
-            copy.out.metadata.update(metadata)
-            copy.out.disposition = copy.template.disposition
+            copy.out.metadata.update(tags)
+            copy.out.disposition = copy.info.disposition
 
     def start(self) -> Iterator[Packet[Any]]:
-        """Take the time bases that the header fixed; yield the covers."""
+        """Read the time bases, which are fixed once the header is written; yield the covers."""
         for copy in self._copies.values():
             if copy.out is None:
                 continue
@@ -159,12 +185,12 @@ class Copier:
                 yield packet
 
     def offer(self, packet: Packet[Any]) -> None:
-        """Take a packet read from the input; it is kept until `due`."""
+        """Take a packet of the input; it is kept until `due`."""
         copy = self._copies.get(packet.stream.index)
         if copy is None or copy.out is None or copy.cover is not None:
             return
-        if packet.size <= 2 and _codec(copy.template) == "mov_text":
-            return  # a gap: the muxer writes its own
+        if packet.size <= 2 and copy.info.codec == "mov_text":
+            return  # a gap between subtitles: the muxer writes its own
         stamp = packet.dts if packet.dts is not None else packet.pts
         time = copy.latest or Fraction(0)
         if stamp is not None:
@@ -175,66 +201,66 @@ class Copier:
                 packet.pts = packet.dts if packet.pts is None else packet.pts + moved
             elif packet.pts is None:
                 packet.pts = stamp
-            if not self._cut_head(packet, copy):
+            if not self._cut_start(packet, copy):
                 return
             stamp = packet.dts if packet.dts is not None else packet.pts
-            time = (stamp or 0) * copy.base - self._source.zero
+            time = (stamp or 0) * copy.base - self._info.zero
         copy.latest = time if copy.latest is None else max(time, copy.latest)
-        heapq.heappush(self._held, _Held(copy.latest, next(self._number), packet, copy))
+        heapq.heappush(self._waiting, _Waiting(copy.latest, next(self._number), packet, copy))
 
-    def _cut_head(self, packet: Packet[Any], copy: _Copy) -> bool:
-        """Whether the packet belongs to the clip's beginning; a subtitle is shortened to it.
+    def _cut_start(self, packet: Packet[Any], copy: _Copy) -> bool:
+        """Return whether the packet lies behind the clip's start; shorten subtitles to it.
 
-        Of a whole film that is so in Matroska, which has no edit list that would skip the rest.
+        Without a clip's start, only Matroska needs this: it has no edit list that skips the rest.
         """
-        whole = self._source.clip.start is None
+        whole = self._info.clip.start is None
         if packet.pts is None or (whole and not self._matroska):
             return True
-        zero = self._source.zero / copy.base
+        zero = self._info.zero / copy.base
         if packet.pts >= zero:
             return True
         end = packet.pts + (packet.duration or 0)
-        if whole and copy.template.type != "subtitle":
+        if whole and copy.info.type != "subtitle":
             return end > zero or packet.pts >= zero - _PRIMING / copy.base
-        if copy.template.type != "subtitle" or end <= zero:
+        if copy.info.type != "subtitle" or end <= zero:
             return False
         packet.pts = packet.dts = round(zero)
         packet.duration = end - packet.pts
         return True
 
-    def _cut_tail(self, packet: Packet[Any], copy: _Copy) -> bool:
-        """Whether the packet begins before the clip's end; a subtitle is shortened to it."""
-        end = self._source.end
+    def _cut_end(self, packet: Packet[Any], copy: _Copy) -> bool:
+        """Return whether the packet begins before the clip's end; shorten subtitles to it."""
+        end = self.end
         if end is None or packet.pts is None:
             return True
         ticks = round(end / copy.base)
         if packet.pts * copy.base >= end:
             return False
-        if copy.template.type == "subtitle" and packet.pts + (packet.duration or 0) > ticks:
+        if copy.info.type == "subtitle" and packet.pts + (packet.duration or 0) > ticks:
             packet.duration = max(1, ticks - packet.pts)
         return True
 
     def due(self, time: Fraction | None) -> Iterator[Packet[Any]]:
         """Yield packets up to `time` of the output (None: all), ready to be muxed."""
-        while self._held and (time is None or self._held[0].time <= time):
-            held = heapq.heappop(self._held)
-            if self._cut_tail(held.packet, held.copy):
-                yield self._ready(held.packet, held.copy)
+        while self._waiting and (time is None or self._waiting[0].time <= time):
+            waiting = heapq.heappop(self._waiting)
+            if self._cut_end(waiting.packet, waiting.copy):
+                yield self._retimed(waiting.packet, waiting.copy)
 
-    def _ready(self, packet: Packet[Any], copy: _Copy) -> Packet[Any]:
-        """Give the packet its time in the output's clock."""
-        zero = self._source.zero
+    def _retimed(self, packet: Packet[Any], copy: _Copy) -> Packet[Any]:
+        """Return the packet with its times on the output's clock."""
+        zero = self._info.zero
 
-        def out(ticks: int) -> int:
+        def convert(ticks: int) -> int:
             return round((ticks * copy.base - zero) / copy.out_base)
 
-        pts = None if packet.pts is None else out(packet.pts)
-        dts = pts if packet.dts is None else out(packet.dts)
+        pts = None if packet.pts is None else convert(packet.pts)
+        dts = pts if packet.dts is None else convert(packet.dts)
         duration = round((packet.duration or 0) * copy.base / copy.out_base)
         if dts is not None:
             if copy.last is not None:
-                again = copy.template.type in ("subtitle", "data")
-                dts = max(dts, copy.last if again else copy.last + 1)
+                repeatable = copy.info.type in ("subtitle", "data")
+                dts = max(dts, copy.last if repeatable else copy.last + 1)
             copy.last = dts
             pts = dts if pts is None else max(pts, dts)
         packet.pts, packet.dts, packet.duration = pts, dts, duration
@@ -244,38 +270,31 @@ class Copier:
         return packet
 
 
-def _codec(stream: Stream) -> str:
-    return stream.codec_context.codec.canonical_name if stream.codec_context else ""
+def _is_written_by_muxer(stream: StreamInfo, video: StreamInfo) -> bool:
+    """Return whether the muxer of mov or mp4 makes this track itself, of chapters or a tag.
 
-
-def _is_written_anew(stream: Stream, video: Stream) -> bool:
-    """Whether it is a track of mov or mp4 that the muxer makes itself, from chapters or a tag.
-
-    Chapters are kept in a text track, which FFmpeg reads as data that nobody is to have; the time
-    code in one of its own, and in the video's tag.
+    Chapters are stored in a text track, which FFmpeg presents as data that is not to be read; the
+    time code has a track of its own, and a tag of the video.
     """
     if stream.type != "data":
         return False
-    code = stream.metadata.get("timecode")
-    return stream.discard == Discard.all or (
-        code is not None and code == video.metadata.get("timecode")
-    )
+    code = stream.tags.get("timecode")
+    return stream.discarded or (code is not None and code == video.tags.get("timecode"))
 
 
-def _first_packets(source: Source, streams: list[Stream]) -> dict[int, Packet[Any]]:
-    """Return the first packet of each stream, read from the file opened once more."""
+def _first_packets(info: MediaInfo, streams: list[StreamInfo]) -> dict[int, Packet[Any]]:
+    """Return the first packet of each stream by index, read from the file opened once more."""
     found: dict[int, Packet[Any]] = {}
-    place = source.place
-    if place is None:
+    if info.path is None:
         return found
     wanted = {s.index for s in streams if s.type != "attachment"}
-    with open_input(place) as container:
+    with open_input(info.path) as container:
         try:
             for number, packet in enumerate(container.demux()):
                 if packet.size and packet.stream.index in wanted:
                     found.setdefault(packet.stream.index, packet)
-                if wanted <= found.keys() or number > _LOOK_FOR:
+                if wanted <= found.keys() or number > _MAX_SEARCHED:
                     break
         except (av.FFmpegError, OSError, IndexError):
-            pass  # damage is the reader's business
+            pass  # the reader reports damage
     return found

@@ -1,4 +1,4 @@
-"""Time codes, HH:MM:SS:FF: what one becomes when the first frames are cut off."""
+"""Time codes, HH:MM:SS:FF, after the first frames have been cut off."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from fractions import Fraction
 
 _CODE = re.compile(r"(\d\d):(\d\d):(\d\d)([:;.])(\d\d)")
 _SLACK = Fraction(1, 5)
-"""Of a frame: what rounded times (Matroska's 1 ms) may be off, and what variable ones never keep
-to."""
+"""Share of a frame by which rounded times (Matroska's 1 ms) may be off; times of a variable rate
+are off by more."""
 
 
 def advanced(code: str, cut: Fraction, rate: Fraction) -> str | None:
-    """Return the time code `cut` seconds later, at `rate` frames a second; None: nobody knows."""
+    """Return the time code `cut` seconds later, at `rate` frames a second; None: unknown."""
     found = _CODE.fullmatch(code.strip())
     frames, nominal = cut * rate, round(rate)
     # A rate that is neither whole nor 1000/1001 of it is an average.

@@ -1,54 +1,54 @@
-"""NVIDIA's encoders, thin: their options, a probe that really opens them, what to use instead.
+"""NVIDIA's encoders: their options, a probe that opens them, and the encoders to use instead.
 
-What is here says what FFmpeg documents of them. They have not been run on hardware: without NVENC
-the probe says no and the encoder on the CPU is used.
+Experimental: the options are those that FFmpeg documents, and have not been run on hardware.
+Without NVENC the probe fails and the CPU encodes.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import av
 
 from snellen.errors import InputError
 from snellen.frames.frame import Format
 from snellen.video import logs, pixels
-from snellen.video.source.open import reason
-
-if TYPE_CHECKING:
-    from snellen.video.sink.encoders import Encoder, Encoding
+from snellen.video.ffmpeg import reason
+from snellen.video.sink.encoding import Encoder, Encoding
 
 ON_CPU = {"h264_nvenc": "libx264", "hevc_nvenc": "libx265", "av1_nvenc": "libsvtav1"}
-"""The encoder of the same codec that runs everywhere."""
+"""The encoder of the same codec that runs on the CPU."""
 
 QUALITY = {"h264_nvenc": 16, "hevc_nvenc": 16, "av1_nvenc": 18}
-"""Constant quality where none is asked for: the figures of the encoders in `ON_CPU`."""
+"""Default constant quality: the values of the encoders in `ON_CPU`."""
 
 _WORST = {"h264_nvenc": 51, "hevc_nvenc": 51, "av1_nvenc": 63}
+"""Greatest constant quality, which is the worst."""
 
 _PRESETS = ("p1", "p2", "p3", "p4", "p5", "p6", "p7")
 """From the fastest to the best; p4 is NVENC's own default."""
 
-_NEAR = {
+_SIMILAR = {
     "libx264": ("superfast", "veryfast", "faster", "fast", "medium", "slow", "slower"),
     "libx265": ("superfast", "veryfast", "faster", "fast", "medium", "slow", "slower"),
     "libsvtav1": ("12", "11", "10", "8", "6", "5", "4"),
 }
-"""What stands for p1 … p7 on the CPU: as far along its encoder's own line, not the same speed."""
+"""Presets that replace p1 … p7 on the CPU: similar positions in its encoder's own range of presets,
+not similar speeds."""
 
-_DEEP = {"yuv420p10le": "p010le", "yuv422p10le": "p210le", "yuv444p10le": "yuv444p10msble"}
-"""The same samples in the upper bits, as NVENC takes them."""
+_UPPER_BITS = {"yuv420p10le": "p010le", "yuv422p10le": "p210le", "yuv444p10le": "yuv444p10msble"}
+"""Formats with the same samples in the upper bits, as NVENC takes them."""
 
 
 def layout(codec: str, pixel_format: str) -> str:
     """Return the format in which `codec` takes the samples of `pixel_format`."""
-    return _DEEP.get(pixel_format, pixel_format) if codec in ON_CPU else pixel_format
+    return _UPPER_BITS.get(pixel_format, pixel_format) if codec in ON_CPU else pixel_format
 
 
 def check(codec: str, encoding: Encoding) -> None:
-    """Refuse what NVENC would take for something else, or not take at all."""
+    """Refuse presets and qualities that NVENC would misread or reject."""
     for preset in (encoding.preset, encoding.options.get("preset")):
         if preset is not None and preset not in _PRESETS:
             raise InputError(f"{codec} knows no preset {preset!r}: p1 (fastest) to p7 (best)")
@@ -67,10 +67,10 @@ def check(codec: str, encoding: Encoding) -> None:
         )
 
 
-def fails(codec: str, pixel_format: str, format: Format) -> str | None:
-    """Open the encoder for pictures of that size; return why that does not work, None: it does.
+def probe(codec: str, pixel_format: str, format: Format) -> str | None:
+    """Open the encoder for pictures of that size; return why that does not work; None: it does.
 
-    That FFmpeg lists an encoder says nothing: it asks for the driver only now.
+    FFmpeg lists the encoder on every machine and needs the driver only when it is opened.
     """
     with logs.listening() as messages:
         try:
@@ -82,28 +82,33 @@ def fails(codec: str, pixel_format: str, format: Format) -> str | None:
             return None
         except (av.FFmpegError, OSError, ValueError) as error:
             failed = error
-    said = dict.fromkeys(text.strip() for _, who, text in messages if who == codec)
-    return "; ".join(said) or reason(failed)
+    texts = dict.fromkeys(text.strip() for _, name, text in messages if name == codec)
+    return "; ".join(texts) or reason(failed)
 
 
-def instead(encoder: Encoder, format: Format, encoding: Encoding) -> tuple[Encoding, str] | None:
-    """Return how to encode on the CPU and a line that says so; None: `encoder` is to be used.
+def replacement(
+    encoder: Encoder, format: Format, encoding: Encoding
+) -> tuple[Encoding, str] | None:
+    """Return settings for the CPU and a warning, if NVENC does not work; None: use `encoder`.
 
     Parameters
     ----------
-    encoder : the choice for `encoding`
-    format : of the pictures to be encoded
-    encoding : as it was asked for
+    encoder : Encoder
+        The choice for `encoding`.
+    format : Format
+        Of the pictures to be encoded.
+    encoding : Encoding
+        As the user asked for it.
 
     Returns
     -------
     tuple of Encoding and str
-        crf as it was asked for, the preset and the pixel format translated. NVENC's own options
-        mean nothing to another encoder: they are left out, and the line names them.
+        The same crf, the preset and the pixel format translated. NVENC's own options mean nothing
+        to another encoder: they are left out, and the warning names them.
     """
     if encoder.codec not in ON_CPU:
         return None
-    why = fails(encoder.codec, encoder.pixels.name, format)
+    why = probe(encoder.codec, encoder.pixels.name, format)
     if why is None:
         return None
     codec = ON_CPU[encoder.codec]
@@ -113,14 +118,14 @@ def instead(encoder: Encoder, format: Format, encoding: Encoding) -> tuple[Encod
     preset = encoding.preset or encoding.options.get("preset")
     asked = encoding.pix_fmt
     line = f"{encoder.codec} does not work here ({why}): {codec} is used instead"
-    gone = [key for key in encoding.options if key in own and key != "preset"]
-    if gone:
-        line += f", without {', '.join(gone)}"
+    dropped = [key for key in encoding.options if key in own and key != "preset"]
+    if dropped:
+        line += f", without {', '.join(dropped)}"
     cpu = replace(
         encoding,
         codec=codec,
-        preset=None if preset is None else _NEAR[codec][_PRESETS.index(preset)],
+        preset=None if preset is None else _SIMILAR[codec][_PRESETS.index(preset)],
         options=kept,
-        pix_fmt=None if asked is None else pixels.describe(asked).planar,
+        pix_fmt=None if asked is None else pixels.parse(asked).planar,
     )
     return cpu, line

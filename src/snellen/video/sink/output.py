@@ -1,4 +1,4 @@
-"""Where the output goes and in which container."""
+"""Where the output goes, and in which container."""
 
 from __future__ import annotations
 
@@ -10,19 +10,31 @@ from typing import BinaryIO
 
 from snellen.errors import InputError, OutputError, SnellenError
 from snellen.frames.atomic import check_target, replacing
-from snellen.video.source.open import name, reason
+from snellen.video.ffmpeg import name, reason
 
 MUXERS = {".mp4": "mp4", ".m4v": "mp4", ".mkv": "matroska", ".mov": "mov", ".y4m": "yuv4mpegpipe"}
+"""FFmpeg's muxers by the suffix of a file's name."""
 
 
-class Place:
-    """A file to be, or a stream that is written as it comes; checked before work starts.
+class Output:
+    """The output file, or a stream that is written directly; checked before work starts.
+
+    Parameters
+    ----------
+    target : Path or BinaryIO
+    source : Path or BinaryIO
+        The input, which must not be the output.
+    overwrite : bool
+        Whether an existing file is replaced.
 
     Attributes
     ----------
-    name : what to call the output in messages
-    muxer : FFmpeg's name of the container
-    suffix : what to call the container in messages
+    name : str
+        What messages call the output.
+    muxer : str
+        FFmpeg's name of the container.
+    suffix : str
+        What messages call the container.
     """
 
     def __init__(self, target: Path | BinaryIO, source: Path | BinaryIO, overwrite: bool) -> None:
@@ -43,50 +55,50 @@ class Place:
             check_target(target, source if isinstance(source, Path) else None, overwrite)
             if target.exists() and not target.is_file():
                 raise InputError(f"{target} is not a file that can be replaced; name another")
-        except OSError as error:  # a name too long, a folder that may not be looked into
+        except OSError as error:  # a name too long, a folder that may not be entered
             raise InputError(f"{target} cannot be an output: {reason(error)}") from None
 
     @contextmanager
     def writing(self) -> Iterator[Path | BinaryIO]:
-        """Yield what the muxer is to write to; at the end of the block it is complete.
+        """Yield the file or stream that the muxer writes to; complete when the block ends.
 
-        A file gets its name only then; after an error there is none.
+        A file gets its name only then; after an error there is no file.
         """
-        ours = True  # an OSError from inside the block is not about the output
+        own_error = True  # whether an OSError is about the output; inside the block it is not
         try:
             if not isinstance(self._target, Path):
-                ours = False
+                own_error = False
                 yield self._target
-                ours = True
+                own_error = True
                 self._target.flush()
                 return
             with replacing(self._target, self._overwrite) as temporary:
-                ours = False
+                own_error = False
                 yield temporary
-                ours = True
+                own_error = True
                 with temporary.open("rb+") as file:
-                    os.fsync(file.fileno())  # some file systems tell only now: no room
+                    os.fsync(file.fileno())  # some file systems report a full disk only now
         except SnellenError:
             raise
         except OSError as error:
-            if not ours:
+            if not own_error:
                 raise
             raise OutputError(f"{self.name} could not be written: {reason(error)}") from error
 
 
-class Whole:
-    """A binary stream whose writes are always complete; FFmpeg does not look at short ones."""
+class CompleteWriter:
+    """A binary stream whose writes are always complete; FFmpeg ignores short ones."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self.name = name(stream)
 
     def writable(self) -> bool:
-        """Say yes, as PyAV asks."""
+        """Return True, as PyAV requires."""
         return True
 
     def write(self, data: bytes) -> int:
-        """Write all of `data`, however often that takes."""
+        """Write all of `data`, in as many calls as needed."""
         rest = memoryview(data)
         while rest:
             done = self._stream.write(rest)

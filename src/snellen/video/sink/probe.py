@@ -1,4 +1,4 @@
-"""Asks encoder and muxer what they keep: one blank frame, written into memory and read back."""
+"""Finds what encoder and muxer lose, by writing one blank frame into memory and reading it back."""
 
 from __future__ import annotations
 
@@ -16,42 +16,62 @@ from av.video.stream import VideoStream
 
 from snellen.errors import InputError
 from snellen.video import hdr, pixels
-from snellen.video.passthrough.tags import chapters, film_tags, missing
+from snellen.video.ffmpeg import (
+    FULL_RANGE,
+    TAGS_AS_BYTES,
+    UNSPECIFIED,
+    chroma_location,
+    reason,
+)
+from snellen.video.media import MediaInfo
+from snellen.video.passthrough.tags import chapters, container_tags, missing
 from snellen.video.sink.encode import (
     Plan,
     add_video,
-    describe,
     encoder_base,
     open_container,
     other_choice,
-    put_in_order,
+    set_colour,
+    set_decoding_times,
 )
-from snellen.video.source.decode import Source
-from snellen.video.source.open import BYTES_AS_THEY_ARE, FULL, UNSPECIFIED, chroma_location, reason
 from snellen.video.timestamps import fraction
 
 
-def lost_by(plan: Plan, source: Source, muxer: str, suffix: str) -> tuple[str, ...]:
-    """Return what of the pictures' description and the tags the output will not hold.
+def probe(plan: Plan, info: MediaInfo, muxer: str, suffix: str) -> tuple[str, ...]:
+    """Return which properties of the pictures and which tags the output loses.
 
-    `plan` is that of the output's size: some encoders take few. InputError where it does not take
-    such video at all, or an option is wrong, or the pictures would be shown wrong.
+    Parameters
+    ----------
+    plan : Plan
+        For the output's size: some encoders take only certain sizes.
+    info : MediaInfo
+        Of the input.
+    muxer : str
+        FFmpeg's name of the container.
+    suffix : str
+        What messages call the container.
+
+    Raises
+    ------
+    InputError
+        The output does not take such video at all, an option is wrong, or players would show the
+        pictures wrong.
     """
-    made = plan.encoder.pixels
-    format = replace(plan.format, bits=made.bits, subsampling=made.subsampling)
+    taken = plan.encoder.pixels
+    format = replace(plan.format, bits=taken.bits, subsampling=taken.subsampling)
     plan = replace(plan, format=format)
-    wanted = film_tags(source)
-    marks = chapters(source, None)
+    tags = container_tags(info)
+    marks = chapters(info, None)
     file = BytesIO()
     out = open_container(file, muxer, plan.time_base)
     try:
-        stream = add_video(out, plan, suffix, threads=1)  # one frame: more only take memory
-        out.metadata.update(wanted)
+        stream = add_video(out, plan, suffix, threads=1)  # for one frame, more only take memory
+        out.metadata.update(tags)
         if marks:
             out.set_chapters(marks)
         frame = _blank(plan)
         packets = [*stream.encode(frame), *stream.encode(None)]
-        put_in_order(packets, Fraction(1))
+        set_decoding_times(packets, Fraction(1))
         for packet in packets:
             packet.time_base = plan.time_base
         out.mux(packets)
@@ -62,8 +82,8 @@ def lost_by(plan: Plan, source: Source, muxer: str, suffix: str) -> tuple[str, .
             + other_choice(suffix)
         ) from None
     file.seek(0)
-    with av.open(file, "r", **BYTES_AS_THEY_ARE) as back:
-        return tuple(_compare(back, plan, wanted, len(marks), suffix))
+    with av.open(file, "r", **TAGS_AS_BYTES) as back:
+        return tuple(_losses(back, plan, tags, len(marks), suffix))
 
 
 def _blank(plan: Plan) -> VideoFrame:
@@ -75,33 +95,36 @@ def _blank(plan: Plan) -> VideoFrame:
     frame = pixels.picture(planes, layout)
     if layout != plan.encoder.pixels.name:
         frame = frame.reformat(format=plan.encoder.pixels.name)
-    describe(frame, plan.look)
+    set_colour(frame, plan.picture)
     frame.pts, frame.time_base = 0, encoder_base(plan)
     return frame
 
 
-def _compare(
-    back: InputContainer, plan: Plan, wanted: dict[str, str], marks: int, suffix: str
+def _losses(
+    back: InputContainer, plan: Plan, tags: dict[str, str], marks: int, suffix: str
 ) -> list[str]:
-    stream, look = back.streams.video[0], plan.look
+    stream, picture = back.streams.video[0], plan.picture
     frame = next(back.decode(stream))
     losses = _colour_losses(frame, stream, plan, suffix)
-    if look.matrix is not None and not _turned_alike(look.matrix, hdr.display_matrix(frame)):
+    matrix = picture.display_matrix
+    if matrix is not None and not _same_rotation(matrix, hdr.display_matrix(frame)):
         losses.append(f"rotation or flip of the picture: {suffix} cannot hold it")
-    if (fraction(stream.sample_aspect_ratio) or 1) != (look.aspect or 1):
-        losses.append(f"sample aspect ratio {look.aspect}: {suffix} cannot hold it")
-    if plan.format.subsampling == (1, 1) and look.siting is not None:
-        told = chroma_location(back, stream) or "left"
-        if told != look.siting:
-            codec = plan.encoder.codec
-            losses.append(f"chroma location {look.siting}: {codec} can only say {told}")
+    if (fraction(stream.sample_aspect_ratio) or 1) != (picture.sample_aspect_ratio or 1):
+        losses.append(f"sample aspect ratio {picture.sample_aspect_ratio}: {suffix} cannot hold it")
+    if plan.format.subsampling == (1, 1) and picture.chroma_location is not None:
+        got = chroma_location(back, stream) or "left"
+        if got != picture.chroma_location:
+            losses.append(
+                f"chroma location {picture.chroma_location}: {plan.encoder.codec} can only "
+                f"state {got}"
+            )
     if len(back.chapters()) < marks:
         losses.append(f"{marks} chapters: {suffix} cannot hold them")
-    film, video = dict(back.metadata), dict(stream.metadata)
-    # What was said of the film may come back of its only stream, and the other way round.
-    gone = missing(wanted, {**video, **film}) + missing(plan.metadata, {**film, **video})
-    if gone:
-        losses.append(f"tags that {suffix} cannot hold: {', '.join(dict.fromkeys(gone))}")
+    container, video = dict(back.metadata), dict(stream.metadata)
+    # The container's tags may come back as those of its only stream, and the other way round.
+    lost = missing(tags, {**video, **container}) + missing(plan.tags, {**container, **video})
+    if lost:
+        losses.append(f"tags that {suffix} cannot hold: {', '.join(dict.fromkeys(lost))}")
     marked = plan.disposition & ~stream.disposition & ~Disposition.default
     if marked:
         names = ", ".join(str(one.name) for one in Disposition if one & marked)
@@ -110,29 +133,30 @@ def _compare(
 
 
 def _colour_losses(frame: VideoFrame, stream: VideoStream, plan: Plan, suffix: str) -> list[str]:
-    """Name what is no longer said of the colours; InputError where they would be shown wrong."""
-    look, context, codec = plan.look, stream.codec_context, plan.encoder.codec
-    told = int(frame.color_range) or int(context.color_range)
-    if (told == FULL) != (look.range == FULL):
-        have, get = ("full", "limited") if look.range == FULL else ("limited", "full")
+    """Return lost colour properties; InputError: players would show the colours wrong."""
+    picture, context, codec = plan.picture, stream.codec_context, plan.encoder.codec
+    got_range = int(frame.color_range) or int(context.color_range)
+    full = picture.color_range == FULL_RANGE
+    if (got_range == FULL_RANGE) != full:
+        have, get = ("full", "limited") if full else ("limited", "full")
         raise InputError(
-            f"{codec} in {suffix} can only say {get} range of samples that have {have} range, "
+            f"{codec} in {suffix} can only state {get} range for samples that have {have} range, "
             "and players would show them wrong: choose another codec (libx264, libx265)"
         )
-    gone = []
-    for word, names, want, *got in (
-        ("matrix", Colorspace, look.space, frame.colorspace, context.colorspace),
-        ("primaries", ColorPrimaries, look.primaries, frame.color_primaries,
+    lost = []
+    for word, names, expected, *got in (
+        ("matrix", Colorspace, picture.colorspace, frame.colorspace, context.colorspace),
+        ("primaries", ColorPrimaries, picture.color_primaries, frame.color_primaries,
          context.color_primaries),
-        ("transfer", ColorTrc, look.transfer, frame.color_trc, context.color_trc),
+        ("transfer", ColorTrc, picture.color_trc, frame.color_trc, context.color_trc),
     ):  # fmt: skip
-        if want != UNSPECIFIED and next((g for g in got if g != UNSPECIFIED), None) != want:
+        if expected != UNSPECIFIED and next((g for g in got if g != UNSPECIFIED), None) != expected:
             known = {int(one): one.name for one in names}
-            gone.append(f"{word} {known.get(want, want)}")
+            lost.append(f"{word} {known.get(expected, expected)}")
     who = suffix if codec == "wrapped_avframe" else f"{codec} in {suffix}"
-    return [f"colour {', '.join(gone)}: {who} cannot say it"] if gone else []
+    return [f"colour {', '.join(lost)}: {who} cannot state it"] if lost else []
 
 
-def _turned_alike(want: tuple[int, ...], got: tuple[int, ...] | None) -> bool:
-    # Matroska keeps the angle: sines and cosines come back rounded, the shift not at all.
-    return got is not None and all(abs(want[i] - got[i]) < 64 for i in (0, 1, 3, 4))
+def _same_rotation(expected: tuple[int, ...], got: tuple[int, ...] | None) -> bool:
+    # Matroska keeps the angle only: sines and cosines come back rounded, the shift does not.
+    return got is not None and all(abs(expected[i] - got[i]) < 64 for i in (0, 1, 3, 4))

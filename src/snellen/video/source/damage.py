@@ -1,4 +1,4 @@
-"""What was wrong with the input, counted while reading and said in words at the end."""
+"""Counts what was wrong with the input while it is read, and finds what is missing at the end."""
 
 from __future__ import annotations
 
@@ -14,66 +14,64 @@ from snellen.video.pipes import Incoming
 from snellen.video.timestamps import fraction
 
 _SLACK = Fraction(1, 10)
-"""Seconds that a duration may exceed what is there, told for all streams or by uneven frames."""
+"""Seconds by which a promised duration may exceed what is there, if it is that of all streams or
+the frames are uneven."""
 _EVEN = Fraction(6, 5)
-"""Times the average up to which the widest gap between frames is but rounded."""
+"""Up to this ratio of the widest gap between frames to the average, gaps differ by rounding."""
 
 
 @dataclass(slots=True)
 class Damage:
-    """Counts of what could not be read."""
+    """Counts what could not be read."""
 
     undecodable: int = 0
-    """Video packets that gave an error instead of a picture."""
+    """Video packets that gave an error instead of a frame."""
     corrupt: int = 0
-    """Pictures that the decoder itself calls damaged; they are written."""
+    """Frames that the decoder marks as damaged; they are written."""
     swallowed: int = 0
-    """Video packets that gave neither a picture nor an error."""
+    """Video packets that gave neither a frame nor an error."""
     torn: int = 0
-    """Packets, of whatever stream, that the container itself calls damaged."""
-    refused: int = 0
-    """Packets so wrong that the output did not take them."""
+    """Packets, of any stream, that the demuxer marks as damaged."""
     appeared: bool = False
     """Whether streams appeared that were not there at the beginning."""
     reading: list[str] = field(default_factory=list)
-    """Errors of the container."""
+    """Messages of the demuxer's errors."""
     ending: str | None = None
-    """Why it stopped before the end."""
+    """Why reading stopped before the end; None: it did not."""
     short: str | None = None
-    """How much less there was than the container promised."""
+    """How much less there was than the container promised; None: nothing."""
 
     def __bool__(self) -> bool:
-        return bool(self.words())
+        return bool(self.describe())
 
-    def words(self) -> tuple[str, ...]:
-        """Return one sentence for each kind of damage; nothing when the input is whole."""
-        said = []
+    def describe(self) -> tuple[str, ...]:
+        """Return a sentence for each kind of damage; none when the input is whole."""
+        found = []
         if self.undecodable:
-            said.append(f"{_count(self.undecodable, 'video packet')} could not be decoded")
+            found.append(f"{counted(self.undecodable, 'video packet')} could not be decoded")
         if self.swallowed:
-            said.append(f"{_count(self.swallowed, 'video packet')} gave no picture")
+            found.append(f"{counted(self.swallowed, 'video packet')} gave no picture")
         if self.corrupt:
-            said.append(f"{_count(self.corrupt, 'frame')} decoded with visible damage, written")
+            found.append(f"{counted(self.corrupt, 'frame')} decoded with visible damage, written")
         if self.torn:
-            said.append(f"{_count(self.torn, 'packet')} arrived incomplete")
+            found.append(f"{counted(self.torn, 'packet')} arrived incomplete")
         if self.reading:
             kinds = ", ".join(dict.fromkeys(self.reading))
-            said.append(f"{_count(len(self.reading), 'read error')} ({kinds})")
-        if self.refused:
-            said.append(f"{_count(self.refused, 'packet')} refused by the output's container")
+            found.append(f"{counted(len(self.reading), 'read error')} ({kinds})")
         if self.appeared:
-            said.append("streams that appear in the middle of the input are left out")
-        return (*said, *(word for word in (self.ending, self.short) if word))
+            found.append("streams that appear in the middle of the input are left out")
+        return (*found, *(text for text in (self.ending, self.short) if text))
 
 
-def _count(number: int, thing: str) -> str:
+def counted(number: int, thing: str) -> str:
+    """Return e.g. '1 packet' or '2 packets'."""
     return f"{number} {thing}" + ("" if number == 1 else "s")
 
 
 def promised_packets(container: InputContainer, stream: VideoStream) -> int | None:
-    """Return how many video packets the container says it holds; None: it does not say."""
+    """Return how many video packets the container states; None: it does not."""
     if container.format.name.startswith("mov"):
-        # Its index, which unlike the frame count already leaves out what edit lists skip.
+        # Unlike the frame count, the index already leaves out what edit lists skip.
         return len(stream.index_entries) or None
     tag = next(
         (v for k, v in stream.metadata.items() if k.upper().startswith("NUMBER_OF_FRAMES")), ""
@@ -82,7 +80,7 @@ def promised_packets(container: InputContainer, stream: VideoStream) -> int | No
 
 
 def promised_end(container: InputContainer, stream: VideoStream) -> tuple[Fraction, bool] | None:
-    """Return the end in seconds that the container tells, and whether the video's own."""
+    """Return the end in seconds that the container states, and whether it is the video's own."""
     for key, value in stream.metadata.items():
         if key.upper().startswith("DURATION") and (parsed := clock_time(value)):
             return parsed, True
@@ -92,7 +90,7 @@ def promised_end(container: InputContainer, stream: VideoStream) -> tuple[Fracti
 
 
 def clock_time(text: str) -> Fraction | None:
-    """Return the seconds of 'hh:mm:ss.fraction'; None: it is not one."""
+    """Return the seconds of 'hh:mm:ss.fraction'; None: the text is not such a time."""
     parts = text.strip().split(":")
     try:
         hours, minutes, seconds = int(parts[0]), int(parts[1]), Fraction(parts[2])
@@ -101,13 +99,13 @@ def clock_time(text: str) -> Fraction | None:
     return 3600 * hours + 60 * minutes + seconds
 
 
-def torn_y4m(place: Path | Incoming, format: Format) -> str | None:
-    """Say that a y4m file or stream ends within a frame, which FFmpeg does not."""
-    if isinstance(place, Path):
-        with place.open("rb") as file:
-            header, size = file.readline(1024), place.stat().st_size
+def torn_y4m(source: Path | Incoming, format: Format) -> str | None:
+    """Return a sentence if a y4m file or stream ends within a frame, which FFmpeg ignores."""
+    if isinstance(source, Path):
+        with source.open("rb") as file:
+            header, size = file.readline(1024), source.stat().st_size
     else:
-        header, size = place.header, place.size
+        header, size = source.header, source.size
     # Each frame is the word FRAME, a line feed and its samples.
     frame = 6 + format.dtype.itemsize * sum(h * w for h, w in format.shapes)
     rest = (size - len(header)) % frame
@@ -122,14 +120,18 @@ def shortfall(
     step: Fraction,
     widest: Fraction,
 ) -> str | None:
-    """Say how much the input lacks of what it promised.
+    """Return a sentence about how much the input lacks of what it promised; None: nothing.
 
     Parameters
     ----------
-    packets : video packets read; None: not from the beginning
-    ends : seconds at which the video, and anything at all, ended
-    step : seconds a frame, on average
-    widest : most seconds between two frames that were there
+    packets : int or None
+        Video packets read; None: reading did not begin at the start.
+    ends : tuple of Fraction
+        Seconds at which the video, and all other streams, ended.
+    step : Fraction
+        Seconds a frame, on average.
+    widest : Fraction
+        Most seconds between two frames that were there.
     """
     promised = promised_packets(container, stream)
     if promised is not None and packets is not None and packets < promised:
@@ -137,7 +139,7 @@ def shortfall(
     end = promised_end(container, stream)
     if end is not None:
         there = ends[0] if end[1] else max(ends)
-        # The last frame may last longer than its packet says: as long as any other, or so.
+        # The last frame may last longer than its packet states: about as long as any other.
         slack = max(step, widest) * Fraction(3, 2)
         if not end[1] or widest > _EVEN * step:
             slack = 2 * max(step, widest) + _SLACK
@@ -150,7 +152,7 @@ def shortfall(
 
 
 def total_frames(container: InputContainer, stream: VideoStream, rate: Fraction) -> int | None:
-    """Return how many frames to expect, exact or estimated; None: unknown."""
+    """Return how many frames the whole input has, exact or estimated; None: unknown."""
     promised = promised_packets(container, stream)
     if promised is not None:
         return promised
@@ -159,7 +161,7 @@ def total_frames(container: InputContainer, stream: VideoStream, rate: Fraction)
         return round(stream.duration * base * rate)
     end = promised_end(container, stream)
     if end is not None and end[1]:
-        # The container's own lasts until the end of the audio.
+        # The container's own duration lasts until the end of the audio.
         start = Fraction(0) if base is None else (stream.start_time or 0) * base
         return max(1, round((end[0] - start) * rate))
     if container.duration:

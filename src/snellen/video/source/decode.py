@@ -1,296 +1,322 @@
-"""Container → Frame: reads, decodes, times and cuts; what is not decoded travels beside."""
+"""Opens an input and yields its frames, timed and cut, with the packets that are not decoded."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from av.container import InputContainer
 from av.packet import Packet
+from av.stream import Stream
 from av.video.frame import VideoFrame
-from av.video.stream import VideoStream
 
 from snellen.errors import InputError
 from snellen.frames.frame import Frame
 from snellen.video import pixels
 from snellen.video.clip import Clip
+from snellen.video.ffmpeg import name, start_of
+from snellen.video.media import Item, MediaInfo, PictureInfo, SourceReport
 from snellen.video.pipes import Incoming
 from snellen.video.source import nvdec
-from snellen.video.source.damage import Damage, promised_packets, torn_y4m, total_frames
-from snellen.video.source.filters import Deinterlacer
-from snellen.video.source.open import Look, is_interlaced, look, name
+from snellen.video.source.damage import promised_packets, torn_y4m, total_frames
+from snellen.video.source.filters import FilterGraph, deinterlacing
 from snellen.video.source.read import Reader
+from snellen.video.source.stream_info import (
+    chapters_of,
+    is_interlaced,
+    picture_info,
+    stream_info,
+)
 from snellen.video.timestamps import Clock
 
-_RUN_UP = Fraction(1)
-"""Seconds before a clip's start that reading begins, for audio that lies early."""
-_ROUGH = 100
-"""One in so many frames may be missing where only a duration tells how many there are."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parcel:
-    """One step along the road: a frame (None: the last parcel) and packets read before it."""
-
-    frame: Frame | None
-    packets: tuple[Packet[Any], ...] = ()
+_LEAD = Fraction(1)
+"""Seconds before a clip's start at which reading begins, for audio that is stored early."""
+_UNCERTAIN = 100
+"""Where only a duration tells the number of frames, one in so many may be missing."""
 
 
 class Source:
-    """An open input, its first frame already decoded and looked at.
+    """An open input whose first frame has been decoded.
+
+    Parameters
+    ----------
+    source : Path or BinaryIO
+        A video file, or a binary stream of y4m.
+    clip : Clip
+        Which part of it.
+    decoder : str
+        "auto", "cpu" or "nvdec".
 
     Attributes
     ----------
-    look : what the pictures are
-    time_base : seconds a tick of the frames' times
-    rate : frames a second, on average
-    zero : seconds of the container's clock that become 0
-    end : seconds of the container's clock where the clip ends; None: nowhere or not yet known
-    variable : whether frames so far lasted differently long
-    decoder : "cpu" or "nvdec"
-    notice : why it is not the decoder that was asked for; None: it is
-    busy : set when a thread that could not be stopped still reads: then `close` leaves it be
+    name : str
+        What messages call the input.
+    info : MediaInfo
+        Description of the input.
+    busy : bool
+        Whether a thread reads it: then `close` leaves the container open, since closing it under
+        the thread would crash.
     """
-
-    look: Look
-    zero: Fraction
 
     def __init__(self, source: Path | BinaryIO, clip: Clip, decoder: str = "auto") -> None:
         self.name = name(source)
-        self.clip = clip
         self.busy = False
-        self.variable = False
-        self._place = source if isinstance(source, Path) else Incoming(source)
-        hardware, self.notice = nvdec.wanted(decoder, self._place, self.name)
-        self.decoder = "nvdec" if hardware else "cpu"
+        self._clip = clip
+        self._variable_rate = False
+        self._file = source if isinstance(source, Path) else Incoming(source)
+        hardware, notice = nvdec.wanted(decoder, self._file, self.name)
+        self._hardware = hardware
         self._open(seek=True)
         try:
-            self._first = self._begun()
-            if self._late():
+            self._first = self._first_item()
+            if self._seeked_too_far():
                 self.close()
                 self._open(seek=False)
-                self._first = self._begun()
+                self._first = self._first_item()
             if self._first.frame is None:
-                raise self._nothing()
+                raise self._no_frame()
+            self.info = self._describe(notice)
         except BaseException:
             self.close()
             raise
 
+    @property
+    def templates(self) -> Mapping[int, Stream]:
+        """FFmpeg's streams by index, on which an output models the streams that it copies."""
+        return {stream.index: stream for stream in self._reader.container.streams}
+
+    def items(self) -> Iterator[Item]:
+        """Yield frames, their times counted from the clip's start, and packets between them.
+
+        The last item has no frame; it carries the packets behind the last frame, and the report.
+        """
+        yield self._first
+        yield from self._flow
+
+    def report(self) -> SourceReport:
+        """Return what reading has found so far; complete in the last item."""
+        return SourceReport(self._reader.damage.describe(), self._clock.moved, self._variable_rate)
+
+    def stop(self) -> None:
+        """Let no thread wait any longer for a pipe that gives nothing."""
+        if isinstance(self._file, Incoming):
+            self._file.stop()
+
+    def close(self) -> None:
+        """Close the container; the planes of frames stay valid."""
+        if not self.busy:
+            self._reader.container.close()
+
+    # Opening: the first frame tells what the pictures are and where time 0 is.
+
     def _open(self, seek: bool) -> None:
-        self.reader = Reader(self._place, self.name, self.decoder == "nvdec")
-        self.time_base, self.rate = self.reader.time_base, self.reader.rate
-        self.clock = Clock(self.time_base, 1 / (self.rate * self.time_base))
-        self._set_begin(self.reader.start() + (self.clip.start or 0))
+        self._reader = Reader(self._file, self.name, self._hardware)
+        self._time_base, self._rate = self._reader.time_base, self._reader.rate
+        self._clock = Clock(self._time_base, 1 / (self._rate * self._time_base))
+        self._set_begin(self._reader.start() + (self._clip.start or 0))
         self._count = 0
-        self._cut = False
-        self._deinterlacer: Deinterlacer | None = None
+        self._ended = False
+        self._filters: FilterGraph | None = None
         self._shape: tuple[int, int, int, tuple[int, int] | None] | None = None
-        far = (self.clip.start or 0) > _RUN_UP and self.place is not None
-        self._seeked = seek and far and self.reader.seek(self._begin - _RUN_UP)
-        self._flow = self._parcels()
+        far = (self._clip.start or 0) > _LEAD and self._path is not None
+        self._seeked = seek and far and self._reader.seek(self._begin - _LEAD)
+        self._flow = self._items()
 
     def _set_begin(self, begin: Fraction) -> None:
         self._begin = begin
-        self.end = None if self.clip.duration is None else begin + self.clip.duration
+        self._end = None if self._clip.duration is None else begin + self._clip.duration
 
-    def _begun(self) -> Parcel:
-        """Go as far as the first frame; an interrupt on the way ends it."""
+    def _first_item(self) -> Item:
+        """Decode up to the first frame of the clip; an interrupt of a pipe ends it."""
         first = next(self._flow)
-        if isinstance(self._place, Incoming):
-            self._place.check()
+        if isinstance(self._file, Incoming):
+            self._file.check()
         return first
 
-    @property
-    def container(self) -> InputContainer:
-        """FFmpeg's container."""
-        return self.reader.container
-
-    @property
-    def stream(self) -> VideoStream:
-        """The video stream that is worked on."""
-        return self.reader.stream
-
-    @property
-    def damage(self) -> Damage:
-        """What could not be read; complete when `parcels` ends."""
-        return self.reader.damage
-
-    def _late(self) -> bool:
-        """Whether seeking went too far, or the times after it are made up."""
+    def _seeked_too_far(self) -> bool:
+        """Return whether seeking missed the clip's start, or frames have no times after it."""
         if not self._seeked:
             return False
-        first = self.clock.first
-        late = first is None or first * self.time_base > self._begin
-        return late or self.clock.missing > 0
+        first = self._clock.first
+        late = first is None or first * self._time_base > self._begin
+        return late or self._clock.missing > 0
 
-    def _nothing(self) -> InputError:
-        if self._shape is not None and self.clip_is_part:
-            start = self.clip.start or Fraction(0)
+    def _no_frame(self) -> InputError:
+        if self._shape is not None and self._clip.is_part:
+            start = self._clip.start or Fraction(0)
             where = f"at or after {float(start):g} s"
-            if self.clip.duration is not None:
-                where = f"from {float(start):g} s to {float(start + self.clip.duration):g} s"
+            if self._clip.duration is not None:
+                where = f"from {float(start):g} s to {float(start + self._clip.duration):g} s"
             return InputError(f"{self.name} has no frame {where}")
-        why = "; ".join(self.damage.words())
+        why = "; ".join(self._reader.damage.describe())
         return InputError(
             f"{self.name}: not one frame could be decoded" + (f" ({why})" if why else "")
         )
 
     @property
-    def place(self) -> Path | None:
-        """The input as a file that can be opened once more; None: a stream or pipe."""
-        return self._place if isinstance(self._place, Path) and self._place.is_file() else None
+    def _path(self) -> Path | None:
+        return self._file if isinstance(self._file, Path) and self._file.is_file() else None
 
-    @property
-    def clip_is_part(self) -> bool:
-        """Whether a part was asked for, so that numbers about the whole no longer hold."""
-        return self.clip.is_part
+    def _describe(self, notice: str | None) -> MediaInfo:
+        container, stream = self._reader.container, self._reader.stream
+        frames = self._total()
+        return MediaInfo(
+            name=self.name,
+            path=self._path,
+            container=container.format.name,
+            tags=dict(container.metadata),
+            start=start_of(container),
+            streams=tuple(stream_info(s) for s in container.streams),
+            video_index=stream.index,
+            chapters=chapters_of(container),
+            picture=self._picture,
+            time_base=self._time_base,
+            rate=self._rate,
+            clip=self._clip,
+            zero=self._zero,
+            end=self._end,
+            frames=frames,
+            least_frames=self._least(frames or 0),
+            decoder="nvdec" if self._hardware else "cpu",
+            decoder_notice=notice,
+        )
 
-    def total(self) -> int | None:
-        """Return how many frames will come, as far as can be told."""
-        total = total_frames(self.container, self.stream, self.rate)
-        if total is not None and self.clip.start is not None:
-            total = max(1, total - int(self.clip.start * self.rate))
-        if self.clip.duration is not None:
-            limit = max(1, round(self.clip.duration * self.rate))
+    def _total(self) -> int | None:
+        """Return how many frames to expect in the clip; None: unknown."""
+        clip = self._clip
+        total = total_frames(self._reader.container, self._reader.stream, self._rate)
+        if total is not None and clip.start is not None:
+            total = max(1, total - int(clip.start * self._rate))
+        if clip.duration is not None:
+            limit = max(1, round(clip.duration * self._rate))
             total = limit if total is None else min(total, limit)
-        if self.clip.frames is not None:
-            total = self.clip.frames if total is None else min(total, self.clip.frames)
+        if clip.frames is not None:
+            total = clip.frames if total is None else min(total, clip.frames)
         return total
 
-    def least(self) -> int:
-        """Return how many frames will come at least, as far as can be told; 0: it cannot."""
-        total = self.total() or 0
-        cut = self.clip.start is not None or self.clip.duration is not None
-        exact = not cut and promised_packets(self.container, self.stream) is not None
-        return total if exact else total - total // _ROUGH
+    def _least(self, total: int) -> int:
+        """Return how many of `total` frames will come for certain."""
+        cut = self._clip.start is not None or self._clip.duration is not None
+        promised = promised_packets(self._reader.container, self._reader.stream)
+        exact = not cut and promised is not None
+        return total if exact else total - total // _UNCERTAIN
 
-    def parcels(self) -> Iterator[Parcel]:
-        """Yield frames, their times counted from the clip's start, and packets between them."""
-        yield self._first
-        yield from self._flow
+    # The flow: reader → deinterlaced → timed → cut → items.
 
-    def stop(self) -> None:
-        """Wait no more for a pipe that gives nothing."""
-        if isinstance(self._place, Incoming):
-            self._place.stop()
-
-    def close(self) -> None:
-        """Close the container; planes of frames stay valid."""
-        if not self.busy:
-            self.reader.container.close()
-
-    def _parcels(self) -> Iterator[Parcel]:
-        """Pair each frame with the packets before it; a frame lasts until the next one."""
+    def _items(self) -> Iterator[Item]:
+        """Combine each frame with the packets before it; a frame lasts until the next one."""
         packets: list[Packet[Any]] = []
         held: tuple[VideoFrame, int] | None = None
-        for item in self._chosen():
-            if isinstance(item, Packet):
-                packets.append(item)
+        for one in self._cut():
+            if isinstance(one, Packet):
+                packets.append(one)
                 continue
             if held is not None:
-                yield self._parcel(held, item[1] - held[1], packets)
+                yield self._item(held, one[1] - held[1], packets)
                 packets = []
-            held = item
+            held = one
         if held is not None:
-            own = held[0].duration if self._deinterlacer is None else 0
-            duration = self._lasting or own or round(self.clock.step)
-            yield self._parcel(held, duration, packets)
+            own = held[0].duration if self._filters is None else 0
+            duration = self._last_duration or own or round(self._clock.step)
+            yield self._item(held, duration, packets)
             packets = []
-            if self.container.format.name == "yuv4mpegpipe" and not self._cut:
-                self.damage.short = torn_y4m(self._place, self.look.format)
-        yield Parcel(None, tuple(packets))
+            if self._reader.container.format.name == "yuv4mpegpipe" and not self._ended:
+                self._reader.damage.short = torn_y4m(self._file, self._picture.format)
+        yield Item(None, tuple(packets), self._end, self.report())
 
-    def _parcel(
-        self, item: tuple[VideoFrame, int], duration: int, packets: list[Packet[Any]]
-    ) -> Parcel:
-        frame, ticks = item
+    def _item(
+        self, timed: tuple[VideoFrame, int], duration: int, packets: list[Packet[Any]]
+    ) -> Item:
+        frame, ticks = timed
         # Two ticks of slack: 1/30 s is 33 or 34 ms.
-        self.variable |= abs(duration - self.clock.step) > 2
-        pts = round(ticks - self.zero / self.time_base)
-        return Parcel(Frame(pixels.planes(frame), pts, duration), tuple(packets))
+        self._variable_rate |= abs(duration - self._clock.step) > 2
+        pts = round(ticks - self._zero / self._time_base)
+        return Item(Frame(pixels.planes(frame), pts, duration), tuple(packets), self._end)
 
-    def _chosen(self) -> Iterator[tuple[VideoFrame, int] | Packet[Any]]:
-        """Leave out frames outside the clip; stop where it ends or the picture's form changes."""
-        self._lasting = 0
+    def _cut(self) -> Iterator[tuple[VideoFrame, int] | Packet[Any]]:
+        """Leave out frames outside the clip; end where the clip or the pictures' format ends."""
+        self._last_duration = 0
         last = 0
-        for item in self._timed():
-            if isinstance(item, Packet):
-                yield item
+        for one in self._timed():
+            if isinstance(one, Packet):
+                yield one
                 continue
-            frame, ticks = item
-            time = ticks * self.time_base
-            if self._cut or (self.clip.start is not None and time < self._begin):
+            frame, ticks = one
+            time = ticks * self._time_base
+            if self._ended or (self._clip.start is not None and time < self._begin):
                 continue
             if self._count == 0:
-                self._meet(frame, time)
-            if self._count == self.clip.frames or (self.end is not None and time >= self.end):
-                self._lasting = ticks - last
-                self._leave(time)
+                self._begin_with(frame, time)
+            if self._count == self._clip.frames or (self._end is not None and time >= self._end):
+                self._last_duration = ticks - last
+                self._end_clip(time)
                 continue
-            self.damage.corrupt += frame.is_corrupt
+            self._reader.damage.corrupt += frame.is_corrupt
             self._count += 1
             last = ticks
             yield frame, ticks
 
-    def _leave(self, time: Fraction) -> None:
+    def _end_clip(self, time: Fraction) -> None:
         """End the clip at `time` seconds of the container's clock."""
-        self.end = time if self.end is None else min(time, self.end)
-        self._cut = True
-        self.reader.leave(self.end)
+        self._end = time if self._end is None else min(time, self._end)
+        self._ended = True
+        self._reader.end_clip(self._end)
 
-    def _meet(self, frame: VideoFrame, time: Fraction) -> None:
-        """Take the first frame as what all frames are."""
-        if self.clip.start is None and time < self._begin:
+    def _begin_with(self, frame: VideoFrame, time: Fraction) -> None:
+        """Describe the pictures by the first frame, and count times from it or the beginning."""
+        if self._clip.start is None and time < self._begin:
             self._set_begin(time)
-        self.zero = time if self.clip.start is not None else self._begin
-        self.look = look(self.container, self.stream, frame)
-        if self.clip.start is not None:
-            self.reader.forget(round(time / self.time_base))
+        self._zero = time if self._clip.start is not None else self._begin
+        self._picture: PictureInfo = picture_info(
+            self._reader.container, self._reader.stream, frame
+        )
+        if self._clip.start is not None:
+            self._reader.forget(round(time / self._time_base))
 
     def _timed(self) -> Iterator[tuple[VideoFrame, int] | Packet[Any]]:
         """Give every frame a time later than the one before."""
-        for item in self.reader.pictures():
-            if isinstance(item, Packet):
-                yield item
+        for one in self._reader.decode():
+            if isinstance(one, Packet):
+                yield one
                 continue
-            changed = self._changed(item)
-            for frame, ticks in self._progressive(None if changed else item):
-                yield frame, self.clock(ticks)
-            if changed and not self._cut:
-                self.damage.ending = changed
-                self._leave(self.clock(item.pts) * self.time_base)
-        if not self._cut:
+            change = self._format_change(one)
+            for frame, ticks in self._progressive(None if change else one):
+                yield frame, self._clock(ticks)
+            if change and not self._ended:
+                self._reader.damage.ending = change
+                self._end_clip(self._clock(one.pts) * self._time_base)
+        if not self._ended:
             for frame, ticks in self._progressive(None):
-                yield frame, self.clock(ticks)
+                yield frame, self._clock(ticks)
 
-    def _changed(self, frame: VideoFrame) -> str | None:
-        """Say how the picture's form differs from the first one's."""
-        made = pixels.describe(frame.format.name)
-        shape = (frame.width, frame.height, made.bits, made.subsampling)
+    def _format_change(self, frame: VideoFrame) -> str | None:
+        """Return how the frame's format differs from the first one's; None: it does not."""
+        layout = pixels.parse(frame.format.name)
+        shape = (frame.width, frame.height, layout.bits, layout.subsampling)
         if self._shape is None:
             self._shape = shape
         if shape == self._shape:
             return None
         return (
             f"the picture changes from {self._shape[0]}×{self._shape[1]} to {shape[0]}×{shape[1]} "
-            f"({made.name}) after {self._count} frames: what follows is left out"
+            f"({layout.name}) after {self._count} frames: what follows is left out"
         )
 
     def _progressive(self, frame: VideoFrame | None) -> list[tuple[VideoFrame, int | None]]:
-        """Deinterlace where it was asked for; None: give what is still inside."""
-        if self._deinterlacer is not None:
-            return self._deinterlacer.push(frame)
+        """Return progressive frames with their times; None: flush the filters."""
+        if self._filters is not None:
+            return self._filters.push(frame)
         if frame is None:
             return []
-        if not is_interlaced(self.stream, frame):
+        stream = self._reader.stream
+        if not is_interlaced(stream, frame):
             return [(frame, frame.pts)]
-        if not self.clip.deinterlace:
+        if not self._clip.deinterlace:
             raise InputError(
                 f"{self.name} is interlaced: each picture holds two moments that would be "
                 "blended for good. Use --deinterlace to make progressive frames first"
             )
-        self._deinterlacer = Deinterlacer(self.stream, frame, self.time_base)
-        return self._deinterlacer.push(frame)
+        filters = deinterlacing(stream, frame)
+        self._filters = FilterGraph(filters, stream, frame, self._time_base)
+        return self._filters.push(frame)

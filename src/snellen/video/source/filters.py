@@ -1,7 +1,10 @@
-"""Interlaced pictures → progressive frames, one for each, at the same time."""
+"""FFmpeg filter graphs between the decoder and the pipeline; deinterlacing is one of them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from fractions import Fraction
 
 import av
@@ -9,37 +12,76 @@ from av.filter import Graph
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
+from snellen.errors import InputError
+from snellen.video import logs
 from snellen.video.timestamps import fraction
 
 _TOP_FIRST = (2, 4)
-"""AV_FIELD_TT, AV_FIELD_TB."""
+"""AV_FIELD_TT and AV_FIELD_TB."""
 
 
-class Deinterlacer:
-    """FFmpeg's bwdif, told by the pictures' own flags which of them are interlaced."""
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """FFmpeg filters, applied one after another: each with one input and one output."""
 
-    def __init__(self, stream: VideoStream, frame: VideoFrame, time_base: Fraction) -> None:
+    chain: tuple[tuple[str, Mapping[str, str]], ...]
+    """FFmpeg's name of each filter, and its options."""
+
+
+def deinterlacing(stream: VideoStream, frame: VideoFrame) -> Filters:
+    """Return the filters that make one progressive frame of each interlaced one.
+
+    `frame` is the first that is interlaced. Where frames carry the flag, bwdif asks each frame.
+    Where only the container states it (FFV1 and ProRes in old files), it holds for all frames.
+    """
+    if frame.interlaced_frame:
+        return Filters((("bwdif", {"mode": "send_frame", "deint": "interlaced"}),))
+    order = int(stream.codec_context.field_order)
+    return Filters(
+        (
+            ("setfield", {"mode": "tff" if order in _TOP_FIRST else "bff"}),
+            ("bwdif", {"mode": "send_frame", "deint": "all"}),
+        )
+    )
+
+
+class FilterGraph:
+    """A configured graph of filters for frames like the first one.
+
+    Parameters
+    ----------
+    filters : Filters
+    stream : VideoStream
+        Of the frames.
+    frame : VideoFrame
+        The first frame to be pushed. Its size, pixel format and colour, and the stream's sample
+        aspect ratio, are stated to the graph, which otherwise would assume square pixels and
+        unspecified colour.
+    time_base : Fraction
+        Seconds of a tick of the frames' times.
+
+    Raises
+    ------
+    InputError
+        FFmpeg does not know a filter or one of its options, or cannot connect them.
+    """
+
+    def __init__(
+        self, filters: Filters, stream: VideoStream, frame: VideoFrame, time_base: Fraction
+    ) -> None:
         self._time_base = time_base
-        graph = Graph()
-        chain = [
-            graph.add_buffer(
-                width=frame.width, height=frame.height, format=frame.format, time_base=time_base
-            )
-        ]
-        which = "interlaced"
-        if not frame.interlaced_frame:
-            # Only the container says so (FFV1, ProRes in old files): its word for all pictures.
-            order = int(stream.codec_context.field_order)
-            chain.append(graph.add("setfield", "tff" if order in _TOP_FIRST else "bff"))
-            which = "all"
-        chain.append(graph.add("bwdif", f"mode=send_frame:deint={which}"))
-        chain.append(graph.add("buffersink"))
-        graph.link_nodes(*chain).configure()
-        self._graph = graph
         self._done = False
+        source = _properties(stream, frame, time_base)
+        try:
+            self._graph = _configured(source, filters)
+        except (av.FFmpegError, ValueError) as error:
+            raise InputError(_failure(source, filters, error)) from None
 
     def push(self, frame: VideoFrame | None) -> list[tuple[VideoFrame, int | None]]:
-        """Give a picture (None: no more); get frames that are ready and their times in ticks."""
+        """Take a frame (None: there are no more); return the frames that are ready.
+
+        Each comes with its time in ticks of the time base; None: it has no time.
+        """
         if self._done:
             return []
         self._done = frame is None
@@ -59,3 +101,43 @@ class Deinterlacer:
             return None
         base = fraction(frame.time_base) or self._time_base  # bwdif halves it
         return round(frame.pts * base / self._time_base)
+
+
+def _properties(stream: VideoStream, frame: VideoFrame, time_base: Fraction) -> dict[str, str]:
+    """Return the options of FFmpeg's buffer source for frames like this one."""
+    aspect = fraction(stream.sample_aspect_ratio) or Fraction(1)
+    return {
+        "video_size": f"{frame.width}x{frame.height}",
+        "pix_fmt": frame.format.name,
+        "time_base": f"{time_base.numerator}/{time_base.denominator}",
+        "pixel_aspect": f"{aspect.numerator}/{aspect.denominator}",
+        "colorspace": str(int(frame.colorspace)),
+        "range": str(int(frame.color_range)),
+    }
+
+
+def _configured(source: Mapping[str, str], filters: Filters) -> Graph:
+    graph = Graph()
+    nodes = [graph.add("buffer", _arguments(source))]
+    nodes += [graph.add(name, _arguments(options) or None) for name, options in filters.chain]
+    nodes.append(graph.add("buffersink"))
+    graph.link_nodes(*nodes).configure()
+    return graph
+
+
+def _failure(source: Mapping[str, str], filters: Filters, error: Exception) -> str:
+    """Set the graph up once more to hear what FFmpeg logs: its error names no filter or option."""
+    with logs.listening() as messages, suppress(av.FFmpegError, ValueError):
+        _configured(source, filters)
+    details = "; ".join(dict.fromkeys(text.strip() for _, _, text in messages)) or str(error)
+    names = ", ".join(name for name, _ in filters.chain)
+    return f"FFmpeg cannot set up the filters {names}: {details}"
+
+
+def _arguments(options: Mapping[str, str]) -> str:
+    """Return options as FFmpeg reads them, special characters escaped (ffmpeg-utils, Quoting)."""
+    return ":".join(f"{key}={_escaped(value)}" for key, value in options.items())
+
+
+def _escaped(value: str) -> str:
+    return "".join(f"\\{c}" if c in "\\':" else c for c in value)

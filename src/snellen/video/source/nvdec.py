@@ -1,7 +1,7 @@
-"""NVIDIA's decoder, thin, behind a probe that really decodes with it.
+"""Decoding with NVDEC, after a probe that decodes a frame with it.
 
-It has not been run on hardware: without NVDEC the probe says no and the CPU decodes. PyAV copies
-NVDEC's pictures back to host memory, where the road expects them.
+Experimental: it has not been run on hardware. Without NVDEC the probe fails and the CPU decodes.
+PyAV copies NVDEC's frames to host memory, where the pipeline expects them.
 """
 
 from __future__ import annotations
@@ -15,39 +15,42 @@ from av.video.stream import VideoStream
 
 from snellen.errors import InputError
 from snellen.video import logs, pixels
+from snellen.video.ffmpeg import choose_stream, open_file, open_input, reason
 from snellen.video.pipes import Incoming
-from snellen.video.source.open import choose_stream, open_file, open_input, reason
 
 DECODERS = ("auto", "cpu", "nvdec")
 
 
-def wanted(decoder: str, place: Path | Incoming, what: str) -> tuple[bool, str | None]:
-    """Return whether NVDEC is to decode, and a line for the user where it was to and cannot.
+def wanted(decoder: str, file: Path | Incoming, what: str) -> tuple[bool, str | None]:
+    """Return whether NVDEC is to decode, and a warning where it was asked for and cannot.
 
     Parameters
     ----------
-    decoder : "auto", "cpu" or "nvdec"
-    place : the input
-    what : what to call it in messages
+    decoder : str
+        "auto", "cpu" or "nvdec".
+    file : Path or Incoming
+        The input.
+    what : str
+        What messages call it.
     """
     if decoder not in DECODERS:
         raise InputError(f"no decoder {decoder!r}; there are {', '.join(DECODERS)}")
     if decoder != "nvdec":
-        # auto is the CPU: frame threads decode HD several times faster than A+ enlarges it (720p
-        # at 2,400 frames/s on the machine measured), and NVDEC's pictures take a detour through
-        # host memory, copied while PyAV holds the interpreter.
+        # "auto" is the CPU: frame threads decode HD several times faster than A+ enlarges it
+        # (720p at 2,400 frames/s on the machine measured), and PyAV copies NVDEC's frames to
+        # host memory while it holds the interpreter's lock.
         return False, None
-    why = fails(place, what)
+    why = probe(file, what)
     if why is None:
         return True, None
     return False, f"NVDEC does not work here ({why}): the CPU decodes instead"
 
 
 def settings(fall_back: bool) -> HWAccel:
-    """Return what av.open is to be told for NVDEC.
+    """Return the hwaccel argument of av.open for NVDEC.
 
-    `fall_back`: whether a picture that the hardware refuses is decoded in software. That covers
-    neither a missing driver nor a missing device: opening fails.
+    `fall_back`: whether a frame that the hardware refuses is decoded in software. That covers
+    neither a missing driver nor a missing device: then opening fails.
     """
     return HWAccel("cuda", allow_software_fallback=fall_back)
 
@@ -55,54 +58,54 @@ def settings(fall_back: bool) -> HWAccel:
 def prepare(stream: VideoStream) -> None:
     """Set up the decoder of an opened stream.
 
-    One thread: each would keep surfaces of its own, of which NVDEC has 32 at most.
+    It uses one thread: each would keep surfaces of its own, of which NVDEC has 32 at most.
     """
     stream.codec_context.thread_count = 1
 
 
-def fails(place: Path | Incoming, what: str) -> str | None:
-    """Decode the first picture with NVDEC; return why that does not work, None: it does."""
-    if isinstance(place, Incoming):
+def probe(file: Path | Incoming, what: str) -> str | None:
+    """Decode the first frame with NVDEC; return why that does not work; None: it does."""
+    if isinstance(file, Incoming):
         return "y4m from a stream is not compressed"
-    with open_input(place) as container:
+    with open_input(file) as container:
         stream = choose_stream(container, what)
         index, software = stream.index, stream.codec_context.pix_fmt
         codec = stream.codec_context.codec.canonical_name
-    picture, why = _first(place, index)
-    if picture is None:
+    decoded, why = _first_format(file, index)
+    if decoded is None:
         return why or f"no hardware decoder for {codec} in this FFmpeg"
-    return unlike(picture, software)
+    return mismatch(decoded, software)
 
 
-def _first(place: Path, index: int) -> tuple[str | None, str | None]:
-    """Return the pixel format of the first picture that NVDEC gives, or FFmpeg's words."""
-    said: list[str] = []
+def _first_format(file: Path, index: int) -> tuple[str | None, str | None]:
+    """Return the pixel format of NVDEC's first frame, or FFmpeg's message."""
+    texts: list[str] = []
     with logs.listening(av.logging.ERROR) as messages:
         try:
-            with open_file(place, settings(fall_back=False)) as container:
+            with open_file(file, settings(fall_back=False)) as container:
                 stream: Any = container.streams[index]
                 if not stream.codec_context.is_hwaccel:
                     return None, None
                 prepare(stream)
                 return str(next(container.decode(stream)).format.name), None
         except StopIteration:
-            said = ["not one picture came"]
+            texts = ["no frame was decoded"]
         except (av.FFmpegError, OSError, ValueError) as error:
-            said = [reason(error)]
+            texts = [reason(error)]
         except RuntimeError:
             return None, None  # PyAV: no stream has a decoder with hardware behind it
-    said = [text.strip() for _, _, text in messages] or said
-    return None, said[0]
+    texts = [text.strip() for _, _, text in messages] or texts
+    return None, texts[0]
 
 
-def unlike(picture: str, software: str | None) -> str | None:
-    """Return how NVDEC's pictures differ from those of the CPU; None: the same samples.
+def mismatch(decoded: str, software: str | None) -> str | None:
+    """Return how NVDEC's frames differ from those of the CPU; None: they hold the same samples.
 
-    Of 12 bits, and of 4:4:4 with more than 8, it gives words of 16 that do not say how many count.
+    For 12 bits, and for 4:4:4 with more than 8, it gives 16-bit words without their depth.
     """
     if software is None:
-        return "the stream does not say what its pictures are"
-    given, meant = pixels.describe(picture), pixels.describe(software)
-    if (given.bits, given.subsampling) == (meant.bits, meant.subsampling):
+        return "the stream does not state its pixel format"
+    got, expected = pixels.parse(decoded), pixels.parse(software)
+    if (got.bits, got.subsampling) == (expected.bits, expected.subsampling):
         return None
-    return f"it gives {picture} for {software}"
+    return f"it gives {decoded} for {software}"

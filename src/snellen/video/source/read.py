@@ -1,4 +1,4 @@
-"""Container → packets and pictures: an error costs what it hit, and is counted, not raised."""
+"""Reads packets of a container and decodes the video; errors are counted, not raised."""
 
 from __future__ import annotations
 
@@ -14,36 +14,50 @@ from av.packet import Packet
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
+from snellen.video.ffmpeg import choose_stream, open_input, reason, start_of
 from snellen.video.pipes import Incoming
 from snellen.video.source import nvdec
 from snellen.video.source.damage import Damage, shortfall
-from snellen.video.source.open import choose_stream, open_input, rate_of, reason, start_of
+from snellen.video.source.stream_info import rate_of
 from snellen.video.source.truncation import cut_short
 from snellen.video.timestamps import fraction
 
-_GIVE_UP = 50
-"""Read errors in a row, without a packet between them, that end the reading."""
-_ROOM = Fraction(2)
-"""Seconds read beyond the end of a clip for audio that lies late in the file."""
-_ONE_EACH = {"h264", "hevc", "av1", "ffv1", "prores", "dnxhd", "mjpeg"}
-"""Codecs of which each packet is one picture that is shown, except for separate fields."""
+_MAX_ERRORS = 50
+"""Consecutive read errors, without a packet between them, after which reading ends."""
+_MARGIN = Fraction(2)
+"""Seconds to read beyond the end of a clip, for audio that is stored late in the file."""
+_FRAME_PER_PACKET = {"h264", "hevc", "av1", "ffv1", "prores", "dnxhd", "mjpeg"}
+"""Codecs of which each packet holds one shown frame, unless it holds a single field."""
 
 
 class Reader:
-    """One open container, read from front to back; `hardware`: decoded by NVDEC, as was probed.
+    """One open container, read from front to back.
+
+    Parameters
+    ----------
+    file : Path or Incoming
+    what : str
+        What messages call the input.
+    hardware : bool
+        Whether NVDEC decodes; `nvdec.wanted` has probed that it works.
 
     Attributes
     ----------
-    container, stream : FFmpeg's, and the video stream of it
-    time_base : seconds a tick of the video
-    rate : frames a second, on average
-    damage : what could not be read; complete when `pictures` ends
+    container : InputContainer
+    stream : VideoStream
+        The stream that is decoded.
+    time_base : Fraction
+        Seconds of a tick of the video stream.
+    rate : Fraction
+        Frames a second, on average.
+    damage : Damage
+        What could not be read; complete when `decode` ends.
     """
 
-    def __init__(self, place: Path | Incoming, what: str, hardware: bool = False) -> None:
-        self._place = place
+    def __init__(self, file: Path | Incoming, what: str, hardware: bool = False) -> None:
+        self._file = file
         self._what = what
-        self.container = open_input(place, nvdec.settings(fall_back=True) if hardware else None)
+        self.container = open_input(file, nvdec.settings(fall_back=True) if hardware else None)
         try:
             self.stream = choose_stream(self.container, what)
         except BaseException:
@@ -55,82 +69,84 @@ class Reader:
         self.time_base = fraction(self.stream.time_base) or Fraction(1, 1000)
         self.rate = rate_of(self.stream)
         self.damage = Damage()
-        self._left: Fraction | None = None
-        self._whole = True
-        self._read = 0
+        self._clip_end: Fraction | None = None
+        self._from_start = True
+        self._packets_read = 0
         self._ends = [Fraction(0), Fraction(0)]
         self._past: set[int] = set()
         self._latest: int | None = None
         self._earliest: int | None = None
         self._widest = 0
         self._unseen: set[int] = set()
-        self._one_each = self.stream.codec_context.codec.canonical_name in _ONE_EACH
+        self._frame_per_packet = self.stream.codec_context.codec.canonical_name in _FRAME_PER_PACKET
 
     def start(self) -> Fraction:
-        """Return the seconds of the container's clock where its contents begin."""
+        """Return where the contents begin, in seconds of the container's clock."""
         start = start_of(self.container)
         if self.container.format.name == "mpegts":
-            return start  # below 0 just before its clock wraps around
-        # Else that is priming of an audio codec: the pictures begin at 0, or where they say.
+            return start  # it is below 0 just before the clock wraps around
+        # In other containers a start below 0 is the priming of an audio codec: the video begins
+        # at 0, or where its stream states.
         own = (self.stream.start_time or 0) * self.time_base
         return max(start, min(own, Fraction(0)))
 
     def seek(self, seconds: Fraction) -> bool:
-        """Go to a key frame before `seconds` of the container's clock; whether that worked."""
+        """Seek to a key frame before `seconds` of the container's clock; return if it worked."""
         try:
             self.container.seek(floor(seconds / self.time_base), stream=self.stream)
         except (av.FFmpegError, OSError):
             return False
-        self._whole = False
+        self._from_start = False
         return True
 
-    def leave(self, end: Fraction) -> None:
-        """Decode no more; only read on for packets before `end` seconds that lie further back."""
-        self._left = end
+    def end_clip(self, end: Fraction) -> None:
+        """Decode no more; only read on for packets before `end` seconds that are stored later."""
+        self._clip_end = end
 
     def forget(self, ticks: int) -> None:
-        """Care no longer for what was wrong before that time."""
+        """Discard the damage found so far: the clip begins at time `ticks`."""
         self.damage = Damage()
         self._earliest = ticks
 
-    def pictures(self) -> Iterator[VideoFrame | Packet[Any]]:
-        """Decode the video; an error costs its packet only."""
+    def decode(self) -> Iterator[VideoFrame | Packet[Any]]:
+        """Yield frames of the video, and packets of other streams; an error skips its packet."""
         for packet in self._packets():
             self.damage.torn += packet.is_corrupt
             if not self._is_video(packet):
                 yield packet
-            elif self._left is None:
+            elif self._clip_end is None:
                 yield from self._decoded(packet)
-        if self._left is None:
+        if self._clip_end is None:
             yield from self._decoded(None)
         self._count_unseen()
-        if self._file is not None and self.damage.short is None:
+        if self._path is not None and self.damage.short is None:
             name = self.container.format.name
-            self.damage.short = cut_short(self._file, name, self._left is None)
-        if self._left is None and self.damage and self._file is not None:
-            yield from self._tail(self._file)
+            self.damage.short = cut_short(self._path, name, self._clip_end is None)
+        if self._clip_end is None and self.damage and self._path is not None:
+            yield from self._tail(self._path)
             self._count_unseen()
 
     @property
-    def _file(self) -> Path | None:
-        return self._place if isinstance(self._place, Path) and self._place.is_file() else None
+    def _path(self) -> Path | None:
+        """The input as a file that can be opened once more; None: a stream or pipe."""
+        return self._file if isinstance(self._file, Path) and self._file.is_file() else None
 
     def _count_unseen(self) -> None:
-        """Count packets of the clip that gave no picture, where that is certain to be a loss.
+        """Count packets of the clip that gave no frame, where that is certain to be a loss.
 
-        What lies before the first picture may rest on one that was never there.
+        Packets before the first frame may refer to one that the file never held.
         """
         first, last = self._earliest, self._latest
-        if not self._one_each or first is None or last is None:
+        if not self._frame_per_packet or first is None or last is None:
             return
-        until = None if self._left is None else last
+        until = None if self._clip_end is None else last
         unseen = sum(first < t and (until is None or t < until) for t in self._unseen)
         self.damage.swallowed = max(0, unseen - self.damage.undecodable)
 
     def _see(self, frame: VideoFrame) -> None:
-        """Note when the picture is shown."""
-        # Two fields may come in a packet each.
-        self._one_each &= not frame.interlaced_frame
+        """Note the frame's time."""
+        # Each of two fields may be in a packet of its own.
+        self._frame_per_packet &= not frame.interlaced_frame
         if frame.pts is None:
             return
         self._unseen.discard(frame.pts)
@@ -154,14 +170,14 @@ class Reader:
             self._see(frame)
         return frames
 
-    def _tail(self, place: Path) -> Iterator[VideoFrame]:
+    def _tail(self, path: Path) -> Iterator[VideoFrame]:
         """Decode the end of a damaged input once more, in a single thread.
 
-        Frame threads that meet an error while being emptied keep what is behind it.
+        When frame threads meet an error while they are flushed, they drop the frames behind it.
         """
         if self._latest is None:
             return
-        with open_input(place) as container:
+        with open_input(path) as container:
             stream = choose_stream(container, self._what)
             stream.codec_context.thread_type = "NONE"
             with suppress(av.FFmpegError, OSError):
@@ -173,7 +189,7 @@ class Reader:
             yield from self._later(stream, None)
 
     def _later(self, stream: VideoStream, packet: Packet[Any] | None) -> list[VideoFrame]:
-        """Decode; keep what is later than everything so far."""
+        """Decode; return the frames that are later than all so far."""
         try:
             frames = stream.decode(packet)
         except (av.FFmpegError, ValueError):
@@ -184,14 +200,14 @@ class Reader:
         return found
 
     def _packets(self) -> Iterator[Packet[Any]]:
-        """Read packets; an error of the container is counted and reading goes on."""
+        """Read packets; an error of the container is counted, and reading continues."""
         errors = 0
-        while errors <= _GIVE_UP:
+        while errors <= _MAX_ERRORS:
             try:
                 for packet in self.container.demux():
                     if packet.size == 0:
-                        # The end of a stream; with a time: AVI's "the same picture again".
-                        self._read += packet.dts is not None and self._is_video(packet)
+                        # The end of a stream; with a time, AVI's repetition of the last frame.
+                        self._packets_read += packet.dts is not None and self._is_video(packet)
                         continue
                     errors = 0
                     if self._finished(packet):
@@ -199,18 +215,18 @@ class Reader:
                     yield packet
                 break
             except IndexError:
-                # PyAV trips over streams that appear in the middle, once it has read to the end.
+                # PyAV fails on streams that appear in the middle, once it has read to the end.
                 self.damage.appeared = True
                 break
             except (av.FFmpegError, OSError) as error:
                 errors += 1
                 if errors == 1:
                     self.damage.reading.append(reason(error))
-        if self._left is None:
+        if self._clip_end is None:
             self.damage.short = shortfall(
                 self.container,
                 self.stream,
-                self._read if self._whole else None,
+                self._packets_read if self._from_start else None,
                 (self._ends[0], self._ends[1]),
                 1 / self.rate,
                 self._widest * self.time_base,
@@ -220,20 +236,20 @@ class Reader:
         return bool(packet.stream.index == self.stream.index)
 
     def _finished(self, packet: Packet[Any]) -> bool:
-        """Note how far the streams have come; whether all have passed the clip's end."""
+        """Note how far the streams are read; return whether all have passed the clip's end."""
         video = self._is_video(packet)
         base = fraction(packet.stream.time_base) or Fraction(0)
         stamp = packet.dts if packet.dts is not None else packet.pts
-        self._read += video
+        self._packets_read += video
         if stamp is None:
             return False
         shown = max(stamp, packet.pts if packet.pts is not None else stamp)
         kind = 0 if video else 1
         self._ends[kind] = max(self._ends[kind], (shown + (packet.duration or 0)) * base)
-        if self._left is None:
+        if self._clip_end is None:
             return False
         time = stamp * base
-        if time >= self._left:
+        if time >= self._clip_end:
             self._past.add(packet.stream.index)
-        waited_for = {s.index for s in self.container.streams.audio} | {self.stream.index}
-        return waited_for <= self._past or (video and time >= self._left + _ROOM)
+        awaited = {s.index for s in self.container.streams.audio} | {self.stream.index}
+        return awaited <= self._past or (video and time >= self._clip_end + _MARGIN)

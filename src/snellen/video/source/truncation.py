@@ -1,4 +1,4 @@
-"""Whether a file ends where its own boxes, segment or packets say: what FFmpeg keeps to itself."""
+"""Whether a file ends before the end of its boxes, segment or packets, which FFmpeg ignores."""
 
 from __future__ import annotations
 
@@ -7,26 +7,30 @@ from typing import BinaryIO
 
 _BOXES = {b"ftyp", b"styp", b"moov", b"moof", b"mdat", b"sidx", b"ssix", b"mfra", b"meta", b"uuid",
           b"free", b"skip", b"wide", b"emsg", b"prft", b"pnot", b"pdin"}  # fmt: skip
-"""Top-level boxes of mp4 and mov; what cameras put behind them is nobody's loss."""
+"""Top-level boxes of mp4 and mov; other data that cameras append does not matter."""
 _EMPTY = (b"free", b"skip", b"wide")
 """Boxes that hold nothing."""
 _EBML, _SEGMENT = 0x1A45DFA3, 0x18538067
-"""Element numbers of Matroska."""
+"""Element IDs of Matroska."""
 _SYNC = 0x47
-_LOOK = 16
-"""Packets of a transport stream that must be alike to tell their size."""
+"""First byte of a transport stream's packet."""
+_SYNC_COUNT = 16
+"""Sync bytes at equal distances that establish the size of packets."""
 
 
-def cut_short(place: Path, format: str, whole: bool) -> str | None:
-    """Say that the file is shorter than it says of itself; None: it is not, or does not say.
+def cut_short(path: Path, format: str, whole: bool) -> str | None:
+    """Return a sentence if the file is shorter than it states; None: not, or it is unknown.
 
     Parameters
     ----------
-    format : FFmpeg's name of the container
-    whole : whether all of it was wanted; else only the lack of what stands for all counts
+    path : Path
+    format : str
+        FFmpeg's name of the container.
+    whole : bool
+        Whether all of it was read; False: only a cut through the index counts.
     """
-    with place.open("rb") as file:
-        size = place.stat().st_size
+    with path.open("rb") as file:
+        size = path.stat().st_size
         if format.startswith("mov"):
             return _boxes(file, size, whole)
         if not whole:
@@ -43,21 +47,21 @@ def _boxes(file: BinaryIO, size: int, whole: bool) -> str | None:
         file.seek(at)
         head = file.read(16)
         if len(head) < 8:
-            return _told("a box's head", len(head), 8) if whole and any(head) else None
+            return _message("a box's header", len(head), 8) if whole and any(head) else None
         length, kind = int.from_bytes(head[:4], "big"), head[4:8]
         if length == 1:
             length = int.from_bytes(head[8:16], "big")
         if kind not in _BOXES or length < 8:
-            return None  # 0: up to the end, however far that is
+            return None  # length 0: up to the end, wherever that is
         if at + length > size:
-            told = (whole and kind not in _EMPTY) or kind == b"moov"
-            return _told(f"its box {kind.decode()!r}", size - at, length) if told else None
+            counts = (whole and kind not in _EMPTY) or kind == b"moov"
+            return _message(f"its box {kind.decode()!r}", size - at, length) if counts else None
         at += length
     return None
 
 
 def _segment(file: BinaryIO, size: int) -> str | None:
-    """Compare the end of Matroska's segment, which holds all but the head (RFC 8794, RFC 9559)."""
+    """Check the end of Matroska's segment, which holds all but the header (RFC 8794, RFC 9559)."""
     if _number(file, keep=True) != _EBML:
         return None
     length = _number(file)
@@ -69,13 +73,14 @@ def _segment(file: BinaryIO, size: int) -> str | None:
     length = _number(file)
     if length is None or file.tell() + length <= size:
         return None
-    return _told("its segment", size - file.tell(), length)
+    return _message("its segment", size - file.tell(), length)
 
 
 def _number(file: BinaryIO, keep: bool = False) -> int | None:
-    """Read EBML's number of 1 to 8 bytes, its length told by leading zeros; None: unknown.
+    """Read an EBML number of 1 to 8 bytes; None: unknown.
 
-    `keep` keeps the bit that ends those zeros, as the numbers of elements are written.
+    Its leading zero bits give its length. `keep` keeps the marker bit behind them, which belongs to
+    an element's ID.
     """
     first = file.read(1)
     if not first or not first[0]:
@@ -93,16 +98,16 @@ def _number(file: BinaryIO, keep: bool = False) -> int | None:
 
 
 def _packets(file: BinaryIO, size: int) -> str | None:
-    """See whether a transport stream ends within a packet, of 188 bytes or with 4 or 16 more."""
-    head = file.read(204 * (_LOOK + 1))
+    """Check whether a transport stream ends within a packet of 188, 192 or 204 bytes."""
+    head = file.read(204 * (_SYNC_COUNT + 1))
     for length, lead in ((188, 0), (192, 4), (204, 0)):
         for start in range(lead, length + lead):  # a recording may begin anywhere
-            marks = head[start::length][:_LOOK]
-            if len(marks) == _LOOK and set(marks) == {_SYNC}:
+            marks = head[start::length][:_SYNC_COUNT]
+            if len(marks) == _SYNC_COUNT and set(marks) == {_SYNC}:
                 rest = (size - start + lead) % length
-                return _told("a packet", rest, length) if rest else None
+                return _message("a packet", rest, length) if rest else None
     return None
 
 
-def _told(where: str, there: int, promised: int) -> str:
+def _message(where: str, there: int, promised: int) -> str:
     return f"the input ends early: within {where} ({there} of {promised} bytes)"

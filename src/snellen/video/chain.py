@@ -1,0 +1,205 @@
+"""Several steps as one; and how the items of the pipeline go through a step or a chain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from math import prod
+
+from snellen.errors import InputError
+from snellen.frames.frame import Format, Frame
+from snellen.video.media import Item
+from snellen.video.step import RateStep, Step
+from snellen.video.workers import Workers
+
+
+class Chain:
+    """Steps that run one after another, each on the results of the one before.
+
+    Steps may change the size of frames, their depth and (a `RateStep`) their number. Between two
+    consecutive steps on one GPU, frames stay in its memory as CuPy planes. The pipeline keeps as
+    many frames in flight in each step as the step has slots; `push` and `run` work on one at a
+    time.
+
+    Parameters
+    ----------
+    *steps : Step or RateStep
+        In the order in which they run; chains among them are unrolled. The chain closes them.
+
+    Attributes
+    ----------
+    steps : tuple of Step or RateStep
+    """
+
+    slots = 1
+
+    def __init__(self, *steps: Step | RateStep) -> None:
+        if not steps:
+            raise InputError("a chain got no step; expected one or more")
+        self.steps: tuple[Step | RateStep, ...] = tuple(s for one in steps for s in steps_of(one))
+
+    @property
+    def device(self) -> str:
+        """The device of all steps; "cpu" where they differ."""
+        devices = {step.device for step in self.steps}
+        return devices.pop() if len(devices) == 1 else "cpu"
+
+    @property
+    def device_name(self) -> str:
+        """Names of the devices that do the work, each once."""
+        return ", ".join(dict.fromkeys(step.device_name for step in self.steps))
+
+    @property
+    def rate(self) -> Fraction:
+        """Frames out for each frame in, on average."""
+        return prod((rate_of(step) for step in self.steps), start=Fraction(1))
+
+    @property
+    def ticks(self) -> int:
+        """Into how many ticks the times of results divide a tick of the given frames' times."""
+        return prod(ticks_of(step) for step in self.steps)
+
+    def outcome(self, format: Format, frames: int) -> Format:
+        """Return the format of the results before `prepare`, except for their depth.
+
+        Parameters
+        ----------
+        format : Format
+            Of the frames to come.
+        frames : int
+            At least so many frames will come.
+
+        Raises
+        ------
+        InputError
+            A step cannot work on what the one before it gives.
+        """
+        for step in self.steps:
+            format = step.outcome(format, frames)
+            frames = int(frames * rate_of(step))
+        return format
+
+    def prepare(
+        self, format: Format, bits: int | None = None, *, on_device: bool = False
+    ) -> Format:
+        """Prepare each step for what the one before it gives; return the format of the results.
+
+        Parameters
+        ----------
+        format : Format
+            Of the frames to come.
+        bits : int, optional
+            Depth of the last step's results; those of the other steps keep the depth they get.
+        on_device : bool
+            Whether the last step's results stay on its GPU.
+        """
+        last = len(self.steps) - 1
+        for number, step in enumerate(self.steps):
+            if number == last:
+                return step.prepare(format, bits, on_device=on_device)
+            stay = step.device != "cpu" and step.device == self.steps[number + 1].device
+            format = step.prepare(format, on_device=stay)
+        return format
+
+    def push(self, frame: Frame | None) -> list[Frame]:
+        """Take the next frame (None: there are no more); return the results that are ready."""
+        frames = [] if frame is None else [frame]
+        for step in self.steps:
+            frames = _pushed(step, frames, frame is None)
+        return frames
+
+    def run(self, frame: Frame) -> Frame:
+        """Return the result of one frame; InputError: a step changes the number of frames."""
+        for step in self.steps:
+            if isinstance(step, RateStep):
+                raise InputError("run got a chain that changes the number of frames; use push")
+            frame = step.run(frame)
+        return frame
+
+    def close(self) -> None:
+        """Close all steps, the last one first; an error of one does not keep others open."""
+        with ExitStack() as stack:
+            for step in self.steps:
+                stack.callback(step.close)
+
+
+def steps_of(step: Step | RateStep) -> tuple[Step | RateStep, ...]:
+    """Return the steps of a chain; a plain step alone."""
+    return step.steps if isinstance(step, Chain) else (step,)
+
+
+def rate_of(step: Step | RateStep) -> Fraction:
+    """Return how many frames a step gives for each frame, on average."""
+    return step.rate if isinstance(step, RateStep) else Fraction(1)
+
+
+def ticks_of(step: Step | RateStep) -> int:
+    """Return into how many ticks the times of a step's results divide a tick."""
+    return step.ticks if isinstance(step, RateStep) else 1
+
+
+def _pushed(step: Step | RateStep, frames: list[Frame], ended: bool) -> list[Frame]:
+    if not isinstance(step, RateStep):
+        return [step.run(frame) for frame in frames]
+    out = [result for frame in frames for result in step.push(frame)]
+    return out + step.push(None) if ended else out
+
+
+@contextmanager
+def through(
+    step: Step | RateStep, items: Iterable[Item], stop: Callable[[], None], patience: float
+) -> Iterator[Iterator[Item]]:
+    """Yield the items that come out of a prepared step or chain, in order.
+
+    Nothing is under way in a step after the block, unless it hangs for longer than `patience`.
+
+    Parameters
+    ----------
+    step : Step or RateStep
+        A step with one slot runs in the thread that asks for its results: the calling thread where
+        it is the last one, so that Ctrl-C interrupts it. One with several runs in threads of its
+        own.
+    items : iterable of Item
+    stop : callable
+        Ends a wait for the next item, in another thread.
+    patience : float
+        Seconds.
+    """
+    with ExitStack() as stack:
+        flow = iter(items)
+        for one in steps_of(step):
+            if isinstance(one, RateStep):
+                flow = _retimed(one, flow)
+            elif one.slots <= 1:
+                flow = map(partial(_run, one), flow)
+            else:
+                workers = Workers(partial(_run, one), one.slots, flow, stop, patience)
+                flow = iter(stack.enter_context(workers))
+        yield flow
+
+
+def _run(step: Step, item: Item) -> Item:
+    """Return the item with the step's result in place of its frame."""
+    return item if item.frame is None else replace(item, frame=step.run(item.frame))
+
+
+def _retimed(step: RateStep, items: Iterator[Item]) -> Iterator[Item]:
+    """Yield the step's frames, each with the packets that were read before it."""
+    flushed = False
+    for item in items:
+        frames = [] if item.frame is None else step.push(item.frame)
+        if item.report is None:
+            # The first frame takes the packets; without a frame they go on alone.
+            first = replace(item, frame=frames[0] if frames else None)
+            yield first
+            yield from (Item(frame, clip_end=item.clip_end) for frame in frames[1:])
+            continue
+        frames += step.push(None)
+        flushed = True
+        yield from (Item(frame, clip_end=item.clip_end) for frame in frames)
+        yield replace(item, frame=None)
+    if not flushed:
+        yield from map(Item, step.push(None))

@@ -1,0 +1,146 @@
+"""What source/, passthrough/ and sink/ share of FFmpeg: opening inputs, names, colour numbers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import av
+from av.codec.hwaccel import HWAccel
+from av.container import InputContainer
+from av.stream import Disposition, Stream
+from av.video.stream import VideoStream
+
+from snellen.errors import InputError
+from snellen.video import logs, pixels
+from snellen.video.pipes import Incoming
+from snellen.video.timestamps import fraction
+
+ATTACHED_PICTURE = Disposition.attached_pic | Disposition.timed_thumbnails
+"""Dispositions of covers and thumbnails, which FFmpeg presents as video streams."""
+
+FULL_RANGE, LIMITED_RANGE = 2, 1
+"""AVCOL_RANGE_JPEG and AVCOL_RANGE_MPEG."""
+
+UNSPECIFIED = 2
+"""AVCOL_SPC_UNSPECIFIED, AVCOL_PRI_UNSPECIFIED and AVCOL_TRC_UNSPECIFIED."""
+
+BT709 = 1
+"""AVCOL_SPC_BT709."""
+
+TAGS_AS_BYTES: dict[str, Any] = (
+    {} if int(av.__version__.partition(".")[0]) >= 19 else {"metadata_errors": "surrogateescape"}
+)
+"""Arguments of av.open that keep tags which are not UTF-8 byte by byte; PyAV 19 always does."""
+
+_LISTS = {"concat", "dash", "hls", "imf", "lavfi", "rtp", "rtsp", "sap", "sdp", "vobsub",
+          "webm_dash_manifest"}  # fmt: skip
+"""Demuxers of text files that name other files or addresses, which FFmpeg would open."""
+
+_THIS_FILE_ONLY = {
+    "format_whitelist": ",".join(sorted(av.formats_available - _LISTS)),
+    "protocol_whitelist": "file",
+}
+"""Container options that let FFmpeg read the given file and no other."""
+
+
+def open_file(path: Path, hwaccel: HWAccel | None = None) -> InputContainer:
+    """Open this file and no other; raises FFmpeg's own errors."""
+    # The absolute path, since FFmpeg would read "a:b.mp4" as a protocol called a.
+    opened: InputContainer = av.open(
+        str(path.absolute()), "r", hwaccel=hwaccel, container_options=_THIS_FILE_ONLY,
+        **TAGS_AS_BYTES,
+    )  # fmt: skip
+    return opened
+
+
+def open_input(source: Path | Incoming, hwaccel: HWAccel | None = None) -> InputContainer:
+    """Open a file, or a stream of y4m; InputError says why it cannot be opened."""
+    what = name(source)
+    try:
+        if isinstance(source, Path):
+            if not source.exists():
+                raise InputError(f"{what}: no such file")
+            if source.is_dir():
+                raise InputError(f"{what} is a folder: give a video file")
+            return open_file(source, hwaccel)
+        return _open_pipe(source)
+    except InputError:
+        raise
+    except PermissionError:
+        raise InputError(f"{what}: no permission to read it") from None
+    except (av.FFmpegError, OSError, ValueError) as error:
+        expected = "a video file" if isinstance(source, Path) else "y4m (YUV4MPEG2)"
+        raise InputError(
+            f"{what} cannot be read as {expected} ({reason(error)}): it is something else, "
+            "or damaged beyond reading (an .mp4 cut before its index is)"
+        ) from None
+
+
+def _open_pipe(pipe: Incoming) -> InputContainer:
+    try:
+        container = av.open(pipe, "r", format="yuv4mpegpipe")
+    except BaseException:
+        pipe.check()
+        raise
+    if pipe.interrupted:
+        container.close()
+        pipe.check()
+    return container
+
+
+def name(file: Path | BinaryIO | Incoming) -> str:
+    """Return what messages call an input or output."""
+    return str(file) if isinstance(file, Path) else str(getattr(file, "name", "the stream"))
+
+
+def reason(error: BaseException) -> str:
+    """Return the message of FFmpeg or the system, without error numbers."""
+    return str(getattr(error, "strerror", None) or error or type(error).__name__)
+
+
+def choose_stream(container: InputContainer, what: str) -> VideoStream:
+    """Return the video stream to work on: the one marked default, or the largest; never a cover."""
+    found = [s for s in container.streams.video if not s.disposition & ATTACHED_PICTURE]
+    if not found:
+        kinds = ", ".join(sorted({s.type for s in container.streams}))
+        raise InputError(f"{what} has no video stream" + (f", only {kinds}" if kinds else ""))
+    known = [s for s in found if s.codec_context is not None]
+    if not known:
+        raise InputError(f"{what}: there is no decoder here for its video")
+    default = Disposition.default
+    return max(known, key=lambda s: (bool(s.disposition & default), s.width * s.height, -s.index))
+
+
+def start_of(container: InputContainer) -> Fraction:
+    """Return the container's start in seconds, exact where a stream states its own start."""
+    if container.start_time is None:
+        return Fraction(0)
+    rough = Fraction(container.start_time, av.time_base)
+    exact = [
+        s.start_time * base
+        for s in container.streams
+        if s.start_time is not None and (base := fraction(s.time_base))
+    ]
+    close = [t for t in exact if abs(t - rough) < Fraction(2, av.time_base)]
+    return close[0] if close else rough
+
+
+def chroma_location(container: InputContainer, stream: Stream) -> str | None:
+    """Return FFmpeg's name of the stream's chroma location; None: the stream does not state it.
+
+    PyAV 18 has no attribute for it, but FFmpeg's own description of the streams contains it.
+    """
+    for line in logs.description(container).splitlines():
+        before, _, video = line.partition(": Video: ")
+        if not before.strip().startswith(f"Stream #0:{stream.index}") or not video:
+            continue
+        if not before.strip()[len(f"Stream #0:{stream.index}") :][:1].isdigit():
+            fields = {
+                field.strip()
+                for part in video.split("(")
+                for field in part.split(")")[0].split(",")
+            }
+            return next((field for field in pixels.SITINGS if field in fields), None)
+    return None

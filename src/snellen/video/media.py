@@ -1,0 +1,156 @@
+"""Descriptions of an input as values: all that passthrough/ and sink/ know of it.
+
+source/ makes them of an open container. They are frozen and can be pickled; FFmpeg's own objects
+(packets, and the streams that copies are modelled on) are passed beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from av.packet import Packet
+from av.stream import Disposition
+
+from snellen.frames.frame import Format, Frame
+from snellen.video.clip import Clip
+from snellen.video.ffmpeg import ATTACHED_PICTURE
+from snellen.video.hdr import Light
+
+
+@dataclass(frozen=True, slots=True)
+class PictureInfo:
+    """Properties of the decoded pictures, which the output's stream states again."""
+
+    format: Format
+    chroma_location: str | None
+    """FFmpeg's name of the chroma location; None: the stream does not state it."""
+    color_range: int
+    colorspace: int
+    color_primaries: int
+    color_trc: int
+    """AVCOL_* numbers; an unspecified one stays unspecified."""
+    sample_aspect_ratio: Fraction | None
+    """None: the stream does not state it."""
+    display_matrix: tuple[int, ...] | None
+    """Rotation and flips as FFmpeg's 9 numbers; None: upright."""
+    light: Light
+    """Mastering display and content light level, where the stream has them."""
+    losses: tuple[str, ...]
+    """What the pictures carry and the output's will not: one phrase each."""
+    pixel_format: str
+    """FFmpeg's name of the decoder's pixel format."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamInfo:
+    """One stream of a container."""
+
+    index: int
+    type: str
+    """FFmpeg's media type: "video", "audio", "subtitle", "data" or "attachment"."""
+    codec: str
+    """FFmpeg's canonical name of the codec; "": it has no decoder here."""
+    name: str | None
+    """What PyAV calls the stream; None: it has no name for it."""
+    time_base: Fraction | None
+    tags: Mapping[str, str]
+    disposition: Disposition
+    discarded: bool
+    """Whether the demuxer marks it as not to be read (AVDISCARD_ALL)."""
+
+    @property
+    def is_cover(self) -> bool:
+        """Whether it is an attached picture or thumbnails, not a video."""
+        return bool(self.disposition & ATTACHED_PICTURE)
+
+    def __str__(self) -> str:
+        codec = self.codec or self.name or "unknown codec"
+        kind = "cover picture" if self.is_cover else f"{self.type} stream"
+        inside = ", ".join(filter(None, (codec, self.tags.get("language"))))
+        return f"{kind} {self.index} ({inside})"
+
+
+@dataclass(frozen=True, slots=True)
+class ChapterInfo:
+    """One chapter."""
+
+    id: int
+    start: Fraction
+    end: Fraction
+    """Seconds of the container's clock."""
+    tags: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class MediaInfo:
+    """An input whose first frame has been decoded."""
+
+    name: str
+    """What messages call the input."""
+    path: Path | None
+    """The file, if it can be opened once more; None: a stream or pipe."""
+    container: str
+    """FFmpeg's name of the container format."""
+    tags: Mapping[str, str]
+    """Tags of the container."""
+    start: Fraction
+    """Seconds of the container's clock where its contents begin."""
+    streams: tuple[StreamInfo, ...]
+    video_index: int
+    """Index of the video stream that is worked on."""
+    chapters: tuple[ChapterInfo, ...]
+    picture: PictureInfo
+    time_base: Fraction
+    """Seconds of a tick of the frames' times."""
+    rate: Fraction
+    """Frames a second, on average."""
+    clip: Clip
+    """Which part of the input is read."""
+    zero: Fraction
+    """Seconds of the container's clock that become time 0 of the output."""
+    end: Fraction | None
+    """Seconds of the container's clock where the clip ends; None: nowhere, or not known before
+    reading (then `Item.clip_end` tells)."""
+    frames: int | None
+    """How many frames to expect, exact or estimated; None: unknown."""
+    least_frames: int
+    """At least so many frames will come, as far as the container tells; 0: unknown."""
+    decoder: str
+    """"cpu" or "nvdec"."""
+    decoder_notice: str | None
+    """Why it is not the decoder that was asked for; None: it is."""
+
+    @property
+    def video(self) -> StreamInfo:
+        """The video stream that is worked on."""
+        return next(s for s in self.streams if s.index == self.video_index)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReport:
+    """What is known of an input only after it has been read."""
+
+    damage: tuple[str, ...]
+    """What was damaged or missing: a sentence for each kind; empty: the input was whole."""
+    moved: int
+    """How many frame times did not rise and were moved."""
+    variable_rate: bool
+    """Whether the frames' durations differed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What flows through the pipeline: a frame, and packets that were read before it."""
+
+    frame: Frame | None
+    """None: packets only."""
+    packets: tuple[Packet[Any], ...] = ()
+    """Packets of streams that are not decoded."""
+    clip_end: Fraction | None = None
+    """Seconds of the container's clock where the clip ends; None: nowhere, or not known yet."""
+    report: SourceReport | None = None
+    """Set in the last item."""

@@ -1,0 +1,50 @@
+"""Encoder settings as values: what a user asks for, and what is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from snellen.video.pixels import PixelFormat
+
+_FRAME_CLOCK = frozenset(("mpeg1video", "mpeg2video", "mpeg4", "libxvid", "msmpeg4v2", "msmpeg4"))
+"""Encoders that read a time base of 1/12800 s as 12800 frames/s, or take none below 1/65535 s."""
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """How to encode; None: our choice."""
+
+    codec: str | None = None
+    """FFmpeg's name of an encoder; None: libx264, above 10 bit libx265. Where one of NVIDIA's does
+    not work (h264_nvenc, hevc_nvenc, av1_nvenc), the CPU encodes the same codec."""
+    preset: str | None = None
+    """The encoder's name of it; NVIDIA's: p1 (fastest) to p7 (best)."""
+    crf: float | None = None
+    """Constant quality, smaller is better; NVIDIA's encoders call it cq."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    """Further options of the encoder, FFmpeg's names."""
+    pix_fmt: str | None = None
+    """FFmpeg's name; None: the one of the encoder's formats that loses nothing, or least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Encoder:
+    """The chosen encoder, complete except for the size of the pictures."""
+
+    codec: str
+    """FFmpeg's name of the encoder."""
+    pixels: PixelFormat
+    options: dict[str, str]
+    losses: tuple[str, ...]
+    """What the encoder cannot keep of the pictures: one phrase each."""
+
+    @property
+    def bits(self) -> int:
+        """Depth of the samples that it takes."""
+        return self.pixels.bits
+
+    @property
+    def frame_clock(self) -> bool:
+        """Whether its time base has to be the duration of a frame."""
+        return self.codec in _FRAME_CLOCK

@@ -1,0 +1,181 @@
+"""Encodes frames, and muxes them with the streams that are copied."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import av
+from av.packet import Packet
+from av.video.frame import VideoFrame
+
+from snellen.frames.frame import Frame, Plane
+from snellen.video import pixels
+from snellen.video.media import Item, MediaInfo
+from snellen.video.passthrough.streams import Copier
+from snellen.video.passthrough.tags import chapters, container_tags
+from snellen.video.sink.encode import (
+    Plan,
+    add_video,
+    encoder_base,
+    open_container,
+    set_colour,
+    set_decoding_times,
+)
+
+_REFUSALS = (av.ArgumentError, av.InvalidDataError, av.PatchWelcomeError)
+"""Errors with which muxers reject single packets; a full disk never gives these."""
+_MAX_REFUSED = 50
+"""More refused packets than this are not the input's fault, and end the work."""
+
+
+class Sink:
+    """An open output; takes items from one thread at a time.
+
+    Parameters
+    ----------
+    file : Path or BinaryIO
+    muxer : str
+        FFmpeg's name of the container.
+    plan : Plan
+        Of the video stream.
+    info : MediaInfo
+        Of the input, for tags and chapters.
+    copier : Copier
+        Of the other streams.
+
+    Attributes
+    ----------
+    written : int
+        Frames given to the encoder so far.
+    refused : int
+        Packets so far that the muxer did not take.
+    """
+
+    def __init__(
+        self, file: Path | BinaryIO, muxer: str, plan: Plan, info: MediaInfo, copier: Copier
+    ) -> None:
+        self._plan = plan
+        self._copier = copier
+        self._durations: dict[int, int] = {}
+        self._times: list[int] = []  # of each frame, for encoders whose clock counts frames
+        self._neutral: dict[tuple[int, int], Plane] = {}
+        self._begun = False
+        self.written = 0
+        self.refused = 0
+        self._out = open_container(file, muxer, plan.time_base)
+        try:
+            self._stream = add_video(self._out, plan, copier.suffix)
+            copier.attach(self._out)
+            self._out.metadata.update(container_tags(info))
+            found = chapters(info, _expected_end(info))
+            if found:
+                self._out.set_chapters(found)
+            self._out.start_encoding()
+            self._mux(copier.start())
+        except BaseException:
+            self.abandon()
+            raise
+
+    def write(self, item: Item) -> None:
+        """Encode the item's frame; keep its packets until their time."""
+        if item.clip_end is not None:
+            self._copier.end = item.clip_end
+        for packet in item.packets:
+            self._copier.offer(packet)
+        if item.frame is None:
+            return
+        frame = self._converted(item.frame)
+        pts, duration = item.frame.pts, item.frame.duration
+        if self._plan.numbered:
+            pts, duration = self.written, 1
+        frame.pts, frame.duration = pts, duration
+        if self._plan.encoder.frame_clock:
+            self._times.append(pts)
+            frame.pts, frame.duration = self.written, 1
+        frame.time_base = encoder_base(self._plan)
+        self._durations[pts] = duration
+        self._mux_video(self._stream.encode(frame))
+        self.written += 1
+
+    def finish(self) -> None:
+        """Write what encoder and copier still hold, and close the container."""
+        rest = self._stream.encode(None)
+        if not self._begun:
+            set_decoding_times(rest, 1 / (self._plan.rate * self._plan.time_base))
+        self._mux_video(rest)
+        self._mux(self._copier.due(None))
+        self._out.close()
+
+    def abandon(self) -> None:
+        """Close the container; its contents are incomplete."""
+        with contextlib.suppress(Exception):
+            self._out.close()
+
+    def _mux_video(self, packets: Iterable[Packet[Any]]) -> None:
+        base = self._plan.time_base
+        for packet in packets:
+            self._begun = True
+            if self._plan.encoder.frame_clock:
+                self._restore_times(packet)
+            if packet.pts is not None:
+                # Not every encoder passes durations on.
+                packet.duration = self._durations.pop(packet.pts, packet.duration)
+            stamp = packet.dts if packet.dts is not None else packet.pts
+            if stamp is not None:
+                self._mux(self._copier.due(stamp * base))
+            self._mux([packet])
+
+    def _restore_times(self, packet: Packet[Any]) -> None:
+        """Replace frame numbers by times in a packet of an encoder whose clock counts frames."""
+        step = 1 / (self._plan.rate * self._plan.time_base)
+
+        def time(number: int) -> int:
+            early = min(number, 0)  # decoding begins before the first frame is shown
+            return self._times[number - early] + round(early * step)
+
+        packet.dts = None if packet.dts is None else time(packet.dts)
+        packet.pts = None if packet.pts is None else time(packet.pts)
+        packet.time_base = self._plan.time_base
+
+    def _mux(self, packets: Iterable[Packet[Any]]) -> None:
+        for packet in packets:
+            try:
+                self._out.mux(packet)
+            except _REFUSALS:
+                # E.g. damaged audio that the muxer parses: only that packet is lost.
+                self.refused += 1
+                if self.refused > _MAX_REFUSED or not self._copier.copies:
+                    raise
+
+    def _converted(self, frame: Frame) -> VideoFrame:
+        """Return FFmpeg's frame with the same planes; converted only where the formats differ."""
+        given, taken = self._plan.format, self._plan.encoder.pixels
+        planes = frame.planes
+        if given.subsampling is None and taken.subsampling is not None:
+            # Not by swscale, which would stretch grey of limited range to full range.
+            given = replace(given, subsampling=taken.subsampling)
+            planes += tuple(self._neutral_plane(planes[0], shape) for shape in given.shapes[1:])
+        layout = pixels.planar(given.bits, given.subsampling)
+        picture = pixels.picture(planes, layout)
+        if layout != taken.name:
+            # State the same range on both sides: samples are rearranged, not stretched.
+            picture = picture.reformat(format=taken.name, src_color_range=1, dst_color_range=1)
+        set_colour(picture, self._plan.picture)
+        return picture
+
+    def _neutral_plane(self, like: Plane, shape: tuple[int, int]) -> Plane:
+        if shape not in self._neutral:
+            self._neutral[shape] = pixels.blank(like, shape, self._plan.format.bits)
+        return self._neutral[shape]
+
+
+def _expected_end(info: MediaInfo) -> Fraction | None:
+    """Return where the clip ends, in seconds of the container's clock; None: with the input."""
+    if info.end is None and info.clip.frames is not None and info.frames is not None:
+        return info.zero + info.frames / info.rate
+    return info.end

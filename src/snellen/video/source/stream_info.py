@@ -1,0 +1,118 @@
+"""Describes an open container: its streams, tags and chapters, and the video's pictures."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from av.container import InputContainer
+from av.stream import Discard, Stream
+from av.video.frame import VideoFrame
+from av.video.stream import VideoStream
+
+from snellen.frames.frame import CENTRE, LEFT, Format
+from snellen.video import hdr, pixels
+from snellen.video.ffmpeg import BT709, FULL_RANGE, LIMITED_RANGE, UNSPECIFIED, chroma_location
+from snellen.video.media import ChapterInfo, PictureInfo, StreamInfo
+from snellen.video.timestamps import fraction
+
+_CENTRED = ("mjpeg", "mpeg1video")
+"""Codecs whose chroma is centred where nothing is stated (JFIF; ISO/IEC 11172-2)."""
+
+_INTERLACED = (2, 3, 4, 5)
+"""AV_FIELD_TT, AV_FIELD_BB, AV_FIELD_TB and AV_FIELD_BT."""
+
+
+def rate_of(stream: VideoStream) -> Fraction:
+    """Return frames a second: the average, FFmpeg's guess, or 25 where nothing is known."""
+    for value in (stream.average_rate, stream.guessed_rate, stream.base_rate):
+        rate = fraction(value)
+        if rate is not None and rate > 0:
+            return rate
+    return Fraction(25)
+
+
+def stream_info(stream: Stream) -> StreamInfo:
+    """Describe a stream of whatever type."""
+    context = stream.codec_context
+    return StreamInfo(
+        index=stream.index,
+        type=stream.type,
+        codec=context.codec.canonical_name or "" if context else "",
+        name=getattr(stream, "name", None),
+        time_base=fraction(stream.time_base),
+        tags=dict(stream.metadata),
+        disposition=stream.disposition,
+        discarded=stream.discard == Discard.all,
+    )
+
+
+def chapters_of(container: InputContainer) -> tuple[ChapterInfo, ...]:
+    """Describe the container's chapters."""
+    found = []
+    for chapter in container.chapters():
+        base = fraction(chapter["time_base"]) or Fraction(1, 1000)
+        start, end = chapter["start"] * base, chapter["end"] * base
+        found.append(ChapterInfo(chapter["id"], start, end, dict(chapter["metadata"])))
+    return tuple(found)
+
+
+def picture_info(container: InputContainer, stream: VideoStream, frame: VideoFrame) -> PictureInfo:
+    """Describe the pictures of `stream`, of which `frame` is the first."""
+    layout = pixels.parse(frame.format.name)
+    context = stream.codec_context
+    color_range = int(frame.color_range) or int(context.color_range)
+    if layout.full_range:
+        color_range = FULL_RANGE
+    colorspace = _first(frame.colorspace, context.colorspace)
+    losses = list(hdr.losses(frame))
+    if layout.alpha or stream.metadata.get("alpha_mode") == "1":
+        losses.append("the alpha channel is dropped")
+    if layout.rgb:
+        color_range, colorspace = LIMITED_RANGE, BT709
+        losses.append(f"{layout.name} pictures become {layout.planar}, BT.709, limited range")
+    location = None
+    if layout.subsampling not in (None, (0, 0)):
+        location = chroma_location(container, stream)
+    codec = context.codec.canonical_name
+    if location is None and codec in _CENTRED:
+        location = "center"
+    planar = pixels.parse(layout.planar)
+    format = Format(
+        frame.width,
+        frame.height,
+        planar.bits,
+        planar.subsampling,
+        _siting(location, codec, layout.subsampling),
+        color_range == FULL_RANGE,
+    )
+    return PictureInfo(
+        format=format,
+        chroma_location=location,
+        color_range=color_range,
+        colorspace=colorspace,
+        color_primaries=_first(frame.color_primaries, context.color_primaries),
+        color_trc=_first(frame.color_trc, context.color_trc),
+        sample_aspect_ratio=fraction(stream.sample_aspect_ratio),
+        display_matrix=hdr.display_matrix(frame),
+        light=hdr.light(frame, context),
+        losses=tuple(losses),
+        pixel_format=frame.format.name,
+    )
+
+
+def _first(*values: int) -> int:
+    """Return the first colour number that is not unspecified."""
+    return next((int(v) for v in values if int(v) != UNSPECIFIED), UNSPECIFIED)
+
+
+def _siting(
+    location: str | None, codec: str, subsampling: tuple[int, int] | None
+) -> tuple[float, float]:
+    if location is not None:
+        return pixels.siting(location, subsampling)
+    return CENTRE if codec in _CENTRED else pixels.siting("left", subsampling) or LEFT
+
+
+def is_interlaced(stream: VideoStream, frame: VideoFrame) -> bool:
+    """Return whether the frame, or its stream as a whole, is marked as interlaced."""
+    return frame.interlaced_frame or int(stream.codec_context.field_order) in _INTERLACED
