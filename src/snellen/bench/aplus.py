@@ -93,6 +93,7 @@ class Upscale(Case):
 
         work()  # kernels are loaded before they are captured
         run = graph.capture(work)
+        out.fill(0)
         yield Kernel(run, out.get, idle=True, facts={"graph": run is not work})
 
     def _corners(self) -> list[tuple[int, int]]:

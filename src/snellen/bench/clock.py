@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 BUSY = 4096
-"""Side of the matrix product that keeps the GPU busy while the host enqueues what is timed."""
+"""Side of a matrix product that keeps the GPU busy while the host enqueues a few kernels."""
 
 Work = Callable[[], object]
 Clock = Callable[[Work], float]
@@ -48,13 +48,12 @@ def events(idle: bool = False) -> Clock:
     """
     import cupy
 
-    busy = None if idle else cupy.ones((BUSY, BUSY), cupy.float32)
-    product = None if busy is None else busy @ busy
+    before = None if idle else busy()
 
     def clock(work: Work) -> float:
         begin, end = cupy.cuda.Event(), cupy.cuda.Event()
-        if busy is not None:
-            cupy.matmul(busy, busy, out=product)
+        if before:
+            before()
         begin.record()
         work()
         end.record()
@@ -62,6 +61,19 @@ def events(idle: bool = False) -> Clock:
         return float(cupy.cuda.get_elapsed_time(begin, end))
 
     return clock
+
+
+def busy(side: int = BUSY) -> Work:
+    """Return what keeps the GPU busy for a while: a matrix product on CuPy's current stream."""
+    import cupy
+
+    factor = cupy.ones((side, side), cupy.float32)
+    product = factor @ factor
+
+    def work() -> None:
+        cupy.matmul(factor, factor, out=product)
+
+    return work
 
 
 def in_rounds(lines: Mapping[str, Line], rounds: int, clock: Clock) -> dict[str, list[float]]:

@@ -27,6 +27,8 @@ FORMAT = 2
 """Of the JSON report. Format 1, without this number, had other keys for each method."""
 PER_REPEAT = 4
 """Timed rounds on a GPU for each of the CPU's."""
+LONG = 2 * clock.BUSY
+"""Side of the product that keeps a GPU busy while the host enqueues all stages."""
 CALLS = 5
 """Timed calls from host memory to host memory."""
 
@@ -178,16 +180,22 @@ def _kernel(case: Case, device: str, repeats: int) -> Figures:
         rounds = repeats if device == "cpu" else PER_REPEAT * repeats
         timed = clock.in_rounds({"ours": Line(kernel.run, kernel.before)}, rounds, watch)["ours"]
         cell["kernel_ms"] = spread(ms / kernel.count for ms in timed)
-        if stages := _stages(kernel, repeats):
+        if stages := _stages(kernel, repeats, device):
             cell["stages_ms"] = stages
         return cell | kernel.facts
 
 
-def _stages(kernel: Kernel, repeats: int) -> Figures:
-    """Return the milliseconds of each stage in one run; on the CPU, of all threads together."""
+def _stages(kernel: Kernel, repeats: int, device: str) -> Figures:
+    """Return the milliseconds of each stage in one run; on the CPU, of all threads together.
+
+    A GPU is kept busy until the host has enqueued all kernels, so that no stage waits for it.
+    """
     found: dict[str, list[float]] = {}
+    enqueue = None if device == "cpu" else clock.busy(LONG)
     for _ in range(repeats):
         kernel.before()
+        if enqueue:
+            enqueue()
         with profile.recording() as recorded:
             kernel.run()
         for name, times in recorded.table().items():
