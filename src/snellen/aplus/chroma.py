@@ -1,4 +1,4 @@
-"""Chroma: bicubic with its siting, the papers' choice; whole planes, or rows for many threads."""
+"""Chroma planes, enlarged by bicubic as in the papers, at the positions that their siting says."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from typing import Any
 from snellen.frames.bicubic import bicubic
 from snellen.frames.frame import Format, Plane
 from snellen.frames.quantise import recode
+from snellen.gpu.profile import stage
 
-ROWS = 256  # output rows of a task
+ROWS = 256  # rows of the result that a task makes
 
 
 class Chroma:
-    """Enlarges chroma planes of one format. The planes decide the arm: see `bicubic`.
+    """Enlarges chroma planes of one format, each where it lies: on the CPU or on a GPU.
 
     Parameters
     ----------
     source, target : Format
-        Of the planes to come and of the results.
+        Of the frames to come and of the results.
     """
 
     def __init__(self, source: Format, target: Format):
@@ -34,15 +35,16 @@ class Chroma:
 
     def __call__(self, plane: Any, out: Any, first: int = 0) -> None:
         """Fill `out` (h, scale·W) with rows from `first` on of the enlarged `plane` (H, W)."""
-        bicubic(
-            plane, self.scale, out, phase=self.phase, origin=(first, 0), depth=self.depth,
-            bits=self.bits,
-        )  # fmt: skip
+        with stage("chroma"):
+            bicubic(
+                plane, self.scale, out, phase=self.phase, origin=(first, 0), depth=self.depth,
+                bits=self.bits,
+            )  # fmt: skip
 
     def tasks(
         self, pool: Executor, planes: tuple[Plane, ...], out: tuple[Plane, ...]
     ) -> Iterator[Future[None]]:
-        """Let threads fill the chroma planes of a frame's `out` from those of its `planes`."""
-        for plane, large in zip(planes[1:], out[1:], strict=True):
+        """Let threads fill `out` from `planes`, both a frame's chroma planes; yield each task."""
+        for plane, large in zip(planes, out, strict=True):
             for first in range(0, len(large), ROWS):
                 yield pool.submit(self, plane, large[first : first + ROWS], first)

@@ -1,9 +1,10 @@
-"""The CPU arm: luma → bicubic → features → match → regress → overlap in strips; and chroma."""
+"""The CPU backend of A+: luma in strips through all steps, each strip in a thread; and chroma."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +19,9 @@ from snellen.aplus.regress import regress
 from snellen.cpu import threads
 from snellen.cpu.blas import single_threaded
 from snellen.frames.bicubic import bicubic
-from snellen.frames.frame import Format, Plane
+from snellen.frames.frame import Format, Frame, Plane
 from snellen.frames.quantise import quantise, recode
+from snellen.gpu.profile import stage
 
 STRIP = 16 << 20  # bytes of patches that a strip holds; a strip also computes two rows twice
 CHUNK = 960  # windows collected at a time: 540 KB of raw features at ×2; twice match.PATCHES
@@ -27,7 +29,7 @@ CHUNK = 960  # windows collected at a time: 540 KB of raw features at ×2; twice
 Float32 = npt.NDArray[np.float32]
 
 
-class Frames:
+class Backend:
     """A+ for frames of one format on the CPU. Holds the threads, and the model as stages want it.
 
     Parameters
@@ -37,7 +39,7 @@ class Frames:
         Of the frames to come and of the results.
     """
 
-    lanes = 1  # one frame takes all threads
+    slots = 1  # one frame takes all threads
     chroma = "cpu"
 
     def __init__(self, model: Model, source: Format, target: Format):
@@ -52,22 +54,23 @@ class Frames:
             blank = Format(width, 8, source.bits, source.subsampling)
             self._use(blank, blank.scaled(model.scale, target.bits))
             for pitch in (0, 8):  # for rows that lie end to end and for those that do not
-                self.run(tuple(blanks(blank, pitch)))
+                self.run(Frame(tuple(blanks(blank, pitch))))
         self._use(source, target)
 
-    def run(self, planes: tuple[Plane, ...]) -> tuple[Plane, ...]:
-        """Return the planes of an enlarged frame, all new."""
+    def run(self, frame: Frame) -> Frame:
+        """Return an enlarged frame with new planes."""
+        planes = frame.planes
         out = tuple(np.empty(shape, self.target.dtype) for shape in self.target.shapes)
         with single_threaded():
             tasks = [
                 *(self._pool.submit(self._luma, planes[0], *rows, out[0])
                   for rows in strips(self.model, self.source)),
-                *self._chroma.tasks(self._pool, planes, out),
+                *self._chroma.tasks(self._pool, planes[1:], out[1:]),
             ]  # fmt: skip
             wait(tasks)
         for task in tasks:
             task.result()
-        return out
+        return replace(frame, planes=out)
 
     def close(self) -> None:
         """End the threads."""
@@ -78,28 +81,31 @@ class Frames:
         self._chroma = Chroma(source, target)
 
     def _luma(self, plane: Plane, first: int, last: int, out: Plane) -> None:
-        """Rows first … last−1 of `plane` to their rows of `out`, all seven steps."""
+        """Enlarge rows first … last−1 of `plane` by all seven steps, to their rows of `out`."""
         s, window = self.model.scale, self.model.window
         height, width = plane.shape
         top, bottom = max(0, first - window // 2), min(height, last + window // 2)
         edge = margin(window)
         mid = np.empty(((bottom - top + 2 * edge) * s, (width + 2 * edge) * s), np.float32)
-        bicubic(plane, s, mid, origin=((top - edge) * s, -edge * s))
+        with stage("bicubic"):
+            bicubic(plane, s, mid, origin=((top - edge) * s, -edge * s))
         patches = np.empty((bottom - top, (window * s) ** 2, width), np.float32)
         self._predict(mid, patches)
         skip = (first - top + edge) * s
         low = mid[skip : skip + (last - first) * s, edge * s : (edge + width) * s]
         strip = np.empty(low.shape, np.float32)
-        overlap(patches, low, s, window, first, top, plane.shape, strip)
         depth = recode(self.source, self.target, chroma=False)
-        quantise(strip, depth, self.target.bits, out[first * s : last * s])
+        with stage("overlap"):
+            overlap(patches, low, s, window, first, top, plane.shape, strip)
+            quantise(strip, depth, self.target.bits, out[first * s : last * s])
 
     def _predict(self, mid: Float32, patches: Float32) -> None:
-        """Patches (rows, (w·s)², n) of the windows centred on the rows of a strip."""
+        """Fill patches (rows, (w·s)², n), those of the windows centred on the rows of a strip."""
         model, s = self.model, self.model.scale
         rows, _, width = patches.shape
         planes = np.empty((FILTERS, s, mid.shape[0] - 2 * s, mid.shape[1] // s - 2), np.float32)
-        differences(mid, s, planes)
+        with stage("differences"):
+            differences(mid, s, planes)
         step = min(width, CHUNK)
         raw = np.empty((len(model.basis), step), np.float32)
         feature = np.empty((len(self.basis), step), np.float32)
@@ -108,9 +114,12 @@ class Frames:
             for left in range(0, width, step):
                 n = min(step, width - left)
                 f, i = feature[:, :n], index[:n]
-                features(planes, model.window, row, left, self.basis, raw[:, :n], f)
-                match(f, self.anchors, i)
-                regress(f, i, self.projections, patches[row, :, left : left + n])
+                with stage("features"):
+                    features(planes, model.window, row, left, self.basis, raw[:, :n], f)
+                with stage("match"):
+                    match(f, self.anchors, i)
+                with stage("regress"):
+                    regress(f, i, self.projections, patches[row, :, left : left + n])
 
 
 def strips(model: Model, format: Format) -> Iterator[tuple[int, int]]:

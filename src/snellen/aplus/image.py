@@ -100,7 +100,7 @@ def _pictures(array: Array, axes: Axes, model: Model, device: str, bits: int) ->
     large = replace(axes, size=(height * scale, width * scale))
     result = arrays.library(array).empty(large.shape, array.dtype)
     format = Format(width, height, 0, (0, 0)) if colour else Format(width, height, bits)
-    with _composer(model, format, device) as enlarge:
+    with _enlarger(model, format, device) as enlarge:
         for picture, out in zip(axes.pictures(array), large.pictures(result), strict=True):
             if colour:
                 _store(rgb(enlarge(ycc(picture))), bits, out[..., :3])
@@ -111,17 +111,17 @@ def _pictures(array: Array, axes: Axes, model: Model, device: str, bits: int) ->
 
 
 @contextmanager
-def _composer(
+def _enlarger(
     model: Model, format: Format, device: str
 ) -> Iterator[Callable[[tuple[Array, ...]], tuple[Array, ...]]]:
-    """Give what enlarges the planes of a picture."""
+    """Give a function that enlarges the planes of a picture."""
     if device == "cpu":
         with Upscaler(model.scale, model, "cpu") as upscaler:
             upscaler.prepare(format)
             yield lambda planes: upscaler.run(Frame(_plain(planes, format))).planes
     else:
-        composer = Planes(model, format, format.scaled(model.scale))
-        yield lambda planes: composer.new(_plain(planes, format))
+        whole = Planes(model, format, format.scaled(model.scale))
+        yield lambda planes: whole.new(_plain(planes, format))
 
 
 def _plain(planes: tuple[Array, ...], format: Format) -> tuple[Array, ...]:

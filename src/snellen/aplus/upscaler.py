@@ -1,8 +1,11 @@
-"""The composer: luma → bicubic → features → match → regress → overlap; chroma → bicubic."""
+"""The public face of A+ for frames: settings, devices and checks; a backend does the work.
+
+The stages are composed in `cpu.py` and, for a GPU, in `cuda/luma.py`.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol
@@ -13,34 +16,33 @@ from snellen.aplus import cpu
 from snellen.aplus.cuda import frames as cuda
 from snellen.aplus.model import Model, load
 from snellen.errors import DeviceError, InputError
-from snellen.frames.frame import Format, Frame, Plane
+from snellen.frames.frame import Format, Frame
 from snellen.gpu import device as devices
 
 CHROMA = ("auto", "cpu", "gpu")
 
 
-class Arm(Protocol):
-    """What enlarges frames of one format on one device: `cpu.Frames`, `cuda.frames.Frames`."""
+class Backend(Protocol):
+    """Enlarges frames of one format on one device: `cpu.Backend`, `cuda.frames.Backend`."""
 
     chroma: str
     """Where chroma is enlarged: "cpu" or "gpu"."""
 
-    def run(self, planes: tuple[Plane, ...]) -> tuple[Plane, ...]:
-        """Return the planes of an enlarged frame, all new."""
+    def run(self, frame: Frame) -> Frame:
+        """Return an enlarged frame with new planes."""
         ...
 
     def close(self) -> None:
-        """Give back threads and buffers."""
+        """End the threads and drop all buffers."""
         ...
 
 
 class Upscaler:
     """Enlarge frames by A+: luma by all seven steps, chroma by bicubic.
 
-    Settings until `prepare`, which lays out the model, starts the threads, compiles and allocates;
-    then `run` for each frame of that format; `close` gives all back. As a context manager it closes
-    itself. Results are new arrays at each `run`: nothing writes to them again, so an encoder may
-    keep them.
+    `prepare` lays out the model, starts the threads, compiles and allocates; `run` enlarges one
+    frame of that format; `close` gives all of it back, and a `with` block closes at its end.
+    Results are new arrays at each `run`: nothing writes to them again, so an encoder may keep them.
 
     Parameters
     ----------
@@ -48,20 +50,22 @@ class Upscaler:
         2, 3 or 4.
     model : str, Path, Model or None
         A shipped model's name, a file, or a loaded one; None: ours for this scale.
-    device : str
-        "cpu", "cuda", "cuda:N", or "auto": the GPU where it works.
+    device : str or sequence of str
+        "cpu", "cuda", "cuda:N", or "auto": the GPU where it works. One device: a list with several
+        is refused.
     chroma : str
-        Who enlarges chroma beside a GPU: "cpu" (it never crosses the bus), "gpu", or "auto": what
-        `prepare` finds faster here. Both agree within one code value.
+        Where chroma is enlarged when a GPU enlarges luma: on the "cpu", so that it never crosses
+        the bus, on the "gpu", or "auto": where `prepare` finds it faster here. Both agree within
+        one code value. Planes that come from the GPU or stay there are enlarged there.
 
     Attributes
     ----------
     device : str
-        What is used: "cpu" or "cuda:N".
+        The device that is used: "cpu" or "cuda:N".
     device_name : str
-        What the GPU calls itself; "cpu".
+        Name of the GPU, as "NVIDIA H200"; "cpu".
     chroma : str
-        As asked; from `prepare` on where it is enlarged, "cpu" or "gpu".
+        As given; from `prepare` on where chroma is enlarged, "cpu" or "gpu".
     slots : int
         How many frames `run` works on at once: call it from so many threads.
 
@@ -77,24 +81,28 @@ class Upscaler:
         self,
         scale: int = 2,
         model: str | Path | Model | None = None,
-        device: str = "auto",
+        device: str | Sequence[str] = "auto",
         chroma: str = "auto",
     ) -> None:
-        self.device = devices.resolve(device)
+        self.device = devices.single(device, "A+")
         if chroma not in CHROMA:
-            raise InputError(f"chroma={chroma!r} came, expected one of {', '.join(CHROMA)}")
+            raise InputError(
+                f"got `chroma`={chroma!r}; expected one of {', '.join(CHROMA)}", parameter="chroma"
+            )
         if chroma == "gpu" and self.device == "cpu":
-            reason = "that is asked for" if device == "cpu" else devices.why_not()
+            reason = "as asked for" if device != "auto" else devices.why_not()
             raise DeviceError(
-                f"chroma on the GPU, but luma on the CPU ({reason}): choose chroma auto or cpu"
+                f"got `chroma`=gpu, but luma is enlarged on the CPU ({reason})",
+                parameter="chroma",
+                advice="choose `chroma`=auto or `chroma`=cpu",
             )
         self.device_name = devices.name(self.device)
         self.model = load(model, scale)
         self.scale = scale
         self.chroma = self._chroma = chroma
-        self.slots = (cpu.Frames if self.device == "cpu" else cuda.Frames).lanes
+        self.slots = (cpu.Backend if self.device == "cpu" else cuda.Backend).slots
         self._format: Format | None = None
-        self._arm: Arm | None = None
+        self._backend: Backend | None = None
 
     def outcome(self, format: Format, frames: int) -> Format:
         """Return the format of the results of frames of `format`, however many there are."""
@@ -114,24 +122,28 @@ class Upscaler:
             Depth of the results, rounded once from float32 (8-bit frames for a 10-bit encoder);
             the same as the input's by default.
         on_device : bool
-            Whether results stay on the GPU as CuPy planes.
+            Whether results stay on the GPU, as CuPy planes that may be read after `Frame.ready`.
 
         Raises
         ------
         InputError
-            `on_device`, which this Upscaler cannot do.
+            `on_device` on the CPU.
         DeviceError
             The GPU's memory does not suffice.
         """
-        if on_device:
-            raise InputError("an Upscaler's results are planes in host memory, not on the GPU")
         self.close()
         target = format.scaled(self.scale, bits)
-        if self.device == "cpu":
-            self._arm = cpu.Frames(self.model, format, target)
+        if self.device != "cpu":
+            self._backend = cuda.Backend(
+                self.model, format, target, self.device, self._chroma, on_device=on_device
+            )
+        elif on_device:
+            raise InputError(
+                "got `on_device`=True, but this Upscaler works on the CPU", parameter="on_device"
+            )
         else:
-            self._arm = cuda.Frames(self.model, format, target, self.device, self._chroma)
-        self._format, self.chroma = format, self._arm.chroma
+            self._backend = cpu.Backend(self.model, format, target)
+        self._format, self.chroma = format, self._backend.chroma
         return target
 
     def run(self, frame: Frame) -> Frame:
@@ -140,26 +152,28 @@ class Upscaler:
         Parameters
         ----------
         frame : Frame
-            NumPy planes as the prepared format says; rows may have a pitch. They are only read.
+            Planes as the prepared format says, which are only read; rows may have a pitch. NumPy
+            arrays, or CuPy arrays of this Upscaler's GPU, which are read after `Frame.ready`.
 
         Returns
         -------
         Frame
-            New planes, from a GPU in page-locked memory; times and whatever else belongs to the
-            frame carried over.
+            New planes, from a GPU in page-locked memory or, with `on_device`, on the GPU. Times and
+            all else that belongs to the frame are carried over.
 
         Raises
         ------
         InputError
             Not prepared, or a frame of another shape or type.
         """
-        return replace(frame, planes=self._checked(frame).run(frame.planes))
+        return self._checked(frame).run(frame)
 
     def close(self) -> None:
-        """Give back threads and buffers; `prepare` may follow again."""
-        arm, self._arm, self._format, self.chroma = self._arm, None, None, self._chroma
-        if arm:
-            arm.close()
+        """End the threads and drop all buffers; `prepare` may follow again."""
+        backend, self._backend, self._format = self._backend, None, None
+        self.chroma = self._chroma
+        if backend:
+            backend.close()
 
     def __enter__(self) -> Upscaler:
         return self
@@ -172,14 +186,19 @@ class Upscaler:
     ) -> None:
         self.close()
 
-    def _checked(self, frame: Frame) -> Arm:
-        """Return the arm for a frame as it is prepared for."""
-        if self._format is None or self._arm is None:
+    def _checked(self, frame: Frame) -> Backend:
+        """Return the backend for a frame as it is prepared for."""
+        if self._format is None or self._backend is None:
             raise InputError("this Upscaler is not prepared: call prepare(format) before run")
-        want = [(shape, self._format.dtype) for shape in self._format.shapes]
-        came = [(plane.shape, plane.dtype) for plane in frame.planes]
-        if came != want:
-            raise InputError(f"prepared for planes {want}, but {came} came: prepare again")
-        if not all(isinstance(plane, np.ndarray) for plane in frame.planes):
-            raise InputError("planes are NumPy arrays; for one on a GPU there is snellen.upscale")
-        return self._arm
+        wanted = [(shape, self._format.dtype) for shape in self._format.shapes]
+        found = [(plane.shape, plane.dtype) for plane in frame.planes]
+        if found != wanted:
+            raise InputError(
+                f"got planes {found}; expected {wanted}", advice="prepare again for these"
+            )
+        on_host = [isinstance(plane, np.ndarray) for plane in frame.planes]
+        if self.device == "cpu" and not all(on_host):
+            raise InputError("got planes on a GPU; expected NumPy arrays, as `device`=cpu works")
+        if any(on_host) and not all(on_host):
+            raise InputError("got planes partly on a GPU; expected all there, or all NumPy arrays")
+        return self._backend

@@ -11,13 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from snellen.aplus.cuda.frames import Frames
+from snellen.aplus.cuda.frames import Backend
 from snellen.aplus.upscaler import Upscaler
-from snellen.errors import DeviceError
+from snellen.errors import DeviceError, InputError
 from snellen.frames.frame import CENTRE, LEFT, TOP_LEFT, Format, Frame
-from snellen.gpu import device
+from snellen.gpu import device, profile
 from support.aplus import reference
 from support.aplus.frames import enlarged, tolerance
+from support.gpu import busy
 
 pytestmark = pytest.mark.gpu
 
@@ -33,12 +34,12 @@ def drawn(random, format):
 
 
 def on_gpu(model, planes, format, bits=None, **options):
-    """The planes by an arm of its own, with options that Upscaler does not have."""
-    frames = Frames(model, format, format.scaled(model.scale, bits), "cuda:0", **options)
+    """The planes by a backend of its own, with options that Upscaler does not have."""
+    backend = Backend(model, format, format.scaled(model.scale, bits), "cuda:0", **options)
     try:
-        return frames.run(planes)
+        return backend.run(Frame(tuple(planes))).planes
     finally:
-        frames.close()
+        backend.close()
 
 
 def same(found, wanted):
@@ -114,12 +115,14 @@ def test_graphs_and_bands_change_nothing(random, random_model, options, window):
     same(on_gpu(model, planes, format, **options), on_gpu(model, planes, format))
 
 
-def test_a_frame_is_recorded_as_a_graph(random_model):
+@pytest.mark.parametrize("subsampling", [None, (1, 1)])
+def test_a_frame_is_captured_as_a_graph(random_model, subsampling):
     """Else Python launches each kernel, and takes its time."""
-    format = Format(40, 30)
-    frames = Frames(random_model(2), format, format.scaled(2), "cuda:0")
-    assert all(lane.graph is not None for lane in frames._free.queue)
-    frames.close()
+    format = Format(40, 30, 8, subsampling)
+    backend = Backend(random_model(2), format, format.scaled(2), "cuda:0")
+    (engine,) = backend._engines.values()
+    assert engine.captured
+    backend.close()
 
 
 def test_no_memory_for_a_single_row(random_model):
@@ -134,7 +137,7 @@ def test_frames_that_do_not_fit_beside_the_scratch(cuda, random_model):
     told = pytest.raises(DeviceError, match=r"memory does not suffice.*device=cpu")
     try:
         with Upscaler(2, random_model(2), "cuda") as step, told:
-            step.prepare(Format(640, 480))  # three lanes of 1.5 MB
+            step.prepare(Format(640, 480))  # three slots of 1.5 MB
     finally:
         pool.set_limit(size=0)
 
@@ -164,7 +167,7 @@ def test_the_same_bytes_for_any_number_of_threads(random, random_model, chroma):
         step.prepare(format)
         assert step.slots == 3 and step.chroma == chroma
         wanted = [step.run(frame).planes for frame in frames]
-        for threads in (1, 2, 3, 8):  # also more than there are lanes
+        for threads in (1, 2, 3, 8):  # also more than there are slots
             with ThreadPoolExecutor(threads) as pool:
                 for number, found in enumerate(pool.map(step.run, frames * 8)):
                     assert found.pts == number % 6
@@ -264,10 +267,31 @@ def test_close_gives_back_the_memory(cuda, random, random_model):
     before = pool.used_bytes(), pool.total_bytes()
     for _ in range(3):
         on_gpu(model, drawn(random, format), format)
+    # What one has given back serves the next.
     assert (pool.used_bytes(), pool.total_bytes()) == before
 
 
-def test_a_lane_that_fails_is_used_again(random, random_model, monkeypatch):
+def test_close_leaves_the_callers_memory_alone(cuda, random, random_model):
+    """Blocks that the caller's pool keeps free, on the GPU and page-locked, stay there."""
+    format = Format(64, 48, 8, (1, 1))
+    planes = drawn(random, format)
+    pools = cuda.get_default_memory_pool(), cuda.get_default_pinned_memory_pool()
+    step = Upscaler(2, random_model(2), "cuda")
+    step.prepare(format)
+    step.run(Frame(planes))
+    with cuda.cuda.Stream(non_blocking=True) as stream:
+        mine = cuda.empty(12_345_678, cuda.uint8)
+        locked = cuda.cuda.alloc_pinned_memory(12_345_678)
+        stream.synchronize()
+        address = mine.data.ptr
+        del mine, locked
+        before = pools[1].n_free_blocks()
+        step.close()
+        assert pools[1].n_free_blocks() >= before
+        assert cuda.empty(12_345_678, cuda.uint8).data.ptr == address
+
+
+def test_a_slot_that_fails_is_used_again(random, random_model, monkeypatch):
     format = Format(30, 20, 8, (1, 1))
     frame = Frame(drawn(random, format))
 
@@ -278,11 +302,88 @@ def test_a_lane_that_fails_is_used_again(random, random_model, monkeypatch):
         step.prepare(format)
         wanted = step.run(frame).planes
         with monkeypatch.context() as patch:
-            patch.setattr("snellen.aplus.cuda.lane.Lane.download", broken)
-            for _ in range(4):  # more often than there are lanes
+            patch.setattr("snellen.frames.engine._Slot.upload", broken)
+            for _ in range(4):  # more often than there are slots
                 with pytest.raises(RuntimeError, match="the bus broke"):
                     step.run(frame)
         same(step.run(frame).planes, wanted)
+
+
+@pytest.mark.parametrize("chroma", ["cpu", "gpu", "auto"])
+@pytest.mark.parametrize("subsampling", [None, (1, 1), (0, 0)])
+def test_planes_that_lie_on_the_gpu(cuda, random, random_model, chroma, subsampling):
+    """Behind a long queue on the stream that makes them; then again from host memory."""
+    model, format = random_model(2), Format(97, 71, 10, subsampling)
+    planes = drawn(random, format)
+    wanted = on_gpu(model, planes, format, chroma="gpu")
+    with Upscaler(2, model, "cuda", chroma) as step:
+        step.prepare(format)
+        for _ in range(5):
+            with cuda.cuda.Device(0), cuda.cuda.Stream(non_blocking=True) as stream:
+                came = [cuda.asarray(plane) for plane in planes]
+                there = tuple(cuda.zeros_like(plane) for plane in came)
+                stream.synchronize()
+                busy(cuda)
+                for plane, target in zip(came, there, strict=True):
+                    target[...] = plane
+                ready = stream.record(cuda.cuda.Event(disable_timing=True))
+            found = step.run(Frame(there, pts=3, ready=ready))
+            assert found.pts == 3 and found.ready is None
+            same(found.planes, wanted)
+            same(step.run(Frame(planes)).planes, wanted)
+
+
+@pytest.mark.parametrize("chroma", ["cpu", "gpu", "auto"])
+def test_a_chain_that_stays_on_the_gpu(cuda, random, random_model, chroma):
+    """×2 and ×2 again, the planes between them never in host memory: the same bytes."""
+    model, format = random_model(2), Format(60, 43, 8, (1, 1))
+    frames = [Frame(drawn(random, format), pts=i) for i in range(9)]
+    with Upscaler(2, model, "cuda", "gpu") as one, Upscaler(2, model, "cuda", "gpu") as other:
+        other.prepare(one.prepare(format))
+        wanted = [other.run(one.run(frame)).planes for frame in frames]
+    with Upscaler(2, model, "cuda", chroma) as one, Upscaler(2, model, "cuda", chroma) as other:
+        other.prepare(one.prepare(format, on_device=True))
+        assert one.chroma == "gpu"
+
+        def run(frame):
+            between = one.run(frame)
+            assert between.ready and all(isinstance(p, cuda.ndarray) for p in between.planes)
+            return other.run(between)
+
+        with ThreadPoolExecutor(one.slots) as pool:
+            for number, found in enumerate(pool.map(run, frames * 4)):
+                assert found.pts == number % 9
+                same(found.planes, wanted[number % 9])
+
+
+def test_planes_in_two_places_are_refused(cuda, random, random_model):
+    format = Format(20, 10, 8, (0, 0))
+    planes = drawn(random, format)
+    with Upscaler(2, random_model(2), "cuda") as step:
+        step.prepare(format)
+        with pytest.raises(InputError, match="partly on a GPU"):
+            step.run(Frame((cuda.asarray(planes[0]), *planes[1:])))
+    with Upscaler(2, random_model(2), "cpu") as step:
+        step.prepare(format)
+        with pytest.raises(InputError, match="on a GPU; expected NumPy arrays"):
+            step.run(Frame(tuple(cuda.asarray(plane) for plane in planes)))
+
+
+@pytest.mark.parametrize("chroma", ["cpu", "gpu"])
+def test_stages_of_a_frame_are_timed(random, random_model, chroma):
+    format = Format(97, 71, 8, (1, 1))
+    frame = Frame(drawn(random, format))
+    with Upscaler(2, random_model(2), "cuda", chroma) as step:
+        step.prepare(format)
+        wanted = step.run(frame).planes
+        with profile.recording() as found:
+            for _ in range(3):
+                same(step.run(frame).planes, wanted)
+        table = found.table()
+    once = ["upload", "features", "match", "settle", "group", "regress", "overlap", "download"]
+    assert set(table) == {*once, "chroma"}
+    assert all(len(table[name]) == 3 for name in once)
+    assert all(time >= 0 for times in table.values() for time in times)
 
 
 def test_the_device_is_named(random_model):

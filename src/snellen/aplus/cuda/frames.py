@@ -1,36 +1,32 @@
-"""The GPU arm: frame → page-locked → GPU → all steps → page-locked; chroma there or beside it.
-
-Three frames in three lanes overlap: while one is computed, the next one goes up and the one before
-comes down, each on a stream of its own. All lanes share one stream of kernels, and so the scratch
-of all steps. Python's part of a frame, in which no other thread runs Python, is some 20 calls; who
-waits for the GPU sleeps.
-"""
+"""The GPU backend of A+: frames in flight on a GPU, with chroma there or on the CPU's threads."""
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
-from queue import LifoQueue
+from contextlib import contextmanager
+from dataclasses import replace
 from time import perf_counter
-from typing import Any
+
+import numpy as np
 
 from snellen.aplus.cpu import blanks
-from snellen.aplus.cuda.lane import Lane
 from snellen.aplus.cuda.planes import Planes
 from snellen.aplus.model import Model
 from snellen.cpu import threads
-from snellen.frames.frame import Format, Plane
+from snellen.frames.engine import SLOTS, Engine, Streams
+from snellen.frames.frame import Format, Frame
 from snellen.gpu import device as devices
-from snellen.gpu.memory import pinned
+from snellen.gpu.memory import lasting, pinned
 
-TRIAL = 3  # frames of each lane by which the ways of chroma are compared
+TRIAL = 3  # frames of each slot by which the two ways of enlarging chroma are compared
 
 
-class Frames:
+class Backend:
     """A+ for frames of one format on a GPU. Holds all buffers.
+
+    While the GPU computes one frame it receives the next and sends the one before: see `Engine`.
 
     Parameters
     ----------
@@ -40,19 +36,27 @@ class Frames:
     device : str
         "cuda:N".
     chroma : str
-        "cpu": threads enlarge chroma while the GPU enlarges luma; "gpu"; "auto": the faster one.
+        "cpu": threads enlarge chroma while the GPU enlarges luma; "gpu"; "auto": the faster of
+        both. Planes that lie on the GPU are all enlarged there.
+    on_device : bool
+        Whether results stay on the GPU; chroma is enlarged there then.
     memory : int, optional
         Bytes of the GPU's memory for luma's scratch.
     graphs : bool
-        Whether a frame's kernels are recorded once and launched as one, where that works.
+        Whether a frame's kernels are captured once and launched as one graph, where that works.
+
+    Attributes
+    ----------
+    chroma : str
+        Where the chroma of frames in host memory is enlarged: "cpu" or "gpu".
 
     Raises
     ------
     DeviceError
-        Memory does not suffice, or what CUDA says.
+        Memory does not suffice, or CUDA failed.
     """
 
-    lanes = 3  # one goes up, one is computed, one comes down
+    slots = SLOTS
 
     def __init__(
         self,
@@ -62,134 +66,106 @@ class Frames:
         device: str,
         chroma: str = "auto",
         *,
+        on_device: bool = False,
         memory: int | None = None,
         graphs: bool = True,
     ):
-        import cupy
-
         self.source, self.target, self.device, self.graphs = source, target, device, graphs
+        self._on_device = on_device
         self._pool = ThreadPoolExecutor(threads.available(), thread_name_prefix="snellen")
-        self._turn = threading.Lock()
+        self._engines: dict[int, Engine] = {}
         with self._on_gpu():
-            streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(3)]
-            self._up, self._compute, self._down = streams
-            with self._compute:
+            self._streams = Streams()
+            with lasting():
                 self._planes = Planes(model, source, target, memory)
-            self._choose(chroma)
+        self._choose(chroma)
 
-    def run(self, planes: tuple[Plane, ...]) -> tuple[Plane, ...]:
-        """Return the planes of an enlarged frame, new and page-locked.
+    def run(self, frame: Frame) -> Frame:
+        """Return an enlarged frame with new planes.
 
-        May be called from several threads; where they are more than the lanes, some wait.
+        May be called from several threads; where they are more than the slots, some wait.
         """
+        planes = frame.planes
+        if self.chroma == "gpu" or not isinstance(planes[0], np.ndarray):
+            pending = self._engine(len(planes)).submit(planes, [frame.ready])
+            out = pending.result()
+            return replace(frame, planes=out, ready=pending.ready if self._on_device else None)
         with self._on_gpu():
-            tasks: list[Future[None]] = []
-            lane = self._free.get()
-            try:
-                out = tuple(pinned(s, self.target.dtype) for s in self.target.shapes)
-                if self.chroma == "cpu":
-                    tasks += self._planes.chroma.tasks(self._pool, planes, out)
-                lane.stage(planes)
-                with self._turn:
-                    self._enqueue(lane, out)
-                lane.done.synchronize()
-                wait(tasks)
-            except BaseException:
-                self._settle(tasks)  # or `planes` and `out` would be touched after their end
-                raise
-            finally:
-                self._free.put(lane)
+            large = tuple(pinned(shape, self.target.dtype) for shape in self.target.shapes[1:])
+        tasks: list[Future[None]] = []
+        try:
+            tasks += self._planes.chroma.tasks(self._pool, planes[1:], large)
+            (luma,) = self._engine(1).submit(planes[:1]).result()
+        except BaseException:
+            for task in tasks:
+                task.cancel()
+            wait(tasks)  # or they would touch the planes after their end
+            raise
         for task in tasks:
             task.result()
-        return out
+        return replace(frame, planes=(luma, *large))
 
     def close(self) -> None:
-        """End the threads and give memory back, also that of results that nobody holds."""
+        """Wait for frames in flight, end the threads and drop all buffers."""
         self._pool.shutdown(cancel_futures=True)
-        with self._on_gpu():
-            import cupy
-
-            del self._free, self._planes
-            cupy.get_default_memory_pool().free_all_blocks(stream=self._compute)
-            cupy.get_default_pinned_memory_pool().free_all_blocks()
+        for engine in self._engines.values():
+            engine.close()
+        self._engines.clear()
+        del self._planes
 
     @contextmanager
     def _on_gpu(self) -> Iterator[None]:
         with devices.using(self.device), devices.reporting():
             yield
 
-    def _enqueue(self, lane: Lane, out: tuple[Plane, ...]) -> None:
-        """Order all that the GPU does for a frame; in turns, since the scratch is shared."""
-        lane.upload(self._up)
-        self._compute.wait_event(lane.arrived)
-        if lane.graph:
-            lane.graph.launch(stream=self._compute)
-        else:
-            with self._compute:
-                self._planes(lane.planes, lane.out)
-        lane.made.record(self._compute)
-        lane.download(out, self._down)
-
-    def _settle(self, tasks: list[Future[None]]) -> None:
-        """Wait until nothing touches a frame any more, whatever went wrong."""
-        for task in tasks:
-            task.cancel()
-        wait(tasks)
-        for stream in (self._up, self._compute, self._down):
-            with suppress(Exception):
-                stream.synchronize()
+    def _engine(self, count: int) -> Engine:
+        """Return the engine for a frame's first planes: luma alone, or all."""
+        engine = self._engines.get(count)
+        if engine:
+            return engine
+        with self._streams.lock:
+            if count not in self._engines:
+                self._engines[count] = Engine(
+                    self.device,
+                    inputs=[(shape, self.source.dtype) for shape in self.source.shapes[:count]],
+                    outputs=[(shape, self.target.dtype) for shape in self.target.shapes[:count]],
+                    work=self._planes,
+                    slots=self.slots,
+                    graphs=self.graphs,
+                    on_device=self._on_device,
+                    streams=self._streams,
+                )
+            return self._engines[count]
 
     def _choose(self, chroma: str) -> None:
-        """Make the lanes, with chroma as asked or as it goes faster; every kernel has run then."""
-        if self.source.subsampling is None and chroma == "auto":
-            chroma = "gpu"  # there is none
+        """Decide where chroma is enlarged: as asked, or as it goes faster.
+
+        Every kernel and loop has run then, and all memory is allocated.
+        """
+        if self._on_device or (chroma == "auto" and self.source.subsampling is None):
+            chroma = "gpu"
         if chroma != "auto":
-            self._make(chroma)
+            self.chroma = chroma
             self._seconds(1)
             return
         took = {}
         for way in ("cpu", "gpu"):
-            self._make(way)
+            self.chroma = way
             self._seconds(1)
             took[way] = self._seconds(TRIAL)
-        if took["cpu"] < took["gpu"]:
-            self._make("cpu")
-
-    def _make(self, chroma: str) -> None:
-        """Make the lanes."""
-        self.chroma = chroma
-        count = 1 if chroma == "cpu" else len(self.source.shapes)
-        self._free: LifoQueue[Lane] = LifoQueue()
-        with self._compute:
-            made = [Lane(self.source, self.target, count) for _ in range(self.lanes)]
-            for lane in made:
-                self._planes(lane.planes, lane.out)  # loads the kernels, which a graph cannot
-                lane.graph = self._recorded(lane) if self.graphs else None
-                self._free.put(lane)
-        self._compute.synchronize()
-
-    def _recorded(self, lane: Lane) -> Any:
-        """Return a lane's kernels as one graph; None where they cannot be recorded."""
-        try:
-            self._compute.begin_capture()
-            try:
-                self._planes(lane.planes, lane.out)
-            finally:
-                graph = self._compute.end_capture()
-            graph.upload(stream=self._compute)  # now, and not at its first launch
-        except RuntimeError:  # CUDA's and ours; kernels launched one by one do as well
-            return None
-        return graph
+        self.chroma = "cpu" if took["cpu"] < took["gpu"] else "gpu"
+        unused = len(self.source.shapes) if self.chroma == "cpu" else 1
+        self._engines.pop(unused).close()
 
     def _seconds(self, frames: int) -> float:
-        """Return how long blank frames take, so many in each lane and all lanes at once."""
+        """Return how long blank frames take, so many in each slot and all slots at once."""
         # Numba compiles for rows that lie end to end and for those that do not.
-        two = [tuple(blanks(self.source, pitch)) for pitch in (0, 8)]
+        two = [Frame(tuple(blanks(self.source, pitch))) for pitch in (0, 8)]
 
         def once(number: int) -> None:
-            self.run(two[number % 2])  # and let go of it
+            self.run(two[number % 2])  # and drop it
 
         begin = perf_counter()
-        with ThreadPoolExecutor(self.lanes) as callers:
-            deque(callers.map(once, range(frames * self.lanes)), maxlen=0)
+        with ThreadPoolExecutor(self.slots) as callers:
+            deque(callers.map(once, range(frames * self.slots)), maxlen=0)
         return perf_counter() - begin

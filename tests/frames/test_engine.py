@@ -1,0 +1,535 @@
+"""Frames in flight: on streams that run as late and as disordered as events allow, and on a GPU."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from snellen.errors import DeviceError, InputError
+from snellen.frames import engine as engines
+from snellen.frames.engine import Engine
+from snellen.gpu import profile
+from support.fake_cupy import FakeCupy
+
+SIZES = [(1, 1), (3, 5), (17, 33)]
+
+
+@pytest.fixture(params=range(6))
+def fake(request, monkeypatch):
+    """A GPU whose streams run in an order of their own; nothing may touch memory that is gone."""
+    engines._idle.cache_clear()
+    cupy = FakeCupy(request.param).install(monkeypatch)
+    yield cupy
+    engines._idle.cache_clear()
+    assert not cupy.faults
+
+
+def worker(cupy, shape):
+    """Work with a scratch array that all slots share: twice the input, and its sum."""
+    scratch = cupy_array(cupy, shape)
+
+    def work(inputs, outputs):
+        ((plane,), (large, total)) = inputs, outputs
+        cupy.kernel(lambda a: a.astype(np.int64) * 2, [plane], scratch)
+        cupy.kernel(lambda a: a, [scratch], large)
+        cupy.kernel(lambda a: [a.sum()], [scratch], total)
+
+    return work
+
+
+def cupy_array(cupy, shape, dtype=np.int64):
+    from cupy import empty
+
+    return empty(shape, dtype)
+
+
+def make(cupy, shape, **options):
+    return Engine(
+        "cuda:0",
+        [(shape, np.uint8)],
+        [(shape, np.int64), ((1,), np.float64)],
+        worker(cupy, shape),
+        **options,
+    )
+
+
+def check(result, plane):
+    large, total = result
+    assert large.dtype == np.int64 and total.dtype == np.float64
+    np.testing.assert_array_equal(large, plane.astype(np.int64) * 2)
+    assert total[0] == 2 * plane.sum(dtype=np.int64)
+
+
+def planes(count, shape):
+    random = np.random.default_rng(7)
+    return [random.integers(0, 256, shape, np.uint8) for _ in range(count)]
+
+
+@pytest.mark.parametrize("graphs", [True, False])
+@pytest.mark.parametrize("slots", [1, 3])
+def test_more_frames_than_slots_and_results_in_any_order(fake, slots, graphs):
+    frames = planes(9, (5, 7))
+    engine = make(fake, (5, 7), slots=slots, graphs=graphs)
+    assert engine.captured == graphs
+    pending = [engine.submit([frame]) for frame in frames]
+    for i in (4, 0, 8, 1, 7, 2, 6, 3, 5):
+        check(pending[i].result(), frames[i])
+    check(pending[4].result(), frames[4])  # again
+    engine.close()
+
+
+@pytest.mark.parametrize("shape", SIZES)
+def test_one_after_another(fake, shape):
+    engine = make(fake, shape)
+    for frame in planes(7, shape):
+        check(engine.submit([frame]).result(), frame)
+    engine.close()
+
+
+def test_where_nothing_can_be_captured(fake):
+    fake.captures = False
+    engine = make(fake, (5, 7))
+    assert not engine.captured
+    (frame,) = planes(1, (5, 7))
+    check(engine.submit([frame]).result(), frame)
+
+
+def test_the_caller_may_change_what_was_submitted(fake):
+    frames = planes(6, (5, 7))
+    engine, pending = make(fake, (5, 7)), []
+    for frame in frames:
+        given = frame.copy()
+        pending.append(engine.submit([given]))
+        given[...] = 99
+    for frame, one in zip(frames, pending, strict=True):
+        check(one.result(), frame)
+
+
+def test_rows_with_a_pitch(fake):
+    (frame,) = planes(1, (5, 20))
+    check(make(fake, (5, 7)).submit([frame[:, 3:10]]).result(), frame[:, 3:10])
+
+
+def test_results_that_nobody_takes(fake):
+    """Their memory is written to all the same, and must not go before."""
+    frames = planes(8, (5, 7))
+    engine = make(fake, (5, 7))
+    kept = [engine.submit([frame]) for frame in frames][::3]
+    gc.collect()
+    for frame, one in zip(frames[::3], kept, strict=True):
+        check(one.result(), frame)
+    engine.close()
+
+
+def test_results_stay_as_they_are(fake):
+    frames = planes(10, (5, 7))
+    engine = make(fake, (5, 7))
+    results = [engine.submit([frame]).result() for frame in frames]
+    engine.close()
+    for frame, result in zip(frames, results, strict=True):
+        check(result, frame)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 8])
+def test_several_threads(fake, count):
+    frames = planes(24, (5, 7))
+    engine = make(fake, (5, 7))
+
+    def run(frame):
+        check(engine.submit([frame]).result(), frame)
+
+    with ThreadPoolExecutor(count) as pool:
+        list(pool.map(run, frames))
+    engine.close()
+
+
+def test_a_chain_hands_over_planes_on_the_gpu(fake):
+    """The caller drops each plane as soon as the next engine has it."""
+    frames = planes(8, (5, 7))
+    first = make(fake, (5, 7), on_device=True)
+    second = Engine(
+        "cuda:0",
+        [((5, 7), np.int64)],
+        [((5, 7), np.int64)],
+        lambda inputs, outputs: fake.kernel(lambda a: a + 1, inputs, outputs[0]),
+    )
+    pending = []
+    for frame in frames:
+        one = first.submit([frame])
+        large, _ = one.result()
+        assert not isinstance(large, np.ndarray)
+        pending.append(second.submit([large], ready=[one.ready, None]))
+        del large, one
+    for frame, one in zip(frames, pending, strict=True):
+        (found,) = one.result()
+        np.testing.assert_array_equal(found, frame.astype(np.int64) * 2 + 1)
+    first.close()
+    second.close()
+
+
+def test_results_on_the_gpu_are_new_for_each_frame(fake):
+    frames = planes(8, (5, 7))
+    engine = make(fake, (5, 7), on_device=True)
+    pending = [engine.submit([frame]) for frame in frames]
+    for frame, one in zip(frames, pending, strict=True):
+        one.ready.synchronize()
+        check([array.get() for array in one.result()], frame)
+    engine.close()
+
+
+def test_engines_that_share_scratch_share_streams(fake):
+    frames = planes(12, (5, 7))
+    work = worker(fake, (5, 7))
+    given, made = [((5, 7), np.uint8)], [((5, 7), np.int64), ((1,), np.float64)]
+    one = Engine("cuda:0", given, made, work)
+    other = Engine("cuda:0", given, made, work, streams=one.streams)
+    pending = [(one, other)[i % 2].submit([frame]) for i, frame in enumerate(frames)]
+    for frame, each in zip(frames, pending, strict=True):
+        check(each.result(), frame)
+    one.close()
+    check(other.submit([frames[0]]).result(), frames[0])
+
+
+@pytest.mark.parametrize("on_device", [False, True])
+def test_more_results_for_one_frame(fake, on_device):
+    frames = planes(6, (5, 7))
+    engine = make(fake, (5, 7), on_device=on_device)
+
+    def more(frame):
+        def extra():
+            out = cupy_array(fake, (2,))
+            fake.kernel(lambda: [frame[0, 0], 3], [], out)
+            return (out,)
+
+        return extra
+
+    pending = [engine.submit([f], more=more(f) if i % 2 else None) for i, f in enumerate(frames)]
+    for i, (frame, one) in enumerate(zip(frames, pending, strict=True)):
+        one.ready.synchronize()
+        found = [array.get() if on_device else array for array in one.result()]
+        check(found[:2], frame)
+        assert len(found) == 2 + i % 2
+        if i % 2:
+            np.testing.assert_array_equal(found[2], [frame[0, 0], 3])
+    engine.close()
+
+
+def test_a_failure_leaves_the_slot_usable(fake):
+    frames, broken = planes(7, (5, 7)), threading.Event()
+    usual = worker(fake, (5, 7))
+
+    def work(inputs, outputs):
+        if broken.is_set():
+            raise ZeroDivisionError
+        usual(inputs, outputs)
+
+    engine = Engine(
+        "cuda:0", [((5, 7), np.uint8)], [((5, 7), np.int64), ((1,), np.float64)], work, graphs=False
+    )
+    earlier = engine.submit([frames[0]])
+    broken.set()
+    for _ in range(5):  # more often than there are slots
+        with pytest.raises(ZeroDivisionError):
+            engine.submit([frames[1]])
+    broken.clear()
+    check(earlier.result(), frames[0])
+    for frame in frames:
+        check(engine.submit([frame]).result(), frame)
+    engine.close()
+
+
+def test_arrays_of_another_shape(fake):
+    engine = make(fake, (5, 7))
+    for _ in range(5):
+        with pytest.raises(InputError, match=r"\(5, 8\); expected \(5, 7\)"):
+            engine.submit([np.zeros((5, 8), np.uint8)])
+    (frame,) = planes(1, (5, 7))
+    check(engine.submit([frame]).result(), frame)
+
+
+def test_arrays_on_another_gpu(fake):
+    engine = make(fake, (5, 7))
+    elsewhere = cupy_array(fake, (5, 7), np.uint8)
+    elsewhere.device.id = 1
+    with pytest.raises(InputError, match="on cuda:1; expected it on cuda:0"):
+        engine.submit([elsewhere])
+
+
+def test_close_while_frames_are_in_flight(fake):
+    frames = planes(3, (5, 7))
+    engine = make(fake, (5, 7))
+    pending = [engine.submit([frame]) for frame in frames]
+    engine.close()
+    engine.close()  # again
+    with pytest.raises(InputError, match="closed"):
+        engine.submit([frames[0]])
+    for frame, one in zip(frames, pending, strict=True):
+        check(one.result(), frame)
+
+
+def test_an_engine_that_is_dropped_waits_for_its_frames(fake):
+    (frame,) = planes(1, (5, 7))
+    engine = make(fake, (5, 7))
+    pending = engine.submit([frame])
+    del engine
+    gc.collect()
+    check(pending.result(), frame)
+
+
+def test_close_drops_all_memory(fake):
+    gc.collect()
+    before = len(fake.live)
+    engine = make(fake, (5, 7))
+    (frame,) = planes(1, (5, 7))
+    result = engine.submit([frame]).result()
+    engine.close()
+    del engine
+    gc.collect()
+    assert len(fake.live) == before + len(result)
+
+
+def test_a_thread_that_waits_for_a_slot_learns_of_the_end(fake):
+    inside, go_on = threading.Event(), threading.Event()
+    usual = worker(fake, (5, 7))
+
+    def work(inputs, outputs):
+        inside.set()
+        go_on.wait(20)
+        usual(inputs, outputs)
+
+    engine = Engine(
+        "cuda:0",
+        [((5, 7), np.uint8)],
+        [((5, 7), np.int64), ((1,), np.float64)],
+        work,
+        slots=1,
+        graphs=False,
+    )
+    frames = planes(2, (5, 7))
+    with ThreadPoolExecutor(3) as pool:
+        first = pool.submit(lambda: engine.submit([frames[0]]).result())
+        assert inside.wait(20)
+        second = pool.submit(lambda: engine.submit([frames[1]]))  # there is no other slot
+        closing = pool.submit(engine.close)
+        go_on.set()
+        check(first.result(20), frames[0])
+        closing.result(20)
+        try:
+            check(second.result(20).result(), frames[1])  # it was quicker
+        except InputError as error:
+            assert "closed" in str(error)
+
+
+GPU = pytest.mark.gpu
+
+
+def gpu_engine(cuda, shape, **options):
+    """Three times the plane, and its sum, by way of scratch that all slots share."""
+    scratch = cuda.empty(shape, cuda.float32)
+
+    def work(inputs, outputs):
+        with profile.stage("triple"):
+            cuda.multiply(inputs[0], cuda.float32(3), out=scratch)
+        cuda.copyto(outputs[0], scratch)
+        cuda.sum(scratch, dtype=cuda.float64, keepdims=True, out=outputs[1])
+
+    cuda.cuda.Device().synchronize()
+    out = [(shape, np.float32), ((1, 1), np.float64)]
+    return Engine("cuda:0", [(shape, np.uint16)], out, work, **options)
+
+
+def gpu_check(result, plane):
+    large, total = result
+    np.testing.assert_array_equal(large, plane.astype(np.float32) * 3)
+    # Of integers below 2^53 the sum in float64 is exact.
+    assert total[0, 0] == 3 * plane.sum(dtype=np.float64)
+
+
+def gpu_planes(count, shape):
+    random = np.random.default_rng(3)
+    return [random.integers(0, 1 << 16, shape, np.uint16) for _ in range(count)]
+
+
+@GPU
+@pytest.mark.parametrize("graphs", [True, False])
+@pytest.mark.parametrize("shape", [(1, 1), (37, 53), (1080, 1920)])
+def test_on_the_gpu(cuda, shape, graphs):
+    frames = gpu_planes(7, shape)
+    engine = gpu_engine(cuda, shape, graphs=graphs)
+    pending = [engine.submit([frame]) for frame in frames]
+    for frame, one in zip(reversed(frames), reversed(pending), strict=True):
+        gpu_check(one.result(), frame)
+    engine.close()
+
+
+@GPU
+def test_every_sample_is_written(cuda):
+    """Also where memory held NaN before: in results, and in the slots' own outputs."""
+    shape = (101, 203)
+    frames = gpu_planes(6, shape)
+    engine = gpu_engine(cuda, shape)
+    for frame in frames:
+        large, total = engine.submit([frame]).result()
+        gpu_check((large, total), frame)
+        large.fill(np.nan)
+        total.fill(np.nan)
+        del large, total  # their memory is handed out again
+    for slot in [engine._free.get() for _ in range(engines.SLOTS)]:
+        for out in slot.outputs:
+            out.fill(np.nan)
+        cuda.cuda.Device().synchronize()
+        engine._free.put(slot)
+    for frame in frames:
+        gpu_check(engine.submit([frame]).result(), frame)
+    engine.close()
+
+
+@GPU
+@pytest.mark.parametrize("threads", [1, 3, 8])
+def test_several_threads_on_the_gpu(cuda, threads):
+    frames = gpu_planes(5, (270, 480))
+    engine = gpu_engine(cuda, (270, 480))
+
+    def run(number):
+        gpu_check(engine.submit([frames[number % 5]]).result(), frames[number % 5])
+
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(run, range(200)))
+    engine.close()
+
+
+@GPU
+def test_planes_of_the_gpu_are_read_after_their_event(cuda):
+    """Behind a long queue on the stream that makes them; also with a pitch, and of another type."""
+    from support.gpu import busy
+
+    frames = gpu_planes(6, (270, 480))
+    engine = gpu_engine(cuda, (270, 480))
+    pending = []
+    for i, frame in enumerate(frames):
+        with cuda.cuda.Device(0), cuda.cuda.Stream(non_blocking=True) as stream:
+            wide = cuda.zeros((270, 500), cuda.float32 if i % 3 == 2 else cuda.uint16)
+            there = cuda.asarray(frame)
+            plane = wide[:, 7:487] if i % 3 else cuda.zeros((270, 480), cuda.uint16)
+            stream.synchronize()
+            busy(cuda)
+            plane[...] = there
+            ready = stream.record(cuda.cuda.Event(disable_timing=True))
+        pending.append(engine.submit([plane], ready=[ready]))
+        del plane, wide
+    for frame, one in zip(frames, pending, strict=True):
+        gpu_check(one.result(), frame)
+    engine.close()
+
+
+@GPU
+@pytest.mark.parametrize("graphs", [True, False])
+def test_a_chain_of_two_engines(cuda, graphs):
+    shape = (540, 961)
+    frames = gpu_planes(12, shape)
+    first = gpu_engine(cuda, shape, graphs=graphs, on_device=True)
+
+    def add(inputs, outputs):
+        cuda.add(inputs[0], cuda.float32(0.5), out=outputs[0])
+
+    second = Engine("cuda:0", [(shape, np.float32)], [(shape, np.float32)], add, graphs=graphs)
+    pending = []
+    for frame in frames:
+        one = first.submit([frame])
+        large, _ = one.result()
+        assert isinstance(large, cuda.ndarray)
+        pending.append(second.submit([large], ready=[one.ready]))
+        del large, one
+    for frame, one in zip(frames, pending, strict=True):
+        np.testing.assert_array_equal(one.result()[0], frame.astype(np.float32) * 3 + 0.5)
+    first.close()
+    second.close()
+
+
+@GPU
+def test_results_on_the_gpu_belong_to_the_caller(cuda):
+    shape = (101, 203)
+    frames = gpu_planes(9, shape)
+    engine = gpu_engine(cuda, shape, on_device=True)
+    held = []
+    for frame in frames:
+        one = engine.submit([frame])
+        held.append((one.result(), one.ready))
+    assert len({large.data.ptr for (large, _), _ in held}) == len(held)
+    for frame, (result, ready) in zip(frames, held, strict=True):
+        ready.synchronize()
+        gpu_check([array.get() for array in result], frame)
+    engine.close()
+
+
+@GPU
+def test_stages_are_timed_without_the_graph(cuda):
+    engine = gpu_engine(cuda, (270, 480))
+    (frame,) = gpu_planes(1, (270, 480))
+    assert engine.captured
+    with profile.recording() as found:
+        for _ in range(4):
+            gpu_check(engine.submit([frame]).result(), frame)
+    table = found.table()
+    assert list(table) == ["upload", "triple", "download"]
+    assert all(len(times) == 4 for times in table.values())
+    gpu_check(engine.submit([frame]).result(), frame)
+    assert found.table() == table
+    engine.close()
+
+
+@GPU
+def test_a_failure_on_the_gpu_and_close_in_flight(cuda):
+    shape, broken = (270, 480), threading.Event()
+    frames = gpu_planes(5, shape)
+
+    def work(inputs, outputs):
+        cuda.multiply(inputs[0], cuda.float32(3), out=outputs[0])
+        if broken.is_set():
+            raise ZeroDivisionError
+
+    engine = Engine("cuda:0", [(shape, np.uint16)], [(shape, np.float32)], work, graphs=False)
+    earlier = engine.submit([frames[0]])
+    broken.set()
+    for _ in range(5):
+        with pytest.raises(ZeroDivisionError):
+            engine.submit([frames[1]])
+    broken.clear()
+    pending = [engine.submit([frame]) for frame in frames]
+    engine.close()
+    for frame, one in zip([frames[0], *frames], [earlier, *pending], strict=True):
+        np.testing.assert_array_equal(one.result()[0], frame.astype(np.float32) * 3)
+    with pytest.raises(InputError, match="closed"):
+        engine.submit([frames[0]])
+
+
+@GPU
+def test_close_gives_back_all_memory(cuda):
+    pool = cuda.get_default_memory_pool()
+
+    def once():
+        engine = gpu_engine(cuda, (1080, 1920))
+        (frame,) = gpu_planes(1, (1080, 1920))
+        gpu_check(engine.submit([frame]).result(), frame)
+        engine.close()
+
+    once()
+    gc.collect()
+    used, total = pool.used_bytes(), pool.total_bytes()
+    for _ in range(3):
+        once()
+        gc.collect()
+    assert pool.used_bytes() == used
+    assert pool.total_bytes() == total  # later engines get the memory of earlier ones
+
+
+@GPU
+def test_too_little_memory_for_the_slots(cuda):
+    kinds = [((1 << 20, 1 << 20), np.float32)]
+    told = r"memory.* does not suffice.*device=cpu"
+    with pytest.raises(DeviceError, match=told):
+        Engine("cuda:0", [((2, 2), np.uint8)], kinds, lambda inputs, outputs: None)
