@@ -20,8 +20,10 @@ from snellen.aplus.cuda.match import (
     Match,
     fragments,
     half,
+    match_kernel,
+    tiles,
 )
-from snellen.aplus.cuda.match import UNIT as SUM
+from snellen.aplus.cuda.match import UNIT as UNIT_OF_SUM
 from snellen.aplus.model import Model
 from snellen.gpu.kernel import Kernel
 
@@ -72,51 +74,122 @@ def test_fragments(anchors, dims):
         assert found[step, j, slab, g, t].tolist() == wanted
 
 
-def cut(x):
-    """Half precision towards zero."""
+# The bound, derived once more from docs/aplus.md and the format alone: nothing of match.py in it.
+
+ULP = 2.0**-10  # of a half, relative to its leading bit
+NORMAL = 2.0**-14  # the least normal half
+
+
+def derived(features, anchor_error):
+    """The error of any score, beside ULP of the score, of features whose greatest is 2⁶ … 2⁷."""
+    dims = features.shape[1]
+    squares = (features**2).reshape(len(features), -1, 16).sum(axis=2)[:, ::-1]
+    norms = np.sqrt(squares.cumsum(axis=1))  # of the last 16 dimensions, the last 32 …
+    relative = ULP / 2 + anchor_error + dims * 2.0**-21
+    return norms[:, -1] * relative + ULP * norms[:, :-1].sum(axis=1) + NORMAL * dims
+
+
+def test_the_constants_cover_the_format():
+    """Every normal half: the error of rounding to it, and the gap to the next one."""
+    patterns = np.arange(0x0400, 0x7C00, dtype=np.uint16)  # 2⁻¹⁴ … 65504
+    values = patterns.view(np.float16).astype(np.float64)
+    assert values[0] == NORMAL and values[-1] == 65504 and np.isfinite(values).all()
+    below, above = values[:-1], values[1:]
+    assert ((above - below) / (above + below)).max() <= HALF  # the midpoint, relative to itself
+    assert ((above - below) / below).max() <= UNIT_OF_SUM  # whatever the hardware rounds to
+    assert SUBNORMAL == NORMAL
+    assert HALF / (ULP / 2) == UNIT_OF_SUM / ULP == MORE > 1.001  # for norms of 1 within 10⁻³
+    assert ROUNDING >= 2.0**-21
+
+
+KINDS = ["normal", "falling", "steep", "like an anchor", "midpoints", "aligned", "cancelling"]
+
+
+def adversarial(random, kind, anchors, dims, count=300):
+    """Features that make the errors of a score large; float32, its greatest number 2⁶ … 2⁷."""
+    features = pad(random.normal(size=(count, dims)), 1, anchors.shape[1])
+    chosen = anchors[random.integers(0, len(anchors), count)].astype(np.float64)
+    if kind in ("falling", "steep"):
+        features *= np.arange(1.0, features.shape[1] + 1) ** (-1 if kind == "falling" else -6)
+    elif kind == "like an anchor":
+        features = chosen * random.uniform(0.5, 2, (count, 1))
+    elif kind == "midpoints":  # every number lies between two halves
+        near = features.astype(np.float16).astype(np.float64)
+        features = near + np.sign(near) * np.spacing(near.astype(np.float16)) / 2
+    elif kind == "aligned":  # all numbers are rounded towards zero, as far as numbers can be
+        powers = 2.0 ** np.floor(np.log2(np.maximum(np.abs(chosen), 2.0**-9)))
+        features = np.sign(chosen) * powers * (1 + 0.999 * 2.0**-11)
+    elif kind == "cancelling":  # the sum of the last dimensions is undone by the first ones
+        middle = dims // 2
+        features = chosen.copy()
+        tail = (chosen[:, middle:] ** 2).sum(axis=1) / (chosen[:, :middle] ** 2).sum(axis=1)
+        features[:, :middle] *= -tail[:, None]
+    features = features.astype(np.float32).astype(np.float64)
+    greatest = np.abs(features).max(axis=1, keepdims=True)
+    return features * 2.0 ** (6 - np.floor(np.log2(greatest)))
+
+
+def towards_zero(x):
     near = x.astype(np.float16)
     return np.where(np.abs(near) > np.abs(x), np.nextafter(near, np.float16(0)), near)
 
 
-def half_scores(features, halves, rounding):
-    """Scores as the kernel makes them: 16 dimensions at a time, the last first, in halves."""
-    scores = np.zeros((len(features), len(halves)))
-    for k in range(features.shape[1] - 16, -1, -16):
-        part = features[:, k : k + 16].astype(np.float16).astype(np.float64)
-        exact = scores + part @ halves[:, k : k + 16].T.astype(np.float64)
-        scores = rounding(exact).astype(np.float64)
-    return np.abs(scores)
-
-
-def allowed(features, anchor_error):
-    """match.cu's error of a score beside a unit in its last place, for scaled features."""
-    dims = features.shape[1]
-    squares = (features**2).reshape(len(features), -1, 16).sum(axis=2)[:, ::-1]
-    norms = np.sqrt(squares.cumsum(axis=1))
-    relative = HALF + anchor_error + dims * ROUNDING
-    return norms[:, -1] * relative + SUM * norms[:, :-1].sum(axis=1) + SUBNORMAL * MORE * dims
-
-
-@pytest.mark.parametrize("rounding", [lambda x: x.astype(np.float16), cut], ids=["near", "cut"])
-@pytest.mark.parametrize("kind", ["normal", "falling", "steep", "like an anchor"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dims", [28, 33, 128])
-def test_the_bound_is_sound(random, dims, kind, rounding):
-    """A score is at most (half-precision score) · (1 + UNIT) + error: what `beats` relies on."""
+def test_the_derivation_holds_for_the_least_sums(random, dims, kind):
+    """Sums of 16 dimensions, each cut to the half below: the least scores that are allowed."""
     anchors = pad(model_of(random.normal(size=(256, dims))).anchors, 1, padded(dims))
-    features = pad(random.normal(size=(300, dims)), 1, padded(dims))
-    if kind == "like an anchor":
-        features = anchors[random.integers(0, 256, 300)] * random.uniform(0.5, 2, (300, 1))
-    elif kind != "normal":
-        features *= np.arange(1.0, padded(dims) + 1) ** (-1 if kind == "falling" else -6)
-    features = features.astype(np.float32).astype(np.float64)
-    greatest = np.abs(features).max(axis=1, keepdims=True)
-    features *= 2.0 ** (6 - np.floor(np.log2(greatest)))
-    halves, anchor_error = half(anchors)
-    exact = np.abs(features @ anchors.T.astype(np.float64)) * SCALE
-    found = half_scores(features, halves, rounding)
-    error = allowed(features, anchor_error)[:, None] * SCALE
-    assert (exact <= found * (1 + SUM) + error).all()
-    assert found.max() < 60000  # far enough from the largest half
+    features = adversarial(random, kind, anchors, dims)
+    halves = (anchors.astype(np.float64) * 16).astype(np.float16).astype(np.float64)
+    halves[np.abs(halves) < NORMAL] = 0
+    error = np.linalg.norm(halves / 16 - anchors, axis=1).max()
+    rounded = features.astype(np.float16).astype(np.float64)
+    rounded[np.abs(rounded) < NORMAL] = 0
+    scores = np.zeros((len(features), len(anchors)))
+    for k in range(features.shape[1] - 16, -1, -16):
+        scores += rounded[:, k : k + 16] @ halves[:, k : k + 16].T
+        scores = towards_zero(scores).astype(np.float64)
+    exact = np.abs(features @ anchors.T.astype(np.float64)) * 16
+    assert (exact <= np.abs(scores) * (1 + ULP) + 16 * derived(features, error)[:, None]).all()
+
+
+# The bound of the kernel itself, by the header that it includes.
+
+
+def first_pass(model):
+    """The test kernel, compiled with the constants of the model's own kernel."""
+    constants = {name.lower(): value for name, value in match_kernel(model).constants.items()}
+    return Kernel(KERNELS / "half_scores.cu", "half_scores", spills=64, **constants)
+
+
+@pytest.mark.parametrize("dims", [28, 33, 128])
+def test_the_first_pass_compiles(nvrtc, random, dims):
+    assert first_pass(model_of(random.normal(size=(256, dims)))).compile("sm_90").code
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dims", [28, 33, 64, 96, 128])
+def test_the_bound_is_sound(cuda, random, dims, kind):
+    """No exact score is greater than what the kernel takes for its upper bound."""
+    model = model_of(random.normal(size=(256, dims)))
+    stage, anchors = Match(model), pad(model.anchors, 1, padded(dims)).astype(np.float64)
+    features = adversarial(random, kind, anchors, dims) * 2.0 ** random.integers(-40, 40, (300, 1))
+    kernel, count = first_pass(model), len(features)
+    found, bounds = (cuda.full((count, 256), cuda.nan, cuda.float32) for _ in range(2))
+    scales = cuda.full(count, cuda.nan, cuda.float32)
+    kernel(
+        -(-count // (16 * tiles(padded(dims)))), 32, cuda.asarray(features.astype(np.float32)),
+        count, stage.halves, stage.error, found, bounds, scales,
+    )  # fmt: skip
+    found, bounds, scales = (array.get().astype(np.float64) for array in (found, bounds, scales))
+    scaled = features * scales[:, None] / 16
+    greatest = np.abs(scaled).max(axis=1)
+    assert ((greatest >= 2.0**6) & (greatest < 2.0**7)).all() and found.max() < 60000
+    assert (np.abs(scaled @ anchors.T) * 16 <= bounds).all()
+    # It is what was derived, with the allowance MORE on each term and no other.
+    least = found * (1 + ULP) + 16 * derived(scaled, stage.error)[:, None]
+    assert (bounds >= least).all() and (bounds <= least * MORE * (1 + 2.0**-20)).all()
 
 
 # On the GPU.

@@ -8,12 +8,10 @@
 // one iteration, in five passes with a transposition between each two:
 //   rows          forward along x: Z = FFT(f + i h)
 //   columns       forward along y. F and H follow from Z: 4 F H = −i (Z + Z'*) (Z − Z'*), where Z'
-//   is Z
-//                 at the opposite frequency. Inverse along y.
+//                 is Z at the opposite frequency. Inverse along y.
 //   half rows     inverse along x, two real rows in one complex line: g = h ⊛ f. The ratio y / g.
 //                 Forward along x again.
-//   corrections   R forward along y; S = i R Z*, whose inverse transform is corr(r, h) + i corr(r,
-//   f);
+//   corrections   R forward along y; S = i R Z*, the transform of corr(r, h) + i corr(r, f);
 //                 inverse along y.
 //   update        inverse along x; f and h are multiplied by their corrections.
 // So three complex transforms of the tile do the work of six real ones. The column −x is
