@@ -218,7 +218,7 @@ class TestFailures:
 
     def test_prepare(self, plain, tmp_path):
         class Failing(Nearest):
-            def prepare(self, format, bits=None):
+            def prepare(self, format, bits=None, *, on_device=False):
                 raise InputError("too large")
 
         step = Failing()
@@ -352,7 +352,7 @@ class TestFailures:
 
     def test_float_frames_are_refused(self, plain, tmp_path):
         class Float(Nearest):
-            def prepare(self, format, bits=None):
+            def prepare(self, format, bits=None, *, on_device=False):
                 return format.scaled(2, 0)
 
         with pytest.raises(InputError, match="float"):

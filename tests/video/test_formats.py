@@ -235,7 +235,7 @@ def test_four_one_one_in_h264(tmp_path, step):
 
 def test_read_only_and_pitched_planes_can_be_returned(plain, tmp_path):
     class Same(Nearest):
-        def prepare(self, format, bits=None):
+        def prepare(self, format, bits=None, *, on_device=False):
             self.prepared = (format, bits)
             return format
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from math import prod
+from typing import cast
 
 from snellen.errors import InputError
 from snellen.frames.frame import Format, Frame
@@ -113,9 +114,9 @@ class Chain:
 
     def run(self, frame: Frame) -> Frame:
         """Return the result of one frame; InputError: a step changes the number of frames."""
-        for step in self.steps:
-            if isinstance(step, RateStep):
-                raise InputError("run got a chain that changes the number of frames; use push")
+        if any(isinstance(step, RateStep) for step in self.steps):
+            raise InputError("run got a chain that changes the number of frames; use push")
+        for step in cast("tuple[Step, ...]", self.steps):
             frame = step.run(frame)
         return frame
 

@@ -6,6 +6,7 @@ import random
 import threading
 import time
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -67,9 +68,9 @@ class Wide(Nearest):
         self.threads = set()
         self.at_close = None
 
-    def prepare(self, format, bits=None):
+    def prepare(self, format, bits=None, *, on_device=False):
         self.slots = self.wanted
-        return super().prepare(format, bits)
+        return super().prepare(format, bits, on_device=on_device)
 
     def run(self, frame):
         with self.lock:
@@ -90,3 +91,90 @@ class Wide(Nearest):
     def close(self):
         self.at_close = self.inside
         super().close()
+
+
+class Half:
+    """A step that drops every second frame; the others last twice as long."""
+
+    slots, device, device_name = 1, "cpu", "cpu"
+    rate, ticks = Fraction(1, 2), 1
+
+    def __init__(self):
+        self.taken = 0
+        self.ended = 0
+        self.closed = 0
+
+    def outcome(self, format, frames):
+        return format
+
+    def prepare(self, format, bits=None, *, on_device=False):
+        assert bits in (None, format.bits) and not on_device
+        return format
+
+    def push(self, frame):
+        self.ended += frame is None
+        if frame is None:
+            return []
+        self.taken += 1
+        return [replace(frame, duration=2 * frame.duration)] if self.taken % 2 else []
+
+    def close(self):
+        self.closed += 1
+
+
+class Double(Half):
+    """A step that puts the mean of two frames between them: one behind, and flushed at the end."""
+
+    rate, ticks = Fraction(2), 2
+
+    def __init__(self):
+        super().__init__()
+        self.last = None
+
+    def push(self, frame):
+        self.ended += frame is None
+        last, self.last = self.last, frame
+        if last is None:
+            return []
+        self.taken += 1
+        first = replace(last, pts=2 * last.pts, duration=last.duration)
+        other = last if frame is None else frame
+        pairs = zip(last.planes, other.planes, strict=True)
+        mean = tuple(((a.astype(np.uint32) + b) // 2).astype(a.dtype) for a, b in pairs)
+        return [first, replace(first, planes=mean, pts=first.pts + last.duration)]
+
+
+class OnDevice:
+    """A plane in the memory of a pretended GPU: NumPy cannot read it by mistake."""
+
+    def __init__(self, plane):
+        self.plane = plane
+
+
+class Device:
+    """A step on a pretended GPU: adds 1 to each sample; takes planes from there and from here."""
+
+    slots = 1
+
+    def __init__(self, device="cuda:0"):
+        self.device = self.device_name = device
+        self.on_device = None
+        self.taken_on_device = []
+
+    def outcome(self, format, frames):
+        return format
+
+    def prepare(self, format, bits=None, *, on_device=False):
+        self.on_device = on_device
+        return replace(format, bits=bits or format.bits)
+
+    def run(self, frame):
+        there = [isinstance(plane, OnDevice) for plane in frame.planes]
+        self.taken_on_device.append(all(there))
+        assert all(there) or not any(there)
+        planes = [p.plane if isinstance(p, OnDevice) else p for p in frame.planes]
+        results = [p + p.dtype.type(1) for p in planes]
+        return replace(frame, planes=tuple(map(OnDevice, results) if self.on_device else results))
+
+    def close(self):
+        pass
