@@ -1,0 +1,37 @@
+"""How the documentation site is built: `make docs`, offline, where every warning is an error."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
+
+from snellen._version import __version__
+
+project = "Snellen"
+author = "the Snellen authors"
+copyright = "2026, the Snellen authors"
+version = release = __version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
+    "sphinx_click",
+]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+exclude_patterns = ["_build"]
+nitpicky = False
+
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_heading_anchors = 3
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # the docstrings give types, shapes and ranges
+autodoc_mock_imports = ["cupy", "torch"]
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+html_theme = "furo"
+html_title = f"Snellen {version}"
+html_copy_source = False
