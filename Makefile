@@ -3,6 +3,7 @@
 # make slow    run the slow tests
 # make env     build the environment in .venv, with the snellen command in it
 # make lint    style, types and layers, as CI checks them
+# make docs    build the documentation site in docs/_build, offline; a warning is an error
 # make release-check    was this source run by the GPU tests? See CONTRIBUTING.md
 #
 # Another Python or folder: make test PYTHON=python3.13 VENV=.venv313
@@ -20,7 +21,7 @@ endif
 JOBS ?= auto
 PYTEST = $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal
 
-.PHONY: demo test slow env lint release-check clean
+.PHONY: demo test slow env lint docs release-check clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
@@ -39,6 +40,9 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build
+
 release-check: $(VENV)/.env
 	$(BIN)/python .ci/release_check.py
 
@@ -48,9 +52,9 @@ $(VENV)/.env: pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable .
 	touch $@
 
-$(VENV)/.demo $(VENV)/.test $(VENV)/.dev: $(VENV)/.env
+$(VENV)/.demo $(VENV)/.test $(VENV)/.dev $(VENV)/.docs: $(VENV)/.env
 	$(BIN)/python -m pip install --quiet --editable ".[$(@:$(VENV)/.%=%)]"
 	touch $@
 
 clean:
-	rm -rf $(VENV) demo
+	rm -rf $(VENV) demo docs/_build
