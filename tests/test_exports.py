@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import snellen
+import snellen.jobs
 
 HEAVY = {"numpy", "scipy", "numba", "av", "cupy", "torch", "PIL", "safetensors", "rich"}
 
@@ -50,13 +51,17 @@ def test_the_names():
         assert getattr(snellen, name) is not None
 
 
-def test_type_checkers_see_every_name():
+@pytest.mark.parametrize("package", [snellen, snellen.jobs])
+def test_type_checkers_see_every_name(package):
     """The lazy names are imported for them, each from the module that it comes from."""
-    tree = ast.parse(Path(snellen.__file__).read_text(encoding="utf-8"))
+    tree = ast.parse(Path(package.__file__).read_text(encoding="utf-8"))
     (branch,) = [node for node in tree.body if isinstance(node, ast.If)]
     seen = {node.names[0].asname: node.module for node in branch.body}
-    assert seen == snellen._HOME
-    assert all(getattr(snellen, name).__name__ == name for name in snellen._HOME)
+    assert seen == package._HOME
+    for name, home in package._HOME.items():
+        assert getattr(package, name).__module__ == home and name in package.__all__
+    with pytest.raises(AttributeError, match="nothing_such"):
+        _ = package.nothing_such
 
 
 def test_the_signatures_for_arrays():
@@ -109,11 +114,6 @@ def test_every_name_is_documented(name):
         assert set(parameters(thing)) <= words
 
 
-def test_another_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="nothing_such"):
-        _ = snellen.nothing_such
-
-
 def test_star_import():
     space = {}
     exec("from snellen import *", space)
@@ -123,6 +123,7 @@ def test_star_import():
 def test_import_is_light():
     loaded = modules_after("import snellen")
     assert "snellen" in loaded and not HEAVY & loaded
+    assert not HEAVY & modules_after("import snellen.jobs")
 
 
 def test_help_is_light():

@@ -32,8 +32,8 @@ def worded(text: str, option: Callable[[str], str]) -> str:
         A message of this package: an error's, or a warning's.
     option : callable
         Maps a parameter's name ("psf_size") to the caller's word for it ("--psf-size"). A name
-        that it returns unchanged keeps its "=" (``bits=9``); after any other word a space takes
-        the place of "=" (``--psf-size 9``).
+        that it returns unchanged keeps its "=" (``bits=9``); after any other word "=" becomes a
+        space (``--psf-size 9``).
     """
 
     def word(found: re.Match[str]) -> str:

@@ -128,3 +128,11 @@ def test_a_lost_terminal_is_an_interrupt_but_under_nohup(capsys, monkeypatch, be
     finally:
         signal.signal(signal.SIGHUP, ours)
     assert ("interrupted" in capsys.readouterr().err) == (code == 130)
+
+
+@pytest.mark.parametrize("name", ["upscale", "deblur", "score"])
+def test_help_calls_what_no_hardware_has_run_experimental(capsys, name):
+    assert run(name, "--help") == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "nvdec, experimental" in text and "--profile" in text and "cuda:0,cuda:1" in text
+    assert name == "score" or "NVENC are experimental" in text

@@ -205,7 +205,7 @@ def test_more_positions_than_frames(capsys, clip, tmp_path):
     words = [clip, "-o", tmp_path / "out.y4m", *WORDS, "--overwrite"]
     words += ["--roi", "12,10", "--roi-file", tmp_path / "at.txt"]
     assert run("deblur", *words) == 0
-    assert "at.txt has 2 positions more than frames came" in capsys.readouterr().err
+    assert "at.txt has 2 positions more than there are frames" in capsys.readouterr().err
     assert run("deblur", *words, "--frames", 3) == 0
     assert capsys.readouterr().err == ""
 

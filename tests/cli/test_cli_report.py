@@ -9,8 +9,9 @@ import pytest
 
 from snellen.cli import report as module
 from snellen.cli.report import Report
-from snellen.errors import IncompleteError
+from snellen.errors import IncompleteError, InputError
 from snellen.jobs.events import Progress
+from snellen.jobs.profile import StageTimes
 
 
 def told(capsys):
@@ -86,3 +87,41 @@ def test_a_bar_on_a_terminal(capsys, monkeypatch):
     out, err = capsys.readouterr()
     assert out == "done\n"
     assert "name [with] brackets" in err and "a [b]: dropped" in err and "10/10" in err
+
+
+PROFILE = (StageTimes("features", (1.0, 2.0, 6.0)), StageTimes("match", ()))
+
+
+def test_a_profile_is_a_table_on_stderr(capsys):
+    with Report(as_json=False) as report:
+        report.profile("a", None)
+        report.profile("a", PROFILE)
+        report.profile("a", ())
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert [line.split() for line in err.splitlines()] == [
+        ["stage", "runs", "total", "ms", "median", "ms"],
+        ["features", "3", "9.00", "2.000"],
+        ["match", "0", "0.00", "0.000"],
+        ["no", "stage", "was", "timed"],
+    ]
+
+
+def test_a_profile_is_an_event_of_json(capsys):
+    with Report(as_json=True) as report:
+        report.profile("a", None)
+        report.profile("a", PROFILE)
+    (line,) = told(capsys)
+    features = {"runs": 3, "total_ms": 9.0, "median_ms": 2.0}
+    assert line["event"] == "profile" and line["input"] == "a"
+    assert line["stages"]["features"] == features and list(line["stages"]) == ["features", "match"]
+
+
+def test_parameters_become_options(capsys):
+    with Report(as_json=False) as report:
+        report.warning("`device`=auto", "`psf_size`=3, `region`, `start`, `bits`=9")
+        report.failure("a", InputError("`table` and `maps`", advice="leave `encoder_options` out"))
+    assert capsys.readouterr().err.splitlines() == [
+        "warning: --device auto: --psf-size 3, --roi, --start, bits=9",
+        "error: --csv and --map-out; leave --encoder-option out",
+    ]

@@ -13,18 +13,22 @@ import av
 import numpy as np
 import pytest
 
-from snellen.aplus.training.train import Settings
 from snellen.errors import InputError
-from snellen.jobs.deblur import DeblurJob
-from snellen.jobs.options import MadSettings, MiaSettings, VideoOptions
-from snellen.jobs.positions import Region
-from snellen.jobs.run import run
-from snellen.jobs.score import ScoreJob
-from snellen.jobs.serial import Job
-from snellen.jobs.train import TrainJob
-from snellen.jobs.upscale import UpscaleJob
-from snellen.video.clip import Clip
-from snellen.video.sink.encoders import Encoding
+from snellen.jobs import (
+    Clip,
+    DeblurJob,
+    Encoding,
+    Job,
+    MadSettings,
+    MiaSettings,
+    Region,
+    ScoreJob,
+    Settings,
+    TrainJob,
+    UpscaleJob,
+    VideoOptions,
+    run,
+)
 
 PSF = np.array([[0.1, 1 / 3, 0.0], [1, 9, 4], [1, 4e-9, 2]])
 
@@ -116,8 +120,7 @@ def test_json_that_is_no_such_job(text, said):
 ELSEWHERE = """
 import sys
 from pathlib import Path
-from snellen.jobs.run import run
-from snellen.jobs.serial import Job
+from snellen.jobs import Job, run
 
 for file in sys.argv[1:]:
     run(Job.from_json(Path(file).read_text(encoding="utf-8")))

@@ -34,7 +34,7 @@ SETTINGS = (
 @click.option(
     "--psf-size",
     type=click.IntRange(1),
-    help="Side of the blur that is looked for, pixels; even ones count one more [default: 31].",
+    help="Side of the blur that is estimated, pixels; even ones count one more [default: 31].",
 )
 @click.option(
     "--psf-start",

@@ -13,7 +13,7 @@ from snellen.errors import SnellenError
 
 if TYPE_CHECKING:
     from snellen.jobs.deblur import DeblurJob, DeblurResult
-    from snellen.jobs.run import Outcome
+    from snellen.jobs.execute import Finished
     from snellen.jobs.upscale import UpscaleJob, UpscaleResult
 
 
@@ -32,13 +32,13 @@ def run_files(
     inputs : tuple of Path
         Of the command.
     report : Report
-        Told of everything.
+        Receives all events, and the results.
     line : callable
         Returns a sentence about a result, and the same as facts for JSON.
     """
     from snellen.jobs.events import Collected
+    from snellen.jobs.execute import run_several
     from snellen.jobs.fallback import chosen
-    from snellen.jobs.run import run_several
 
     events = Collected(report)  # so that what is said of all jobs is said once
     try:
@@ -48,17 +48,17 @@ def run_files(
         report.failure(" ".join(map(str, inputs)), error)
         sys.exit(error.exit_code)
 
-    def done(outcome: Outcome) -> None:
-        job: Any = outcome.job
-        if outcome.result is not None:
-            text, facts = line(outcome.result)
+    def done(one: Finished) -> None:
+        job: Any = one.job
+        if one.result is not None:
+            text, facts = line(one.result)
             report.result(text, **facts)
-            report.profile(str(_first(job.source)), outcome.result.profile)
-        if outcome.error is not None:
-            report.failure(str(_first(job.source)), outcome.error)
+            report.profile(str(_first(job.source)), one.result.profile)
+        if one.error is not None:
+            report.failure(str(_first(job.source)), one.error)
 
-    outcomes = run_several(jobs, events, done)
-    sys.exit(max(one.error.exit_code if one.error else 0 for one in outcomes))
+    finished = run_several(jobs, events, done)
+    sys.exit(max(one.error.exit_code if one.error else 0 for one in finished))
 
 
 def facts(result: UpscaleResult | DeblurResult) -> dict[str, Any]:

@@ -154,7 +154,7 @@ def _job(
 
 def _finish(job: ScoreJob, report: _ScoreReport) -> None:
     """Run the job, report its result, and raise what was wrong all the same."""
-    from snellen.jobs.run import run
+    from snellen.jobs.execute import run
     from snellen.jobs.score import IMAGE
 
     result = run(job, report)

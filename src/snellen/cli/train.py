@@ -36,7 +36,7 @@ LEARNING = ("window", "anchors", "energy", "sparsity", "iterations", "samples", 
 )
 @click.option("--seed", type=int, help="First seed of K-SVD [default: 0].")
 @click.option("--seeds", type=int, help="Seeds to try; the best is taken [default: 1].")
-@click.option("--hold-out", type=int, help="Training images that judge the seeds [default: 0].")
+@click.option("--hold-out", type=int, help="Training images that compare the seeds [default: 0].")
 @click.option("--anchors", type=int, help="Anchors of the model [default: 1024].")
 @click.option("--window", type=int, help="Side in low-resolution pixels, odd [default: 3].")
 @click.option("--energy", type=float, help="Share of the energy that PCA keeps [default: 0.999].")
@@ -62,7 +62,7 @@ def train(images: Path, scale: int, output: Path, **options: Any) -> None:
     never saw, and the best dictionary is then completed with all images.
     """
     from snellen.aplus.training.train import Settings
-    from snellen.jobs.run import run
+    from snellen.jobs.execute import run
     from snellen.jobs.train import TrainJob
 
     learning = {name: options[name] for name in LEARNING if options[name] is not None}
@@ -77,7 +77,7 @@ def train(images: Path, scale: int, output: Path, **options: Any) -> None:
 
 
 def _command() -> str:
-    """Return the command as it was given; folders and files by name, without their place."""
+    """Return the command as it was given; folders and files by name, without their paths."""
     context = click.get_current_context()
     words = ["snellen", "train"]
     for parameter in context.command.params:
@@ -93,7 +93,7 @@ def _command() -> str:
 
 
 def _name(folder: Path) -> str:
-    """Return the name of a file or folder without its place."""
+    """Return the name of a file or folder without its path."""
     return folder.resolve().name
 
 

@@ -1,1 +1,85 @@
-"""What a run is."""
+"""Jobs: what a run is, as values, and the functions that run them.
+
+::
+
+    job = UpscaleJob(source="a.mkv", target="b.mkv", scale=2)
+    text = job.to_json()                       # a file, a queue, another machine …
+    result = run(UpscaleJob.from_json(text))   # an UpscaleResult
+
+The functions for files (`snellen.upscale_file` …) and the command line make jobs and run them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__all__ = [
+    "Clip", "DeblurJob", "DeblurResult", "Encoding", "Events", "Job", "MadSettings", "MiaSettings",
+    "Progress", "Region", "ScoreJob", "ScoreResult", "ScoreRow", "ScoreTable", "Settings",
+    "Silent", "TrainJob", "TrainResult", "UpscaleJob", "UpscaleResult", "VideoOptions", "run",
+    "run_several",
+]  # fmt: skip
+
+if TYPE_CHECKING:
+    from snellen.aplus.training.train import Settings as Settings
+    from snellen.jobs.deblur import DeblurJob as DeblurJob
+    from snellen.jobs.deblur import DeblurResult as DeblurResult
+    from snellen.jobs.events import Events as Events
+    from snellen.jobs.events import Progress as Progress
+    from snellen.jobs.events import Silent as Silent
+    from snellen.jobs.execute import run as run
+    from snellen.jobs.execute import run_several as run_several
+    from snellen.jobs.options import MadSettings as MadSettings
+    from snellen.jobs.options import MiaSettings as MiaSettings
+    from snellen.jobs.options import VideoOptions as VideoOptions
+    from snellen.jobs.positions import Region as Region
+    from snellen.jobs.score import ScoreJob as ScoreJob
+    from snellen.jobs.score import ScoreResult as ScoreResult
+    from snellen.jobs.score_table import ScoreRow as ScoreRow
+    from snellen.jobs.score_table import ScoreTable as ScoreTable
+    from snellen.jobs.serial import Job as Job
+    from snellen.jobs.train import TrainJob as TrainJob
+    from snellen.jobs.train import TrainResult as TrainResult
+    from snellen.jobs.upscale import UpscaleJob as UpscaleJob
+    from snellen.jobs.upscale import UpscaleResult as UpscaleResult
+    from snellen.video.clip import Clip as Clip
+    from snellen.video.sink.encoding import Encoding as Encoding
+
+_HOME = {
+    "Clip": "snellen.video.clip",
+    "DeblurJob": "snellen.jobs.deblur",
+    "DeblurResult": "snellen.jobs.deblur",
+    "Encoding": "snellen.video.sink.encoding",
+    "Events": "snellen.jobs.events",
+    "Job": "snellen.jobs.serial",
+    "MadSettings": "snellen.jobs.options",
+    "MiaSettings": "snellen.jobs.options",
+    "Progress": "snellen.jobs.events",
+    "Region": "snellen.jobs.positions",
+    "ScoreJob": "snellen.jobs.score",
+    "ScoreResult": "snellen.jobs.score",
+    "ScoreRow": "snellen.jobs.score_table",
+    "ScoreTable": "snellen.jobs.score_table",
+    "Settings": "snellen.aplus.training.train",
+    "Silent": "snellen.jobs.events",
+    "TrainJob": "snellen.jobs.train",
+    "TrainResult": "snellen.jobs.train",
+    "UpscaleJob": "snellen.jobs.upscale",
+    "UpscaleResult": "snellen.jobs.upscale",
+    "VideoOptions": "snellen.jobs.options",
+    "run": "snellen.jobs.execute",
+    "run_several": "snellen.jobs.execute",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name when it is first used."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'snellen.jobs' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,4 +1,4 @@
-"""What really works on this machine, tried rather than looked up: for `snellen doctor`."""
+"""What really works on this machine, tried rather than read from lists: for `snellen doctor`."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ def _compiler() -> str:
 
     if not overlap.signatures:
         return "no loop has been compiled"
-    place = overlap.stats.cache_path
-    return f"works, kept in {place}" if place else "works, but nothing can be kept: slow starts"
+    folder = overlap.stats.cache_path
+    return f"works, kept in {folder}" if folder else "works, but nothing can be kept: slow starts"
 
 
 def _models() -> dict[str, str]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _CONFLICTS = (
     ("psf", "psf_size", "the given PSF has a size"),
-    ("psf", "psf_start", "nothing is looked for"),
+    ("psf", "psf_start", "no PSF is searched for"),
     ("psf", "prior", "a prior finds the PSF, which is given"),
     ("psf", "warm", "a given PSF is the same in every frame"),
     ("prior", "psf_start", "a prior starts from nothing"),
@@ -109,7 +109,7 @@ class DeblurJob(Job):
     def check(self) -> None:
         """Refuse (InputError) PSFs and positions that cannot be read, and a wrong `psf_out`.
 
-        Nothing is written. Pictures are not looked into: `run` does that.
+        Nothing is written. Pictures are not read: `run` does that.
         """
         for psf in (self.mia.psf, self.mia.psf_start):
             if isinstance(psf, Path):
@@ -175,7 +175,7 @@ class DeblurResult:
     device: str
     """What did the work: "cpu", or the GPU's own name."""
     fit: float
-    """How far the model is from what came (see `snellen.Restored`); of a video the mean."""
+    """Mismatch between the model and the input (see `snellen.Restored`); of a video the mean."""
     iterations: float
     """So many were done; of a video the mean."""
     psf: Any = field(compare=False, repr=False)
@@ -246,7 +246,7 @@ def run_deblur(job: DeblurJob, events: Events) -> DeblurResult:
 
 
 def method_settings(job: DeblurJob) -> dict[str, Any]:
-    """Return the settings of a job for `snellen.deblur`, with arrays in place of files."""
+    """Return the settings of a job for `snellen.deblur`, with arrays instead of files."""
     settings = job.mia.given()
     settings["psf"] = psf_files.resolved(job.mia.psf)
     if (start := psf_files.resolved(job.mia.psf_start)) is not None:

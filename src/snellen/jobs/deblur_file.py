@@ -7,6 +7,7 @@ from typing import Any
 
 from snellen.jobs.deblur import DeblurJob, DeblurResult, psf_targets
 from snellen.jobs.events import Events
+from snellen.jobs.execute import each_file, raised, run
 from snellen.jobs.inputs import file_target, planned
 from snellen.jobs.options import (
     File,
@@ -19,7 +20,6 @@ from snellen.jobs.options import (
     video_options,
 )
 from snellen.jobs.positions import Region
-from snellen.jobs.run import each_file, raised, run
 
 
 def deblur_file(
@@ -80,7 +80,7 @@ def deblur_file(
         The blur, where it is known: an array (…, K, K) as for `snellen.deblur`, a .npy file, or a
         grey image.
     psf_size : int, optional
-        Side in pixels of the PSF that is looked for, at most the picture's; None: 31.
+        Side in pixels of the PSF that is estimated, at most the picture's; None: 31.
     iterations : int, optional
         1 or more; None: 200, with a prior 100.
     noise : str
@@ -119,8 +119,8 @@ def deblur_file(
         File for the PSF: .npy holds all that were found, .png the last one, white being its
         greatest value.
     device : str or sequence of str
-        "cpu", "cuda", "cuda:N", or "auto": the first GPU where it works. Where "auto"'s GPU has no
-        room, the CPU does the work, with a warning.
+        "cpu", "cuda", "cuda:N", or "auto": the first GPU where it works. Where the memory
+        of "auto"'s GPU does not suffice, the CPU does the work, with a warning.
     dtype : str, optional
         "float32" or "float64", of the computation; None: float32.
     start, duration, frames, deinterlace, decoder, codec, preset, crf, encoder_options, pix_fmt
@@ -188,7 +188,7 @@ def deblur_files(
     psf_out : str or Path, optional
         Existing folder: the PSF of a.png becomes a.png.npy in it.
     events : Events, optional
-        Told of all files; of equal warnings once.
+        Receives what is reported of all files, equal warnings once.
     **options
         As for `deblur_file`.
 

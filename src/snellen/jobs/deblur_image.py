@@ -66,7 +66,7 @@ def deblur_image(job: DeblurJob, events: Events) -> DeblurResult:
     began = time.perf_counter()
     found, used = on_device(work, job.device, name, events)
     ms = 1000 * (time.perf_counter() - began)
-    pixels = _whole(still, found.image, _place(track), job.paste_back)
+    pixels = _whole(still, found.image, _slices(track), job.paste_back)
     write(job.target, replace(still, pixels=pixels), job.overwrite)
     psf = np.asarray(found.psf)
     if job.psf_out is not None:
@@ -114,7 +114,7 @@ def _part(still: Still, track: Track | None, name: str) -> Array:
     pixels = still.pixels
     if track is not None:
         _check_region(track, pixels, name)
-        pixels = pixels[_place(track)]
+        pixels = pixels[_slices(track)]
     if pixels.ndim == 3:
         pixels = pixels[..., 0] if still.grey_alpha else pixels[..., :3]
     return np.ascontiguousarray(pixels)
@@ -132,7 +132,7 @@ def _check_region(track: Track, pixels: Array, name: str) -> None:
         raise error.about(name) from error
 
 
-def _place(track: Track | None) -> tuple[slice, slice]:
+def _slices(track: Track | None) -> tuple[slice, slice]:
     """Return rows and columns of the region of an image."""
     if track is None:
         return slice(None), slice(None)
@@ -177,10 +177,10 @@ def _watch(job: DeblurJob, name: str, events: Events) -> Watch:
     return Watch(report, job.mia.iterations or default)
 
 
-def _whole(still: Still, restored: Array, place: tuple[slice, slice], back: bool) -> Array:
+def _whole(still: Still, restored: Array, region: tuple[slice, slice], back: bool) -> Array:
     """Return the result's pixels: transparency, and what is around the region, as they were."""
-    out = (still.pixels if back else still.pixels[place]).copy()
-    part = out[place] if back else out
+    out = (still.pixels if back else still.pixels[region]).copy()
+    part = out[region] if back else out
     if still.grey_alpha:
         restored = restored[..., None]
     if out.ndim == 3:

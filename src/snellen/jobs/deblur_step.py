@@ -112,7 +112,7 @@ class DeblurStep:
     warm : bool
         Whether each frame starts with the PSF of the last one.
     fits : FrameFits
-        Told of each frame.
+        Receives the result of each frame.
     """
 
     def __init__(

@@ -47,4 +47,4 @@ def deblur_video(job: DeblurJob, events: Events) -> DeblurResult:
 def _warn_of_spare(track: Track, frames: int, name: str, events: Events) -> None:
     """Warn where there are more positions than there were frames."""
     if track.file is not None and (spare := len(track.places) - frames) > 0:
-        events.warning(name, f"{track.file} has {spare} positions more than frames came")
+        events.warning(name, f"{track.file} has {spare} positions more than there are frames")

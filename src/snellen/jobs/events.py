@@ -80,12 +80,12 @@ class Collected:
     Parameters
     ----------
     events : Events
-        Where everything goes.
+        Receives everything.
 
     Attributes
     ----------
     warnings : list of (str, str)
-        Subject and message of every warning, without backticks, in the order in which they came.
+        Subject and message of every warning, without backticks, in their order.
     """
 
     def __init__(self, events: Events) -> None:
@@ -96,7 +96,7 @@ class Collected:
         self.frame = events.frame
 
     def warning(self, subject: str, message: str) -> None:
-        """Hand a warning on, unless the same one came before."""
+        """Pass a warning on, unless an equal one was passed on before."""
         if (subject, message) in self._known:
             return
         self._known.add((subject, message))

@@ -1,4 +1,4 @@
-"""The CPU steps in where the GPU that "auto" chose cannot do the work: the only place for it."""
+"""The one fall-back to the CPU, for jobs whose device is "auto"."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def on_device(
     subject : str
         What the warning is about.
     events : Events
-        Told of the fall-back.
+        Receives a warning where the CPU steps in.
     repeatable : bool
         Whether `work` can be called twice: not where it reads standard input.
 

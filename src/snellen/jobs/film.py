@@ -35,8 +35,8 @@ def converted(
     step : callable
         Called with a device ("cpu", "cuda:N"); makes the step.
     device : str
-        Of the job. Where "auto"'s GPU has no room, the CPU does the work, unless the source is
-        standard input.
+        The job's. Where "auto" chose a GPU whose memory does not suffice, the CPU does the work,
+        unless the source is standard input.
     video : VideoOptions
         Part of the video, decoder and encoder.
     strict : bool
@@ -44,7 +44,7 @@ def converted(
     overwrite : bool
         Whether a file called `target` is replaced.
     events : Events
-        Told of progress and warnings.
+        Receives progress and warnings.
 
     Raises
     ------

@@ -53,7 +53,7 @@ def cpu_name() -> str:
 
 
 def memory() -> float | None:
-    """Return main memory in GB; None where the system does not tell."""
+    """Return main memory in GB; None where the system does not say."""
     try:
         return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1)
     except (AttributeError, ValueError, OSError):

@@ -61,7 +61,7 @@ class MiaSettings:
     psf: Psf | None = None
     """The blur, where it is known: a file (.npy, or a grey image), or the rows of an array."""
     psf_size: int | None = None
-    """Side in pixels of the PSF that is looked for; None: 31."""
+    """Side in pixels of the PSF that is estimated; None: 31."""
     psf_start: float | Psf | None = None
     """Where the search for the PSF starts: σ of a Gaussian in pixels, a file, or rows; None: 2."""
     iterations: int | None = None

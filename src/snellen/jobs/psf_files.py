@@ -42,7 +42,7 @@ def inline(psf: Any, parameter: str) -> Psf | None:
     Raises
     ------
     InputError
-        No array, or numbers that no blur has. Files are looked into by `resolved`.
+        No array, or numbers that no blur has. Files are read by `resolved`.
     """
     if psf is None or isinstance(psf, Path):
         return psf

@@ -150,7 +150,7 @@ class ScoreJob(Job):
             )
         except SnellenError:
             raise
-        except OSError as error:  # a folder that may not be looked into
+        except OSError as error:  # a folder that may not be read
             raise InputError(f"{error.filename}: {error.strerror or error}") from error
         return kind
 

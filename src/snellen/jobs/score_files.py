@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from snellen.jobs.events import Events
+from snellen.jobs.execute import raised, run
 from snellen.jobs.options import File, MadSettings, Time, device_list, optional_path, path, seconds
-from snellen.jobs.run import raised, run
 from snellen.jobs.score import ScoreJob, ScoreResult
 from snellen.video.clip import Clip
 
@@ -84,7 +84,7 @@ def score_files(
     profile : bool
         Whether the result has the time of each stage.
     events : Events, optional
-        Told of progress, warnings and each score.
+        Receives progress, warnings and each score.
 
     Returns
     -------

@@ -18,7 +18,7 @@ Identity = tuple[int, int]
 def check(
     inputs: tuple[Path, Path], table: Path | None, maps: Path | None, overwrite: bool
 ) -> None:
-    """Refuse outputs that cannot be written, or would take the place of an input.
+    """Refuse outputs that cannot be written, or would replace an input.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ class ScoreRun:
     job : ScoreJob
         What to do.
     events : Collected
-        Told of everything.
+        Receives all events.
 
     Raises
     ------

@@ -21,7 +21,7 @@ from snellen.mad.temporal import TemporalScore, st_mad
 Array = npt.NDArray[Any]
 
 LARGE = 2 << 30
-"""Bytes of two clips from which on a warning tells how much memory they take."""
+"""Bytes of two clips from which on a warning says how much memory they take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class ScoreStep:
     settings : MadSettings
         Which MAD.
     device : str
-        Of the job. Where "auto"'s GPU has no room, the CPU steps in.
+        The job's. Where the memory of "auto"'s GPU does not suffice, the CPU steps in.
     worst : Worst
         Decides of which pictures maps are made: their scores come with maps.
     temporal : bool
@@ -53,7 +53,7 @@ class ScoreStep:
     subject : str
         What warnings are about.
     events : Events
-        Told of warnings.
+        Receives warnings.
 
     Raises
     ------
@@ -80,7 +80,7 @@ class ScoreStep:
         self._clips = Clips(self._warn) if temporal else None
 
     def prepare(self, format: Format) -> Format:
-        """Get ready for planes of a format; on the CPU where "auto"'s GPU has no room."""
+        """Get ready for planes of a format; on the CPU where "auto"'s GPU lacks memory."""
 
         def prepared(device: str) -> Scorer:
             scorer = self._scorer

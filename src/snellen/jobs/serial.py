@@ -15,20 +15,11 @@ from snellen.errors import InputError
 VERSION = 1
 """Of the JSON: it rises when a job of before can no longer be read."""
 
-_HOMES = {
-    "UpscaleJob": "snellen.jobs.upscale",
-    "DeblurJob": "snellen.jobs.deblur",
-    "ScoreJob": "snellen.jobs.score",
-    "TrainJob": "snellen.jobs.train",
-    "VideoOptions": "snellen.jobs.options",
-    "MiaSettings": "snellen.jobs.options",
-    "MadSettings": "snellen.jobs.options",
-    "Region": "snellen.jobs.positions",
-    "Clip": "snellen.video.clip",
-    "Encoding": "snellen.video.sink.encoding",
-    "Settings": "snellen.aplus.training.train",
-}
-"""Every type that a job may hold, by name, and the module that defines it."""
+_TYPES = frozenset(
+    {"UpscaleJob", "DeblurJob", "ScoreJob", "TrainJob", "VideoOptions", "MiaSettings",
+     "MadSettings", "Region", "Clip", "Encoding", "Settings"}
+)  # fmt: skip
+"""Names in `snellen.jobs` of every type that JSON may hold."""
 
 
 class Job:
@@ -88,7 +79,7 @@ def _encoded(value: Any) -> Any:
         return [_encoded(one) for one in value]
     if isinstance(value, Mapping):
         return {"$mapping": {str(key): _encoded(one) for key, one in value.items()}}
-    if is_dataclass(value) and type(value).__name__ in _HOMES:
+    if is_dataclass(value) and type(value).__name__ in _TYPES:
         held = {field.name: _encoded(getattr(value, field.name)) for field in fields(value)}
         return {"$type": type(value).__name__, **held}
     raise InputError(f"a job cannot hold {type(value).__name__} in JSON")
@@ -107,5 +98,7 @@ def _decoded(value: Any) -> Any:
     if "$mapping" in value:
         return {key: _decoded(one) for key, one in value["$mapping"].items()}
     name = value["$type"]
-    kind = getattr(import_module(_HOMES[name]), name)
+    if name not in _TYPES:
+        raise ValueError(f"no type {name!r}")
+    kind = getattr(import_module("snellen.jobs"), name)
     return kind(**{key: _decoded(one) for key, one in value.items() if key != "$type"})

@@ -33,7 +33,7 @@ def opened(
     unused : tuple of str
         Parameters for videos that the job names: each becomes a warning.
     events : Events
-        Told of warnings and losses.
+        Receives warnings and losses.
 
     Raises
     ------

@@ -110,7 +110,7 @@ def run_train(job: TrainJob, events: Events) -> TrainResult:
 
 
 def folder_name(folder: Path) -> str:
-    """Return a folder's name without its place."""
+    """Return a folder's name without its path."""
     return folder.resolve().name
 
 

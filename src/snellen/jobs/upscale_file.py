@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from snellen.jobs.events import Events
+from snellen.jobs.execute import each_file, raised, run
 from snellen.jobs.inputs import file_target
 from snellen.jobs.options import File, Time, device_list, path, video_options
-from snellen.jobs.run import each_file, raised, run
 from snellen.jobs.upscale import UpscaleJob, UpscaleResult
 
 
@@ -52,8 +52,8 @@ def upscale_file(
     model : str, Path or None
         A shipped model's name or a .safetensors file; None: ours for this scale.
     device : str or sequence of str
-        "cpu", "cuda", "cuda:N", or "auto": the first GPU where it works. Where "auto"'s GPU has no
-        room, the CPU does the work, with a warning.
+        "cpu", "cuda", "cuda:N", or "auto": the first GPU where it works. Where the memory
+        of "auto"'s GPU does not suffice, the CPU does the work, with a warning.
     chroma : str
         Where video's chroma is enlarged beside a GPU: "auto", "cpu" or "gpu".
     start, duration : number, Fraction, str, optional
@@ -81,7 +81,7 @@ def upscale_file(
     profile : bool
         Whether the result has the time of each stage.
     events : Events, optional
-        Told of progress and warnings: an object with the methods of `snellen.jobs.events.Events`.
+        Receives progress and warnings: an object with the methods of `snellen.jobs.events.Events`.
 
     Returns
     -------
@@ -130,7 +130,7 @@ def upscale_files(
         Existing folder. Files in it are called as their sources; containers that cannot be written
         become .mkv.
     events : Events, optional
-        Told of all files; of equal warnings once.
+        Receives what is reported of all files, equal warnings once.
     **options
         As for `upscale_file`.
 

@@ -22,8 +22,8 @@ R = TypeVar("R", UpscaleResult, DeblurResult, ScoreResult)
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """One of several jobs, and what became of it: a result, an error, or both."""
+class Finished:
+    """One of several jobs with its result, its error, or both."""
 
     job: AnyJob
     """What was asked for."""
@@ -49,7 +49,7 @@ def run(job: AnyJob, events: Events | None = None) -> AnyResult:
     job : UpscaleJob, DeblurJob, ScoreJob or TrainJob
         What to do.
     events : Events, optional
-        Told of progress, warnings and frames; None: nobody.
+        Receives progress, warnings and frames; None: they are ignored.
 
     Returns
     -------
@@ -81,8 +81,8 @@ def run(job: AnyJob, events: Events | None = None) -> AnyResult:
 def run_several(
     jobs: Iterable[AnyJob],
     events: Events | None = None,
-    done: Callable[[Outcome], object] | None = None,
-) -> list[Outcome]:
+    done: Callable[[Finished], object] | None = None,
+) -> list[Finished]:
     """Run jobs one after another; one that fails does not stop the others.
 
     Parameters
@@ -90,27 +90,27 @@ def run_several(
     jobs : iterable of jobs
         What to do, in this order.
     events : Events, optional
-        Told of all of them; of equal warnings once.
+        Receives what is reported of all jobs, equal warnings once.
     done : callable, optional
-        Called with each outcome as soon as it is known.
+        Called with each `Finished` job, at once.
 
     Returns
     -------
-    list of Outcome
+    list of Finished
         One for each job.
     """
     listener = Collected(events or Silent())
-    outcomes = []
+    finished = []
     for job in jobs:
         try:
             result = run(job, listener)
-            outcome = Outcome(job, result, result.error)
+            one = Finished(job, result, result.error)
         except SnellenError as error:
-            outcome = Outcome(job, None, error)
-        outcomes.append(outcome)
+            one = Finished(job, None, error)
+        finished.append(one)
         if done is not None:
-            done(outcome)
-    return outcomes
+            done(one)
+    return finished
 
 
 def raised(result: R) -> R:

@@ -1,0 +1,139 @@
+"""The one fall-back to the CPU, and where it steps in."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import snellen
+from snellen.errors import DeviceError
+from snellen.frames.still import read
+from snellen.gpu import device, driver
+from snellen.jobs import deblur_step, score_step
+from snellen.jobs.fallback import chosen, on_device
+
+FULL = "the GPU's memory does not suffice"
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    """A GPU that "auto" chooses, and that cannot do anything."""
+    monkeypatch.setattr(device, "why_not", lambda number=0: "")
+    monkeypatch.setattr(device, "name", lambda used: used)
+
+
+def full(used):
+    if used != "cpu":
+        raise DeviceError(FULL)
+    return used
+
+
+@pytest.mark.parametrize("repeatable", [False, True])
+@pytest.mark.parametrize("asked", ["auto", "cpu", "cuda", "cuda:0"])
+def test_only_auto_falls_back_and_only_what_can_be_repeated(gpu, heard, asked, repeatable):
+    if asked == "cpu" or (asked == "auto" and repeatable):
+        assert on_device(full, asked, "a.png", heard, repeatable) == "cpu"
+    else:
+        with pytest.raises(DeviceError, match=FULL):
+            on_device(full, asked, "a.png", heard, repeatable)
+    warned = asked == "auto" and repeatable
+    assert heard.warnings == [("a.png", f"the CPU is used: {FULL}")] * warned
+
+
+def test_an_error_of_the_cpu_is_raised(heard, monkeypatch):
+    def broken(used):
+        raise DeviceError(f"{used} is broken")
+
+    monkeypatch.setattr(device, "why_not", lambda number=0: "no GPU")
+    with pytest.raises(DeviceError, match="cpu is broken"):
+        on_device(broken, "auto", "a.png", heard)
+
+
+def test_other_errors_do_not_fall_back(gpu, heard):
+    def wrong(used):
+        raise ValueError(used)
+
+    with pytest.raises(ValueError, match="cuda:0"):
+        on_device(wrong, "auto", "a.png", heard)
+
+
+@pytest.mark.parametrize("version", [0, 12040])
+def test_why_auto_takes_the_cpu_where_there_is_a_driver(heard, monkeypatch, version):
+    monkeypatch.setattr(driver, "version", lambda: version)
+    monkeypatch.setattr(device, "why_not", lambda number=0: "update the driver")
+    assert chosen("auto", heard) == "cpu" and chosen("cpu", heard) == "cpu"
+    expected = [("`device`=auto", "the CPU is used: update the driver")]
+    assert heard.warnings == expected * bool(version)
+
+
+def test_several_devices(gpu, heard):
+    assert chosen("cuda:0,cuda:1", heard) == "cuda:0,cuda:1"
+    with pytest.raises(DeviceError, match="each once"):
+        chosen("cuda:0,cpu", heard)
+
+
+def test_an_image_is_enlarged_on_the_cpu(
+    gpu, heard, picture, saved, small_model, tmp_path, monkeypatch
+):
+    enlarge = snellen.upscale
+
+    def noted(image, scale, model, used):
+        return enlarge(image, scale, model, full(used))
+
+    monkeypatch.setattr("snellen.aplus.image.upscale", noted)
+    source = saved("a.png", pixels := picture())
+    result = snellen.upscale_file(source, tmp_path / "b.png", model=small_model, events=heard)
+    assert result.device == "cpu" and heard.warnings == [(str(source), f"the CPU is used: {FULL}")]
+    assert (read(result.target).pixels == enlarge(pixels, 2, small_model, "cpu")).all()
+
+
+def test_an_image_is_restored_on_the_cpu(gpu, heard, picture, saved, tmp_path, monkeypatch):
+    restore = snellen.deblur
+
+    def noted(image, **settings):
+        full(settings["device"])
+        return restore(image, **settings)
+
+    monkeypatch.setattr("snellen.mia.image.deblur", noted)
+    result = snellen.deblur_file(
+        saved("a.png", picture()), tmp_path / "b.png", psf_size=5, iterations=3, events=heard
+    )
+    assert result.device == "cpu" and len(heard.warnings) == 1
+    with pytest.raises(DeviceError, match=FULL):
+        snellen.deblur_file(tmp_path / "a.png", tmp_path / "c.png", device="cuda")
+
+
+def test_a_film_is_restored_on_the_cpu(gpu, heard, clip, tmp_path, monkeypatch):
+    class Full(snellen.Deblurrer):
+        def __init__(self, *arguments, **settings):
+            full(settings["device"])
+            super().__init__(*arguments, **settings)
+
+    monkeypatch.setattr(deblur_step, "Deblurrer", Full)
+    result = snellen.deblur_file(
+        clip, tmp_path / "b.y4m", psf_size=5, iterations=3, psf_out=tmp_path / "p.npy",
+        events=heard,
+    )  # fmt: skip
+    assert result.device == "cpu" and len(result.frames) == len(heard.frames) == 4
+    assert heard.warnings == [(str(clip), f"the CPU is used: {FULL}")]
+    assert np.load(tmp_path / "p.npy").shape == (4, 5, 5)
+
+
+def test_images_are_scored_on_the_cpu(gpu, heard, picture, saved, monkeypatch):
+    class Full(snellen.Scorer):
+        def __init__(self, *, device, **settings):
+            super().__init__(device="cpu", **settings)
+            self.device = device
+
+        def prepare(self, *arguments, **settings):
+            full(self.device)
+            return super().prepare(*arguments, **settings)
+
+    monkeypatch.setattr(score_step, "Scorer", Full)
+    both = saved("a.png", picture((40, 44))), saved("b.png", picture((40, 44)))
+    result = snellen.score_files(*both, events=heard)
+    assert result.method.device == "cpu" and result.table.rows[0].mad > 0
+    assert heard.warnings == [(f"{both[0]} {both[1]}", f"the CPU is used: {FULL}")]
+    assert result.warnings == (f"the CPU is used: {FULL}",)
+    with pytest.raises(DeviceError, match=FULL):
+        snellen.score_files(*both, device="cuda")

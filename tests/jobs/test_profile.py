@@ -1,0 +1,37 @@
+"""The time of each stage as part of a result."""
+
+from __future__ import annotations
+
+import snellen
+from snellen.gpu import profile
+from snellen.jobs.profile import StageTimes, recorded
+
+
+def test_stages_are_recorded_where_they_are_wanted():
+    with recorded(True) as found, profile.stage("match"):
+        pass
+    (times,) = found()
+    assert times.stage == "match" and len(times.ms) == 1 and times.total == times.ms[0] >= 0
+    with recorded(False) as found, profile.stage("match"):
+        pass
+    assert found() is None
+
+
+def test_sums_and_medians():
+    times = StageTimes("match", (1.0, 5.0, 3.0))
+    assert (times.total, times.middle) == (9.0, 3.0)
+    assert StageTimes("match", ()).middle == 0.0
+
+
+def test_a_result_has_its_stages(picture, saved, tmp_path, small_model, monkeypatch):
+    enlarge = snellen.upscale
+
+    def staged(*arguments):
+        with profile.stage("all of it"):
+            return enlarge(*arguments)
+
+    monkeypatch.setattr("snellen.aplus.image.upscale", staged)
+    source, how = saved("a.png", picture()), {"model": small_model, "device": "cpu"}
+    made = snellen.upscale_file(source, tmp_path / "b.png", **how, profile=True)
+    assert "all of it" in [one.stage for one in made.profile]
+    assert snellen.upscale_file(source, tmp_path / "c.png", **how).profile is None
