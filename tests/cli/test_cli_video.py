@@ -76,15 +76,15 @@ def test_the_cpu_steps_in_where_autos_gpu_has_no_room(
     capsys, clip, frames, tmp_path, small_model, monkeypatch
 ):
     class Full:
-        lanes = 1
+        slots = 1
 
-        def __init__(self, *arguments):
+        def __init__(self, *arguments, **settings):
             raise DeviceError("the GPU's memory does not suffice")
 
     wanted = enlarged(small_model, frames)
     monkeypatch.setattr(device, "resolve", lambda asked: "cpu" if asked == "cpu" else "cuda:0")
     monkeypatch.setattr(device, "name", lambda used: used)
-    monkeypatch.setattr(upscaler.cuda, "Frames", Full)
+    monkeypatch.setattr(upscaler.cuda, "Backend", Full)
     goal = tmp_path / "out.y4m"
     words = ["upscale", clip, "-o", goal, "--model", small_model]
     assert run(*words, "--json") == 0
