@@ -15,6 +15,7 @@ from snellen.aplus.model import Model
 from snellen.aplus.upscaler import Upscaler
 from snellen.errors import DeviceError, InputError, ModelError
 from snellen.frames.frame import CENTRE, LEFT, TOP_LEFT, Format, Frame
+from snellen.gpu import device, profile
 from support.aplus import reference
 from support.aplus.frames import enlarged, tolerance
 
@@ -343,6 +344,40 @@ def test_the_door(random_model):
         Upscaler(2, random_model(2), device="cpu", chroma="gpu")
     with pytest.raises(InputError, match="got chroma='both'; expected one of auto, cpu, gpu"):
         Upscaler(2, random_model(2), chroma="both")
+
+
+def test_one_device_only(random_model, monkeypatch):
+    monkeypatch.setattr(device, "why_not", lambda number=0: "")
+    for several in ("cuda:0,cuda:1", ["cuda:1", "cuda:0"]):
+        with pytest.raises(DeviceError, match=r"A\+ cannot use several GPUs") as told:
+            Upscaler(2, random_model(2), device=several)
+        assert told.value.parameter == "device"
+    assert Upscaler(2, random_model(2), device=["cpu"]).device == "cpu"
+
+
+def test_the_cpu_keeps_nothing_on_a_gpu(random_model):
+    with Upscaler(2, random_model(2), "cpu") as step:
+        with pytest.raises(InputError, match=r"on_device=True.*on the CPU"):
+            step.prepare(Format(5, 6), on_device=True)
+        with pytest.raises(InputError, match="not prepared"):
+            step.run(Frame((np.zeros((6, 5), np.uint8),)))
+
+
+def test_stages_are_timed(random, random_model):
+    format = Format(80, 61, 8, (1, 1))
+    frame = Frame(tuple(random.integers(0, 256, shape, np.uint8) for shape in format.shapes))
+    with Upscaler(2, random_model(2), "cpu") as step:
+        step.prepare(format)
+        wanted = step.run(frame).planes
+        with profile.recording() as found:
+            again = step.run(frame).planes
+    assert [plane.tobytes() for plane in again] == [plane.tobytes() for plane in wanted]
+    table = found.table()
+    assert set(table) == {
+        "bicubic", "differences", "features", "match", "regress", "overlap", "chroma"
+    }  # fmt: skip
+    assert len(table["features"]) == len(table["match"]) == len(table["regress"]) >= 61
+    assert all(time >= 0 for times in table.values() for time in times)
 
 
 def test_settings_travel_to_a_worker(random, random_model, arm):

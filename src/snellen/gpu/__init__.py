@@ -1,1 +1,1 @@
-"""The GPU: devices, kernels and their compiler."""
+"""GPUs: devices, memory, kernels and their compiler, graphs, and times of stages."""

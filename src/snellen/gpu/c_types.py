@@ -1,3 +1,3 @@
-"""Names of sample types in kernels."""
+"""C++ types of samples, by the names of their NumPy types."""
 
 C_TYPES = {"uint8": "uint8_t", "uint16": "uint16_t", "float32": "float"}

@@ -2,7 +2,7 @@
 
 A device is "cpu" or "cuda:N". Every method takes the same names, alone or as a list.
 
-CuPy and cuda.core are imported when a GPU is asked about, never with the package.
+CuPy and cuda.core are imported by the functions that need them, never with the package.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def resolve(device: str) -> str:
     Raises
     ------
     DeviceError
-        The GPU asked for cannot work, or the name is unknown.
+        The requested GPU cannot be used, or the name is unknown.
     """
     if device == "cpu":
         return "cpu"
@@ -58,7 +58,7 @@ def several(device: str | Sequence[str]) -> tuple[str, ...]:
     Raises
     ------
     DeviceError
-        One that cannot work, one that comes twice, or the CPU among others.
+        A device cannot be used or occurs twice, or the CPU stands beside other devices.
     """
     found = tuple(resolve(name) for name in names(device))
     if len(found) > 1 and ("cpu" in found or len(set(found)) < len(found)):
@@ -82,7 +82,7 @@ def single(device: str | Sequence[str], method: str) -> str:
     Raises
     ------
     DeviceError
-        As of `several`, or there are several.
+        As for `several`, or there are several devices.
     """
     found = several(device)
     if len(found) > 1:
@@ -124,7 +124,7 @@ def ordinal(device: str) -> int:
 def why_not(ordinal: int = 0) -> str:
     """Return why a GPU cannot be used and what to do about it; "" where it works.
 
-    What can be tried is tried: CuPy and cuda.core are imported and the GPU gets a context.
+    CuPy and NVRTC are loaded for it, and the GPU gets a context.
     """
     known = driver.version()
     if not known:
@@ -150,7 +150,7 @@ def why_not(ordinal: int = 0) -> str:
     except DeviceError as error:
         return str(error)
     except Exception as error:  # whatever a half-installed CUDA raises is a reason, not a crash
-        return f"{type(error).__name__}: {error}; `snellen doctor` tells what is installed"
+        return f"{type(error).__name__}: {error}; `snellen doctor` lists what is installed"
     return ""
 
 
@@ -200,7 +200,7 @@ def reporting() -> Iterator[None]:
 
 
 def name(device: str) -> str:
-    """Return what a device calls itself, as "NVIDIA H200"; "cpu" for the CPU."""
+    """Return the name of a device's model, as "NVIDIA H200"; "cpu" for the CPU."""
     if device == "cpu":
         return "cpu"
     from cupy.cuda.runtime import getDeviceProperties

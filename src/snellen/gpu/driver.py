@@ -1,4 +1,4 @@
-"""The NVIDIA driver: which CUDA it is for, and whether what is installed suits it and the GPU."""
+"""The NVIDIA driver: its CUDA version, and whether the installed packages suit it and the GPU."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def library() -> Any:
 
 
 def version() -> int:
-    """Return the newest CUDA that the driver knows, 13000 for 13.0; 0 where no driver works."""
+    """Return the newest CUDA that the driver supports, 13000 for 13.0; 0 where none works."""
     driver, found = library(), ctypes.c_int()
     if driver is None or driver.cuInit(0) or driver.cuDriverGetVersion(ctypes.byref(found)):
         return 0
@@ -26,14 +26,14 @@ def version() -> int:
 
 
 def too_old(version: int, toolkit: int) -> str:
-    """Return what to do where the driver is older than the CUDA that CuPy and NVRTC are of.
+    """Return what to do if the driver is older than the CUDA of CuPy and NVRTC; "" if it is not.
 
     Parameters
     ----------
     version : int
-        The newest CUDA that the driver knows: 12040 for CUDA 12.4.
+        The newest CUDA that the driver supports: 12040 for CUDA 12.4.
     toolkit : int
-        The CUDA that is installed: 13.
+        The major version of the installed CUDA: 13.
     """
     if version // 1000 >= toolkit:
         return ""
@@ -41,13 +41,13 @@ def too_old(version: int, toolkit: int) -> str:
     if version // 1000 < 12:
         return f"{found}, CUDA 12 is the oldest that works; update the driver"
     return (
-        f"{found}, what is installed is for CUDA {toolkit}; update the driver, or run: "
+        f"{found}, the installed packages are for CUDA {toolkit}; update the driver, or run: "
         f'pip uninstall cupy-cuda{toolkit}x; pip install "snellen[cuda{version // 1000}]"'
     )
 
 
 def unsuited(capability: int, archs: list[int]) -> str:
-    """Return why a GPU of a compute capability (75 is 7.5) cannot run what NVRTC compiles."""
+    """Return why a GPU of a compute capability (75 is 7.5) cannot run our kernels; "" if it can."""
     found = f"the GPU has compute capability {capability // 10}.{capability % 10}"
     if capability < OLDEST:
         return f"{found}, 7.5 (Turing, GTX 16 and RTX 20) is the oldest that works; take the CPU"

@@ -19,21 +19,21 @@ from snellen.gpu.nvrtc import Binary, Usage
 ARCHES = ("sm_75", "sm_80", "sm_90", "sm_120")
 """What every kernel is checked to compile for; others work where NVRTC knows them."""
 
-PORTABLE = 8  # blocks of a cluster that every GPU with clusters takes
+PORTABLE = 8  # blocks of a cluster that every GPU with clusters allows
 
 Extent = int | tuple[int, ...]
 """How many: n, (x, y) or (x, y, z)."""
 
 
 class Kernel:
-    """One __global__ function, compiled at its first launch on a GPU and kept on disk.
+    """One __global__ function, compiled at its first launch on a GPU and cached on disk.
 
     ::
 
         add = Kernel(Path(__file__).with_suffix(".cu"), "add", dims=28)
         add(blocks, 256, x, y, out, x.size)
 
-    It runs on CuPy's current device and stream. It may be launched from several threads.
+    A launch goes to CuPy's current device and stream. Several threads may launch the same kernel.
 
     Parameters
     ----------
@@ -42,12 +42,12 @@ class Kernel:
     name : str
         The function, declared extern "C" __global__.
     arches : tuple of str
-        What the tests compile it for; a kernel may leave out architectures that it has no code for.
+        Architectures that the tests compile it for: without those that it has no code for.
     spills : int
         Bytes of local memory that a thread may take before the tests fail.
     **constants
         Macros, by their names in capitals: dims=28 is -DDIMS=28. A float becomes a literal of
-        single precision; what else C++ should see is given as text.
+        single precision; text is passed on as it is.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Kernel:
         Raises
         ------
         DeviceError
-            It does not compile: with the compiler's words, file and line.
+            The source does not compile. The message has the compiler's words, file and line.
         """
         return nvrtc.compile(self.file, arch, self.constants)
 
@@ -98,9 +98,9 @@ class Kernel:
         Raises
         ------
         DeviceError
-            It does not compile, or the GPU does not take the launch.
+            The source does not compile, or the GPU does not accept the launch.
         TypeError, OverflowError
-            An argument that no parameter takes.
+            An argument that fits no parameter.
         """
         cuda = _cuda()
         loaded = self._here(cuda)
@@ -119,12 +119,12 @@ class Kernel:
             ) from error
 
     def attributes(self) -> Usage:
-        """Return what it takes on the current device, as the driver tells."""
+        """Return the kernel's use of registers and memory on the current device."""
         loaded = self._here(_cuda())
         return Usage(
-            registers=loaded.ask("NUM_REGS"),
-            shared=loaded.ask("SHARED_SIZE_BYTES"),
-            local=loaded.ask("LOCAL_SIZE_BYTES"),
+            registers=loaded.attribute("NUM_REGS"),
+            shared=loaded.attribute("SHARED_SIZE_BYTES"),
+            local=loaded.attribute("LOCAL_SIZE_BYTES"),
         )
 
     def blocks_per_multiprocessor(self, block: int, shared: int = 0) -> int:
@@ -139,7 +139,7 @@ class Kernel:
     def clusters(self, blocks: int, block: int, shared: int = 0) -> int:
         """Return how many clusters of so many blocks the current device holds at once.
 
-        0 where it takes none: on part of a GPU (MIG), or where few multiprocessors go together.
+        0 where it holds none: on part of a GPU (MIG), or with too few adjacent multiprocessors.
         """
         cuda = _cuda()
         loaded = self._here(cuda)
@@ -150,7 +150,7 @@ class Kernel:
                 self._widen(loaded)
             config = cuda.config(blocks, block, shared, blocks)
             found = loaded.function.occupancy.max_active_clusters(config, stream=cuda.stream())
-        except Exception:  # so drivers say it, too; what else is wrong, the launch will tell
+        except Exception:  # drivers say it so; the launch reports any other fault
             return 0
         return int(found)
 
@@ -174,14 +174,14 @@ class Kernel:
         sizes = [getattr(value, "itemsize", 8) for value in values]
         if loaded.sizes is not None and sizes != loaded.sizes:
             raise TypeError(
-                f"{self!r} takes parameters of {loaded.sizes} bytes; arguments of {sizes} came "
+                f"{self!r} got arguments of {sizes} bytes; expected {loaded.sizes} "
                 "(a Python int is passed as int32, a float as float32, an array as a pointer)"
             )
         loaded.launched = True
         loaded.count = len(values)
 
     def _grant(self, loaded: _Loaded, shared: int) -> None:
-        """Ask for more dynamic shared memory than the 48 KB that every kernel may take."""
+        """Allow more dynamic shared memory than the 48 KB that every kernel may use."""
         from cuda.bindings import driver
 
         most = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
@@ -193,19 +193,19 @@ class Kernel:
                 loaded.granted = shared
                 return
         raise DeviceError(
-            f"{self!r} wants {shared} bytes of dynamic shared memory for a block, which this "
+            f"{self!r} needs {shared} bytes of dynamic shared memory for a block, which this "
             f"GPU ({loaded.arch}) does not have ({error.name}); use smaller blocks"
         )
 
     def _widen(self, loaded: _Loaded) -> None:
-        """Allow clusters of more blocks than every GPU with clusters takes."""
+        """Allow clusters of more blocks than every GPU with clusters allows."""
         from cuda.bindings import driver
 
         wide = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
         (error,) = driver.cuKernelSetAttribute(wide, 1, loaded.handle, loaded.device)
         if error:
             raise DeviceError(
-                f"{self!r} wants a cluster of more than {PORTABLE} blocks, which this GPU "
+                f"{self!r} needs a cluster of more than {PORTABLE} blocks, which this GPU "
                 f"({loaded.arch}) does not allow ({error.name})"
             )
         loaded.wide = True
@@ -220,21 +220,22 @@ class _Loaded:
     arch: str
     device: int
     granted: int = 0
-    """Bytes of dynamic shared memory that a block may take."""
+    """Bytes of dynamic shared memory that a block may use."""
     wide: bool = False
     """Whether clusters may have more than PORTABLE blocks."""
     sizes: list[int] | None = None
-    """Bytes of each parameter; None where the driver (before 12.4) does not tell."""
+    """Bytes of each parameter; None where the driver is older than 12.4 and cannot say."""
     count: int = 0
     launched: bool = False
 
-    def ask(self, attribute: str) -> int:
+    def attribute(self, name: str) -> int:
+        """Return an attribute of the function, by its name in the driver's enumeration."""
         from cuda.bindings import driver
 
-        which = getattr(driver.CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_{attribute}")
+        which = getattr(driver.CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_{name}")
         error, value = driver.cuKernelGetAttribute(which, self.handle, self.device)
         if error:
-            raise DeviceError(f"the driver does not tell {attribute}: {error.name}")
+            raise DeviceError(f"the driver does not report {name}: {error.name}")
         return int(value)
 
 
@@ -249,7 +250,7 @@ def _load(binary: Binary, name: str, device: int) -> _Loaded:
             'is it declared extern "C" __global__?'
         ) from error
     loaded = _Loaded(function, handle, binary.arch, device)
-    loaded.granted = loaded.ask("MAX_DYNAMIC_SHARED_SIZE_BYTES")
+    loaded.granted = loaded.attribute("MAX_DYNAMIC_SHARED_SIZE_BYTES")
     try:
         loaded.sizes = [int(parameter.size) for parameter in function.arguments_info]
     except (AttributeError, NotImplementedError):
@@ -259,7 +260,7 @@ def _load(binary: Binary, name: str, device: int) -> _Loaded:
 
 @dataclass(frozen=True, slots=True)
 class _Cuda:
-    """What a launch needs of CuPy and cuda.core, looked up once."""
+    """The functions of CuPy and cuda.core that a launch calls, looked up once."""
 
     launch: Callable[..., None]
     config: Callable[[Extent, Extent, int, int], Any]
@@ -283,7 +284,7 @@ def _cuda() -> _Cuda:
         if cluster == 1:
             return core.LaunchConfig(grid=grid, block=block, shmem_size=shared)
         if isinstance(grid, tuple):
-            raise TypeError(f"a grid of {grid} came with clusters of {cluster}, expected an int")
+            raise TypeError(f"got a grid of {grid} for clusters of {cluster}; expected an int")
         clusters = int(grid) // cluster  # with clusters, the grid counts them
         return core.LaunchConfig(grid=clusters, block=block, cluster=cluster, shmem_size=shared)
 
@@ -303,13 +304,13 @@ def _literal(value: int | float | str) -> str:
         return value
     if isinstance(value, float | np.floating):
         if not isfinite(value):
-            raise ValueError(f"{value} is no constant of a kernel")
+            raise ValueError(f"got {value} as a constant of a kernel; expected a finite number")
         return f"{float(value)!r}f"
     return str(int(value))
 
 
 def _argument(value: Any) -> Any:
-    """Return an argument as cuda.core passes it, which takes Python's int for a pointer."""
+    """Return an argument as cuda.core passes it, which takes a Python int for a pointer."""
     kind = type(value)
     if kind is int:
         if not -(2**31) <= value < 2**31:
@@ -326,4 +327,6 @@ def _argument(value: Any) -> Any:
     try:
         return value.data.ptr
     except AttributeError:
-        raise TypeError(f"a kernel takes CuPy arrays and scalars; {kind.__name__} came") from None
+        raise TypeError(
+            f"got an argument of type {kind.__name__}; expected a CuPy array or a scalar"
+        ) from None

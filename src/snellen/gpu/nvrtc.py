@@ -1,9 +1,9 @@
-"""CUDA source → machine code for one architecture, by NVRTC: needs no GPU, is kept on disk.
+"""CUDA source → machine code for one architecture, by NVRTC, which needs no GPU; cached on disk.
 
-Includes are looked for in the folder of the source and in the package's own, so that a kernel says
-`#include "gpu/device.cuh"`. Headers of CUDA, such as <cuda_fp16.h>, are found where the toolkit or
-its wheel nvidia-cuda-runtime is installed; that is not everywhere, and they take longer to compile
-than our kernels do: better without.
+Includes are searched for in the folder of the source and in the package's own, so that a kernel
+says `#include "gpu/device.cuh"`. Headers of CUDA, such as <cuda_fp16.h>, are found only where the
+toolkit or its wheel nvidia-cuda-runtime is installed, and they take longer to compile than our
+kernels do, which therefore include none.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PACKAGE = Path(__file__).parent.parent
 
 @dataclass(frozen=True)
 class Usage:
-    """What one kernel takes of a multiprocessor, as the assembler counts."""
+    """A kernel's use of a multiprocessor, as the assembler counts it."""
 
     registers: int
     """Registers of each thread."""
@@ -43,16 +43,16 @@ class Binary:
     """A compiled file of kernels."""
 
     file: Path
-    """Its source."""
+    """Path of the source."""
     arch: str
-    """What it is compiled for, as "sm_90"."""
+    """Architecture, as "sm_90"."""
     code: bytes
     """The machine code: a cubin."""
     log: str
-    """What the compiler and the assembler said."""
+    """Messages of the compiler and the assembler."""
 
     def usage(self, name: str) -> Usage:
-        """Return what the kernel of this name takes."""
+        """Return the use of registers and memory of the kernel with this name."""
         found = re.search(
             rf"Function properties for {re.escape(name)}\n\D*"
             r"(\d+) bytes stack frame.*\n"
@@ -61,7 +61,7 @@ class Binary:
         )
         if found is None:
             raise DeviceError(
-                f'{self.file}: no kernel {name!r} in what was compiled; is it extern "C"? '
+                f'{self.file}: the compiled code has no kernel {name!r}; is it extern "C"? '
                 f"The compiler said: {self.log.strip() or 'nothing'}"
             )
         stack, registers = map(int, found.groups()[:2])
@@ -76,21 +76,22 @@ class Binary:
 
 
 def compile(file: Path, arch: str, constants: dict[str, str]) -> Binary:
-    """Compile a file of kernels, or take it from the disk where that has been done before.
+    """Compile a file of kernels, or read the result from the cache on disk.
 
     Parameters
     ----------
     file : Path
         The .cu file; its kernels are extern "C".
     arch : str
-        What to compile for, as "sm_90".
+        Architecture to compile for, as "sm_90".
     constants : dict
         Macros and their values.
 
     Raises
     ------
     DeviceError
-        It does not compile (the compiler's words, with file and line), or NVRTC is not installed.
+        The source does not compile (the message has the compiler's words, file and line), or NVRTC
+        is not installed.
     """
     try:
         source = file.read_text(encoding="utf-8")
@@ -101,24 +102,24 @@ def compile(file: Path, arch: str, constants: dict[str, str]) -> Binary:
     if any("#include <" in text for text in (source, *headers.values())):
         include += _toolkit_headers()
     key = _key(version(), arch, str(file), source, constants, include, headers)
-    place = _cache() / f"{key}.cubin"
-    found = _kept(place)
+    path = _cache() / f"{key}.cubin"
+    found = _read(path)
     if found is None:
         found = _compile(file, source, arch, constants, include)
-        _keep(place, *found)
+        _write(path, *found)
     code, log = found
     return Binary(file, arch, code, log)
 
 
 def version() -> tuple[int, int]:
     """Return NVRTC's version."""
-    major, minor = _asked("nvrtcVersion")
+    major, minor = _query("nvrtcVersion")
     return major, minor
 
 
 def archs() -> list[int]:
     """Return the compute capabilities that NVRTC compiles for: 75 is 7.5."""
-    (found,) = _asked("nvrtcGetSupportedArchs")
+    (found,) = _query("nvrtcGetSupportedArchs")
     return list(found)
 
 
@@ -129,7 +130,7 @@ def cuda_core() -> Any:
     return cuda.core if hasattr(cuda.core, "Program") else import_module("cuda.core.experimental")
 
 
-def _asked(question: str) -> Any:
+def _query(question: str) -> Any:
     try:
         from cuda.bindings import nvrtc
 
@@ -155,15 +156,15 @@ def _compile(
         define_macro=list(constants.items()) or None,  # an empty list is refused
         include_path=include,
         lineinfo=True,  # costs nothing at run time
-        ptxas_options=["-v"],  # the log tells registers, shared memory and spills
+        ptxas_options=["-v"],  # the log lists registers, shared memory and spills
     )
     log = io.StringIO()
     try:
         compiled = core.Program(source, "c++", options).compile("cubin", logs=log)
     except Exception as error:  # its class is private to cuda.core, and has moved
-        told = str(error).strip("\0\n ")
+        text = str(error).strip("\0\n ")
         given = "".join(f" -D{name}={value}" for name, value in constants.items())
-        raise DeviceError(f"{file} does not compile for {arch}{given}: {told}") from error
+        raise DeviceError(f"{file} does not compile for {arch}{given}: {text}") from error
     return bytes(compiled.code), log.getvalue().strip("\0\n ") + "\n"
 
 
@@ -184,12 +185,12 @@ def _toolkit_headers() -> list[str]:
 
 
 def _key(*parts: object) -> str:
-    """Return a name for what everything that matters has led to."""
+    """Return a name that changes with any part."""
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 def _cache() -> Path:
-    """Return the folder of compiled kernels: in $SNELLEN_CACHE, or where the system keeps such."""
+    """Return the folder of compiled kernels: in $SNELLEN_CACHE, or the user's cache folder."""
     if chosen := os.environ.get("SNELLEN_CACHE"):
         return Path(chosen) / "kernels"
     if sys.platform == "win32" and (local := os.environ.get("LOCALAPPDATA")):
@@ -198,26 +199,26 @@ def _cache() -> Path:
     return Path(home) / "snellen" / "kernels"
 
 
-def _kept(place: Path) -> tuple[bytes, str] | None:
-    """Return code and log from the disk; None where they are not there, or damaged."""
+def _read(path: Path) -> tuple[bytes, str] | None:
+    """Return code and log from the disk; None where they are missing or damaged."""
     with suppress(OSError, ValueError, KeyError, TypeError):
-        header, _, code = place.read_bytes().partition(b"\n")
+        header, _, code = path.read_bytes().partition(b"\n")
         about = json.loads(header)
         if about["sha256"] == hashlib.sha256(code).hexdigest():
             return code, str(about["log"])
     return None
 
 
-def _keep(place: Path, code: bytes, log: str) -> None:
-    """Write code and log, whole or not at all; a disk that takes nothing is no error."""
+def _write(path: Path, code: bytes, log: str) -> None:
+    """Write code and log to a complete file or to none; a disk that is full is no error."""
     about = {"log": log, "sha256": hashlib.sha256(code).hexdigest()}
     with suppress(OSError):
-        place.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(".part", dir=place.parent)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(".part", dir=path.parent)
         try:
             with os.fdopen(handle, "wb") as part:
                 part.write(json.dumps(about).encode() + b"\n" + code)
-            Path(name).replace(place)
+            Path(name).replace(path)
         except OSError:
             Path(name).unlink(missing_ok=True)
             raise
