@@ -10,6 +10,7 @@ import pytest
 from snellen import Scorer
 from snellen.errors import DeviceError, InputError
 from snellen.frames.frame import Format
+from snellen.gpu import profile
 from support.mad import reference
 from support.mad.drawn import pair
 
@@ -294,3 +295,23 @@ def test_nan_gives_nan(random, arm):
     with Scorer(device=arm) as scorer:
         scorer.prepare(Format(44, 40, 0, white=255))
         assert np.isnan(scorer.run(one, other).mad)
+
+
+STAGES = {
+    "lightness", "FFT of lightness", "csf", "inverse FFT of lightness", "block statistics",
+    "visibility", "local error", "grey", "FFT", "filters", "inverse FFTs", "statistics",
+    "difference", "score",
+}  # fmt: skip
+
+
+def test_stages_are_timed(random, arm):
+    one, other = drawn.pair(random, (40, 50))
+    with Scorer(device=arm) as scorer:
+        scorer.prepare(Format(50, 40))
+        wanted = scorer.run(one, other)
+        with profile.recording() as found:
+            assert scorer.run(one, other) == wanted
+        table = found.table()
+    further = {"sum of differences", "flat areas"}
+    assert set(table) - further == STAGES
+    assert len(table["lightness"]) == len(table["grey"]) == 2

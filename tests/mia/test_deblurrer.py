@@ -10,6 +10,7 @@ import pytest
 from snellen import Deblurrer
 from snellen.errors import DeviceError, InputError
 from snellen.frames.frame import Format
+from snellen.gpu import profile
 from support.mia import drawn, reference
 from support.mia.truth import SINGLE, compare, placed, truth
 
@@ -613,3 +614,16 @@ def test_samples_that_no_picture_has(picture, arm, value, words):
                 deblurrer.run(bad)
             found, wanted = deblurrer.run(picture), other.run(picture)
             assert (found.image == wanted.image).all() and (found.psf == wanted.psf).all()
+
+
+def test_stages_are_timed(picture, arm):
+    with Deblurrer(psf_size=9, iterations=3, device=arm) as deblurrer:
+        deblurrer.prepare(drawn.floats(picture.shape))
+        wanted = deblurrer.run(picture)
+        with profile.recording() as found:
+            assert (deblurrer.run(picture).image == wanted.image).all()
+        table = found.table()
+    names = ("place on the period", "iterations", "data fidelity", "centre and cut")
+    assert all(len(table[name]) == 1 for name in names)
+    if arm == "cpu":
+        assert len(table["ratios"]) == len(table["update of f"]) == 3

@@ -83,8 +83,8 @@ class Axes:
                 f"{last}), with at least {size}"
             )
         before, size_ = shape[:lead], (shape[lead], shape[lead + 1])
-        both = ((), before) if frames else (before, ())
-        return cls(*both, size_, shape[-1:] if colour else ())
+        batch, together = ((), before) if frames else (before, ())
+        return cls(batch, together, size_, shape[-1:] if colour else ())
 
     @property
     def shape(self) -> tuple[int, ...]:

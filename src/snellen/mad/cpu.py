@@ -17,6 +17,7 @@ from scipy import fft
 
 from snellen.cpu import threads
 from snellen.frames.frame import Format, Plane
+from snellen.gpu.profile import stage
 from snellen.mad import combine, loggabor, masking
 from snellen.mad.csf import csf
 from snellen.mad.definition import SMALLEST, WHITE, Definition, grid
@@ -36,7 +37,7 @@ Float64 = npt.NDArray[np.float64]
 
 
 class Backend:
-    """MAD for planes of one format on the CPU: one reference against many distorted planes.
+    """MAD for planes of one format on the CPU.
 
     Parameters
     ----------
@@ -46,8 +47,9 @@ class Backend:
     peak : float
         The sample value of white.
     dtype : str
-        "float64" or "float32": of filters, of most inverse transforms, which take the time, and
-        of maps. All else is float64: it costs little, and scores would lose digits.
+        "float64" or "float32": precision of the filters, of most inverse transforms, which take
+        most of the time, and of maps. Everything else is float64: it takes little time, and scores
+        would lose digits.
     """
 
     slots = 1
@@ -69,31 +71,30 @@ class Backend:
         self._appearance.set_reference(reference)
 
     def compare(self, distorted: Plane, maps: bool = False) -> Score:
-        """Compare with the reference held. Maps are new arrays."""
+        """Compare with the reference that is set. Maps are new arrays."""
         distorted = np.ascontiguousarray(distorted)
         planes = self._detection.compare(distorted), self._appearance.compare(distorted)
-        hi = self._definition.hi_scale * combine.rms(planes[0])
-        lo = combine.rms(planes[1])
+        with stage("score"):
+            hi = self._definition.hi_scale * combine.rms(planes[0])
+            lo = combine.rms(planes[1])
+            mad = combine.mad(hi, lo)
         kept = (plane.astype(self._dtype, copy=False) for plane in planes if maps)
-        return Score(combine.mad(hi, lo), hi, lo, *kept)
+        return Score(mad, hi, lo, *kept)
 
     def submit(self, reference: Plane | None, distorted: Plane, maps: bool = False) -> Answer:
-        """Compare at once; with the reference held where None comes.
-
-        Float32 always suffices for those who ask for it.
-        """
+        """Compare at once; with the reference that is set where `reference` is None."""
         if reference is not None:
             self.set_reference(reference)
         score = self.compare(distorted, maps)
         return lambda: (score, False)
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         self._pool.shutdown(cancel_futures=True)
 
 
 class Detection:
-    """The stage for what is just seen: visibility × local mean squared error. In float64."""
+    """Detection of errors that are just visible: visibility × local error. In float64."""
 
     def __init__(
         self, definition: Definition, format: Format, peak: float, pool: ThreadPoolExecutor
@@ -104,37 +105,46 @@ class Detection:
         self._csf = csf(*self._shape)
 
     def set_reference(self, reference: Plane) -> None:
-        """Keep the reference, its lightness, and the mean and modified deviation of its blocks."""
+        """Keep the reference, its lightness, and mean and modified deviation of its blocks."""
         self._reference = reference.copy()
         self._light = self._lightness(reference)
-        mean, squares = self._tiles(self._filtered(self._light))
-        self._mean, ignored, deviation, self._masking = self._grids(4)
-        masking.blocks(mean, squares, masking.TILES, self._mean, ignored)
-        masking.blocks(mean, squares, masking.WINDOW, ignored, deviation)
-        masking.least(deviation, *self._shape, self._masking)
+        filtered = self._filtered(self._light)
+        with stage("block statistics"):
+            mean, squares = self._tiles(filtered)
+            self._mean, ignored, deviation, self._masking = self._grids(4)
+            masking.blocks(mean, squares, masking.TILES, self._mean, ignored)
+            masking.blocks(mean, squares, masking.WINDOW, ignored, deviation)
+            masking.least(deviation, *self._shape, self._masking)
 
     def compare(self, distorted: Plane) -> Float64:
         """Return the map, unscaled."""
         # The filter is linear, so the error's lightness goes through it by itself.
-        mean, squares = self._tiles(self._filtered(self._lightness(distorted) - self._light))
-        ignored, error, visible = self._grids(3)
-        masking.blocks(mean, squares, masking.TILES, ignored, error)
-        masking.visibility(self._mean, self._masking, error, visible)
-        out = self._local_mse(distorted)
-        tiles = combine.tiles(out, *visible.shape)
-        tiles *= visible[:, None, :, None]
+        filtered = self._filtered(self._lightness(distorted) - self._light)
+        with stage("visibility"):
+            mean, squares = self._tiles(filtered)
+            ignored, error, visible = self._grids(3)
+            masking.blocks(mean, squares, masking.TILES, ignored, error)
+            masking.visibility(self._mean, self._masking, error, visible)
+        with stage("local error"):
+            out = self._local_mse(distorted)
+            tiles = combine.tiles(out, *visible.shape)
+            tiles *= visible[:, None, :, None]
         return out
 
     def _lightness(self, plane: Plane) -> Float64:
-        if self._table is None:
-            return lightness(plane * np.float64(self._factor), self._definition)
-        return np.asarray(np.take(self._table, np.asarray(plane, np.intp), mode="clip"))
+        with stage("lightness"):
+            if self._table is None:
+                return lightness(plane * np.float64(self._factor), self._definition)
+            return np.asarray(np.take(self._table, np.asarray(plane, np.intp), mode="clip"))
 
     def _filtered(self, plane: Float64) -> Float64:
         workers = threads.available()
-        spectrum = fft.rfft2(plane, workers=workers)
-        spectrum *= self._csf
-        return np.asarray(fft.irfft2(spectrum, self._shape, workers=workers, overwrite_x=True))
+        with stage("FFT of lightness"):
+            spectrum = fft.rfft2(plane, workers=workers)
+        with stage("csf"):
+            spectrum *= self._csf
+        with stage("inverse FFT of lightness"):
+            return np.asarray(fft.irfft2(spectrum, self._shape, workers=workers, overwrite_x=True))
 
     def _tiles(self, plane: Float64) -> Float64:
         rows, columns = grid(*self._shape)
@@ -155,7 +165,7 @@ class Detection:
 
 
 class Appearance:
-    """The stage for how different it looks: statistics of 20 log-Gabor subbands.
+    """Appearance: how much the statistics of 20 log-Gabor subbands differ.
 
     In the coarse scales |response| hardly varies within a block, least of all in a small picture,
     where one frequency may be all that a filter passes. Inverse transforms in float32 would move
@@ -191,10 +201,11 @@ class Appearance:
     def compare(self, distorted: Plane) -> Float64:
         """Return the map."""
         self._statistics(distorted, self._distorted)
-        total = np.empty(grid(*self._shape))
-        difference(self._reference, self._distorted, total)
-        out = np.empty(self._shape)
-        combine.tiles(out, *total.shape)[...] = total[:, None, :, None]
+        with stage("difference"):
+            total = np.empty(grid(*self._shape))
+            difference(self._reference, self._distorted, total)
+            out = np.empty(self._shape)
+            combine.tiles(out, *total.shape)[...] = total[:, None, :, None]
         return out
 
     def _statistics(self, plane: Plane, out: Float64) -> None:
@@ -206,9 +217,13 @@ class Appearance:
             kind = self._dtype if scale < FINE else np.dtype(np.float64)
             parts = scratch.view(kind)[: spectrum.size].reshape(spectrum.shape)
             try:
-                loggabor.product(spectrum, self._radial[scale], self._angular[orientation], parts)
-                response = fft.ifft2(_complex(parts), workers=self._workers, overwrite_x=True)
-                statistics(_parts(response), out[scale, orientation])
+                filters = self._radial[scale], self._angular[orientation]
+                with stage("filters"):
+                    loggabor.product(spectrum, *filters, parts)
+                with stage("inverse FFTs"):
+                    response = fft.ifft2(_complex(parts), workers=self._workers, overwrite_x=True)
+                with stage("statistics"):
+                    statistics(_parts(response), out[scale, orientation])
             finally:
                 self._free.put(scratch)
 
@@ -220,10 +235,12 @@ class Appearance:
         No filter sees the mean. Of a constant picture nothing at all is left, not even rounding,
         which makes its statistics exactly 0.
         """
-        level = np.clip(plane.mean(dtype=np.float64), plane.min(), plane.max())
-        grey = np.subtract(plane, level, dtype=np.float64)
-        grey *= self._factor
-        return _parts(fft.fft2(grey, workers=threads.available()))
+        with stage("grey"):
+            level = np.clip(plane.mean(dtype=np.float64), plane.min(), plane.max())
+            grey = np.subtract(plane, level, dtype=np.float64)
+            grey *= self._factor
+        with stage("FFT"):
+            return _parts(fft.fft2(grey, workers=threads.available()))
 
 
 def strips(height: int, share: int) -> Iterator[tuple[int, int]]:
@@ -244,7 +261,7 @@ def _complex(parts: Array) -> Array:
 
 @cache
 def _compile(dtype: str) -> None:
-    """Compile every loop, by a blank pair of the smallest size."""
+    """Compile every loop: compare a blank pair of the smallest size."""
     blank = np.zeros((SMALLEST, SMALLEST), np.uint8)
     backend = Backend(Definition(), Format(SMALLEST, SMALLEST), WHITE, dtype)
     backend.set_reference(blank)

@@ -15,19 +15,20 @@ import numpy.typing as npt
 from scipy import fft
 
 from snellen.cpu.threads import available
+from snellen.gpu.profile import stage
 from snellen.mia import pointwise
 from snellen.mia.definition import EPS, LEAST, TV_EPS, TV_LEAST, Definition
 
 TOGETHER = 1 << 17
-"""Samples, of all frames, of the small pictures that are transformed at once: a call costs as much
-as 32² samples, and what belongs to an iteration shall stay in a core's cache."""
+"""Samples of the small pictures, with all their frames, that are transformed in one call. A call
+costs as much as 32² samples, and the arrays of an iteration should stay in a core's cache."""
 ABREAST = 4
-"""Shares of a batch that are done at a time: their calls are short, and more threads would wait for
-Python's lock (GIL) longer than they work. The others help within a share."""
+"""Shares of a batch that run at once. Their calls are short, and more threads would wait for
+Python's lock (GIL) longer than they work. Further threads work within a share."""
 WORKER = 1 << 17
-"""Samples for each thread of a transform: with fewer, a thread costs more than it does."""
+"""Samples for each thread of a transform; with fewer, a thread costs more than it saves."""
 STRIP = 1 << 19
-"""Likewise of a loop between transforms."""
+"""Samples for each thread of a loop between transforms, likewise."""
 
 Array = npt.NDArray[Any]
 
@@ -66,7 +67,7 @@ class Backend:
         abreast = min(threads, ABREAST)
         together = max(1, min(TOGETHER // samples, -(-batch // abreast)))
         self._slices = [slice(i, i + together) for i in range(0, batch, together)]
-        # Each its own pool: a share that waits for its strips must not take their threads.
+        # Two pools: a share that waits for its strips must not occupy their threads.
         self._pool = ThreadPoolExecutor(abreast, thread_name_prefix="snellen")
         self._within = ThreadPoolExecutor(threads, thread_name_prefix="snellen-strip")
         each = threads // min(len(self._slices), abreast)
@@ -74,7 +75,7 @@ class Backend:
         self._shares: list[Share] = []
 
     def start(self, y: Array, f: Array, h: Array) -> None:
-        """Take what came and where to start from, as copies.
+        """Copy the observed pictures, and the first estimates of f and h.
 
         Parameters
         ----------
@@ -110,7 +111,7 @@ class Backend:
         return np.concatenate(self._each(Share.fit))
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         for pool in (self._pool, self._within):
             pool.shutdown(cancel_futures=True)
 
@@ -121,7 +122,7 @@ class Backend:
 
 
 class Strips:
-    """Threads of one share, where there are threads to spare.
+    """Splits the loops and transforms of one share among threads.
 
     Parameters
     ----------
@@ -149,7 +150,7 @@ class Strips:
 
 
 class Share:
-    """Pictures of the batch that go together, G of them.
+    """G pictures of the batch that are transformed together.
 
     h is 0 in most rows: it is kept, updated and transformed along rows only where it is not, which
     saves an eighth of an iteration.
@@ -185,13 +186,16 @@ class Share:
         for _ in range(count):
             # Both corrections are of the old f and h.
             of_f, of_h = correct(self._forward(self.f), self._blurs())
-            self._strips.run(pointwise.update, self.f, self._kind(LEAST), of_f)
+            with stage("update of f"):
+                self._strips.run(pointwise.update, self.f, self._kind(LEAST), of_f)
             if self._tv:
                 constants = (self._kind(x) for x in (self._tv, TV_EPS, TV_LEAST))
-                self._strips.run(pointwise.flatten, self.f, *constants, of_f)
+                with stage("total variation"):
+                    self._strips.run(pointwise.flatten, self.f, *constants, of_f)
             self.f = of_f
             if of_h is not None:
-                pointwise.update_psf(of_h, self._h)
+                with stage("update of h"):
+                    pointwise.update_psf(of_h, self._h)
 
     def psf(self) -> Array:
         """Return h (G, M, H, W)."""
@@ -207,16 +211,17 @@ class Share:
         return out
 
     def _by_ratio(self, picture: Array, blurs: Array) -> tuple[Array, Array | None]:
-        """Return the corrections of f, and of h (up to a factor) where it is kept: Poisson's."""
+        """Return Poisson's corrections of f, and of h up to a factor (None: h is given)."""
         ratios = self._inverse(self._models(picture, blurs))
-        self._strips.run(pointwise.ratios, self._y, self._offset, self._kind(EPS), ratios)
+        with stage("ratios"):
+            self._strips.run(pointwise.ratios, self._y, self._offset, self._kind(EPS), ratios)
         spectra = self._forward(ratios)
         share = 1 / (blurs.shape[1] * blurs[:, :, 0, 0].real)
         of_f = self._inverse(self._sum(spectra, blurs, share))
         return of_f, self._back(spectra, picture, spectra) if self._blind else None
 
     def _by_quotient(self, picture: Array, blurs: Array) -> tuple[Array, Array | None]:
-        """Return likewise what ISRA says."""
+        """Return ISRA's corrections of f and h, likewise."""
         models, observed = self._models(picture, blurs), self._observed
         if observed is None:
             g = self._inverse(models.copy())
@@ -239,13 +244,15 @@ class Share:
     def _models(self, picture: Array, blurs: Array) -> Array:
         """Return the spectra of g."""
         out = np.empty_like(blurs)
-        self._strips.run(pointwise.products, picture, blurs, out)
+        with stage("products of spectra"):
+            self._strips.run(pointwise.products, picture, blurs, out)
         return out
 
     def _sum(self, spectra: Array, blurs: Array, share: Array) -> Array:
         """Return the spectrum of Σ share · corr(…, h) over the frames."""
         out = np.empty_like(blurs[:, 0])
-        self._strips.run(pointwise.gather, spectra, blurs, share, out)
+        with stage("products of spectra"):
+            self._strips.run(pointwise.gather, spectra, blurs, share, out)
         return out
 
     def _blurs(self) -> Array:
@@ -254,33 +261,39 @@ class Share:
             return self._known
         shape = (*self._y.shape[:-1], self._y.shape[-1] // 2 + 1)
         out = np.zeros(shape, np.result_type(self._kind, np.complex64))
-        out[:, :, self._rows] = fft.rfft(self._h, workers=self._strips.workers)
-        blurs: Array = fft.fft(out, axis=-2, workers=self._strips.workers, overwrite_x=True)
+        workers = self._strips.workers
+        with stage("FFT of h"):
+            out[:, :, self._rows] = fft.rfft(self._h, workers=workers)
+            blurs: Array = fft.fft(out, axis=-2, workers=workers, overwrite_x=True)
         return blurs
 
     def _back(self, spectra: Array, picture: Array, out: Array) -> Array:
-        """Return corr(…, f) in the rows of h; `out`, which may be the spectra, is lost."""
-        self._strips.run(pointwise.products_conj, picture, spectra, out)
-        workers = self._strips.workers
-        columns = fft.ifft(out, axis=-2, workers=workers, overwrite_x=True)
-        planes: Array = fft.irfft(columns.take(self._rows, 2), self._y.shape[-1], workers=workers)
+        """Return corr(…, f) in the rows of h; overwrite `out`, which may be the spectra."""
+        with stage("products of spectra"):
+            self._strips.run(pointwise.products_conj, picture, spectra, out)
+        workers, width = self._strips.workers, self._y.shape[-1]
+        with stage("inverse FFT of h"):
+            columns = fft.ifft(out, axis=-2, workers=workers, overwrite_x=True)
+            planes: Array = fft.irfft(columns.take(self._rows, 2), width, workers=workers)
         return planes
 
     def _forward(self, planes: Array) -> Array:
-        spectra: Array = fft.rfft2(planes, workers=self._strips.workers)
+        with stage("FFT"):
+            spectra: Array = fft.rfft2(planes, workers=self._strips.workers)
         return spectra
 
     def _inverse(self, spectra: Array) -> Array:
-        """Return planes; the spectra are lost."""
-        planes: Array = fft.irfft2(
-            spectra, self._y.shape[-2:], workers=self._strips.workers, overwrite_x=True
-        )
+        """Return planes; overwrite the spectra."""
+        with stage("inverse FFT"):
+            planes: Array = fft.irfft2(
+                spectra, self._y.shape[-2:], workers=self._strips.workers, overwrite_x=True
+            )
         return planes
 
 
 @cache
 def _compile(dtype: str) -> None:
-    """Compile every loop, by a blank picture."""
+    """Compile every loop: restore a blank picture."""
     blank = np.zeros((1, 1, 4, 4), dtype)
     for definition in (Definition(tv=0.1), Definition("gaussian")):
         strips = Strips(None, 4, 16, 1)

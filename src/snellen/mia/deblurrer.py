@@ -14,6 +14,7 @@ from snellen.frames import arrays
 from snellen.frames.axes import check_dtype
 from snellen.frames.frame import Format
 from snellen.gpu import device as devices
+from snellen.gpu.profile import stage
 from snellen.mia import edges as rules
 from snellen.mia import psf as psfs
 from snellen.mia import samples, settings
@@ -253,15 +254,19 @@ class Deblurrer:
     ) -> Restored:
         at, peak = self._frames, _white_of(self._format, image.dtype)
         frames = image.reshape(*self._counts, *self._shape)
-        y, f = at.place(frames, peak)
-        flat = samples.flat(frames)
-        backend.start(y, f, self._start)
+        with stage("place on the period"):
+            y, f = at.place(frames, peak)
+            flat = samples.flat(frames)
+            backend.start(y, f, self._start)
         look = callback and self._looking(callback)
-        done, history = iterated(
-            backend, iterations, self.every, self.tolerance, look, self.history
-        )
-        fit: Any = backend.fit()
-        sharp, blurs = at.finish(backend.estimate, backend.psf, self.recentre)
+        with stage("iterations"):
+            done, history = iterated(
+                backend, iterations, self.every, self.tolerance, look, self.history
+            )
+        with stage("data fidelity"):
+            fit: Any = backend.fit()
+        with stage("centre and cut"):
+            sharp, blurs = at.finish(backend.estimate, backend.psf, self.recentre)
         start = at.spread(blurs) if self.warm else self._start
         if isinstance(image, np.ndarray) and self.device != "cpu" and not self._on_device:
             sharp, blurs = at.fetch()

@@ -1,4 +1,4 @@
-"""The stage for how different it looks: grey → log-Gabor subbands → statistics → difference."""
+"""Appearance: grey → log-Gabor subbands → block statistics → their difference."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import numpy as np
 
 from snellen.fft.plan import Plan
 from snellen.frames.frame import Format
+from snellen.gpu import profile
+from snellen.gpu.profile import stage
 from snellen.mad.cuda.lightness import Lightness
 from snellen.mad.cuda.loggabor import BANDS, Bank
 from snellen.mad.cuda.precision import COMPLEX
@@ -18,12 +20,12 @@ from snellen.mad.definition import Definition, grid
 
 SCRATCH = 1400 << 20  # bytes of the subbands that are under way at once: all 20 at 4K
 SHARE = {"float32": 1, "float64": 5}
-"""What part of it each precision takes: large pictures in float64 are a second look."""
+"""Divisor of SCRATCH for each precision: large pictures are computed in float64 rarely."""
 ALL = range(BANDS)
 
 
 class Appearance:
-    """Holds the buffers for planes of one format; keeps what the reference's half gives.
+    """Appearance for planes of one format on the current GPU; keeps the reference's half.
 
     Parameters
     ----------
@@ -34,14 +36,14 @@ class Appearance:
     dtype : str
         "float32" or "float64".
     bands : range
-        Numbers of the filters, where not all are this GPU's.
+        Numbers of the filters that this GPU computes.
     guests : int
-        Room for so many more planes of differences, from other GPUs.
+        Number of planes of differences that come from other GPUs.
 
     Attributes
     ----------
     differences : (bands + guests, rows, columns) of `dtype`
-        How each subband's statistics differ; filled by `against`.
+        Weighted differences of each subband's statistics; filled by `compare`.
     """
 
     def __init__(
@@ -85,10 +87,13 @@ class Appearance:
         self._compare(self._spectra[0])
 
     def pair(self, reference: Any, distorted: Any) -> None:
-        """Do both; in float32 one picture is transformed while the other's subbands are made."""
+        """Do both; in float32 one picture is transformed while the other's subbands are computed.
+
+        While stages are timed, one follows the other.
+        """
         import cupy
 
-        if len(self._spectra) == 1:
+        if len(self._spectra) == 1 or profile.active():
             self.set_reference(reference)
             return self.compare(distorted)
         stream = cupy.cuda.get_current_stream()
@@ -101,24 +106,30 @@ class Appearance:
         self._compare(self._spectra[1])
 
     def _transform(self, samples: Any, spectrum: Any) -> None:
-        self._lightness.grey(samples, self._level, self._plane)
-        self._forward(self._plane, spectrum)
+        with stage("grey"):
+            self._lightness.grey(samples, self._level, self._plane)
+        with stage("FFT"):
+            self._forward(self._plane, spectrum)
 
     def _describe(self, spectrum: Any) -> None:
         for mine, _, bands in self._responses(spectrum):
-            self._statistics[len(bands)].describe(bands, self._kept[mine])
+            with stage("statistics"):
+                self._statistics[len(bands)].describe(bands, self._kept[mine])
 
     def _compare(self, spectrum: Any) -> None:
         for mine, first, bands in self._responses(spectrum):
             compare = self._statistics[len(bands)].compare
-            compare(bands, self._kept[mine], first, self.differences[mine])
+            with stage("difference"):
+                compare(bands, self._kept[mine], first, self.differences[mine])
 
     def _responses(self, spectrum: Any) -> Iterator[tuple[slice, int, Any]]:
         """Yield some subbands at a time: which of ours they are, their first number, themselves."""
         for part in self._parts:
             bands = self._scratch[: len(part)]
-            self._bank(spectrum, part.start, bands)
-            self._inverse[len(part)](bands, bands)
+            with stage("filters"):
+                self._bank(spectrum, part.start, bands)
+            with stage("inverse FFTs"):
+                self._inverse[len(part)](bands, bands)
             yield slice(part.start - self._first, part.stop - self._first), part.start, bands
 
 

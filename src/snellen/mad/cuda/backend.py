@@ -16,6 +16,7 @@ import numpy as np
 
 from snellen.frames.frame import Format
 from snellen.gpu import device as devices
+from snellen.gpu import profile
 from snellen.gpu.graph import Work, capture
 from snellen.gpu.memory import lasting, pinned
 from snellen.mad.cuda.appearance import ALL, Appearance
@@ -218,16 +219,26 @@ class Backend:
 
     def _look(self) -> None:
         if self._flat:
-            self._flat(self.samples, self._out[3:])
+            with profile.stage("flat areas"):
+                self._flat(self.samples, self._out[3:])
 
     def _finish(self) -> None:
-        self._combine.looks(self.appearance.differences)
-        self._combine.score(self._out)
+        with profile.stage("sum of differences"):
+            self._combine.looks(self.appearance.differences)
+        with profile.stage("score"):
+            self._combine.score(self._out)
 
     @contextmanager
     def _aside(self) -> Iterator[None]:
-        """Order work on a stream that goes on beside the current one, from here on."""
+        """Order work on a stream that goes on beside the current one, from here on.
+
+        While stages are timed, it is the current one.
+        """
         import cupy
+
+        if profile.active():
+            yield
+            return
 
         self._beside.wait_event(cupy.cuda.get_current_stream().record())
         with self._beside:

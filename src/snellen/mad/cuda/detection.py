@@ -1,4 +1,4 @@
-"""The stage for what is just seen: lightness → csf → masking × error."""
+"""Detection, the errors that are just visible: lightness → csf → masking × local error."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from snellen.fft.plan import Plan
 from snellen.frames.frame import Format
+from snellen.gpu.profile import stage
 from snellen.mad.cuda.combine import Combine
 from snellen.mad.cuda.csf import Csf
 from snellen.mad.cuda.lightness import Lightness
@@ -15,7 +16,7 @@ from snellen.mad.definition import Definition, grid
 
 
 class Detection:
-    """Holds the buffers for planes of one format; keeps what the reference's half gives.
+    """Detection for planes of one format on the current GPU; keeps the reference's half.
 
     Parameters
     ----------
@@ -45,22 +46,30 @@ class Detection:
 
     def set_reference(self, reference: Any) -> None:
         """Keep the statistics of the reference's blocks; samples (H, W)."""
-        self._lightness.light(reference, self._level, self._plane)
+        with stage("lightness"):
+            self._lightness.light(reference, self._level, self._plane)
         self._filter()
-        self._masking.describe(self._plane, self._level, self._mean, self._deviation)
+        with stage("block statistics"):
+            self._masking.describe(self._plane, self._level, self._mean, self._deviation)
 
     def compare(self, reference: Any, distorted: Any) -> None:
         """Sum up the map of both planes of samples (H, W)."""
-        self._lightness.error(reference, distorted, self._plane)
+        with stage("lightness"):
+            self._lightness.error(reference, distorted, self._plane)
         self._filter()
-        self._masking.visibility(self._plane, self._mean, self._deviation, self._mask)
-        self._combine.seen(reference, distorted, self._mask, None)
+        with stage("visibility"):
+            self._masking.visibility(self._plane, self._mean, self._deviation, self._mask)
+        with stage("local error"):
+            self._combine.seen(reference, distorted, self._mask, None)
 
     def map(self, reference: Any, distorted: Any, out: Any) -> None:
         """Fill the map (H, W) of the planes that were compared last."""
         self._combine.seen(reference, distorted, self._mask, out)
 
     def _filter(self) -> None:
-        self._forward(self._plane, self._spectrum)
-        self._csf(self._spectrum)
-        self._back(self._spectrum, self._plane)
+        with stage("FFT of lightness"):
+            self._forward(self._plane, self._spectrum)
+        with stage("csf"):
+            self._csf(self._spectrum)
+        with stage("inverse FFT of lightness"):
+            self._back(self._spectrum, self._plane)
