@@ -138,6 +138,10 @@ def _aplus(result: Result) -> None:
         _compare(result, key, ours, lines, 1e3)
 
 
+OLD_STAGES = {"seen": "local error", "bank": "filters", "looks": "sum of differences"}
+"""Names that stages of MAD had in older files."""
+
+
 def _mad(result: Result) -> None:
     names = {
         "2 FFTs and 40 inverse FFTs": "PyTorch, 2 FFTs and 40 inverse FFTs alone",
@@ -149,7 +153,8 @@ def _mad(result: Result) -> None:
             key = result.key(row["case"], 1, kind)
             result.cells[key] = Cell(_scaled(row[name]))
         pair = result.key(row["case"], 1, "pair")
-        result.cells[pair].stages = row["stages"]
+        stages = {OLD_STAGES.get(name, name): ms for name, ms in row["stages"].items()}
+        result.cells[pair].stages = stages
         if "stock" in row:
             lines = {names[name]: line for name, line in row["stock"]["lines"].items()}
             _compare(result, pair, row["graph"], lines)

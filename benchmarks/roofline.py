@@ -51,14 +51,14 @@ def mad(width: int, height: int) -> dict[str, int]:
         "inverse FFT of lightness": 2 * REAL * (2 * half + pixels),
         "block statistics": REAL * (pixels + 2 * blocks),
         "visibility": REAL * (pixels + 3 * blocks),
-        "seen": 2 * pixels + REAL * blocks,
+        "local error": 2 * pixels + REAL * blocks,
         "grey": 2 * (1 + REAL) * pixels,
         "FFT": 2 * REAL * (pixels + 2 * half),
-        "bank": 2 * REAL * (2 * half + 2 * BANDS * pixels),
+        "filters": 2 * REAL * (2 * half + 2 * BANDS * pixels),
         "inverse FFTs": 2 * REAL * BANDS * 4 * pixels,
         "statistics": REAL * BANDS * (2 * pixels + 3 * blocks),
         "difference": REAL * BANDS * (2 * pixels + 4 * blocks),
-        "looks": REAL * (BANDS + 1) * blocks,
+        "sum of differences": REAL * (BANDS + 1) * blocks,
     }
 
 

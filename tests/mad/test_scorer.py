@@ -305,13 +305,29 @@ STAGES = {
 
 
 def test_stages_are_timed(random, arm):
-    one, other = drawn.pair(random, (40, 50))
+    one, other = pair(random, (40, 50))
     with Scorer(device=arm) as scorer:
         scorer.prepare(Format(50, 40))
         wanted = scorer.run(one, other)
         with profile.recording() as found:
             assert scorer.run(one, other) == wanted
         table = found.table()
-    further = {"sum of differences", "flat areas"}
+    further = {"sum of differences", "flat areas", "upload", "download"}
     assert set(table) - further == STAGES
     assert len(table["lightness"]) == len(table["grey"]) == 2
+
+
+def test_submitted_pairs(random, arm):
+    pairs = [pair(random, (40, 50)) for _ in range(3)]
+    with Scorer(device=arm) as scorer:
+        with pytest.raises(InputError, match="not prepared"):
+            scorer.submit(*pairs[0])
+        scorer.prepare(Format(50, 40))
+        assert scorer.slots == (1 if arm == "cpu" else 2)
+        for planes in pairs:
+            assert scorer.submit(*planes)() == scorer.run(*planes)
+        scorer.submit(*pairs[0])  # whose score nobody wants
+        assert scorer.compare(pairs[0][1]) == scorer.run(*pairs[0])
+        with pytest.raises(InputError, match="prepare again"):
+            scorer.submit(pairs[0][0], pairs[0][1][1:])
+    assert scorer.slots == 1

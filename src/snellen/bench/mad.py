@@ -105,7 +105,7 @@ class Pair(Case):
             def result() -> Scores:
                 if self.kind == REFERENCE:  # it has no score of its own
                     compare()
-                return numbers(backend.answer(maps=False, host=True)()[0])
+                return numbers(backend.fetch(maps=False, host=True)()[0])
 
             set_reference()
             run = {PAIR: pair, REFERENCE: set_reference, COMPARISON: compare}[self.kind]

@@ -24,7 +24,7 @@ from snellen.mad.definition import SMALLEST, WHITE, Definition, grid
 from snellen.mad.difference import difference
 from snellen.mad.error import local_mse
 from snellen.mad.lightness import lightness, table
-from snellen.mad.result import Answer, Score
+from snellen.mad.result import PendingScore, Score
 from snellen.mad.statistics import statistics
 
 FINE = 3  # scales whose subbands are float32 where that is asked for: see Appearance
@@ -81,7 +81,7 @@ class Backend:
         kept = (plane.astype(self._dtype, copy=False) for plane in planes if maps)
         return Score(mad, hi, lo, *kept)
 
-    def submit(self, reference: Plane | None, distorted: Plane, maps: bool = False) -> Answer:
+    def submit(self, reference: Plane | None, distorted: Plane, maps: bool = False) -> PendingScore:
         """Compare at once; with the reference that is set where `reference` is None."""
         if reference is not None:
             self.set_reference(reference)

@@ -19,8 +19,9 @@ from snellen.gpu import device as devices
 from snellen.mad import definition as definitions
 from snellen.mad.definition import SMALLEST
 from snellen.mad.luma import luma
+from snellen.mad.placement import choose_devices, moved, on_host
 from snellen.mad.result import Score
-from snellen.mad.scorer import Scorer, choose_devices, on_host
+from snellen.mad.scorer import Scorer
 
 Array = Any
 """Of NumPy or CuPy."""
@@ -97,12 +98,12 @@ def score(
         for array in (one, other):
             check_dtype(array.dtype)
         if len(scorers) == 1:
-            one, other = (_at(array, first) for array in (one, other))
+            one, other = (moved(array, first) for array in (one, other))
         peak = check(one, other, data_range)
         found = _scored(one, other, peak, scorers, maps)
         if not maps:
             return found
-        planes = (_at(plane, arrays.place(home)) for plane in (found.detection, found.appearance))
+        planes = (moved(plane, arrays.place(home)) for plane in (found.detection, found.appearance))
         return Score(found.mad, found.hi, found.lo, *(arrays.like(home, p) for p in planes))
 
 
@@ -110,17 +111,6 @@ def _several(reference: Any, distorted: Any) -> bool:
     """Whether these are batches: then pairs are shared among GPUs, else each pair's subbands."""
     shapes = [tuple(np.shape(image)) for image in (reference, distorted)]
     return any(len(shape) > 2 + (shape[-1:] == (3,)) for shape in shapes)
-
-
-def _at(array: Array, device: str) -> Array:
-    """Return an array in main memory or on a GPU, wherever it is now."""
-    if device == arrays.place(array):
-        return array
-    if device == "cpu":
-        return array.get()
-    if isinstance(array, np.ndarray):
-        return arrays.upload(array)
-    return arrays.library(array).asarray(array)
 
 
 def _scored(
@@ -220,7 +210,7 @@ def _pairs(
 def plain(picture: Array, peak: float, device: str) -> Array:
     """Return the luma of a picture as a Scorer on the device takes it: integers, or float64."""
     if not isinstance(picture, np.ndarray):
-        picture = _at(picture, device)
+        picture = moved(picture, device)
     xp = arrays.library(picture)
     plane = luma(picture) if picture.ndim == 3 else picture
     if plane.dtype.kind == "u":

@@ -1,4 +1,4 @@
-"""What a comparison of two pictures gives."""
+"""The result of a comparison of two pictures."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ Number = float | npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How far a picture is from its reference. Numbers are arrays where a batch was scored."""
+    """How much a picture differs from its reference; of a batch, numbers are arrays."""
 
     mad: Number
     """0: identical. Higher is worse: some 140 for photographs, without an upper bound."""
     hi: Number
-    """Of the detection stage: what is just seen, in pictures of high quality."""
+    """Score of the detection stage: errors that are just visible, in pictures of high quality."""
     lo: Number
-    """Of the appearance stage: how different it looks, in pictures of low quality."""
+    """Score of the appearance stage: how different pictures of low quality look."""
     detection: Any = None
-    """Map (…, H, W) if asked for: hi is `hi_scale` times its root mean square, without the margin
-    (16 rows and columns at the top left, 17 at the bottom right)."""
+    """Map (…, H, W) where maps were asked for: hi is `hi_scale` times its root mean square, without
+    the margin (16 rows and columns at the top left, 17 at the bottom right)."""
     appearance: Any = None
-    """Map (…, H, W) if asked for: lo is its root mean square, without the margin."""
+    """Map (…, H, W) where maps were asked for: lo is its root mean square, without the margin."""
 
 
-Answer = Callable[[], tuple[Score, bool]]
-"""Waits for a comparison that was begun: its score, and whether float32 does not suffice for it."""
+PendingScore = Callable[[], tuple[Score, bool]]
+"""Waits for a comparison that was begun, and returns its score and whether a picture has areas for
+which float32 does not suffice."""

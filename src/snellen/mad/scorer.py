@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -15,37 +15,11 @@ from snellen.frames import arrays
 from snellen.frames.frame import Format
 from snellen.gpu import device as devices
 from snellen.mad import definition as definitions
+from snellen.mad.backend import Backend
 from snellen.mad.definition import SMALLEST, Definition
-from snellen.mad.result import Answer, Score
+from snellen.mad.result import Score
 
 DTYPES = ("float32", "float64")
-
-
-class Backend(Protocol):
-    """What scores planes of one format: see `mad.cpu`, `mad.cuda.backend`, `mad.cuda.multi_gpu`."""
-
-    dtype: str
-    """The precision, "float32" or "float64"."""
-
-    slots: int
-    """How many answers may be outstanding when `ask` returns."""
-
-    @property
-    def reference(self) -> Any:
-        """The samples that are held, where float32 may not suffice."""
-        ...
-
-    def set_reference(self, reference: Any) -> None:
-        """Compute the reference's half and keep it until the next."""
-        ...
-
-    def submit(self, reference: Any, distorted: Any, maps: bool = False) -> Answer:
-        """Begin a comparison, with the reference held where None comes; return what ends it."""
-        ...
-
-    def close(self) -> None:
-        """Give back threads and buffers."""
-        ...
 
 
 class Scorer:
@@ -80,8 +54,8 @@ class Scorer:
     dtype : str or None
         "float32" or "float64", of most pairs; on a GPU None until `prepare` where none was asked
         for.
-    lanes : int
-        1: how many pairs `run` works on at once.
+    slots : int
+        How many pairs `submit` keeps in flight; known after `prepare`.
 
     Raises
     ------
@@ -90,8 +64,6 @@ class Scorer:
     DeviceError
         The device cannot be used.
     """
-
-    lanes = 1
 
     def __init__(
         self,
@@ -114,7 +86,8 @@ class Scorer:
         self._format: Format | None = None
         self._backend: Backend | None = None
         self._finer: Backend | None = None
-        self._held = False
+        self._has_reference = False
+        self.slots = 1
 
     def prepare(
         self, format: Format, bits: int | None = None, *, on_device: bool = False
@@ -153,18 +126,40 @@ class Scorer:
         luma = replace(format, subsampling=None)
         self._backend = self._made(luma, peak, self._dtype)
         self._format, self._peak, self.dtype = luma, peak, self._backend.dtype
+        self.slots = self._backend.slots
         return format
 
     def run(self, reference: Any, distorted: Any, *, maps: bool = False) -> Score:
         """Score one pair: `set_reference`, then `compare`."""
         self._check(distorted)
         self._check(reference)
-        return self._asked(reference, distorted, maps)()
+        return self._begin(reference, distorted, maps)()
+
+    def submit(self, reference: Any, distorted: Any) -> Callable[[], Score]:
+        """Begin a pair, and return a function that waits for its score and returns it.
+
+        On a GPU the planes of the next pair are uploaded while one is computed.
+
+        Parameters
+        ----------
+        reference, distorted : (height, width) array
+            As for `set_reference`, but they must not change until the function has returned: a pair
+            for which float32 does not suffice is scored once more. At most `slots` functions may be
+            outstanding. The last reference stays set.
+
+        Raises
+        ------
+        InputError
+            Not prepared, or a plane of another shape or type.
+        """
+        self._check(distorted)
+        self._check(reference)
+        return self._begin(reference, distorted)
 
     def runs(self, pairs: Iterable[tuple[Any, Any]]) -> list[Score]:
         """Score many pairs, as `run` does one after another, and return their scores in order.
 
-        On a GPU the next pair is begun before a score is waited for, where planes lie there.
+        On a GPU the next pair is begun before the host waits for a score.
 
         Parameters
         ----------
@@ -180,19 +175,19 @@ class Scorer:
             As for `set_reference` and `compare`; the scores before are lost.
         """
         found: list[Score] = []
-        begun: deque[Callable[[], Score]] = deque()
+        pending: deque[Callable[[], Score]] = deque()
         given = None
         for reference, distorted in pairs:
-            backend = self._check(distorted)
+            self._check(distorted)
             if reference is not None:
                 self._check(reference)
-                while given is None and begun:  # before the samples held are overwritten
-                    found.append(begun.popleft()())
+                while given is None and pending:  # they may need the samples of the old reference
+                    found.append(pending.popleft()())
                 given = reference
-            begun.append(self._asked(reference, distorted, known=given))
-            if len(begun) == backend.slots:
-                found.append(begun.popleft()())
-        return found + [end() for end in begun]
+            pending.append(self._begin(reference, distorted, known=given))
+            if len(pending) == self.slots:
+                found.append(pending.popleft()())
+        return found + [result() for result in pending]
 
     def set_reference(self, reference: Any) -> None:
         """Compute the reference's half of MAD and keep it until the next reference.
@@ -210,9 +205,9 @@ class Scorer:
             Not prepared, or a plane of another shape or type.
         """
         backend = self._check(reference)
-        self._held = False
+        self._has_reference = False
         backend.set_reference(reference)
-        self._held = True
+        self._has_reference = True
 
     def compare(self, distorted: Any, *, maps: bool = False) -> Score:
         """Score a picture against the reference that is set.
@@ -231,12 +226,12 @@ class Scorer:
             No reference is set, or a plane of another shape or type.
         """
         self._check(distorted)
-        return self._asked(None, distorted, maps)()
+        return self._begin(None, distorted, maps)()
 
     def close(self) -> None:
         """Release threads and buffers; `prepare` may follow again."""
         backends, self._backend, self._finer = (self._backend, self._finer), None, None
-        self._format, self._held = None, False
+        self._format, self._has_reference, self.slots = None, False, 1
         for backend in backends:
             if backend:
                 backend.close()
@@ -264,26 +259,27 @@ class Scorer:
             return multi_gpu.MultiGpuBackend(*given, self.devices, dtype)
         return backend.Backend(*given, self.device, dtype)
 
-    def _asked(
+    def _begin(
         self, reference: Any, distorted: Any, maps: bool = False, known: Any = None
     ) -> Callable[[], Score]:
-        """Begin a comparison of planes that are checked; return what waits for its score.
+        """Begin a comparison of checked planes; return a function that waits for the score.
 
-        Where float32 does not suffice that compares once more: with the reference, with what is
-        known to be held, or with the samples that are held then.
+        Where float32 does not suffice, the function compares once more in float64: with
+        `reference`, or with `known`, the array that the reference was set from, or with the
+        samples of the reference that is set when it is called.
         """
         backend = self._backend
         assert backend is not None
-        if reference is None and not self._held:
+        if reference is None and not self._has_reference:
             raise InputError(
                 "no reference is set", advice="call set_reference(reference) before compare"
             )
-        self._held = reference is None
-        answer = backend.submit(reference, distorted, maps)
-        self._held = True
+        self._has_reference = reference is None
+        pending = backend.submit(reference, distorted, maps)
+        self._has_reference = True
 
         def scored() -> Score:
-            score, flat = answer()
+            score, flat = pending()
             if not flat or self._dtype is not None:
                 return score
             one = known if reference is None else reference
@@ -292,14 +288,14 @@ class Scorer:
         return scored
 
     def _finely(self, reference: Any, distorted: Any, maps: bool) -> Score:
-        """Score a pair once more, in float64; the backend for that is made at first need."""
+        """Score a pair once more, in float64, by a backend that is made at its first use."""
         if self._finer is None:
             assert self._format is not None
             self._finer = self._made(self._format, self._peak, "float64")
         return self._finer.submit(reference, distorted, maps)()[0]
 
     def _check(self, plane: Any) -> Backend:
-        """Return the backend for a plane as it is prepared for."""
+        """Return the backend for a plane; refuse one of another shape, type or place."""
         if self._format is None or self._backend is None:
             raise InputError(
                 "this Scorer is not prepared", advice="call prepare(format) before run"
@@ -323,30 +319,3 @@ class Scorer:
                 advice="prepare again",
             )
         return self._backend
-
-
-def choose_devices(
-    images: tuple[Any, ...], device: str | Sequence[str]
-) -> tuple[Any, tuple[str, ...]]:
-    """Return the array whose device does the work, and the names of all devices, that one first.
-
-    It is the first array that lives on a GPU, or else the first array.
-
-    Raises
-    ------
-    InputError, DeviceError
-        As `arrays.choose` and `device.several` say.
-    """
-    home = next((image for image in images if arrays.place(image) != "cpu"), images[0])
-    first, *others = devices.names(device)
-    chosen = devices.several([arrays.choose(home, first, "MAD"), *others])
-    for image in images:
-        arrays.choose(image, chosen[0], "MAD")
-    return home, chosen
-
-
-def on_host(score: Score) -> Score:
-    """Return a score with its maps, if any, in main memory."""
-    if score.detection is None or isinstance(score.detection, np.ndarray):
-        return score
-    return Score(score.mad, score.hi, score.lo, score.detection.get(), score.appearance.get())

@@ -23,7 +23,8 @@ from snellen.mad.combine import B1, B2
 from snellen.mad.definition import SMALLEST
 from snellen.mad.image import check, plain
 from snellen.mad.motion import SIDE, Motion, motion
-from snellen.mad.scorer import Scorer, choose_devices
+from snellen.mad.placement import choose_devices
+from snellen.mad.scorer import Scorer
 
 HI_SCALE = 10.0  # of the detection map's root mean square; MAD of 2011 has 200
 ALPHA = 3 / 7  # of the authors' code: in the logarithm of the strengths, and their exponent

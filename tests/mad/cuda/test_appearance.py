@@ -44,6 +44,7 @@ def test_graphs_and_runs_give_the_same_bytes(random, made, size, dtype):
 def test_halves_and_pairs_are_recorded_as_graphs(made, dtype):
     """Else Python launches each kernel, and takes its time."""
     backend = made((40, 50), dtype=dtype)
+    assert backend._engine.captured
     plain = {
         backend._set_reference,
         backend._compare,
@@ -67,14 +68,14 @@ def test_the_reference_of_a_pair_is_held(random, made):
     assert numbers(found) == numbers(wanted)
 
 
-def test_answers_wait_and_may_be_dropped(random, made):
-    """The next question does not disturb the answer before; one that nobody wants hurts nobody."""
+def test_pending_scores_wait_and_may_be_dropped(random, made):
+    """The next pair does not disturb a pending score; one that is dropped disturbs nothing."""
     given = [drawn.pair(random, (64, 150)) for _ in range(4)]
     backend = made((64, 150))
     wanted = [numbers(backend.submit(*planes)()[0]) for planes in given]
     assert len({*map(tuple, wanted)}) == len(given)
     first, second = (backend.submit(*planes) for planes in given[:2])
-    assert [numbers(answer()[0]) for answer in (second, first, second)] == [
+    assert [numbers(pending()[0]) for pending in (second, first, second)] == [
         wanted[1], wanted[0], wanted[1],
     ]  # fmt: skip
     for planes in given:

@@ -167,3 +167,29 @@ def test_a_batch_has_the_scores_of_its_pairs(cuda, random, batches, channels):
             alone = score(*pair, device="cuda")
             numbers = [getattr(found, name)[place] for name in ("mad", "hi", "lo")]
             assert numbers == [alone.mad, alone.hi, alone.lo]
+
+
+def test_pairs_in_flight(cuda, random, scorer):
+    """Host memory and the GPU's in turn, with a reference that is set between them."""
+    pairs = [drawn.pair(random, SIZE) for _ in range(6)]
+    wanted = [scorer.run(*planes) for planes in pairs]
+    assert scorer.slots == 2
+    for _ in range(3):
+        pending, found = [], []
+        for number, planes in enumerate(pairs):
+            planes = [cuda.asarray(plane) if number % 3 == 2 else plane for plane in planes]
+            pending.append((scorer.submit(*planes), planes))
+            if len(pending) == scorer.slots:
+                found.append(pending.pop(0)[0]())
+        assert found + [result() for result, _ in pending] == wanted
+        assert scorer.compare(pairs[-1][1]) == wanted[-1]  # the last reference is set
+        scorer.set_reference(pairs[1][0])
+        first = scorer.submit(*pairs[0])
+        assert scorer.compare(pairs[0][1]) == wanted[0] == first()
+
+
+def test_a_pair_in_flight_with_flat_areas(random, scorer):
+    plain, flat = drawn.pair(random, SIZE), page(random, SIZE, (200, 420))
+    wanted = [scorer.run(*planes) for planes in (flat, plain)]
+    results = [scorer.submit(*planes) for planes in (flat, plain)]
+    assert [result() for result in results] == wanted

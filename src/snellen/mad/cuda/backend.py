@@ -1,8 +1,10 @@
-"""The GPU backend: detection beside appearance; combine.
+"""The GPU backend of MAD: detection beside appearance, then both are combined.
 
-Both halves of a comparison take the same way, one plane at a time: what the reference gives is
-kept, what the distorted picture gives is compared with it. Only three numbers come back, and maps
-where they are asked for; meanwhile the next comparison may be on its way.
+Each half of a comparison processes one plane: the statistics of the reference are kept, and those
+of the distorted picture are compared with them. Only four numbers are copied back, and maps where
+they are asked for. Several comparisons may be in flight: pairs in main memory go through an engine,
+which uploads the next pair while one is computed; planes on the GPU are read on the caller's
+stream. Both ways use the same buffers; the event `_done` orders them.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from snellen.frames.engine import Engine
 from snellen.frames.frame import Format
 from snellen.gpu import device as devices
 from snellen.gpu import profile
@@ -25,14 +28,14 @@ from snellen.mad.cuda.detection import Detection
 from snellen.mad.cuda.flat import Flat
 from snellen.mad.cuda.precision import chosen, samples
 from snellen.mad.definition import Definition
-from snellen.mad.result import Answer, Score
+from snellen.mad.result import PendingScore, Score
 
 REFERENCE, DISTORTED = 0, 1
-SLOTS = 2  # answers that may be on their way: the GPU has work while the host reads one
+SLOTS = 2  # pairs in flight: the GPU has work while the host reads a score
 
 
 class Backend:
-    """MAD for planes of one format on a GPU. Holds all buffers; works on one pair at a time.
+    """MAD for planes of one format on a GPU; computes one pair after another.
 
     Parameters
     ----------
@@ -48,19 +51,18 @@ class Backend:
     bands, guests : range, int
         See `Appearance`.
     graphs : bool
-        Whether the kernels of each half, and those of both, are recorded once and launched as one,
-        where that works.
+        Whether the kernels of each half, and those of both, are captured as CUDA graphs, where that
+        works.
 
     Attributes
     ----------
     samples : (2, H, W) CuPy array of the format's type
-        The reference and the distorted picture, as they came.
+        The reference and the distorted picture.
     run_reference, run_comparison, run_pair : callables
-        The work of `hold`, and of `ask` without and with a reference, on `samples` and CuPy's
-        current stream.
+        Queue, on CuPy's current stream, the work of `set_reference`, and of `submit` without and
+        with a reference, on `samples`. With guests the latter two leave out `finish`.
     finish : callable
-        The end of the latter two, from the differences to the score, that with guests waits for
-        theirs.
+        Queues the last step, from the differences to the score.
 
     Raises
     ------
@@ -107,9 +109,15 @@ class Backend:
             self._done = cupy.cuda.Event(disable_timing=True)
             self._done.record(own)
             own.synchronize()
+        self._engine: Engine | None = None
+        if not guests:
+            planes = [(plane.shape, plane.dtype) for plane in self.samples]
+            self._engine = Engine(
+                device, planes, [((4,), np.float64)], self._in_slot, slots=SLOTS, graphs=graphs
+            )
 
     def set_reference(self, reference: Any) -> None:
-        """Compute the reference's half and keep it until the next.
+        """Compute the reference's half and keep it until the next reference.
 
         Parameters
         ----------
@@ -120,11 +128,10 @@ class Backend:
             stage(reference, None, self.samples)
             self.run_reference()
 
-    def submit(self, reference: Any, distorted: Any, maps: bool = False) -> Answer:
-        """Begin a comparison, with the reference held where None comes.
+    def submit(self, reference: Any, distorted: Any, maps: bool = False) -> PendingScore:
+        """Begin a comparison, with the reference that is set where `reference` is None.
 
-        At most SLOTS answers may be outstanding: each further question takes the place of the
-        eldest.
+        At most SLOTS pending scores may be outstanding: a further comparison overwrites the oldest.
 
         Returns
         -------
@@ -133,13 +140,19 @@ class Backend:
             CuPy's. And whether one of the pictures has areas for which float32 does not suffice;
             never in float64.
         """
+        on_host = isinstance(reference, np.ndarray) and isinstance(distorted, np.ndarray)
+        if self._engine and on_host and not maps:
+            return self._fly(self._engine, reference, distorted)
         with self.on_gpu(), self.in_order():
             stage(reference, distorted, self.samples)
             (self.run_comparison if reference is None else self.run_pair)()
-            return self.answer(maps, isinstance(distorted, np.ndarray))
+            return self.fetch(maps, isinstance(distorted, np.ndarray))
 
-    def answer(self, maps: bool, host: bool) -> Answer:
-        """Let what was compared last come to the host, its maps if `host`; see `ask`."""
+    def fetch(self, maps: bool, host: bool) -> PendingScore:
+        """Queue the copy of the last comparison's numbers to the host; see `submit`.
+
+        `maps`: whether there are maps, which go to the host, too, if `host`.
+        """
         import cupy
 
         numbers, arrived = self._slots[0]
@@ -148,18 +161,21 @@ class Backend:
         both = self._maps() if maps else ()
         arrived.record(cupy.cuda.get_current_stream())
 
-        def answered() -> tuple[Score, bool]:
+        def result() -> tuple[Score, bool]:
             with self.on_gpu():
                 arrived.synchronize()
                 mad, hi, lo, flat = numbers.tolist()
                 return Score(mad, hi, lo, *(m.get() if host else m for m in both)), flat > 0
 
-        return answered
+        return result
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Release the memory."""
         import cupy
 
+        if self._engine:
+            self._engine.close()
+            self._engine = None
         with self.on_gpu():
             cupy.cuda.Device().synchronize()
             del self.run_reference, self.run_comparison, self.run_pair, self.finish, self.samples
@@ -167,13 +183,13 @@ class Backend:
 
     @contextmanager
     def on_gpu(self) -> Iterator[None]:
-        """Make the GPU current, and raise what CUDA says as DeviceError."""
+        """Make the GPU current, and raise errors of CUDA as DeviceError."""
         with devices.using(self.device), devices.reporting():
             yield
 
     @contextmanager
     def in_order(self) -> Iterator[None]:
-        """Order work after what another stream may still do with our buffers."""
+        """Order work on the current stream after all earlier work with the buffers."""
         import cupy
 
         stream = cupy.cuda.get_current_stream()
@@ -183,8 +199,28 @@ class Backend:
 
     @property
     def reference(self) -> Any:
-        """The samples that are held."""
+        """The samples of the reference that is set."""
         return self.samples[REFERENCE]
+
+    def _fly(self, engine: Engine, reference: Any, distorted: Any) -> PendingScore:
+        """Begin a comparison of planes in main memory in a slot of the engine."""
+        with self.on_gpu(), engine.streams.lock:
+            compute = engine.streams.compute
+            compute.wait_event(self._done)
+            pending = engine.submit((reference, distorted))
+            self._done.record(compute)
+
+        def result() -> tuple[Score, bool]:
+            mad, hi, lo, flat = pending.result()[0].tolist()
+            return Score(mad, hi, lo), flat > 0
+
+        return result
+
+    def _in_slot(self, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+        """Queue the work for a pair that lies in a slot of the engine."""
+        stage(inputs[0], inputs[1], self.samples)
+        self._whole_pair()
+        outputs[0].data.copy_from_device_async(self._out.data, self._out.nbytes)
 
     def _set_reference(self) -> None:
         with self._aside():
@@ -239,7 +275,6 @@ class Backend:
         if profile.active():
             yield
             return
-
         self._beside.wait_event(cupy.cuda.get_current_stream().record())
         with self._beside:
             yield
@@ -261,9 +296,9 @@ class Backend:
 
 
 def stage(reference: Any, distorted: Any, samples: Any) -> None:
-    """Copy planes of NumPy's or CuPy's to the GPU's `samples`, on the current stream.
+    """Copy planes of NumPy or CuPy to `samples` on the GPU, on the current stream.
 
-    Where None comes, what lies there stays.
+    None leaves its plane of `samples` unchanged.
     """
     import cupy
 
@@ -277,7 +312,8 @@ def stage(reference: Any, distorted: Any, samples: Any) -> None:
         elif plane is not None:
             samples[place][...] = plane
     if kept:
-        cupy.cuda.get_current_stream().synchronize()  # they may be page-locked: `set` goes on then
+        # From page-locked memory `set` returns before the copy is done.
+        cupy.cuda.get_current_stream().synchronize()
 
 
 def _as_it_is(work: Work) -> Work:

@@ -1,8 +1,8 @@
-"""One pair on several GPUs: each takes some of the subbands, of both pictures.
+"""MAD of one pair on several GPUs: each computes some of the subbands of both pictures.
 
-So both images of a band meet on one GPU, and what travels is each plane of samples to every GPU,
-and one partial map of the block grid back. (The CUDA paper's three GPUs exchanged 126 arrays.) The
-first GPU detects, too, and combines.
+So both pictures of a subband are on one GPU. Each plane of samples is copied to every GPU, and one
+partial map of the block grid is copied back. (The CUDA paper's three GPUs exchanged 126 arrays.)
+The first GPU also does detection and combines.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from snellen.mad.cuda.combine import Combine
 from snellen.mad.cuda.loggabor import BANDS
 from snellen.mad.cuda.precision import chosen
 from snellen.mad.definition import Definition
-from snellen.mad.result import Answer
+from snellen.mad.result import PendingScore
 
 DETECTION = 2.0  # subbands' time that detection and combination take, about, at any size
 
 
 class MultiGpuBackend:
-    """MAD for planes of one format on several GPUs; otherwise as `Backend`.
+    """MAD for planes of one format on several GPUs; otherwise as `backend.Backend`.
 
     Parameters
     ----------
@@ -72,18 +72,18 @@ class MultiGpuBackend:
             self._ready = cupy.cuda.Event(disable_timing=True)
 
     def set_reference(self, reference: Any) -> None:
-        """Compute the reference's half and keep it until the next."""
+        """Compute the reference's half and keep it until the next reference."""
         with self._lead.on_gpu(), self._lead.in_order():
             self._stage(reference, None)
             for helper in self._helpers:
                 helper.begin("hold", self._ready)
             self._lead.run_reference()
 
-    def submit(self, reference: Any, distorted: Any, maps: bool = False) -> Answer:
+    def submit(self, reference: Any, distorted: Any, maps: bool = False) -> PendingScore:
         """Begin a comparison; see `Backend.submit`.
 
-        The helpers begin first, since their planes have still to travel, and what the host has to
-        do for their results waits until all GPUs are busy.
+        The helpers begin first, since their planes are still to be copied, and the host queues the
+        copies of their results when all GPUs are busy.
         """
         import cupy
 
@@ -96,26 +96,26 @@ class MultiGpuBackend:
             for helper in self._helpers:
                 stream.wait_event(helper.give())
             self._lead.finish()
-            return self._lead.answer(maps, isinstance(distorted, np.ndarray))
+            return self._lead.fetch(maps, isinstance(distorted, np.ndarray))
 
     @property
     def reference(self) -> Any:
-        """The samples that are held, on the first GPU."""
+        """The samples of the reference that is set, on the first GPU."""
         return self._lead.reference
 
     def close(self) -> None:
-        """Give the memory of all GPUs back."""
+        """Release the memory of all GPUs."""
         with ExitStack() as stack:
             stack.callback(self._lead.close)
             for helper in self._helpers:  # first, as they may still fetch from the lead
                 stack.callback(helper.close)
 
     def _stage(self, reference: Any, distorted: Any) -> None:
-        """Copy planes to the first GPU, from where the helpers fetch them when they are `_ready`.
+        """Copy planes to the first GPU; the helpers fetch them from there after the event `_ready`.
 
-        What a comparison needs they have fetched before the next plane comes, as it ends with what
-        they made of it. A reference that comes late for one that is no longer wanted does no harm:
-        it is fetched once more.
+        A comparison ends with the helpers' results, so they have fetched its planes before the next
+        plane overwrites them. A helper may fetch a reference late that has been replaced already;
+        this does no harm, as it fetches the new one afterwards.
         """
         import cupy
 
@@ -184,7 +184,7 @@ class Helper:
         return self._given
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Release the memory."""
         with self._on_gpu():
             self._stream.synchronize()
             del self._works, self._send, self._samples, self._appearance, self._combine
@@ -207,9 +207,10 @@ class Helper:
 
 
 def shares(count: int) -> list[range]:
-    """Return the subbands of each of `count` GPUs: fewest for the first, which detects.
+    """Return the subbands of each of `count` GPUs.
 
-    Of the others those that begin first have the most.
+    The first GPU, which does detection, gets fewest. Of the others, those that begin first get
+    most.
     """
     count = min(count, BANDS)
     first = max(1, round((BANDS + DETECTION) / count - DETECTION)) if count > 1 else BANDS
@@ -218,7 +219,7 @@ def shares(count: int) -> list[range]:
 
 
 def _copier(source: Any, target: Any) -> Callable[[int], None]:
-    """Return what copies a contiguous array to another GPU, on a stream that is told by address."""
+    """Return a function that copies a contiguous array to another GPU on a stream (its address)."""
     from cupy.cuda.runtime import memcpyPeerAsync
 
     addresses = target.data.ptr, target.device.id, source.data.ptr, source.device.id

@@ -1,0 +1,34 @@
+"""The interface of the backends of MAD, which `Scorer` drives."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from snellen.mad.result import PendingScore
+
+
+class Backend(Protocol):
+    """Scores planes of one format: see `mad.cpu`, `mad.cuda.backend`, `mad.cuda.multi_gpu`."""
+
+    dtype: str
+    """The precision, "float32" or "float64"."""
+
+    slots: int
+    """How many pending scores may be outstanding when `submit` returns."""
+
+    @property
+    def reference(self) -> Any:
+        """Samples of the reference that is set, where float32 may not suffice; None elsewhere."""
+        ...
+
+    def set_reference(self, reference: Any) -> None:
+        """Compute the reference's half and keep it until the next reference."""
+        ...
+
+    def submit(self, reference: Any, distorted: Any, maps: bool = False) -> PendingScore:
+        """Begin a comparison; None stands for the reference that is set."""
+        ...
+
+    def close(self) -> None:
+        """Release threads and buffers."""
+        ...
