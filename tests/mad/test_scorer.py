@@ -23,7 +23,7 @@ def near(scorer):
 def test_settings():
     scorer = Scorer(device="cpu")
     assert (scorer.device, scorer.device_name, scorer.dtype) == ("cpu", "cpu", "float64")
-    assert scorer.lanes == 1 and scorer.definition.hi_scale == 200
+    assert scorer.slots == 1 and scorer.definition.hi_scale == 200
     assert Scorer(device="cpu", dtype="float32").dtype == "float32"
 
 

@@ -217,5 +217,5 @@ def test_the_precision_where_none_is_asked_for():
 
 def test_the_device_is_named():
     scorer = Scorer(device="auto")
-    assert (scorer.device, scorer.devices, scorer.lanes) == ("cuda:0", ("cuda:0",), 1)
+    assert (scorer.device, scorer.devices, scorer.slots) == ("cuda:0", ("cuda:0",), 1)
     assert scorer.device_name != "cpu"
