@@ -339,15 +339,15 @@ def test_damage(capsys, films, tmp_path):
 
 
 def test_an_interrupt_leaves_nothing(capsys, films, tmp_path, monkeypatch):
-    whole, count = scorer.Scorer.run, []
+    whole, count = scorer.Scorer.submit, []
 
-    def interrupted(self, reference, distorted, **options):
+    def interrupted(self, reference, distorted):
         count.append(1)
         if len(count) > 3:
             raise KeyboardInterrupt
-        return whole(self, reference, distorted, **options)
+        return whole(self, reference, distorted)
 
-    monkeypatch.setattr(scorer.Scorer, "run", interrupted)
+    monkeypatch.setattr(scorer.Scorer, "submit", interrupted)
     words = ["--csv", tmp_path / "t.csv", "--map-out", tmp_path / "maps"]
     assert run("score", films[0], films[2], *words) == 130
     assert "interrupted" in capsys.readouterr().err

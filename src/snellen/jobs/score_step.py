@@ -61,8 +61,6 @@ class ScoreStep:
         Settings that do not exist; a device that cannot be used.
     """
 
-    slots = 1
-
     def __init__(
         self,
         settings: MadSettings,
@@ -94,15 +92,29 @@ class ScoreStep:
         self._scorer = on_device(prepared, device, self._subject, self._events)
         return format
 
+    @property
+    def slots(self) -> int:
+        """How many pairs `submit` keeps in flight."""
+        return self._scorer.slots
+
     def run(self, reference: Array, distorted: Array) -> Score:
         """Return the score, with maps if it is among the worst so far."""
-        score = self._scorer.run(reference, distorted)
-        # Most pictures are not, so the half of those that are is computed twice.
-        if self._worst.wants(float(score.mad)):
-            score = self._scorer.compare(distorted, maps=True)
-        if self._clips is not None:
-            self._clips.add(reference, distorted)
-        return score
+        return self.submit(reference, distorted)()
+
+    def submit(self, reference: Array, distorted: Array) -> Callable[[], Score]:
+        """Begin a pair; return a function that waits for its score, as `run` returns it."""
+        pending = self._scorer.submit(reference, distorted)
+
+        def result() -> Score:
+            score = pending()
+            # Most pictures are not among the worst; those that are are scored twice.
+            if self._worst.wants(float(score.mad)):
+                score = self._scorer.run(reference, distorted, maps=True)
+            if self._clips is not None:
+                self._clips.add(reference, distorted)
+            return score
+
+        return result
 
     def close(self) -> None:
         """Give back threads and buffers."""
