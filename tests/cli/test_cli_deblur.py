@@ -8,11 +8,9 @@ from functools import partial
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from snellen.cli.report import Report
-from snellen.errors import DeviceError
-from snellen.frames.still import Still, read, write
+from snellen.frames.still import read
 from snellen.gpu import device
 from snellen.jobs.events import Progress
 from snellen.mia import cpu
@@ -27,29 +25,6 @@ refused = partial(cli.refused, "deblur")
 QUICK = {"psf_size": 5, "iterations": 3}
 WORDS = ["--psf-size", 5, "--iterations", 3, "--device", "cpu"]
 PSF = np.array([[1, 2, 1], [2, 9, 4], [1, 4, 2]], float)
-
-
-@pytest.fixture
-def picture(random):
-    """A maker of pictures with edges."""
-
-    def draw(shape=(20, 24), white=255):
-        steps = random.integers(0, white, (*(-(-side // 5) for side in shape[:2]), *shape[2:]))
-        large = steps.repeat(5, 0).repeat(5, 1)[: shape[0], : shape[1]]
-        return large.astype(np.uint8 if white < 256 else np.uint16)
-
-    return draw
-
-
-@pytest.fixture
-def saved(tmp_path):
-    """A maker of files."""
-
-    def save(name, pixels, **facts):
-        write(tmp_path / name, Still(pixels, **facts))
-        return tmp_path / name
-
-    return save
 
 
 @pytest.mark.parametrize(
@@ -80,23 +55,6 @@ def test_one_image_on_the_gpu(capsys, picture, saved, tmp_path):
     assert (read(goal).pixels == wanted).all()
 
 
-def test_a_known_blur_is_undone(picture, saved, tmp_path):
-    """In the right direction: PSF is not symmetric."""
-    sharp = picture((40, 40)) / 255
-    weights = PSF / PSF.sum()
-    padded = np.pad(sharp, 1, mode="edge")
-    blurred = sum(
-        weights[i, j] * padded[2 - i : 42 - i, 2 - j : 42 - j] for i in range(3) for j in range(3)
-    )
-    source = saved("in.tif", blurred.astype(np.float32))
-    np.save(tmp_path / "psf.npy", PSF)
-    words = ["--psf", tmp_path / "psf.npy", "--iterations", 300, "--device", "cpu"]
-    assert run("deblur", source, "-o", tmp_path / "out.tif", *words) == 0
-    errors = [np.abs(one[2:-2, 2:-2] - sharp[2:-2, 2:-2]).mean()
-              for one in (blurred, read(tmp_path / "out.tif").pixels)]  # fmt: skip
-    assert errors[1] < errors[0] / 20
-
-
 @pytest.mark.parametrize(
     ("words", "settings", "iterations"),
     [
@@ -123,23 +81,6 @@ def test_every_option_reaches_the_function(picture, saved, tmp_path, words, sett
     assert (read(goal).pixels != deblur(pixels, **plain).image).any()
 
 
-def test_a_prior_has_its_own_defaults(picture, saved, tmp_path, monkeypatch):
-    """So neither iterations nor weight are handed on where nobody asked for them."""
-    asked = []
-
-    def noted(image, **settings):
-        asked.append(settings)
-        return deblur(image, **QUICK, device="cpu")
-
-    monkeypatch.setattr("snellen.mia.image.deblur", noted)
-    words = ["deblur", saved("in.png", picture()), "-o", tmp_path / "out.png", "--overwrite"]
-    words += ["--device", "cpu", "--prior", "l0"]
-    assert run(*words) == 0 and run(*words, "--tv", "0.002", "--iterations", 9) == 0
-    assert [one["prior"] for one in asked] == ["l0", "l0"]
-    assert not {"iterations", "tv"} & asked[0].keys()
-    assert (asked[1]["iterations"], asked[1]["tv"]) == (9, 0.002)
-
-
 def test_defaults_are_those_of_the_function(capsys, picture, saved, tmp_path):
     source = saved("in.png", picture((36, 40)))
     words = ["-o", tmp_path / "out.png", "--device", "cpu", "--json"]
@@ -149,31 +90,6 @@ def test_defaults_are_those_of_the_function(capsys, picture, saved, tmp_path):
     wanted = deblur(read(source).pixels, device="cpu")
     assert wanted.iterations == 200 and wanted.psf.shape == (31, 31)
     assert (read(tmp_path / "out.png").pixels == wanted.image).all()
-
-
-def test_transparency_stays(picture, saved, tmp_path):
-    pixels = picture((20, 24, 4))
-    source = saved("in.png", pixels)
-    assert run("deblur", source, "-o", tmp_path / "out.png", *WORDS) == 0
-    found = read(tmp_path / "out.png").pixels
-    assert (found[..., 3] == pixels[..., 3]).all()
-    assert (found[..., :3] == deblur(pixels[..., :3], **QUICK, device="cpu").image).all()
-    grey = np.stack([picture()] * 3 + [pixels[..., 3]], -1)
-    source = saved("grey.png", grey, grey_alpha=True)
-    assert run("deblur", source, "-o", tmp_path / "out-grey.png", *WORDS) == 0
-    with Image.open(tmp_path / "out-grey.png") as image:
-        assert image.mode == "LA"
-        found = np.asarray(image)
-    assert (found[..., 0] == deblur(grey[..., 0], **QUICK, device="cpu").image).all()
-    assert (found[..., 1] == grey[..., 3]).all()
-
-
-@pytest.mark.parametrize("value", [0, 77])
-def test_a_picture_of_one_value_is_itself(capsys, saved, tmp_path, value):
-    source = saved("in.png", np.full((20, 24), value, np.uint8))
-    assert run("deblur", source, "-o", tmp_path / "out.png", *WORDS, "--json") == 0
-    assert (read(tmp_path / "out.png").pixels == value).all()
-    assert np.isfinite(json.loads(capsys.readouterr().out.splitlines()[-1])["fit"])
 
 
 @pytest.mark.parametrize(
@@ -191,24 +107,6 @@ def test_samples_that_no_picture_has(capsys, picture, saved, tmp_path, value, sa
 
 
 # Regions
-
-
-@pytest.mark.parametrize("shape", [(20, 24), (20, 24, 3), (20, 24, 4)])
-def test_a_region_of_an_image(picture, saved, tmp_path, shape):
-    pixels = picture(shape)
-    source, goal = saved("in.png", pixels), tmp_path / "out.png"
-    part = pixels[2:13, 5:21]
-    wanted = part.copy()
-    colours = part[..., :3] if len(shape) == 3 else part
-    restored = deblur(np.ascontiguousarray(colours), **QUICK, device="cpu").image
-    (wanted[..., :3] if len(shape) == 3 else wanted)[...] = restored
-    words = ["deblur", source, "-o", goal, *WORDS, "--roi", "5,2,16,11"]
-    assert run(*words) == 0
-    assert (read(goal).pixels == wanted).all()
-    assert run(*words, "--paste-back", "--overwrite") == 0
-    whole = pixels.copy()
-    whole[2:13, 5:21] = wanted
-    assert (read(goal).pixels == whole).all()
 
 
 @pytest.mark.parametrize(
@@ -260,39 +158,7 @@ def test_the_value_of_white_of_floats(capsys, picture, saved, tmp_path):
     refused(capsys, [*words, "--overwrite", "--data-range", "0"], "--data-range 0.0; expected")
 
 
-def test_white_that_hardly_is_1_is_told(capsys, picture, saved, tmp_path):
-    words = ["-o", tmp_path / "out.tif", *WORDS, "--overwrite"]
-    pixels = picture().astype(np.float32)
-    assert run("deblur", saved("in.tif", pixels), *words) == 0
-    err = capsys.readouterr().err
-    assert err.startswith("warning: ") and f"go up to {pixels.max():g}, and 1 is taken" in err
-    assert "--data-range" in err
-    assert run("deblur", saved("b.tif", pixels / 255 * 1.5), *words) == 0
-    assert capsys.readouterr().err == ""
-
-
-def test_integers_have_a_white(capsys, picture, saved, tmp_path):
-    source, goal = saved("in.png", picture()), tmp_path / "out.png"
-    assert run("deblur", source, "-o", goal, *WORDS, "--data-range", 100) == 0
-    assert "--data-range is for float images: without effect on an image of 8 bit" in (
-        capsys.readouterr().err
-    )
-    assert (read(goal).pixels == deblur(read(source).pixels, **QUICK, device="cpu").image).all()
-
-
 # Bursts
-
-
-def test_a_burst(capsys, picture, saved, tmp_path):
-    frames = np.stack([picture((20, 24, 3)) for _ in range(3)])
-    sources = [saved(f"{n}.png", frame) for n, frame in enumerate(frames)]
-    goal = tmp_path / "out.png"
-    words = [*sources, "-o", goal, "--burst", *WORDS, "--psf-out", tmp_path / "psf.npy"]
-    assert run("deblur", *words) == 0
-    assert capsys.readouterr().out.startswith(f"{goal}: 24×20, 3 iterations")
-    wanted = deblur(frames, **QUICK, multiframe=True, device="cpu")
-    assert (read(goal).pixels == wanted.image).all()
-    assert (np.load(tmp_path / "psf.npy") == wanted.psf).all() and wanted.psf.shape == (3, 5, 5)
 
 
 def test_a_burst_of_a_folder(picture, saved, tmp_path):
@@ -305,43 +171,7 @@ def test_a_burst_of_a_folder(picture, saved, tmp_path):
     assert (read(tmp_path / "out.png").pixels == wanted).all()
 
 
-def test_refused_bursts(capsys, picture, saved, tmp_path):
-    one, other = saved("a.png", picture()), saved("b.png", picture((20, 24, 3)))
-    goal = tmp_path / "out.png"
-    refused(capsys, [one, other, "-o", goal, "--burst"], "b.png is 24×20 RGB uint8", "one object")
-    refused(capsys, [one, "-o", goal, "--burst"], "two images or more")
-    refused(capsys, [one, tmp_path / "a.mp4", "-o", goal, "--burst"], "a.mp4 is no image")
-    refused(capsys, [one, other, "-o", tmp_path, "--burst"], "is a folder")
-    refused(capsys, [one, one, "-o", one, "--burst", "--overwrite"], "is the input itself")
-    refused(capsys, [one, other, "-o", other, "--burst", "--overwrite"], "is the input itself")
-    assert names(tmp_path) == ["a.png", "b.png"]
-
-
 # PSFs as files
-
-
-def test_psfs_go_out_and_come_in(picture, saved, tmp_path):
-    pixels = picture((30, 32))
-    source, wanted = saved("in.png", pixels), deblur(pixels, **QUICK, device="cpu")
-    words = ["deblur", source, "-o", tmp_path / "out.png", "--overwrite", "--device", "cpu"]
-    for name in ("psf.npy", "psf.png"):
-        path = tmp_path / name
-        assert run(*words, "--psf-size", 5, "--iterations", 3, "--psf-out", path) == 0
-        assert run(*words, "--psf", path, "--iterations", 4) == 0
-        given = np.load(path) if name == "psf.npy" else read(path).pixels
-        again = deblur(pixels, given, iterations=4, device="cpu").image
-        assert (read(tmp_path / "out.png").pixels == again).all()
-    path = tmp_path / "psf.npy"
-    assert run(*words, "--psf-size", 7, "--iterations", 4, "--psf-start", path) == 0
-    again = deblur(pixels, psf_size=7, iterations=4, start=np.load(path), device="cpu").image
-    assert (read(tmp_path / "out.png").pixels == again).all()
-    found = np.load(tmp_path / "psf.npy")
-    assert found.dtype == np.float32 and (found == wanted.psf).all()
-    with Image.open(tmp_path / "psf.png") as image:
-        assert image.mode == "I;16"
-        shades, white = np.asarray(image), float(image.text["white"])
-    assert shades.max() == 65535
-    assert np.abs(shades / 65535 * white - found).max() <= white / 65535 / 2 * 1.001
 
 
 def test_psfs_of_several_inputs_go_to_a_folder(capsys, picture, saved, tmp_path):
@@ -354,27 +184,6 @@ def test_psfs_of_several_inputs_go_to_a_folder(capsys, picture, saved, tmp_path)
     assert np.load(tmp_path / "psfs" / "b.tif.npy").shape == (5, 5)
     capsys.readouterr()
     refused(capsys, [*words, "--overwrite", "--psf-out", tmp_path / "p.npy"], "an existing folder")
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (np.zeros((3, 3)), "0 everywhere"),
-        (-np.ones((3, 3)), "negative"),
-        (np.full((3, 3), np.nan), "NaN"),
-        (np.ones((99, 99)), "got a PSF of 99×99 for a picture of 24×20"),
-        (np.ones(3), "rows and columns"),
-        (b"no array", "psf.npy: not an array of NumPy; expected what numpy.save writes"),
-        (None, "no such file"),
-    ],
-)
-def test_a_psf_that_is_none(capsys, picture, saved, tmp_path, content, said):
-    source, path = saved("in.png", picture()), tmp_path / "psf.npy"
-    if isinstance(content, bytes):
-        path.write_bytes(content)
-    elif content is not None:
-        np.save(path, content)
-    refused(capsys, [source, "-o", tmp_path / "out.png", "--psf", path, "--device", "cpu"], said)
 
 
 @pytest.mark.parametrize("option", ["--psf", "--psf-start"])
@@ -397,15 +206,6 @@ def test_a_wrong_psf_is_told_once_and_by_its_own_name(capsys, picture, saved, tm
             capsys, [sources[0], *words[2:], tmp_path / "large.npy", "--psf-size", 5],
             "--psf-start has shape (9, 9)", "--psf-size 5; take a larger --psf-size",
         )  # fmt: skip
-
-
-def test_a_psf_as_a_picture_is_grey(capsys, picture, saved, tmp_path):
-    source = saved("in.png", picture())
-    words = [source, "-o", tmp_path / "out.png", "--device", "cpu", "--psf"]
-    refused(capsys, [*words, saved("psf.png", picture((5, 5, 3)))], "has colours")
-    refused(capsys, [*words, tmp_path / "psf.txt"], ".npy")
-    same = np.stack([picture((5, 5))] * 3, -1)
-    assert run("deblur", *words, saved("grey.png", same), "--iterations", 2) == 0
 
 
 # What is refused, told, left
@@ -496,38 +296,6 @@ def test_json_of_an_image(capsys, picture, saved, tmp_path):
     }  # fmt: skip
 
 
-@pytest.fixture
-def progress(monkeypatch):
-    """What a command tells of how far it is."""
-    told = []
-
-    def noted(self, p):
-        told.append((p.stage, p.unit, p.done, p.total, p.eta))
-
-    monkeypatch.setattr(Report, "progress", noted)
-    return told
-
-
-def test_progress_of_every_stage(picture, saved, tmp_path, progress):
-    """The search of the prior by turns, the channels after luma; each by a clock of its own."""
-    source = saved("in.png", picture((40, 44, 3)))
-    words = ["deblur", source, "-o", tmp_path / "out.png", "--device", "cpu", "--overwrite"]
-    words += ["--psf-size", 9, "--iterations", 20]
-    assert run(*words) == 0
-    seen = [(stage, unit, done, total) for stage, unit, done, total, _ in progress]
-    assert seen == [(s, "iteration", n, 20) for s in ("picture", "channels") for n in (10, 20)]
-    assert [eta == 0 for *_, eta in progress] == [False, True] * 2
-    progress.clear()
-    assert run(*words, "--prior", "l0") == 0
-    turns = [one for one in progress if one[0] == "prior"]
-    assert [one[:4] for one in turns] == [("prior", "turn", n, 15) for n in range(1, 16)]
-    assert all(eta is None for *_, eta in turns)
-    assert [one[:4] for one in progress[15:]] == [("picture", "iteration", n, 20) for n in (10, 20)]
-    progress.clear()
-    assert run(*words, "--prior", "l0", "--tile", 36) == 0
-    assert [one[2:4] for one in progress if one[0] == "prior"] == [(n, 60) for n in range(1, 61)]
-
-
 def test_the_bar_begins_anew_with_each_stage(monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     with Report(False) as report:
@@ -536,24 +304,6 @@ def test_the_bar_begins_anew_with_each_stage(monkeypatch):
         (task,) = report._bar.tasks
         assert (task.completed, task.total, task.finished) == (10, 20, False)
         assert task.description == r"\[b]a.png: channels"
-
-
-def test_the_cpu_steps_in_where_autos_gpu_has_no_room(
-    capsys, picture, saved, tmp_path, monkeypatch
-):
-    def full(image, **settings):
-        if settings["device"] != "cpu":
-            raise DeviceError("the GPU's memory does not suffice")
-        return deblur(image, **settings)
-
-    monkeypatch.setattr(device, "resolve", lambda asked: "cpu" if asked == "cpu" else "cuda:0")
-    monkeypatch.setattr(device, "name", lambda used: used)
-    monkeypatch.setattr("snellen.mia.image.deblur", full)
-    words = [saved("in.png", picture()), "-o", tmp_path / "out.png", *WORDS[:4]]
-    assert run("deblur", *words, "--json") == 0
-    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert "memory does not suffice" in lines[0]["message"] and lines[-1]["device"] == "cpu"
-    refused(capsys, [*words, "--overwrite", "--device", "cuda"], "memory does not suffice")
 
 
 def test_an_interrupt_leaves_nothing(capsys, picture, saved, tmp_path, monkeypatch):
