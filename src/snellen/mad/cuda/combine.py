@@ -1,4 +1,4 @@
-"""The last step on the GPU: maps, their root mean squares, and the score."""
+"""Last step on the GPU: maps, their root mean squares, and the score."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from snellen.mad.error import BEFORE
 
 THREADS = 256
 TILES = {"float32": (64, 32), "float64": (64, 16)}
-"""Pixels across and down of a block of `seen`: what fits the shared memory of any GPU."""
+"""Pixels (across, down) of a block of the kernel `seen`; they fit any GPU's shared memory."""
 
 
 class Combine:
-    """The stage for planes of one format; holds the partial sums.
+    """The stage for planes of one format, with buffers for its partial sums.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Combine:
     peak : float
         The sample value of white.
     dtype : str
-        "float32" or "float64": of maps and what they are made of.
+        Precision, "float32" or "float64".
     """
 
     def __init__(self, definition: Definition, format: Format, peak: float, dtype: str):
@@ -48,15 +48,16 @@ class Combine:
         self._pixels = float((height - sum(MARGIN)) * (width - sum(MARGIN)))
 
     def seen(self, reference: Any, distorted: Any, mask: Any, map: Any | None) -> None:
-        """Sum up the detection map: mask × local mean squared error.
+        """Sum the squares of the detection map, mask × local mean squared error.
 
         Parameters
         ----------
-        reference, distorted : (H, W) of the format's type
+        reference, distorted : (H, W) of the format's dtype
             Samples, contiguous.
         mask : (rows, columns) of `dtype`
+            Visibility of the error in each block, as `Masking.visibility` computes it.
         map : (H, W) of `dtype`, or None
-            Filled where it is given.
+            Output: the map.
         """
         self._seen(
             self._tiles, THREADS, reference, distorted, self._width, self._height, self._factor,
@@ -64,27 +65,33 @@ class Combine:
         )  # fmt: skip
 
     def looks(self, planes: Any) -> None:
-        """Sum up the appearance map: the differences (count, rows, columns), into the first."""
+        """Sum the squares of the appearance map.
+
+        Parameters
+        ----------
+        planes : (count, rows, columns) of `dtype`
+            Differences of the subbands. The first plane is overwritten by their sum, the map.
+        """
         self._looks(
             self._parts, THREADS, planes, len(planes), self._rows, self._columns, self._width,
             self._height, self._lo,
         )  # fmt: skip
 
     def spread(self, plane: Any, map: Any) -> None:
-        """Fill a map (H, W) with a value for each block (rows, columns); 0 beyond the blocks."""
+        """Fill a map (H, W) from a plane (rows, columns) of values of blocks; 0 beyond blocks."""
         grid = (-(-self._width // 32), -(-self._height // 8))
         self._spread(
             grid, THREADS, plane, self._rows, self._columns, map, self._width, self._height
         )
 
     def score(self, out: Any) -> None:
-        """Fill `out` (3,) float64 with MAD, HI and LO of what was summed up."""
+        """Write MAD, HI and LO of the last sums to `out` (3,) float64."""
         doubles = (np.float64(x) for x in (self._pixels, self._hi_scale, B1, B2))
         self._score(1, THREADS, self._hi, self._hi.size, self._lo, self._lo.size, *doubles, out)
 
 
 def kernels(format: Format, dtype: str) -> tuple[Kernel, ...]:
-    """Return the kernels, not compiled yet."""
+    """Return the kernels seen, looks, spread and score, not yet compiled."""
     file = Path(__file__).with_suffix(".cu")
     across, down = TILES[dtype]
     constants: dict[str, Any] = {
@@ -94,5 +101,5 @@ def kernels(format: Format, dtype: str) -> tuple[Kernel, ...]:
     }  # fmt: skip
     return (
         *(Kernel(file, name, **constants) for name in ("seen", "looks", "spread")),
-        Kernel(file, "score", spills=8, **constants),  # powers in float64 take a word of stack
+        Kernel(file, "score", spills=8, **constants),  # powers in float64 use 8 bytes of stack
     )

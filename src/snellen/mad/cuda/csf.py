@@ -1,4 +1,4 @@
-"""Detection, step 2, on the GPU: the contrast sensitivity function, made as it is applied."""
+"""Detection, step 2, on the GPU: the contrast sensitivity function, computed as it is applied."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from snellen.gpu.kernel import Kernel
 from snellen.mad.csf import BASE, FLAT, FLAT_BELOW, GAIN, PER_DEGREE, POWER, SLOPE, W
 from snellen.mad.cuda.precision import literal, types
 
-BLOCK = (32, 8)
+BLOCK = (32, 8)  # threads (x, y) of a block
 
 
 class Csf:
@@ -24,12 +24,15 @@ class Csf:
         self._grid = (-(-(width // 2 + 1) // BLOCK[0]), -(-height // BLOCK[1]))
 
     def __call__(self, spectrum: Any) -> None:
-        """Filter (H, W/2 + 1) in place, and divide by H·W: the way back is not scaled."""
+        """Filter a half spectrum (H, W // 2 + 1) in place, and divide it by H·W.
+
+        cuFFT's inverse transform does not scale.
+        """
         self._kernel(self._grid, BLOCK, spectrum, *self._size, self._scale)
 
 
 def kernel(dtype: str) -> Kernel:
-    """Return the kernel, not compiled yet."""
+    """Return the kernel, not yet compiled."""
     numbers = {"w": W, "flat": FLAT, "flat_below": FLAT_BELOW, "gain": GAIN, "base": BASE,
                "slope": SLOPE, "power": POWER}  # fmt: skip
     constants: dict[str, Any] = {name: literal(value) for name, value in numbers.items()}

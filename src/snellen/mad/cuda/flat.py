@@ -1,8 +1,8 @@
-"""Whether a picture has areas where float32 does not suffice: large ones of a single value.
+"""Detection of large areas of a single value, for which float32 does not suffice.
 
-Far from anything that varies, responses are small but for the rounding of the transforms, which is
-that of the whole picture; and skewness and kurtosis do not ask how small a response is. In float64
-that rounding is far below them.
+In such an area the filters' responses are tiny, but the transforms add rounding errors of the size
+of the whole picture's. Skewness and kurtosis are normalised, so they would measure these errors. In
+float64 the errors are far below the responses.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from snellen.frames.frame import Format
 from snellen.gpu.kernel import Kernel
 from snellen.mad.cuda.precision import types
 
-SIDE = 64  # samples of a tile's side: in narrower areas float32 is within 1e-5 still
-THREADS = 256
+SIDE = 64  # side of a tile in samples; in narrower areas float32 is accurate to 1e-5
+THREADS = 256  # of a block
 
 
 class Flat:
-    """The look at planes of one format."""
+    """The test of planes of one format."""
 
     def __init__(self, format: Format, dtype: str):
         self._kernel = kernel(format, dtype)
@@ -27,13 +27,13 @@ class Flat:
         self._tiles = (format.width // SIDE, format.height // SIDE)
 
     def __call__(self, planes: Any, found: Any) -> None:
-        """Set `found` (1,) float64 to 1 where a tile of `planes` (count, H, W) has one value."""
+        """Set `found` (1,) float64 to 1 if a tile of `planes` (count, H, W) has a single value."""
         if min(self._tiles) > 0:
             self._kernel((*self._tiles, len(planes)), THREADS, planes, *self._size, found)
 
 
 def kernel(format: Format, dtype: str) -> Kernel:
-    """Return the kernel, not compiled yet."""
+    """Return the kernel, not yet compiled."""
     return Kernel(
         Path(__file__).with_suffix(".cu"), "flat", side=SIDE, threads=THREADS,
         **types(dtype, format),

@@ -1,4 +1,8 @@
-"""Step 1 of both stages on the GPU: samples → grey or lightness, above a level of the plane."""
+"""Step 1 of both stages on the GPU: samples → grey or lightness, minus a level of the plane.
+
+The level is the value of one of the plane's samples. No filter needs the mean of a plane; without
+the level, float32 has more digits for the rest.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +17,12 @@ from snellen.mad.cuda.precision import literal, types
 from snellen.mad.definition import WHITE, Definition
 from snellen.mad.lightness import LAST, POWER, K, table
 
-BLOCK = (32, 8)
-LATTICE = 16  # samples across and down of which the level is made
+BLOCK = (32, 8)  # threads (x, y) of a block
+LATTICE = 16  # samples across, and down, from which the level is computed
 
 
 class Lightness:
-    """The stage for planes of one format; holds the lightness of every integer sample.
+    """The stage for planes of one format, with a table of the lightness of every integer sample.
 
     Parameters
     ----------
@@ -27,7 +31,7 @@ class Lightness:
     peak : float
         The sample value of white.
     dtype : str
-        "float32" or "float64".
+        Precision, "float32" or "float64".
     """
 
     def __init__(self, definition: Definition, format: Format, peak: float, dtype: str):
@@ -39,31 +43,32 @@ class Lightness:
         self._grid = (-(-format.width // BLOCK[0]), -(-format.height // BLOCK[1]))
 
     def grey(self, plane: Any, level: Any, out: Any) -> None:
-        """Make grey, where white is 255.
+        """Compute grey, for which white is 255.
 
         Parameters
         ----------
-        plane : (H, W) of the format's type, contiguous
+        plane : (H, W) of the format's dtype, contiguous
+            Samples.
         level : (2,) of `dtype`
-            Out: a value of the plane's samples, and its lightness.
+            Output: the level's sample value, and its lightness.
         out : (H, W) of `dtype`
-            Out: above that level.
+            Output: grey minus that of the level.
         """
         self._level(1, LATTICE**2, plane, *self._size, self._table, level)
         self._grey(self._grid, BLOCK, plane, *self._size, level, out)
 
     def light(self, plane: Any, level: Any, out: Any) -> None:
-        """Make lightness, likewise."""
+        """Compute lightness minus that of the level; parameters as of `grey`."""
         self._level(1, LATTICE**2, plane, *self._size, self._table, level)
         self._light(self._grid, BLOCK, plane, *self._size, self._table, level, out)
 
     def error(self, reference: Any, distorted: Any, out: Any) -> None:
-        """Make by how much the lightness of `distorted` is above that of `reference`."""
+        """Compute the lightness of `distorted` minus that of `reference`."""
         self._error(self._grid, BLOCK, reference, distorted, *self._size, self._table, out)
 
 
 def kernels(definition: Definition, format: Format, dtype: str) -> list[Kernel]:
-    """Return the kernels, not compiled yet: level, grey, light, error."""
+    """Return the kernels level, grey, light and error, not yet compiled."""
     constants: dict[str, Any] = {
         "table": 1 << format.bits if format.bits else 0,
         "across": LATTICE,

@@ -1,4 +1,4 @@
-"""Appearance, step 1, on the GPU: a spectrum through filters that are made as they are applied."""
+"""Appearance, step 1, on the GPU: log-Gabor filters, computed while they multiply a spectrum."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from snellen.gpu.kernel import Kernel
 from snellen.mad.cuda.precision import literal, row, types
 from snellen.mad.loggabor import ORIENTATIONS, SIGMA_ON_F, THETA_SIGMA, WAVELENGTHS
 
-BLOCK = (32, 8)
-BANDS = len(WAVELENGTHS) * ORIENTATIONS  # filters: scale by scale, each with its orientations
+BLOCK = (32, 8)  # threads (x, y) of a block
+BANDS = len(WAVELENGTHS) * ORIENTATIONS  # filters, ordered by scale, then by orientation
 
 
 class Bank:
@@ -25,22 +25,22 @@ class Bank:
         self._grid = (-(-width // BLOCK[0]), -(-height // BLOCK[1]))
 
     def __call__(self, spectrum: Any, first: int, out: Any) -> None:
-        """Fill `out` with the spectra of subbands from `first` on.
+        """Compute the spectra of `count` subbands from number `first` on.
 
         Parameters
         ----------
-        spectrum : (H, W/2 + 1) complex
-            Of a real plane.
+        spectrum : (H, W // 2 + 1) complex
+            Half spectrum of a real plane.
         first : int
-            Number of the filter, below BANDS.
+            Number of the first filter, less than BANDS.
         out : (count, H, W) complex
-            Divided by H·W: the way back is not scaled.
+            Output: spectra divided by H·W, as cuFFT's inverse transform does not scale.
         """
         self._kernel(self._grid, BLOCK, spectrum, *self._size, self._scale, first, len(out), out)
 
 
 def kernel(dtype: str) -> Kernel:
-    """Return the kernel, not compiled yet."""
+    """Return the kernel, not yet compiled."""
     return Kernel(
         Path(__file__).with_suffix(".cu"), "bank", scales=len(WAVELENGTHS),
         orientations=ORIENTATIONS,

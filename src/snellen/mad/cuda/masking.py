@@ -1,4 +1,4 @@
-"""Detection, step 3, on the GPU: statistics of filtered blocks, and where an error is seen."""
+"""Detection, step 3, on the GPU: statistics of filtered blocks, and the visibility of the error."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from snellen.mad.masking import GATE, PROBE, THRESHOLD
 
 
 class Masking:
-    """The stage for planes of one size and `dtype`, "float32" or "float64"."""
+    """The stage for planes of one size and precision, "float32" or "float64"."""
 
     def __init__(self, height: int, width: int, dtype: str):
         self._describe, self._visibility = kernels(dtype)
@@ -21,27 +21,31 @@ class Masking:
         self._strips = Strips(height, width)
 
     def describe(self, filtered: Any, level: Any, mean: Any, deviation: Any) -> None:
-        """Fill mean and deviation (rows, columns): of each block, and of its top left 8 × 8.
+        """Compute the mean of each block, and the standard deviation of its top left 8 × 8 pixels.
 
         Parameters
         ----------
         filtered : (H, W) of `dtype`
-            The reference's lightness through the CSF.
+            Lightness of the reference minus the level, filtered by the CSF.
         level : (2,) of `dtype`
-            What was taken off: its second number.
+            Sample value and lightness of the level, see `Lightness.grey`.
+        mean, deviation : (rows, columns) of `dtype`
+            Output.
         """
         s = self._strips
         self._describe(s.grid, THREADS, filtered, self._width, *s.extent, level, mean, deviation)
 
     def visibility(self, error: Any, mean: Any, deviation: Any, mask: Any) -> None:
-        """Fill the mask (rows, columns): by how much the error's contrast is above what hides it.
+        """Compute by how much ln contrast of the error exceeds the masking threshold.
 
         Parameters
         ----------
         error : (H, W) of `dtype`
-            The difference of lightness through the CSF.
+            Difference of lightness, filtered by the CSF.
         mean, deviation : (rows, columns) of `dtype`
-            As `describe` gives them.
+            Statistics of the reference, as `describe` computes them.
+        mask : (rows, columns) of `dtype`
+            Output: the excess, 0 where the error is not visible.
         """
         s = self._strips
         self._visibility(
@@ -50,7 +54,7 @@ class Masking:
 
 
 def kernels(dtype: str) -> tuple[Kernel, Kernel]:
-    """Return the kernels, not compiled yet."""
+    """Return the kernels describe and visibility, not yet compiled."""
     file = Path(__file__).with_suffix(".cu")
     constants: dict[str, Any] = {
         "threads": THREADS,

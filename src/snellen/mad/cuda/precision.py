@@ -1,4 +1,4 @@
-"""In which precision the GPU computes, and how kernels are told."""
+"""The precision in which the GPU computes, and the macros that give kernels their types."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from snellen.frames.frame import Format
 from snellen.gpu.c_types import C_TYPES
 
 SMALL = 1 << 17
-"""Pixels up to which float64 is taken, where it costs next to nothing. There the coarsest filters
-are longer than the picture: their responses are nearly constant, and float32 would leave too few
-digits to the statistics."""
+"""Greatest number of pixels for which float64 is the default; it costs next to nothing there. The
+coarsest filters are longer than such a picture, so their responses are nearly constant, and float32
+would leave too few digits for the statistics."""
 
 COMPLEX = {"float32": np.complex64, "float64": np.complex128}
 
 
 def chosen(height: int, width: int) -> str:
-    """Return the precision for planes of a size, where nobody asks for one."""
+    """Return the default precision for planes of a size, "float32" or "float64"."""
     return "float64" if height * width <= SMALL else "float32"
 
 
 def types(dtype: str, format: Format | None = None) -> dict[str, Any]:
-    """Return the constants that tell a kernel its types, that of samples if it reads some."""
+    """Return the macros for a kernel's types, with that of samples if a format is given."""
     names = {**C_TYPES, "float64": "double"}
     found = {"real": names[dtype], "complex": f"{names[dtype]}2"}
     return found | ({"sample": names[samples(format, dtype).name]} if format else {})
 
 
 def samples(format: Format, dtype: str) -> np.dtype[Any]:
-    """Return the type of samples in the GPU's memory: float ones are of its precision."""
+    """Return the dtype of samples on the GPU: float samples have the precision of the method."""
     return format.dtype if format.bits else np.dtype(dtype)
 
 
 def literal(value: float) -> str:
-    """Return a constant of whichever precision the kernel has."""
+    """Return a number as a C literal of the kernel's precision, the macro REAL."""
     return f"REAL({float(value)!r})"
 
 
 def row(values: Iterable[float]) -> str:
-    """Return an array of such constants."""
+    """Return numbers as the initialiser of a C array."""
     return "{" + ", ".join(literal(value) for value in values) + "}"

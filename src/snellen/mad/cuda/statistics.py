@@ -1,4 +1,4 @@
-"""Appearance, steps 2 and 3, on the GPU: statistics of subbands, and how they differ."""
+"""Appearance, steps 2 and 3, on the GPU: statistics of subbands, and their differences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from snellen.mad.loggabor import ORIENTATIONS
 
 
 class Statistics:
-    """The stage for so many subbands of one size at a time."""
+    """The stage for `count` subbands of one size at a time."""
 
     def __init__(self, height: int, width: int, dtype: str, count: int):
         self._describe, self._compare = kernels(width, dtype)
@@ -21,39 +21,41 @@ class Statistics:
         self._strips = Strips(height, width, count)
 
     def describe(self, bands: Any, out: Any) -> None:
-        """Keep the reference's.
+        """Compute the statistics of the reference's subbands.
 
         Parameters
         ----------
         bands : (count, H, W) complex
-            Responses.
+            Responses of the filters.
         out : (count, 3, rows, columns) of `dtype`
-            Sample standard deviation, skew and plain kurtosis of the magnitude in each block.
+            Output: sample standard deviation, skewness and kurtosis (3 for a Gaussian) of the
+            magnitude in each block.
         """
         s = self._strips
         self._describe(s.grid, THREADS, bands, self._width, self._height, *s.extent, out)
 
-    def compare(self, bands: Any, kept: Any, first: int, out: Any) -> None:
-        """Compare those of the distorted picture, for filters from `first` on.
+    def compare(self, bands: Any, reference: Any, first: int, out: Any) -> None:
+        """Compare the statistics of the distorted picture's subbands with the reference's.
 
         Parameters
         ----------
         bands : (count, H, W) complex
-        kept : (count, 3, rows, columns) of `dtype`
-            As `describe` gives them.
+            Responses of the filters from number `first` on.
+        reference : (count, 3, rows, columns) of `dtype`
+            Statistics of the reference, as `describe` computes them.
         first : int
-            Number of the filter, which decides the weight.
+            Number of the first filter; it determines the weights.
         out : (count, rows, columns) of `dtype`
-            weight · (|Δ deviation| + 2 |Δ skew| + |Δ kurtosis|)
+            Output: weight · (|Δ deviation| + 2 |Δ skewness| + |Δ kurtosis|).
         """
         s = self._strips
         self._compare(
-            s.grid, THREADS, bands, self._width, self._height, *s.extent, kept, first, out
+            s.grid, THREADS, bands, self._width, self._height, *s.extent, reference, first, out
         )
 
 
 def kernels(width: int, dtype: str) -> tuple[Kernel, Kernel]:
-    """Return the kernels for planes that wide, not compiled yet."""
+    """Return the kernels describe and compare for planes of this width, not yet compiled."""
     file = Path(__file__).with_suffix(".cu")
     constants: dict[str, Any] = {
         "threads": THREADS,

@@ -1,26 +1,26 @@
-"""How the grid of blocks is cut into strips that threads walk down: see moments.cuh."""
+"""Division of the grid of blocks into strips, one for each warp: see moments.cuh."""
 
 from __future__ import annotations
 
 from snellen.gpu.device import multiprocessors
 from snellen.mad.definition import BLOCK, STEP, grid
 
-LANES = 32  # tiles across of a strip, a warp's
-THREADS = 128  # of a block: four strips that have nothing to do with each other
-HALO = BLOCK // STEP - 1  # tiles right of a block's first one, and below
-BUSY = 16  # warps on each multiprocessor at once
-SHORTEST = 8  # rows of blocks of a strip: each strip costs HALO rows of tiles more
+LANES = 32  # width of a strip in tiles; each lane of the warp has one
+THREADS = 128  # of a thread block: four independent strips
+HALO = BLOCK // STEP - 1  # tiles of a block beyond its first one, to the right and below
+BUSY = 16  # warps that each multiprocessor should have at once
+SHORTEST = 8  # least height of a strip in rows of blocks; each strip reads HALO more rows of tiles
 
 
 class Strips:
-    """The cut for planes of one size.
+    """The strips of planes of one size.
 
     Attributes
     ----------
     grid : tuple of int
-        Blocks of threads across, strips down, planes: the grid of a launch.
+        Grid of the launch: thread blocks across, strips down, planes.
     extent : tuple of int
-        Rows and columns of blocks, and rows of each strip.
+        Rows and columns of the grid of blocks, and rows of a strip.
     """
 
     def __init__(self, height: int, width: int, planes: int = 1):
