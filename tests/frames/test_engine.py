@@ -328,14 +328,14 @@ GPU = pytest.mark.gpu
 
 
 def gpu_engine(cuda, shape, **options):
-    """Three times the plane, and its sum, by way of scratch that all slots share."""
+    """Three times the plane, and its first sample, by way of scratch that all slots share."""
     scratch = cuda.empty(shape, cuda.float32)
 
     def work(inputs, outputs):
         with profile.stage("triple"):
             cuda.multiply(inputs[0], cuda.float32(3), out=scratch)
         cuda.copyto(outputs[0], scratch)
-        cuda.sum(scratch, dtype=cuda.float64, keepdims=True, out=outputs[1])
+        cuda.copyto(outputs[1], scratch[:1, :1])
 
     cuda.cuda.Device().synchronize()
     out = [(shape, np.float32), ((1, 1), np.float64)]
@@ -343,10 +343,9 @@ def gpu_engine(cuda, shape, **options):
 
 
 def gpu_check(result, plane):
-    large, total = result
+    large, first = result
     np.testing.assert_array_equal(large, plane.astype(np.float32) * 3)
-    # Of integers below 2^53 the sum in float64 is exact.
-    assert total[0, 0] == 3 * plane.sum(dtype=np.float64)
+    assert first[0, 0] == 3 * int(plane[0, 0])
 
 
 def gpu_planes(count, shape):
@@ -373,11 +372,11 @@ def test_every_sample_is_written(cuda):
     frames = gpu_planes(6, shape)
     engine = gpu_engine(cuda, shape)
     for frame in frames:
-        large, total = engine.submit([frame]).result()
-        gpu_check((large, total), frame)
+        large, first = engine.submit([frame]).result()
+        gpu_check((large, first), frame)
         large.fill(np.nan)
-        total.fill(np.nan)
-        del large, total  # their memory is handed out again
+        first.fill(np.nan)
+        del large, first  # their memory is used again
     for slot in [engine._free.get() for _ in range(engines.SLOTS)]:
         for out in slot.outputs:
             out.fill(np.nan)

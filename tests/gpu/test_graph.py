@@ -94,7 +94,7 @@ def test_other_errors_are_not_hidden(fake):
 
 @pytest.mark.gpu
 def test_a_graph_reads_what_its_arrays_hold(cuda):
-    with device.using("cuda:0"), cuda.cuda.Stream(non_blocking=True):
+    with device.using("cuda:0"), cuda.cuda.Stream(non_blocking=True) as stream:
         given, out = cuda.zeros(1000, cuda.int32), cuda.empty(1000, cuda.int32)
 
         def work():
@@ -103,6 +103,7 @@ def test_a_graph_reads_what_its_arrays_hold(cuda):
         work()
         replay = capture(work)
         assert replay is not work
+        stream.synchronize()
     for value in (2, 5):
         with device.using("cuda:0"), cuda.cuda.Stream(non_blocking=True) as other:
             given.fill(value)

@@ -1,6 +1,6 @@
 """Profiling: how long each stage of a method takes, on the CPU and on a GPU.
 
-Methods mark their stages; it costs some 0.2 µs where nobody measures::
+Methods mark their stages; that costs less than a microsecond where nobody measures::
 
     with profile.stage("match"):
         match(features, anchors, index)
