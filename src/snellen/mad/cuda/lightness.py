@@ -1,6 +1,6 @@
 """Step 1 of both stages on the GPU: samples → grey or lightness, minus a level of the plane.
 
-The level is the value of one of the plane's samples. No filter needs the mean of a plane; without
+The level is the mean of some of the plane's samples. No filter passes the mean of a plane; without
 the level, float32 has more digits for the rest.
 """
 
