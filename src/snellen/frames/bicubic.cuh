@@ -1,8 +1,11 @@
-// Keys' cubic convolution of one low-resolution cell to SCALE × SCALE samples, as bicubic.py does it:
-// down, then across, in float32, edges replicated by clamping the index.
+// Provides Keys' cubic convolution of one low-resolution cell to SCALE × SCALE samples (`enlarge`) and
+// the quantisation of a sample. As in bicubic.py, it filters along y, then along x, in float32, and
+// replicates edges by clamping the index.
 //
-// From the host: SCALE; ACROSS_FIRST, ACROSS_WEIGHTS and DOWN_FIRST, DOWN_WEIGHTS: for each output
-// phase its first tap (relative to the cell) and its four weights.
+// Each thread works alone, in registers. Barriers: none.
+//
+// Macros from the host: SCALE; DOWN_FIRST, DOWN_WEIGHTS (along y) and ACROSS_FIRST, ACROSS_WEIGHTS (along
+// x): the first tap of each output phase, relative to the cell, and its four weights.
 #pragma once
 #include "gpu/device.cuh"
 
@@ -10,15 +13,16 @@ constexpr int TAPS = 4, NEAR = 2, SPAN = 5;  // all taps lie at −2 … +2 of t
 __device__ constexpr int across_first[SCALE] = ACROSS_FIRST, down_first[SCALE] = DOWN_FIRST;
 __device__ constexpr float across[SCALE][TAPS] = ACROSS_WEIGHTS, down[SCALE][TAPS] = DOWN_WEIGHTS;
 
-// a · b + sum. EXACT: both rounded, as the CPU arm does it, and the same bytes; else rounded once.
+// Returns a · b + sum: with EXACT both operations are rounded, as the CPU backend does it, for the same
+// bytes; otherwise it is one fused operation.
 template <bool EXACT>
 __device__ __forceinline__ float add(float sum, float a, float b) {
   return EXACT ? __fadd_rn(__fmul_rn(a, b), sum) : a * b + sum;
 }
 
 template <bool EXACT = false, typename Sample>
-__device__ __forceinline__ void enlarge(const Sample *plane, int pitch, int width, int height, int y,
-                                        int x, float (&out)[SCALE][SCALE]) {
+__device__ __forceinline__ void enlarge(const Sample *plane, int pitch, int width, int height,
+                                        int y, int x, float (&out)[SCALE][SCALE]) {
   float columns[SCALE][SPAN] = {};
 #pragma unroll
   for (int j = 0; j < SPAN; j++) {
@@ -31,8 +35,7 @@ __device__ __forceinline__ void enlarge(const Sample *plane, int pitch, int widt
     for (int k = 0; k < SCALE; k++)
 #pragma unroll
       for (int i = 0; i < TAPS; i++)
-        columns[k][j] =
-            add<EXACT>(columns[k][j], down[k][i], sample[down_first[k] + NEAR + i]);
+        columns[k][j] = add<EXACT>(columns[k][j], down[k][i], sample[down_first[k] + NEAR + i]);
   }
 #pragma unroll
   for (int k = 0; k < SCALE; k++)
@@ -45,8 +48,8 @@ __device__ __forceinline__ void enlarge(const Sample *plane, int pitch, int widt
     }
 }
 
-// A sample of the target: factor · x + offset, rounded half to even and clipped to 0 … white; float32
-// as it is (white = 0).
+// Returns a sample of the target: factor · x + offset, rounded half to even and clipped to 0 … white; a
+// float32 sample is returned as it is.
 template <typename Target, bool EXACT = false>
 __device__ __forceinline__ Target quantise(float x, float factor, float offset, float white) {
   if (sizeof(Target) == 4) return x;

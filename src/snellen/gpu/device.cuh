@@ -1,8 +1,12 @@
-// The ground of all kernels: fixed-size types, matrix products in a warp, copies that go on beside.
+// What all kernels share: fixed-size integer types, matrix products of a warp on tensor cores, and
+// asynchronous copies to shared memory.
 //
-// Fragments are those of PTX's mma: g = lane / 4 is a row of A (and g + 8) or a column of B, and
-// t = lane % 4 chooses the inner dimension. Half precision: m16n8k16; float32: m16n8k8 on TF32
-// parts. Turing (sm_75) has no TF32: there the same call multiplies in float32 by shuffles.
+// Who holds what: operands and sums are in registers. All lanes of a warp call a product together; no
+// function contains a barrier.
+//
+// Fragments are those of PTX's mma: g = lane / 4 is the row of A (and g + 8) or the column of B, and
+// t = lane % 4 selects the inner dimension. Half precision uses m16n8k16; float32 uses m16n8k8 on
+// TF32 parts. Turing (sm_75) has no TF32: there the same call multiplies in float32 by shuffles.
 #pragma once
 
 typedef unsigned char uint8_t;
@@ -10,7 +14,7 @@ typedef unsigned short uint16_t;
 typedef unsigned int uint32_t;
 typedef unsigned long long uint64_t;
 
-constexpr unsigned ALL = 0xffffffffu;  // lanes of a warp
+constexpr unsigned ALL = 0xffffffffu;  // mask of all lanes of a warp
 
 __device__ __forceinline__ float clip(float x, float low, float high) {
   return fminf(fmaxf(x, low), high);
@@ -18,13 +22,14 @@ __device__ __forceinline__ float clip(float x, float low, float high) {
 
 __device__ __forceinline__ int clamp(int i, int last) { return min(max(i, 0), last); }
 
-// Starts copying 16 bytes to shared memory; `copied` waits for all that this thread has started.
+// Starts an asynchronous copy of 16 bytes to shared memory; `copied` waits for all copies that this
+// thread has started.
 __device__ __forceinline__ void copy_ahead(void *shared, const void *global) {
 #if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
-                   uint32_t(__cvta_generic_to_shared(shared))),
-               "l"(global)
-               : "memory");
+  asm volatile(
+      "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(uint32_t(__cvta_generic_to_shared(shared))),
+      "l"(global)
+      : "memory");
 #else
   *static_cast<uint4 *>(shared) = *static_cast<const uint4 *>(global);
 #endif
@@ -36,26 +41,29 @@ __device__ __forceinline__ void copied() {
 #endif
 }
 
-// Two floats as half precision in one word, the first below.
+// Packs two floats as half-precision numbers in one word, the first in the low half.
 __device__ __forceinline__ uint32_t halves(float low, float high) {
   uint32_t word;
 #if __CUDA_ARCH__ >= 800
   asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
 #else
   asm("{.reg .f16 a, b; cvt.rn.f16.f32 a, %1; cvt.rn.f16.f32 b, %2; mov.b32 %0, {a, b};}"
-      : "=r"(word) : "f"(low), "f"(high));
+      : "=r"(word)
+      : "f"(low), "f"(high));
 #endif
   return word;
 }
 
+// Unpacks the two half-precision numbers of a word.
 __device__ __forceinline__ float2 floats(uint32_t word) {
   float2 pair;
   asm("{.reg .f16 a, b; mov.b32 {a, b}, %2; cvt.f32.f16 %0, a; cvt.f32.f16 %1, b;}"
-      : "=f"(pair.x), "=f"(pair.y) : "r"(word));
+      : "=f"(pair.x), "=f"(pair.y)
+      : "r"(word));
   return pair;
 }
 
-// The TF32 number (11 significant bits) nearest to x, and what is left. Together 22 bits.
+// The TF32 number (11 significant bits) nearest to x, and the rest: together 22 bits.
 struct Parts {
   float high, low;
 };
@@ -71,7 +79,7 @@ __device__ __forceinline__ Parts split(float x) {
 #endif
 }
 
-// d += a · b, 16 × 8 × 16 of half-precision operands, summed in float32.
+// d += a · b, m16n8k16 in half precision with float32 sums.
 __device__ __forceinline__ void multiply_half(float (&d)[4], const uint32_t *a, uint32_t b0,
                                               uint32_t b1) {
 #if __CUDA_ARCH__ >= 800
@@ -89,7 +97,7 @@ __device__ __forceinline__ void multiply_half(float (&d)[4], const uint32_t *a, 
 #endif
 }
 
-// d += a · b, 16 × 8 × 16, everything in half precision: d two halves a word, rounded once.
+// d += a · b, m16n8k16 in half precision with half-precision sums, two per word, rounded once.
 __device__ __forceinline__ void multiply_half(uint32_t (&d)[2], const uint32_t *a, uint32_t b0,
                                               uint32_t b1) {
 #if __CUDA_ARCH__ >= 800
@@ -105,8 +113,8 @@ __device__ __forceinline__ void multiply_half(uint32_t (&d)[2], const uint32_t *
 #endif
 }
 
-// Both halves of a word at once: the greater, the smaller, the absolute values, and a mask of bits
-// where a > b. Turing has no such minimum and maximum; halves that are not negative order as integers.
+// Operations on both halves of a word: absolute values, a mask of all bits where a > b, maximum and
+// minimum. Turing has no packed minimum and maximum; non-negative halves compare like integers.
 __device__ __forceinline__ uint32_t abs2(uint32_t a) {
 #if __CUDA_ARCH__ >= 800
   uint32_t b;
@@ -157,7 +165,7 @@ __device__ __forceinline__ void multiply_shuffled(float (&d)[4], const float (&a
   const int row = threadIdx.x & 28, column = (threadIdx.x & 3) * 8;
 #pragma unroll
   for (int half = 0; half < 2; half++)
-#pragma unroll 1  // there are hundreds of these in a kernel: unrolled, they take a minute to compile
+#pragma unroll 1  // hundreds of these in a kernel would take a minute to compile if unrolled
     for (int k = 0; k < 4; k++) {
       const float top = __shfl_sync(ALL, a[half * 2], row + k);
       const float bottom = __shfl_sync(ALL, a[half * 2 + 1], row + k);
@@ -167,8 +175,8 @@ __device__ __forceinline__ void multiply_shuffled(float (&d)[4], const float (&a
     }
 }
 
-// d += (a + a_low) · (b + b_low), 16 × 8 × 8: float32 operands in TF32 parts, low · low left out
-// (2⁻²² of the product). A_LOW, B_LOW: whether those parts are there at all.
+// d += (a + a_low) · (b + b_low), m16n8k8: float32 operands in TF32 parts; low · low (2⁻²² of the
+// product) is omitted. A_LOW, B_LOW: whether the operand has a low part.
 template <bool A_LOW, bool B_LOW>
 __device__ __forceinline__ void multiply(float (&d)[4], const float (&a)[4],
                                          const float (&a_low)[4], const float (&b)[2],

@@ -1,47 +1,53 @@
 // Steps 1 to 4 of A+ as one filter bank: low-resolution picture → features.
 //
-// Bicubic, differences, collecting and PCA are all linear, so a feature is the sum of the SIDE × SIDE
-// pixels around its window's centre times a filter that the host has composed of all four. One block
-// makes 32 dimensions of TILE_Y × TILE_X features. It keeps its part of the picture and the filters
-// in shared memory; the product is a matrix product (windows × pixels) · (pixels × dimensions) whose
-// left operand is read straight from the picture, never collected.
+// Bicubic interpolation, differences, patch extraction and PCA are all linear, so a feature is the sum
+// of the SIDE × SIDE pixels around its window's centre, weighted by a filter that the host composes of
+// all four. The kernel is the matrix product (windows × pixels) · (pixels × dimensions) on tensor cores
+// (an implicit GEMM): its left operand is read directly from the picture.
 //
-// Why this shape: a feature row is 128 bytes, and writing them all is what the card cannot avoid; a
-// warp's 64 windows amortise each filter fragment. A multiple of four pixels of a row is read as
-// "horizontal" groups, the columns left over as "vertical" groups of four rows: with
-// PITCH % 16 == 8 no read has a bank conflict.
+// Who holds what: a block computes 32 dimensions of TILE_Y × TILE_X features; its part of the picture
+// and the filters are in shared memory. A warp computes rows of TILES · 16 windows.
 //
-// Precision: the filters have 22 bits in two parts; sums are float32. Integers up to 11 bits are halves
-// exactly, two of a column in a word (PAIRED); other samples are two TF32 parts. A level is taken off
-// all samples of a tile first, which changes no feature (the filters sum to zero) and makes flat tiles
-// exactly zero.
+// Barriers: __syncthreads after the tile is loaded (in `level`) and after it is converted.
+//
+// Why this shape: writing the features, 128 bytes each, is the lower bound of the time, and the many
+// windows of a warp amortise the load of each filter fragment. Pixels of a row are read in groups of
+// four; the columns that are left over are read in groups of four rows. With PITCH % 16 == 8 no read
+// has a bank conflict.
+//
+// Precision: filters have 22 bits in two parts; sums are float32. Integers of up to 11 bits are exact in
+// half precision, two of a column in a word (PAIRED); other samples are split into two TF32 parts. A
+// level is subtracted from all samples of a tile first, which changes no feature, because the filters
+// sum to zero, and makes flat tiles exactly zero.
 #include "gpu/device.cuh"
 
 constexpr int TILE_X = 32, TILE_Y = 32, WARPS = 8;
 constexpr int RADIUS = SIDE / 2;
 constexpr int ROWS = TILE_Y + SIDE - 1, COLUMNS = TILE_X + SIDE - 1;
 constexpr int PITCH = (COLUMNS + 7) / 16 * 16 + 8;
-constexpr int LINES = PAIRED ? (SIDE + 1) / 2 : SIDE;     // rows of words
-constexpr int STRIDE = PAIRED ? 2 * PITCH : PITCH;        // between them
-constexpr int ACROSS = SIDE / 4, DOWN = (LINES + 3) / 4;  // groups in a row, in a column left over
+constexpr int LINES = PAIRED ? (SIDE + 1) / 2 : SIDE;     // rows of words in the tile
+constexpr int STRIDE = PAIRED ? 2 * PITCH : PITCH;        // distance between these
+constexpr int ACROSS = SIDE / 4, DOWN = (LINES + 3) / 4;  // groups of a row, of a left-over column
 constexpr int GROUPS = LINES * ACROSS + SIDE % 4 * DOWN;
-constexpr int PRODUCTS = (GROUPS + 1) / 2;  // of two groups each
-constexpr int TILES = 2;  // of 16 windows, side by side, that a warp works on at a time
-// Products that the tensor cores sum up. They cut off what is below the last bit of the greatest, so
-// longer sums are made of these by rounded additions: 4 to 7e-7 of white at ×2, a third of 6 at once.
+constexpr int PRODUCTS = (GROUPS + 1) / 2;  // each takes two groups
+constexpr int TILES = 2;  // of 16 neighbouring windows that a warp computes at a time
+// Products that one tensor-core sum takes. Tensor cores truncate what is below the last bit of the
+// greatest term, so longer sums are float32 additions of these: the error at ×2 is 4 to 7e-7 of white,
+// a third of that of 6 products at a time.
 constexpr int RUN = PAIRED ? 3 : 1;
 
 static_assert(PITCH >= COLUMNS && PITCH % 16 == 8);
 
-// Where in the tile the t-th word of a group lies.
-__device__ __forceinline__ int place(int group, int t) {
-  if (group >= GROUPS) return 0;  // has no weight
+// Returns the offset in the tile of word t of a group.
+__device__ __forceinline__ int offset(int group, int t) {
+  if (group >= GROUPS) return 0;  // its weights are 0
   if (group < LINES * ACROSS) return group / ACROSS * STRIDE + group % ACROSS * 4 + t;
   const int rest = group - LINES * ACROSS, line = rest % DOWN * 4;
   return (line + min(t, LINES - 1 - line)) * STRIDE + ACROSS * 4 + rest / DOWN;
 }
 
-// Samples of the picture, clamped at its edges, to shared memory; returns the least and the greatest.
+// Loads samples of the picture, with replicated edges, to shared memory; returns this thread's least
+// and greatest one.
 __device__ float2 load(const SAMPLE *plane, int pitch, int width, int height, int left, int top,
                        float *tile) {
   float least = __int_as_float(0x7f800000), most = -least;
@@ -50,15 +56,15 @@ __device__ float2 load(const SAMPLE *plane, int pitch, int width, int height, in
     const SAMPLE *row = plane + (size_t)clamp(top + y, height - 1) * pitch;
     const float sample = float(row[clamp(left + x, width - 1)]);
     tile[y * PITCH + x] = sample;
-    if (fabsf(sample) > 3.4e38f) continue;  // what is infinite says nothing of its neighbours' level
+    if (fabsf(sample) > 3.4e38f) continue;  // infinities do not count for the level
     least = fminf(least, sample), most = fmaxf(most, sample);
   }
   return {least, most};
 }
 
-// What is taken off all samples of a block. Integers: the middle of their range, which keeps sums
-// small. Floats: the sample nearest to zero (zero if there are both signs), which costs the small ones
-// no precision.
+// Returns the level that is subtracted from all samples of a block. Integers: the middle of their range,
+// which keeps sums small. Floats: the sample nearest to zero (zero if both signs occur), so that small
+// samples lose no precision. All threads of the block call it.
 __device__ float level(float2 range) {
   __shared__ float2 ranges[WARPS];
 #pragma unroll
@@ -75,12 +81,13 @@ __device__ float level(float2 range) {
   return range.x > 0 ? range.x : range.y < 0 ? range.y : 0.f;
 }
 
-// Half-precision filters come times a power of two, so that their low parts are not subnormal.
+// Divides by SCALE, the power of two that half-precision filters are multiplied by so that their low
+// parts are not subnormal.
 __device__ __forceinline__ float4 scaled(float x, float y, float z, float w) {
   return {x / SCALE, y / SCALE, z / SCALE, w / SCALE};
 }
 
-// The same for words of two halves.
+// sum += a · w for operands in half precision: words of two halves, the filter's low parts in w.z, w.w.
 __device__ __forceinline__ void multiply_pairs(float (&sum)[4], const float (&a)[4], float4 w) {
   const uint32_t words[4] = {__float_as_uint(a[0]), __float_as_uint(a[1]), __float_as_uint(a[2]),
                              __float_as_uint(a[3])};
@@ -89,11 +96,12 @@ __device__ __forceinline__ void multiply_pairs(float (&sum)[4], const float (&a)
 }
 
 extern "C" __global__ void __launch_bounds__(WARPS * 32, 2)
-    features(const SAMPLE *__restrict__ plane, int pitch, int width, int height, int first, int rows,
-             const float4 *__restrict__ filters, float4 *__restrict__ out) {
+    features(const SAMPLE *__restrict__ plane, int pitch, int width, int height, int first,
+             int rows, const float4 *__restrict__ filters, float4 *__restrict__ out) {
   extern __shared__ float4 weights[];  // [PRODUCTS][4][32 lanes], then the tile
-  float(*tile)[ROWS * PITCH] = reinterpret_cast<float(*)[ROWS * PITCH]>(weights + PRODUCTS * 128);
-  // Tiles lie at multiples of their height in the picture, wherever a band begins: same levels.
+  float (*tile)[ROWS * PITCH] = reinterpret_cast<float (*)[ROWS * PITCH]>(weights + PRODUCTS * 128);
+  // Tiles begin at multiples of their height in the picture, wherever a band begins, so that levels do
+  // not depend on the bands.
   const int left = blockIdx.x * TILE_X, top = (first / TILE_Y + blockIdx.y) * TILE_Y - first;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
 
@@ -115,7 +123,9 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32, 2)
   __syncthreads();
 
   for (int y = warp; y < TILE_Y; y += WARPS) {
-    asm volatile("" ::: "memory");  // or the compiler keeps all filters in registers, and spills
+    asm volatile(
+        "" ::
+            : "memory");  // without it the compiler keeps all filters in registers, and spills
     float sum[TILES][4][4] = {};
     const int base = y * PITCH + g;
 #pragma unroll
@@ -123,7 +133,7 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32, 2)
       float a[RUN][TILES][4], low[RUN][TILES][4];
 #pragma unroll
       for (int k = 0; k < RUN; k++) {
-        const int near = place(2 * (start + k), t), far = place(2 * (start + k) + 1, t);
+        const int near = offset(2 * (start + k), t), far = offset(2 * (start + k) + 1, t);
 #pragma unroll
         for (int m = 0; m < TILES; m++)
 #pragma unroll

@@ -1,15 +1,20 @@
-// Between match and regress: patches listed by anchor, so that one matrix serves sixteen of them.
+// Between match and regress: sorts patches by anchor, so that regress can multiply sixteen patches by
+// one matrix.
 //
-// A counting sort. Each anchor's patches start at a multiple of TILE and the last tile of each is
-// filled up with −1; so every tile of `order` has one anchor. Inside an anchor the order varies from
-// run to run, and nothing that is computed from it depends on that.
+// It is a counting sort in three kernels: a histogram (`count`), its exclusive prefix sum (`place`) and
+// the scatter. The patches of each anchor start at a multiple of TILE, and the last tile is padded with
+// −1, so that every tile of `order` has one anchor. The order within an anchor varies from run to run;
+// no result depends on it.
+//
+// Who holds what: each block has a histogram of its patches in shared memory. Barriers: __syncthreads
+// between clearing, counting and using it.
 #include "gpu/device.cuh"
 
-constexpr int TILE = 16;       // patches that regress takes at a time
+constexpr int TILE = 16;  // patches of one matrix product in regress
 constexpr int THREADS = 1024;
-constexpr int SHARE = 8;       // patches a thread
+constexpr int SHARE = 8;  // patches per thread
 
-// How many patches each anchor has. `counts` must be zero before.
+// Counts the patches of each anchor. `counts` must be zero before.
 extern "C" __global__ void __launch_bounds__(THREADS)
     count(const uint16_t *__restrict__ index, int total, int *__restrict__ counts) {
   extern __shared__ int local[];  // [ANCHORS]
@@ -26,8 +31,9 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     if (local[a]) atomicAdd(&counts[a], local[a]);
 }
 
-// Sum of v over the threads before this one; the sum over all threads in `sum`.
-__device__ int before(int v, int &sum) {
+// Returns the sum of v over the threads before this one (an exclusive scan); `sum` gets that over all
+// threads. All threads of the block call it.
+__device__ int exclusive_scan(int v, int &sum) {
   __shared__ int warps[THREADS / 32];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   int here = v;
@@ -49,7 +55,7 @@ __device__ int before(int v, int &sum) {
   return ahead + here - v;
 }
 
-// Where each anchor's patches start. One block. Leaves the number of tiles in *tiles.
+// Computes where the patches of each anchor start, and the number of tiles. Grid: one block.
 extern "C" __global__ void __launch_bounds__(THREADS)
     place(const int *__restrict__ counts, int *__restrict__ next, int *__restrict__ order,
           int *__restrict__ tiles) {
@@ -59,7 +65,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     const int patches = a < ANCHORS ? counts[a] : 0;
     const int room = (patches + TILE - 1) / TILE * TILE;
     int all;
-    const int first = start + before(room, all);
+    const int first = start + exclusive_scan(room, all);
     if (a < ANCHORS) {
       next[a] = first;
       for (int i = patches; i < room; i++) order[first + i] = -1;
@@ -69,12 +75,12 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   if (threadIdx.x == 0) *tiles = start / TILE;
 }
 
-// Puts each patch where its anchor's are. A block reserves room for all its patches of an anchor at
-// once, so neighbours in the picture stay near each other.
+// Writes each patch to the part of its anchor. A block reserves space for all its patches of an anchor
+// at once, so that neighbours in the picture stay near each other.
 extern "C" __global__ void __launch_bounds__(THREADS)
     scatter(const uint16_t *__restrict__ index, int total, int *__restrict__ next,
             int *__restrict__ order) {
-  extern __shared__ int local[];  // [ANCHORS]: first how many, then where
+  extern __shared__ int local[];  // [ANCHORS]: first the counts, then the positions
   for (int a = threadIdx.x; a < ANCHORS; a += THREADS) local[a] = 0;
   __syncthreads();
   const int first = blockIdx.x * THREADS * SHARE + threadIdx.x;

@@ -1,10 +1,13 @@
-// Steps 1, 6 and 7 of A+: each output pixel is the low frequency plus the mean of its patches.
+// Steps 1, 6 and 7 of A+: computes each output pixel as the bicubic sample plus the mean of the patches
+// that cover it, and quantises it.
 //
-// One thread makes the SCALE × SCALE pixels of one low-resolution cell, a block 32 × 8 cells: bicubic
-// again (cheaper than a plane of it in memory), the WINDOW × WINDOW patches that cover the cell, the
-// mean, quantising. Gathered by output pixel: no atomics, the same bytes each run. A patch lies cell
-// by cell, CELL samples each, so what one cell takes of it is one or a few 16-byte vectors, and the
-// first-level cache serves the other eight cells that want the rest of its lines.
+// Who holds what: a thread computes the SCALE × SCALE pixels of one low-resolution cell, a block
+// ACROSS × DOWN cells. Bicubic samples are computed again, which is cheaper than a plane of them in
+// memory. A patch is stored cell by cell, CELL samples each, so that a thread reads its part as 16-byte
+// vectors; the L1 cache serves the other cells that read the same lines. Pixels are gathered, without
+// atomics, so the result has the same bytes in each run.
+//
+// Barriers: none; threads do not communicate.
 //
 // Border as in overlap.py: pixels of the outermost cells, and all pixels of a tiny picture, are means
 // over all windows centred in the picture; the others over windows whose centre lies at least
@@ -14,7 +17,7 @@
 constexpr int HALF = WINDOW / 2;
 constexpr int VECTORS = CELL / 4;
 
-extern "C" __global__ void __launch_bounds__(ACROSS * DOWN)
+extern "C" __global__ void __launch_bounds__(ACROSS *DOWN)
     overlap(const float4 *__restrict__ patches, int first_patch, const SAMPLE *__restrict__ plane,
             int pitch, int width, int height, int first, int last, TARGET *__restrict__ out,
             int out_pitch, float factor, float offset, float white) {

@@ -1,24 +1,30 @@
-// Step 5b of A+: the high-resolution patch, projection of the chosen anchor times the feature.
+// Step 5b of A+: computes high-resolution patches, the projection of the chosen anchor times the feature.
 //
-// A warp takes tiles of sixteen patches of one anchor (see group.cu), four one after another: a matrix
-// product of sixteen features with that anchor's projection, which is read once for all sixteen.
-// Float32 features are split into two TF32 parts, so are projections unless they are kept as
-// half-precision numbers, which are TF32 numbers already; the sums are as exact as float32's.
+// Who holds what: a warp computes BUNCH tiles of sixteen patches, one after another. All patches of a
+// tile have one anchor (group.cu), so a tile is a matrix product of sixteen features with the projection
+// of that anchor, which is read once for all sixteen. Operands and sums are in registers.
 //
-// Why this shape: patches are written once, in rows of whole 32-byte sectors; that and reading the
-// features is what takes the time. More warps an SM hide the latency of the two dependent loads in
-// front (patch, then its anchor).
+// Barriers: none; warps do not communicate.
+//
+// Precision: features are split into two TF32 parts, and so are projections, unless these are stored in
+// half precision, which TF32 represents exactly. The sums are as exact as those of float32.
+//
+// Why this shape: reading features and writing patches is the limit; patches are written in whole
+// 32-byte sectors, and many warps hide the latency of the two dependent loads before them (order, then
+// anchor).
 #include "gpu/device.cuh"
 
 constexpr int SLABS = DIMS / 32;
-constexpr int TILES = ROW / 8;  // of eight samples of a patch
-constexpr int WARPS = 4, BUNCH = 4;  // tiles a warp takes one after another
+constexpr int TILES = ROW / 8;       // of eight samples each
+constexpr int WARPS = 4, BUNCH = 4;  // tiles of a warp
 constexpr bool HALF = sizeof(PROJECTION) == 2;
-constexpr int PART = HALF ? 6 : 3;           // tiles whose sums and projections lie in registers
-constexpr int VECTORS = HALF ? 1 : 2;        // of 16 bytes, of one tile and lane: eight values
-constexpr int ENTRY = DIMS / (HALF ? 8 : 4); // vectors of a row of a projection
+constexpr int PART =
+    HALF ? 6 : 3;  // tiles of samples whose sums and projections are in registers at a time
+constexpr int VECTORS = HALF ? 1 : 2;  // 16-byte vectors of eight values, a lane's part of one tile
+constexpr int ENTRY = DIMS / (HALF ? 8 : 4);  // 16-byte vectors of a row of a projection
 
-// Lane t of column g: its eight values of the projection, k = 4t … 4t+3 and 16+4t … 16+4t+3 of a slab.
+// Eight values of column g of a projection that lane t holds: dimensions 4t … 4t+3 and 16+4t … 16+4t+3
+// of a slab of 32.
 struct Column {
   uint4 words[VECTORS];
 
@@ -32,7 +38,8 @@ struct Column {
   }
 };
 
-// Features of sixteen patches as left operands: near and far four dimensions, upper and lower row.
+// The features of sixteen patches as left operands: four dimensions of the upper row and of the lower
+// one, then the other four.
 struct Rows {
   float4 part[4];
 };
@@ -43,7 +50,7 @@ __device__ __forceinline__ Rows fetch(const float4 *features, int above, int bel
   return {__ldg(top), __ldg(bottom), __ldg(top + 4), __ldg(bottom + 4)};
 }
 
-// sum += features · projectionᵀ over one slab of 32 dimensions.
+// Computes sum += features · projectionᵀ over one slab of 32 dimensions.
 __device__ __forceinline__ void project(const Rows &rows, const Column (&columns)[PART],
                                         float (&sum)[PART][4]) {
 #pragma unroll
@@ -85,8 +92,8 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32, ROW > 40 ? 4 : 5)
   const int first = (blockIdx.x * WARPS + threadIdx.x / 32) * BUNCH;
   const int last = min(first + BUNCH, *tiles);
   if (first >= last) return;
-  // Lane t + 4·g of entry[i] is patch g + 8·i of the bunch. The first patch of a tile is never
-  // missing, but tiles after the last are all that its last patch is.
+  // entry[i] in lane t + 4·g is patch g + 8·i of the bunch, −1 if it is padding. The first patch of a
+  // tile is never padding; tiles after the last one repeat its last entry.
   int entry[2 * BUNCH], anchor[BUNCH];
 #pragma unroll
   for (int i = 0; i < 2 * BUNCH; i++) entry[i] = order[min(first * 16 + i * 8 + g, last * 16 - 1)];
@@ -102,10 +109,11 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32, ROW > 40 ? 4 : 5)
     const Rows rows = next;
     if (i + 1 < BUNCH) next = fetch(features, entry[2 * i + 2], entry[2 * i + 3], t);
     const uint4 *projection = projections + ((size_t)anchor[i] * ROW + g) * ENTRY + VECTORS * t;
-    // Neighbours mostly have the same anchor: where one part holds all of it, it is read once.
-    const bool held = TILES <= PART && SLABS == 1 && i && anchor[i] == anchor[max(i - 1, 0)];
+    // Consecutive tiles mostly have the same anchor: a projection that is completely in registers is not
+    // read again.
+    const bool cached = TILES <= PART && SLABS == 1 && i && anchor[i] == anchor[max(i - 1, 0)];
 #if __CUDA_ARCH__ < 800
-#pragma unroll 1  // or its shuffled products take minutes to compile
+#pragma unroll 1  // unrolled, the shuffled products take minutes to compile
 #else
 #pragma unroll
 #endif
@@ -113,14 +121,14 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32, ROW > 40 ? 4 : 5)
       float sum[PART][4] = {};
 #pragma unroll
       for (int slab = 0; slab < SLABS; slab++) {
-        if (!held)
+        if (!cached)
 #pragma unroll
           for (int j = 0; j < PART; j++)
 #pragma unroll
             for (int v = 0; v < VECTORS; v++)
               if (start + j < TILES)
-                columns[j].words[v] = __ldg(projection + (size_t)(start + j) * 8 * ENTRY +
-                                            slab * 4 * VECTORS + v);
+                columns[j].words[v] =
+                    __ldg(projection + (size_t)(start + j) * 8 * ENTRY + slab * 4 * VECTORS + v);
         project(slab ? fetch(features + slab * 8, above, below, t) : rows, columns, sum);
       }
       if (above >= 0) store(patches + (size_t)above * ROW, t, start, false, sum);

@@ -1,8 +1,12 @@
-// The end of step 5a of A+: the features that `match` has listed, against all anchors in float32.
+// The second pass of step 5a of A+: compares the features that `match` listed as undecided with all
+// anchors in float32; all `count` features if `list` is null, for models of more dimensions than `match`
+// takes.
 //
-// All `count` of them if `list` is null: for models whose dimensions `match` does not take. A block
-// takes 8 features; a warp takes 128 anchors at a time, four a lane, so that anchors are read as
-// 16-byte vectors of a table that lies dimension by dimension, and features are broadcast.
+// Who holds what: a block has SETTLED features in shared memory, dimension by dimension, and reads them
+// as broadcasts. A warp has 128 anchors at a time, four per lane, read as 16-byte vectors of a table
+// that is stored dimension by dimension.
+//
+// Barriers: __syncthreads after the features are loaded, and before and after the block's reduction.
 #include "best.cuh"
 #include "gpu/device.cuh"
 
@@ -35,7 +39,8 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32, 2)
 #pragma unroll
         for (int q = 0; q < SETTLED; q++) {
           const float f = feature[k * SETTLED + q];
-          score[q].x += f * w.x, score[q].y += f * w.y, score[q].z += f * w.z, score[q].w += f * w.w;
+          score[q].x += f * w.x, score[q].y += f * w.y, score[q].z += f * w.z,
+              score[q].w += f * w.w;
         }
       }
 #pragma unroll

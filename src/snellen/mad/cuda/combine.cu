@@ -1,14 +1,17 @@
-// Maps, their root mean squares over the inner area, and the score.
+// The maps of detection and appearance, their root mean squares over the inner area, and the score.
 //
-// `seen` makes ACROSS × DOWN pixels a block: the 16 × 16 window of squared differences by rows, then
-// by columns, in shared memory, times the mask. `looks` sums up the subbands' planes. Each block leaves
-// one partial sum, and `score` adds these in a fixed order: the same bytes each run.
+// Who holds what: a block of `detection` computes ACROSS × DOWN pixels: the sum of squared differences
+// over a 16 × 16 window, separable, by rows and then by columns in shared memory, times the mask. A
+// thread of `appearance` adds the planes of all subbands for one block of pixels. Each block of threads
+// writes one partial sum; `score` adds these in a fixed order, so the score has the same bits in each run.
+//
+// Barriers: __syncthreads between loading, rows and columns, and within `block_sum`.
 #include "gpu/device.cuh"
 
 constexpr int WIDE = ACROSS + SIDE - 1, TALL = DOWN + SIDE - 1;
 
-// The sum over the threads of a block.
-__device__ double total(double value) {
+// Returns the sum over the threads of a block, valid in all of them; all threads call it.
+__device__ double block_sum(double value) {
   __shared__ double part[THREADS];
   part[threadIdx.x] = value;
   for (int half = THREADS / 2; half; half /= 2) {
@@ -19,12 +22,14 @@ __device__ double total(double value) {
   return part[0];
 }
 
-// Half-sample symmetric: the edge sample comes twice. (Blocks at the end reach further out.)
+// Reflects an index at the edges, half-sample symmetric: the edge sample occurs twice. Blocks at the end
+// reach further out, where the index is clamped.
 __device__ __forceinline__ int mirror(int i, int size) {
   return clamp(i < 0 ? -1 - i : i < size ? i : 2 * size - 1 - i, size - 1);
 }
 
-// Sums of SIDE of x[0], x[stride] …, that begin at 0, 1, 2 and 3.
+// Computes the sums of SIDE consecutive values of x[0], x[stride] …, from the first, second, third and
+// fourth on.
 __device__ __forceinline__ void windows(const REAL *x, int stride, REAL (&sum)[STEP]) {
   REAL core = 0;
 #pragma unroll
@@ -43,11 +48,11 @@ __device__ __forceinline__ bool inner(int i, int size) {
   return i >= TOP_LEFT && i < size - BOTTOM_RIGHT;
 }
 
-// visibility × local MSE of 0 … 255; `map` may be null.
+// The detection map: visibility × local mean squared error, in units of 0 … 255. `map` may be null.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    seen(const SAMPLE *__restrict__ reference, const SAMPLE *__restrict__ distorted, int width,
-         int height, REAL factor, const REAL *__restrict__ mask, int rows, int columns,
-         REAL *__restrict__ map, double *__restrict__ partial) {
+    detection(const SAMPLE *__restrict__ reference, const SAMPLE *__restrict__ distorted, int width,
+              int height, REAL factor, const REAL *__restrict__ mask, int rows, int columns,
+              REAL *__restrict__ map, double *__restrict__ partial) {
   __shared__ REAL squares[TALL][WIDE];
   __shared__ REAL lines[TALL][ACROSS];
   const int left = blockIdx.x * ACROSS, top = blockIdx.y * DOWN;
@@ -81,19 +86,19 @@ extern "C" __global__ void __launch_bounds__(THREADS)
       if (inner(x, width) && inner(y + k, height)) pooled += double(value) * value;
     }
   }
-  const double sum = total(pooled);
+  const double sum = block_sum(pooled);
   if (threadIdx.x == 0) partial[blockIdx.y * gridDim.x + blockIdx.x] = sum;
 }
 
-// How many of a block's STEP rows or columns lie in the inner area.
+// Returns how many of the STEP rows or columns of a block lie in the inner area.
 __device__ __forceinline__ int share(int block, int size) {
   return max(0, min((block + 1) * STEP, size - BOTTOM_RIGHT) - max(block * STEP, TOP_LEFT));
 }
 
-// The sum of `count` planes of differences, into the first of them.
+// The appearance map: the sum of `count` planes of differences replaces the first of them.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    looks(REAL *__restrict__ planes, int count, int rows, int columns, int width, int height,
-          double *__restrict__ partial) {
+    appearance(REAL *__restrict__ planes, int count, int rows, int columns, int width, int height,
+               double *__restrict__ partial) {
   const int grid = rows * columns, here = blockIdx.x * THREADS + threadIdx.x;
   double pooled = 0;
   if (here < grid) {
@@ -102,13 +107,13 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     planes[here] = sum;
     pooled = double(sum) * sum * share(here / columns, height) * share(here % columns, width);
   }
-  const double sum = total(pooled);
+  const double sum = block_sum(pooled);
   if (threadIdx.x == 0) partial[blockIdx.x] = sum;
 }
 
-// A value for each block → its pixels; 0 beyond the blocks.
+// Copies the value of each block to its pixels; pixels beyond the blocks get 0.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    spread(const REAL *__restrict__ grid, int rows, int columns, REAL *__restrict__ map, int width,
+    expand(const REAL *__restrict__ grid, int rows, int columns, REAL *__restrict__ map, int width,
            int height) {
   const int x = blockIdx.x * 32 + threadIdx.x % 32, y = blockIdx.y * 8 + threadIdx.x / 32;
   if (x >= width || y >= height) return;
@@ -118,15 +123,15 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // MAD, HI, LO: HI^sig · LO^(1 − sig), and 0 where HI is 0.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    score(const double *__restrict__ seen, int seen_count, const double *__restrict__ looks,
-          int looks_count, double pixels, double hi_scale, double b1, double b2,
-          double *__restrict__ out) {
+    score(const double *__restrict__ detection, int detection_count,
+          const double *__restrict__ appearance, int appearance_count, double pixels,
+          double hi_scale, double b1, double b2, double *__restrict__ out) {
   double hi = 0, lo = 0;
-  for (int i = threadIdx.x; i < seen_count; i += THREADS) hi += seen[i];
-  for (int i = threadIdx.x; i < looks_count; i += THREADS) lo += looks[i];
-  hi = total(hi);
+  for (int i = threadIdx.x; i < detection_count; i += THREADS) hi += detection[i];
+  for (int i = threadIdx.x; i < appearance_count; i += THREADS) lo += appearance[i];
+  hi = block_sum(hi);
   __syncthreads();
-  lo = total(lo);
+  lo = block_sum(lo);
   if (threadIdx.x) return;
   hi = hi_scale * sqrt(hi / pixels), lo = sqrt(lo / pixels);
   const double sig = 1 / (1 + b1 * pow(hi, b2));

@@ -100,6 +100,6 @@ def kernels(format: Format, dtype: str) -> tuple[Kernel, ...]:
         **types(dtype, format),
     }  # fmt: skip
     return (
-        *(Kernel(file, name, **constants) for name in ("seen", "looks", "spread")),
+        *(Kernel(file, name, **constants) for name in ("detection", "appearance", "expand")),
         Kernel(file, "score", spills=8, **constants),  # powers in float64 use 8 bytes of stack
     )

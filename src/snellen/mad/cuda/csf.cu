@@ -1,11 +1,13 @@
-// The half spectrum of a real plane through the eye's contrast sensitivity, in place.
+// Multiplies the half spectrum of a real plane by the eye's contrast sensitivity, in place.
 //
-// One thread a frequency. Only the real part of what comes out is kept, and the sensitivity differs a
-// little between k and −k (it is sampled half a step off, Larson & Chandler's code): the mean of both
-// gives that real part. So a spectrum of real planes stays one.
+// Who holds what: one thread per frequency; barriers: none.
+//
+// MAD takes the real part of the filtered plane. The sensitivity differs slightly between k and −k,
+// because Larson & Chandler's code samples it half a step off. The mean of both gives that real part,
+// so the product is again the spectrum of a real plane.
 
-// At row j, column l of a spectrum whose corner is the zero frequency. Both axes are divided by the
-// width, as the authors do it.
+// Returns the sensitivity at row j, column l of a spectrum whose corner is the zero frequency. Both axes
+// are divided by the width, as in the authors' code.
 __device__ __forceinline__ REAL sensitivity(int j, int l, int height, int width) {
   int row = j + height / 2, column = l + width / 2;
   if (row >= height) row -= height;

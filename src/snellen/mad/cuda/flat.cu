@@ -1,7 +1,7 @@
-// Whether pictures have large areas of one value.
+// Finds out whether pictures have large areas of one value: *found becomes 1 if a tile has one value.
 //
-// A block looks at one tile of SIDE × SIDE samples, and at no more of it than THREADS where these differ.
-// Grid: tiles across, tiles down, planes that lie end to end.
+// Who holds what: a block has one tile of SIDE × SIDE samples, and leaves after the first THREADS of them
+// that differ. Grid: tiles across, tiles down, planes (contiguous). Barriers: __syncthreads_or per round.
 #include "gpu/device.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS)

@@ -1,14 +1,16 @@
-// Samples → grey, or what the eye makes of it, L = GAIN · I^POWER: above a level of the plane's own.
+// Converts samples to grey, or to lightness L = GAIN · I^POWER, relative to a level of the plane.
 //
-// No filter of ours needs the mean, and without it float32 has digits left for the rest: so a level is
-// taken off, of some of the samples, and of a plane of one value exactly nothing is left. Of a
-// distorted picture not L is wanted but by how much it is above the reference's: of integers the
-// difference of two entries of a float64 table, of floats from the difference of the grey values.
-// `level` is one block; else one thread a pixel, a block 32 × 8 of them.
+// The level, a mean of some samples, is subtracted because no filter needs the mean, and float32 keeps
+// more digits of the rest; a plane of one value becomes exactly zero. For a distorted picture, `error`
+// computes the difference of its lightness and the reference's: of integers from two entries of a
+// float64 table, of floats from the difference of the grey values, without cancellation.
+//
+// Who holds what: `level` is one block; in the other kernels a thread has one pixel and a block 32 × 8.
+// Barriers: only those of the sum in `level`.
 #include "gpu/device.cuh"
 
 #if TABLE
-// Samples beyond the depth are taken for its last.
+// Returns the table's entry of a sample; samples beyond the depth get the last one.
 __device__ __forceinline__ double entry(int sample, const double *table) {
   return __ldg(table + min(sample, TABLE - 1));
 }
@@ -23,27 +25,27 @@ __device__ __forceinline__ REAL change(SAMPLE from, SAMPLE to, REAL, const doubl
 #else
 __device__ __forceinline__ REAL curve(REAL grey) { return GAIN * pow(grey, POWER); }
 
-// The level that L sees: the authors' table for 8-bit pictures ends at BRIGHTEST.
-__device__ __forceinline__ REAL seen(REAL grey) { return min(max(grey, REAL(0)), BRIGHTEST); }
+// Clips a grey value: the authors' table for 8-bit pictures ends at BRIGHTEST.
+__device__ __forceinline__ REAL clipped(REAL grey) { return min(max(grey, REAL(0)), BRIGHTEST); }
 
 __device__ __forceinline__ REAL lightness(REAL sample, REAL factor, const double *) {
-  return curve(seen(sample * factor));
+  return curve(clipped(sample * factor));
 }
 
 __device__ __forceinline__ REAL change(REAL one, REAL other, REAL factor, const double *) {
-  const REAL from = seen(one * factor), to = seen(other * factor);
+  const REAL from = clipped(one * factor), to = clipped(other * factor);
   if (to > 2 * from) return curve(to) - curve(from);
   if (from == 0) return 0;
   return curve(from) * expm1(POWER * log1p((to - from) / from));
 }
 #endif
 
-// The level of a plane: a sample's value, and its lightness.
+// The level of a plane, as a sample value and as lightness.
 struct Level {
   REAL sample, light;
 };
 
-extern "C" __global__ void __launch_bounds__(ACROSS * ACROSS)
+extern "C" __global__ void __launch_bounds__(ACROSS *ACROSS)
     level(const SAMPLE *__restrict__ plane, int width, int height, REAL factor,
           const double *__restrict__ table, Level *__restrict__ out) {
   __shared__ double sum[ACROSS * ACROSS];
@@ -60,8 +62,8 @@ extern "C" __global__ void __launch_bounds__(ACROSS * ACROSS)
   *out = {sample, lightness(sample, factor, table)};
 }
 
-// The plane's samples are read twice, for grey and for lightness: that costs little, and so each stage
-// starts by itself.
+// Grey and lightness are separate kernels that both read the plane, which costs little and keeps the
+// stages of MAD independent.
 extern "C" __global__ void __launch_bounds__(256)
     grey(const SAMPLE *__restrict__ plane, int width, int height, REAL factor,
          const Level *__restrict__ level, REAL *__restrict__ out) {

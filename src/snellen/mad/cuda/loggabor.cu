@@ -1,43 +1,45 @@
-// A half spectrum through log-Gabor filters, COUNT of 5 scales × 4 orientations: full spectra.
+// Multiplies a half spectrum by `count` of the 5 scales × 4 orientations of log-Gabor filters, which
+// gives full spectra.
 //
-// One thread a frequency: it reads the spectrum once, makes the 5 radial and 4 angular factors there
-// (no plane of them is ever in memory), and writes each filter's product. What bounds it is writing.
+// Who holds what: a thread has one frequency. It reads the spectrum once, computes the 5 radial and 4
+// angular factors (they are never in memory) and writes the product with each filter; writing is the
+// limit. Barriers: none.
 constexpr REAL log_half_wavelength[SCALES] = LOG_HALF_WAVELENGTHS;
 constexpr REAL PI = 3.14159265358979323846;
 
-// A frequency in units of half the sampling rate, of a size whose zero frequency lies in the corner;
-// an odd size has it half a step off, as the authors do.
-__device__ __forceinline__ REAL place(int index, int size) {
+// Returns the frequency of an index in units of half the sampling rate; the zero frequency is in the
+// corner. For an odd size it is half a step off, as in the authors' code.
+__device__ __forceinline__ REAL frequency(int index, int size) {
   int shifted = index + (size + 1) / 2;
   if (shifted >= size) shifted -= size;
   return REAL(2 * shifted - size) / size;
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-    bank(const COMPLEX *__restrict__ spectrum, int width, int height, REAL scale,
-         int first, int count, COMPLEX *__restrict__ out) {
+    bank(const COMPLEX *__restrict__ spectrum, int width, int height, REAL scale, int first,
+         int count, COMPLEX *__restrict__ out) {
   const int l = blockIdx.x * 32 + threadIdx.x, j = blockIdx.y * 8 + threadIdx.y;
   if (l >= width || j >= height) return;
   const int half = width / 2 + 1;
-  const bool mirrored = l >= half;  // a real plane's: the conjugate lies across the corner
-  const COMPLEX value = spectrum[mirrored ? (size_t)(j ? height - j : 0) * half + width - l
-                                         : (size_t)j * half + l];
+  const bool mirrored = l >= half;  // of a real plane: the conjugate of the opposite frequency
+  const COMPLEX value =
+      spectrum[mirrored ? (size_t)(j ? height - j : 0) * half + width - l : (size_t)j * half + l];
 
-  const REAL x = place(l, width), y = place(j, height);
+  const REAL x = frequency(l, width), y = frequency(j, height);
   REAL angular[ORIENTATIONS], radial[SCALES];
   const REAL theta = atan2(-y, x);
 #pragma unroll
   for (int o = 0; o < ORIENTATIONS; o++) {
-    REAL away = theta - o * (PI / ORIENTATIONS);
-    if (away <= -PI) away += 2 * PI;
-    angular[o] = exp(-away * away / (2 * THETA_SIGMA * THETA_SIGMA));
+    REAL distance = theta - o * (PI / ORIENTATIONS);
+    if (distance <= -PI) distance += 2 * PI;
+    angular[o] = exp(-distance * distance / (2 * THETA_SIGMA * THETA_SIGMA));
   }
-  const bool zero = j == 0 && l == 0;  // a filter does not see the mean
+  const bool zero = j == 0 && l == 0;  // the filters do not pass the mean
   const REAL gain = zero ? 0 : scale, log_radius = zero ? 0 : REAL(.5) * log(x * x + y * y);
 #pragma unroll
   for (int s = 0; s < SCALES; s++) {
-    const REAL away = log_radius + log_half_wavelength[s];
-    radial[s] = gain * exp(-away * away / (2 * LOG_SIGMA * LOG_SIGMA));
+    const REAL distance = log_radius + log_half_wavelength[s];
+    radial[s] = gain * exp(-distance * distance / (2 * LOG_SIGMA * LOG_SIGMA));
   }
 
   const size_t plane = (size_t)width * height;

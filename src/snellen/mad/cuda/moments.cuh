@@ -1,14 +1,18 @@
-// Moments of blocks of pixels, never from sums of raw powers, which would lose skew and kurtosis.
+// Central moments of overlapping blocks of 16 × 16 pixels, 4 pixels apart, with each pixel read once
+// though 16 blocks cover it.
 //
-// A 4 × 4 tile is gathered in two passes over registers: its mean, then powers of what is away from
-// it. Then two and two are merged, tiles to pairs, pairs to strips of four, strips to blocks, each
-// time moved to the mean of both. So every pixel is read once, though 16 blocks cover it. From the
-// host: REAL, the precision.
+// Who holds what: each lane has a tile of 4 × 4 pixels of a strip that the warp moves down (`march`). The
+// moments of a tile are computed in registers in two passes, the mean and then powers of the deviations
+// from it; sums of raw powers would lose all digits of skew and kurtosis. Moments are merged pairwise
+// (Chan et al.), by shuffles along a row and in registers down the strip: tiles to pairs, pairs to four
+// tiles, these to blocks.
+//
+// Barriers: none. Macro from the host: REAL, the precision.
 #pragma once
 #include "gpu/device.cuh"
 
-constexpr int STEP = 4;              // pixels from block to block, and the side of a tile
-constexpr int HALO = 3;              // tiles to the right of a block's first one, and below
+constexpr int STEP = 4;              // pixels between blocks, and the side of a tile
+constexpr int HALO = 3;              // tiles of a block beyond its first one, along each axis
 constexpr int PIXELS = STEP * STEP;  // of a tile
 constexpr int BLOCK = 16 * PIXELS;   // pixels of a block
 constexpr int LANES = 32;
@@ -20,7 +24,7 @@ struct Moments {
 };
 
 template <int ORDER>
-__device__ __forceinline__ Moments<ORDER> gather(const REAL (&x)[PIXELS]) {
+__device__ __forceinline__ Moments<ORDER> moments_of(const REAL (&x)[PIXELS]) {
   Moments<ORDER> m = {};
 #pragma unroll
   for (int i = 0; i < PIXELS; i++) m.mean += x[i];
@@ -35,12 +39,13 @@ __device__ __forceinline__ Moments<ORDER> gather(const REAL (&x)[PIXELS]) {
   return m;
 }
 
-// Two sets of `pixels` pixels each → one of both.
+// Returns the moments of the union of two sets of `pixels` pixels each.
 template <int ORDER>
 __device__ __forceinline__ Moments<ORDER> merge(const Moments<ORDER> &a, const Moments<ORDER> &b,
                                                 REAL pixels) {
   Moments<ORDER> m;
-  const REAL away = REAL(.5) * (b.mean - a.mean), square = away * away;  // of b; of a it is −away
+  const REAL away = REAL(.5) * (b.mean - a.mean),
+             square = away * away;  // b's mean from the common one; a's is −away
   m.mean = REAL(.5) * (a.mean + b.mean);
   m.power[0] = a.power[0] + b.power[0] + 2 * pixels * square;
   if constexpr (ORDER == 4) {
@@ -51,7 +56,7 @@ __device__ __forceinline__ Moments<ORDER> merge(const Moments<ORDER> &a, const M
   return m;
 }
 
-// Those of the lane so many to the right; for the last lanes of a warp they mean nothing.
+// Returns the moments of the lane `lanes` to the right; they are undefined for the last lanes of a warp.
 template <int ORDER>
 __device__ __forceinline__ Moments<ORDER> right(Moments<ORDER> m, int lanes) {
   m.mean = __shfl_down_sync(ALL, m.mean, lanes);
@@ -60,12 +65,12 @@ __device__ __forceinline__ Moments<ORDER> right(Moments<ORDER> m, int lanes) {
   return m;
 }
 
-// A warp's part of the grid of blocks: a strip of LANES tiles across that it walks down.
+// A warp's part of the grid of blocks: a strip, LANES tiles wide, that it moves down.
 struct Strip {
   int column;       // of this lane's tile, and of the block that begins there
   int first, last;  // rows of blocks
-  bool inside;      // the plane has this lane's tiles
-  bool whole;       // and the warp all tiles of its blocks
+  bool inside;      // whether this lane's tiles lie in the plane
+  bool whole;       // whether the warp has all tiles of this lane's blocks
 
   __device__ __forceinline__ Strip(int rows, int columns, int rows_each) {
     const int warp = blockIdx.x * (blockDim.x / LANES) + threadIdx.x / LANES;
@@ -77,9 +82,9 @@ struct Strip {
   }
 };
 
-// `load(row)` gives what lies in memory of this lane's tile in a row of tiles, one row ahead of
-// `pixels(loaded, x)`, which makes the tile's pixels of it. `write(row, block, quarter)` takes the
-// moments of the block that begins at this lane's tile, and of its top left 8 × 8.
+// Moves down a strip. `load(row)` returns this lane's tile of a row of tiles, one row ahead of
+// `pixels(loaded, x)`, which converts it to numbers. `write(row, block, quarter)` gets the moments of the
+// block that begins at this lane's tile, and of its top left 8 × 8 pixels.
 template <int ORDER, typename Load, typename Pixels, typename Write>
 __device__ __forceinline__ void march(const Strip &strip, Load load, Pixels pixels, Write write) {
   using Set = Moments<ORDER>;
@@ -91,10 +96,10 @@ __device__ __forceinline__ void march(const Strip &strip, Load load, Pixels pixe
     const auto here = next;
     if (strip.inside && row + 1 < strip.last + HALO) next = load(row + 1);
     pixels(here, x);
-    const Set tile = gather<ORDER>(x);
+    const Set tile = moments_of<ORDER>(x);
     const Set pair = merge(tile, right(tile, 1), PIXELS);
     const Set four = merge(pair, right(pair, 2), 2 * PIXELS);
-    // Named by where they end: this row of tiles, and the one before with it.
+    // `both` and `small` cover this row of tiles and the one before it.
     const Set both = merge(line, four, 4 * PIXELS), small = merge(narrow, pair, 2 * PIXELS);
     if (row >= strip.first + HALO && strip.whole)
       write(row - HALO, merge(upper, both, 8 * PIXELS), quarter);

@@ -1,23 +1,22 @@
-// Standard deviation, skew and kurtosis of the blocks of subbands, and how they differ.
+// Standard deviation, skew and kurtosis of the blocks of subbands, and their weighted differences.
 //
-// What bounds it is reading the complex subbands, once each: a warp walks down a strip of 32 tiles of
-// 4 × 4 pixels (moments.cuh), a lane for each tile across, all in registers; neighbours speak by
-// shuffles, and no warp waits for another. The CUDA paper's kernel (its A5) had one thread for each
-// block of 16 × 16 with the block's 256 pixels in local memory. Grid: strips across, strips down,
-// subbands.
+// Who holds what: a warp moves down a strip of 32 tiles of 4 × 4 pixels (moments.cuh), one lane for each
+// tile across, all in registers. Reading the complex subbands, once each, is the limit. (The CUDA paper's
+// kernel A5 had one thread for each block of 16 × 16, with its 256 pixels in local memory.) Grid: strips
+// across, strips down, subbands. Barriers: none; lanes use shuffles and warps are independent.
 #include "moments.cuh"
 
-__device__ constexpr REAL weights[] = WEIGHTS;  // of each scale
+__device__ constexpr REAL weights[] = WEIGHTS;  // of the scales
 constexpr bool PAIRS = EVEN && sizeof(COMPLEX) == 8;
 
 struct Values {
   REAL deviation, skew, kurtosis;
 };
 
-// Variance below which a block is flat: float32 has no digits for its fourth power.
+// Variance below which a block counts as flat: float32 has no digits left for its fourth moment.
 constexpr REAL FLAT = sizeof(REAL) == 4 ? REAL(1e-18) : REAL(1e-36);
 
-// The square root; sqrtf, rounded like this, would branch for every pixel.
+// Returns the square root, as accurate as sqrtf but without its branch: one Newton step from rsqrt.
 __device__ __forceinline__ float root(float x) {
   float rough;
   asm("rsqrt.approx.f32 %0, %1;" : "=f"(rough) : "f"(x));
@@ -27,11 +26,12 @@ __device__ __forceinline__ float root(float x) {
 
 __device__ __forceinline__ double root(double x) { return sqrt(x); }
 
-// Rounded by itself, so that equal blocks differ by exactly nothing.
+// Returns the rounded product, never fused with an addition, so that equal blocks differ by exactly 0.
 __device__ __forceinline__ float times(float a, float b) { return __fmul_rn(a, b); }
 __device__ __forceinline__ double times(double a, double b) { return __dmul_rn(a, b); }
 
-// Sample deviation; skew and plain kurtosis by the population's; both 0 in a flat block.
+// Returns the sample deviation, and skew and (not excess) kurtosis of the population, both 0 in a flat
+// block.
 __device__ __forceinline__ Values values(const Moments<4> &m) {
   const REAL variance = m.power[0] / BLOCK, deviation = root(m.power[0] / (BLOCK - 1));
   if (variance < FLAT) return {deviation, 0, 0};
@@ -40,12 +40,13 @@ __device__ __forceinline__ Values values(const Moments<4> &m) {
           times(m.power[2] / BLOCK * inverse, inverse)};
 }
 
-// A tile of responses.
+// A tile of complex filter responses.
 struct Tile {
   COMPLEX of[PIXELS];
 };
 
-// Rows of an even width let two pixels of float32 be read at once. Nothing is read again.
+// Loads a tile, past the L1 cache because nothing is read again. With an even width two pixels of
+// float32 are aligned and read at once.
 __device__ __forceinline__ Tile tile(const COMPLEX *band, int width, int row, int column) {
   const COMPLEX *corner = band + (size_t)row * STEP * width + column * STEP;
   Tile tile;
@@ -62,10 +63,10 @@ __device__ __forceinline__ Tile tile(const COMPLEX *band, int width, int row, in
   return tile;
 }
 
-// Calls `take(place in the grid of blocks, values)` for each block of this warp.
+// Calls `take(index in the grid of blocks, values)` for each block of this warp.
 template <typename Take>
-__device__ __forceinline__ void walk(const COMPLEX *band, int width, int rows, int columns,
-                                     int rows_each, Take take) {
+__device__ __forceinline__ void for_each_block(const COMPLEX *band, int width, int rows,
+                                               int columns, int rows_each, Take take) {
   const Strip strip(rows, columns, rows_each);
   march<4>(
       strip, [&](int row) { return tile(band, width, row, strip.column); },
@@ -79,32 +80,34 @@ __device__ __forceinline__ void walk(const COMPLEX *band, int width, int rows, i
       });
 }
 
-// Of the reference's subbands: kept, three planes for each.
+// Stores the statistics of the reference's subbands, three planes for each.
 extern "C" __global__ void __launch_bounds__(THREADS)
     describe(const COMPLEX *__restrict__ bands, int width, int height, int rows, int columns,
              int rows_each, REAL *__restrict__ out) {
   const size_t grid = (size_t)rows * columns;
   out += blockIdx.z * 3 * grid;
-  walk(bands + (size_t)blockIdx.z * width * height, width, rows, columns, rows_each,
-       [&](size_t here, Values v) {
-         out[here] = v.deviation, out[grid + here] = v.skew, out[2 * grid + here] = v.kurtosis;
-       });
+  for_each_block(bands + (size_t)blockIdx.z * width * height, width, rows, columns, rows_each,
+                 [&](size_t here, Values v) {
+                   out[here] = v.deviation, out[grid + here] = v.skew,
+                   out[2 * grid + here] = v.kurtosis;
+                 });
 }
 
-// Of the distorted picture's: how far from what was kept, weighted by the scale; a plane for each.
+// Computes how far the distorted picture's statistics are from the reference's, weighted by scale; one
+// plane for each subband.
 extern "C" __global__ void __launch_bounds__(THREADS)
     compare(const COMPLEX *__restrict__ bands, int width, int height, int rows, int columns,
-            int rows_each, const REAL *__restrict__ kept, int first, REAL *__restrict__ out) {
+            int rows_each, const REAL *__restrict__ reference, int first, REAL *__restrict__ out) {
   const size_t grid = (size_t)rows * columns;
-  kept += blockIdx.z * 3 * grid, out += blockIdx.z * grid;
+  reference += blockIdx.z * 3 * grid, out += blockIdx.z * grid;
   REAL weight = 0;
 #pragma unroll
   for (int scale = 0; scale < SCALES; scale++)
     if ((first + blockIdx.z) / ORIENTATIONS == scale) weight = weights[scale];
-  walk(bands + (size_t)blockIdx.z * width * height, width, rows, columns, rows_each,
-       [&](size_t here, Values v) {
-         out[here] = weight * (fabs(v.deviation - kept[here]) +
-                               TWICE * fabs(v.skew - kept[grid + here]) +
-                               fabs(v.kurtosis - kept[2 * grid + here]));
-       });
+  for_each_block(bands + (size_t)blockIdx.z * width * height, width, rows, columns, rows_each,
+                 [&](size_t here, Values v) {
+                   out[here] = weight * (fabs(v.deviation - reference[here]) +
+                                         TWICE * fabs(v.skew - reference[grid + here]) +
+                                         fabs(v.kurtosis - reference[2 * grid + here]));
+                 });
 }
