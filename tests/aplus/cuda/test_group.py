@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from snellen.aplus.cuda.group import MOST, TILE, Group, room
+from snellen.aplus.cuda.group import MOST, TILE, Group, capacity
 
 NONSENSE = -77
 
@@ -20,10 +20,10 @@ def tiled(index):
 def test_room_for_the_worst_case(random, patches, anchors):
     """Each anchor with one patch more than whole tiles, as far as there are patches."""
     index = np.arange(patches) % anchors
-    assert tiled(index) * TILE <= room(patches, anchors)
+    assert tiled(index) * TILE <= capacity(patches, anchors)
     if patches > anchors:
         index[:-anchors] = 0
-        assert tiled(index) * TILE <= room(patches, anchors)
+        assert tiled(index) * TILE <= capacity(patches, anchors)
 
 
 def indices(random, kind, patches, anchors):
@@ -57,7 +57,7 @@ def test_every_patch_once(cuda, random, anchors, patches, kind):
     group = Group(anchors)
     for _ in range(2):  # the second finds what the first has left
         index = indices(random, kind, patches, anchors)
-        order = cuda.full(room(patches, anchors), NONSENSE, cuda.int32)
+        order = cuda.full(capacity(patches, anchors), NONSENSE, cuda.int32)
         tiles = cuda.full(1, NONSENSE, cuda.int32)
         group(cuda.asarray(index), order, tiles)
         check(order.get(), int(tiles[0]), index)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from snellen.aplus.cuda.group import TILE, Group, room
+from snellen.aplus.cuda.group import TILE, Group, capacity
 from snellen.aplus.cuda.layout import LANE_DIMS, pad, padded
 from snellen.aplus.cuda.regress import Regress, cell, row, rows
 from support.aplus.stages import places
@@ -43,7 +43,7 @@ def test_rows(random_model, scale, window, dtype, dims):
 def projected(cuda, model, features, index):
     """Patches of features (n, d), by way of group: whole rows."""
     count = len(features)
-    order = cuda.full(room(count, len(model.anchors)), -9, cuda.int32)
+    order = cuda.full(capacity(count, len(model.anchors)), -9, cuda.int32)
     tiles = cuda.full(1, -9, cuda.int32)
     index = cuda.asarray(index.astype(np.uint16))
     Group(len(model.anchors))(index, order, tiles)

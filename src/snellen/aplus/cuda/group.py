@@ -1,4 +1,4 @@
-"""Between match and regress on the GPU: patches listed by anchor, sixteen to a tile."""
+"""Between match and regress on the GPU: patches sorted by anchor, in tiles of sixteen."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAMES = ("count", "place", "scatter")
 
 
 class Group:
-    """A counting sort for so many anchors, on the current GPU."""
+    """A counting sort of patches by anchor, on the current GPU."""
 
     def __init__(self, anchors: int):
         import cupy
@@ -30,9 +30,11 @@ class Group:
         Parameters
         ----------
         index : (n,) uint16
-        order : (room(n, anchors),) int32
-            Patches, each anchor's from a multiple of TILE on, filled up with −1.
-        tiles : (1,) int32, becomes the number of tiles
+        order : (capacity(n, anchors),) int32
+            Is filled with the numbers of the patches. Those of each anchor begin at a multiple of
+            TILE and are padded with −1.
+        tiles : (1,) int32
+            Is set to the number of tiles.
         """
         self.counts.fill(0)
         blocks, shared = -(-index.size // (THREADS * SHARE)), 4 * self.anchors
@@ -41,8 +43,8 @@ class Group:
         self.scatter(blocks, THREADS, index, index.size, self.next, order, shared=shared)
 
 
-def room(patches: int, anchors: int) -> int:
-    """Return the most entries that `order` may need."""
+def capacity(patches: int, anchors: int) -> int:
+    """Return the length of `order` that is enough for any distribution of the patches."""
     return (patches // TILE + min(anchors, patches)) * TILE + TILE
 
 

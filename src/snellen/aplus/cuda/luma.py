@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from snellen.aplus.cuda.features import Features
-from snellen.aplus.cuda.group import MOST, Group, room
+from snellen.aplus.cuda.group import MOST, Group, capacity
 from snellen.aplus.cuda.layout import padded
 from snellen.aplus.cuda.match import Match
 from snellen.aplus.cuda.overlap import Overlap
@@ -17,27 +17,27 @@ from snellen.gpu.cache import Cache, Resident
 from snellen.gpu.memory import free_memory, lasting
 from snellen.gpu.profile import stage
 
-LARGEST = 3 << 30  # bytes of features and patches at once: a 4K plane's at ×2
-SHARE = 0.8  # of the memory that is free
-MODELS = 8  # that stay laid out on a GPU, each for one depth of samples; ours take 5 to 20 MB
+LARGEST = 3 << 30  # most bytes of features and patches at once: those of a 4K plane at ×2
+SHARE = 0.8  # part of the free memory that features and patches may take
+MODELS = 8  # models cached on a GPU, each for one pair of sample depths; ours take 5 to 20 MB
 
 
 class Luma:
-    """A+ for planes of one format on the current GPU. Holds all buffers; one plane at a time.
+    """A+ for luma planes of one format on the current GPU, one plane at a time. Owns all buffers.
 
     Parameters
     ----------
     model : Model
     source, target : Format
-        Of the planes to come and of the results.
+        Of the frames to come and of the results.
     memory : int, optional
-        Bytes for features and patches. A plane that needs more goes through in bands of rows, with
+        Bytes for features and patches. A plane that needs more is enlarged in bands of rows, with
         the same result.
 
     Raises
     ------
     DeviceError
-        The memory does not suffice for even a few rows, or the model has too many anchors.
+        The memory does not suffice for a few rows, or the model has too many anchors.
     """
 
     def __init__(self, model: Model, source: Format, target: Format, memory: int | None = None):
@@ -45,7 +45,11 @@ class Luma:
 
         anchors = len(model.anchors)
         if anchors > MOST:
-            raise DeviceError(f"the model has {anchors} anchors, a GPU takes {MOST}: use the CPU")
+            raise DeviceError(
+                f"got a model with {anchors} anchors; expected at most {MOST} on a GPU",
+                parameter="model",
+                advice="use `device`=cpu",
+            )
         self.halo = model.window // 2
         self.scale = model.scale
         self._stages = stages = _stages(model, source.bits, target.bits, source.full_range)
@@ -71,7 +75,7 @@ class Luma:
         self._patches = cupy.empty((rows, width, samples), cupy.float32)
         self._index = cupy.empty(patches, cupy.uint16)
         self._work = cupy.empty(patches, cupy.int32)
-        self._order = cupy.empty(room(patches, anchors), cupy.int32)
+        self._order = cupy.empty(capacity(patches, anchors), cupy.int32)
         self.listed = cupy.zeros(1, cupy.int32)
         self._tiles = cupy.zeros(1, cupy.int32)
 
@@ -115,7 +119,7 @@ class _Stages(Resident):
 
 
 def _stages(model: Model, bits: int, to: int, full_range: bool) -> _Stages:
-    """Return a model laid out on the current GPU: that takes longer than enlarging a picture."""
+    """Return the stages of a model on the current GPU, cached: making them takes milliseconds."""
     from cupy.cuda.runtime import getDevice
 
     device = int(getDevice())

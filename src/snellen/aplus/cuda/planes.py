@@ -11,13 +11,13 @@ from snellen.frames.frame import Format
 
 
 class Planes:
-    """A+ for planes of one format on the current GPU and CuPy's current stream. Holds the buffers.
+    """A+ for frames of one format on the current GPU and CuPy's current stream. Owns the buffers.
 
     Parameters
     ----------
     model : Model
     source, target : Format
-        Of the planes to come and of the results.
+        Of the frames to come and of the results.
     memory : int, optional
         Bytes for luma's scratch: see `Luma`.
 
