@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, SnellenError
 from snellen.jobs import psf_files
-from snellen.jobs.events import Events
 from snellen.jobs.inputs import is_image
 from snellen.jobs.options import (
     MiaSettings,
@@ -225,24 +224,6 @@ def psf_targets(targets: Sequence[Path], psf_out: Path | None) -> list[Path | No
             advice="make it first",
         )
     return [psf_out]
-
-
-def run_deblur(job: DeblurJob, events: Events) -> DeblurResult:
-    """Restore one file.
-
-    Raises
-    ------
-    InputError, DeviceError, OutputError
-        Nothing is left under the names of target and PSF.
-    """
-    job.check()
-    if job.is_burst or is_image(job.sources[0]):
-        from snellen.jobs.deblur_image import deblur_image
-
-        return deblur_image(job, events)
-    from snellen.jobs.deblur_video import deblur_video
-
-    return deblur_video(job, events)
 
 
 def method_settings(job: DeblurJob) -> dict[str, Any]:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar, overload
 
 from snellen.errors import InputError, SnellenError
-from snellen.jobs.deblur import DeblurJob, DeblurResult, run_deblur
+from snellen.jobs.deblur import DeblurJob, DeblurResult
 from snellen.jobs.events import Collected, Events, Silent
-from snellen.jobs.inputs import planned
+from snellen.jobs.inputs import is_image, planned
 from snellen.jobs.options import File, path, paths
 from snellen.jobs.profile import recorded
-from snellen.jobs.score import ScoreJob, ScoreResult, run_score
+from snellen.jobs.score import FILM, FOLDER, IMAGE, ScoreJob, ScoreResult
 from snellen.jobs.train import TrainJob, TrainResult, run_train
 from snellen.jobs.upscale import UpscaleJob, UpscaleResult, run_upscale
 
@@ -76,6 +76,39 @@ def run(job: AnyJob, events: Events | None = None) -> AnyResult:
         else:
             raise InputError(f"got a {type(job).__name__}; expected a job")
     return replace(result, profile=profile())
+
+
+def run_deblur(job: DeblurJob, events: Events) -> DeblurResult:
+    """Restore one file.
+
+    Raises
+    ------
+    InputError, DeviceError, OutputError
+        Nothing is left under the names of target and PSF.
+    """
+    job.check()
+    if job.is_burst or is_image(job.sources[0]):
+        from snellen.jobs.deblur_image import deblur_image
+
+        return deblur_image(job, events)
+    from snellen.jobs.deblur_video import deblur_video
+
+    return deblur_video(job, events)
+
+
+def run_score(job: ScoreJob, events: Events) -> ScoreResult:
+    """Score two inputs, and write table and maps.
+
+    Raises
+    ------
+    InputError, DeviceError
+        There is no score.
+    """
+    kind = job.check()
+    from snellen.jobs.score_run import films, folders, images
+
+    runs = {FILM: films, FOLDER: folders, IMAGE: images}
+    return runs[kind](job, Collected(events))
 
 
 def run_several(

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from snellen.errors import InputError, SnellenError
 from snellen.jobs import score_outputs
-from snellen.jobs.events import Collected, Events
 from snellen.jobs.inputs import PIPE, UNREAD_SUFFIXES, is_image
 from snellen.jobs.options import (
     MadSettings,
@@ -193,21 +192,6 @@ class ScoreResult:
     written; InputError where the videos are too short for ST-MAD."""
     profile: Profile | None = None
     """Time of each stage, where the job asks for it."""
-
-
-def run_score(job: ScoreJob, events: Events) -> ScoreResult:
-    """Score two inputs, and write table and maps.
-
-    Raises
-    ------
-    InputError, DeviceError
-        There is no score.
-    """
-    kind = job.check()
-    from snellen.jobs.score_run import films, folders, images
-
-    runs = {FILM: films, FOLDER: folders, IMAGE: images}
-    return runs[kind](job, Collected(events))
 
 
 def _check_there(paths: tuple[Path, ...]) -> None:
