@@ -118,7 +118,7 @@ def test_samples_that_no_picture_has(capsys, picture, saved, tmp_path, value, sa
         (["--roi", "5,2,0,4"], "the region is empty"),
         (["--roi", "9,0,16,11"], "leaves the frame"),
         (["--roi", "-1,0,16,11"], "leaves the frame"),
-        (["--roi", "0,0,25,11"], "a region of 25×11 came for frames of 24×20"),
+        (["--roi", "0,0,25,11"], "got a region of 25×11 for frames of 24×20"),
         (["--roi", "0,0,24,4"], "got a PSF of 5×5 for a picture of 24×4"),
         (["--paste-back"], "add --roi"),
         (["--roi-file", "at.txt"], "add --roi W,H"),

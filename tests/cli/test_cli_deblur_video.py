@@ -64,7 +64,7 @@ def test_every_frame_on_the_gpu(capsys, clip, tmp_path, words):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--roi", "0,0,25,10"], "a region of 25×10 came for frames of 24×20"),
+        (["--roi", "0,0,25,10"], "got a region of 25×10 for frames of 24×20"),
         (["--roi", "20,0,12,10"], "the region leaves the frame"),
         (["--roi", "0,0,12,4"], "got a PSF of 5×5 for a picture of 12×4"),
         (["--psf-size", 31], "got a PSF of 31×31 for a picture of 24×20"),

@@ -74,7 +74,7 @@ def test_a_region_that_moves(clip, frames, tmp_path, heard, region):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("0,0\n1,1\n2,2\n", r"at\.txt has 3 positions, but 4 frames or more"),
+        ("0,0\n1,1\n2,2\n", r"at\.txt has 3 positions, but at least 4 frames"),
         ("0,0\n1,1\n2;2\n3,3\n", r"at\.txt line 3: got '2;2'; expected X,Y"),
         ("0,0\n\n2,2\n3,3\n4,4\n", r"at\.txt line 2: got an empty line"),
         ("#\n0,0\n1,1,1\n", r"at\.txt line 3: got '1,1,1'"),
@@ -101,7 +101,7 @@ def test_wrong_positions(clip, tmp_path, text, said):
 @pytest.mark.parametrize(
     ("positions", "said"),
     [
-        ([(0, 0)] * 3, "positions has 3 positions, but 4 frames"),
+        ([(0, 0)] * 3, "positions has 3 positions, but at least 4 frames"),
         ([(0, 0), (13, 0), (0, 0), (0, 0)], "positions line 2 leaves the frame"),
         ([(0, 0), (1.5, 0)], r"positions\[1\]=\(1\.5, 0\); expected \(x, y\) in whole pixels"),
         ([], "got no positions"),

@@ -13,7 +13,7 @@ from snellen.frames.frame import Format, Frame
 from snellen.video.chain import Chain
 from snellen.video.clip import Clip
 from snellen.video.convert import Encoding, convert, drain
-from snellen.video.region import Regions, Track
+from snellen.video.region import RegionStep, Track
 from snellen.video.step import RateStep
 from support.video.clips import HEIGHT, WIDTH, luma, make, picture, read
 from support.video.steps import Device, Double, Half, Nearest, OnDevice, Wide
@@ -88,7 +88,7 @@ def test_a_step_with_one_slot_gets_frames_in_order(film, tmp_path):
     """A region that moves counts its frames, and follows a step that finishes them in disorder."""
 
     track = Track(16, 12, tuple((n, 0) for n in range(9)), "at.txt", tuple(range(1, 10)))
-    chain = Chain(Wide(4), Regions(Inverse(), track))
+    chain = Chain(Wide(4), RegionStep(Inverse(), track))
     _, found = converted(film, tmp_path / "out.mkv", chain)
     for number, one in enumerate(found.frames):
         large = luma(picture(number)).repeat(2, 0).repeat(2, 1).astype(int)

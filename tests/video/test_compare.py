@@ -201,7 +201,7 @@ def test_rgb_by_bt709_luma(tmp_path, step):
 
 def test_different_sizes_are_refused(lossless, tmp_path, step):
     small = film(tmp_path / "small.y4m", range(8), size=(32, 24))
-    with pytest.raises(InputError, match=r"film.mkv is 64×48, but .*small.y4m is 32×24.*--resize"):
+    with pytest.raises(InputError, match=r"film.mkv is 64×48, but .*small.y4m is 32×24.*resize"):
         compare(lossless, small, step, print)
     assert step.prepared is None and step.closed == 1
 

@@ -321,6 +321,6 @@ def test_advice_is_not_the_container_that_was_asked_for(plain, tmp_path, step):
     ids=str,
 )
 def test_nobody_but_the_error_speaks(plain, tmp_path, step, wish, capfd):
-    with pytest.raises(InputError, match=r"knows no|up to 51"):
+    with pytest.raises(InputError, match=r"expects one|up to 51"):
         convert(plain, tmp_path / "out.mkv", step, encoding=Encoding(**wish))
     assert capfd.readouterr() == ("", "")

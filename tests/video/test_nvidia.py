@@ -67,13 +67,16 @@ class TestOptions:
     @pytest.mark.parametrize(
         ("wish", "match"),
         [
-            ({"preset": "veryfast"}, "knows no preset 'veryfast': p1"),
-            ({"options": {"preset": "slow"}}, "knows no preset 'slow': p1"),
-            ({"crf": 0}, "-e tune=lossless"),
-            ({"crf": 52}, "up to 51, not 52"),
+            ({"preset": "veryfast"}, "got preset='veryfast'; h264_nvenc expects p1"),
+            ({"options": {"preset": "slow"}}, "got preset='slow'; h264_nvenc expects p1"),
+            ({"crf": 0}, "encoder_options tune=lossless"),
+            ({"crf": 52}, "got crf=52; .* up to 51"),
             ({"crf": 20, "options": {"rc": "cbr"}}, "only with rc=vbr"),
-            ({"crf": 20, "options": {"rc": "constqp"}}, "-e qp=NUMBER with rc=constqp"),
-            ({"pix_fmt": "yuv411p"}, "does not take yuv411p"),
+            (
+                {"crf": 20, "options": {"rc": "constqp"}},
+                "encoder_options qp=NUMBER with",
+            ),
+            ({"pix_fmt": "yuv411p"}, "got pix_fmt=yuv411p"),
         ],
     )
     def test_wrong(self, info, wish, match):
@@ -201,7 +204,7 @@ class TestDecoder:
 
     def test_unknown(self, plain, tmp_path):
         step = Nearest()
-        with pytest.raises(InputError, match="no decoder 'gpu'; there are auto, cpu, nvdec"):
+        with pytest.raises(InputError, match="got decoder=gpu; expected one of auto, cpu, nvdec"):
             convert(plain, tmp_path / "out.mkv", step, decoder="gpu")
         assert step.closed == 1
 

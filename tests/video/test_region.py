@@ -1,4 +1,4 @@
-"""Regions of frames: where they lie, what is cut out or put back, at which depth; on the road."""
+"""Regions of frames: where they lie, what is cut out or pasted back, at which depth; in a film."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from snellen.errors import InputError
 from snellen.frames.frame import Format, Frame
 from snellen.video.convert import Encoding, convert
-from snellen.video.region import Regions, Track, cut, levels, samples
+from snellen.video.region import RegionStep, Track, cut, levels, samples
 from support.video.clips import HEIGHT, WIDTH, luma, make, read
 
 LOSSLESS = Encoding(codec="ffv1")
@@ -49,7 +49,7 @@ def frame(format, random):
 @pytest.mark.parametrize("track", [None, Track(WIDTH, HEIGHT, ((0, 0),))])
 def test_luma_is_what_the_work_makes_of_it_and_chroma_stays(random, bits, full_range, track):
     format = Format(WIDTH, HEIGHT, bits, (1, 1), full_range=full_range)
-    step, came = Regions(Inverted(), track), frame(format, random)
+    step, came = RegionStep(Inverted(), track), frame(format, random)
     assert step.prepare(format) == format
     found = step.run(came)
     black, white = (0, 255) if full_range else (16, 235)
@@ -77,13 +77,13 @@ def test_a_region_alone_and_back(random, subsampling, place):
     x, y = place
     came = frame(format, random)
     there = slice(y, y + 7), slice(x, x + 8)
-    alone = Regions(Inverted(), Track(8, 7, (place,)))
+    alone = RegionStep(Inverted(), Track(8, 7, (place,)))
     made = alone.prepare(format)
     assert made == Format(8, 7, 8, subsampling, full_range=True) == alone.outcome(format, 1)
     found = alone.run(came)
     assert tuple(plane.shape for plane in found.planes) == made.shapes
     assert (found.planes[0] == 255 - came.planes[0][there]).all()
-    back = Regions(Inverted(), Track(8, 7, (place,)), back=True)
+    back = RegionStep(Inverted(), Track(8, 7, (place,)), paste_back=True)
     assert back.prepare(format) == format == back.outcome(format, 1)
     whole = back.run(came).planes
     expected = came.planes[0].copy()
@@ -97,7 +97,7 @@ def test_chroma_of_a_ramp_moves_with_its_luma(x):
     """Half a chroma sample where the region begins between two."""
     format = Format(32, 8, 8, (1, 1))
     ramp = np.tile(np.arange(16, dtype=np.uint8) * 2, (4, 1))  # as wide as luma: 1 a column
-    step = Regions(Inverted(), Track(8, 4, ((x, 2),)))
+    step = RegionStep(Inverted(), Track(8, 4, ((x, 2),)))
     step.prepare(format)
     chroma = step.run(Frame((np.zeros((8, 32), np.uint8), ramp, ramp))).planes[1]
     assert chroma.tolist() == [[x, x + 2, x + 4, x + 6]] * 2
@@ -113,7 +113,7 @@ def test_depths_of_the_encoder(random):
     """10 bit come, 8 are wanted: luma rounded once, what is put back and chroma recoded alike."""
     format = Format(16, 12, 10, (1, 1))
     came = frame(format, random)
-    step = Regions(Inverted(), Track(4, 4, ((2, 2),)), back=True)
+    step = RegionStep(Inverted(), Track(4, 4, ((2, 2),)), paste_back=True)
     assert step.prepare(format, 8).bits == 8
     found = step.run(came)
     assert all(plane.dtype == np.uint8 for plane in found.planes)
@@ -135,20 +135,20 @@ def test_depths_of_the_encoder(random):
 def test_a_region_outside(place, said):
     track = Track(8, 8, ((0, 0), place), "at.txt", (1, 3))
     with pytest.raises(InputError, match=r"at\.txt line 3 leaves the frame") as error:
-        Regions(Inverted(), track).outcome(Format(16, 16), 2)
+        RegionStep(Inverted(), track).outcome(Format(16, 16), 2)
     assert said in str(error.value)
 
 
 def test_a_region_larger_than_the_frame():
-    with pytest.raises(InputError, match="a region of 17×8 came for frames of 16×16"):
-        Regions(Inverted(), Track(17, 8, ((0, 0),))).outcome(Format(16, 16), 0)
+    with pytest.raises(InputError, match="got a region of 17×8 for frames of 16×16"):
+        RegionStep(Inverted(), Track(17, 8, ((0, 0),))).outcome(Format(16, 16), 0)
 
 
-def test_the_road_with_a_moving_region(tmp_path):
+def test_a_film_with_a_moving_region(tmp_path):
     source = make(tmp_path / "in.mkv", codec="ffv1", frames=5)
     places = tuple((3 * n, 2 * n) for n in range(5))
     work = Inverted()
-    step = Regions(work, Track(16, 12, places, "at.txt", tuple(range(1, 6))))
+    step = RegionStep(work, Track(16, 12, places, "at.txt", tuple(range(1, 6))))
     summary = convert(source, tmp_path / "out.mkv", step, encoding=LOSSLESS)
     assert (summary.width, summary.height, summary.frames) == (16, 12, 5)
     assert summary.device == "nothing" and work.closed == 1
@@ -163,8 +163,10 @@ def test_too_few_places_are_told_before_any_work(tmp_path, name):
     codec = {"in.mp4": "libx264", "in.mkv": "ffv1", "in.y4m": "wrapped_avframe"}[name]
     source = make(tmp_path / name, codec=codec, frames=5)
     work = Inverted()
-    step = Regions(work, Track(16, 12, ((0, 0),) * 4, "at.txt", (1, 2, 3, 4)))
-    with pytest.raises(InputError, match=r"at\.txt has 4 positions, but 5 frames .*--frames 4"):
+    step = RegionStep(work, Track(16, 12, ((0, 0),) * 4, "at.txt", (1, 2, 3, 4)))
+    with pytest.raises(
+        InputError, match=r"at\.txt has 4 positions, but at least 5 frames .*frames=4"
+    ):
         convert(source, tmp_path / "out.mkv", step, encoding=LOSSLESS)
     assert work.shape is None and work.closed == 1
     assert [path.name for path in tmp_path.iterdir()] == [name]
@@ -174,8 +176,8 @@ def test_too_few_places_of_a_pipe_are_told_when_they_end(tmp_path):
     """Whose length nobody knows; nothing is left."""
     source = make(tmp_path / "in.y4m", codec="wrapped_avframe", frames=5)
     work = Inverted()
-    step = Regions(work, Track(16, 12, ((0, 0),) * 4, "at.txt", (1, 2, 3, 4)))
-    with source.open("rb") as file, pytest.raises(InputError, match="but more frames came"):
+    step = RegionStep(work, Track(16, 12, ((0, 0),) * 4, "at.txt", (1, 2, 3, 4)))
+    with source.open("rb") as file, pytest.raises(InputError, match="but there are more frames"):
         convert(file, tmp_path / "out.mkv", step, encoding=LOSSLESS)
     assert len(work.came) == 4
     assert [path.name for path in tmp_path.iterdir()] == ["in.y4m"]

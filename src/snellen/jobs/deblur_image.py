@@ -136,7 +136,7 @@ def _slices(track: Track | None) -> tuple[slice, slice]:
     """Return rows and columns of the region of an image."""
     if track is None:
         return slice(None), slice(None)
-    x, y = track.places[0]
+    x, y = track.positions[0]
     return slice(y, y + track.height), slice(x, x + track.width)
 
 

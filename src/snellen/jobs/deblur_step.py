@@ -97,7 +97,7 @@ class FrameFits:
 
 
 class DeblurStep:
-    """What `snellen.video.region.Regions` calls for the luma of each frame.
+    """What `snellen.video.region.RegionStep` calls for the luma of each frame.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from snellen.jobs.deblur import DeblurJob, DeblurResult, method_settings
 from snellen.jobs.deblur_step import DeblurStep, FrameFits
 from snellen.jobs.events import Events
 from snellen.jobs.film import converted, damage
-from snellen.video.region import Regions, Track
+from snellen.video.region import RegionStep, Track
 
 
 def deblur_video(job: DeblurJob, events: Events) -> DeblurResult:
@@ -22,9 +22,9 @@ def deblur_video(job: DeblurJob, events: Events) -> DeblurResult:
     settings = method_settings(job)
     fits = FrameFits(lambda row: events.frame(name, row), job.psf_out is not None)
 
-    def step(device: str) -> Regions:
+    def step(device: str) -> RegionStep:
         work = DeblurStep(settings, device, job.mia.tile, job.window, job.warm, fits)
-        return Regions(work, track, job.paste_back)
+        return RegionStep(work, track, job.paste_back)
 
     summary = converted(
         source, job.target, step, device=job.device, video=job.video, strict=job.strict,
@@ -46,5 +46,5 @@ def deblur_video(job: DeblurJob, events: Events) -> DeblurResult:
 
 def _warn_of_spare(track: Track, frames: int, name: str, events: Events) -> None:
     """Warn where there are more positions than there were frames."""
-    if track.file is not None and (spare := len(track.places) - frames) > 0:
+    if track.file is not None and (spare := len(track.positions) - frames) > 0:
         events.warning(name, f"{track.file} has {spare} positions more than there are frames")

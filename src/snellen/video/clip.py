@@ -23,11 +23,16 @@ class Clip:
 
     def __post_init__(self) -> None:
         if self.start is not None and self.start < 0:
-            raise InputError(f"the start is a time from 0 on, not {float(self.start):g} s")
+            raise InputError(
+                f"got `start`={float(self.start):g}; expected seconds from 0 on", parameter="start"
+            )
         if self.duration is not None and self.duration <= 0:
-            raise InputError(f"the duration is more than 0 s, not {float(self.duration):g} s")
+            raise InputError(
+                f"got `duration`={float(self.duration):g}; expected more than 0 seconds",
+                parameter="duration",
+            )
         if self.frames is not None and self.frames < 1:
-            raise InputError(f"the number of frames is 1 or more, not {self.frames}")
+            raise InputError(f"got `frames`={self.frames}; expected 1 or more", parameter="frames")
 
     @property
     def is_part(self) -> bool:

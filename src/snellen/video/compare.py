@@ -24,9 +24,9 @@ from snellen.video.clip import Clip
 from snellen.video.differences import check_sizes, differences, size
 from snellen.video.luma_reader import WHITE, Luma, LumaReader, grey
 from snellen.video.media import MediaInfo
+from snellen.video.messages import counted
 from snellen.video.progress import Meter, Progress
 from snellen.video.resize import METHOD, resize
-from snellen.video.source.damage import counted
 from snellen.video.source.decode import Source
 from snellen.video.step import Comparison
 from snellen.video.workers import in_flight

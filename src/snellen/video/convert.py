@@ -18,6 +18,7 @@ from snellen.video.chain import rate_of, ticks_of
 from snellen.video.clip import Clip
 from snellen.video.hdr import scaled_matrix
 from snellen.video.media import MediaInfo, SourceReport
+from snellen.video.messages import counted
 from snellen.video.passthrough.streams import Copier
 from snellen.video.passthrough.tags import lost_time_code, video_tags
 from snellen.video.pipes import Outgoing
@@ -28,7 +29,6 @@ from snellen.video.sink.encoders import choose
 from snellen.video.sink.encoding import Encoder, Encoding
 from snellen.video.sink.output import Output
 from snellen.video.sink.probe import probe
-from snellen.video.source.damage import counted
 from snellen.video.source.decode import Source
 from snellen.video.step import RateStep, Step
 from snellen.video.threads import Written, run_dry, run_pipeline

@@ -31,7 +31,7 @@ def unequal(one: str, first: tuple[int, int], other: str, second: tuple[int, int
     """Return the message for pictures of different sizes, (width, height)."""
     return (
         f"{one} is {first[0]}×{first[1]}, but {other} is {second[0]}×{second[1]}: pictures "
-        "are compared pixel by pixel; use --resize to scale the distorted ones"
+        "are compared pixel by pixel; `resize` scales the distorted ones"
     )
 
 

@@ -1,7 +1,8 @@
-"""A step that changes luma, of whole frames or of a region of each; it knows no method either.
+"""A step that changes the luma of frames, or of a region in each; it knows no method either.
 
-What changes it gets luma as floats, black 0 and white 1, and a region always at the same size. The
-region becomes the picture, or is put back into its frame. Chroma stays as it is.
+The operation that changes luma gets it as float32, black 0 and white 1, and a region always at the
+same size. The region becomes the output's picture, or is pasted back into its frame. Chroma is not
+changed.
 """
 
 from __future__ import annotations
@@ -16,116 +17,132 @@ import numpy.typing as npt
 from snellen.errors import InputError
 from snellen.frames.frame import Format, Frame, Plane
 from snellen.frames.quantise import quantise, recode
+from snellen.video.messages import counted
 
 Float32 = npt.NDArray[np.float32]
 
-BLACK, WHITE = 16, 235  # luma of limited range at 8 bits; ITU-R BT.601, BT.709, BT.2020
+BLACK, WHITE = 16, 235
+"""Luma of limited range at 8 bits; ITU-R BT.601, BT.709, BT.2020."""
 
 
-class Work(Protocol):
-    """What changes luma."""
+class LumaOperation(Protocol):
+    """Changes planes of luma."""
 
-    device_name: str
-    """What the device calls itself."""
+    @property
+    def device_name(self) -> str:
+        """Name of the device that does the work."""
+        ...
 
     def prepare(self, height: int, width: int) -> None:
-        """Get ready for planes of this shape."""
+        """Allocate and compile for planes of this shape."""
         ...
 
     def run(self, plane: Float32) -> Float32:
-        """Return a plane, changed: 0 is black, 1 is white, more than 1 may come and go."""
+        """Return a changed plane: 0 is black, 1 is white; both planes may exceed 1."""
         ...
 
     def close(self) -> None:
-        """Give back what `prepare` took; called once, also without it."""
+        """Release what `prepare` took; called once, also without it."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """Where the region lies in each frame."""
+    """Position of the region in each frame."""
 
     width: int
     height: int
-    places: tuple[tuple[int, int], ...]
-    """Column and row of its top left sample: one a frame, or a single one for all of them."""
+    """Size of the region in luma samples."""
+    positions: tuple[tuple[int, int], ...]
+    """Column and row of its top left sample: one for each frame, or a single one for all."""
     file: str | None = None
-    """Whose lines they are; None: they are of no file, and there is one."""
+    """Name of the file of the positions; None: there is a single position."""
     lines: tuple[int, ...] = ()
-    """Their numbers in the file."""
+    """Line number in the file of each position."""
 
     def check(self, width: int, height: int, frames: int = 1) -> None:
-        """Refuse (InputError) a frame too small for the region, and too few places.
+        """Raise InputError if the region leaves the frame, or positions are too few.
 
         Parameters
         ----------
-        width, height : of the frames
-        frames : so many will come, at least
+        width, height : int
+            Size of the frames.
+        frames : int
+            At least so many frames will come.
         """
         size = f"{self.width}×{self.height}"
         if self.width > width or self.height > height:
             raise InputError(
-                f"a region of {size} came for frames of {width}×{height}: take a smaller one"
+                f"got a region of {size} for frames of {width}×{height}",
+                advice="take a smaller one",
             )
-        for number, (x, y) in enumerate(self.places):
+        for number, (x, y) in enumerate(self.positions):
             if not (0 <= x <= width - self.width and 0 <= y <= height - self.height):
                 raise InputError(
-                    f"{self._said(number)} leaves the frame: {x},{y} with a region of {size} in "
+                    f"{self._origin(number)} leaves the frame: {x},{y} with a region of {size} in "
                     f"{width}×{height}; columns go from 0 to {width - self.width}, rows to "
                     f"{height - self.height}"
                 )
-        if self.file is not None and len(self.places) < frames:
-            raise self._short(f"{frames} frames or more will come")
+        if self.file is not None and len(self.positions) < frames:
+            raise self._too_few(f"at least {frames} frames will come")
 
     def at(self, number: int) -> tuple[int, int]:
-        """Return the place in a frame, counted from 0 (InputError: there is none)."""
+        """Return the position in a frame, counted from 0; InputError: there is none."""
         if self.file is None:
-            return self.places[0]
-        if number >= len(self.places):
-            raise self._short("more frames came")
-        return self.places[number]
+            return self.positions[0]
+        if number >= len(self.positions):
+            raise self._too_few("there are more frames")
+        return self.positions[number]
 
-    def _said(self, number: int) -> str:
+    def _origin(self, number: int) -> str:
         return f"{self.file} line {self.lines[number]}" if self.file else "the region"
 
-    def _short(self, but: str) -> InputError:
-        count = len(self.places)
+    def _too_few(self, reason: str) -> InputError:
+        count = len(self.positions)
         return InputError(
-            f"{self.file} has {count} position{'s' * (count != 1)}, but {but}: write a line for "
-            f"each, or take fewer (--frames {count})"
+            f"{self.file} has {counted(count, 'position')}, but {reason}",
+            advice=f"write a line for each, or take fewer frames (`frames`={count})",
         )
 
 
-class Regions:
-    """The step.
+class RegionStep:
+    """Runs an operation on the luma of frames, or of a region in each.
 
     Parameters
     ----------
-    work : Work
+    operation : LumaOperation
         Closed by `close`.
-    track : Track or None
+    track : Track, optional
         None: whole frames.
-    back : bool
-        Whether the region is put back into its frame, which then is the result.
+    paste_back : bool
+        Whether results are the given frames with the region changed; False: the region alone.
     """
 
-    scale = 1
     slots = 1
     device = "cpu"
 
-    def __init__(self, work: Work, track: Track | None = None, back: bool = False) -> None:
-        self._work = work
+    def __init__(
+        self, operation: LumaOperation, track: Track | None = None, paste_back: bool = False
+    ) -> None:
+        self._operation = operation
         self._track = track
-        self._back = back
+        self._paste_back = paste_back
         self._number = 0
 
     @property
     def device_name(self) -> str:
-        """What the device calls itself."""
-        return self._work.device_name
+        """Name of the device that does the work."""
+        return self._operation.device_name
 
     def outcome(self, format: Format, frames: int) -> Format:
-        """Return the format of the results of so many frames, at least, before `prepare`.
+        """Return the format of the results before `prepare`, except for their depth.
+
+        Parameters
+        ----------
+        format : Format
+            Of the frames to come.
+        frames : int
+            At least so many frames will come.
 
         Raises
         ------
@@ -135,64 +152,74 @@ class Regions:
         if self._track is None:
             return format
         self._track.check(format.width, format.height, frames)
-        if self._back:
+        if self._paste_back:
             return format
         return replace(format, width=self._track.width, height=self._track.height)
 
     def prepare(
         self, format: Format, bits: int | None = None, *, on_device: bool = False
     ) -> Format:
-        """Get ready for frames of this format; return that of the results."""
+        """Prepare the operation for frames of `format`; return the format of the results.
+
+        Parameters
+        ----------
+        format : Format
+            Of the frames to come.
+        bits : int, optional
+            Depth of the results; None: that of `format`.
+        on_device : bool
+            Results are planes in host memory: InputError.
+        """
         if on_device:
-            raise InputError("a region's results are planes in host memory, not on the GPU")
+            raise InputError("a region's results are planes in host memory, not on a GPU")
         self._number = 0
-        self._came = format
+        self._given = format
         result = self.outcome(format, 0)
         self._result = replace(result, bits=format.bits if bits is None else bits)
         part = self._track or result
-        self._work.prepare(part.height, part.width)
+        self._operation.prepare(part.height, part.width)
         return self._result
 
     def run(self, frame: Frame) -> Frame:
-        """Return a frame whose luma is changed in the region, times carried over."""
+        """Return a frame whose luma is changed in the region; its times are kept."""
         luma = frame.planes[0]
         x, y = (0, 0) if self._track is None else self._track.at(self._number)
         self._number += 1
-        part = self._track or self._came
-        there = slice(y, y + part.height), slice(x, x + part.width)
-        done = self._coded(self._work.run(samples(luma[there], self._came)))
-        if self._track is None or not self._back:
-            return replace(frame, planes=(done, *self._chroma(frame.planes[1:], x, y)))
+        part = self._track or self._given
+        region = slice(y, y + part.height), slice(x, x + part.width)
+        changed = self._quantised(self._operation.run(samples(luma[region], self._given)))
+        if self._track is None or not self._paste_back:
+            return replace(frame, planes=(changed, *self._chroma(frame.planes[1:], x, y)))
         whole = self._recoded(luma, False).copy()
-        whole[there] = done
+        whole[region] = changed
         return replace(frame, planes=(whole, *self._chroma(frame.planes[1:], 0, 0)))
 
     def close(self) -> None:
-        """Give back what the work took."""
-        self._work.close()
+        """Release what the operation took."""
+        self._operation.close()
 
-    def _coded(self, plane: Float32) -> Plane:
-        """Return 0 … 1 as the result's code values."""
+    def _quantised(self, plane: Float32) -> Plane:
+        """Return 0 … 1 as code values of the result."""
         black, white = levels(self._result)
         out: Plane = np.empty(plane.shape, self._result.dtype)
         quantise(np.ascontiguousarray(plane), (white - black, black), self._result.bits, out)
         return out
 
     def _chroma(self, planes: tuple[Plane, ...], x: int, y: int) -> tuple[Plane, ...]:
-        """Return chroma at a place of luma, at the result's depth."""
-        across, down = self._came.subsampling or (0, 0)
-        place = y / (1 << down), x / (1 << across)
+        """Return chroma of the region with its top left luma sample at (x, y), recoded."""
+        across, down = self._given.subsampling or (0, 0)
+        position = y / (1 << down), x / (1 << across)
         return tuple(
-            self._recoded(cut(plane, place, shape), True)
+            self._recoded(cut(plane, position, shape), True)
             for plane, shape in zip(planes, self._result.shapes[1:], strict=True)
         )
 
     def _recoded(self, plane: Plane, chroma: bool) -> Plane:
-        """Return a plane at the result's depth; the plane itself where that is its own."""
-        if self._result.bits == self._came.bits:
+        """Return a plane at the result's depth; the plane itself if that is its own depth."""
+        if self._result.bits == self._given.bits:
             return plane
         out: Plane = np.empty(plane.shape, self._result.dtype)
-        depth = recode(self._came, self._result, chroma)
+        depth = recode(self._given, self._result, chroma)
         quantise(plane.astype(np.float32), depth, self._result.bits, out)
         return out
 
@@ -205,23 +232,23 @@ def levels(format: Format) -> tuple[float, float]:
 
 
 def samples(luma: Plane, format: Format) -> Float32:
-    """Return luma as floats: black 0, white 1; what is below black becomes black."""
+    """Return luma as float32, black 0 and white 1; values below black become 0."""
     black, white = levels(format)
     above = luma.astype(np.float32) - np.float32(black)
     floats: Float32 = np.maximum(above / np.float32(white - black), 0)
     return floats
 
 
-def cut(plane: Plane, place: tuple[float, float], shape: tuple[int, int]) -> Plane:
-    """Return the part of a plane that begins at `place` (row, column), linear between samples.
+def cut(plane: Plane, position: tuple[float, float], shape: tuple[int, int]) -> Plane:
+    """Return the part of a plane that begins at `position` (row, column).
 
-    Beyond the plane's last sample that one is repeated.
+    Between samples it is interpolated linearly; beyond the plane the last sample is repeated.
     """
-    whole = tuple(floor(at) for at in place)
-    if whole == place:
+    whole = tuple(floor(at) for at in position)
+    if whole == position:
         return plane[whole[0] : whole[0] + shape[0], whole[1] : whole[1] + shape[1]]
     found: npt.NDArray[np.float64] = plane.astype(np.float64)
-    for axis, (at, size) in enumerate(zip(place, shape, strict=True)):
+    for axis, (at, size) in enumerate(zip(position, shape, strict=True)):
         first = np.minimum(np.arange(size) + floor(at), plane.shape[axis] - 1)
         second = np.minimum(first + 1, plane.shape[axis] - 1)
         share = at - floor(at)

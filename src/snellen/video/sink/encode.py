@@ -133,19 +133,21 @@ def _open_encoder(stream: VideoStream, plan: Plan) -> None:
     if failed is not None:
         if isinstance(failed, MemoryError):
             raise failed
-        advice = ""
+        advice = None
         if encoder.pixels.subsampling not in (None, (0, 0)) and (format.width | format.height) % 2:
             advice = (
-                "; an odd size needs 4:4:4 (e.g. pixel format yuv444p) or another codec (ffv1); of "
-                "a region take an even width and height"
+                "an odd size needs 4:4:4 (e.g. `pix_fmt`=yuv444p) or another `codec` (ffv1); of a "
+                "region take an even width and height"
             )
         raise InputError(
             f"{encoder.codec} does not open for {pixels.describe(format)} as {encoder.pixels.name} "
-            f"({'; '.join(texts) or reason(failed)}){advice}"
+            f"({'; '.join(texts) or reason(failed)})",
+            advice=advice,
         )
     unknown = [key for key in stream.codec_context.options if key in encoder.options]
     if unknown:
-        raise InputError(f"{encoder.codec} knows no option {', '.join(map(repr, unknown))}")
+        names = ", ".join(map(repr, unknown))
+        raise InputError(f"{encoder.codec} has no option {names}", parameter="encoder_options")
     wrong = [text for text in texts if "arsing option" in text or "nknown option" in text]
     if wrong:
         raise InputError(f"{encoder.codec}: {'; '.join(wrong)}")

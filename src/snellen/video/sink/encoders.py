@@ -68,21 +68,34 @@ def choose(picture: PictureInfo, muxer: str, encoding: Encoding) -> Encoder:
     codec = encoding.codec or ("libx265" if deep else "libx264")
     if raw:
         if encoding.codec not in (None, "wrapped_avframe", "rawvideo"):
-            raise InputError(f"y4m holds raw pictures only, not {encoding.codec}: leave codec out")
+            raise InputError(
+                f"got `codec`={encoding.codec}; y4m holds raw pictures only",
+                parameter="codec",
+                advice="leave it out",
+            )
         codec = "wrapped_avframe"
     offered = _Y4M if raw else formats(codec)
     if asked is None:
         chosen = best(offered, picture.format)
         if chosen is None:
-            raise InputError(f"{codec} takes no YUV or grey pictures: choose another codec")
+            raise InputError(
+                f"{codec} takes no YUV or grey pictures",
+                parameter="codec",
+                advice="choose another `codec`",
+            )
         if chosen.subsampling is None and picture.format.subsampling is not None:
             raise InputError(
-                f"{codec} takes no YUV pictures and would make them grey: choose another codec"
+                f"{codec} takes no YUV pictures and would make them grey",
+                parameter="codec",
+                advice="choose another `codec`",
             )
     else:
         asked = pixels.parse(nvenc.layout(codec, asked.name))
         if offered and asked.name not in offered:
-            raise InputError(f"{codec} does not take {asked.name}; it takes {', '.join(offered)}")
+            raise InputError(
+                f"got `pix_fmt`={asked.name}; {codec} expects one of {', '.join(offered)}",
+                parameter="pix_fmt",
+            )
         chosen = asked
     light = hdr.options(picture.light, codec) if picture.light else {}
     losses = _losses(picture.format, chosen, codec)
@@ -103,9 +116,14 @@ def _asked(name: str | None) -> pixels.PixelFormat | None:
     try:
         made = pixels.parse(name)
     except ValueError:
-        raise InputError(f"there is no pixel format {name!r}: e.g. yuv420p, yuv420p10le") from None
+        raise InputError(
+            f"got `pix_fmt`={name}, which FFmpeg does not know; expected e.g. yuv420p, yuv420p10le",
+            parameter="pix_fmt",
+        ) from None
     if made.rgb or made.alpha or made.full_range:
-        raise InputError(f"pixel format {name}: only YUV and grey are written, without alpha or j")
+        raise InputError(
+            f"got `pix_fmt`={name}; expected YUV or grey, without alpha or j", parameter="pix_fmt"
+        )
     return made
 
 
@@ -116,10 +134,15 @@ def formats(codec: str) -> tuple[str, ...]:
         found = Codec(codec, "w")
     except UnknownCodecError:
         raise InputError(
-            f"there is no encoder {codec!r} here: e.g. libx264, libx265, libsvtav1, ffv1, prores_ks"
+            f"got `codec`={codec}, for which there is no encoder here; expected e.g. libx264, "
+            "libx265, libsvtav1, ffv1, prores_ks",
+            parameter="codec",
         ) from None
     if found.type != "video":
-        raise InputError(f"{codec} encodes {found.type}, not video")
+        raise InputError(
+            f"got `codec`={codec}, which encodes {found.type}; expected a video encoder",
+            parameter="codec",
+        )
     return tuple(form.name for form in found.video_formats or ())
 
 
@@ -183,7 +206,11 @@ def _options(
         if value is None or (asked is None and _replaced(key, encoding.options)):
             continue
         if key not in known:
-            raise InputError(f"{codec} knows no {key}: leave it out, or use -e option=value")
+            raise InputError(
+                f"{codec} has no option {key}",
+                parameter=key,
+                advice=f"leave `{key}` out, or give another of its `encoder_options`",
+            )
         options[key] = f"{value:g}" if isinstance(value, float) else str(value)
     if "cq" in options:
         options["rc"] = "vbr"  # without it, cq would limit a bit rate
@@ -208,15 +235,24 @@ def _check(codec: str, encoding: Encoding) -> None:
     if codec in nvenc.ON_CPU:
         nvenc.check(codec, encoding)
     if codec == "libx265" and encoding.crf is not None and encoding.crf > 51:
-        raise InputError(f"libx265 takes a crf up to 51, not {encoding.crf:g}")
+        raise InputError(
+            f"got `crf`={encoding.crf:g}; libx265 expects one up to 51", parameter="crf"
+        )
     for key, value in {"preset": encoding.preset, **encoding.options}.items():
         if key in _DERIVED:
-            raise InputError(f"option {key} follows from the input: leave it out")
+            raise InputError(
+                f"the encoder's option {key} follows from the input",
+                parameter="encoder_options",
+                advice="leave it out",
+            )
         if codec != "libx264" or key not in _NAMES or value is None or value.isdigit():
             continue
         asked = re.split(r"[,./+-]", value) if key == "tune" else [value]
         if not set(asked) <= set(_NAMES[key]):
-            raise InputError(f"{codec} knows no {key} {value!r}: {', '.join(_NAMES[key])}")
+            raise InputError(
+                f"got {key}={value}; {codec} expects one of {', '.join(_NAMES[key])}",
+                parameter="preset" if key == "preset" else "encoder_options",
+            )
 
 
 def _replaced(key: str, options: Mapping[str, str]) -> bool:

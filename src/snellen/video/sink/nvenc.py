@@ -51,19 +51,26 @@ def check(codec: str, encoding: Encoding) -> None:
     """Refuse presets and qualities that NVENC would misread or reject."""
     for preset in (encoding.preset, encoding.options.get("preset")):
         if preset is not None and preset not in _PRESETS:
-            raise InputError(f"{codec} knows no preset {preset!r}: p1 (fastest) to p7 (best)")
+            raise InputError(
+                f"got `preset`={preset!r}; {codec} expects p1 (fastest) to p7 (best)",
+                parameter="preset",
+            )
     if encoding.crf is None:
         return
     rate = encoding.options.get("rc", "vbr")
     if rate != "vbr":
         raise InputError(
-            f"{codec} has a crf (its cq) only with rc=vbr, not rc={rate}: leave one of them out, "
-            "or use -e qp=NUMBER with rc=constqp, -e b=BITS with rc=cbr"
+            f"{codec} takes `crf` (its cq) only with rc=vbr; got rc={rate}",
+            parameter="crf",
+            advice="leave one of them out, or give `encoder_options` qp=NUMBER with rc=constqp, "
+            "b=BITS with rc=cbr",
         )
     if not 0 < encoding.crf <= _WORST[codec]:
         raise InputError(
-            f"{codec} takes a crf (its cq) above 0 up to {_WORST[codec]}, not {encoding.crf:g}; "
-            "without any loss: -e tune=lossless"
+            f"got `crf`={encoding.crf:g}; {codec} expects one (its cq) above 0 up to "
+            f"{_WORST[codec]}",
+            parameter="crf",
+            advice="for no loss at all give `encoder_options` tune=lossless",
         )
 
 

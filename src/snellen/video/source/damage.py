@@ -10,6 +10,7 @@ from av.container import InputContainer
 from av.video.stream import VideoStream
 
 from snellen.frames.frame import Format
+from snellen.video.messages import counted
 from snellen.video.pipes import Incoming
 from snellen.video.timestamps import fraction
 
@@ -61,11 +62,6 @@ class Damage:
         if self.appeared:
             found.append("streams that appear in the middle of the input are left out")
         return (*found, *(text for text in (self.ending, self.short) if text))
-
-
-def counted(number: int, thing: str) -> str:
-    """Return e.g. '1 packet' or '2 packets'."""
-    return f"{number} {thing}" + ("" if number == 1 else "s")
 
 
 def promised_packets(container: InputContainer, stream: VideoStream) -> int | None:

@@ -314,8 +314,10 @@ class Source:
             return [(frame, frame.pts)]
         if not self._clip.deinterlace:
             raise InputError(
-                f"{self.name} is interlaced: each picture holds two moments that would be "
-                "blended for good. Use --deinterlace to make progressive frames first"
+                f"{self.name} is interlaced: each frame holds two moments, which would be blended "
+                "for good",
+                parameter="deinterlace",
+                advice="`deinterlace` makes progressive frames first",
             )
         filters = deinterlacing(stream, frame)
         self._filters = FilterGraph(filters, stream, frame, self._time_base)

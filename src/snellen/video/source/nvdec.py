@@ -34,7 +34,9 @@ def wanted(decoder: str, file: Path | Incoming, what: str) -> tuple[bool, str | 
         What messages call it.
     """
     if decoder not in DECODERS:
-        raise InputError(f"no decoder {decoder!r}; there are {', '.join(DECODERS)}")
+        raise InputError(
+            f"got `decoder`={decoder}; expected one of {', '.join(DECODERS)}", parameter="decoder"
+        )
     if decoder != "nvdec":
         # "auto" is the CPU: frame threads decode HD several times faster than A+ enlarges it
         # (720p at 2,400 frames/s on the machine measured), and PyAV copies NVDEC's frames to
