@@ -135,9 +135,9 @@ class _ScoreReport(Report):
 def _job(
     reference: Path, distorted: Path, options: dict[str, Any], report: _ScoreReport
 ) -> ScoreJob:
+    from snellen.jobs import Clip
     from snellen.jobs.options import MadSettings, seconds
     from snellen.jobs.score import ScoreJob
-    from snellen.video.clip import Clip
 
     if report.as_csv:
         if report.as_json:

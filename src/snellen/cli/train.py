@@ -61,7 +61,7 @@ def train(images: Path, scale: int, output: Path, **options: Any) -> None:
     With --seeds and --hold-out, K-SVD starts from several seeds; each is judged on images that it
     never saw, and the best dictionary is then completed with all images.
     """
-    from snellen.aplus.training.train import Settings
+    from snellen.jobs import Settings
     from snellen.jobs.execute import run
     from snellen.jobs.train import TrainJob
 
