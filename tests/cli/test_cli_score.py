@@ -5,69 +5,29 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import re
-import struct
 import subprocess
 import sys
-import zlib
 
 import click
 import numpy as np
 import pytest
-from PIL import ExifTags, Image
+from PIL import Image
 
 import snellen
 from snellen.cli.score import score
-from snellen.errors import DeviceError, OutputError
+from snellen.errors import OutputError
 from snellen.frames.still import Still, write
-from snellen.gpu import device
-from snellen.jobs import score_step
 from snellen.mad import scorer
-from snellen.mad.luma import luma
 from snellen.mad.temporal import st_mad
 from support.cli import run
-from support.mad.pairs import authors
+from support.scores import FRAMES
 from support.video.clips import HEIGHT, WIDTH, make, read
 from support.video.clips import luma as plane
 
 pytestmark = pytest.mark.usefixtures("signals")
 
 KEYS = ["mean", "harmonic_mean", "min", "max", "median", "p5", "p95"]
-FRAMES = 6
-
-
-@pytest.fixture(scope="session")
-def films(tmp_path_factory):
-    """A film, and two encodes, the second worse; better ones score 0 on so small a picture."""
-    folder = tmp_path_factory.mktemp("films")
-    return [
-        make(folder / "film.mkv", codec="ffv1", frames=FRAMES),
-        make(folder / "good.mp4", frames=FRAMES, options={"crf": "45"}),
-        make(folder / "bad.mp4", frames=FRAMES, options={"crf": "51"}),
-    ]
-
-
-@pytest.fixture(scope="session")
-def clips(tmp_path_factory):
-    """A film of 36 frames, enough for ST-MAD, and a bad encode."""
-    folder = tmp_path_factory.mktemp("clips")
-    return [
-        make(folder / "film.mkv", codec="ffv1", frames=36),
-        make(folder / "bad.mp4", frames=36, options={"crf": "45"}),
-    ]
-
-
-@pytest.fixture
-def images(tmp_path):
-    """The authors' pairs here as files, with their scores."""
-    found = []
-    for pair in authors():
-        paths = [tmp_path / f"{pair.name}_{side}.png" for side in ("ref", "dst")]
-        for path, pixels in zip(paths, (pair.reference, pair.distorted), strict=True):
-            write(path, Still(pixels))
-        found.append((*paths, pair.scores))
-    return found
 
 
 def told(capsys, *words, code=0):
@@ -95,21 +55,6 @@ def test_a_film_and_itself(capsys, films):
     assert last["device"] and last["warnings"] == [] and last["lost"] == []
 
 
-def test_a_worse_encode_scores_higher(capsys, films):
-    means = [told(capsys, films[0], film)[0][-1]["pooled"]["mad"]["mean"] for film in films]
-    assert means[0] == 0 < means[1] < means[2]
-
-
-def test_each_frame_is_scored_as_a_picture(capsys, films):
-    *rows, last = told(capsys, films[0], films[2])[0]
-    for row, one, other in zip(rows, read(films[0]).frames, read(films[2]).frames, strict=True):
-        found = snellen.score(plane(one), plane(other))
-        assert (row["mad"], row["hi"], row["lo"]) == (found.mad, found.hi, found.lo)
-    mads = [row["mad"] for row in rows]
-    assert last["pooled"]["mad"]["max"] == max(mads)
-    assert last["worst"] == [rows[int(np.argmax(mads))]]
-
-
 def test_text(capsys, films):
     assert run("score", films[0], films[2], "--worst", 2) == 0
     out, err = capsys.readouterr()
@@ -121,16 +66,6 @@ def test_text(capsys, films):
     assert err == ""
 
 
-def test_parts_and_offset(capsys, films):
-    words = [films[0], films[0]]
-    rows = told(capsys, *words, "--every", 2, "--offset", -1)[0][:-1]
-    assert [row["frame"] for row in rows] == [1, 3, 5] and rows[0]["mad"] > 0
-    rows = told(capsys, *words, "--start", "0.08", "--duration", "0.08")[0][:-1]
-    assert [row["frame"] for row in rows] == [2, 3]
-    *rows, last = told(capsys, *words, "--frames", 2)[0]
-    assert len(rows) == 2 and last["reference_frames"] is None
-
-
 def test_different_lengths_are_said(capsys, films, tmp_path):
     short = make(tmp_path / "short.mkv", codec="ffv1", frames=4)
     lines, said = told(capsys, films[0], short)
@@ -140,15 +75,6 @@ def test_different_lengths_are_said(capsys, films, tmp_path):
     assert "has 6 frames" in warned(said)[0] and "has 4" in warned(said)[0]
     assert run("score", films[0], short) == 0
     assert "warning: " in capsys.readouterr().err
-
-
-def test_different_depths(capsys, films, tmp_path):
-    deep = make(tmp_path / "deep.mkv", codec="ffv1", frames=FRAMES, pix_fmt="yuv420p10le")
-    *rows, _ = told(capsys, films[0], deep)[0]
-    # 4·v·255/1023 for v: the same picture, 0.3 % brighter.
-    assert all(0 <= row["mad"] < 1 and 0 < row["lo"] < 0.1 for row in rows)
-    *rows, _ = told(capsys, deep, deep)[0]
-    assert all(row["mad"] == row["hi"] == row["lo"] == 0 for row in rows)
 
 
 def test_sizes(capsys, films, tmp_path):
@@ -173,25 +99,6 @@ def test_csv(capsys, films, tmp_path):
     assert "--overwrite" in capsys.readouterr().err
     assert run("score", films[0], films[1], "--csv", tmp_path / "t.csv", "--overwrite") == 0
     assert (tmp_path / "t.csv").read_text() != out
-
-
-def test_maps_of_the_worst(capsys, films, tmp_path):
-    folder = tmp_path / "maps"
-    words = [films[0], films[2], "--map-out", folder, "--worst", 2]
-    last = told(capsys, *words)[0][-1]
-    index = json.loads((folder / "index.json").read_text())
-    assert [one["frame"] for one in index["maps"]] == [one["frame"] for one in last["worst"]]
-    assert [one["mad"] for one in index["maps"]] == [one["mad"] for one in last["worst"]]
-    assert index["variant"] == "2011" and index["distorted"] == str(films[2])
-    for one in index["maps"]:
-        for kind in ("detection", "appearance"):
-            assert one[kind] == f"frame{one['frame']:06}_{kind}.png"
-            with Image.open(folder / one[kind]) as image:
-                assert image.size == (WIDTH, HEIGHT) and np.asarray(image).any()
-    assert len(list(folder.iterdir())) == 6
-    assert run("score", *words) == 2
-    assert "not empty" in capsys.readouterr().err
-    assert run("score", *words, "--overwrite") == 0
 
 
 def test_one_pair_of_images(capsys, images, tmp_path):
@@ -225,35 +132,6 @@ def test_settings(capsys, images, words, settings):
     assert (found["mad"], found["hi"], found["lo"]) == (wanted.mad, wanted.hi, wanted.lo)
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
-@pytest.mark.parametrize("channels", [1, 3, 4])
-def test_depth_and_colour_of_images(capsys, tmp_path, random, dtype, channels):
-    most = np.iinfo(dtype).max
-    pictures = []
-    for name in ("a.png", "b.png"):
-        pixels = random.integers(0, most, (40, 50, channels), dtype, endpoint=True)
-        pictures.append(pixels[..., 0] if channels == 1 else pixels)
-        write(tmp_path / name, Still(pictures[-1]))
-    lines, said = told(capsys, tmp_path / "a.png", tmp_path / "b.png", "--device", "cpu")
-    planes = [p if channels == 1 else p[..., :3] for p in pictures]
-    wanted = snellen.score(*planes, data_range=most, device="cpu")
-    assert lines[0]["mad"] == pytest.approx(wanted.mad, rel=1e-12)
-    assert len(warned(said)) == (2 if channels == 4 else 0)
-
-
-def test_images_of_different_depth_and_size(capsys, tmp_path, random):
-    pixels = random.integers(0, 256, (40, 50, 3), np.uint8)
-    write(tmp_path / "a.png", Still(luma(pixels)))
-    write(tmp_path / "b.png", Still(luma(pixels).astype(np.uint16) * 257))
-    write(tmp_path / "c.png", Still(pixels.astype(np.uint16).repeat(2, 0).repeat(2, 1) * 257))
-    found = told(capsys, tmp_path / "a.png", tmp_path / "b.png")[0][0]
-    assert found["mad"] == pytest.approx(0, abs=1e-6)
-    assert run("score", tmp_path / "a.png", tmp_path / "c.png") == 2
-    err = capsys.readouterr().err
-    assert "50×40" in err and "100×80" in err and "--resize" in err
-    assert run("score", tmp_path / "a.png", tmp_path / "c.png", "--resize") == 0
-
-
 def test_folders(capsys, tmp_path, random):
     for folder, suffix in (("one", "png"), ("two", "tif")):
         (tmp_path / folder).mkdir()
@@ -277,23 +155,6 @@ def test_folders(capsys, tmp_path, random):
     assert "3 pairs of images" in capsys.readouterr().out
 
 
-def test_folders_that_do_not_match(capsys, tmp_path, random):
-    pixels = random.integers(0, 256, (40, 40), np.uint8)
-    for folder, names in (("one", "abc"), ("two", "cd")):
-        (tmp_path / folder).mkdir()
-        for name in names:
-            write(tmp_path / folder / f"{name}.png", Still(pixels))
-    assert run("score", tmp_path / "one", tmp_path / "two") == 2
-    err = capsys.readouterr().err
-    assert "holds 3 images" in err and "holds 2" in err
-    assert f"{tmp_path / 'one'}: a, b" in err and f"{tmp_path / 'two'}: d" in err
-    write(tmp_path / "one" / "a.tif", Still(pixels))
-    assert run("score", tmp_path / "one", tmp_path / "two") == 2
-    assert "a.png and a.tif" in capsys.readouterr().err
-    (tmp_path / "none").mkdir()
-    assert run("score", tmp_path / "one", tmp_path / "none") == 2
-
-
 def test_st_mad(capsys, clips):
     last = told(capsys, *clips, "--temporal")[0][-1]
     wanted = st_mad(*(np.stack([plane(f) for f in read(clip).frames]) for clip in clips))
@@ -307,12 +168,6 @@ def test_st_mad_of_too_short_a_film_is_told_last(capsys, films):
     assert len(lines) == FRAMES + 1 and lines[-1]["stmad"] is None
     assert lines[-1]["pooled"]["mad"]["mean"] > 0
     assert said[-1]["event"] == "error" and "34" in said[-1]["message"]
-
-
-def test_st_mads_memory_is_told(capsys, clips, monkeypatch):
-    monkeypatch.setattr(score_step, "LARGE", 2 * WIDTH * HEIGHT * 10)
-    said = warned(told(capsys, *clips, "--temporal")[1])
-    assert len(said) == 1 and "10 frames" in said[0] and "memory" in said[0]
 
 
 def test_pipes(films, tmp_path):
@@ -352,21 +207,6 @@ def test_an_interrupt_leaves_nothing(capsys, films, tmp_path, monkeypatch):
     assert run("score", films[0], films[2], *words) == 130
     assert "interrupted" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_cpu_steps_in_where_autos_gpu_has_no_room(capsys, films, monkeypatch):
-    class Full(scorer.Scorer):
-        def _made(self, *settings):
-            if self.device != "cpu":
-                raise DeviceError("the GPU's memory does not suffice")
-            return super()._made(*settings)
-
-    monkeypatch.setattr(device, "resolve", lambda asked: "cpu" if asked == "cpu" else "cuda:0")
-    monkeypatch.setattr(device, "name", lambda used: used)
-    monkeypatch.setattr(score_step, "Scorer", Full)
-    lines, said = told(capsys, films[0], films[2])
-    assert "memory does not suffice" in warned(said)[0] and lines[-1]["device"] == "cpu"
-    told(capsys, films[0], films[2], "--device", "cuda", code=2)  # what is asked for is kept
 
 
 @pytest.mark.parametrize(
@@ -419,37 +259,6 @@ def test_a_table_is_read_back(capsys, films):
     assert rows[0] == ["frame", "time", "mad", "hi", "lo"] and len(rows) == 3
 
 
-@pytest.fixture
-def folders(tmp_path, random):
-    """Two folders of three images of one size."""
-    found = [tmp_path / "one", tmp_path / "two"]
-    for folder in found:
-        folder.mkdir()
-        for name in "abc":
-            write(folder / f"{name}.png", Still(random.integers(0, 256, (40, 44), np.uint8)))
-    return found
-
-
-def refused(capsys, *words):
-    """What is said on exit code 2, before anything was scored."""
-    assert run("score", *words) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and err.splitlines()[-1].startswith("error: ")
-    return err
-
-
-@pytest.mark.parametrize("link", [None, "symlink_to", "hardlink_to"])
-def test_a_table_is_never_an_image_of_a_folder(capsys, folders, tmp_path, link):
-    image = folders[1] / "b.png"
-    table, before = image, image.read_bytes()
-    if link:
-        table = tmp_path / "table.csv"
-        getattr(table, link)(image)
-    assert "input itself" in refused(capsys, *folders, "--csv", table, "--overwrite")
-    assert image.read_bytes() == before
-    assert run("score", *folders, "--csv", folders[1] / "scores.csv") == 0
-
-
 def test_a_table_is_never_the_film_on_standard_input(tmp_path):
     film = make(tmp_path / "film.y4m", codec="rawvideo", frames=2)
     before = film.read_bytes()
@@ -461,36 +270,6 @@ def test_a_table_is_never_the_film_on_standard_input(tmp_path):
         )
     assert done.returncode == 2 and b"input itself" in done.stderr
     assert film.read_bytes() == (tmp_path / "t.csv").read_bytes() == before
-
-
-@pytest.mark.parametrize("linked", [False, True])
-def test_maps_never_take_the_place_of_an_input(capsys, images, tmp_path, linked):
-    maps, reference = tmp_path / "maps", tmp_path / "reference.png"
-    maps.mkdir()
-    images[0][0].rename(reference)
-    before = reference.read_bytes()
-    if linked:
-        (maps / "legend.png").symlink_to(reference)
-    else:
-        reference = reference.rename(maps / "legend.png")
-    said = refused(capsys, reference, images[0][1], "--map-out", maps, "--overwrite")
-    assert "holds an input" in said and reference.read_bytes() == before
-    assert [path.name for path in maps.iterdir()] == ["legend.png"]
-
-
-@pytest.mark.parametrize("words", [["--csv", "t.csv"], ["--map-out", "maps"]])
-def test_a_folder_that_takes_no_file_is_told_before_any_work(capsys, films, monkeypatch, words):
-    def refuse(**settings):
-        raise OSError(30, "Read-only file system")
-
-    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
-    assert "takes no file: Read-only file system" in refused(capsys, films[0], films[1], *words)
-
-
-def test_a_pipe_is_no_table(capsys, films, tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    said = refused(capsys, films[0], films[1], "--csv", tmp_path / "pipe", "--overwrite")
-    assert "not a file that can be replaced" in said and (tmp_path / "pipe").is_fifo()
 
 
 @pytest.mark.parametrize("kind", ["films", "images", "folders"])
@@ -560,72 +339,7 @@ def test_a_warning_of_both_names_both(capsys, films, tmp_path):
     assert "1 pair was compared" in err and "1 frame of 6 and 1, " in out
 
 
-@pytest.mark.parametrize(
-    ("spoil", "said"),
-    [
-        (lambda path: write(path, Still(np.zeros((40, 50), np.uint8)), True), "--resize"),
-        (lambda path: write(path, Still(np.zeros((20, 44), np.uint8)), True), "20"),
-        (lambda path: path.write_text("no image"), "not an image"),
-        (lambda path: (write(path.with_suffix(".tif"), Still(np.zeros((40, 44), np.float32))),
-                       path.unlink()), "float samples"),
-    ],
-)  # fmt: skip
-def test_a_bad_image_is_told_before_any_is_scored(capsys, folders, spoil, said):
-    spoil(folders[1] / "c.png")
-    assert said in refused(capsys, *folders)
-    assert run("score", *folders, "--frames", 2) == 0  # what is not asked for is not looked at
-
-
-def test_small_images_are_told_before_any_is_scored(capsys, folders):
-    for folder in folders:
-        write(folder / "c.png", Still(np.zeros((33, 44), np.uint8)), True)
-    assert "44×33; expected at least 34×34" in refused(capsys, *folders)
-
-
-def test_a_png_that_says_only_at_its_end_how_it_is_turned(capsys, folders):
-    """EXIF may stand behind the pixels, where the header does not reach."""
-    exif = Image.Exif()
-    exif[ExifTags.Base.Orientation] = 6
-    body = b"eXIf" + exif.tobytes().removeprefix(b"Exif\0\0")
-    chunk = struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))
-    path = folders[1] / "c.png"
-    write(path, Still(np.zeros((44, 40), np.uint8)), True)
-    whole = path.read_bytes()
-    path.write_bytes(whole[:-12] + chunk + whole[-12:])
-    assert run("score", *folders) == 0
-
-
-def test_what_is_left_out_of_a_folder_is_told(capsys, folders):
-    for name in ("film.mkv", "c.mp4", "d.gif", ".hidden.mp4", "notes.txt"):
-        (folders[0] / name).write_bytes(b"")
-    *rows, _ = told(capsys, *folders)[0]
-    assert len(rows) == 3
-    assert run("score", *folders) == 0
-    lines = capsys.readouterr().err.splitlines()
-    assert lines == [
-        f"warning: {folders[0]}: videos are left out: c.mp4, film.mkv",
-        f"warning: {folders[0]}: images of types that are not read are left out: d.gif",
-    ]
-
-
-def test_maps_of_the_run_before_are_removed(capsys, films, tmp_path):
-    maps = tmp_path / "maps"
-    words = [films[0], films[2], "--map-out", maps]
-    assert run("score", *words, "--worst", 3) == 0
-    (maps / "notes.txt").write_text("mine")
-    assert run("score", *words, "--overwrite") == 0
-    (one,) = json.loads((maps / "index.json").read_text())["maps"]
-    assert {path.name for path in maps.iterdir()} == {
-        "index.json", "legend.png", "notes.txt", one["detection"], one["appearance"]
-    }  # fmt: skip
-
-
 def test_any_positive_hi_scale(capsys, images):
     words = [*images[0][:2], "--device", "cpu", "--hi-scale"]
     assert told(capsys, *words, "37.5")[0][0]["hi"] > 0
     assert "any positive number" in " ".join(score.get_help(click.Context(score)).split())
-
-
-def test_a_tiff_of_32_bits_is_refused(capsys, images, tmp_path):
-    Image.fromarray(np.zeros((40, 40), np.int32)).save(tmp_path / "deep.tif")
-    assert "32-bit samples" in refused(capsys, tmp_path / "deep.tif", images[0][0])

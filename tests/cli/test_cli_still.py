@@ -15,7 +15,6 @@ from PIL import ExifTags, Image
 
 from snellen import upscale
 from snellen.aplus import cpu
-from snellen.errors import DeviceError
 from snellen.frames.still import Still, write
 from snellen.gpu import device
 from support import cli
@@ -82,26 +81,6 @@ def test_why_auto_takes_the_cpu_where_there_is_a_driver(
     assert capsys.readouterr().err == ""
 
 
-def test_the_cpu_steps_in_where_autos_gpu_has_no_room(
-    capsys, folder, tmp_path, small_model, monkeypatch
-):
-    def full(image, scale, model, device):
-        if device != "cpu":
-            raise DeviceError("the GPU's memory does not suffice")
-        return upscale(image, scale, model, device)
-
-    monkeypatch.setattr(device, "resolve", lambda asked: "cuda:0" if asked != "cpu" else "cpu")
-    monkeypatch.setattr(device, "name", lambda used: used)
-    monkeypatch.setattr("snellen.aplus.image.upscale", full)
-    words = ["upscale", folder / "a.png", "-o", tmp_path / "a.png", "--model", small_model]
-    assert run(*words, "--json") == 0
-    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert lines[0]["event"] == "warning" and "memory does not suffice" in lines[0]["message"]
-    assert lines[1]["device"] == "cpu"
-    assert run(*words, "--overwrite", "--device", "cuda") == 2
-    assert "memory does not suffice" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("scale", [2, 3, 4])
 def test_scales_and_shipped_models(capsys, folder, tmp_path, scale):
     goal = tmp_path / "large.png"
@@ -132,12 +111,6 @@ def test_a_folder_into_a_folder(capsys, folder, tmp_path, small_model):
     assert names(tmp_path / "out") == ["a.png", "b.tif", "c.jpg"]
     assert pixels(tmp_path / "out" / "c.jpg").shape == (16, 24, 3)
     assert len(capsys.readouterr().out.splitlines()) == 3
-
-
-def test_several_inputs(folder, tmp_path, small_model):
-    words = ["upscale", folder / "a.png", folder / "b.tif", "-o", tmp_path / "out"]
-    assert run(*words, "--model", small_model) == 0
-    assert names(tmp_path / "out") == ["a.png", "b.tif"]
 
 
 def test_one_input_into_a_folder(folder, tmp_path, small_model):

@@ -1,0 +1,114 @@
+"""Tables and maps of scoring jobs: what they hold, and what they never replace."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from snellen import score_files
+from snellen.errors import InputError
+from support.cli import names
+from support.video.clips import HEIGHT, WIDTH
+
+
+def refused(match, *inputs, **options):
+    """Check for an InputError that says this, before anything was scored."""
+    with pytest.raises(InputError, match=match) as caught:
+        score_files(*inputs, **options)
+    assert caught.value.result is None
+
+
+def test_a_table(films, folders, tmp_path):
+    table = tmp_path / "t.csv"
+    rows = score_files(films[0], films[2], table=table).table.rows
+    with table.open(newline="") as file:
+        wanted = [{name: str(value) for name, value in row.facts().items()} for row in rows]
+        assert list(csv.DictReader(file)) == wanted
+    refused("t.csv exists", films[0], films[2], table=table)
+    before = table.read_text()
+    score_files(films[0], films[1], table=table, overwrite=True)
+    assert table.read_text() != before
+    score_files(*folders, table=table, overwrite=True)
+    assert table.read_text().startswith("frame,name,mad,hi,lo\n0,a,")
+
+
+def test_maps_of_the_worst(films, tmp_path):
+    maps = tmp_path / "maps"
+    result = score_files(films[0], films[2], maps=maps, worst=2)
+    index = json.loads((maps / "index.json").read_text())
+    worst = result.table.worst(2)
+    assert [one["frame"] for one in index["maps"]] == [row.frame for row in worst]
+    assert [one["mad"] for one in index["maps"]] == [row.mad for row in worst]
+    assert index["variant"] == "2011" and index["distorted"] == str(films[2])
+    for one in index["maps"]:
+        for kind in ("detection", "appearance"):
+            assert one[kind] == f"frame{one['frame']:06}_{kind}.png"
+            with Image.open(maps / one[kind]) as image:
+                assert image.size == (WIDTH, HEIGHT) and np.asarray(image).any()
+    assert len(names(maps)) == 6
+    refused("not empty", films[0], films[2], maps=maps)
+    (maps / "notes.txt").write_text("mine")
+    score_files(films[0], films[2], maps=maps, overwrite=True)  # those of before are removed
+    (one,) = json.loads((maps / "index.json").read_text())["maps"]
+    ours = ["index.json", "legend.png", one["detection"], one["appearance"]]
+    assert names(maps) == sorted([*ours, "notes.txt"])
+
+
+def test_maps_of_images(images, folders, tmp_path):
+    maps = tmp_path / "maps"
+    row = score_files(*images[0][:2], maps=maps, device="cpu").table.rows[0]
+    (one,) = json.loads((maps / "index.json").read_text())["maps"]
+    assert (one["name"], one["mad"]) == (images[0][0].stem, row.mad)
+    (worst,) = score_files(*folders, maps=tmp_path / "more").table.worst(1)
+    assert (tmp_path / "more" / f"{worst.name}_detection.png").exists()
+
+
+@pytest.mark.parametrize("link", [None, "symlink_to", "hardlink_to"])
+def test_a_table_is_never_an_image_of_a_folder(folders, tmp_path, link):
+    image = folders[1] / "b.png"
+    table, before = image, image.read_bytes()
+    if link:
+        table = tmp_path / "table.csv"
+        getattr(table, link)(image)
+    refused("input itself", *folders, table=table, overwrite=True)
+    assert image.read_bytes() == before
+    score_files(*folders, table=folders[1] / "scores.csv")
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_maps_never_replace_an_input(images, tmp_path, linked):
+    maps, reference = tmp_path / "maps", tmp_path / "reference.png"
+    maps.mkdir()
+    images[0][0].rename(reference)
+    before = reference.read_bytes()
+    if linked:
+        (maps / "legend.png").symlink_to(reference)
+    else:
+        reference = reference.rename(maps / "legend.png")
+    refused("holds an input", reference, images[0][1], maps=maps, overwrite=True)
+    assert reference.read_bytes() == before and names(maps) == ["legend.png"]
+
+
+@pytest.mark.parametrize("output", [{"table": "t.csv"}, {"maps": "maps"}])
+def test_a_folder_that_takes_no_file_is_refused_before_any_work(films, monkeypatch, output):
+    def refuse(**settings):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
+    refused("Read-only file system", films[0], films[1], **output)
+
+
+def test_a_pipe_is_no_table(films, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    refused("can be replaced", films[0], films[1], table=tmp_path / "pipe", overwrite=True)
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_standard_output_is_for_neither(films):
+    refused("cannot go to standard output; name a file as table", *films[:2], table="-")
+    refused("cannot go to standard output; name a folder as maps", *films[:2], maps="-")
