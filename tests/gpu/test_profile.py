@@ -70,6 +70,20 @@ def test_one_recording_at_a_time():
     assert found.table() == {}
 
 
+def test_what_is_prepared_is_not_recorded():
+    with profile.recording() as found:
+        with profile.paused():
+            assert not profile.active()
+            with profile.stage("warm-up"):
+                pass
+        assert profile.active()
+        with profile.stage("work"):
+            pass
+    with profile.paused():
+        pass
+    assert list(found.table()) == ["work"] and not profile.active()
+
+
 def test_nvtx_ranges(monkeypatch):
     """Nsight's tools see each stage, nested as the code is."""
     seen = []

@@ -18,6 +18,7 @@ from snellen.aplus.model import Model, load
 from snellen.errors import DeviceError, InputError
 from snellen.frames.frame import Format, Frame
 from snellen.gpu import device as devices
+from snellen.gpu import profile
 
 CHROMA = ("auto", "cpu", "gpu")
 
@@ -133,16 +134,17 @@ class Upscaler:
         """
         self.close()
         target = format.scaled(self.scale, bits)
-        if self.device != "cpu":
-            self._backend = cuda.Backend(
-                self.model, format, target, self.device, self._chroma, on_device=on_device
-            )
-        elif on_device:
+        if on_device and self.device == "cpu":
             raise InputError(
                 "got `on_device`=True, but this Upscaler works on the CPU", parameter="on_device"
             )
-        else:
-            self._backend = cpu.Backend(self.model, format, target)
+        with profile.paused():
+            if self.device == "cpu":
+                self._backend = cpu.Backend(self.model, format, target)
+            else:
+                self._backend = cuda.Backend(
+                    self.model, format, target, self.device, self._chroma, on_device=on_device
+                )
         self._format, self.chroma = format, self._backend.chroma
         return target
 

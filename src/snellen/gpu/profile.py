@@ -11,6 +11,8 @@ Whoever wants the times records them::
         upscaler.run(frame)
     found.table()  # {"features": [0.41, 0.40], "match": [1.12, 1.13]} in milliseconds
 
+What `prepare` runs, so that all is compiled and allocated, is not recorded (see `paused`).
+
 Inside `device.using` of a GPU a stage lasts from one CUDA event to another on the stream that is
 current where it begins; elsewhere it lasts as long as the host's clock says. A stage that runs in
 several CPU threads at once has a time for each of them, and the sum counts the time of all threads.
@@ -43,6 +45,7 @@ class Recording:
 
     def __init__(self) -> None:
         self._found: dict[str, list[float | tuple[Any, Any]]] = {}
+        self.ended = False
 
     def table(self) -> dict[str, list[float]]:
         """Return milliseconds of every run of each stage; wait for the GPU where it still works.
@@ -81,7 +84,18 @@ def recording() -> Iterator[Recording]:
     try:
         yield found
     finally:
-        _recording = None
+        _recording, found.ended = None, True
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """Record nothing meanwhile, in no thread: methods prepare in it, with blank pictures."""
+    global _recording
+    interrupted, _recording = _recording, None
+    try:
+        yield
+    finally:
+        _recording = None if interrupted is None or interrupted.ended else interrupted
 
 
 def active() -> bool:

@@ -14,6 +14,7 @@ from snellen.errors import InputError
 from snellen.frames import arrays
 from snellen.frames.frame import Format
 from snellen.gpu import device as devices
+from snellen.gpu.profile import paused
 from snellen.mad import definition as definitions
 from snellen.mad.backend import Backend
 from snellen.mad.definition import SMALLEST, Definition
@@ -124,7 +125,8 @@ class Scorer:
                 f"{SMALLEST}×{SMALLEST}, as MAD leaves a margin of 33 pixels out"
             )
         luma = replace(format, subsampling=None)
-        self._backend = self._made(luma, peak, self._dtype)
+        with paused():
+            self._backend = self._made(luma, peak, self._dtype)
         self._format, self._peak, self.dtype = luma, peak, self._backend.dtype
         self.slots = self._backend.slots
         return format

@@ -14,7 +14,7 @@ from snellen.frames import arrays
 from snellen.frames.axes import check_dtype
 from snellen.frames.frame import Format
 from snellen.gpu import device as devices
-from snellen.gpu.profile import stage
+from snellen.gpu.profile import paused, stage
 from snellen.mia import edges as rules
 from snellen.mia import psf as psfs
 from snellen.mia import samples, settings
@@ -188,7 +188,7 @@ class Deblurrer:
         psfs.fits(self.side, self._shape)
         blur = settings.spread(self._blur, self._lead).reshape(*self._counts, *[self.side] * 2)
         period = rules.period(self._shape, self.side, self.edges)
-        with arrays.working(None, self.device):
+        with arrays.working(None, self.device), paused():
             self._frames = self._frames_on(period)
             self._backend = self._backend_on(period)
             self._start = start = self._frames.spread(blur)
