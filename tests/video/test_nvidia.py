@@ -200,7 +200,7 @@ class TestDecoder:
     def test_the_cpu_unless_asked(self, plain, monkeypatch):
         monkeypatch.setattr(nvdec, "probe", lambda *_: pytest.fail("asked"))
         for decoder in ("auto", "cpu"):
-            assert nvdec.wanted(decoder, plain, "it") == (False, None)
+            assert nvdec.choose(decoder, plain, "it") == (False, None)
 
     def test_unknown(self, plain, tmp_path):
         step = Nearest()

@@ -214,7 +214,7 @@ def test_a_second_video_stream_is_copied_and_told(tmp_path, step):
     out.close()
     summary = convert(source, tmp_path / "out.mkv", step, encoding=FAST)
     assert (summary.width, summary.height) == (128, 96)
-    assert any("copied as it is" in w for w in summary.warnings)
+    assert any("copied unchanged" in w for w in summary.warnings)
     after = av.open(str(tmp_path / "out.mkv"))
     assert sorted(s.width for s in after.streams.video) == [32, 128]
 
@@ -452,7 +452,7 @@ def test_audio_that_an_edit_list_skips_is_not_heard_in_matroska(spoken, tmp_path
     target = tmp_path / "out.mkv"
     summary = convert(source, target, Nearest(), encoding=FAST, strict=True)
     assert summary.dropped == ()
-    assert ["0.521 s before the film" in w for w in summary.warnings] == [True]
+    assert ["0.521 s before the video" in w for w in summary.warnings] == [True]
     before, after = read(source).packets[1], read(target).packets[1]
     assert Fraction(-1, 10) <= after[0][0] <= 0
     kept = [p for p in before if p[0] >= Fraction(-1, 10)]

@@ -1,1 +1,1 @@
-"""Video in, video out: `pipeline` is the road; CONTRIBUTING.md says which file holds what."""
+"""Video in, video out: `convert` and `compare`, which know no method of their own."""

@@ -36,5 +36,5 @@ class Clip:
 
     @property
     def is_part(self) -> bool:
-        """Whether a part was asked for: then numbers about the whole input do not hold."""
+        """Whether it is a part: then numbers about the whole input do not hold."""
         return any(value is not None for value in (self.start, self.duration, self.frames))

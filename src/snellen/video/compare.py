@@ -252,23 +252,23 @@ def _results(step: Comparison[T], pairs: _Pairs) -> Iterator[Compared[T]]:
 def _sides(one: Source, other: Source, offset: int, every: int) -> _Sides:
     """Return readers that begin at the first frames with a partner, and convert for the step."""
     same = one.info.picture.format.bits == other.info.picture.format.bits
-    wanted = size(one.info)
+    target = size(one.info)
     return (
-        LumaReader(one, max(0, -offset), every, _conversion(one.info, wanted, same)),
-        LumaReader(other, max(0, offset), every, _conversion(other.info, wanted, same)),
+        LumaReader(one, max(0, -offset), every, _conversion(one.info, target, same)),
+        LumaReader(other, max(0, offset), every, _conversion(other.info, target, same)),
     )
 
 
 def _conversion(
-    info: MediaInfo, wanted: tuple[int, int], same_depth: bool
+    info: MediaInfo, target: tuple[int, int], same_depth: bool
 ) -> Callable[[Plane], npt.NDArray[Any]] | None:
     """Return what is done with a video's planes; None: nothing."""
     bits = info.picture.format.bits
-    if size(info) == wanted:
+    if size(info) == target:
         return None if same_depth else partial(grey, bits=bits)
     if same_depth:
-        return partial(resize, bits=bits, width=wanted[0], height=wanted[1])
-    return lambda plane: grey(resize(plane, bits, *wanted), bits)
+        return partial(resize, bits=bits, width=target[0], height=target[1])
+    return lambda plane: grey(resize(plane, bits, *target), bits)
 
 
 def _format(one: MediaInfo, other: MediaInfo) -> Format:
@@ -309,7 +309,7 @@ def _no_pair(sides: _Sides, clip: Clip, offset: int, ended: bool) -> str:
 
 
 def _where(clip: Clip) -> str:
-    """Return the phrase for the part of the reference that was asked for."""
+    """Return the phrase for the part of the reference that is compared."""
     if clip.duration is None:
         return "" if clip.start is None else f" at or after {float(clip.start):g} s"
     if clip.start is None:

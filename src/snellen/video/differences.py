@@ -35,9 +35,9 @@ def unequal(one: str, first: tuple[int, int], other: str, second: tuple[int, int
     )
 
 
-def scaled(size: tuple[int, int], wanted: tuple[int, int]) -> str:
+def scaled(size: tuple[int, int], target: tuple[int, int]) -> str:
     """Return the message for a picture that is scaled to another size, (width, height)."""
-    return f"scaled from {size[0]}×{size[1]} to {wanted[0]}×{wanted[1]} by {METHOD}"
+    return f"scaled from {size[0]}×{size[1]} to {target[0]}×{target[1]} by {METHOD}"
 
 
 def differences(one: MediaInfo, other: MediaInfo) -> Iterator[tuple[str, str]]:
@@ -60,15 +60,15 @@ def differences(one: MediaInfo, other: MediaInfo) -> Iterator[tuple[str, str]]:
         yield (
             "",
             f"{float(one.rate):g} frames a second in {one.name}, {float(other.rate):g} in "
-            f"{other.name}: frames meet by number, not by time",
+            f"{other.name}: frames are paired by number, not by time",
         )
     if pictures[0].format.full_range != pictures[1].format.full_range:
-        yield "", "one film has full range and one limited: samples are compared as they are coded"
+        yield "", "one video has full range and one limited: code values are compared"
     if pictures[0].display_matrix != pictures[1].display_matrix:
-        yield "", "the films are shown turned differently: pictures are compared as they are coded"
+        yield "", "the videos have different rotations: they are compared without rotation"
     transfers = {picture.color_trc for picture in pictures} - {UNSPECIFIED}
     if len(transfers) > 1:
         yield (
             "",
-            "the films have different transfer functions: samples are compared as they are coded",
+            "the videos have different transfer functions: code values are compared",
         )

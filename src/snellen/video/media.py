@@ -114,11 +114,11 @@ class MediaInfo:
     """Seconds of the container's clock that become time 0 of the output."""
     end: Fraction | None
     """Seconds of the container's clock where the clip ends; None: nowhere, or not known before
-    reading (then `Item.clip_end` tells)."""
+    reading (see `Item.clip_end`)."""
     frames: int | None
     """How many frames to expect, exact or estimated; None: unknown."""
     least_frames: int
-    """At least so many frames will come, as far as the container tells; 0: unknown."""
+    """At least so many frames will come, as far as the container states; 0: unknown."""
     decoder: str
     """"cpu" or "nvdec"."""
     decoder_notice: str | None

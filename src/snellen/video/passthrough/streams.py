@@ -111,11 +111,11 @@ class Copier:
                 self.losses.append(f"{stream}: {suffix} cannot hold its {', '.join(lost)}")
             if early > _PRIMING:
                 self.notes.append(
-                    f"{stream} begins {float(early):.3g} s before the film: that part, "
-                    f"which is not to be heard or seen, is left out, as {suffix} cannot skip it"
+                    f"{stream} begins {float(early):.3g} s before the video: that part, "
+                    f"which players skip, is left out, as {suffix} cannot mark it"
                 )
             if stream.type == "video" and not stream.is_cover:
-                self.notes.append(f"{stream} is copied as it is: only the best is worked on")
+                self.notes.append(f"{stream} is copied unchanged: only the best is processed")
 
     def _seconds_before_zero(self, stream: StreamInfo, first: Packet[Any] | None) -> Fraction:
         """Return how long before 0 the stream begins, where the container cannot skip that."""
@@ -287,13 +287,13 @@ def _first_packets(info: MediaInfo, streams: list[StreamInfo]) -> dict[int, Pack
     found: dict[int, Packet[Any]] = {}
     if info.path is None:
         return found
-    wanted = {s.index for s in streams if s.type != "attachment"}
+    sought = {s.index for s in streams if s.type != "attachment"}
     with open_input(info.path) as container:
         try:
             for number, packet in enumerate(container.demux()):
-                if packet.size and packet.stream.index in wanted:
+                if packet.size and packet.stream.index in sought:
                     found.setdefault(packet.stream.index, packet)
-                if wanted <= found.keys() or number > _MAX_SEARCHED:
+                if sought <= found.keys() or number > _MAX_SEARCHED:
                     break
         except (av.FFmpegError, OSError, IndexError):
             pass  # the reader reports damage

@@ -62,9 +62,9 @@ _NAMES = {
 
 def choose(picture: PictureInfo, muxer: str, encoding: Encoding) -> Encoder:
     """Return the encoder for such pictures; InputError names a setting that cannot be used."""
-    asked = _asked(encoding.pix_fmt)
+    requested = _requested(encoding.pix_fmt)
     raw = muxer == "yuv4mpegpipe"
-    deep = (asked or picture.format).bits > 10
+    deep = (requested or picture.format).bits > 10
     codec = encoding.codec or ("libx265" if deep else "libx264")
     if raw:
         if encoding.codec not in (None, "wrapped_avframe", "rawvideo"):
@@ -75,7 +75,7 @@ def choose(picture: PictureInfo, muxer: str, encoding: Encoding) -> Encoder:
             )
         codec = "wrapped_avframe"
     offered = _Y4M if raw else formats(codec)
-    if asked is None:
+    if requested is None:
         chosen = best(offered, picture.format)
         if chosen is None:
             raise InputError(
@@ -90,13 +90,13 @@ def choose(picture: PictureInfo, muxer: str, encoding: Encoding) -> Encoder:
                 advice="choose another `codec`",
             )
     else:
-        asked = pixels.parse(nvenc.layout(codec, asked.name))
-        if offered and asked.name not in offered:
+        requested = pixels.parse(nvenc.layout(codec, requested.name))
+        if offered and requested.name not in offered:
             raise InputError(
-                f"got `pix_fmt`={asked.name}; {codec} expects one of {', '.join(offered)}",
+                f"got `pix_fmt`={requested.name}; {codec} expects one of {', '.join(offered)}",
                 parameter="pix_fmt",
             )
-        chosen = asked
+        chosen = requested
     light = hdr.options(picture.light, codec) if picture.light else {}
     losses = _losses(picture.format, chosen, codec)
     if light is None:
@@ -109,22 +109,22 @@ def choose(picture: PictureInfo, muxer: str, encoding: Encoding) -> Encoder:
     )
 
 
-def _asked(name: str | None) -> pixels.PixelFormat | None:
-    """Return the pixel format that was asked for; InputError: it cannot be written."""
+def _requested(name: str | None) -> pixels.PixelFormat | None:
+    """Return the requested pixel format; None: there is no request. InputError: not writable."""
     if name is None:
         return None
     try:
-        made = pixels.parse(name)
+        layout = pixels.parse(name)
     except ValueError:
         raise InputError(
             f"got `pix_fmt`={name}, which FFmpeg does not know; expected e.g. yuv420p, yuv420p10le",
             parameter="pix_fmt",
         ) from None
-    if made.rgb or made.alpha or made.full_range:
+    if layout.rgb or layout.alpha or layout.full_range:
         raise InputError(
             f"got `pix_fmt`={name}; expected YUV or grey, without alpha or j", parameter="pix_fmt"
         )
-    return made
+    return layout
 
 
 @lru_cache(maxsize=16)
@@ -151,16 +151,16 @@ def best(offered: tuple[str, ...], format: Format) -> pixels.PixelFormat | None:
     usable = []
     for name in offered:
         try:
-            made = pixels.parse(name)
+            layout = pixels.parse(name)
         except ValueError:
             continue  # frames in a GPU's memory
-        if not (made.rgb or made.alpha or made.full_range) and "f16" not in name:
-            usable.append(made)
+        if not (layout.rgb or layout.alpha or layout.full_range) and "f16" not in name:
+            usable.append(layout)
 
-    def cost(made: pixels.PixelFormat) -> tuple[int, ...]:
-        lost, added = _chroma(format.subsampling, made.subsampling)
-        bits = made.bits - format.bits
-        return max(0, -bits), lost, added, max(0, bits), not made.direct
+    def cost(layout: pixels.PixelFormat) -> tuple[int, ...]:
+        lost, added = _chroma(format.subsampling, layout.subsampling)
+        bits = layout.bits - format.bits
+        return max(0, -bits), lost, added, max(0, bits), not layout.direct
 
     return min(usable, key=cost, default=None)
 
@@ -177,14 +177,14 @@ def _chroma(have: tuple[int, int] | None, get: tuple[int, int] | None) -> tuple[
     return sum(max(0, s) for s in steps), sum(max(0, -s) for s in steps)
 
 
-def _losses(format: Format, made: pixels.PixelFormat, codec: str) -> list[str]:
+def _losses(format: Format, layout: pixels.PixelFormat, codec: str) -> list[str]:
     losses = []
-    if made.bits < format.bits:
-        losses.append(f"{format.bits} bit samples are rounded to {made.bits} bit ({made.name})")
-    if _chroma(format.subsampling, made.subsampling)[0]:
+    if layout.bits < format.bits:
+        losses.append(f"{format.bits} bit samples are rounded to {layout.bits} bit ({layout.name})")
+    if _chroma(format.subsampling, layout.subsampling)[0]:
         have = pixels.NAMES.get(format.subsampling or (0, 0), "?")
-        get = "none" if made.subsampling is None else pixels.NAMES[made.subsampling]
-        losses.append(f"chroma {have} is reduced to {get} ({codec}, {made.name})")
+        get = "none" if layout.subsampling is None else pixels.NAMES[layout.subsampling]
+        losses.append(f"chroma {have} is reduced to {get} ({codec}, {layout.name})")
     return losses
 
 
@@ -193,7 +193,7 @@ def _options(
     picture: PictureInfo,
     encoding: Encoding,
     light: dict[str, str],
-    made: pixels.PixelFormat,
+    layout: pixels.PixelFormat,
 ) -> dict[str, str]:
     """Return the encoder's options; those of the user come last and override ours."""
     options: dict[str, str] = {}
@@ -202,8 +202,11 @@ def _options(
     preset = encoding.preset or _PRESETS.get(codec)
     crf = encoding.crf if encoding.crf is not None else _QUALITY.get(codec)
     quality = "cq" if codec in nvenc.ON_CPU else "crf"
-    for key, value, asked in (("preset", preset, encoding.preset), (quality, crf, encoding.crf)):
-        if value is None or (asked is None and _replaced(key, encoding.options)):
+    for key, value, requested in (
+        ("preset", preset, encoding.preset),
+        (quality, crf, encoding.crf),
+    ):
+        if value is None or (requested is None and _replaced(key, encoding.options)):
             continue
         if key not in known:
             raise InputError(
@@ -217,7 +220,7 @@ def _options(
     own = dict(light)
     if codec == "libx265":
         own = {"log-level": "error", **own}  # it logs on standard error
-    if made.subsampling == (1, 1) and (picture.chroma_location or codec == "wrapped_avframe"):
+    if layout.subsampling == (1, 1) and (picture.chroma_location or codec == "wrapped_avframe"):
         # y4m would state centre where nothing is known.
         options["chroma_sample_location"] = picture.chroma_location or "left"
     options.update(encoding.options)
@@ -247,8 +250,8 @@ def _check(codec: str, encoding: Encoding) -> None:
             )
         if codec != "libx264" or key not in _NAMES or value is None or value.isdigit():
             continue
-        asked = re.split(r"[,./+-]", value) if key == "tune" else [value]
-        if not set(asked) <= set(_NAMES[key]):
+        requested = re.split(r"[,./+-]", value) if key == "tune" else [value]
+        if not set(requested) <= set(_NAMES[key]):
             raise InputError(
                 f"got {key}={value}; {codec} expects one of {', '.join(_NAMES[key])}",
                 parameter="preset" if key == "preset" else "encoder_options",

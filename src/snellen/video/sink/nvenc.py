@@ -105,7 +105,7 @@ def replacement(
     format : Format
         Of the pictures to be encoded.
     encoding : Encoding
-        As the user asked for it.
+        As the user requested it.
 
     Returns
     -------
@@ -123,7 +123,7 @@ def replacement(
     own = {option.name for option in context.supported_options.private}
     kept = {key: value for key, value in encoding.options.items() if key not in own}
     preset = encoding.preset or encoding.options.get("preset")
-    asked = encoding.pix_fmt
+    requested = encoding.pix_fmt
     line = f"{encoder.codec} does not work here ({why}): {codec} is used instead"
     dropped = [key for key in encoding.options if key in own and key != "preset"]
     if dropped:
@@ -133,6 +133,6 @@ def replacement(
         codec=codec,
         preset=None if preset is None else _SIMILAR[codec][_PRESETS.index(preset)],
         options=kept,
-        pix_fmt=None if asked is None else pixels.parse(asked).planar,
+        pix_fmt=None if requested is None else pixels.parse(requested).planar,
     )
     return cpu, line

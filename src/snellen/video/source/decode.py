@@ -33,7 +33,7 @@ from snellen.video.timestamps import Clock
 _LEAD = Fraction(1)
 """Seconds before a clip's start at which reading begins, for audio that is stored early."""
 _UNCERTAIN = 100
-"""Where only a duration tells the number of frames, one in so many may be missing."""
+"""Where the number of frames is computed from a duration, one in so many may be missing."""
 
 
 class Source:
@@ -65,7 +65,7 @@ class Source:
         self._clip = clip
         self._variable_rate = False
         self._file = source if isinstance(source, Path) else Incoming(source)
-        hardware, notice = nvdec.wanted(decoder, self._file, self.name)
+        hardware, notice = nvdec.choose(decoder, self._file, self.name)
         self._hardware = hardware
         self._open(seek=True)
         try:
@@ -108,7 +108,7 @@ class Source:
         if not self.busy:
             self._reader.container.close()
 
-    # Opening: the first frame tells what the pictures are and where time 0 is.
+    # Opening: the first frame gives the pictures' properties and time 0.
 
     def _open(self, seek: bool) -> None:
         self._reader = Reader(self._file, self.name, self._hardware)

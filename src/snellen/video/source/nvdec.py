@@ -21,8 +21,8 @@ from snellen.video.pipes import Incoming
 DECODERS = ("auto", "cpu", "nvdec")
 
 
-def wanted(decoder: str, file: Path | Incoming, what: str) -> tuple[bool, str | None]:
-    """Return whether NVDEC is to decode, and a warning where it was asked for and cannot.
+def choose(decoder: str, file: Path | Incoming, what: str) -> tuple[bool, str | None]:
+    """Return whether NVDEC is to decode, and a warning where that was requested and does not work.
 
     Parameters
     ----------

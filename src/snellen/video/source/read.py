@@ -39,7 +39,7 @@ class Reader:
     what : str
         What messages call the input.
     hardware : bool
-        Whether NVDEC decodes; `nvdec.wanted` has probed that it works.
+        Whether NVDEC decodes; `nvdec.choose` has probed that it works.
 
     Attributes
     ----------
