@@ -47,8 +47,8 @@ def cuda(pytestconfig):
 
 
 @pytest.fixture(scope="module", params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
-def arm(request):
-    """The device of a test that both arms must pass."""
+def backend(request):
+    """The device of a test that must pass on both backends."""
     return request.param
 
 

@@ -33,16 +33,16 @@ def larger(shape, scale, colour):
     size=st.tuples(st.integers(1, 9), st.integers(5, 9)),
     channels=st.sampled_from([(), (3,), (4,)]),
 )
-def test_shape_and_type_are_kept(random_model, seed, scale, dtype, batch, size, channels, arm):
+def test_shape_and_type_are_kept(random_model, seed, scale, dtype, batch, size, channels, backend):
     shape = (*batch, *size, *channels)
     image = drawn(np.random.default_rng(seed), shape, dtype)
     before = image.copy()
-    found = upscale(image, scale, random_model(scale), device=arm)
+    found = upscale(image, scale, random_model(scale), device=backend)
     assert type(found) is np.ndarray and found.dtype == dtype
     assert found.shape == larger(shape, scale, bool(channels))
     assert np.isfinite(found).all() and (image == before).all()
     # Each picture of a batch is enlarged by itself.
-    first = upscale(image[(0,) * len(batch)], scale, random_model(scale), device=arm)
+    first = upscale(image[(0,) * len(batch)], scale, random_model(scale), device=backend)
     assert (found[(0,) * len(batch)] == first).all()
 
 
@@ -52,24 +52,24 @@ def test_shape_and_type_are_kept(random_model, seed, scale, dtype, batch, size, 
     dtype=st.sampled_from(DTYPES),
     size=st.tuples(st.integers(1, 12), st.integers(5, 12)),
 )
-def test_grey_is_the_upscalers_luma(random_model, seed, dtype, size, arm):
+def test_grey_is_the_upscalers_luma(random_model, seed, dtype, size, backend):
     model = random_model(2)
     image = drawn(np.random.default_rng(seed), size, dtype)
     bits = {"uint8": 8, "uint16": 16}.get(dtype, 0)
-    with Upscaler(2, model, arm) as step:
+    with Upscaler(2, model, backend) as step:
         step.prepare(Format(size[1], size[0], bits))
         plane = image if bits else image.astype(np.float32)
         wanted = step.run(Frame((plane,))).planes[0].astype(dtype)
-    assert (upscale(image, 2, model, device=arm) == wanted).all()
+    assert (upscale(image, 2, model, device=backend) == wanted).all()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("scale", [2, 3, 4])
-def test_colour_of_equal_channels_is_the_grey_picture(random, random_model, dtype, scale, arm):
+def test_colour_of_equal_channels_is_the_grey_picture(random, random_model, dtype, scale, backend):
     model = random_model(scale)
     grey = drawn(random, (15, 17), dtype)
-    wanted = upscale(grey, scale, model, device=arm).astype(np.float64)
-    colour = upscale(np.stack([grey] * 3, axis=-1), scale, model, device=arm).astype(np.float64)
+    wanted = upscale(grey, scale, model, device=backend).astype(np.float64)
+    colour = upscale(np.stack([grey] * 3, axis=-1), scale, model, device=backend).astype(np.float64)
     # The weights 0.299 + 0.587 + 0.114 round to 1 within 2⁻²⁴: features differ by that, which in
     # these 255 windows is too little to tip a tie; integers and float16 (ten digits behind the
     # point) may then round to the neighbour.
@@ -81,11 +81,11 @@ def test_colour_of_equal_channels_is_the_grey_picture(random, random_model, dtyp
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("value", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize("channels", [(), (3,), (4,)])
-def test_flat_stays_flat(random_model, dtype, value, channels, arm):
+def test_flat_stays_flat(random_model, dtype, value, channels, backend):
     image = np.full((9, 11, *channels), value * WHITE[dtype]).astype(dtype)
     if channels:
         image[..., 1] //= 3 if dtype.startswith("u") else 1
-    found = upscale(image, 3, random_model(3), device=arm)
+    found = upscale(image, 3, random_model(3), device=backend)
     wanted = np.broadcast_to(image[0, 0], found.shape)
     if dtype.startswith("u"):
         assert (found == wanted).all()
@@ -99,75 +99,78 @@ def test_flat_stays_flat(random_model, dtype, value, channels, arm):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("factor", [4.0, 2.0**-20, 2.0**30, 2.0**110])
 @pytest.mark.parametrize("channels", [(), (4,)])
-def test_a_power_of_two_scales_exactly(random, random_model, dtype, factor, channels, arm):
+def test_a_power_of_two_scales_exactly(random, random_model, dtype, factor, channels, backend):
     """A+ is homogeneous, and such factors only move the exponent."""
     image = random.random((8, 13, *channels)).astype(np.float32).astype(dtype)
     model = random_model(2)
-    one, other = upscale(image, 2, model, device=arm), upscale(image * factor, 2, model, device=arm)
+    one, other = (
+        upscale(image, 2, model, device=backend),
+        upscale(image * factor, 2, model, device=backend),
+    )
     assert (other == one * factor).all()
 
 
-def test_floats_are_never_clipped_and_integers_are(random, random_model, arm):
+def test_floats_are_never_clipped_and_integers_are(random, random_model, backend):
     model = random_model(2)
     edge = np.zeros((12, 12), np.float32)
     edge[:, 6:] = 255
-    wild = upscale(edge, 2, model, device=arm)
+    wild = upscale(edge, 2, model, device=backend)
     assert wild.min() < 0 and wild.max() > 255
-    tame = upscale(edge.astype(np.uint8), 2, model, device=arm)
+    tame = upscale(edge.astype(np.uint8), 2, model, device=backend)
     assert (tame == np.rint(wild.clip(0, 255))).all()
     colour = np.stack([edge, edge[::-1], edge.T], axis=-1)
-    wild = upscale(colour, 2, model, device=arm)
+    wild = upscale(colour, 2, model, device=backend)
     assert wild.min() < 0 and wild.max() > 255
-    tame = upscale(colour.astype(np.uint8), 2, model, device=arm)
+    tame = upscale(colour.astype(np.uint8), 2, model, device=backend)
     assert np.abs(tame - wild.clip(0, 255)).max() <= 0.5
 
 
 @pytest.mark.parametrize("bits", [8, 10, 12, 15, 16])
 @pytest.mark.parametrize("channels", [(), (3,), (4,)])
-def test_bits(random, random_model, bits, channels, arm):
+def test_bits(random, random_model, bits, channels, backend):
     white = (1 << bits) - 1
     image = random.choice([0, white], (8, 9, *channels)).astype(np.uint16)
     model = random_model(2)
-    found = upscale(image, 2, model, bits=bits, device=arm)
-    exact = upscale(image.astype(np.float32), 2, model, device=arm)
+    found = upscale(image, 2, model, bits=bits, device=backend)
+    exact = upscale(image.astype(np.float32), 2, model, device=backend)
     assert exact.max() > white and found.max() == white and found.min() == 0
     assert np.abs(found - exact.clip(0, white).astype(np.float64)).max() <= 0.5
     if bits < 16:
-        assert upscale(image, 2, model, device=arm).max() > white
+        assert upscale(image, 2, model, device=backend).max() > white
 
 
 @pytest.mark.parametrize("scale", [2, 3, 4])
-def test_alpha_is_apart_from_colour(random, random_model, scale, arm):
+def test_alpha_is_apart_from_colour(random, random_model, scale, backend):
     model = random_model(scale)
     image = drawn(random, (7, 8, 4), "uint8")
-    found = upscale(image, scale, model, device=arm)
-    assert (found[..., :3] == upscale(image[..., :3], scale, model, device=arm)).all()
+    found = upscale(image, scale, model, device=backend)
+    assert (found[..., :3] == upscale(image[..., :3], scale, model, device=backend)).all()
     other = image.copy()
     other[..., :3] = 0
-    assert (upscale(other, scale, model, device=arm)[..., 3] == found[..., 3]).all()
+    assert (upscale(other, scale, model, device=backend)[..., 3] == found[..., 3]).all()
     wanted = reference.bicubic(image[..., 3], scale).clip(0, 255)
     # Half a step of rounding, and bicubic's own 1e-6 of white (test_bicubic).
     assert np.abs(found[..., 3] - wanted).max() <= 0.5 + 3e-4
     opaque = image.copy()
     opaque[..., 3] = 255
-    assert (upscale(opaque, scale, model, device=arm)[..., 3] == 255).all()
+    assert (upscale(opaque, scale, model, device=backend)[..., 3] == 255).all()
 
 
-def test_an_axis_of_three_is_colour_only_from_three_axes_on(random, random_model, arm):
+def test_an_axis_of_three_is_colour_only_from_three_axes_on(random, random_model, backend):
     model = random_model(2)
-    assert upscale(drawn(random, (6, 3), "uint8"), 2, model, device=arm).shape == (12, 6)
-    assert upscale(drawn(random, (6, 7, 3), "uint8"), 2, model, device=arm).shape == (12, 14, 3)
-    assert upscale(drawn(random, (6, 7, 5), "uint8"), 2, model, device=arm).shape == (6, 14, 10)
-    assert upscale(drawn(random, (6, 7, 1), "uint8"), 2, model, device=arm).shape == (6, 14, 2)
-    assert upscale(drawn(random, (0, 7, 6), "uint8"), 2, model, device=arm).shape == (0, 14, 12)
+    assert upscale(drawn(random, (6, 3), "uint8"), 2, model, device=backend).shape == (12, 6)
+    assert upscale(drawn(random, (6, 7, 3), "uint8"), 2, model, device=backend).shape == (12, 14, 3)
+    assert upscale(drawn(random, (6, 7, 5), "uint8"), 2, model, device=backend).shape == (6, 14, 10)
+    assert upscale(drawn(random, (6, 7, 1), "uint8"), 2, model, device=backend).shape == (6, 14, 2)
+    assert upscale(drawn(random, (0, 7, 6), "uint8"), 2, model, device=backend).shape == (0, 14, 12)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(9, 10), (2, 9, 10), (9, 10, 3), (9, 10, 4)])
-def test_layouts(random, random_model, dtype, shape, arm):
+def test_layouts(random, random_model, dtype, shape, backend):
     model = random_model(2)
     image = drawn(random, shape, dtype)
-    wanted = upscale(image, 2, model, device=arm)
+    wanted = upscale(image, 2, model, device=backend)
     fixed = image.copy()
     fixed.flags.writeable = False
     spaced = np.zeros((*shape[:-1], shape[-1] * 2), dtype)
@@ -184,7 +187,7 @@ def test_layouts(random, random_model, dtype, shape, arm):
     }
     for name, layout in layouts.items():
         assert (layout == image).all()
-        found = upscale(layout, 2, model, device=arm)
+        found = upscale(layout, 2, model, device=backend)
         assert (found == wanted).all() and found.dtype == layout.dtype, name
         assert found.flags.writeable
 
@@ -232,7 +235,7 @@ def test_dlpack_that_cannot_be_read(monkeypatch):
         upscale(Tensor(np.zeros((4, 4), np.uint8)), device="cpu")
 
 
-def test_anything_with_array(random, random_model, arm):
+def test_anything_with_array(random, random_model, backend):
     class Picture:
         def __init__(self, array):
             self.array = array
@@ -241,9 +244,9 @@ def test_anything_with_array(random, random_model, arm):
             return self.array
 
     image = drawn(random, (6, 9, 3), "uint8")
-    found = upscale(Picture(image), 2, random_model(2), device=arm)
+    found = upscale(Picture(image), 2, random_model(2), device=backend)
     assert type(found) is np.ndarray
-    assert (found == upscale(image, 2, random_model(2), device=arm)).all()
+    assert (found == upscale(image, 2, random_model(2), device=backend)).all()
 
 
 @pytest.mark.parametrize(
@@ -271,24 +274,24 @@ def test_anything_with_array(random, random_model, arm):
         (np.full((4, 4), -np.inf, np.float64), "NaN or infinity"),
     ],
 )
-def test_refusals(image, words, random_model, arm):
+def test_refusals(image, words, random_model, backend):
     with pytest.raises(InputError, match=words):
-        upscale(image, 2, random_model(2), device=arm)
+        upscale(image, 2, random_model(2), device=backend)
 
 
 @pytest.mark.parametrize("channels", [(), (3,)])
-def test_doubles_beyond_float32_are_refused(random_model, channels, arm):
+def test_doubles_beyond_float32_are_refused(random_model, channels, backend):
     """Work is done in float32: 1e39 would become infinity there."""
     image = np.full((4, 5, *channels), 1e39)
     with pytest.raises(InputError, match="float32"):
-        upscale(image, 2, random_model(2), device=arm)
+        upscale(image, 2, random_model(2), device=backend)
 
 
-def test_one_hole_in_a_batch(random, random_model, arm):
+def test_one_hole_in_a_batch(random, random_model, backend):
     batch = random.random((3, 5, 6), np.float32)
     batch[2, 4, 5] = np.nan
     with pytest.raises(InputError, match="NaN"):
-        upscale(batch, 2, random_model(2), device=arm)
+        upscale(batch, 2, random_model(2), device=backend)
 
 
 @pytest.mark.parametrize(
@@ -302,16 +305,16 @@ def test_one_hole_in_a_batch(random, random_model, arm):
         (np.float64, 0, "for integer samples"),
     ],
 )
-def test_wrong_bits(random_model, dtype, bits, words, arm):
+def test_wrong_bits(random_model, dtype, bits, words, backend):
     with pytest.raises(InputError, match=words):
-        upscale(np.zeros((4, 4), dtype), 2, random_model(2), bits=bits, device=arm)
+        upscale(np.zeros((4, 4), dtype), 2, random_model(2), bits=bits, device=backend)
 
 
-def test_samples_beyond_bits(random_model, arm):
+def test_samples_beyond_bits(random_model, backend):
     image = np.zeros((4, 4), np.uint16)
     image[3, 2] = 1024
     with pytest.raises(InputError, match="1024, more than 10 bits hold"):
-        upscale(image, 2, random_model(2), bits=10, device=arm)
+        upscale(image, 2, random_model(2), bits=10, device=backend)
 
 
 @pytest.mark.parametrize("scale", [-1, 0, 1, 5, 2.5])
@@ -338,10 +341,10 @@ def test_the_shipped_models_by_default(random, scale):
     assert (found == upscale(image, scale, f"t91-x{scale}", device="cpu")).all()
 
 
-def test_an_overshoot_stays_within_half_precision(arm):
+def test_an_overshoot_stays_within_half_precision(backend):
     image = np.zeros((12, 12), np.float16)
     image[:, 6:] = 65000
-    assert np.isfinite(upscale(image, device=arm)).all()
+    assert np.isfinite(upscale(image, device=backend)).all()
 
 
 def test_alpha_is_bicubic(random):

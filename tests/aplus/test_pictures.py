@@ -1,4 +1,4 @@
-"""Real pictures and noise on both arms against float64: the issue's own figures."""
+"""Real pictures and noise on both backends against float64: the issue's own figures."""
 
 from __future__ import annotations
 
@@ -24,34 +24,34 @@ REAL = [
 ]
 
 
-def enlarged(model, plane, bits, arm):
-    with Upscaler(model.scale, model, arm) as step:
+def enlarged(model, plane, bits, backend):
+    with Upscaler(model.scale, model, backend) as step:
         step.prepare(Format(plane.shape[1], plane.shape[0], bits))
         return step.run(Frame((plane,))).planes[0].astype(np.float64)
 
 
-def judge(scale, codes, arm):
+def judge(scale, codes, backend):
     """All figures for a plane of 8-bit codes."""
     model = load(None, scale)
     exact, _ = reference.upscale(codes, model, 255)
-    error = enlarged(model, codes.astype(np.float32), 0, arm) - exact
+    error = enlarged(model, codes.astype(np.float32), 0, backend) - exact
     assert np.mean(error**2) <= 255**2 / 10 ** (DECIBELS / 10)
     fine = codes.astype(np.uint16) * 4 + (codes % 4)  # the same picture in 10 bits
     for bits, plane in ((8, codes), (10, fine)):
         if bits > 8:
             exact, _ = reference.upscale(plane, model, 1023)
         wanted = np.rint(exact.clip(0, (1 << bits) - 1))
-        off = np.abs(enlarged(model, plane, bits, arm) - wanted)
+        off = np.abs(enlarged(model, plane, bits, backend) - wanted)
         assert off.max() <= 1
         assert (off > 0).mean() < OFF_BY_ONE[bits]
 
 
 @pytest.mark.parametrize(("scale", "name"), REAL)
-def test_real_pictures(shared_data, scale, name, arm):
+def test_real_pictures(shared_data, scale, name, backend):
     plane = protocol.luma(shared_data / name)
     top, left = (plane.shape[0] - SIZE[0]) // 2, (plane.shape[1] - SIZE[1]) // 2
     crop = plane[top : top + SIZE[0], left : left + SIZE[1]]
-    judge(scale, np.rint(crop * 255).astype(np.uint8), arm)
+    judge(scale, np.rint(crop * 255).astype(np.uint8), backend)
 
 
 def noise(random):
@@ -83,5 +83,5 @@ def flat(random):
         pytest.param(4, smooth, marks=pytest.mark.slow),
     ],
 )
-def test_drawn_pictures(random, scale, draw, arm):
-    judge(scale, np.rint(draw(random).clip(0, 255)).astype(np.uint8), arm)
+def test_drawn_pictures(random, scale, draw, backend):
+    judge(scale, np.rint(draw(random).clip(0, 255)).astype(np.uint8), backend)

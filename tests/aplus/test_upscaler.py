@@ -22,18 +22,18 @@ from support.aplus.frames import enlarged, tolerance
 SIZES = [(1, 1), (1, 7), (2, 3), (4, 4), (5, 5), (5, 4), (6, 17), (7, 7), (40, 33)]
 
 
-def luma(model, plane, arm="cpu"):
-    (out,) = enlarged(model, [plane], Format(plane.shape[1], plane.shape[0], 0), arm=arm)
+def luma(model, plane, backend="cpu"):
+    (out,) = enlarged(model, [plane], Format(plane.shape[1], plane.shape[0], 0), backend=backend)
     return out
 
 
 @pytest.mark.parametrize("scale", [2, 3, 4])
 @pytest.mark.parametrize("window", [3, 5])
 @pytest.mark.parametrize("size", SIZES)
-def test_luma(random, random_model, scale, window, size, arm):
+def test_luma(random, random_model, scale, window, size, backend):
     model = random_model(scale, window)
     plane = random.random(size, np.float32)
-    found = luma(model, plane, arm)
+    found = luma(model, plane, backend)
     wanted, unsure = reference.upscale(plane, model)
     assert found.shape == wanted.shape and found.dtype == np.float32
     assert unsure.mean() < 0.03
@@ -41,20 +41,20 @@ def test_luma(random, random_model, scale, window, size, arm):
 
 
 @pytest.mark.parametrize("seed", [3, 4])
-def test_noise_and_many_anchors(random_model, seed, arm):
+def test_noise_and_many_anchors(random_model, seed, backend):
     random = np.random.default_rng(seed)
     model = random_model(2, anchors=1024, dims=28, dtype=np.float16)
     plane = random.random((30, 45), np.float32)
     wanted, unsure = reference.upscale(plane, model)
     # 1024 anchors leave smaller gaps between the two best, and each tie touches 36 pixels.
     assert unsure.mean() < 0.05
-    found = luma(model, plane, arm)
+    found = luma(model, plane, backend)
     np.testing.assert_allclose(found[~unsure], wanted[~unsure], rtol=0, atol=tolerance(model))
 
 
 @pytest.mark.parametrize("scale", [2, 3, 4])
 def test_the_border_is_the_extended_pictures_and_the_rest_the_authors(
-    random, random_model, scale, arm
+    random, random_model, scale, backend
 ):
     """Outside a ring of `scale` pixels, extending the picture must change nothing (METHODS)."""
     model = random_model(scale)
@@ -64,7 +64,7 @@ def test_the_border_is_the_extended_pictures_and_the_rest_the_authors(
     inside[scale:-scale, scale:-scale] = True
     assert ((count > 0) == inside).all()
     keep = inside & ~unsure
-    found = luma(model, plane, arm)
+    found = luma(model, plane, backend)
     np.testing.assert_allclose(found[keep], (total[keep] / count[keep]), atol=tolerance(model))
 
 
@@ -122,13 +122,13 @@ def test_the_same_bytes_run_after_run_and_for_any_number_of_threads(
 @pytest.mark.parametrize(
     ("bits", "full"), [(8, False), (10, False), (12, True), (16, True), (0, False)]
 )
-def test_chroma(random, random_model, siting, subsampling, bits, full, arm):
+def test_chroma(random, random_model, siting, subsampling, bits, full, backend):
     scale = {8: 2, 10: 3, 12: 4, 16: 2, 0: 3}[bits]
     model = random_model(scale)
     format = Format(11, 7, bits, subsampling, siting, full)
     white = (1 << bits) - 1 if bits else 1
     planes = [(random.random(shape) * white).astype(format.dtype) for shape in format.shapes]
-    out = enlarged(model, planes, format, arm=arm)
+    out = enlarged(model, planes, format, backend=backend)
     wanted = format.scaled(scale)
     assert [plane.shape for plane in out] == list(wanted.shapes)
     assert {plane.dtype for plane in out} == {wanted.dtype}
@@ -146,12 +146,12 @@ def test_chroma(random, random_model, siting, subsampling, bits, full, arm):
     ("bits", "to"), [(8, 8), (8, 10), (10, 8), (12, 16), (16, 12), (8, 16), (10, 0), (0, 8)]
 )
 @pytest.mark.parametrize("full", [False, True])
-def test_depths(random, random_model, bits, to, full, arm):
+def test_depths(random, random_model, bits, to, full, backend):
     model = random_model(2)
     format = Format(20, 17, bits, None, full_range=full)
     white = (1 << bits) - 1 if bits else 255
     plane = (random.random((17, 20), np.float32) * white).astype(format.dtype)
-    (found,) = enlarged(model, [plane], format, to, arm)
+    (found,) = enlarged(model, [plane], format, to, backend)
     factor = 1.0
     if bits and to:
         factor = ((1 << to) - 1) / white if full else 2.0 ** (to - bits)
@@ -168,12 +168,12 @@ def test_depths(random, random_model, bits, to, full, arm):
 
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize(("bits", "to"), [(8, 10), (10, 8), (8, 16), (16, 12)])
-def test_chroma_at_another_depth(random, random_model, bits, to, full, arm):
+def test_chroma_at_another_depth(random, random_model, bits, to, full, backend):
     """Around neutral: grey stays grey, also in full range."""
     format = Format(12, 8, bits, (1, 1), full_range=full)
     luma_, *chroma = (np.full(shape, 1 << (bits - 1), format.dtype) for shape in format.shapes)
     chroma[1] = random.integers(0, 1 << bits, chroma[1].shape).astype(format.dtype)
-    _, grey, found = enlarged(random_model(2), [luma_, *chroma], format, to, arm)
+    _, grey, found = enlarged(random_model(2), [luma_, *chroma], format, to, backend)
     assert (grey == 1 << (to - 1)).all()
     factor = ((1 << to) - 1) / ((1 << bits) - 1) if full else 2.0 ** (to - bits)
     exact = reference.bicubic(chroma[1], 2, found.shape, (0.25, 0.5))
@@ -183,26 +183,26 @@ def test_chroma_at_another_depth(random, random_model, bits, to, full, arm):
     assert error <= 0.5 + 1e-6 * (1 << to)
 
 
-def test_integers_are_the_rounded_float(random, random_model, arm):
+def test_integers_are_the_rounded_float(random, random_model, backend):
     model = random_model(3)
     plane = random.integers(0, 256, (19, 23)).astype(np.uint8)
-    exact = luma(model, plane.astype(np.float32), arm)
-    (found,) = enlarged(model, [plane], Format(23, 19), arm=arm)
+    exact = luma(model, plane.astype(np.float32), backend)
+    (found,) = enlarged(model, [plane], Format(23, 19), backend=backend)
     assert (found == np.rint(exact.clip(0, 255))).all()
     assert found.min() == 0 and found.max() == 255
 
 
-def test_prepare_tells_the_format_of_the_results(random_model, arm):
-    step = Upscaler(3, random_model(3), arm)
+def test_prepare_tells_the_format_of_the_results(random_model, backend):
+    step = Upscaler(3, random_model(3), backend)
     format = Format(7, 5, 8, (1, 1), CENTRE)
     assert step.prepare(format) == format.scaled(3)
     assert step.prepare(format, 10) == format.scaled(3, 10)
     step.close()
 
 
-def test_times_travel(random_model, arm):
+def test_times_travel(random_model, backend):
     model = random_model(2)
-    with Upscaler(2, model, arm) as step:
+    with Upscaler(2, model, backend) as step:
         step.prepare(Format(6, 6))
         before = Frame((np.zeros((6, 6), np.uint8),), pts=7, duration=3)
         after = step.run(before)
@@ -210,9 +210,9 @@ def test_times_travel(random_model, arm):
     assert before.planes[0].shape == (6, 6) and after.planes[0].shape == (12, 12)
 
 
-def test_results_are_never_written_again(random, random_model, arm):
+def test_results_are_never_written_again(random, random_model, backend):
     model = random_model(2)
-    with Upscaler(2, model, arm) as step:
+    with Upscaler(2, model, backend) as step:
         step.prepare(Format(9, 9, 0))
         one = step.run(Frame((random.random((9, 9), np.float32),))).planes[0]
         kept = one.copy()
@@ -220,10 +220,10 @@ def test_results_are_never_written_again(random, random_model, arm):
     assert (one == kept).all() and (two != kept).any()
 
 
-def test_prepare_again_for_another_format(random, random_model, arm):
+def test_prepare_again_for_another_format(random, random_model, backend):
     model = random_model(2)
     small, large = random.random((6, 5), np.float32), random.integers(0, 256, (12, 9), np.uint8)
-    with Upscaler(2, model, arm) as step:
+    with Upscaler(2, model, backend) as step:
         step.prepare(Format(5, 6, 0))
         first = step.run(Frame((small,))).planes[0]
         step.prepare(Format(9, 12))
@@ -233,16 +233,16 @@ def test_prepare_again_for_another_format(random, random_model, arm):
         assert step.run(Frame((small,))).planes[0].tobytes() == first.tobytes()
 
 
-def test_planes_may_have_a_pitch_and_be_fixed(random, random_model, arm):
+def test_planes_may_have_a_pitch_and_be_fixed(random, random_model, backend):
     model = random_model(2)
     plane = random.integers(0, 256, (13, 18), np.uint8)
-    (wanted,) = enlarged(model, [plane], Format(18, 13), arm=arm)
+    (wanted,) = enlarged(model, [plane], Format(18, 13), backend=backend)
     pitched = np.zeros((13, 64), np.uint8)
     pitched[:, :18] = plane
     fixed = pitched[:, :18]
     fixed.flags.writeable = False
     for layout in (pitched[:, :18], plane[::-1][::-1], np.asfortranarray(plane), fixed):
-        (found,) = enlarged(model, [layout], Format(18, 13), arm=arm)
+        (found,) = enlarged(model, [layout], Format(18, 13), backend=backend)
         assert found.tobytes() == wanted.tobytes()
     assert (pitched[:, :18] == plane).all()
 
@@ -284,9 +284,9 @@ def test_run_compiles_nothing(random_model, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def test_unprepared_and_closed_say_so(random_model, arm):
+def test_unprepared_and_closed_say_so(random_model, backend):
     frame = Frame((np.zeros((5, 5), np.uint8),))
-    step = Upscaler(2, random_model(2), arm)
+    step = Upscaler(2, random_model(2), backend)
     with pytest.raises(InputError, match="call prepare"):
         step.run(frame)
     step.close()
@@ -309,22 +309,22 @@ def test_unprepared_and_closed_say_so(random_model, arm):
         [np.zeros((6, 5), np.uint8), np.zeros((3, 3), np.uint8), np.zeros((3, 3), np.uint8)],
     ],
 )
-def test_another_frame_than_prepared_for(random_model, planes, arm):
-    with Upscaler(2, random_model(2), arm) as step:
+def test_another_frame_than_prepared_for(random_model, planes, backend):
+    with Upscaler(2, random_model(2), backend) as step:
         step.prepare(Format(5, 6))
         with pytest.raises(InputError, match="prepare again"):
             step.run(Frame(tuple(planes)))
 
 
-def test_swapped_bytes_are_another_frame(random_model, arm):
-    with Upscaler(2, random_model(2), arm) as step:
+def test_swapped_bytes_are_another_frame(random_model, backend):
+    with Upscaler(2, random_model(2), backend) as step:
         step.prepare(Format(5, 6, 10))
         with pytest.raises(InputError, match="prepare again"):
             step.run(Frame((np.zeros((6, 5), np.dtype(np.uint16).newbyteorder()),)))
 
 
-def test_bad_depth_is_refused_by_prepare(random_model, arm):
-    with Upscaler(2, random_model(2), arm) as step:
+def test_bad_depth_is_refused_by_prepare(random_model, backend):
+    with Upscaler(2, random_model(2), backend) as step:
         with pytest.raises(InputError, match="8 to 16"):
             step.prepare(Format(5, 6), bits=7)
         with pytest.raises(InputError, match="call prepare"):
@@ -381,24 +381,26 @@ def test_stages_are_timed(random, random_model):
     assert all(time >= 0 for times in table.values() for time in times)
 
 
-def test_settings_travel_to_a_worker(random, random_model, arm):
+def test_settings_travel_to_a_worker(random, random_model, backend):
     """Before prepare an Upscaler can be pickled."""
     model = random_model(2)
     plane = random.random((8, 9), np.float32)
-    copy = pickle.loads(pickle.dumps(Upscaler(2, model, arm)))
+    copy = pickle.loads(pickle.dumps(Upscaler(2, model, backend)))
     with copy:
         copy.prepare(Format(9, 8, 0))
-        assert copy.run(Frame((plane,))).planes[0].tobytes() == luma(model, plane, arm).tobytes()
+        assert (
+            copy.run(Frame((plane,))).planes[0].tobytes() == luma(model, plane, backend).tobytes()
+        )
 
 
-def test_a_model_of_views_works(random, random_model, arm):
+def test_a_model_of_views_works(random, random_model, backend):
     model = random_model(2)
     plane = random.random((9, 8), np.float32)
     arrays = (model.anchors, model.basis, model.projections)
     other = Model(2, 3, *(np.asfortranarray(array) for array in arrays))
     # The same numbers in another order of memory: only the order of sums may differ.
     np.testing.assert_allclose(
-        luma(other, plane, arm), luma(model, plane, arm), rtol=0, atol=2 * tolerance(model)
+        luma(other, plane, backend), luma(model, plane, backend), rtol=0, atol=2 * tolerance(model)
     )
 
 
@@ -432,11 +434,11 @@ def psnr(truth, estimate, border):
 @pytest.mark.parametrize(
     ("name", "decibels"), [("bird", 41.2082), ("butterfly", 32.0710), ("woman", 35.3138)]
 )
-def test_the_authors_outputs(shared_data, authors, name, decibels, arm):
+def test_the_authors_outputs(shared_data, authors, name, decibels, backend):
     (path,) = (shared_data / "aplus").glob(f"{name}*_x2.npz")
     with np.load(path) as case:
         low, mid, wanted, truth = (case[k] for k in ("lr", "bicubic", "aplus", "hr"))
-    found = luma(authors, low, arm)
+    found = luma(authors, low, backend)
     inside = np.s_[2:-2, 2:-2]
     # Their own code and an independent port agree to 1.7e-7; float32 features and patches of
     # norm up to 0.5 and projections of norm up to 10 leave ten times that.
@@ -446,7 +448,7 @@ def test_the_authors_outputs(shared_data, authors, name, decibels, arm):
     assert psnr(truth, found, 2) == pytest.approx(decibels, abs=3e-4)
     assert psnr(truth, wanted, 2) == pytest.approx(decibels, abs=6e-5)
     format = Format(low.shape[1], low.shape[0], 0, (0, 0))
-    large = enlarged(authors, [low, low, low], format, arm=arm)[1]
+    large = enlarged(authors, [low, low, low], format, backend=backend)[1]
     # bicubic, each of the two passes rounded to float32.
     np.testing.assert_allclose(large, mid, rtol=0, atol=1e-6)
 

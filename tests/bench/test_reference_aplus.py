@@ -21,7 +21,7 @@ def test_it_is_the_authors(random, random_model, scale, window, size):
     assert unsure.mean() < 0.03
     found = aplus.upscale(low, model)
     norm = np.linalg.norm(model.projections, axis=2).max()
-    # Bicubic's 1e-6 and, through the projection, the features' error, as for the fast arm.
+    # Bicubic's 1e-6 and, through the projection, the features' error, as for the fast backend.
     error = 1e-6 + norm * reference.rounding(len(model.basis), 1.0)
     np.testing.assert_allclose(found[inside], total[inside] / count[inside], rtol=0, atol=error)
     outside = count == 0

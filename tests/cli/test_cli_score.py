@@ -105,7 +105,7 @@ def test_one_pair_of_images(capsys, images, tmp_path):
     for reference, distorted, wanted in images:
         lines, said = told(capsys, reference, distorted, "--device", "cpu")
         assert len(lines) == 1 and list(lines[0]) == ["mad", "hi", "lo"] and said == []
-        # 1e-9 relative: what the float64 arm is held to.
+        # 1e-9 relative: what the float64 backend is held to.
         assert lines[0]["mad"] == pytest.approx(wanted["MAD"], rel=1e-9)
     maps = tmp_path / "maps"
     words = ["--map-out", maps, "--csv", "-", "--device", "cpu"]

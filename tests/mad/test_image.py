@@ -18,15 +18,15 @@ from support.mad.drawn import pair
 WHITE = {"uint8": 255, "uint16": 65535, "float16": 1, "float32": 1, "float64": 1}
 
 
-def near(arm):
+def near(backend):
     """Tolerance for small pictures, which on a GPU are rounded to float32 where they are floats."""
-    return {"rel": 1e-9 if arm == "cpu" else 3e-5, "abs": 1e-12 if arm == "cpu" else 1e-6}
+    return {"rel": 1e-9 if backend == "cpu" else 3e-5, "abs": 1e-12 if backend == "cpu" else 1e-6}
 
 
-def close(found, wanted, arm):
+def close(found, wanted, backend):
     """Check the three numbers."""
     for name in ("mad", "hi", "lo"):
-        assert getattr(found, name) == pytest.approx(getattr(wanted, name), **near(arm))
+        assert getattr(found, name) == pytest.approx(getattr(wanted, name), **near(backend))
 
 
 def drawn(random, shape, dtype):
@@ -42,19 +42,19 @@ def drawn(random, shape, dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(37, 40), (51, 36), (36, 40, 3)])
-def test_grey_and_colour(random, dtype, shape, arm):
+def test_grey_and_colour(random, dtype, shape, backend):
     (one, other), white, seen = drawn(random, shape, dtype)
     before = one.copy(), other.copy()
-    found = score(one, other, data_range=white, device=arm)
+    found = score(one, other, data_range=white, device=backend)
     assert type(found) is Score and found.detection is None and found.appearance is None
     assert all(type(x) is float for x in (found.mad, found.hi, found.lo))
-    close(found, reference.mad(*seen), arm)
+    close(found, reference.mad(*seen), backend)
     assert (one == before[0]).all() and (other == before[1]).all()
 
 
 @pytest.mark.parametrize("bits", [10, 12, 16])
 @pytest.mark.parametrize("channels", [(), (3,)])
-def test_depths(random, bits, channels, arm):
+def test_depths(random, bits, channels, backend):
     """8-bit RGB becomes grey of 8 bits; deeper grey is not rounded."""
     white = (1 << bits) - 1
     one, other = (
@@ -62,7 +62,7 @@ def test_depths(random, bits, channels, arm):
         for p in drawn(random, (36, 41, *channels), "uint8")[0]
     )
     wanted = reference.mad(one * (255 / white), other * (255 / white))
-    close(score(one, other, data_range=white, device=arm), wanted, arm)
+    close(score(one, other, data_range=white, device=backend), wanted, backend)
 
 
 @pytest.mark.parametrize(
@@ -75,28 +75,28 @@ def test_depths(random, bits, channels, arm):
         {"variant": "paper", "hi_scale": 10, "eight_bit_lut": True},
     ],
 )
-def test_versions(random, how, arm):
+def test_versions(random, how, backend):
     one, other = pair(random, (40, 43))
     if "variant" in how:
         one, other = one // 4, other // 4  # too dark for one of the two, not for the other
     wanted = reference.mad(one, other, **how)
-    found = score(one, other, device=arm, **how)
-    close(found, wanted, arm)
-    assert found.mad != score(one, other, device=arm).mad
+    found = score(one, other, device=backend, **how)
+    close(found, wanted, backend)
+    assert found.mad != score(one, other, device=backend).mad
 
 
 @pytest.mark.parametrize("name", pairs.CLONE)
-def test_the_authors_scores(name, arm):
+def test_the_authors_scores(name, backend):
     (found,) = pairs.authors([name])
-    result = score(found.reference, found.distorted, device=arm)
-    assert result.mad == pytest.approx(found.scores["MAD"], **near(arm))
+    result = score(found.reference, found.distorted, device=backend)
+    assert result.mad == pytest.approx(found.scores["MAD"], **near(backend))
 
 
-def test_the_authors_scores_of_colour(shared_data, arm):
+def test_the_authors_scores_of_colour(shared_data, backend):
     (found,) = pairs.shared(shared_data, ["rgb_china481x321_awgn15"])
-    result = score(found.reference, found.distorted, device=arm)
+    result = score(found.reference, found.distorted, device=backend)
     assert found.reference.shape == (321, 481, 3)
-    assert result.mad == pytest.approx(found.scores["MAD"], rel=1e-9 if arm == "cpu" else 1e-5)
+    assert result.mad == pytest.approx(found.scores["MAD"], rel=1e-9 if backend == "cpu" else 1e-5)
 
 
 def test_single_precision(random):
@@ -120,11 +120,11 @@ def test_single_precision(random):
     ],
 )
 @pytest.mark.parametrize("channels", [(), (3,)])
-def test_batches(random, references, pictures, batch, channels, arm):
+def test_batches(random, references, pictures, batch, channels, backend):
     shape = (35, 38, *channels)
     one = random.integers(0, 256, (*references, *shape)).astype(np.uint8)
     other = random.integers(0, 256, (*pictures, *shape)).astype(np.uint8)
-    found = score(one, other, maps=True, device=arm)
+    found = score(one, other, maps=True, device=backend)
     for numbers in (found.mad, found.hi, found.lo):
         assert type(numbers) is np.ndarray and numbers.dtype == np.float64
         assert numbers.shape == batch
@@ -132,7 +132,7 @@ def test_batches(random, references, pictures, batch, channels, arm):
     ones = np.broadcast_to(one, (*batch, *shape))
     others = np.broadcast_to(other, (*batch, *shape))
     for place in np.ndindex(batch):
-        alone = score(ones[place], others[place], maps=True, device=arm)
+        alone = score(ones[place], others[place], maps=True, device=backend)
         assert found.mad[place] == alone.mad and found.lo[place] == alone.lo
         assert (found.appearance[place] == alone.appearance).all()
         assert (found.detection[place] == alone.detection).all()
@@ -163,9 +163,9 @@ def test_from_several_threads(random):
             assert (found.mad, found.hi, found.lo) == (wanted.mad, wanted.hi, wanted.lo)
 
 
-def test_maps(random, arm):
+def test_maps(random, backend):
     one, other = pair(random, (61, 40))
-    found, wanted = score(one, other, maps=True, device=arm), reference.mad(one, other)
+    found, wanted = score(one, other, maps=True, device=backend), reference.mad(one, other)
     for name in ("detection", "appearance"):
         plane, truth = getattr(found, name), getattr(wanted, name)
         assert type(plane) is np.ndarray and plane.dtype == np.float64  # as it is small
@@ -176,9 +176,9 @@ def test_maps(random, arm):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(36, 38), (36, 38, 3)])
-def test_layouts(random, dtype, shape, arm):
+def test_layouts(random, dtype, shape, backend):
     (one, other), white, _ = drawn(random, shape, dtype)
-    wanted = score(one, other, data_range=white, device=arm).mad
+    wanted = score(one, other, data_range=white, device=backend).mad
     fixed = other.copy()
     fixed.flags.writeable = False
     spaced = np.zeros((*shape[:-1], shape[-1] * 2), dtype)
@@ -192,16 +192,16 @@ def test_layouts(random, dtype, shape, arm):
     }
     for name, layout in layouts.items():
         assert (layout == other).all()
-        assert score(one, layout, data_range=white, device=arm).mad == wanted, name
+        assert score(one, layout, data_range=white, device=backend).mad == wanted, name
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_rounding_beyond_the_range_is_clipped(random, dtype, arm):
+def test_rounding_beyond_the_range_is_clipped(random, dtype, backend):
     (one, other), _, _ = drawn(random, (36, 38), dtype)
-    wanted = score(one, other, data_range=1, device=arm).mad
+    wanted = score(one, other, data_range=1, device=backend).mad
     other[other == 1] = 1 + 2e-7
     one[one == 0] = -1e-8
-    assert score(one, other, data_range=1, device=arm).mad == wanted
+    assert score(one, other, data_range=1, device=backend).mad == wanted
 
 
 class Tensor:
@@ -243,7 +243,7 @@ def test_arrays_on_two_gpus(monkeypatch):
         score(Tensor(blank, (2, 1)), Tensor(blank, (2, 0)))
 
 
-def test_anything_with_array(random, arm):
+def test_anything_with_array(random, backend):
     class Picture:
         def __init__(self, array):
             self.array = array
@@ -252,8 +252,8 @@ def test_anything_with_array(random, arm):
             return self.array
 
     one, other = pair(random, (36, 38))
-    found = score(Picture(one), Picture(other), maps=True, device=arm)
-    assert found.mad == score(one, other, device=arm).mad
+    found = score(Picture(one), Picture(other), maps=True, device=backend)
+    assert found.mad == score(one, other, device=backend).mad
     assert type(found.detection) is np.ndarray
 
 
@@ -292,9 +292,9 @@ GREY, DEEP, REAL = (np.zeros((34, 36), t) for t in ("u1", "u2", "f4"))
         (GREY, GREY, {"dtype": "half"}, "dtype='half'"),
     ],
 )
-def test_refusals(one, other, how, words, arm):
+def test_refusals(one, other, how, words, backend):
     with pytest.raises(InputError, match=words):
-        score(one, other, device=arm, **how)
+        score(one, other, device=backend, **how)
 
 
 def test_wrong_device():

@@ -16,7 +16,7 @@ from support.mad.drawn import pair
 
 
 def near(scorer):
-    """Tolerance for pictures below 64 × 48: float64 on both arms, unless float32 is asked for."""
+    """Tolerance for pictures below 64 × 48: float64 on both backends, unless asked for float32."""
     return 1e-9 if scorer.dtype == "float64" else 3e-5
 
 
@@ -84,7 +84,7 @@ def test_settings_travel(random):
 
 
 @pytest.mark.parametrize("bits", [8, 10, 12, 16, 0])
-def test_run_is_hold_and_against(random, arm, bits):
+def test_run_is_hold_and_against(random, backend, bits):
     one, other = pair(random, (43, 38))
     if bits > 8:
         one, other = (p.astype(np.uint16) << (bits - 8) for p in (one, other))
@@ -92,7 +92,7 @@ def test_run_is_hold_and_against(random, arm, bits):
         one, other = (p.astype(np.float32) / 255 for p in (one, other))
     white = (1 << bits) - 1 if bits else 1
     wanted = reference.mad(*(p.astype(np.float64) * 255 / white for p in (one, other)))
-    with Scorer(device=arm) as scorer:
+    with Scorer(device=backend) as scorer:
         scorer.prepare(Format(38, 43, bits, white=None if bits else 1))
         score = scorer.run(one, other, maps=True)
         scorer.set_reference(one)
@@ -108,11 +108,11 @@ def test_run_is_hold_and_against(random, arm, bits):
             assert plane.dtype == scorer.dtype
 
 
-def test_runs_are_run_one_by_one(random, arm):
+def test_runs_are_run_one_by_one(random, backend):
     size = (43, 38)
     pairs = [pair(random, size) for _ in range(5)]
     others = [pair(random, size)[1] for _ in range(3)]
-    with Scorer(device=arm) as scorer:
+    with Scorer(device=backend) as scorer:
         scorer.prepare(Format(38, 43))
         assert scorer.runs([]) == []
         wanted = [scorer.run(*planes) for planes in pairs]
@@ -132,9 +132,9 @@ def test_runs_are_run_one_by_one(random, arm):
             assert score.detection is None
 
 
-def test_runs_refuse_as_run_does(random, arm):
+def test_runs_refuse_as_run_does(random, backend):
     one, other = pair(random, (36, 40))
-    scorer = Scorer(device=arm)
+    scorer = Scorer(device=backend)
     with pytest.raises(InputError, match="not prepared"):
         scorer.runs([(one, other)])
     with scorer:
@@ -149,17 +149,17 @@ def test_runs_refuse_as_run_does(random, arm):
             assert scorer.runs([(one, other)] * 3) == [wanted] * 3
 
 
-def test_the_value_of_white(random, arm):
+def test_the_value_of_white(random, backend):
     one, other = (p.astype(np.uint16) << 2 for p in pair(random, (36, 52)))
-    with Scorer(device=arm) as scorer:
+    with Scorer(device=backend) as scorer:
         scorer.prepare(Format(52, 36, 10, white=1020))  # 255 · 4
         wanted = reference.mad(one / 4, other / 4)
         assert scorer.run(one, other).mad == pytest.approx(wanted.mad, rel=near(scorer))
 
 
-def test_pitch_and_strides(random, arm):
+def test_pitch_and_strides(random, backend):
     one, other = pair(random, (36, 40))
-    with Scorer(device=arm) as scorer:
+    with Scorer(device=backend) as scorer:
         scorer.prepare(Format(40, 36))
         wanted = scorer.run(one, other).mad
         wide = np.zeros((36, 64), np.uint8)
@@ -170,9 +170,9 @@ def test_pitch_and_strides(random, arm):
         assert scorer.run(one[::-1].copy()[::-1], other).mad == wanted
 
 
-def test_the_reference_may_change_after_hold(random, arm):
+def test_the_reference_may_change_after_hold(random, backend):
     one, other = pair(random, (36, 40))
-    with Scorer(device=arm) as scorer:
+    with Scorer(device=backend) as scorer:
         scorer.prepare(Format(40, 36))
         wanted = scorer.run(one, other).mad
         scorer.set_reference(one)
@@ -189,15 +189,15 @@ def test_doubles_on_the_cpu(random):
         )
 
 
-def test_chroma_of_the_format_is_ignored(random, arm):
+def test_chroma_of_the_format_is_ignored(random, backend):
     one, other = pair(random, (36, 40))
-    with Scorer(device=arm) as scorer:
+    with Scorer(device=backend) as scorer:
         scorer.prepare(Format(40, 36, 8, (1, 1)))
         assert scorer.run(one, other).lo > 0
 
 
-def test_again_with_another_format(random, arm):
-    with Scorer(device=arm) as scorer:
+def test_again_with_another_format(random, backend):
+    with Scorer(device=backend) as scorer:
         for shape in ((36, 40), (51, 34), (36, 40)):
             one, other = pair(random, shape)
             scorer.prepare(Format(*shape[::-1]))
@@ -207,8 +207,8 @@ def test_again_with_another_format(random, arm):
             assert scorer.run(one, other).mad == pytest.approx(wanted, rel=near(scorer))
 
 
-def test_not_prepared(arm):
-    scorer, plane = Scorer(device=arm), np.zeros((34, 34), np.uint8)
+def test_not_prepared(backend):
+    scorer, plane = Scorer(device=backend), np.zeros((34, 34), np.uint8)
     for call in (scorer.set_reference, scorer.compare, lambda p: scorer.run(p, p)):
         with pytest.raises(InputError, match=r"not prepared; call prepare\(format\)"):
             call(plane)
@@ -257,9 +257,9 @@ def test_floats_need_a_range():
         np.zeros((41, 40), np.float32),
     ],
 )
-def test_another_plane_than_prepared_for(plane, arm):
+def test_another_plane_than_prepared_for(plane, backend):
     blank = np.zeros((41, 40), np.uint8)
-    with Scorer(device=arm) as scorer:
+    with Scorer(device=backend) as scorer:
         scorer.prepare(Format(40, 41))
         scorer.set_reference(blank)
         for call in (scorer.set_reference, scorer.compare):
@@ -268,18 +268,18 @@ def test_another_plane_than_prepared_for(plane, arm):
         assert scorer.compare(blank).mad == 0  # the reference is still held
 
 
-def test_no_array(arm):
-    with Scorer(device=arm) as scorer:
+def test_no_array(backend):
+    with Scorer(device=backend) as scorer:
         scorer.prepare(Format(34, 34))
         with pytest.raises(InputError, match="no NumPy array"):
             scorer.set_reference([[0] * 34] * 34)
 
 
 @pytest.mark.parametrize("variant", ["2011", "paper"])
-def test_a_negative_sample_counts_as_black(random, arm, variant):
+def test_a_negative_sample_counts_as_black(random, backend, variant):
     """The eye's curve has no value there; NaN would make every pair look identical."""
     one, other = (plane.astype(np.float32) for plane in pair(random, (40, 44)))
-    with Scorer(variant, device=arm) as scorer:
+    with Scorer(variant, device=backend) as scorer:
         scorer.prepare(Format(44, 40, 0, white=255))
         one[20, 20] = other[20, 20] = 0
         wanted = scorer.run(one, other)
@@ -289,10 +289,10 @@ def test_a_negative_sample_counts_as_black(random, arm, variant):
     assert found.mad == pytest.approx(wanted.mad, rel=1e-5)  # a millionth of grey in the response
 
 
-def test_nan_gives_nan(random, arm):
+def test_nan_gives_nan(random, backend):
     one, other = (plane.astype(np.float32) for plane in pair(random, (40, 44)))
     other[3, 4] = np.nan
-    with Scorer(device=arm) as scorer:
+    with Scorer(device=backend) as scorer:
         scorer.prepare(Format(44, 40, 0, white=255))
         assert np.isnan(scorer.run(one, other).mad)
 
@@ -304,9 +304,9 @@ STAGES = {
 }  # fmt: skip
 
 
-def test_stages_are_timed(random, arm):
+def test_stages_are_timed(random, backend):
     one, other = pair(random, (40, 50))
-    with Scorer(device=arm) as scorer:
+    with Scorer(device=backend) as scorer:
         scorer.prepare(Format(50, 40))
         wanted = scorer.run(one, other)
         with profile.recording() as found:
@@ -317,13 +317,13 @@ def test_stages_are_timed(random, arm):
     assert len(table["lightness"]) == len(table["grey"]) == 2
 
 
-def test_submitted_pairs(random, arm):
+def test_submitted_pairs(random, backend):
     pairs = [pair(random, (40, 50)) for _ in range(3)]
-    with Scorer(device=arm) as scorer:
+    with Scorer(device=backend) as scorer:
         with pytest.raises(InputError, match="not prepared"):
             scorer.submit(*pairs[0])
         scorer.prepare(Format(50, 40))
-        assert scorer.slots == (1 if arm == "cpu" else 2)
+        assert scorer.slots == (1 if backend == "cpu" else 2)
         for planes in pairs:
             assert scorer.submit(*planes)() == scorer.run(*planes)
         scorer.submit(*pairs[0])  # whose score nobody wants

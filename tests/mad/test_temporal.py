@@ -39,54 +39,56 @@ def same(score, wanted, dtype):
     assert astuple(score) == pytest.approx(tuple(wanted), rel=TOLERANCE[dtype])
 
 
-def settings(arm, dtype):
-    if arm == "cuda" and dtype == "float64":
+def settings(backend, dtype):
+    if backend == "cuda" and dtype == "float64":
         pytest.skip("a GPU computes in float32")
-    return {"device": arm, "dtype": dtype}
+    return {"device": backend, "dtype": dtype}
 
 
 @pytest.mark.parametrize("dtype", TOLERANCE)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_the_scores_of_small_clips(clips, arm, shape, dtype):
+def test_the_scores_of_small_clips(clips, backend, shape, dtype):
     reference, distorted = clips(shape)
-    score = st_mad(reference, distorted, **settings(arm, dtype))
+    score = st_mad(reference, distorted, **settings(backend, dtype))
     same(score, video.st_mad(reference, distorted), dtype)
 
 
 @pytest.mark.parametrize("dtype", TOLERANCE)
-def test_the_authors_scores(shared_data, arm, dtype):
+def test_the_authors_scores(shared_data, backend, dtype):
     clip = pairs.clips(shared_data)
     wanted = [clip.scores[name] for name in ("STMAD", "SMAD", "TMAD")]
-    score = st_mad(clip.reference, clip.distorted, **settings(arm, dtype))
-    assert astuple(score) == pytest.approx(wanted, rel=1e-6)  # what we promise; all arms keep it
+    score = st_mad(clip.reference, clip.distorted, **settings(backend, dtype))
+    assert astuple(score) == pytest.approx(
+        wanted, rel=1e-6
+    )  # what we promise; all backends keep it
     if dtype == "float64":
         same(score, wanted, dtype)
 
 
-def test_the_authors_score_of_identical_clips(shared_data, arm):
+def test_the_authors_score_of_identical_clips(shared_data, backend):
     clip = pairs.clips(shared_data)
-    score = st_mad(clip.reference, clip.reference.copy(), device=arm)
+    score = st_mad(clip.reference, clip.reference.copy(), device=backend)
     assert (score.smad, score.tmad) == (1, 0)
     assert score.stmad == pytest.approx(clip.of_itself["STMAD"], rel=1e-9)  # motion is float64
     assert score.stmad == pytest.approx(-1.92189, abs=5e-6)
 
 
-def test_identical_clips_score_by_their_motion_alone(clips, arm):
+def test_identical_clips_score_by_their_motion_alone(clips, backend):
     reference, _ = clips(SHAPES[1])
-    score = st_mad(reference, reference.copy(), device=arm)
+    score = st_mad(reference, reference.copy(), device=backend)
     assert (score.smad, score.tmad) == (1, 0)
     weights = video.motion(reference.astype(np.float64))
     assert score.stmad == pytest.approx(video.joined(1.0, 0.0, weights), rel=1e-9)
 
 
 @pytest.mark.parametrize("dtype", [np.uint16, ">u2", np.float32, np.float64])
-def test_samples_of_other_types(clips, arm, dtype):
+def test_samples_of_other_types(clips, backend, dtype):
     """10 bits, or floats of 0 … 1: as 8-bit ones of 0 … 255, which need not be whole numbers."""
     peak = 1023 if np.dtype(dtype).kind == "u" else 1
     given = [(clip / 255 * peak).astype(dtype) for clip in clips(SHAPES[0])]
-    score = st_mad(*given, data_range=peak, device=arm)
+    score = st_mad(*given, data_range=peak, device=backend)
     grey = [clip.astype(np.float64) * 255 / peak for clip in given]
-    same(score, video.st_mad(*grey), "float64" if arm == "cpu" else "float32")
+    same(score, video.st_mad(*grey), "float64" if backend == "cpu" else "float32")
 
 
 def test_half_precision(clips):
@@ -95,13 +97,13 @@ def test_half_precision(clips):
     same(score, video.st_mad(*(clip.astype(np.float64) * 255 for clip in given)), "float64")
 
 
-def test_clips_may_lie_in_memory_as_they_like(clips, arm):
+def test_clips_may_lie_in_memory_as_they_like(clips, backend):
     plain = clips((36, 40, 70))
-    wanted = st_mad(*plain, device=arm)
+    wanted = st_mad(*plain, device=backend)
     turned = [np.asfortranarray(clip) for clip in plain]
     padded = [np.pad(clip, ((0, 0), (0, 3), (5, 5)))[:, :-3, 5:-5] for clip in plain]
     for given in (turned, padded, [list(clip) for clip in plain]):
-        assert st_mad(*given, device=arm) == wanted
+        assert st_mad(*given, device=backend) == wanted
 
 
 @pytest.mark.gpu
@@ -116,14 +118,14 @@ def test_clips_on_the_gpu_stay_there(cuda, clips):
 
 
 @pytest.mark.parametrize("parts", [slice(0, 5), slice(None)])
-def test_black_frames_are_defined(clips, arm, parts):
+def test_black_frames_are_defined(clips, backend, parts):
     """Some in both clips, or all of the distorted one."""
     reference, distorted = clips(SHAPES[0])
     distorted[parts] = 0
     if parts.stop:
         reference[parts] = 0
-    score = st_mad(reference, distorted, device=arm)
-    same(score, video.st_mad(reference, distorted), "float64" if arm == "cpu" else "float32")
+    score = st_mad(reference, distorted, device=backend)
+    same(score, video.st_mad(reference, distorted), "float64" if backend == "cpu" else "float32")
 
 
 def test_the_parts_of_the_score(random):

@@ -1,4 +1,4 @@
-"""Deblurrer against the reference, on every arm: settings, verbs, what it takes and refuses."""
+"""Deblurrer against the reference, on every backend: settings, verbs, what it takes and refuses."""
 
 from __future__ import annotations
 
@@ -109,36 +109,38 @@ def test_settings_travel(picture):
     "options", [{}, {"noise": "gaussian"}, {"read_noise": 0.05}, {"tv": 2e-4}], ids=str
 )
 @pytest.mark.parametrize("edges", EDGES)
-def test_against_the_reference(random, arm, edges, options, dtype):
+def test_against_the_reference(random, backend, edges, options, dtype):
     y = drawn.problem(random, (45, 52)).y
-    found = run(y[0], psf_size=9, iterations=60, edges=edges, device=arm, dtype=dtype, **options)
+    found = run(
+        y[0], psf_size=9, iterations=60, edges=edges, device=backend, dtype=dtype, **options
+    )
     compare(found, truth(y, 60, 9, edges, **options), dtype)
     assert found.iterations == 60 and found.history == () and type(found.fit) is float
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("edges", EDGES)
-def test_a_given_psf(random, arm, edges, dtype):
+def test_a_given_psf(random, backend, edges, dtype):
     """Of any sum and not centred: it is the truth, and stays what it is."""
     problem = drawn.problem(random, (45, 52))
     blur = reference.off_period(np.roll(problem.blurs[0], (1, -1), (0, 1)), 11)
-    found = run(problem.y[0], psf=3 * blur, iterations=60, edges=edges, device=arm, dtype=dtype)
+    found = run(problem.y[0], psf=3 * blur, iterations=60, edges=edges, device=backend, dtype=dtype)
     compare(found, truth(problem.y, 60, 11, edges, [blur]), dtype)
 
 
 @pytest.mark.parametrize("size", [(32, 32), (64, 32), (128, 128), (256, 64)])
-def test_periods_that_run_in_one_kernel(random, arm, size):
+def test_periods_that_run_in_one_kernel(random, backend, size):
     y = drawn.problem(random, size).y
-    compare(run(y[0], psf_size=9, iterations=30, device=arm), truth(y, 30, 9), "float32")
+    compare(run(y[0], psf_size=9, iterations=30, device=backend), truth(y, 30, 9), "float32")
 
 
-def test_extended_beyond_the_largest_kernel(random, arm):
+def test_extended_beyond_the_largest_kernel(random, backend):
     y = drawn.problem(random, (260, 45)).y
-    found = run(y[0], psf_size=9, iterations=10, edges="extend", device=arm)
+    found = run(y[0], psf_size=9, iterations=10, edges="extend", device=backend)
     compare(found, truth(y, 10, 9, "extend"), "float32")
 
 
-def test_the_picture_gets_sharper(random, arm):
+def test_the_picture_gets_sharper(random, backend):
     """With the true blur, of a picture that does not wrap; as the default edges, extend, see it."""
     whole = drawn.problem(random, (96, 96), side=15)
     clean = reference.convolved(whole.sharp, whole.blurs[0])[15:81, 15:81]
@@ -146,7 +148,7 @@ def test_the_picture_gets_sharper(random, arm):
     before = drawn.psnr(clean, sharp)
     gain = {}
     for edges in EDGES:
-        found = run(clean.clip(0), psf=blur, edges=edges, device=arm)
+        found = run(clean.clip(0), psf=blur, edges=edges, device=backend)
         gain[edges] = drawn.psnr(found.image, sharp) - before
     assert gain["extend"] > 3
     assert gain["extend"] > gain["taper"] > gain["circular"]
@@ -157,11 +159,11 @@ DTYPES = {"uint8": 255, "uint16": 65535, "float16": 1, "float32": 1, "float64": 
 
 @pytest.mark.parametrize("data_range", [None, 200.0])
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_samples_of_any_type(picture, arm, dtype, data_range):
+def test_samples_of_any_type(picture, backend, dtype, data_range):
     white = data_range or DTYPES[dtype]
     came = picture * white
     came = (np.rint(came) if dtype[0] == "u" else came).astype(dtype)
-    found = run(came, psf_size=9, iterations=30, data_range=data_range, device=arm)
+    found = run(came, psf_size=9, iterations=30, data_range=data_range, device=backend)
     image, psf, fit = truth(came[None].astype(float) / white, 30, 9)
     assert image.max() > 1.02  # what integers have no room for
     assert found.image.dtype == dtype and found.fit == pytest.approx(fit, abs=1e-7)
@@ -180,11 +182,11 @@ def test_samples_of_any_type(picture, arm, dtype, data_range):
 
 @pytest.mark.parametrize(("batch", "frames"), [(3, 1), (1, 3), (2, 3)])
 @pytest.mark.parametrize("edges", EDGES)
-def test_batches_and_frames(random, arm, batch, frames, edges):
+def test_batches_and_frames(random, backend, batch, frames, edges):
     """Each picture as if it were alone."""
     y = np.array([drawn.problem(random, (40, 52), frames).y for _ in range(batch)])
     lead = tuple(count for count in (batch, frames) if count > 1)
-    how = {"psf_size": 9, "iterations": 20, "edges": edges, "device": arm, "dtype": "float64"}
+    how = {"psf_size": 9, "iterations": 20, "edges": edges, "device": backend, "dtype": "float64"}
     found = run(y.reshape(*lead, 40, 52), frames, batch, **how)
     assert found.image.shape == (*lead[: batch > 1], 40, 52)
     assert found.psf.shape == (*lead, 9, 9)
@@ -197,11 +199,11 @@ def test_batches_and_frames(random, arm, batch, frames, edges):
         assert np.reshape(found.fit, batch)[i] == pytest.approx(fit, rel=1e-9)
 
 
-def test_given_psfs_of_batches_and_frames(random, arm):
+def test_given_psfs_of_batches_and_frames(random, backend):
     problems = [drawn.problem(random, (40, 52), 3) for _ in range(2)]
     y = np.array([problem.y for problem in problems])
     blurs = np.array([[reference.off_period(h, 9) for h in p.blurs] for p in problems])
-    how = {"iterations": 20, "device": arm, "dtype": "float64"}
+    how = {"iterations": 20, "device": backend, "dtype": "float64"}
     both = run(y, 3, 2, psf=blurs, **how)
     for i in range(2):
         wanted = truth(y[i], 20, 9, blurs=blurs[i])
@@ -218,10 +220,10 @@ def test_given_psfs_of_batches_and_frames(random, arm):
 # Start, recentring, warmth
 
 
-def test_start(random, arm):
+def test_start(random, backend):
     """Another width, or a PSF, which stays 0 where it is; smaller than the support, or even."""
     y = drawn.problem(random, (45, 52)).y
-    how = {"psf_size": 9, "iterations": 20, "device": arm, "dtype": "float64"}
+    how = {"psf_size": 9, "iterations": 20, "device": backend, "dtype": "float64"}
     compare(run(y[0], start=1, **how), truth(y, 20, 9, start=reference.bell(1, 9)))
     start = np.zeros((9, 9))
     start[2:8, 3:6] = random.uniform(1, 2, (6, 3))
@@ -233,12 +235,12 @@ def test_start(random, arm):
     compare(run(y[0], start=np.ones((4, 4)), **how), truth(y, 20, 9, start=small))
 
 
-def test_recentring(random, arm):
+def test_recentring(random, backend):
     """A blur that is far off the middle: found there, or in the middle."""
     y = drawn.problem(random, (64, 64), side=5).y
     start = np.zeros((15, 15))
     start[10:15, 0:4] = 1
-    how = {"psf_size": 15, "iterations": 30, "start": start, "device": arm, "dtype": "float64"}
+    how = {"psf_size": 15, "iterations": 30, "start": start, "device": backend, "dtype": "float64"}
     kept, moved = (run(y[0], recentre=recentre, **how) for recentre in (False, True))
     compare(kept, truth(y, 30, 15, start=start, recentre=False))
     compare(moved, truth(y, 30, 15, start=start))
@@ -249,10 +251,10 @@ def test_recentring(random, arm):
     assert kept.fit == moved.fit
 
 
-def test_warmth(random, arm):
+def test_warmth(random, backend):
     """The next picture starts with the last PSF; `prepare` forgets it."""
     one, other = (drawn.problem(random, (45, 52)).y for _ in range(2))
-    how = {"psf_size": 9, "iterations": 20, "device": arm, "dtype": "float64", "warm": True}
+    how = {"psf_size": 9, "iterations": 20, "device": backend, "dtype": "float64", "warm": True}
     with Deblurrer(**how) as deblurrer:
         deblurrer.prepare(drawn.floats((45, 52)))
         first, again = deblurrer.run(one[0]), deblurrer.run(other[0])
@@ -265,17 +267,23 @@ def test_warmth(random, arm):
 # Progress
 
 
-def test_history_and_callback(random, arm):
+def test_history_and_callback(random, backend):
     """Every third iteration: fit and change as the reference has them, nothing moved."""
     y = drawn.problem(random, (45, 52)).y
     seen = []
-    how = {"psf_size": 9, "iterations": 11, "edges": "extend", "device": arm, "dtype": "float64"}
+    how = {
+        "psf_size": 9,
+        "iterations": 11,
+        "edges": "extend",
+        "device": backend,
+        "dtype": "float64",
+    }
     with Deblurrer(every=3, history=True, **how) as deblurrer:
         deblurrer.prepare(drawn.floats((45, 52)))
 
         def look(iteration, image, psf):
             assert image.shape == (45, 52) and psf.shape == (9, 9)
-            seen.append((iteration, *(np.array(a.get() if arm == "cuda" else a) for a in
+            seen.append((iteration, *(np.array(a.get() if backend == "cuda" else a) for a in
                                       (image, psf))))  # fmt: skip
 
         found = deblurrer.run(y[0], look)
@@ -300,11 +308,11 @@ def test_history_and_callback(random, arm):
 
 
 @pytest.mark.parametrize("size", [(64, 64), (45, 52)])
-def test_what_a_callback_gets_is_its_own(random, arm, size):
+def test_what_a_callback_gets_is_its_own(random, backend, size):
     """It stays as it was when the iterations go on, and may be written to."""
     y = drawn.problem(random, size).y
     kept = []
-    with Deblurrer(psf_size=9, iterations=12, every=3, device=arm) as deblurrer:
+    with Deblurrer(psf_size=9, iterations=12, every=3, device=backend) as deblurrer:
         deblurrer.prepare(drawn.floats(size))
         wanted = deblurrer.run(y[0], lambda _, *both: kept.append((both, [a.copy() for a in both])))
         for both, copies in kept:
@@ -313,7 +321,7 @@ def test_what_a_callback_gets_is_its_own(random, arm, size):
     assert (again.image == wanted.image).all() and (again.psf == wanted.psf).all()
 
 
-def test_a_callback_that_fails_leaves_nothing(picture, arm):
+def test_a_callback_that_fails_leaves_nothing(picture, backend):
     """Not even the mark of a picture that would have been refused; a GPU refuses it at the end."""
     bad = picture.copy()
     bad[3, 4] = np.nan
@@ -321,7 +329,7 @@ def test_a_callback_that_fails_leaves_nothing(picture, arm):
     def fail(*_):
         raise KeyError("mine")
 
-    with Deblurrer(psf_size=9, iterations=20, device=arm) as deblurrer:
+    with Deblurrer(psf_size=9, iterations=20, device=backend) as deblurrer:
         deblurrer.prepare(drawn.floats(picture.shape))
         wanted = deblurrer.run(picture)
         for came in (picture, bad):
@@ -372,10 +380,10 @@ def test_who_does_not_look_iterates_once(picture, monkeypatch):
             assert calls == wanted + chunks
 
 
-def test_tolerance(random, arm):
+def test_tolerance(random, backend):
     """It stops where the reference's change is first below, and of a batch when all are."""
     y = np.array([drawn.problem(random, (40, 52)).y[0] for _ in range(2)])
-    how = {"psf_size": 9, "every": 2, "device": arm, "dtype": "float64"}
+    how = {"psf_size": 9, "every": 2, "device": backend, "dtype": "float64"}
     steps = [run(plane, iterations=60, history=True, **how).history for plane in y]
     limit = 0.5 * (steps[0][9].change + steps[0][8].change)
     stops = [next(s.iteration for s in one if s.change < limit) for one in steps]
@@ -394,12 +402,12 @@ def test_tolerance(random, arm):
 # What it takes
 
 
-def test_layouts(picture, arm):
+def test_layouts(picture, backend):
     image = np.rint(picture * 255).clip(0, 255).astype(np.uint8)
     wide = np.zeros((45, 80), np.uint8)
     wide[:, :52] = image
     wide.flags.writeable = False
-    with Deblurrer(psf_size=9, iterations=5, device=arm) as deblurrer:
+    with Deblurrer(psf_size=9, iterations=5, device=backend) as deblurrer:
         deblurrer.prepare(drawn.floats((45, 52)))
         wanted = deblurrer.run(image)
         kept = wanted.image.copy(), wanted.psf.copy()
@@ -416,8 +424,8 @@ def test_layouts(picture, arm):
     assert (wanted.image == kept[0]).all() and (wanted.psf == kept[1]).all()
 
 
-def test_again_with_another_shape(random, arm):
-    with Deblurrer(psf_size=9, iterations=10, device=arm, dtype="float64") as deblurrer:
+def test_again_with_another_shape(random, backend):
+    with Deblurrer(psf_size=9, iterations=10, device=backend, dtype="float64") as deblurrer:
         for size in ((40, 52), (33, 37), (40, 52)):
             y = drawn.problem(random, size).y
             deblurrer.prepare(drawn.floats(size))
@@ -428,9 +436,16 @@ def test_again_with_another_shape(random, arm):
 @pytest.mark.parametrize("noise", ["poisson", "gaussian"])
 @pytest.mark.parametrize("tv", [0, 0.004])
 @pytest.mark.parametrize("value", [0, 128, 255])
-def test_pictures_of_nothing(arm, value, noise, tv, edges):
+def test_pictures_of_nothing(backend, value, noise, tv, edges):
     """They and the PSF stay as they are, to the last bit, whatever the iterations make of them."""
-    how = {"psf_size": 9, "iterations": 60, "noise": noise, "tv": tv, "edges": edges, "device": arm}
+    how = {
+        "psf_size": 9,
+        "iterations": 60,
+        "noise": noise,
+        "tv": tv,
+        "edges": edges,
+        "device": backend,
+    }
     image = np.full((64, 40), value, np.uint8)
     with Deblurrer(**how) as deblurrer:
         deblurrer.prepare(drawn.floats((64, 40)))
@@ -441,11 +456,11 @@ def test_pictures_of_nothing(arm, value, noise, tv, edges):
             assert found.fit == 0 and type(found.fit) is float
 
 
-def test_one_picture_of_nothing_among_others(random, arm):
+def test_one_picture_of_nothing_among_others(random, backend):
     """Of a batch, many frames each, only that one stays; the others are as without it."""
     y = np.array([drawn.problem(random, (40, 52), 2).y for _ in range(3)])
     y[1] = 0.7
-    how = {"psf_size": 9, "iterations": 20, "tv": 2e-4, "device": arm, "dtype": "float64"}
+    how = {"psf_size": 9, "iterations": 20, "tv": 2e-4, "device": backend, "dtype": "float64"}
     found = run(y, 2, 3, **how)
     assert (found.image[1] == 0.7).all() and found.fit[1] == 0 < min(found.fit[0], found.fit[2])
     assert (found.psf[1] == reference.bell(2, 9).astype(np.float32)).all()
@@ -456,10 +471,10 @@ def test_one_picture_of_nothing_among_others(random, arm):
         assert found.fit[i] == pytest.approx(fit, rel=1e-9)
 
 
-def test_a_picture_of_nothing_keeps_what_is_warm(random, arm):
+def test_a_picture_of_nothing_keeps_what_is_warm(random, backend):
     """The next one starts with the PSF of the one before."""
     one, other = (drawn.problem(random, (45, 52)).y[0] for _ in range(2))
-    how = {"psf_size": 9, "iterations": 20, "tv": 0.004, "device": arm, "warm": True}
+    how = {"psf_size": 9, "iterations": 20, "tv": 0.004, "device": backend, "warm": True}
     with Deblurrer(**how) as deblurrer:
         deblurrer.prepare(drawn.floats((45, 52)))
         wanted = deblurrer.run(one), deblurrer.run(other)
@@ -470,14 +485,14 @@ def test_a_picture_of_nothing_keeps_what_is_warm(random, arm):
 
 
 @pytest.mark.parametrize("edges", EDGES)
-def test_never_nan(random, arm, edges):
+def test_never_nan(random, backend, edges):
     """Night with one lamp, half a night, white noise, a frame full of nothing but its corner."""
     lamp, half, corner = np.zeros((3, 64, 48))
     lamp[20, 20], half[:, 24:], corner[0, 0] = 1, 1, 1e-4
     for image in (lamp, half, corner, random.random((64, 48))):
         for options in ({}, {"noise": "gaussian"}, {"tv": 0.1}, {"psf": np.ones((9, 9))},
                         {"noise": "gaussian", "tv": 0.1}, {"read_noise": 1000.0}):  # fmt: skip
-            found = run(image, psf_size=9, edges=edges, device=arm, **options)
+            found = run(image, psf_size=9, edges=edges, device=backend, **options)
             assert np.isfinite(found.image).all() and np.isfinite(found.psf).all()
             assert np.isfinite(found.fit) and found.psf.sum() == pytest.approx(1, abs=1e-5)
 
@@ -485,8 +500,8 @@ def test_never_nan(random, arm, edges):
 # What it refuses
 
 
-def test_not_prepared(arm, picture):
-    deblurrer = Deblurrer(device=arm)
+def test_not_prepared(backend, picture):
+    deblurrer = Deblurrer(device=backend)
     with pytest.raises(InputError, match=r"not prepared; call prepare\(format\)"):
         deblurrer.run(picture)
     deblurrer.prepare(drawn.floats(picture.shape))
@@ -521,10 +536,10 @@ def test_wrong_pictures_to_prepare_for(format, how, words):
         (0, Format(52, 45, 0)),
     ],
 )
-def test_the_depth_of_results(picture, arm, bits, wanted):
+def test_the_depth_of_results(picture, backend, bits, wanted):
     """White of 10 bits is 1023, and results may have another depth, also those of one value."""
     deep = np.rint(picture * 1023).astype(np.uint16)
-    how = {"psf_size": 9, "iterations": 5, "device": arm}
+    how = {"psf_size": 9, "iterations": 5, "device": backend}
     real = run(deep / np.float32(1023), **how).image
     most = float((1 << bits) - 1 if bits else 1) if bits is not None else 1023.0
     with Deblurrer(**how) as deblurrer:
@@ -567,9 +582,9 @@ def test_more_iterations_than_a_launch_can_count(iterations, frames, most):
 
 
 @pytest.mark.parametrize("white", [1e-30, 3e35])
-def test_white_may_be_any_number_of_float32(picture, arm, white):
-    wanted = run(picture, psf_size=9, iterations=5, device=arm)
-    found = run(picture * white, psf_size=9, iterations=5, device=arm, data_range=white)
+def test_white_may_be_any_number_of_float32(picture, backend, white):
+    wanted = run(picture, psf_size=9, iterations=5, device=backend)
+    found = run(picture * white, psf_size=9, iterations=5, device=backend, data_range=white)
     np.testing.assert_allclose(found.image / white, wanted.image, atol=1e-5)
 
 
@@ -584,8 +599,8 @@ def test_white_may_be_any_number_of_float32(picture, arm, white):
         ([[0] * 41] * 40, "no NumPy array"),
     ],
 )
-def test_another_picture_than_prepared_for(image, words, arm):
-    with Deblurrer(device=arm) as deblurrer:
+def test_another_picture_than_prepared_for(image, words, backend):
+    with Deblurrer(device=backend) as deblurrer:
         deblurrer.prepare(drawn.floats((40, 41)))
         with pytest.raises(InputError, match=words):
             deblurrer.run(image)
@@ -601,11 +616,11 @@ def test_another_picture_than_prepared_for(image, words, arm):
         (1e300, "NaN or infinity|more than 1000 times"),
     ],
 )
-def test_samples_that_no_picture_has(picture, arm, value, words):
+def test_samples_that_no_picture_has(picture, backend, value, words):
     """One in a corner, where only the edges' rule sees it; then all is as before."""
     bad = picture.copy()
     bad[0, -1] = value
-    how = {"psf_size": 9, "iterations": 5, "device": arm, "warm": True}
+    how = {"psf_size": 9, "iterations": 5, "device": backend, "warm": True}
     with Deblurrer(**how) as deblurrer, Deblurrer(**how) as other:
         deblurrer.prepare(drawn.floats(picture.shape))
         other.prepare(drawn.floats(picture.shape))
@@ -616,8 +631,8 @@ def test_samples_that_no_picture_has(picture, arm, value, words):
             assert (found.image == wanted.image).all() and (found.psf == wanted.psf).all()
 
 
-def test_stages_are_timed(picture, arm):
-    with Deblurrer(psf_size=9, iterations=3, device=arm) as deblurrer:
+def test_stages_are_timed(picture, backend):
+    with Deblurrer(psf_size=9, iterations=3, device=backend) as deblurrer:
         deblurrer.prepare(drawn.floats(picture.shape))
         wanted = deblurrer.run(picture)
         with profile.recording() as found:
@@ -625,5 +640,5 @@ def test_stages_are_timed(picture, arm):
         table = found.table()
     names = ("place on the period", "iterations", "data fidelity", "centre and cut")
     assert all(len(table[name]) == 1 for name in names)
-    if arm == "cpu":
+    if backend == "cpu":
         assert len(table["ratios"]) == len(table["update of f"]) == 3

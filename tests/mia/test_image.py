@@ -45,17 +45,17 @@ def same(found, wanted, within=0.0):
 
 
 @pytest.mark.parametrize("edges", ["extend", "taper", "circular"])
-def test_a_grey_picture(random, arm, edges):
+def test_a_grey_picture(random, backend, edges):
     y = picture(random)
-    found = deblur(y, iterations=20, edges=edges, device=arm, **EXACT)
+    found = deblur(y, iterations=20, edges=edges, device=backend, **EXACT)
     compare(found, truth(y[None], 20, 9, edges))
     assert [step.iteration for step in found.history] == [10, 20]
 
 
-def test_the_defaults(random, arm):
+def test_the_defaults(random, backend):
     """A PSF of 31, 200 iterations, extended edges, in float32; a look every ten."""
     y = picture(random, (70, 64))
-    found = deblur(y, device=arm)
+    found = deblur(y, device=backend)
     compare(found, truth(y[None], 200, 31, "extend"), "float32")
     assert found.iterations == 200 and len(found.history) == 20
     assert found.psf.shape == (31, 31) and type(found.fit) is float
@@ -72,28 +72,28 @@ def test_the_defaults(random, arm):
     ],
     ids=str,
 )
-def test_every_option(random, arm, options):
+def test_every_option(random, backend, options):
     y = picture(random)
-    found = deblur(y, iterations=20, device=arm, **EXACT, **options)
+    found = deblur(y, iterations=20, device=backend, **EXACT, **options)
     if "start" in options:
         options = {"start": reference.bell(1, 9)}
     compare(found, truth(y[None], 20, 9, "extend", **options))
 
 
-def test_a_given_psf(random, arm):
+def test_a_given_psf(random, backend):
     problem = drawn.problem(random, (40, 45))
     blur = reference.off_period(problem.blurs[0], 9)
-    found = deblur(problem.y[0], 5 * blur, iterations=20, device=arm, dtype="float64")
+    found = deblur(problem.y[0], 5 * blur, iterations=20, device=backend, dtype="float64")
     compare(found, truth(problem.y, 20, 9, "extend", [blur]))
     np.testing.assert_allclose(found.psf, blur, atol=1e-7)
 
 
-def test_colour(random, arm):
+def test_colour(random, backend):
     """The PSF is luma's, and each channel is restored with it."""
     y, _ = colours(random)
     luma = KR * y[..., 0] + KG * y[..., 1] + KB * y[..., 2]
-    found = deblur(y, iterations=20, device=arm, **EXACT)
-    first = deblur(luma, iterations=20, device=arm, **EXACT)
+    found = deblur(y, iterations=20, device=backend, **EXACT)
+    first = deblur(luma, iterations=20, device=backend, **EXACT)
     assert (found.psf == first.psf).all() and found.history == first.history
     fits = []
     for channel in range(3):
@@ -121,10 +121,12 @@ def test_colour_that_stops_early(random, monkeypatch):
     same(found, deblur(y, iterations=found.iterations, device="cpu", **EXACT))
 
 
-def test_colour_with_a_given_psf(random, arm):
+def test_colour_with_a_given_psf(random, backend):
     y, blur = colours(random)
-    found = deblur(y, blur, iterations=20, device=arm, dtype="float64")
-    alone = [deblur(y[..., i], blur, iterations=20, device=arm, dtype="float64") for i in range(3)]
+    found = deblur(y, blur, iterations=20, device=backend, dtype="float64")
+    alone = [
+        deblur(y[..., i], blur, iterations=20, device=backend, dtype="float64") for i in range(3)
+    ]
     np.testing.assert_allclose(found.image, np.stack([one.image for one in alone], -1), atol=1e-12)
     assert found.psf.shape == (9, 9)
     assert found.fit == pytest.approx(np.mean([one.fit for one in alone]), rel=1e-9)
@@ -132,15 +134,15 @@ def test_colour_with_a_given_psf(random, arm):
 
 @pytest.mark.parametrize("colour", [False, True])
 @pytest.mark.parametrize("batch", [(1,), (3,), (2, 2)])
-def test_batches(random, arm, batch, colour):
+def test_batches(random, backend, batch, colour):
     """Each picture as if it were alone."""
     count = int(np.prod(batch))
     one = [colours(random)[0] if colour else picture(random) for _ in range(count)]
     y = np.reshape(one, (*batch, *one[0].shape))
-    found = deblur(y, iterations=10, device=arm, **EXACT)
+    found = deblur(y, iterations=10, device=backend, **EXACT)
     assert found.image.shape == y.shape and found.psf.shape == (*batch, 9, 9)
     assert found.fit.shape == batch and found.fit.dtype == np.float64
-    alone = [deblur(plane, iterations=10, device=arm, **EXACT) for plane in one]
+    alone = [deblur(plane, iterations=10, device=backend, **EXACT) for plane in one]
     for number, place in enumerate(np.ndindex(batch)):
         np.testing.assert_allclose(found.image[place], alone[number].image, atol=1e-12)
         np.testing.assert_allclose(found.psf[place], alone[number].psf, atol=1e-7)
@@ -172,29 +174,29 @@ def test_what_does_not_fit_into_memory_goes_in_turns(random, monkeypatch):
 
 
 @pytest.mark.parametrize("frames", [1, 3])
-def test_frames_of_one_object(random, arm, frames):
+def test_frames_of_one_object(random, backend, frames):
     y = drawn.problem(random, (40, 45), frames).y
-    found = deblur(y, iterations=20, multiframe=True, device=arm, **EXACT)
+    found = deblur(y, iterations=20, multiframe=True, device=backend, **EXACT)
     image, psf, fit = truth(y, 20, 9, "extend")
     np.testing.assert_allclose(found.image, image, rtol=0, atol=1e-9)
     np.testing.assert_allclose(found.psf, psf, rtol=0, atol=1e-7)
     assert found.psf.shape == (frames, 9, 9) and found.fit == pytest.approx(fit, rel=1e-9)
 
 
-def test_colour_frames(random, arm):
+def test_colour_frames(random, backend):
     y = np.array([colours(random)[0] for _ in range(2)])
-    found = deblur(y, iterations=10, multiframe=True, device=arm, **EXACT)
+    found = deblur(y, iterations=10, multiframe=True, device=backend, **EXACT)
     luma = KR * y[..., 0] + KG * y[..., 1] + KB * y[..., 2]
-    first = deblur(luma, iterations=10, multiframe=True, device=arm, **EXACT)
+    first = deblur(luma, iterations=10, multiframe=True, device=backend, **EXACT)
     assert found.image.shape == (40, 45, 3) and (found.psf == first.psf).all()
     image, _, _ = truth(y[..., 1], 10, 9, "extend", first.psf)
     np.testing.assert_allclose(found.image[..., 1], image, rtol=0, atol=1e-6)
 
 
-def test_many_frames_beat_the_best_of_them(random, arm):
+def test_many_frames_beat_the_best_of_them(random, backend):
     problem = drawn.problem(random, (64, 64), 6, side=9)
     blurs = np.array([reference.off_period(h, 9) for h in problem.blurs])
-    how = {"iterations": 30, "edges": "circular", "device": arm}
+    how = {"iterations": 30, "edges": "circular", "device": backend}
     together = deblur(problem.y, blurs, multiframe=True, **how)
     alone = [deblur(y, blur, **how) for y, blur in zip(problem.y, blurs, strict=True)]
     best = max(drawn.psnr(one.image, problem.sharp) for one in alone)
@@ -205,9 +207,9 @@ def test_many_frames_beat_the_best_of_them(random, arm):
 
 
 @pytest.mark.parametrize("frames", [1, 2])
-def test_each_tile_is_restored_by_itself(random, arm, frames):
+def test_each_tile_is_restored_by_itself(random, backend, frames):
     y = drawn.problem(random, (60, 75), frames).y
-    how = {"iterations": 10, "multiframe": frames > 1, "device": arm, **EXACT}
+    how = {"iterations": 10, "multiframe": frames > 1, "device": backend, **EXACT}
     y = y if frames > 1 else y[0]
     found = deblur(y, tile=40, **how)
     lead = (frames,) if frames > 1 else ()
@@ -221,11 +223,11 @@ def test_each_tile_is_restored_by_itself(random, arm, frames):
     assert len(fits) == 6
 
 
-def test_tiles_with_one_psf_have_no_seams(random, arm):
+def test_tiles_with_one_psf_have_no_seams(random, backend):
     """The picture as a whole, but for what tiles cannot know."""
     problem = drawn.problem(random, (96, 110))
     blur = reference.off_period(problem.blurs[0], 9)
-    how = {"iterations": 20, "device": arm}
+    how = {"iterations": 20, "device": backend}
     whole, found = (deblur(problem.y[0], blur, tile=t, **how) for t in (None, 48))
     assert found.psf.shape == (3, 3, 9, 9) and np.ptp(found.psf, (0, 1)).max() == 0
     away = np.abs(found.image - whole.image)
@@ -235,14 +237,14 @@ def test_tiles_with_one_psf_have_no_seams(random, arm):
     assert max(jumps) < 0.03
 
 
-def test_a_blur_of_each_tile(random, arm):
+def test_a_blur_of_each_tile(random, backend):
     """Given as (rows, columns, K, K): what blurs more on the right is sharpened more there."""
     sharp = drawn.scene(random, (64, 200))
     blurs = [reference.bell(sigma, 15) for sigma in (0.5, 1.5)]
     seen = [reference.convolved(sharp, reference.on_period(b, sharp.shape)) for b in blurs]
     share = np.linspace(0, 1, 200)
     y = ((1 - share) * seen[0] + share * seen[1]).clip(0)
-    how = {"tile": 64, "iterations": 50, "device": arm}
+    how = {"tile": 64, "iterations": 50, "device": backend}
     grid = deblur(y, blurs[0], **how).psf.shape[:2]
     assert grid == (1, 5)
     own = np.array([[(1 - s) * blurs[0] + s * blurs[1] for s in np.linspace(0.15, 0.85, 5)]])
@@ -255,18 +257,18 @@ def test_a_blur_of_each_tile(random, arm):
         deblur(y, np.repeat(own, 2, 0), **how)
 
 
-def test_tiles_of_colour_batches(random, arm):
+def test_tiles_of_colour_batches(random, backend):
     y = np.array([colours(random, (50, 64))[0] for _ in range(2)])
-    found = deblur(y, tile=40, iterations=5, device=arm, **EXACT)
+    found = deblur(y, tile=40, iterations=5, device=backend, **EXACT)
     assert found.image.shape == y.shape and found.psf.shape == (2, 2, 2, 9, 9)
-    alone = deblur(y[1], tile=40, iterations=5, device=arm, **EXACT)
+    alone = deblur(y[1], tile=40, iterations=5, device=backend, **EXACT)
     np.testing.assert_allclose(found.image[1], alone.image, atol=1e-12)
     assert found.fit[1] == pytest.approx(alone.fit, rel=1e-9)
 
 
-def test_a_tile_as_large_as_the_picture(random, arm):
+def test_a_tile_as_large_as_the_picture(random, backend):
     y = picture(random)
-    found, wanted = (deblur(y, tile=t, iterations=5, device=arm, **EXACT) for t in (99, None))
+    found, wanted = (deblur(y, tile=t, iterations=5, device=backend, **EXACT) for t in (99, None))
     assert found.psf.shape == (1, 1, 9, 9)
     assert (found.psf[0, 0] == wanted.psf).all() and (found.image == wanted.image).all()
 
@@ -291,15 +293,15 @@ def prior(monkeypatch):
     return module
 
 
-def test_a_prior_finds_the_psf(random, arm, prior):
+def test_a_prior_finds_the_psf(random, backend, prior):
     """Then that is given, for 100 iterations with total variation, unless others are asked for."""
     y = picture(random)
     blur = reference.bell(0.5 + y.mean(), 9)
-    found = deblur(y, prior="l0", psf_size=9, device=arm)
-    same(found, deblur(y, blur, iterations=100, tv=0.004, device=arm), 0.05)
+    found = deblur(y, prior="l0", psf_size=9, device=backend)
+    same(found, deblur(y, blur, iterations=100, tv=0.004, device=backend), 0.05)
     assert found.iterations == 100 and prior.asked == [((40, 45), 9)]
-    other = deblur(y, prior="l0", iterations=5, tv=0.0, device=arm, **EXACT)
-    same(other, deblur(y, blur, iterations=5, device=arm, dtype="float64"), 1e-6)
+    other = deblur(y, prior="l0", iterations=5, tv=0.0, device=backend, **EXACT)
+    same(other, deblur(y, blur, iterations=5, device=backend, dtype="float64"), 1e-6)
 
 
 def test_a_prior_for_each_picture_and_each_tile(random, prior):
@@ -316,7 +318,7 @@ def test_a_prior_for_each_picture_and_each_tile(random, prior):
 
 @pytest.mark.parametrize("channels", [(), (3,)])
 @pytest.mark.parametrize("dtype", ["uint8", "uint16", "float16", "float32", "float64"])
-def test_samples_of_any_type(random, arm, dtype, channels):
+def test_samples_of_any_type(random, backend, dtype, channels):
     """The same type comes back; integers are rounded and clipped, floats are not."""
     white = {"uint8": 255, "uint16": 1023}.get(dtype, 2.0)
     y = colours(random)[0] if channels else picture(random)
@@ -324,8 +326,8 @@ def test_samples_of_any_type(random, arm, dtype, channels):
     came = (np.rint(came) if dtype[0] == "u" else came).astype(dtype)
     kept = came.copy()
     blur = reference.bell(1, 9)
-    found = deblur(came, blur, iterations=30, data_range=white, device=arm)
-    wanted = deblur(came / white, blur, iterations=30, device=arm, dtype="float64")
+    found = deblur(came, blur, iterations=30, data_range=white, device=backend)
+    wanted = deblur(came / white, blur, iterations=30, device=backend, dtype="float64")
     assert found.image.dtype == dtype and (came == kept).all()
     assert wanted.image.max() > 1.01 and found.psf.dtype == np.float32
     if dtype[0] == "u":
@@ -337,9 +339,9 @@ def test_samples_of_any_type(random, arm, dtype, channels):
     assert found.fit == pytest.approx(wanted.fit, abs=1e-7)
 
 
-def test_layouts(random, arm):
+def test_layouts(random, backend):
     image = np.rint(255 * colours(random)[0].clip(0, 1)).astype(np.uint8)
-    how = {"psf_size": 9, "iterations": 5, "device": arm}
+    how = {"psf_size": 9, "iterations": 5, "device": backend}
     wanted = deblur(image, **how)
     fixed = image.copy()
     fixed.flags.writeable = False
@@ -382,7 +384,7 @@ def test_results_are_the_librarys_own_arrays(random, monkeypatch):
         deblur(Tensor(y, (2, 0)), device="cpu")
 
 
-def test_anything_with_array(random, arm):
+def test_anything_with_array(random, backend):
     class Picture:
         def __init__(self, array):
             self.array = array
@@ -391,7 +393,7 @@ def test_anything_with_array(random, arm):
             return self.array
 
     y = picture(random)
-    how = {"psf_size": 9, "iterations": 5, "device": arm}
+    how = {"psf_size": 9, "iterations": 5, "device": backend}
     same(deblur(Picture(y), **how), deblur(y, **how))
     same(deblur(y.tolist(), **how), deblur(y, **how))
 
@@ -436,24 +438,24 @@ def test_from_several_threads(random):
     [{}, {"noise": "gaussian"}, {"tv": 0.1}, {"tile": 40}, {"noise": "gaussian", "tv": 0.004}],
     ids=str,
 )
-def test_pictures_of_one_value(arm, value, options):
+def test_pictures_of_one_value(backend, value, options):
     """They come back to the last bit, with the PSF that was to start from."""
     for dtype in ("float64", "float32", "uint8"):
         came = np.full((50, 47, 3), 255 * value if dtype == "uint8" else value).astype(dtype)
         came[..., 2] = 0
-        found = deblur(came, psf_size=9, device=arm, **options)
+        found = deblur(came, psf_size=9, device=backend, **options)
         assert (found.image == came).all()
         wanted = np.broadcast_to(reference.bell(2, 9), found.psf.shape)
         np.testing.assert_allclose(found.psf, wanted, rtol=1e-6)
         assert found.fit == 0
     blur = np.ones((3, 3)) / 9
-    found = deblur(came, blur, device=arm)
+    found = deblur(came, blur, device=backend)
     assert (found.image == came).all() and np.allclose(found.psf, blur)
 
 
-def test_one_picture_of_nothing_among_others(random, arm):
+def test_one_picture_of_nothing_among_others(random, backend):
     y = np.array([np.zeros((40, 45)), picture(random), np.full((40, 45), 0.7)])
-    found = deblur(y, iterations=10, device=arm, **EXACT)
+    found = deblur(y, iterations=10, device=backend, **EXACT)
     compare(
         type(found)(found.image[1], found.psf[1], found.fit[1], 10), truth(y[1:2], 10, 9, "extend")
     )
@@ -528,9 +530,9 @@ def with_one(value):
         (GREY, {"tile": 64.5}, r"tile=64\.5"),
     ],
 )
-def test_refusals(image, how, words, arm):
+def test_refusals(image, how, words, backend):
     with pytest.raises(InputError, match=words):
-        deblur(image, device=arm, **how)
+        deblur(image, device=backend, **how)
 
 
 def test_narrow_pictures_are_pictures():

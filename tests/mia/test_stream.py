@@ -57,9 +57,9 @@ def within(work):
 
 @pytest.mark.parametrize("warm", [False, True])
 @pytest.mark.parametrize("policy", ["block", "drop"])
-def test_regions_in_their_order(film, arm, policy, warm):
+def test_regions_in_their_order(film, backend, policy, warm):
     """What a Deblurrer makes of each, one after another."""
-    with Stream(Deblurrer(**HOW, device=arm, warm=warm), (32, 32), 6, policy) as stream:
+    with Stream(Deblurrer(**HOW, device=backend, warm=warm), (32, 32), 6, policy) as stream:
         for number, (frame, position) in enumerate(film):
             assert stream.push(frame, position) == number
             frame[:] = 0 if number % 2 else frame  # only the region is kept, and a copy of it
@@ -74,10 +74,10 @@ def test_regions_in_their_order(film, arm, policy, warm):
 
 @pytest.mark.parametrize("warm", [False, True])
 @pytest.mark.parametrize("dtype", ["uint8", "uint16", "float32"])
-def test_the_results(film, arm, warm, dtype):
+def test_the_results(film, backend, warm, dtype):
     white = {"uint8": 255, "uint16": 1023, "float32": 4.0}[dtype]
     film = [((frame * (white / 255)).astype(dtype), position) for frame, position in film]
-    how = {**HOW, "device": arm, "warm": warm}
+    how = {**HOW, "device": backend, "warm": warm}
     with Stream(Deblurrer(**how), (32, 32), data_range=white) as stream:
         found = []
         for frame, position in film:
@@ -163,11 +163,11 @@ def test_results_are_taken_while_more_come(film):
     assert found == list(range(18))
 
 
-def test_an_error_comes_after_the_results_before_it(film, arm):
+def test_an_error_comes_after_the_results_before_it(film, backend):
     """And at the next push; it is the same one."""
     bad = np.full((50, 60), np.nan, np.float32)
     fine = film[0][0].astype(np.float32) / 255
-    with Stream(Deblurrer(**HOW, device=arm), (32, 32), 4) as stream:
+    with Stream(Deblurrer(**HOW, device=backend), (32, 32), 4) as stream:
         for frame in (fine, bad, fine):
             stream.push(frame)
         assert stream.pop().number == 0
@@ -268,10 +268,10 @@ def test_closing_throws_away_what_waits(film):
         (None, (0, 0), "no NumPy array"),
     ],
 )
-def test_frames_that_do_not_fit(arm, film, frame, position, words):
+def test_frames_that_do_not_fit(backend, film, frame, position, words):
     """The stream goes on without them."""
     frame = None if frame is None else np.zeros(frame, np.uint8)
-    with Stream(Deblurrer(**HOW, device=arm), (32, 32)) as stream:
+    with Stream(Deblurrer(**HOW, device=backend), (32, 32)) as stream:
         with pytest.raises(InputError, match=words):
             stream.push(frame, position)
         with pytest.raises(InputError, match="dtype int32"):
@@ -332,9 +332,9 @@ def test_the_examples_show_every_region(random, monkeypatch, name):
 
 
 @pytest.mark.parametrize("noise", ["poisson", "gaussian"])
-def test_a_fade_to_grey_comes_as_it_is(film, arm, noise):
+def test_a_fade_to_grey_comes_as_it_is(film, backend, noise):
     """Frames of one value among others, with total variation that would make them flicker."""
-    how = {"psf_size": 9, "iterations": 60, "tv": 0.004, "noise": noise, "device": arm}
+    how = {"psf_size": 9, "iterations": 60, "tv": 0.004, "noise": noise, "device": backend}
     grey = np.full((50, 60), 128, np.uint8)
     with Stream(Deblurrer(**how, edges="extend", warm=True), (32, 32)) as stream:
         for frame in (film[0][0], grey):
@@ -361,9 +361,9 @@ def test_wrong_settings(how, words):
     assert not [t for t in threading.enumerate() if t.name == "snellen stream"]
 
 
-def test_a_stream_of_one_value_never_tires(arm):
+def test_a_stream_of_one_value_never_tires(backend):
     """Hundreds of frames under a lens cap, warm: the PSF is still that of the start."""
-    with Stream(Deblurrer(psf_size=9, iterations=2, device=arm, warm=True), (32, 32)) as stream:
+    with Stream(Deblurrer(psf_size=9, iterations=2, device=backend, warm=True), (32, 32)) as stream:
         for _ in range(300):
             stream.push(np.zeros((32, 32), np.uint8))
         stream.finish()

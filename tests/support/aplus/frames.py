@@ -18,7 +18,7 @@ def tolerance(model, white=1.0):
     return white * (1e-6 + norm * reference.rounding(len(model.basis), 1.0))
 
 
-def enlarged(model, planes, format, bits=None, arm="cpu"):
-    with Upscaler(model.scale, model, arm) as step:
+def enlarged(model, planes, format, bits=None, backend="cpu"):
+    with Upscaler(model.scale, model, backend) as step:
         step.prepare(format, bits)
         return step.run(Frame(tuple(planes))).planes

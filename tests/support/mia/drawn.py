@@ -14,7 +14,7 @@ SIGMA = 0.02  # of Gaussian noise
 
 
 class Problem(NamedTuple):
-    """What an arm is started with, and the truth."""
+    """What a backend is started with, and the truth."""
 
     y: np.ndarray
     """(M, H, W), −1 in the margin."""
