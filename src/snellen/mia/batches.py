@@ -1,6 +1,6 @@
-"""Any number of pictures of one shape, restored in as few batches as memory allows.
+"""Restoration of any number of pictures of one shape, in as few batches as memory allows.
 
-Arrays are NumPy's or CuPy's, and so are the results.
+The functions take NumPy or CuPy arrays and return arrays of the same library.
 """
 
 from __future__ import annotations
@@ -21,26 +21,28 @@ from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.progress import Callback
 from snellen.mia.result import Restored, Step
 
-HOST = 1 << 24  # samples of frames on their period that are in work at once, on the CPU: 0.7 GB
+HOST = 1 << 24  # samples on their periods that a batch has at most on the CPU: 0.7 GB
 BYTES = 128
-"""Of a GPU, for each such sample in float32. Planes, spectra and a look at them take 92 at most
-(docs/mia.md); the rest is for cuFFT's work areas, and what a pool of memory cannot use."""
+"""GPU memory per such sample in float32, bytes. Planes, spectra and a check of the progress use 92
+at most (docs/mia.md); the rest is for cuFFT's work areas and for unusable parts of memory pools."""
 
 Float64 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Of N pictures, of M frames each."""
+    """Results of N pictures with M frames each."""
 
     pictures: Any
-    """(N, rows, columns), white is 1."""
+    """Restored pictures: (N, rows, columns), white is 1."""
     psfs: Any
-    """(N, M, K, K) float32."""
+    """PSFs: (N, M, K, K) float32."""
     fit: Float64
-    """(N,)."""
+    """Data fidelity of each picture, see `Restored.fit`: (N,)."""
     iterations: int
+    """Greatest number of iterations of a batch."""
     history: tuple[Step, ...]
+    """Progress, over all batches."""
 
 
 def restored(
@@ -50,14 +52,14 @@ def restored(
 
     Parameters
     ----------
-    planes : (N, M, rows, columns) float
-        Of at least one picture; white is 1.
-    psfs : (N, M, K, K), optional
-        The blur of each. None: it is found.
+    planes : (N, M, rows, columns) float32 or float64
+        M frames of each of N ≥ 1 pictures; white is 1.
+    psfs : (N, M, K, K) float64, optional
+        PSF of each frame. None: they are estimated.
     settings : dict
-        Of the Deblurrer, all but the PSF.
+        Parameters of the Deblurrer except for its PSF.
     callback : callable, optional
-        As `Deblurrer.run` takes it, for one batch after another.
+        See `Deblurrer.run`; it is called for one batch after another.
     """
     count, frames, rows, columns = planes.shape
     side = psf.side(settings["psf_size"]) if psfs is None else psfs.shape[-1]
@@ -65,16 +67,19 @@ def restored(
     runs, pictures, blurs = [], [], []
     size = planes.dtype.itemsize
     samples = frames * period[0] * period[1] * size // 4
-    room = _room(settings["device"], 2 * count * (rows * columns + frames * side**2) * size)
-    for part in _parts(count, samples, room):
+    available = _available(
+        settings["device"], 2 * count * (rows * columns + frames * side**2) * size
+    )
+    for part in _parts(count, samples, available):
         run = _run(planes[part], None if psfs is None else psfs[part], settings, callback)
         pictures.append(run.image.reshape(-1, rows, columns))
         blurs.append(run.psf.reshape(-1, frames, side, side))
         runs.append(run)
     xp = library(planes)
-    sharp, found = xp.concatenate(pictures), xp.concatenate(blurs)
+    images, estimated = xp.concatenate(pictures), xp.concatenate(blurs)
     fit = np.concatenate([np.atleast_1d(run.fit) for run in runs])
-    return Found(sharp, found, fit, max(run.iterations for run in runs), _history(runs))
+    iterations = max(run.iterations for run in runs)
+    return Found(images, estimated, fit, iterations, _history(runs))
 
 
 def _run(
@@ -90,31 +95,34 @@ def _run(
         return deblurrer.run(planes.reshape(*lead, rows, columns), callback)
 
 
-def _room(device: str, results: int) -> int:
-    """Return how many samples of float32 may be in work beside so many bytes of results."""
+def _available(device: str, results: int) -> int:
+    """Return how many float32 samples a batch may have, if `results` bytes are for results."""
     if device == "cpu":
         return HOST
     with devices.using(device):
         return (memory.free_memory() - results) // BYTES
 
 
-def _parts(count: int, samples: int, room: int) -> list[slice]:
-    """Return batches of about one size; `samples` are those of one picture, of float32.
+def _parts(count: int, samples: int, available: int) -> list[slice]:
+    """Divide `count` pictures of `samples` float32 samples each into batches of about equal size.
 
-    Where there is no room for one, they go one by one: BYTES is generous, and where the memory does
-    not suffice in fact, the GPU says so (DeviceError).
+    If not even one picture fits, each is a batch: BYTES is generous, and if the memory does not
+    suffice in fact, the GPU backend raises DeviceError.
     """
-    parts = -(-count // max(1, room // samples))
+    parts = -(-count // max(1, available // samples))
     return [slice(*pair) for pair in pairwise(count * i // parts for i in range(parts + 1))]
 
 
 def _history(runs: list[Restored]) -> tuple[Step, ...]:
-    """Return what all batches found: mean and greatest of those that went so far."""
+    """Return the progress over all batches: mean fit and greatest change at each step.
+
+    Batches that have stopped before a step do not count in it.
+    """
     longest = max((run.history for run in runs), key=len)
     steps = []
     for number, step in enumerate(longest):
-        same = [run.history[number] for run in runs if number < len(run.history)]
+        at_step = [run.history[number] for run in runs if number < len(run.history)]
         weights = [np.size(run.fit) for run in runs if number < len(run.history)]
-        fit = np.average([one.fit for one in same], weights=weights)
-        steps.append(Step(step.iteration, float(fit), max(one.change for one in same)))
+        fit = np.average([one.fit for one in at_step], weights=weights)
+        steps.append(Step(step.iteration, float(fit), max(one.change for one in at_step)))
     return tuple(steps)

@@ -1,4 +1,4 @@
-"""Frames → period, and back: what is before and after the iterations, on the CPU."""
+"""Conversion of frames to planes on a period before the iterations, and back after them (CPU)."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ Array = npt.NDArray[Any]
 
 
 class Frames:
-    """Frames of one shape on one period.
+    """Conversion of frames of one shape to and from one period.
 
     Parameters
     ----------
-    shape, period : (rows, columns)
-        Of a frame; of what it lies on.
+    shape, period : (int, int)
+        Rows and columns of a frame, and of the period.
     side : int
-        Of the PSF's support, odd.
+        Side of the PSF's support, odd.
     rule : str
-        Of the edges.
+        Treatment of edges, see `edges`.
     dtype : str
-        "float32" or "float64".
+        Precision of the planes, "float32" or "float64".
     """
 
     def __init__(
@@ -34,13 +34,14 @@ class Frames:
         self._rule, self._dtype = rule, dtype
 
     def place(self, frames: Array, peak: float) -> tuple[Array, Array]:
-        """Return y and what f starts as.
+        """Return the observed planes y and the first estimate f.
 
         Parameters
         ----------
-        frames : (B, M, rows, columns) of a type in `frames.axes.DTYPES`
+        frames : (B, M, rows, columns) of a dtype in `frames.axes.DTYPES`
+            M frames of each picture of a batch.
         peak : float
-            The sample value of white.
+            Sample value of white.
 
         Returns
         -------
@@ -50,7 +51,7 @@ class Frames:
         Raises
         ------
         InputError
-            Samples that no picture has.
+            Samples are NaN, infinite or otherwise invalid, see `samples.refuse`.
         """
         samples.refuse(samples.wrong(frames, peak), peak)
         scaled = samples.scaled(frames, peak, self._dtype)
@@ -61,13 +62,16 @@ class Frames:
         return np.asarray(psf.to_period(blur.astype(self._dtype), self._period))
 
     def finish(self, f: Array, h: Array, recentre: bool) -> tuple[Array, Array]:
-        """Return pictures and PSFs, moved where that is asked for, so that these are centred.
+        """Return pictures and PSFs.
 
         Parameters
         ----------
         f : (B, H, W)
+            Estimates.
         h : (B, M, H, W)
+            PSFs on the period.
         recentre : bool
+            Whether to shift PSFs so that they are centred, and pictures by the opposite.
 
         Returns
         -------
@@ -81,4 +85,4 @@ class Frames:
         return edges.cut(f, self._shape), psf.from_period(h, self._side)
 
     def refuse(self, peak: float) -> None:
-        """Do nothing: what is wrong with samples has been told when they came."""
+        """Do nothing: `place` has already refused invalid samples."""

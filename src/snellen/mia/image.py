@@ -261,7 +261,7 @@ def _on_channels(callback: Callback | None, iterations: int) -> Callback | None:
     """Return what is called for the channels: of callbacks only a Watch hears of them."""
     if not isinstance(callback, Watch):
         return None
-    return lambda done, *_: callback.tell("channels", done, iterations)
+    return lambda done, *_: callback.report("channels", done, iterations)
 
 
 def _estimated(luma: Array, how: dict[str, Any], callback: Callback | None) -> Float64:
@@ -270,11 +270,11 @@ def _estimated(luma: Array, how: dict[str, Any], callback: Callback | None) -> F
     found = []
     for number, one in enumerate(luma):
 
-        def tell(done: int, total: int, before: int = number) -> None:
+        def report(done: int, total: int, before: int = number) -> None:
             if isinstance(callback, Watch):
-                callback.tell("prior", before * total + done, len(luma) * total)
+                callback.report("prior", before * total + done, len(luma) * total)
 
-        found.append(settings.given(l0.estimate(one[0], how["psf_size"], tell))[None])
+        found.append(settings.given(l0.estimate(one[0], how["psf_size"], report))[None])
     return np.stack(found)
 
 

@@ -1,4 +1,4 @@
-"""Iterations, with looks at how far they are: history, callback, stop."""
+"""The loop of iterations, with checks of the progress: history, callback, tolerance."""
 
 from __future__ import annotations
 
@@ -13,51 +13,51 @@ from snellen.frames.arrays import library
 from snellen.mia.result import Step
 
 Callback = Callable[[int, Any, Any], object]
-"""Called with the iteration, f and h."""
+"""Function that is called with the number of iterations done, the estimate f and the PSFs h."""
 
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """A callback of `deblur` that hears of every stage, others of the iterations of one only."""
+    """A callback of `deblur` that is also called in the stages that other callbacks do not see."""
 
-    tell: Callable[[str, int, int], object]
-    """Called with a stage, how much of it is done, and of how much: "prior" in turns; in iterations
-    "picture", and "channels" with the PSF that was found of luma."""
+    report: Callable[[str, int, int], object]
+    """Function that is called with a stage, the iterations done and their number: "prior" estimates
+    the PSF, "picture" restores, "channels" restores colours with the PSF of luma."""
     iterations: int
-    """At most."""
+    """Greatest number of iterations of "picture"."""
 
     def __call__(self, iteration: int, image: Any, psf: Any) -> None:
-        """Tell of an iteration, as a callback."""
-        self.tell("picture", iteration, self.iterations)
+        """Report an iteration of the stage "picture"."""
+        self.report("picture", iteration, self.iterations)
 
 
 class Backend(Protocol):
-    """What iterates: `cpu.Backend`, `cuda.backend.Backend`, `cuda.whole.Backend`."""
+    """Backend of MIA on one device, for one batch on one period: the CPU's, or one of the GPU's."""
 
     def start(self, y: Any, f: Any, h: Any) -> None:
-        """Take what came and where to start from, as copies."""
+        """Copy the observed planes y (B, M, H, W) and the first f (B, H, W) and h (B, M, H, W)."""
         ...
 
     def iterate(self, count: int) -> None:
-        """Do so many iterations of all pictures."""
+        """Do `count` iterations of all pictures."""
         ...
 
     @property
     def estimate(self) -> Any:
-        """The pictures f (B, H, W), until the next call."""
+        """The estimates f (B, H, W); valid until the next call."""
         ...
 
     @property
     def psf(self) -> Any:
-        """Their PSFs h (B, M, H, W), each of sum 1, likewise."""
+        """The PSFs h (B, M, H, W), each of sum 1; valid until the next call."""
         ...
 
     def fit(self) -> npt.NDArray[np.float64]:
-        """Return how far y is from h ⊛ f: (B,)."""
+        """Return the data fidelity of y and h ⊛ f of each picture: (B,)."""
         ...
 
     def close(self) -> None:
-        """Give back threads and buffers."""
+        """Release threads and buffers."""
         ...
 
 
@@ -69,22 +69,24 @@ def iterated(
     callback: Callback | None = None,
     history: bool = False,
 ) -> tuple[int, tuple[Step, ...]]:
-    """Iterate; return how many iterations were done, and what every look found.
+    """Iterate; return the number of iterations done, and the progress at every check.
+
+    Without tolerance, callback and history, all iterations are one call of the backend.
 
     Parameters
     ----------
     backend : Backend
-        Started.
+        A started backend.
     iterations : int
-        At most.
+        Greatest number of iterations.
     every : int
-        Iterations between looks.
+        Number of iterations between two checks.
     tolerance : float
-        Stop when no picture's change is as large; 0: never.
+        Stop when the change of every picture is less than this; 0: never.
     callback : callable, optional
-        Called at each look with the backend's own arrays.
+        Called at each check with the backend's own arrays.
     history : bool
-        Whether to return steps. Where nobody looks, all is one call of the backend.
+        Whether to return the progress.
     """
     steps: list[Step] = []
     if not (tolerance or callback or history):
@@ -109,7 +111,7 @@ def iterated(
 
 
 def _change(f: Any, before: Any) -> float:
-    """Return the greatest ‖f − before‖ / ‖f‖ of the pictures; that of a black one is 0."""
+    """Return the greatest ‖f − before‖ / ‖f‖ of all pictures; it is 0 for a black picture."""
     xp = library(f)
-    away, size = (xp.linalg.norm(x.reshape(len(x), -1), axis=1) for x in (f - before, f))
-    return float((away / xp.maximum(size, np.finfo(f.dtype).tiny)).max())
+    change, size = (xp.linalg.norm(x.reshape(len(x), -1), axis=1) for x in (f - before, f))
+    return float((change / xp.maximum(size, np.finfo(f.dtype).tiny)).max())

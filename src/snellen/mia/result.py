@@ -1,4 +1,4 @@
-"""What a restoration gives."""
+"""The result of a restoration."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ import numpy.typing as npt
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A look at the progress."""
+    """The progress at one check."""
 
     iteration: int
-    """After so many iterations."""
+    """Number of iterations done."""
     fit: float
-    """How far the model is from what came: see `Restored.fit`."""
+    """Data fidelity, see `Restored.fit`."""
     change: float
-    """By how much the picture changed since the last look: ‖f − f before‖ / ‖f‖."""
+    """Relative change of the picture since the previous check: ‖f − f before‖ / ‖f‖."""
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """A sharp picture, and what blurred it."""
+    """A restored picture, and the PSF that blurred it."""
 
     image: Any
-    """As it came: the same kind of array, shape (one picture where many frames of one came) and
-    dtype."""
+    """Restored picture: an array of the same library, dtype and shape as the input; several frames
+    of one object give one picture."""
     psf: Any
-    """(…, K, K) float32, K odd, sum 1: what came is about convolution(image, psf). One that was
-    found is centred, but for recentre=False; one that was given is where it was. One for each
-    picture of a batch, and for each of many frames."""
+    """PSF of each picture of a batch and of each frame: (…, K, K) float32, K odd, sum 1. The input
+    is approximately convolution(image, psf). An estimated PSF is centred, unless recentre=False; a
+    given one stays where it was."""
     fit: float | npt.NDArray[np.float64]
-    """Mean over the samples of y·ln(y/g) − y + g (Poisson), or of (y − g)² (Gaussian), with
-    g = convolution(image, psf): 0 if they agree, and of a picture of one value. In units of the
-    picture scaled to 0 … 1. Of a batch an array over its axes."""
+    """Data fidelity: mean over the samples of y·ln(y/g) − y + g (Poisson, I-divergence) or of
+    (y − g)² (Gaussian), where y is the input scaled to 0 … 1 and g = convolution(image, psf). It is
+    0 if they agree, and for a constant picture. For a batch, an array over its axes."""
     iterations: int
-    """So many were done: as asked, or fewer where it stopped for lack of change."""
+    """Number of iterations done: fewer than requested if the tolerance stopped them."""
     history: tuple[Step, ...] = ()
-    """Every so many iterations."""
+    """Progress at every check, if it was requested."""

@@ -1,6 +1,6 @@
-"""Overlapping tiles of pictures, and pictures of tiles, without seams.
+"""Division of pictures into overlapping tiles, and their blending without seams.
 
-Arrays are NumPy's or CuPy's, and so are the results.
+The functions take NumPy or CuPy arrays and return arrays of the same library.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ Float64 = npt.NDArray[np.float64]
 class Tiles:
     """A grid of tiles that cover pictures of one shape.
 
-    Neighbours overlap by 2 (K − 1) samples, as long as that is half a tile or less: what a tile
-    knows less well is within K // 2 of its edge, and there its neighbour alone counts. Between, in
-    the middle half of the overlap, one passes into the other by a raised cosine.
+    Neighbours overlap by 2 (K − 1) samples, but at most by half a tile. A tile is less accurate
+    within K // 2 samples of its edge; there only its neighbour counts. In the middle half of the
+    overlap, a raised cosine blends the two.
 
     Parameters
     ----------
-    shape : (rows, columns)
-        Of the pictures.
+    shape : (int, int)
+        Rows and columns of the pictures.
     tile : int
-        Side of the tiles; a picture that is narrower has tiles of its own width.
+        Side of the tiles in samples; a narrower picture has tiles of its own width.
     side : int
-        K, of the PSF.
+        Side K of the PSF.
 
     Attributes
     ----------
-    shape : (rows, columns)
-        Of a tile.
+    shape : (int, int)
+        Rows and columns of a tile.
     grid : (int, int)
-        Tiles down and across.
+        Number of tiles down and across.
 
     Raises
     ------
     InputError
-        Tiles smaller than the PSF, or no number.
+        `tile` is smaller than the PSF, or not an integer.
     """
 
     def __init__(self, shape: tuple[int, int], tile: int, side: int):
@@ -64,7 +64,7 @@ class Tiles:
         self.grid = len(self._lines[0][0]), len(self._lines[1][0])
 
     def split(self, planes: Any) -> Any:
-        """Return the tiles of planes (N, M, rows, columns): (N · tiles, M, …), row by row."""
+        """Return the tiles of planes (N, M, rows, columns): (N · tiles, M, …), in row order."""
         (tops, _), (lefts, _) = self._lines
         rows, columns = self.shape
         parts = [
@@ -74,7 +74,7 @@ class Tiles:
         return stack.reshape(-1, planes.shape[1], rows, columns)
 
     def merge(self, tiles: Any) -> Any:
-        """Return the pictures (N, rows, columns) of which tiles (N · tiles, …) are parts."""
+        """Return the pictures (N, rows, columns) blended from restored tiles (N · tiles, …)."""
         xp = library(tiles)
         down, across = self.grid
         tiles = tiles.reshape(-1, down, across, *self.shape)
@@ -83,8 +83,8 @@ class Tiles:
         rows, columns = self.shape
         for i, j in np.ndindex(down, across):
             weight = np.outer(vertical[i], horizontal[j]).astype(tiles.dtype)
-            there = (..., slice(tops[i], tops[i] + rows), slice(lefts[j], lefts[j] + columns))
-            out[there] += xp.asarray(weight) * tiles[:, i, j]
+            region = (..., slice(tops[i], tops[i] + rows), slice(lefts[j], lefts[j] + columns))
+            out[region] += xp.asarray(weight) * tiles[:, i, j]
         return out
 
 
@@ -94,12 +94,12 @@ def psf_axes(axes: Axes, tiles: Tiles | None) -> tuple[int, ...]:
 
 
 def each(psf: Float64, axes: Axes, tiles: Tiles | None) -> Float64:
-    """Return the given PSFs, one for each picture, tile and frame: (N · tiles, M, K, K).
+    """Return given PSFs, one for each picture, tile and frame: (N · tiles, M, K, K).
 
     Raises
     ------
     InputError
-        The axes of the PSFs are not those of the pictures.
+        The axes of the PSFs do not match those of the pictures.
     """
     lead, side = psf_axes(axes, tiles), psf.shape[-1]
     try:
@@ -114,11 +114,11 @@ def each(psf: Float64, axes: Axes, tiles: Tiles | None) -> Float64:
 
 
 def _line(size: int, tile: int, overlap: int) -> tuple[list[int], list[Float64]]:
-    """Return where tiles of a line begin, evenly, and their weights, which sum up to 1."""
+    """Return the first samples of evenly spaced tiles of a line, and their weights (sum 1)."""
     count = 1 if size == tile else -(-(size - overlap) // (tile - overlap))
     firsts = [round(i * (size - tile) / max(count - 1, 1)) for i in range(count)]
     at = np.arange(size) + 0.5
-    passed = [np.ones(size)]  # by how much each tile has taken over from the one before
+    passed = [np.ones(size)]  # weight of each tile and all after it
     for one, other in pairwise(firsts):
         middle, width = (other + one + tile) / 2, max(1, overlap // 2)
         ramp = np.clip((at - middle) / width + 0.5, 0, 1)
