@@ -35,11 +35,15 @@ def main(names: list[str]) -> int:
 
 
 def find(digest: str, root: Path = ROOT) -> str | None:
-    """Return the newest commit whose source has a digest; None where there is none."""
+    """Return the newest commit whose source has a digest; None where there is none.
+
+    The history of the checked-out commit goes first, then all other branches.
+    """
     contents: dict[str, str] = {}
-    for commit in _git(root, "rev-list", "--all").decode().split():
-        if of_commit(commit, root, contents) == digest:
-            return commit
+    for which in ("HEAD", "--all"):
+        for commit in _git(root, "rev-list", which).decode().split():
+            if of_commit(commit, root, contents) == digest:
+                return commit
     return None
 
 
