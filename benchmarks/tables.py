@@ -161,7 +161,8 @@ def stages(result: Result) -> str:
             milliseconds(stages[name]["median"]) if name in stages else "–" for name in names
         )] for key, stages in own.items()
     ]  # fmt: skip
-    return rows(["stage", *names], body) if body else ""
+    head = "stages" if result.where == "cuda" else "stages, all threads together"
+    return rows([head, *names], body) if body else ""
 
 
 def comparisons(result: Result) -> str:
