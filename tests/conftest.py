@@ -46,6 +46,14 @@ def cuda(pytestconfig):
     return cupy
 
 
+@pytest.fixture(scope="session")
+def torch():
+    """The module torch, where PyTorch is installed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what it warns of when imported is no fault of ours
+        return pytest.importorskip("torch", exc_type=ImportError)
+
+
 @pytest.fixture(scope="module", params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
 def backend(request):
     """The device of a test that must pass on both backends."""

@@ -14,11 +14,6 @@ from snellen.errors import InputError
 SIZE = (41, 37)
 
 
-@pytest.fixture(scope="module")
-def torch():
-    return pytest.importorskip("torch", exc_type=ImportError)
-
-
 @pytest.fixture
 def make(torch):
     """The class under test."""

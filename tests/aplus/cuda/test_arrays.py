@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -19,13 +18,6 @@ from support.gpu import busy
 pytestmark = pytest.mark.gpu
 
 SHAPES = [(9, 10), (2, 9, 10), (17, 12, 3), (2, 9, 11, 4), (2, 2, 5, 7), (1, 1), (0, 7, 6)]
-
-
-@pytest.fixture(scope="module")
-def torch():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what it warns of when imported is no fault of ours
-        return pytest.importorskip("torch")
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 
@@ -20,13 +18,6 @@ from support.mad.precision import of_size
 pytestmark = pytest.mark.gpu
 
 DTYPES = {"uint8": 255, "uint16": 1023, "float16": 1, "float32": 1, "float64": 255}
-
-
-@pytest.fixture(scope="module")
-def torch():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what it warns of when imported is no fault of ours
-        return pytest.importorskip("torch")
 
 
 def images(random, dtype="uint8", size=(41, 53), channels=()):

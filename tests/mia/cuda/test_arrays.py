@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 
@@ -20,13 +18,6 @@ from support.mia.truth import truth
 pytestmark = pytest.mark.gpu
 
 HOW = {"psf_size": 9, "iterations": 20, "device": "cuda"}
-
-
-@pytest.fixture(scope="module")
-def torch():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what it warns of when imported is no fault of ours
-        return pytest.importorskip("torch")
 
 
 def equal(found, wanted):
