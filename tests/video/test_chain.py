@@ -192,7 +192,7 @@ class TestRates:
 
 
 class TestDevices:
-    def test_planes_stay_on_one_gpu(self):
+    def test_pslots_stay_on_one_gpu(self):
         """Between steps of one GPU they do; not to the CPU, another GPU, or out of the chain."""
         names = ["cuda:0", "cuda:0", "cpu", "cuda:0", "cuda:1", "cuda:1"]
         chain = Chain(*map(Device, names))

@@ -125,22 +125,22 @@ def test_counts_are_known_where_a_film_ended(lossless, step):
 
 
 @pytest.mark.parametrize("turned", [False, True])
-def test_different_lengths_are_said(lossless, tmp_path, step, turned):
+def test_different_lengths_are_reported(lossless, tmp_path, step, turned):
     films = [lossless, film(tmp_path / "short.y4m", range(5))]
     films = films[::-1] if turned else films
-    said = []
-    tell = lambda *words: said.append(words)  # noqa: E731
-    numbers, _, results, summary = compared(*films, step, on_warning=tell)
+    message = []
+    report = lambda *words: message.append(words)  # noqa: E731
+    numbers, _, results, summary = compared(*films, step, on_warning=report)
     assert numbers == list(range(5)) and results == [0] * 5
     counts = (5, 8) if turned else (8, 5)
     assert (summary.reference_frames, summary.distorted_frames) == counts
-    assert tuple(f"{name}: {text}" if name else text for name, text in said) == summary.warnings
-    (length,) = (text for name, text in said if "pairs" in text and not name)
+    assert tuple(f"{name}: {text}" if name else text for name, text in message) == summary.warnings
+    (length,) = (text for name, text in message if "pairs" in text and not name)
     assert f"{counts[0]} frames" in length and "has 5" in length
     assert length.endswith("5 pairs were compared; frames without a partner were not")
 
 
-def test_one_pair_is_said_as_one(lossless, tmp_path, step):
+def test_one_pair_is_reported_as_one(lossless, tmp_path, step):
     summary = compared(lossless, film(tmp_path / "one.y4m", [0]), step)[3]
     (length,) = (text for text in summary.warnings if "partner" in text)
     assert "one.y4m has 1 frame: 1 pair was compared; " in length
@@ -157,10 +157,10 @@ def test_lengths_that_the_offset_explains_are_no_news(lossless, tmp_path, step, 
 
 
 def test_a_warning_names_its_film(lossless, tmp_path, step):
-    large, said = film(tmp_path / "large.y4m", range(8), size=(128, 96)), {}
-    compared(lossless, large, step, resized=True, on_warning=said.setdefault)
-    assert "scaled from 128×96" in said[str(large)]
-    assert not any(str(large) in text for text in said.values())
+    large, message = film(tmp_path / "large.y4m", range(8), size=(128, 96)), {}
+    compared(lossless, large, step, resized=True, on_warning=message.setdefault)
+    assert "scaled from 128×96" in message[str(large)]
+    assert not any(str(large) in text for text in message.values())
 
 
 def test_different_depths(tmp_path, step):
@@ -224,21 +224,21 @@ def test_a_stream_of_y4m(lossless, tmp_path, step):
 
 
 def test_progress(lossless, step):
-    told = []
-    compared(lossless, lossless, step, every=2, on_progress=told.append)
-    assert [one.frames for one in told] == [1, 2, 3, 4]
-    assert all(one.total == 4 for one in told)
+    reported = []
+    compared(lossless, lossless, step, every=2, on_progress=reported.append)
+    assert [one.frames for one in reported] == [1, 2, 3, 4]
+    assert all(one.total == 4 for one in reported)
 
 
-def test_what_differs_is_said(tmp_path, step):
+def test_what_differs_is_reported(tmp_path, step):
     wide = make(tmp_path / "wide.mkv", frames=3, colour=(2, 1, 1, 1), rotation=90)
     fast = make(tmp_path / "fast.mkv", frames=3, colour=(1, 1, 1, 16), rate=Fraction(50))
-    said = " ".join(compared(wide, fast, step)[3].warnings)
+    message = " ".join(compared(wide, fast, step)[3].warnings)
     for words in ("25 frames a second", "full range", "transfer functions"):
-        assert words in said
+        assert words in message
 
 
-def test_damage_is_told_and_the_rest_compared(lossless, tmp_path, step):
+def test_damage_is_reported_and_the_rest_compared(lossless, tmp_path, step):
     torn = tmp_path / "torn.y4m"
     torn.write_bytes(film(torn, range(8)).read_bytes()[:-100])
     numbers, _, results, summary = compared(lossless, torn, step)
@@ -249,7 +249,7 @@ def test_damage_is_told_and_the_rest_compared(lossless, tmp_path, step):
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ({"offset": 8}, "offset of 8.*8 of .*film.mkv"),
         ({"offset": -9}, "offset of -9"),
@@ -259,8 +259,8 @@ def test_damage_is_told_and_the_rest_compared(lossless, tmp_path, step):
         ({"every": 0}, "`every`=0|every=0"),
     ],
 )
-def test_nothing_to_compare(lossless, step, settings, said):
-    with pytest.raises(InputError, match=said):
+def test_nothing_to_compare(lossless, step, settings, message):
+    with pytest.raises(InputError, match=message):
         compare(lossless, lossless, step, print, **settings)
     assert step.closed == 1
 
@@ -285,7 +285,7 @@ def test_an_error_ends_both_threads(lossless, error):
 
 
 def test_a_second_interrupt_closes_no_film_under_its_thread(lossless, monkeypatch):
-    """Both threads are told to stop before either is waited for."""
+    """Both threads are stopped before either is waited for."""
     opened, seen = [], []
 
     class Watched(Source):

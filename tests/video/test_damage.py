@@ -1,4 +1,4 @@
-"""Damaged input: all that can be decoded is written, and what is missing is said."""
+"""Damaged input: all that can be decoded is written, and what is missing is reported."""
 
 import random
 from fractions import Fraction
@@ -163,7 +163,7 @@ class TestExtent:
     """What files of a few bytes say of their own size."""
 
     @pytest.mark.parametrize(
-        ("data", "whole", "told"),
+        ("data", "whole", "reported"),
         [
             (b"\0\0\0\x0cmdat1234", True, None),
             (b"\0\0\0\x0cmdat123", True, "'mdat' (11 of 12 bytes)"),
@@ -178,27 +178,27 @@ class TestExtent:
             (b"\0\0\0\x08freewhat a camera adds", True, None),
         ],
     )
-    def test_boxes(self, tmp_path, data, whole, told):
+    def test_boxes(self, tmp_path, data, whole, reported):
         (tmp_path / "x").write_bytes(data)
-        said = cut_short(tmp_path / "x", "mov,mp4,m4a,3gp,3g2,mj2", whole)
-        assert (told is None and said is None) or told in said
+        message = cut_short(tmp_path / "x", "mov,mp4,m4a,3gp,3g2,mj2", whole)
+        assert (reported is None and message is None) or reported in message
 
     @pytest.mark.parametrize(
-        ("size", "told"),
+        ("size", "reported"),
         [("84", False), ("85", True), ("ff", False), ("4004", False), ("4005", True),
          ("01ffffffffffffff", False), ("0100000000000005", True), ("01", False)],
     )  # fmt: skip
-    def test_segment(self, tmp_path, size, told):
+    def test_segment(self, tmp_path, size, reported):
         (tmp_path / "x").write_bytes(bytes.fromhex(f"1a45dfa3 82 0000 18538067 {size}") + b"1234")
-        assert (cut_short(tmp_path / "x", "matroska,webm", True) is not None) == told
+        assert (cut_short(tmp_path / "x", "matroska,webm", True) is not None) == reported
 
     def test_transport_stream_that_begins_anywhere(self, tmp_path):
         packet = b"\x47" + bytes(187)
-        for data, told in ((packet[-50:] + packet * 40, False),
+        for data, reported in ((packet[-50:] + packet * 40, False),
                            (packet[-50:] + packet * 40 + packet[:99], True),
                            (packet * 3 + packet[:5], False)):  # fmt: skip
             (tmp_path / "x").write_bytes(data)
-            assert (cut_short(tmp_path / "x", "mpegts", True) is not None) == told
+            assert (cut_short(tmp_path / "x", "mpegts", True) is not None) == reported
 
 
 def test_whole_files_are_not_called_damaged(tmp_path):

@@ -1,4 +1,4 @@
-"""Wrong use and bad luck: said clearly, before work starts where possible, nothing left behind."""
+"""Wrong use and failures: clear errors, before work starts where possible, nothing left behind."""
 
 import errno
 import io
@@ -158,7 +158,7 @@ class TestOutputs:
 
 class TestEncoders:
     @pytest.mark.parametrize(
-        ("wish", "match"),
+        ("encoding", "match"),
         [
             ({"codec": "h266"}, "got codec=h266"),
             ({"codec": "aac"}, "encodes audio"),
@@ -172,8 +172,8 @@ class TestEncoders:
             ({"pix_fmt": "rgb24"}, "expected YUV or grey"),
         ],
     )
-    def test_wrong_wishes(self, plain, tmp_path, wish, match):
-        step = refused(plain, tmp_path / "out.mkv", match, encoding=Encoding(**wish))
+    def test_wrong_settings(self, plain, tmp_path, encoding, match):
+        step = refused(plain, tmp_path / "out.mkv", match, encoding=Encoding(**encoding))
         assert step.prepared is None
         assert not list(tmp_path.iterdir())
 
@@ -191,8 +191,8 @@ class TestEncoders:
         assert read(out).frames[0].width == 65
 
     def test_good_options_are_used(self, plain, tmp_path):
-        wish = Encoding(preset="ultrafast", options={"g": "5", "x264-params": "keyint=5"})
-        convert(plain, tmp_path / "out.mkv", Nearest(), encoding=wish)
+        encoding = Encoding(preset="ultrafast", options={"g": "5", "x264-params": "keyint=5"})
+        convert(plain, tmp_path / "out.mkv", Nearest(), encoding=encoding)
         keys = [f.key_frame for f in read(tmp_path / "out.mkv").frames]
         assert keys == [i % 5 == 0 for i in range(25)]
 
@@ -266,15 +266,15 @@ class TestFailures:
 
     @pytest.mark.parametrize("where", ["write", "finish"])
     @pytest.mark.parametrize(
-        ("kind", "told"), [(RuntimeError("broken"), RuntimeError),
+        ("kind", "reported"), [(RuntimeError("broken"), RuntimeError),
                            (OSError(errno.ENOSPC, "No space left on device"), OutputError)]
     )  # fmt: skip
-    def test_the_encoding_thread(self, plain, tmp_path, monkeypatch, where, kind, told):
+    def test_the_encoding_thread(self, plain, tmp_path, monkeypatch, where, kind, reported):
         def failing(*_):
             raise kind
 
         monkeypatch.setattr(sink.Sink, where, failing)
-        refused(plain, tmp_path / "out.mp4", "broken|No space", error=told)
+        refused(plain, tmp_path / "out.mp4", "broken|No space", error=reported)
         assert not list(tmp_path.iterdir())
 
     def test_an_existing_target_survives_a_failure(self, plain, tmp_path):
@@ -306,7 +306,7 @@ class TestFailures:
                 target = Path({str(tmp_path)!r}) / "out{suffix}"
                 convert(Path({str(plain)!r}), target, Nearest(4))
             except OutputError as error:
-                print("told:", error)
+                print("reported:", error)
         """
         done = subprocess.run(
             [sys.executable, "-c", textwrap.dedent(script)],
@@ -360,9 +360,9 @@ class TestFailures:
 
 
 class TestY4m:
-    def stream(self, source, **wish):
+    def stream(self, source, **encoding):
         target = io.BytesIO()
-        summary = convert(source, target, Nearest(1), encoding=Encoding(**wish))
+        summary = convert(source, target, Nearest(1), encoding=Encoding(**encoding))
         target.seek(0)
         return target, summary
 
@@ -464,7 +464,7 @@ HEADER = b"YUV4MPEG2 W64 H48 F25:1 Ip C420jpeg\n"
 PICTURE = b"FRAME\n" + bytes(64 * 48 * 3 // 2)
 
 
-def test_the_encoders_error_is_told_while_the_decoder_waits(tmp_path, monkeypatch):
+def test_the_encoders_error_is_reported_while_the_decoder_waits(tmp_path, monkeypatch):
     """A pipe that gives two pictures and then nothing: the disk is full meanwhile."""
 
     def failing(*_):
@@ -533,7 +533,7 @@ def test_pipes_take_and_give_everything(plain, tmp_path, monkeypatch, again):
         convert(plain, target, Nearest())
         assert os.get_blocking(writing)  # whoever shares it relies on that
     thread.join(10)
-    assert not thread.is_alive()  # it has seen the end: nobody holds the pipe open
+    assert not thread.is_alive()  # it has seen the end: no descriptor keeps the pipe open
     os.close(reading)
     whole = io.BytesIO()
     convert(plain, whole, Nearest())
@@ -613,7 +613,7 @@ def attempt(*arguments):
 
 
 def interrupted(child, number):
-    """Send the signal once; the process must end soon, without a word too many."""
+    """Send the signal once; the process must end soon, without more output."""
     time.sleep(0.3)  # let it come to rest in its wait
     child.send_signal(number)
     assert child.wait(60) == 130
@@ -642,8 +642,8 @@ def test_a_signal_while_nobody_reads_standard_output(plain, process, number, sca
     child = process(f"attempt(Path({str(plain)!r}), sys.stdout.buffer, Telling({scale}))")
     assert child.stderr.readline() == b"ready\n"
     assert child.stderr.readline() == b"running\n"
-    said = interrupted(child, number)
-    assert [line for line in said if line != "running"] == ["interrupted []"]
+    message = interrupted(child, number)
+    assert [line for line in message if line != "running"] == ["interrupted []"]
 
 
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv"])

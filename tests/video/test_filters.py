@@ -59,7 +59,7 @@ def test_special_characters_of_an_option(opened):
 
 @pytest.mark.parametrize(("matrix", "same"), [("bt2020nc", True), ("bt601", False)])
 def test_the_colour_matrix_is_stated(opened, matrix, same):
-    """Without a word to the filter, RGB is that of the stream's own matrix."""
+    """Without options of the filter, RGB is that of the stream's own matrix."""
     by_itself = filtered(opened, ("format", {"pix_fmts": "gbrp10le"}))
     stated = ("scale", {"in_color_matrix": matrix, "in_range": "tv"})
     asked = filtered(opened, stated, ("format", {"pix_fmts": "gbrp10le"}))

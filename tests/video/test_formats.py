@@ -48,7 +48,7 @@ def test_descriptions(name, bits, subsampling, direct):
     assert made.alpha == (name in ("yuva420p", "ya8"))
 
 
-def test_planes_are_views_of_the_decoders_memory():
+def test_pslots_are_views_of_the_decoders_memory():
     frame = picture(3, "yuv422p10le", 70, 50)
     planes = pixels.planes(frame)
     assert [p.shape for p in planes] == [(50, 70), (50, 35), (50, 35)]
@@ -155,15 +155,15 @@ def test_asked_depth_reaches_the_step(plain, tmp_path, step):
 
 def test_losses_are_warned_of_and_strict_refuses(tmp_path, step):
     source = make(tmp_path / "in.mkv", codec="ffv1", pix_fmt="yuv444p12le", frames=2)
-    wish = Encoding(codec="libx264", preset="ultrafast")
-    summary = convert(source, tmp_path / "out.mkv", step, encoding=wish)
+    encoding = Encoding(codec="libx264", preset="ultrafast")
+    summary = convert(source, tmp_path / "out.mkv", step, encoding=encoding)
     assert any("12 bit samples are rounded to 10 bit" in w for w in summary.warnings)
-    wish = replace(wish, pix_fmt="yuv420p10le")
-    summary = convert(source, tmp_path / "out2.mkv", step, encoding=wish)
+    encoding = replace(encoding, pix_fmt="yuv420p10le")
+    summary = convert(source, tmp_path / "out2.mkv", step, encoding=encoding)
     assert any("chroma 444 is reduced to 420" in w for w in summary.warnings)
     refusing = Nearest()
     with pytest.raises(InputError, match="chroma 444"):
-        convert(source, tmp_path / "out3.mkv", refusing, encoding=wish, strict=True)
+        convert(source, tmp_path / "out3.mkv", refusing, encoding=encoding, strict=True)
     assert refusing.prepared is None
     assert not (tmp_path / "out3.mkv").exists()
 
@@ -233,7 +233,7 @@ def test_four_one_one_in_h264(tmp_path, step):
     assert np.array_equal(luma(after), luma(picture(1, "yuv411p")).repeat(2, 0).repeat(2, 1))
 
 
-def test_read_only_and_pitched_planes_can_be_returned(plain, tmp_path):
+def test_read_only_and_pitched_pslots_can_be_returned(plain, tmp_path):
     class Same(Nearest):
         def prepare(self, format, bits=None, *, on_device=False):
             self.prepared = (format, bits)
@@ -258,28 +258,28 @@ def test_colour_is_never_made_grey_unasked(plain, tmp_path, step, codec):
 def test_grey_that_was_asked_for(plain, tmp_path, step):
     """PNG's grey is of full range, always: only such samples are shown as they were."""
     source = make(tmp_path / "in.mkv", codec="mjpeg", pix_fmt="yuvj420p", frames=2)
-    wish = Encoding(codec="png", pix_fmt="gray")
-    summary = convert(source, tmp_path / "out.mov", step, encoding=wish)
+    encoding = Encoding(codec="png", pix_fmt="gray")
+    summary = convert(source, tmp_path / "out.mov", step, encoding=encoding)
     assert any("chroma 420 is reduced to none" in w for w in summary.warnings)
     with pytest.raises(InputError, match=r"png in \.mov can only state full range"):
-        convert(plain, tmp_path / "out2.mov", Nearest(), encoding=wish)
+        convert(plain, tmp_path / "out2.mov", Nearest(), encoding=encoding)
 
 
 @pytest.mark.parametrize("option", ["time_base", "color_range", "chroma_sample_location", "aspect"])
 def test_options_that_follow_from_the_input_are_refused(plain, tmp_path, step, option):
-    wish = Encoding(options={option: "1/3"})
+    encoding = Encoding(options={option: "1/3"})
     with pytest.raises(InputError, match=f"option {option} follows from the input"):
-        convert(plain, tmp_path / "out.mkv", step, encoding=wish)
+        convert(plain, tmp_path / "out.mkv", step, encoding=encoding)
 
 
 def test_an_encoder_is_asked_about_the_size_that_comes_out(tmp_path):
     """DNxHR takes 256×120 and larger: the result, not the input."""
     source = make(tmp_path / "in.mkv", size=(160, 120), frames=3, pix_fmt="yuv422p")
-    wish = Encoding(codec="dnxhd", options={"profile": "dnxhr_hq"})
-    convert(source, tmp_path / "out.mov", Nearest(), encoding=wish)
+    encoding = Encoding(codec="dnxhd", options={"profile": "dnxhr_hq"})
+    convert(source, tmp_path / "out.mov", Nearest(), encoding=encoding)
     assert len(read(tmp_path / "out.mov").frames) == 3
     with pytest.raises(InputError, match="dnxhd does not open for 160×120 "):
-        convert(source, tmp_path / "small.mov", Nearest(1), encoding=wish)
+        convert(source, tmp_path / "small.mov", Nearest(1), encoding=encoding)
     odd = make(tmp_path / "odd.mkv", codec="ffv1", size=(65, 49), frames=2)
     with pytest.raises(InputError, match=r"libx264 does not open for 195×147 .*odd size"):
         convert(odd, tmp_path / "out.mkv", Nearest(3))
@@ -303,15 +303,15 @@ def test_encoders_that_count_frames_keep_times(tmp_path, step, codec, suffix, op
 
 
 def test_advice_is_not_the_container_that_was_asked_for(plain, tmp_path, step):
-    wish = Encoding(codec="dnxhd")
+    encoding = Encoding(codec="dnxhd")
     with pytest.raises(
         InputError, match=r"\.mkv cannot hold video of dnxhd: choose another codec$"
     ):
-        convert(plain, tmp_path / "out.mkv", step, encoding=wish)
+        convert(plain, tmp_path / "out.mkv", step, encoding=encoding)
 
 
 @pytest.mark.parametrize(
-    "wish",
+    "encoding",
     [
         {"preset": "warp"},
         {"options": {"tune": "nosuch"}},
@@ -320,7 +320,7 @@ def test_advice_is_not_the_container_that_was_asked_for(plain, tmp_path, step):
     ],
     ids=str,
 )
-def test_nobody_but_the_error_speaks(plain, tmp_path, step, wish, capfd):
+def test_nothing_but_the_error_is_printed(plain, tmp_path, step, encoding, capfd):
     with pytest.raises(InputError, match=r"expects one|up to 51"):
-        convert(plain, tmp_path / "out.mkv", step, encoding=Encoding(**wish))
+        convert(plain, tmp_path / "out.mkv", step, encoding=Encoding(**encoding))
     assert capfd.readouterr() == ("", "")

@@ -50,8 +50,10 @@ class TestOptions:
 
     @pytest.mark.parametrize("codec", ENCODERS)
     def test_asked(self, info, codec):
-        wish = Encoding(codec=codec, preset="p7", crf=23.5, options={"rc": "vbr", "tune": "uhq"})
-        options = choose(info, "mp4", wish).options
+        encoding = Encoding(
+            codec=codec, preset="p7", crf=23.5, options={"rc": "vbr", "tune": "uhq"}
+        )
+        options = choose(info, "mp4", encoding).options
         wanted = {"preset": "p7", "cq": "23.5", "rc": "vbr", "tune": "uhq"}
         assert {key: options[key] for key in wanted} == wanted
 
@@ -65,7 +67,7 @@ class TestOptions:
         assert options.get("rc") == own.get("rc")
 
     @pytest.mark.parametrize(
-        ("wish", "match"),
+        ("encoding", "match"),
         [
             ({"preset": "veryfast"}, "got preset='veryfast'; h264_nvenc expects p1"),
             ({"options": {"preset": "slow"}}, "got preset='slow'; h264_nvenc expects p1"),
@@ -79,9 +81,9 @@ class TestOptions:
             ({"pix_fmt": "yuv411p"}, "got pix_fmt=yuv411p"),
         ],
     )
-    def test_wrong(self, info, wish, match):
+    def test_wrong(self, info, encoding, match):
         with pytest.raises(InputError, match=match):
-            choose(info, "mp4", Encoding(codec="h264_nvenc", **wish))
+            choose(info, "mp4", Encoding(codec="h264_nvenc", **encoding))
 
     @pytest.mark.parametrize("codec", ENCODERS)
     @pytest.mark.parametrize(
@@ -125,13 +127,13 @@ class TestProbe:
 class TestInstead:
     @pytest.mark.parametrize("codec", ENCODERS)
     def test_the_cpus_encoder_of_the_same_codec(self, plain, tmp_path, no_nvenc, codec):
-        told, out = [], tmp_path / "out.mkv"
-        wish = Encoding(codec=codec, preset="p1", crf=30)
+        reported, out = [], tmp_path / "out.mkv"
+        encoding = Encoding(codec=codec, preset="p1", crf=30)
         step = Nearest()
-        summary = convert(plain, out, step, encoding=wish, on_warning=told.append)
+        summary = convert(plain, out, step, encoding=encoding, on_warning=reported.append)
         cpu = nvenc.ON_CPU[codec]
         line = f"{codec} does not work here (no such device): {cpu} is used instead"
-        assert told == [line]
+        assert reported == [line]
         assert summary.warnings == (line,) and summary.dropped == ()
         assert summary.encoder == cpu
         found = read(out)
@@ -143,45 +145,47 @@ class TestInstead:
         """Nothing replaced: on a machine without NVENC that is the whole way."""
         if here(codec):
             pytest.skip(f"{codec} works here")
-        told = []
-        wish = Encoding(codec=codec, preset="p1", crf=30)
-        convert(plain, tmp_path / "out.mp4", Nearest(), encoding=wish, on_warning=told.append)
-        assert len(told) == 1 and told[0].startswith(f"{codec} does not work here (")
+        reported = []
+        encoding = Encoding(codec=codec, preset="p1", crf=30)
+        convert(
+            plain, tmp_path / "out.mp4", Nearest(), encoding=encoding, on_warning=reported.append
+        )
+        assert len(reported) == 1 and reported[0].startswith(f"{codec} does not work here (")
 
     def test_strict(self, plain, tmp_path, no_nvenc):
         step = Nearest()
-        wish = Encoding(codec="hevc_nvenc")
+        encoding = Encoding(codec="hevc_nvenc")
         with pytest.raises(InputError, match=r"strict, but hevc_nvenc .* libx265 is used instead"):
-            convert(plain, tmp_path / "out.mkv", step, encoding=wish, strict=True)
+            convert(plain, tmp_path / "out.mkv", step, encoding=encoding, strict=True)
         assert (step.prepared, step.closed) == (None, 1)
         assert not list(tmp_path.iterdir())
 
     def test_translated(self, info, no_nvenc):
         own = {"rc": "vbr", "spatial-aq": "1", "g": "50", "preset": "p5"}
-        wish = Encoding(codec="hevc_nvenc", crf=22, options=own, pix_fmt="p010le")
-        chosen = choose(info, "matroska", wish)
-        cpu, line = nvenc.replacement(chosen, info.format, wish)
+        encoding = Encoding(codec="hevc_nvenc", crf=22, options=own, pix_fmt="p010le")
+        chosen = choose(info, "matroska", encoding)
+        cpu, line = nvenc.replacement(chosen, info.format, encoding)
         assert cpu == Encoding("libx265", "medium", 22, {"g": "50"}, "yuv420p10le")
         assert line.endswith("libx265 is used instead, without rc, spatial-aq")
         assert choose(info, "matroska", cpu).pixels.name == "yuv420p10le"
 
     def test_nothing_asked(self, info, no_nvenc):
-        wish = Encoding(codec="av1_nvenc")
-        cpu, _ = nvenc.replacement(choose(info, "mp4", wish), info.format, wish)
+        encoding = Encoding(codec="av1_nvenc")
+        cpu, _ = nvenc.replacement(choose(info, "mp4", encoding), info.format, encoding)
         assert cpu == Encoding("libsvtav1")
 
     def test_the_probe_gets_the_outputs_size_and_format(self, plain, tmp_path, monkeypatch):
         asked = []
         monkeypatch.setattr(nvenc, "probe", lambda *given: asked.append(given) or "not today")
-        wish = Encoding(codec="hevc_nvenc", pix_fmt="yuv420p10le")
-        convert(plain, tmp_path / "out.mkv", Nearest(3), encoding=wish)
+        encoding = Encoding(codec="hevc_nvenc", pix_fmt="yuv420p10le")
+        convert(plain, tmp_path / "out.mkv", Nearest(3), encoding=encoding)
         ((codec, name, format),) = asked
         assert (codec, name, format.width, format.height) == ("hevc_nvenc", "p010le", 192, 144)
 
     def test_one_that_works_is_used(self, info, monkeypatch):
         monkeypatch.setattr(nvenc, "probe", lambda *_: None)
-        wish = Encoding(codec="h264_nvenc")
-        assert nvenc.replacement(choose(info, "mp4", wish), info.format, wish) is None
+        encoding = Encoding(codec="h264_nvenc")
+        assert nvenc.replacement(choose(info, "mp4", encoding), info.format, encoding) is None
 
     def test_others_are_not_asked(self, info, monkeypatch):
         monkeypatch.setattr(nvenc, "probe", lambda *_: pytest.fail("asked"))
@@ -190,8 +194,10 @@ class TestInstead:
     def test_every_preset_has_its_stand_in(self, info, no_nvenc):
         for codec, cpu in nvenc.ON_CPU.items():
             for preset in nvenc._PRESETS:
-                wish = Encoding(codec=codec, preset=preset)
-                found, _ = nvenc.replacement(choose(info, "matroska", wish), info.format, wish)
+                encoding = Encoding(codec=codec, preset=preset)
+                found, _ = nvenc.replacement(
+                    choose(info, "matroska", encoding), info.format, encoding
+                )
                 choose(info, "matroska", found)
                 assert found.codec == cpu and found.preset
 
@@ -210,18 +216,18 @@ class TestDecoder:
 
     def test_the_cpu_instead(self, plain, tmp_path, monkeypatch):
         monkeypatch.setattr(nvdec, "probe", lambda *_: "no such device")
-        told = []
+        reported = []
         line = "NVDEC does not work here (no such device): the CPU decodes instead"
-        out, wish = tmp_path / "out.mkv", Encoding(preset="ultrafast")
+        out, encoding = tmp_path / "out.mkv", Encoding(preset="ultrafast")
         summary = convert(
-            plain, out, Nearest(), encoding=wish, decoder="nvdec", strict=True,
-            on_warning=told.append,
+            plain, out, Nearest(), encoding=encoding, decoder="nvdec", strict=True,
+            on_warning=reported.append,
         )  # fmt: skip
-        assert told == [line] and summary.warnings == (line,)
+        assert reported == [line] and summary.warnings == (line,)
         assert (summary.decoder, summary.frames) == ("cpu", 25)
-        told.clear()
-        assert drain(plain, Nearest(), decoder="nvdec", on_warning=told.append) == 25
-        assert told == [line]
+        reported.clear()
+        assert drain(plain, Nearest(), decoder="nvdec", on_warning=reported.append) == 25
+        assert reported == [line]
 
     def test_really(self, plain):
         """The probe itself, on whatever machine this is."""
@@ -278,14 +284,14 @@ class TestDecoder:
         monkeypatch.setattr(nvdec, "_first_format", lambda place, index: ("p016le", None))
         assert nvdec.probe(plain, "it") == "it gives p016le for yuv420p"
 
-    def test_what_the_reader_is_told(self, plain, tmp_path, monkeypatch):
+    def test_what_the_reader_is_reported(self, plain, tmp_path, monkeypatch):
         """After a good probe the same file is opened for NVDEC, with one thread."""
         monkeypatch.setattr(nvdec, "probe", lambda *_: None)
         asked, prepared = [], []
         monkeypatch.setattr(nvdec, "settings", lambda fall_back: asked.append(fall_back))
         monkeypatch.setattr(nvdec, "prepare", prepared.append)
-        out, wish = tmp_path / "out.mkv", Encoding(preset="ultrafast")
-        summary = convert(plain, out, Nearest(), encoding=wish, decoder="nvdec")
+        out, encoding = tmp_path / "out.mkv", Encoding(preset="ultrafast")
+        summary = convert(plain, out, Nearest(), encoding=encoding, decoder="nvdec")
         assert (asked, len(prepared)) == ([True], 1)
         assert (summary.decoder, summary.warnings) == ("nvdec", ())
 
@@ -296,9 +302,9 @@ class TestDecoder:
             assert container.streams.video[0].codec_context.thread_count == 1
 
 
-def test_the_device_is_told(plain, tmp_path):
-    wish = Encoding(preset="ultrafast")
-    assert convert(plain, tmp_path / "one.mkv", Nearest(), encoding=wish).device == "cpu"
+def test_the_device_is_reported(plain, tmp_path):
+    encoding = Encoding(preset="ultrafast")
+    assert convert(plain, tmp_path / "one.mkv", Nearest(), encoding=encoding).device == "cpu"
     step = Nearest()
     step.device_name = "NVIDIA H200"
-    assert convert(plain, tmp_path / "two.mkv", step, encoding=wish).device == "NVIDIA H200"
+    assert convert(plain, tmp_path / "two.mkv", step, encoding=encoding).device == "NVIDIA H200"

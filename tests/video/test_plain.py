@@ -44,13 +44,13 @@ def test_audio_stays_in_sync(plain, tmp_path, step, suffix):
 
 
 def test_progress_counts_to_the_total(plain, tmp_path, step):
-    told = []
-    convert(plain, tmp_path / "out.mkv", step, encoding=LOSSLESS, on_progress=told.append)
-    assert [p.frames for p in told] == list(range(1, 26))
-    assert {p.total for p in told} == {25}
-    assert told[-1].eta == 0
-    assert told[0].fps > 0
-    assert told[0].elapsed <= told[-1].elapsed
+    reported = []
+    convert(plain, tmp_path / "out.mkv", step, encoding=LOSSLESS, on_progress=reported.append)
+    assert [p.frames for p in reported] == list(range(1, 26))
+    assert {p.total for p in reported} == {25}
+    assert reported[-1].eta == 0
+    assert reported[0].fps > 0
+    assert reported[0].elapsed <= reported[-1].elapsed
 
 
 def test_permissions_are_those_of_any_new_file(plain, tmp_path, step):
@@ -65,12 +65,13 @@ def test_a_real_film(tmp_path):
     source = Path(next(f for f in files if f.name == "bigbuckbunny.mp4").locate())
     target = tmp_path / "bunny.mp4"
     step = Nearest()
-    # Nothing of it is lost, so nothing is said: in mp4 everything has a language, "und".
+    # Nothing of it is lost, so there is no warning: in mp4 every stream has a language, "und".
     for suffix in (".mov", ".mkv"):
-        part, wish = Clip(frames=2), Encoding(preset="ultrafast")
+        part, encoding = Clip(frames=2), Encoding(preset="ultrafast")
         out = target.with_suffix(suffix)
         assert (
-            convert(source, out, Nearest(1), clip=part, encoding=wish, strict=True).warnings == ()
+            convert(source, out, Nearest(1), clip=part, encoding=encoding, strict=True).warnings
+            == ()
         )
     clip = Clip(frames=12)
     assert convert(source, target, step, clip=clip, encoding=LOSSLESS).warnings == ()

@@ -15,13 +15,13 @@ LOSSLESS = Encoding(codec="ffv1")
 
 
 class Inverted:
-    """1 − luma; keeps what came."""
+    """1 − luma; keeps the planes that it got."""
 
     device_name = "nothing"
 
     def __init__(self):
         self.shape = None
-        self.came = []
+        self.given = []
         self.closed = 0
 
     def prepare(self, height, width):
@@ -29,7 +29,7 @@ class Inverted:
 
     def run(self, plane):
         assert plane.shape == self.shape and plane.dtype == np.float32
-        self.came.append(plane)
+        self.given.append(plane)
         return 1 - plane
 
     def close(self):
@@ -49,16 +49,16 @@ def frame(format, random):
 @pytest.mark.parametrize("track", [None, Track(WIDTH, HEIGHT, ((0, 0),))])
 def test_luma_is_what_the_work_makes_of_it_and_chroma_stays(random, bits, full_range, track):
     format = Format(WIDTH, HEIGHT, bits, (1, 1), full_range=full_range)
-    step, came = RegionStep(Inverted(), track), frame(format, random)
+    step, given = RegionStep(Inverted(), track), frame(format, random)
     assert step.prepare(format) == format
-    found = step.run(came)
+    found = step.run(given)
     black, white = (0, 255) if full_range else (16, 235)
     black, white = (x << (bits - 8) for x in (black, white))
     white = (1 << bits) - 1 if full_range else white
     assert levels(format) == (black, white)
-    wanted = (white - (came.planes[0].clip(black).astype(int) - black)).clip(0)
+    wanted = (white - (given.planes[0].clip(black).astype(int) - black)).clip(0)
     assert found.planes[0].dtype == format.dtype and (found.planes[0] == wanted).all()
-    for one, other in zip(found.planes[1:], came.planes[1:], strict=True):
+    for one, other in zip(found.planes[1:], given.planes[1:], strict=True):
         assert (one == other).all()
     assert (found.pts, found.duration) == (7, 2)
 
@@ -75,21 +75,21 @@ def test_what_is_below_black_is_black(random):
 def test_a_region_alone_and_back(random, subsampling, place):
     format = Format(21, 16, 8, subsampling, full_range=True)
     x, y = place
-    came = frame(format, random)
+    given = frame(format, random)
     there = slice(y, y + 7), slice(x, x + 8)
     alone = RegionStep(Inverted(), Track(8, 7, (place,)))
     made = alone.prepare(format)
     assert made == Format(8, 7, 8, subsampling, full_range=True) == alone.outcome(format, 1)
-    found = alone.run(came)
+    found = alone.run(given)
     assert tuple(plane.shape for plane in found.planes) == made.shapes
-    assert (found.planes[0] == 255 - came.planes[0][there]).all()
+    assert (found.planes[0] == 255 - given.planes[0][there]).all()
     back = RegionStep(Inverted(), Track(8, 7, (place,)), paste_back=True)
     assert back.prepare(format) == format == back.outcome(format, 1)
-    whole = back.run(came).planes
-    expected = came.planes[0].copy()
+    whole = back.run(given).planes
+    expected = given.planes[0].copy()
     expected[there] = 255 - expected[there]
     assert (whole[0] == expected).all()
-    assert all((a == b).all() for a, b in zip(whole[1:], came.planes[1:], strict=True))
+    assert all((a == b).all() for a, b in zip(whole[1:], given.planes[1:], strict=True))
 
 
 @pytest.mark.parametrize("x", [4, 5])
@@ -112,19 +112,19 @@ def test_a_cut_at_the_edge_repeats_it():
 def test_depths_of_the_encoder(random):
     """10 bit come, 8 are wanted: luma rounded once, what is put back and chroma recoded alike."""
     format = Format(16, 12, 10, (1, 1))
-    came = frame(format, random)
+    given = frame(format, random)
     step = RegionStep(Inverted(), Track(4, 4, ((2, 2),)), paste_back=True)
     assert step.prepare(format, 8).bits == 8
-    found = step.run(came)
+    found = step.run(given)
     assert all(plane.dtype == np.uint8 for plane in found.planes)
-    wanted = np.rint(came.planes[0] / 4).clip(0, 255)
-    wanted[2:6, 2:6] = np.rint(16 + 219 * (1 - samples(came.planes[0][2:6, 2:6], format))).clip(0)
+    wanted = np.rint(given.planes[0] / 4).clip(0, 255)
+    wanted[2:6, 2:6] = np.rint(16 + 219 * (1 - samples(given.planes[0][2:6, 2:6], format))).clip(0)
     assert (found.planes[0] == wanted).all()
-    assert (found.planes[1] == np.rint(came.planes[1] / 4).clip(0, 255)).all()
+    assert (found.planes[1] == np.rint(given.planes[1] / 4).clip(0, 255)).all()
 
 
 @pytest.mark.parametrize(
-    ("place", "said"),
+    ("place", "message"),
     [
         ((9, 0), "columns go from 0 to 8"),
         ((0, 9), "rows to 8"),
@@ -132,11 +132,11 @@ def test_depths_of_the_encoder(random):
         ((0, -1), "0,-1"),
     ],
 )
-def test_a_region_outside(place, said):
+def test_a_region_outside(place, message):
     track = Track(8, 8, ((0, 0), place), "at.txt", (1, 3))
     with pytest.raises(InputError, match=r"at\.txt line 3 leaves the frame") as error:
         RegionStep(Inverted(), track).outcome(Format(16, 16), 2)
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_a_region_larger_than_the_frame():
@@ -154,12 +154,12 @@ def test_a_film_with_a_moving_region(tmp_path):
     assert summary.device == "nothing" and work.closed == 1
     frames = [luma(one).astype(int) for one in read(source).frames]
     results = [luma(one) for one in read(tmp_path / "out.mkv").frames]
-    for came, found, (x, y) in zip(frames, results, places, strict=True):
-        assert (found == (251 - came[y : y + 12, x : x + 16].clip(16)).clip(0)).all()
+    for given, found, (x, y) in zip(frames, results, places, strict=True):
+        assert (found == (251 - given[y : y + 12, x : x + 16].clip(16)).clip(0)).all()
 
 
 @pytest.mark.parametrize("name", ["in.mp4", "in.mkv", "in.y4m"])
-def test_too_few_places_are_told_before_any_work(tmp_path, name):
+def test_too_few_places_are_reported_before_any_work(tmp_path, name):
     codec = {"in.mp4": "libx264", "in.mkv": "ffv1", "in.y4m": "wrapped_avframe"}[name]
     source = make(tmp_path / name, codec=codec, frames=5)
     work = Inverted()
@@ -172,12 +172,12 @@ def test_too_few_places_are_told_before_any_work(tmp_path, name):
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-def test_too_few_places_of_a_pipe_are_told_when_they_end(tmp_path):
-    """Whose length nobody knows; nothing is left."""
+def test_too_few_places_of_a_pipe_are_reported_when_they_end(tmp_path):
+    """A pipe's length is unknown; no file is left."""
     source = make(tmp_path / "in.y4m", codec="wrapped_avframe", frames=5)
     work = Inverted()
     step = RegionStep(work, Track(16, 12, ((0, 0),) * 4, "at.txt", (1, 2, 3, 4)))
     with source.open("rb") as file, pytest.raises(InputError, match="but there are more frames"):
         convert(file, tmp_path / "out.mkv", step, encoding=LOSSLESS)
-    assert len(work.came) == 4
+    assert len(work.given) == 4
     assert [path.name for path in tmp_path.iterdir()] == ["in.y4m"]

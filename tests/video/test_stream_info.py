@@ -1,4 +1,4 @@
-"""What is said about the pictures: colour, aspect, rotation, siting, light; and interlacing."""
+"""Properties of the pictures: colour, aspect, rotation, siting, light; and interlacing."""
 
 from fractions import Fraction
 
@@ -55,7 +55,7 @@ def test_colour_tags_that_encoders_read_from_the_frame(tmp_path, step, codec, su
 @pytest.mark.parametrize(("codec", "suffix"), [("prores_ks", ".mov"), ("prores_ks", ".mkv"),
                                                ("ffv1", ".mp4")])  # fmt: skip
 def test_full_range_that_nobody_would_know_of_is_refused(tmp_path, step, codec, suffix):
-    """ProRes has no word for it, and mp4 none where no colour is said: shown too dark."""
+    """ProRes cannot state it, nor can mp4 without colour properties: players show it too dark."""
     source = make(tmp_path / "in.mkv", colour=(2, 2, 2, 2), frames=2)
     with pytest.raises(
         InputError, match=f"{codec} in {suffix} can only state limited range.*libx26"
@@ -67,11 +67,11 @@ def test_full_range_that_nobody_would_know_of_is_refused(tmp_path, step, codec, 
 
 def test_colour_tags_that_a_container_cannot_hold_are_named(tmp_path, step):
     source = make(tmp_path / "in.mkv", colour=(1, 9, 2, 2), frames=2)
-    wish = Encoding(codec="ffv1")
-    summary = convert(source, tmp_path / "out.mp4", step, encoding=wish)
+    encoding = Encoding(codec="ffv1")
+    summary = convert(source, tmp_path / "out.mp4", step, encoding=encoding)
     assert summary.dropped == ("colour matrix BT2020: ffv1 in .mp4 cannot state it",)
     with pytest.raises(InputError, match=r"strict.*BT2020"):
-        convert(source, tmp_path / "o.mp4", Nearest(), encoding=wish, strict=True)
+        convert(source, tmp_path / "o.mp4", Nearest(), encoding=encoding, strict=True)
     summary = convert(source, tmp_path / "out.y4m", Nearest())
     assert summary.dropped == ("colour matrix BT2020: .y4m cannot state it",)
 
@@ -107,8 +107,8 @@ def test_chroma_location(tmp_path, step, codec, location, siting):
 
 def test_chroma_location_that_the_codec_cannot_say(tmp_path, step):
     source = make(tmp_path / "in.mp4", frames=2, options={"chroma_sample_location": "center"})
-    wish = Encoding(codec="libsvtav1", preset="12")
-    summary = convert(source, tmp_path / "out.mp4", step, encoding=wish)
+    encoding = Encoding(codec="libsvtav1", preset="12")
+    summary = convert(source, tmp_path / "out.mp4", step, encoding=encoding)
     assert any("chroma location center" in w for w in summary.warnings)
 
 
@@ -143,7 +143,7 @@ def test_rotation(tmp_path, step, suffix, degrees):
     assert after.rotation == before.rotation
 
 
-def test_rotation_in_y4m_is_lost_and_told(tmp_path, step):
+def test_rotation_in_y4m_is_lost_and_reported(tmp_path, step):
     source = make(tmp_path / "in.mp4", rotation=90, frames=2)
     summary = convert(source, tmp_path / "out.y4m", step)
     assert any("rotation" in w for w in summary.dropped)
@@ -170,9 +170,9 @@ def test_static_hdr_metadata(bright, tmp_path, step, codec, suffix):
     summary = convert(bright, target, step, encoding=Encoding(codec=codec, preset=preset))
     assert summary.warnings == ()
     assert summary.pixel_format == "yuv420p10le"
-    # Some decoders tell it with every picture, some with the first, some with all but the first.
-    told = [[hdr.light(frame) for frame in read(p).frames] for p in (bright, target)]
-    before, after = (next(one for one in many if one.mastering and one.levels) for many in told)
+    # Some decoders state it in every frame, some in the first, some in all but the first.
+    reported = [[hdr.light(frame) for frame in read(p).frames] for p in (bright, target)]
+    before, after = (next(one for one in many if one.mastering and one.levels) for many in reported)
     assert before.levels == after.levels == (1000, 400)
     assert before.luminance == (Fraction(50, 10000), Fraction(1000))
     for old, new in zip(before.primaries, after.primaries, strict=True):
@@ -182,19 +182,19 @@ def test_static_hdr_metadata(bright, tmp_path, step, codec, suffix):
     assert colours(target) == (1, 9, 9, 16)
 
 
-def test_hdr_that_a_codec_is_not_told_is_named(bright, tmp_path, step):
-    wish = Encoding(codec="ffv1")
-    summary = convert(bright, tmp_path / "out.mkv", step, encoding=wish)
+def test_hdr_that_a_codec_is_not_reported_is_named(bright, tmp_path, step):
+    encoding = Encoding(codec="ffv1")
+    summary = convert(bright, tmp_path / "out.mkv", step, encoding=encoding)
     assert any("mastering display" in w for w in summary.warnings)
     with pytest.raises(InputError, match="mastering display"):
-        convert(bright, tmp_path / "out2.mkv", step, encoding=wish, strict=True)
+        convert(bright, tmp_path / "out2.mkv", step, encoding=encoding, strict=True)
 
 
 def test_encoders_are_quiet(bright, tmp_path, capfd):
     for codec in ("libx264", "libx265", "libsvtav1"):
         preset = "12" if codec == "libsvtav1" else "ultrafast"
-        wish = Encoding(codec=codec, preset=preset)
-        convert(bright, tmp_path / f"{codec}.mkv", Nearest(), encoding=wish)
+        encoding = Encoding(codec=codec, preset=preset)
+        convert(bright, tmp_path / f"{codec}.mkv", Nearest(), encoding=encoding)
     assert capfd.readouterr() == ("", "")
 
 
@@ -224,19 +224,19 @@ class TestInterlaced:
     def test_the_second_field_is_interpolated(self, source, tmp_path):
         """bwdif keeps the rows of the first field as they are and makes the others anew.
 
-        Which is first, x264 was not told by the frames here: it took the bottom one.
+        The frames here do not state which field is first: x264 took the bottom one.
         """
         clip = Clip(deinterlace=True)
-        wish = Encoding(preset="ultrafast", crf=0)
-        convert(source, tmp_path / "out.mkv", Nearest(1), clip=clip, encoding=wish)
+        encoding = Encoding(preset="ultrafast", crf=0)
+        convert(source, tmp_path / "out.mkv", Nearest(1), clip=clip, encoding=encoding)
         old, new = luma(read(source).frames[9]), luma(read(tmp_path / "out.mkv").frames[9])
         assert np.array_equal(old[1::2], new[1::2])
         assert not np.array_equal(old[0::2], new[0::2])
 
 
 def test_progressive_pictures_pass_the_deinterlacer_option_untouched(plain, tmp_path, step):
-    wish = Encoding(preset="ultrafast", crf=0)
-    convert(plain, tmp_path / "out.mkv", step, clip=Clip(deinterlace=True), encoding=wish)
+    encoding = Encoding(preset="ultrafast", crf=0)
+    convert(plain, tmp_path / "out.mkv", step, clip=Clip(deinterlace=True), encoding=encoding)
     after = read(tmp_path / "out.mkv")
     for old, new in zip(read(plain).frames, after.frames, strict=True):
         assert np.array_equal(luma(old).repeat(2, 0).repeat(2, 1), luma(new))
@@ -282,6 +282,6 @@ def test_what_frames_carry_and_we_cannot_is_named(name, words):
     assert [words in text for text in hdr.losses(frame)] == [True]
 
 
-def test_dolby_vision_is_told_once():
+def test_dolby_vision_is_reported_once():
     sides = [_Side("DOVI_METADATA"), _Side("DOVI_RPU_BUFFER")]
     assert len(hdr.losses(type("Frame", (), {"side_data": sides}))) == 1

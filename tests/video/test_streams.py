@@ -199,7 +199,7 @@ def test_bitmap_subtitles_without_durations(tmp_path, step):
     assert summary.dropped == ("subtitle stream 1 (hdmv_pgs_subtitle, eng): .mp4 cannot hold it",)
 
 
-def test_a_second_video_stream_is_copied_and_told(tmp_path, step):
+def test_a_second_video_stream_is_copied_and_reported(tmp_path, step):
     large, small = make(tmp_path / "l.mkv"), make(tmp_path / "s.mkv", size=(32, 32))
     source = tmp_path / "in.mkv"
     out = av.open(str(source), "w")
@@ -221,7 +221,7 @@ def test_a_second_video_stream_is_copied_and_told(tmp_path, step):
 
 def test_statistics_of_the_old_coding_do_not_survive(tmp_path, step):
     source = make(tmp_path / "in.mkv")
-    out = av.open(str(tmp_path / "told.mkv"), "w")
+    out = av.open(str(tmp_path / "reported.mkv"), "w")
     inside = av.open(str(source))
     stream = out.add_stream_from_template(inside.streams.video[0], opaque=True)
     stream.metadata.update({"BPS-eng": "1", "_STATISTICS_TAGS-eng": "BPS", "note": "stays"})
@@ -230,7 +230,7 @@ def test_statistics_of_the_old_coding_do_not_survive(tmp_path, step):
             packet.stream = stream
             out.mux(packet)
     out.close()
-    convert(tmp_path / "told.mkv", tmp_path / "out.mkv", step, encoding=FAST)
+    convert(tmp_path / "reported.mkv", tmp_path / "out.mkv", step, encoding=FAST)
     tags = {k.lower() for k in read(tmp_path / "out.mkv").stream_tags[0]}
     assert "note" in tags
     assert not tags & {"bps-eng", "_statistics_tags-eng", "bps"}
@@ -277,8 +277,8 @@ def test_tags_that_are_not_utf8_go_through(tmp_path, step):
 
 
 def test_hevc_in_mp4_is_called_as_apple_wants(plain, tmp_path, step):
-    wish = Encoding(codec="libx265", preset="ultrafast")
-    convert(plain, tmp_path / "out.mp4", step, encoding=wish)
+    encoding = Encoding(codec="libx265", preset="ultrafast")
+    convert(plain, tmp_path / "out.mp4", step, encoding=encoding)
     assert av.open(str(tmp_path / "out.mp4")).streams.video[0].codec_context.codec_tag == "hvc1"
 
 
@@ -292,11 +292,11 @@ def test_timed_text_of_mp4(tmp_path, step):
         text.metadata["language"] = "spa"
         out.start_encoding()
         for start, duration, line in ((0, 400, b""), (400, 600, b"uno"), (1000, 900, b"dos")):
-            said = av.Packet(len(line).to_bytes(2, "big") + line)
-            said.stream, said.time_base = text, Fraction(1, 1000)
-            said.pts = said.dts = start
-            said.duration = duration
-            out.mux(said)
+            message = av.Packet(len(line).to_bytes(2, "big") + line)
+            message.stream, message.time_base = text, Fraction(1, 1000)
+            message.pts = message.dts = start
+            message.duration = duration
+            out.mux(message)
         for packet in inside.demux():
             if packet.size:
                 packet.stream = video
@@ -349,7 +349,7 @@ def test_lost_tags_are_losses(tmp_path, step):
         convert(source, tmp_path / "o.mp4", Nearest(), encoding=FAST, strict=True)
 
 
-def test_what_is_said_of_a_stream_is_named_when_lost(spoken, tmp_path, step):
+def test_what_is_reported_of_a_stream_is_named_when_lost(spoken, tmp_path, step):
     marks = av.stream.Disposition.original | av.stream.Disposition.comment
     source = remux(spoken, tmp_path / "in.mkv", {"FOO": "x"}, marks)
     summary = convert(source, tmp_path / "out.mkv", step, encoding=FAST, strict=True)
@@ -386,7 +386,7 @@ def test_a_language_that_mp4_has_no_letters_for_is_named(spoken, tmp_path, step)
 def test_tags_that_only_begin_like_technical_ones_stay(tmp_path, step):
     mine = {"ROTATE-INFO": "b", "DURATION-NOTE": "c", "BPS-BOX": "d"}
     source = make(tmp_path / "in.mkv", frames=2, tags=mine | {"XNCODER-SETTINGS": "a"})
-    # FFmpeg writes no tag of the whole that begins with ENCODER-: then that is said.
+    # FFmpeg writes no container tag that begins with ENCODER-: that is reported.
     source.write_bytes(source.read_bytes().replace(b"XNCODER", b"ENCODER"))
     summary = convert(source, tmp_path / "out.mkv", step, encoding=FAST)
     assert read(tmp_path / "out.mkv").tags.items() >= mine.items()
@@ -396,12 +396,12 @@ def test_tags_that_only_begin_like_technical_ones_stay(tmp_path, step):
 def test_technical_tags_of_mp4_stay_in_mp4(spoken, tmp_path, step):
     source = remux(spoken, tmp_path / "in.mp4", {"title": "Director", "vendor_id": "abcd"})
     convert(source, tmp_path / "out.mkv", step, encoding=FAST, strict=True)
-    said = read(tmp_path / "out.mkv").stream_tags[1]
-    assert said["title"] == "Director"
-    assert said.keys() == {"title", "language", "DURATION"}
+    message = read(tmp_path / "out.mkv").stream_tags[1]
+    assert message["title"] == "Director"
+    assert message.keys() == {"title", "language", "DURATION"}
     back = convert(tmp_path / "out.mkv", tmp_path / "out.mp4", Nearest(1), encoding=FAST)
     assert back.warnings == ()
-    assert read(tmp_path / "out.mp4").stream_tags[1]["name"] == "Director"  # FFmpeg's word
+    assert read(tmp_path / "out.mp4").stream_tags[1]["name"] == "Director"  # FFmpeg's key
 
 
 @pytest.fixture(scope="module")
@@ -425,8 +425,8 @@ def test_the_time_code_begins_where_the_clip_does(coded, tmp_path, suffix):
     for start, want in ((Fraction(2, 5), "01:00:00:10"), (None, "01:00:00:00")):
         target = tmp_path / f"{start is None}{suffix}"
         convert(coded, target, Nearest(), clip=Clip(start=start), encoding=FAST, strict=True)
-        said = {k.lower(): v for k, v in read(target).stream_tags[0].items()}
-        assert said["timecode"] == want
+        message = {k.lower(): v for k, v in read(target).stream_tags[0].items()}
+        assert message["timecode"] == want
         if suffix == ".mkv":
             again = tmp_path / f"again{start is None}.mkv"
             clip = Clip(start=Fraction(1, 5))
@@ -467,11 +467,11 @@ def test_gaps_of_timed_text_do_not_multiply(tmp_path):
         text = out.add_mux_stream("mov_text")
         out.start_encoding()
         for start, line in ((100, b"uno"), (600, b"dos"), (1200, b"tres")):
-            said = av.Packet(len(line).to_bytes(2, "big") + line)
-            said.stream, said.time_base = text, Fraction(1, 1000)
-            said.pts = said.dts = start
-            said.duration = 300
-            out.mux(said)
+            message = av.Packet(len(line).to_bytes(2, "big") + line)
+            message.stream, message.time_base = text, Fraction(1, 1000)
+            message.pts = message.dts = start
+            message.duration = 300
+            out.mux(message)
         for packet in inside.demux():
             if packet.size:
                 packet.stream = video

@@ -191,17 +191,17 @@ class TestClip:
         clip = Clip(start=Fraction(2), duration=Fraction(1))
         convert(source, tmp_path / "out.mkv", step, clip=clip, encoding=FAST)
         container = av.open(str(tmp_path / "out.mkv"))
-        said = [
+        message = [
             (float(p.pts * p.time_base), float(p.duration * p.time_base), bytes(p))
             for p in container.demux(subtitles=0)
             if p.size
         ]
         zero = float(next(t for t in read(source).times if t >= 2))
-        assert [text for *_, text in said] == [b"half", b"long"]
-        assert said[0][0] == pytest.approx(0, abs=0.002)
-        assert said[0][1] == pytest.approx(2.5 - zero, abs=0.03)
-        assert said[1][0] == pytest.approx(2.2 - zero, abs=0.03)
-        assert said[1][0] + said[1][1] == pytest.approx(3 - zero, abs=0.003)
+        assert [text for *_, text in message] == [b"half", b"long"]
+        assert message[0][0] == pytest.approx(0, abs=0.002)
+        assert message[0][1] == pytest.approx(2.5 - zero, abs=0.03)
+        assert message[1][0] == pytest.approx(2.2 - zero, abs=0.03)
+        assert message[1][0] + message[1][1] == pytest.approx(3 - zero, abs=0.003)
         marks = read(tmp_path / "out.mkv").chapters
         assert [m["title"] for *_, m in marks] == ["one", "two"]
         assert float(marks[0][0]) == 0
@@ -209,14 +209,14 @@ class TestClip:
         assert float(marks[1][1]) == pytest.approx(3 - zero, abs=0.002)
 
     def test_frames(self, source, tmp_path, step):
-        told = []
+        reported = []
         convert(
             source, tmp_path / "out.mp4", step, clip=Clip(frames=10), encoding=FAST,
-            on_progress=told.append,
+            on_progress=reported.append,
         )  # fmt: skip
         before, after = read(source), read(tmp_path / "out.mp4")
         assert len(after.frames) == 10
-        assert told[-1].total == 10
+        assert reported[-1].total == 10
         end = before.times[10]
         want = [d for t, d in before.packets[1] if t < end]
         assert [d for _, d in after.packets[1]] == want
@@ -272,9 +272,9 @@ class TestClip:
 
 def test_audio_longer_than_the_picture_is_no_progress(tmp_path, step):
     source = make(tmp_path / "in.mkv", frames=10, audio="aac", audio_seconds=3)
-    told = []
-    convert(source, tmp_path / "out.mkv", step, encoding=FAST, on_progress=told.append)
-    assert {progress.total for progress in told} == {10}
+    reported = []
+    convert(source, tmp_path / "out.mkv", step, encoding=FAST, on_progress=reported.append)
+    assert {progress.total for progress in reported} == {10}
 
 
 def test_audio_longer_than_the_picture_is_kept(tmp_path, step):

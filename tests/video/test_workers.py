@@ -1,4 +1,4 @@
-"""Several frames at once in the step: order, errors, bounds; and the road without an encoder."""
+"""Several frames at once in the step: order, errors, bounds; and a run without an encoder."""
 
 import gc
 import os
@@ -37,21 +37,21 @@ def same(one, other):
 
 
 @pytest.mark.parametrize("slots", [2, 3, 7, 40])
-def test_lanes_change_nothing(plain, tmp_path, slots):
-    """Every frame, time and packet as with one lane, whichever frame is ready first."""
-    wide, told = Wide(slots), []
+def test_slots_change_nothing(plain, tmp_path, slots):
+    """Every frame, time and packet as with one slot, whichever frame is ready first."""
+    wide, reported = Wide(slots), []
     convert(plain, tmp_path / "one.mkv", Nearest(), encoding=LOSSLESS)
-    convert(plain, tmp_path / "wide.mkv", wide, encoding=LOSSLESS, on_progress=told.append)
+    convert(plain, tmp_path / "wide.mkv", wide, encoding=LOSSLESS, on_progress=reported.append)
     one, other = read(tmp_path / "one.mkv"), read(tmp_path / "wide.mkv")
     same(one, other)
     assert one.packets == other.packets
-    assert [p.frames for p in told] == list(range(1, 26))
+    assert [p.frames for p in reported] == list(range(1, 26))
     assert 2 <= wide.most <= slots
     assert all(name.startswith("worker ") for name in wide.threads)
     assert (wide.closed, wide.at_close) == (1, 0)
 
 
-def test_all_lanes_are_used_at_once(plain, tmp_path):
+def test_all_slots_are_used_at_once(plain, tmp_path):
     """A step that needs three frames inside at the same time gets them."""
     meet = threading.Barrier(3, timeout=20)
 
@@ -68,7 +68,7 @@ def test_all_lanes_are_used_at_once(plain, tmp_path):
 class TestFailures:
     @pytest.mark.parametrize("when", [0, 1, 12, 24])
     @pytest.mark.parametrize("kind", [RuntimeError, KeyboardInterrupt, InputError, OSError])
-    def test_in_a_lane(self, plain, tmp_path, when, kind):
+    def test_in_a_worker(self, plain, tmp_path, when, kind):
         class Failing(Wide):
             def work(self, frame):
                 if round(frame.pts / frame.duration) == when:
@@ -128,7 +128,7 @@ class TestFailures:
         assert step.at_close == 0
 
     @pytest.mark.parametrize("when", [0, 4])
-    def test_the_encoder_while_lanes_are_busy(self, plain, tmp_path, monkeypatch, when):
+    def test_the_encoder_while_slots_are_busy(self, plain, tmp_path, monkeypatch, when):
         real = sink.Sink.write
         busy = threading.Event()
 
@@ -152,7 +152,7 @@ class TestFailures:
         assert (step.closed, step.at_close) == (1, 0)
         assert not list(tmp_path.iterdir())
 
-    def test_a_lane_that_hangs_is_left_alone_after_a_while(self, plain, tmp_path, monkeypatch):
+    def test_a_worker_that_hangs_is_left_alone_after_a_while(self, plain, tmp_path, monkeypatch):
         monkeypatch.setattr(threads, "PATIENCE", 0.3)
         free = threading.Event()
 
@@ -176,7 +176,7 @@ class TestFailures:
             if thread.name.startswith("worker"):
                 thread.join(10)
 
-    @pytest.mark.parametrize("waiting", ["decoder", "encoder", "lane"])
+    @pytest.mark.parametrize("waiting", ["decoder", "encoder", "worker"])
     def test_ctrl_c(self, plain, tmp_path, waiting):
         """A real signal, in a process of its own, whatever is waited for."""
         script = f"""
@@ -197,7 +197,7 @@ class TestFailures:
                     with self.lock:
                         if self.ran == 5 and begun.ident is None:
                             begun.start()
-                    if {waiting == "lane"} and begun.ident:
+                    if {waiting == "worker"} and begun.ident:
                         time.sleep(0.7)
                     return super().work(frame)
 
@@ -232,7 +232,7 @@ class TestBounds:
     def test_results_alive(self, tmp_path, monkeypatch):
         """Lanes, the queue behind them, one being encoded: never more, however slow that is."""
         source = make(tmp_path / "in.mkv", frames=40)
-        alive, most, lanes = set(), [0], 3
+        alive, most, slots = set(), [0], 3
 
         class Counting(Wide):
             def work(self, frame):
@@ -251,13 +251,13 @@ class TestBounds:
 
         monkeypatch.setattr(sink.Sink, "write", write)
         monkeypatch.setattr(sink.Sink, "finish", sink.Sink.abandon)
-        assert convert(source, tmp_path / "o.mkv", Counting(lanes), encoding=LOSSLESS).frames == 40
-        assert lanes < most[0] <= lanes + threads.DEPTH + 1
+        assert convert(source, tmp_path / "o.mkv", Counting(slots), encoding=LOSSLESS).frames == 40
+        assert slots < most[0] <= slots + threads.DEPTH + 1
         gc.collect()
         assert not alive
 
     def test_frames_taken(self, plain, tmp_path, monkeypatch):
-        """The decoder waits for a slow lane, though the others are free."""
+        """The decoder waits for a slow worker, though the others are free."""
         seen, ahead, real = [], [], pixels.planes
 
         class Slow(Wide):
@@ -269,7 +269,7 @@ class TestBounds:
 
         monkeypatch.setattr(pixels, "planes", lambda frame: seen.append(1) or real(frame))
         convert(plain, tmp_path / "o.mkv", Slow(3, linger=0), encoding=LOSSLESS)
-        # Two that were done, three in lanes, the queue, one in the decoder's hand.
+        # Two that were done, three in slots, the queue, one in the decoder's hand.
         assert ahead[0] <= 2 + 3 + threads.DEPTH + 1
         assert len(seen) == 25
 
@@ -294,10 +294,10 @@ class TestBounds:
 class TestDrain:
     @pytest.mark.parametrize("slots", [1, 3])
     def test_every_frame(self, plain, slots):
-        step, told = Wide(slots), []
-        assert drain(plain, step, on_progress=told.append) == 25
+        step, reported = Wide(slots), []
+        assert drain(plain, step, on_progress=reported.append) == 25
         assert (step.ran, step.closed, step.at_close) == (25, 1, 0)
-        assert [p.frames for p in told] == list(range(1, 26))
+        assert [p.frames for p in reported] == list(range(1, 26))
         assert step.prepared[1] is None
         assert ("MainThread" in step.threads) == (slots == 1)
 

@@ -32,15 +32,15 @@ class Nearest:
     ) -> Format:
         assert not on_device
         self.prepared = (format, bits)
-        self.came = format
+        self.given = format
         self.out = format.scaled(self.scale, bits)
         return self.out
 
     def run(self, frame: Frame) -> Frame:
         self.ran += 1
-        assert tuple(p.shape for p in frame.planes) == self.came.shapes
-        assert all(p.dtype == self.came.dtype for p in frame.planes)
-        shift = self.out.bits - self.came.bits
+        assert tuple(p.shape for p in frame.planes) == self.given.shapes
+        assert all(p.dtype == self.given.dtype for p in frame.planes)
+        shift = self.out.bits - self.given.bits
         planes = []
         for plane, (height, width) in zip(frame.planes, self.out.shapes, strict=True):
             large = plane.repeat(self.scale, 0).repeat(self.scale, 1)[:height, :width]
