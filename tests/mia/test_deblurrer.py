@@ -642,3 +642,51 @@ def test_stages_are_timed(picture, backend):
     assert all(len(table[name]) == 1 for name in names)
     if backend == "cpu":
         assert len(table["ratios"]) == len(table["update of f"]) == 3
+
+
+@pytest.mark.parametrize("frames", [1, 3])
+@pytest.mark.parametrize("kind", ["float32", "uint8", "uint16"])
+def test_submitted_pictures(random, arm, kind, frames):
+    """What `run` makes of each, also of one value; `run` may come between."""
+    pictures = np.array([drawn.problem(random, (32, 64), frames).y for _ in range(6)]).clip(0)
+    if kind != "float32":
+        pictures = np.rint(pictures.clip(0, 1) * np.iinfo(kind).max)
+    pictures = pictures.astype(kind).squeeze(1) if frames == 1 else pictures.astype(kind)
+    pictures[2] = 1
+    how = {"psf_size": 9, "iterations": 20, "device": arm, "frames": frames}
+    with Deblurrer(**how) as deblurrer:
+        deblurrer.prepare(drawn.floats((32, 64)))
+        assert deblurrer.slots == (1 if arm == "cpu" else 3)
+        wanted = [deblurrer.run(picture) for picture in pictures]
+        for _ in range(3):
+            found, pending = [], []
+            for number, picture in enumerate(pictures):
+                given = picture.copy()
+                pending.append(deblurrer.submit(given))
+                given[:] = 0
+                if number == 4:
+                    deblurrer.run(pictures[0])
+                if len(pending) == deblurrer.slots:
+                    found.append(pending.pop(0)())
+            found += [result() for result in pending]
+            for one, other in zip(found, wanted, strict=True):
+                assert (one.image == other.image).all() and one.image.dtype == kind
+                assert (one.psf == other.psf).all() and one.fit == other.fit
+                assert one.iterations == other.iterations
+        bad = pictures[0].astype(np.float32)
+        bad.flat[5] = np.nan
+        with pytest.raises(InputError, match="NaN or infinity"):
+            deblurrer.submit(bad)()
+        assert (deblurrer.submit(pictures[0])().image == wanted[0].image).all()
+    with pytest.raises(InputError, match="not prepared"):
+        deblurrer.submit(pictures[0])
+
+
+@pytest.mark.parametrize("how", [{"warm": True}, {"tolerance": 1e-3}, {"history": True}])
+def test_where_the_host_looks_pictures_are_not_in_flight(picture, arm, how):
+    with Deblurrer(psf_size=9, iterations=20, device=arm, edges="extend", **how) as deblurrer:
+        deblurrer.prepare(drawn.floats(picture.shape))
+        assert deblurrer.slots == 1
+        found = deblurrer.submit(picture)()
+        deblurrer.prepare(drawn.floats(picture.shape))
+        assert (deblurrer.run(picture).image == found.image).all()

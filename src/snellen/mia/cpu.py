@@ -51,6 +51,8 @@ class Backend:
         Of everything: "float32", which None means, or "float64".
     """
 
+    slots = 1
+
     def __init__(
         self,
         definition: Definition,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Any
@@ -11,15 +11,17 @@ import numpy as np
 
 from snellen.errors import InputError
 from snellen.frames import arrays
-from snellen.frames.axes import check_dtype
 from snellen.frames.frame import Format
 from snellen.gpu import device as devices
 from snellen.gpu.profile import paused, stage
 from snellen.mia import edges as rules
 from snellen.mia import psf as psfs
 from snellen.mia import samples, settings
-from snellen.mia.definition import EVERY, ITERATIONS, PSF_SIZE, SIDES, START, Definition
-from snellen.mia.progress import Backend, Callback, iterated
+from snellen.mia.backend import Backend, frames_on_device
+from snellen.mia.backend import on_device as backend_on_device
+from snellen.mia.definition import EVERY, ITERATIONS, PSF_SIZE, START, Definition
+from snellen.mia.pictures import Pictures
+from snellen.mia.progress import Callback, iterated
 from snellen.mia.result import Restored
 
 
@@ -57,8 +59,8 @@ class Deblurrer:
         What is beyond the picture: "extend", which estimates it, "taper", which blends opposite
         edges and is quicker, or "circular", its other side. See docs/mia.md.
     recentre : bool
-        Whether a PSF that was found is moved so that its centre of mass is the middle, to a pixel,
-        and the picture with it.
+        Whether a PSF that was found, and the picture with it, is moved by whole pixels so that its
+        centre of mass is the middle.
     tolerance : float
         Stop when `every` iterations change the picture by less, relative to it, as 1e-3; 0: never.
         0 or more. Of several pictures all must.
@@ -142,8 +144,9 @@ class Deblurrer:
         self.side = self._blur.shape[-1]
         self.device = devices.single(device, "MIA")
         self.device_name = devices.name(self.device)
-        self.prepared = False
+        self.prepared = self._on_device = False
         self._backend: Backend | None = None
+        self._in_flight: Any = None
 
     def prepare(
         self, format: Format, bits: int | None = None, *, on_device: bool = False
@@ -181,22 +184,24 @@ class Deblurrer:
                 parameter="on_device",
                 advice="leave it out, or ask for a GPU as `device`",
             )
-        self._format, self._on_device = format, on_device
-        self._shape = format.height, format.width
         settings.white(format.white, "white")
-        self._result = None if bits is None else format.scaled(1, bits)
-        psfs.fits(self.side, self._shape)
+        self._pictures = Pictures(format, bits, self._counts, self.side, self.device)
+        self._on_device, shape, batch = on_device, self._pictures.shape, self._counts[0]
+        psfs.fits(self.side, shape)
         blur = settings.spread(self._blur, self._lead).reshape(*self._counts, *[self.side] * 2)
-        period = rules.period(self._shape, self.side, self.edges)
+        period = rules.period(shape, self.side, self.edges)
         with arrays.working(None, self.device), paused():
-            self._frames = self._frames_on(period)
-            self._backend = self._backend_on(period)
+            self._frames = frames_on_device(
+                self.device, self._pictures.whole, period, self.side, self.edges, self.dtype
+            )
+            self._backend = backend_on_device(
+                self.device, self.definition, period, self._counts[1], batch, self.dtype
+            )
             self._start = start = self._frames.spread(blur)
-            # A blank picture, so that everything is compiled.
-            self._restored(self._backend, np.zeros((*self._lead, *self._shape), np.uint8), 1)
+            self._restored(self._backend, self._pictures.blank(), 1)  # compiles everything
             self._start = start
         self.prepared = True
-        return replace(self._result or format, subsampling=None)
+        return replace(self._pictures.target, subsampling=None)
 
     def run(self, image: Any, callback: Callback | None = None) -> Restored:
         """Restore a picture, or a batch of them.
@@ -227,12 +232,57 @@ class Deblurrer:
         """
         settings.callback(callback)
         backend = self._check(image)
+        if self._in_flight:
+            self._in_flight.settle()  # it uses the same buffers
         with arrays.working(image, self.device):
-            return self._restored(backend, image, self.iterations, callback)
+            try:
+                return self._restored(backend, image, self.iterations, callback)
+            except BaseException:  # of a callback: kernels may still use the buffers
+                if self.device != "cpu":
+                    import cupy
+
+                    cupy.cuda.get_current_stream().synchronize()
+                raise
+
+    @property
+    def slots(self) -> int:
+        """How many pictures, or batches, `submit` keeps in flight; known after `prepare`.
+
+        More than 1 on a GPU where the period's sides are 32, 64, 128 or 256, in float32, without
+        tolerance, warm, history and on_device: then no work waits for the host.
+        """
+        looks = self.tolerance or self.warm or self.history or self._on_device
+        return 1 if looks or self._backend is None else self._backend.slots
+
+    def submit(self, image: Any) -> Callable[[], Restored]:
+        """Begin a picture, or a batch; return a function that waits for the result and returns it.
+
+        The picture is as for `run`, and is not read after this call. Where `slots` is more than 1
+        a NumPy array is uploaded while earlier pictures are restored; otherwise this call restores
+        it. At most `slots` functions may be outstanding. Errors are those of `run`, and come from
+        this call or from the function.
+        """
+        self._check(image)
+        if self.slots == 1 or not isinstance(image, np.ndarray):
+            restored = self.run(image)
+            return lambda: restored
+        frames = image.reshape(self._pictures.whole)
+        flat, start = samples.flat(frames), self._start
+        first = frames[:, :1, :1, :1].copy()  # the value of each flat picture
+        pending = self._flights().submit(frames, self._pictures.white(image.dtype))
+
+        def result() -> Restored:
+            with arrays.working(None, self.device):
+                return self._pictures.finished(first, flat, start, pending(), self.iterations)
+
+        return result
 
     def close(self) -> None:
         """Release threads and buffers; `prepare` may follow again."""
         self.prepared = False
+        in_flight, self._in_flight = self._in_flight, None
+        if in_flight:
+            in_flight.close()
         backend, self._backend = self._backend, None
         self._frames = self._start = None
         if backend:
@@ -252,116 +302,48 @@ class Deblurrer:
     def _restored(
         self, backend: Backend, image: Any, iterations: int, callback: Callback | None = None
     ) -> Restored:
-        at, peak = self._frames, _white_of(self._format, image.dtype)
-        frames = image.reshape(*self._counts, *self._shape)
+        at, peak = self._frames, self._pictures.white(image.dtype)
+        frames = image.reshape(self._pictures.whole)
         with stage("place on the period"):
             y, f = at.place(frames, peak)
             flat = samples.flat(frames)
             backend.start(y, f, self._start)
-        look = callback and self._looking(callback)
+        look = callback and self._pictures.looking(callback)
         with stage("iterations"):
             done, history = iterated(
                 backend, iterations, self.every, self.tolerance, look, self.history
             )
         with stage("data fidelity"):
-            fit: Any = backend.fit()
+            fit = backend.fit()
         with stage("centre and cut"):
             sharp, blurs = at.finish(backend.estimate, backend.psf, self.recentre)
         start = at.spread(blurs) if self.warm else self._start
         if isinstance(image, np.ndarray) and self.device != "cpu" and not self._on_device:
             sharp, blurs = at.fetch()
         at.refuse(peak)  # which waits for the GPU, so that the next call may be on another stream
-        white, dtype = self._target(peak, image.dtype)
-        sharp, blurs = samples.finished(sharp, white, dtype), blurs.astype(np.float32)
         flat = flat if isinstance(flat, np.ndarray) else flat.get()
-        for i in np.flatnonzero(flat).tolist():  # such a picture says nothing of its blur
-            begun = psfs.from_period(self._start[i], self.side)
-            blurs[i] = begun if isinstance(begun, type(blurs)) else begun.get()
-            value: Any = frames[i, 0, 0, 0]
-            if self._result is not None:
-                real = np.full((1, 1), float(value) / peak, self.dtype)
-                value = samples.finished(real, white, dtype)[0, 0]
-            sharp[i], fit[i], start[i] = value, 0, self._start[i]
-        self._start = start
-        sharp, blurs = self._led(sharp, blurs)
-        alone = self._counts[0] == 1
-        return Restored(sharp, blurs, fit[0].item() if alone else fit, done, history)
+        for i in np.flatnonzero(flat).tolist():
+            start[i] = self._start[i]
+        begun, self._start = self._start, start
+        return self._pictures.finished(frames, flat, begun, (sharp, blurs, fit), done, history)
 
-    def _led(self, sharp: Any, blurs: Any) -> tuple[Any, Any]:
-        """Return pictures and PSFs without axes of one."""
-        lead = self._lead[:1] if self._counts[0] > 1 else ()
-        return (
-            sharp.reshape(*lead, *sharp.shape[-2:]),
-            blurs.reshape(*self._lead, *blurs.shape[-2:]),
-        )
+    def _flights(self) -> Any:
+        """Return what keeps pictures in flight, made at its first use."""
+        if self._in_flight is None:
+            from snellen.mia.cuda.in_flight import InFlight
 
-    def _looking(self, callback: Callback) -> Callback:
-        """Return a callback for what lies on the period."""
-
-        def look(iteration: int, f: Any, h: Any) -> None:
-            both = rules.cut(f, self._shape).copy(), psfs.from_period(h, self.side)
-            callback(iteration, *self._led(*both))
-
-        return look
-
-    def _frames_on(self, period: tuple[int, int]) -> Any:
-        how = self._shape, period, self.side, self.edges, self.dtype
-        if self.device == "cpu":
-            from snellen.mia.frames import Frames
-
-            return Frames(*how)
-        from snellen.mia.cuda import frames
-
-        batch, count = self._counts
-        return frames.Frames(*how, count, batch)
-
-    def _backend_on(self, period: tuple[int, int]) -> Backend:
-        batch, frames = self._counts
-        how = self.definition, period, frames, batch, self.device, self.dtype
-        if self.device == "cpu":
-            from snellen.mia import cpu
-
-            return cpu.Backend(*how)
-        if set(period) <= set(SIDES) and self.dtype == "float32":
-            from snellen.mia.cuda import fused
-
-            return fused.Backend(*how)
-        from snellen.mia.cuda import cufft
-
-        return cufft.Backend(*how)
+            backend: Any = self._backend
+            self._in_flight = InFlight(
+                self.device, self._pictures.whole, self.side, self._frames, backend, self._start,
+                self.iterations, self.recentre,
+            )  # fmt: skip
+        return self._in_flight
 
     def _check(self, image: Any) -> Backend:
-        """Return the backend for a picture as it is prepared for."""
+        """Return the backend for a picture, which is checked."""
         if self._backend is None:
             raise InputError(
                 "this Deblurrer is not prepared", advice="call prepare(format) before run"
             )
-        if not isinstance(image, np.ndarray) and (
-            self.device == "cpu" or arrays.place(image) != self.device
-        ):
-            raise InputError(
-                f"got a picture that is no NumPy array"
-                f"{'' if self.device == 'cpu' else ', nor CuPy there'}, for a Deblurrer on "
-                f"{self.device!r}",
-                advice="use snellen.deblur for arrays of other libraries",
-            )
-        if image.shape != (*self._lead, *self._shape):
-            raise InputError(
-                f"got an array {image.shape}; prepared for {(*self._lead, *self._shape)}",
-                advice="prepare again, or use snellen.deblur for colour",
-            )
-        check_dtype(image.dtype)
+        self._pictures.check(image)
         return self._backend
-
-    def _target(self, peak: float, dtype: np.dtype[Any]) -> tuple[float, np.dtype[Any]]:
-        """Return white and type of the results' samples, for pictures of this white and type."""
-        if self._result is None:
-            return peak, dtype
-        return _white_of(self._result, self._result.dtype), self._result.dtype
-
-
-def _white_of(format: Format, dtype: np.dtype[Any]) -> float:
-    """Return the sample value of white of pictures of a format and a type."""
-    if format.white is None and format.bits and dtype == format.dtype:
-        return float((1 << format.bits) - 1)
-    return samples.white(dtype, format.white)

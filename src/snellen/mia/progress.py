@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from snellen.frames.arrays import library
+from snellen.mia.backend import Backend
 from snellen.mia.result import Step
 
 Callback = Callable[[int, Any, Any], object]
@@ -29,36 +29,6 @@ class Watch:
     def __call__(self, iteration: int, image: Any, psf: Any) -> None:
         """Report an iteration of the stage "picture"."""
         self.report("picture", iteration, self.iterations)
-
-
-class Backend(Protocol):
-    """Backend of MIA on one device, for one batch on one period: the CPU's, or one of the GPU's."""
-
-    def start(self, y: Any, f: Any, h: Any) -> None:
-        """Copy the observed planes y (B, M, H, W) and the first f (B, H, W) and h (B, M, H, W)."""
-        ...
-
-    def iterate(self, count: int) -> None:
-        """Do `count` iterations of all pictures."""
-        ...
-
-    @property
-    def estimate(self) -> Any:
-        """The estimates f (B, H, W); valid until the next call."""
-        ...
-
-    @property
-    def psf(self) -> Any:
-        """The PSFs h (B, M, H, W), each of sum 1; valid until the next call."""
-        ...
-
-    def fit(self) -> npt.NDArray[np.float64]:
-        """Return the data fidelity of y and h ⊛ f of each picture: (B,)."""
-        ...
-
-    def close(self) -> None:
-        """Release threads and buffers."""
-        ...
 
 
 def iterated(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Sequence
 from math import isfinite
 from numbers import Integral, Real
 from typing import Any
@@ -93,6 +95,31 @@ def dtype(name: str | None) -> str:
             f"`dtype`={name!r}; expected one of {', '.join(DTYPES)}, or None", parameter="dtype"
         )
     return name or "float32"
+
+
+def shape(value: object) -> tuple[int, int]:
+    """Return rows and columns (InputError: these are not two numbers)."""
+    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
+        raise InputError(
+            f"`shape`={value!r}; expected (rows, columns) of one plane",
+            parameter="shape",
+            advice="use snellen.deblur for colour",
+        )
+    rows, columns = (whole("shape", size) for size in value)
+    return rows, columns
+
+
+def position(value: Any) -> tuple[int, int]:
+    """Return column and row (InputError: these are not two integers)."""
+    try:
+        column, row = (operator.index(place) for place in value)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"`position`={value!r}; expected (column, row), two integers",
+            parameter="position",
+            advice="round the positions of a tracker, round(x), round(y)",
+        ) from error
+    return column, row
 
 
 def given(psf: Any, name: str = "psf") -> Float64:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import operator
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from types import TracebackType
@@ -24,6 +23,8 @@ from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.result import Restored
 
 POLICIES = ("block", "drop")
+IN_FLIGHT = 2
+"""Regions in work: one goes to the GPU while one is restored. More would only wait longer."""
 
 _PATIENCE = 0.2
 """Seconds between two looks: on Windows an untimed wait cannot be interrupted by Ctrl-C."""
@@ -66,27 +67,27 @@ class Stream:
             for region in stream:
                 show(region.restored.image)
 
-    Leaving `with` closes it: what is not restored or not taken by then is discarded, uncounted.
-    One thread pushes, one thread takes: the same one or another. Results come in the order of their
-    frames and wait until they are taken, however many.
+    Leaving `with` closes it: regions that are not restored or not taken by then are discarded and
+    do not count as dropped. One thread pushes and one thread takes, the same or another. Results
+    come in the order of their frames, and all of them wait until they are taken.
 
-    Memory: regions are held as copies where their frames are, `queue` that wait, one in work, and
-    one that `push` brings. A dropped one's is given back at once; on a GPU to CuPy's pool, which
-    keeps it for the next (cupy.get_default_memory_pool().free_all_blocks() gives it to others).
+    Memory: regions are held as copies where their frames are: `queue` that wait, one in work (two
+    where they come from main memory and go to a GPU), and one that `push` brings. The copy of a
+    dropped region is released at once, on a GPU to CuPy's pool, which keeps it for the next region.
     Results that wait are held beside these.
 
     Parameters
     ----------
     deblurrer : Deblurrer
-        Settings; not prepared yet, it is prepared here, and closed with the stream, whose own it is
-        until then. warm=True starts each region with the PSF of the last one.
+        Settings, not prepared: the stream prepares and closes it, and nobody else uses it in
+        between. warm=True starts each region with the PSF of the last one.
     shape : (rows, columns)
         Of the region, one plane.
     queue : int
-        Regions that wait at most, beside the one that is in work.
+        So many regions wait at most, beside those in work.
     policy : str
-        What `push` does where so many wait: "block", it waits, too; "drop", the oldest of them is
-        dropped, and counted.
+        What `push` does when so many wait: "block" waits, too; "drop" drops the oldest of them and
+        counts it.
     data_range : float, optional
         The sample value of white. None: the greatest of integers, 1.0 of floats.
 
@@ -121,7 +122,7 @@ class Stream:
                 f"`policy`={policy!r}; expected one of {', '.join(POLICIES)}", parameter="policy"
             )
         self._drops = policy == "drop"
-        self._shape = rows, columns = _shape(shape)
+        self._shape = rows, columns = settings.shape(shape)
         deblurrer.prepare(Format(columns, rows, 0, white=settings.white(data_range)))
         self._deblurrer = deblurrer
         self._waiting: deque[_Job] = deque()
@@ -233,33 +234,61 @@ class Stream:
 
                     stack.enter_context(devices.using(self._deblurrer.device))
                     stack.enter_context(cupy.cuda.Stream(non_blocking=True))
-                while (job := self._taken()) is not None:
-                    if job.event is not None:
-                        cupy.cuda.get_current_stream().wait_event(job.event)
-                    restored = self._deblurrer.run(job.picture)
-                    if self._deblurrer.device != "cpu":  # others take it on streams of theirs
-                        cupy.cuda.get_current_stream().synchronize()
-                    seconds = time.perf_counter() - job.since
-                    self._tell(Region(job.number, job.position, restored, seconds))
-        except BaseException as error:  # whatever it is, the other side shall know
+                self._restore_all()
+        except BaseException as error:  # `push` and `pop` raise it
             self._error = error
         with self._changed:
             self._ended = True
             self._changed.notify_all()
 
-    def _taken(self) -> _Job | None:
-        """Take what has waited longest; None: nothing more comes."""
+    def _restore_all(self) -> None:
+        """Restore regions in order, IN_FLIGHT at once where the Deblurrer can and so many wait."""
+        pending: deque[tuple[_Job, Callable[[], Restored]]] = deque()
+        most = min(IN_FLIGHT, self._deblurrer.slots)
+        while True:
+            job = self._taken(wait=not pending)
+            if job is None and not pending:
+                return
+            if job is not None:
+                try:
+                    pending.append((job, self._begin(job)))
+                except BaseException:
+                    while pending:  # the results before it still count
+                        self._end(*pending.popleft())
+                    raise
+                if len(pending) < most:
+                    continue
+            self._end(*pending.popleft())
+
+    def _begin(self, job: _Job) -> Callable[[], Restored]:
+        """Begin a region; return a function that waits for its result."""
+        if job.event is not None:
+            import cupy
+
+            cupy.cuda.get_current_stream().wait_event(job.event)
+        return self._deblurrer.submit(job.picture)
+
+    def _end(self, job: _Job, result: Callable[[], Restored]) -> None:
+        """Wait for the result of a region, and hand it over."""
+        restored = result()
+        if self._deblurrer.device != "cpu":  # others read it on streams of their own
+            import cupy
+
+            cupy.cuda.get_current_stream().synchronize()
+        seconds = time.perf_counter() - job.since
+        region = Region(job.number, job.position, restored, seconds)
         with self._changed:
-            while not (self._waiting or self._finished):
+            self._done.append(region)
+            self._changed.notify_all()
+
+    def _taken(self, wait: bool) -> _Job | None:
+        """Take the region that has waited longest; None: none waits, or none will come (wait)."""
+        with self._changed:
+            while wait and not (self._waiting or self._finished):
                 self._changed.wait(_PATIENCE)
             job = self._waiting.popleft() if self._waiting else None
             self._changed.notify_all()
             return job
-
-    def _tell(self, region: Region) -> None:
-        with self._changed:
-            self._done.append(region)
-            self._changed.notify_all()
 
     def _copy(self, region: Any, job: _Job) -> None:
         """Put a copy into the job; on a GPU it is made on the caller's stream."""
@@ -290,7 +319,7 @@ class Stream:
                 advice="give the luma of colour frames",
             )
         check_dtype(frame.dtype)
-        column, row = _place(position)
+        column, row = settings.position(position)
         rows, columns = self._shape
         if not (0 <= row <= frame.shape[0] - rows and 0 <= column <= frame.shape[1] - columns):
             raise InputError(
@@ -306,28 +335,3 @@ class Stream:
             raise self._error
         if self._finished:
             raise InputError("this stream was finished or closed; no frame can follow")
-
-
-def _shape(value: object) -> tuple[int, int]:
-    """Return rows and columns (InputError: these are not two numbers)."""
-    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
-        raise InputError(
-            f"`shape`={value!r}; expected (rows, columns) of one plane",
-            parameter="shape",
-            advice="use snellen.deblur for colour",
-        )
-    rows, columns = (settings.whole("shape", size) for size in value)
-    return rows, columns
-
-
-def _place(position: Any) -> tuple[int, int]:
-    """Return column and row (InputError: these are not two integers)."""
-    try:
-        column, row = (operator.index(place) for place in position)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"`position`={position!r}; expected (column, row), two integers",
-            parameter="position",
-            advice="round the positions of a tracker, round(x), round(y)",
-        ) from error
-    return column, row

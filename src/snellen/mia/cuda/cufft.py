@@ -59,6 +59,8 @@ class Backend:
         The memory of the GPU does not suffice, or CUDA reports an error.
     """
 
+    slots = 1
+
     def __init__(
         self,
         definition: Definition,

@@ -143,7 +143,7 @@ class Frames:
 
         f, h = (cupy.ascontiguousarray(planes) for planes in (f, h))
         results = cupy.empty(len(self._staged_out), self._real)
-        pictures, psfs = self._views(results)
+        pictures, psfs = self.views(results)
         support = (self._frames, self._side, *self._period)
         shifts = self._shifts if recentre else None
         if recentre:
@@ -174,7 +174,12 @@ class Frames:
     def fetch(self) -> tuple[Any, Any]:
         """Wait for the results of `finish`; return NumPy arrays, valid until the next call."""
         self._results = self._results.get(out=self._staged_out)
-        return self._views(self._results)
+        return self.views(self._results)
+
+    @property
+    def results(self) -> Any:
+        """The results of the last `finish` as one array: pictures, PSFs, flags of the samples."""
+        return self._results
 
     def refuse(self, peak: float) -> None:
         """Wait for the last results, and raise an error if their frames had invalid samples."""
@@ -185,7 +190,8 @@ class Frames:
         with profile.stage(name):
             self._kernels[name](grid, THREADS, *arguments)
 
-    def _views(self, results: Any) -> tuple[Any, Any]:
+    def views(self, results: Any) -> tuple[Any, Any]:
+        """Return the pictures and PSFs of an array like `results`."""
         one, other = self._parts
         psfs = results[one : one + other].reshape(self._batch, self._frames, self._side, self._side)
         return results[:one].reshape(self._batch, *self._shape), psfs

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.errors import InputError
+from snellen.frames.engine import SLOTS
 from snellen.gpu import device as devices
 from snellen.gpu import profile
 from snellen.gpu.kernel import Kernel
@@ -46,6 +47,8 @@ class Backend:
     DeviceError
         The memory of the GPU does not suffice, or CUDA reports an error.
     """
+
+    slots = SLOTS
 
     def __init__(
         self,
@@ -129,8 +132,13 @@ class Backend:
     def fit(self) -> npt.NDArray[np.float64]:
         """Return the data fidelity of each picture, (B,) float64; see `Restored.fit`."""
         with devices.using(self._device), devices.reporting():
-            found: npt.NDArray[np.float64] = self._measure(self._y, self.estimate, self.psf).get()
+            found: npt.NDArray[np.float64] = self.fit_on_gpu().get()
         return found
+
+    def fit_on_gpu(self) -> Any:
+        """Return the same as a CuPy array. Nothing waits for it."""
+        with devices.using(self._device), devices.reporting():
+            return self._measure(self._y, self.estimate, self.psf)
 
     def close(self) -> None:
         """Wait for the GPU and drop all arrays."""

@@ -1,0 +1,86 @@
+"""The interface of the backends of MIA, and which of them serves a device and a period."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from snellen.mia.definition import SIDES, Definition
+
+
+class Backend(Protocol):
+    """Backend of MIA on one device, for one batch on one period: the CPU's, or one of the GPU's."""
+
+    slots: int
+    """How many batches may be in flight: more than 1 where the iterations need no host."""
+
+    def start(self, y: Any, f: Any, h: Any) -> None:
+        """Copy the observed planes y (B, M, H, W) and the first f (B, H, W) and h (B, M, H, W)."""
+        ...
+
+    def iterate(self, count: int) -> None:
+        """Do `count` iterations of all pictures."""
+        ...
+
+    @property
+    def estimate(self) -> Any:
+        """The estimates f (B, H, W); valid until the next call."""
+        ...
+
+    @property
+    def psf(self) -> Any:
+        """The PSFs h (B, M, H, W), each of sum 1; valid until the next call."""
+        ...
+
+    def fit(self) -> npt.NDArray[np.float64]:
+        """Return the data fidelity of y and h ⊛ f of each picture: (B,)."""
+        ...
+
+    def close(self) -> None:
+        """Release threads and buffers."""
+        ...
+
+
+def on_device(
+    device: str,
+    definition: Definition,
+    period: tuple[int, int],
+    frames: int,
+    batch: int,
+    dtype: str,
+) -> Backend:
+    """Return the backend for a device and a period; see `cpu.Backend`."""
+    how = definition, period, frames, batch, device, dtype
+    if device == "cpu":
+        from snellen.mia import cpu
+
+        return cpu.Backend(*how)
+    if set(period) <= set(SIDES) and dtype == "float32":
+        from snellen.mia.cuda import fused
+
+        return fused.Backend(*how)
+    from snellen.mia.cuda import cufft
+
+    return cufft.Backend(*how)
+
+
+def frames_on_device(
+    device: str,
+    whole: tuple[int, int, int, int],
+    period: tuple[int, int],
+    side: int,
+    edges: str,
+    dtype: str,
+) -> Any:
+    """Return what places pictures (B, M, rows, columns) on the period, and cuts them out again."""
+    batch, count, *shape = whole
+    how = (shape[0], shape[1]), period, side, edges, dtype
+    if device == "cpu":
+        from snellen.mia.frames import Frames
+
+        return Frames(*how)
+    from snellen.mia.cuda import frames
+
+    return frames.Frames(*how, count, batch)

@@ -1,0 +1,148 @@
+"""The pictures that a prepared Deblurrer takes, and the results that it makes of them.
+
+Arrays are NumPy's or CuPy's, and so are the results.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from snellen.errors import InputError
+from snellen.frames import arrays
+from snellen.frames.axes import check_dtype
+from snellen.frames.frame import Format
+from snellen.mia import edges, samples
+from snellen.mia import psf as psfs
+from snellen.mia.progress import Callback
+from snellen.mia.result import Restored, Step
+
+
+class Pictures:
+    """Batches of B pictures of M frames each, of one format.
+
+    Parameters
+    ----------
+    format : Format
+    bits : int or None
+        Depth of the results; None: the type of the pictures.
+    counts : (int, int)
+        B and M. Arrays have no axis where the number is 1.
+    side : int
+        K, of the PSFs.
+    device : str
+        "cpu" or "cuda:N", where the pictures may be beside main memory.
+
+    Attributes
+    ----------
+    shape : (rows, columns)
+    whole : (B, M, rows, columns)
+    target : Format
+        Of the results.
+    """
+
+    def __init__(
+        self, format: Format, bits: int | None, counts: tuple[int, int], side: int, device: str
+    ):
+        self._format, self._converted = format, bits is not None
+        self.target = format if bits is None else format.scaled(1, bits)
+        self.shape = format.height, format.width
+        self.whole = *counts, *self.shape
+        self._batch, self._side, self._device = counts[0], side, device
+        self._lead = tuple(count for count in counts if count > 1)
+
+    def blank(self) -> npt.NDArray[np.uint8]:
+        """Return a black batch."""
+        return np.zeros((*self._lead, *self.shape), np.uint8)
+
+    def check(self, image: Any) -> None:
+        """Refuse (InputError) an array of another shape or type, or on another device."""
+        if not isinstance(image, np.ndarray) and (
+            self._device == "cpu" or arrays.place(image) != self._device
+        ):
+            raise InputError(
+                f"got a picture that is no NumPy array"
+                f"{'' if self._device == 'cpu' else ', nor CuPy there'}, for a Deblurrer on "
+                f"{self._device!r}",
+                advice="use snellen.deblur for arrays of other libraries",
+            )
+        if image.shape != (*self._lead, *self.shape):
+            raise InputError(
+                f"got an array {image.shape}; prepared for {(*self._lead, *self.shape)}",
+                advice="prepare again, or use snellen.deblur for colour",
+            )
+        check_dtype(image.dtype)
+
+    def white(self, dtype: np.dtype[Any]) -> float:
+        """Return the sample value of white of pictures of a type."""
+        return _white(self._format, dtype)
+
+    def finished(
+        self,
+        frames: Any,
+        flat: npt.NDArray[np.bool_],
+        start: Any,
+        estimates: tuple[Any, Any, Any],
+        iterations: int,
+        history: tuple[Step, ...] = (),
+    ) -> Restored:
+        """Return the result of a batch.
+
+        Parameters
+        ----------
+        frames : (B, M, rows, columns), or only the first sample of each picture
+            As they were given.
+        flat : (B,)
+            Which pictures have one value only. These say nothing of their blur: they are returned
+            unchanged, with the PSF that they started from and a fit of 0.
+        start : (B, M, H, W)
+            The PSFs that the pictures started from, on the period.
+        estimates : (B, rows, columns), (B, M, K, K), (B,) float64
+            Pictures, white being 1; their PSFs; the data fidelity. The last is written to.
+        iterations, history
+            For the result.
+        """
+        sharp, blurs, fit = estimates
+        peak, dtype = self.white(frames.dtype), frames.dtype
+        white = peak
+        if self._converted:
+            white, dtype = _white(self.target, self.target.dtype), self.target.dtype
+        sharp, blurs = samples.finished(sharp, white, dtype), blurs.astype(np.float32)
+        for i in np.flatnonzero(flat).tolist():
+            begun = psfs.from_period(start[i], self._side)
+            blurs[i] = begun if isinstance(begun, type(blurs)) else begun.get()
+            value: Any = frames[i, 0, 0, 0]
+            if self._converted:
+                real = np.full((1, 1), float(value) / peak)
+                value = samples.finished(real, white, dtype)[0, 0]
+            sharp[i], fit[i] = value, 0
+        sharp, blurs = self._without_single_axes(sharp, blurs)
+        return Restored(
+            sharp, blurs, fit[0].item() if self._batch == 1 else fit, iterations, history
+        )
+
+    def looking(self, callback: Callback) -> Callback:
+        """Return a callback for arrays on the period; it calls `callback` with copies cut out."""
+
+        def look(iteration: int, f: Any, h: Any) -> None:
+            both = edges.cut(f, self.shape).copy(), psfs.from_period(h, self._side)
+            callback(iteration, *self._without_single_axes(*both))
+
+        return look
+
+    def _without_single_axes(self, sharp: Any, blurs: Any) -> tuple[Any, Any]:
+        """Return pictures and PSFs without axes of length 1."""
+        lead = self._lead[:1] if self._batch > 1 else ()
+        return (
+            sharp.reshape(*lead, *sharp.shape[-2:]),
+            blurs.reshape(*self._lead, *blurs.shape[-2:]),
+        )
+
+
+def _white(format: Format, dtype: np.dtype[Any]) -> float:
+    """Return the sample value of white of pictures of a format and a type."""
+    if format.white is None and format.bits and dtype == format.dtype:
+        return float((1 << format.bits) - 1)
+    return samples.white(dtype, format.white)
