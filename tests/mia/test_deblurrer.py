@@ -646,17 +646,17 @@ def test_stages_are_timed(picture, backend):
 
 @pytest.mark.parametrize("frames", [1, 3])
 @pytest.mark.parametrize("kind", ["float32", "uint8", "uint16"])
-def test_submitted_pictures(random, arm, kind, frames):
+def test_submitted_pictures(random, backend, kind, frames):
     """What `run` makes of each, also of one value; `run` may come between."""
     pictures = np.array([drawn.problem(random, (32, 64), frames).y for _ in range(6)]).clip(0)
     if kind != "float32":
         pictures = np.rint(pictures.clip(0, 1) * np.iinfo(kind).max)
     pictures = pictures.astype(kind).squeeze(1) if frames == 1 else pictures.astype(kind)
     pictures[2] = 1
-    how = {"psf_size": 9, "iterations": 20, "device": arm, "frames": frames}
+    how = {"psf_size": 9, "iterations": 20, "device": backend, "frames": frames}
     with Deblurrer(**how) as deblurrer:
         deblurrer.prepare(drawn.floats((32, 64)))
-        assert deblurrer.slots == (1 if arm == "cpu" else 3)
+        assert deblurrer.slots == (1 if backend == "cpu" else 3)
         wanted = [deblurrer.run(picture) for picture in pictures]
         for _ in range(3):
             found, pending = [], []
@@ -683,8 +683,8 @@ def test_submitted_pictures(random, arm, kind, frames):
 
 
 @pytest.mark.parametrize("how", [{"warm": True}, {"tolerance": 1e-3}, {"history": True}])
-def test_where_the_host_looks_pictures_are_not_in_flight(picture, arm, how):
-    with Deblurrer(psf_size=9, iterations=20, device=arm, edges="extend", **how) as deblurrer:
+def test_where_the_host_looks_pictures_are_not_in_flight(picture, backend, how):
+    with Deblurrer(psf_size=9, iterations=20, device=backend, edges="extend", **how) as deblurrer:
         deblurrer.prepare(drawn.floats(picture.shape))
         assert deblurrer.slots == 1
         found = deblurrer.submit(picture)()
