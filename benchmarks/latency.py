@@ -25,11 +25,16 @@ from snellen.mia.definition import ITERATIONS
 from snellen.mia.stream import Stream
 
 SIDE = 128
-FRAMES, FEW, FEWEST = 2000, 200, 20  # of the stream; where quick, or on a CPU; where both
-WARM = 20  # frames before the first that counts
-DIFFERENT = 8  # frames that come round and round
-REACH = 9  # pixels of their blur
-WITHIN = 1e-4  # of white, against float64: as asked of every restored picture
+FRAMES, FEW, FEWEST = 2000, 200, 20
+"""Frames of the stream: by default; with --quick or on a CPU; with both."""
+WARM = 20
+"""Frames before the first that is timed."""
+DIFFERENT = 8
+"""Frames that are sent again and again."""
+REACH = 9
+"""Pixels of their blur."""
+WITHIN = 1e-4
+"""Greatest error against float64, of white, as is asked of every restored picture."""
 EDGES = "taper"
 HOST, LOCKED, WARM_START = "Deblurrer", "Deblurrer, page-locked", "Deblurrer, warm start"
 STREAM = "Stream, push to pop"
@@ -100,7 +105,7 @@ def times(restore: Restore, frames: list[npt.NDArray[np.uint8]], count: int) -> 
 
 
 def figures(taken: list[float]) -> dict[str, float]:
-    """Return what is told of so many times."""
+    """Return the percentiles and the extremes of so many times."""
     return {"p50": percentile(taken, 0.5), "p99": percentile(taken, 0.99), "min": min(taken),
             "max": max(taken)}  # fmt: skip
 

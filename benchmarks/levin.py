@@ -1,7 +1,8 @@
-"""Real camera shake: the pictures of Levin et al. 2009, restored and judged by their protocol.
+"""Real camera shake: the pictures of Levin et al. 2009, restored and evaluated by their protocol.
 
-A blind restoration may be off by a shift, which the blur takes up. So the sharp picture is compared
-with the restored one moved as suits best, by quarters of a pixel, without the outermost pixels.
+A blind restoration may be shifted, since the PSF can hold the opposite shift. So the sharp picture
+is compared with the restored one at the shift of the least error, in quarters of a pixel, without
+the outermost pixels.
 The error ratio is the sum of squared differences beside that of the same restoration with the true
 PSF, which is known here: at most 2 is called a success.
 
@@ -28,11 +29,15 @@ from snellen.bench import runner
 from snellen.gpu import device as devices
 from snellen.mia.image import PRIOR_ITERATIONS, PRIOR_TV
 
-CROP = 15  # pixels at each edge that are not compared; Levin et al. 2009
-REACH = CROP - 1  # pixels of the longest shift: what is compared lies in the picture
-QUARTERS = np.arange(-3, 4) / 4  # of a pixel, around the best whole shift
-SUCCESS = 2.0  # error ratio; Levin et al. 2009 count those up to 2, 3, …
-BLURRED, PLAIN, PRIOR, TRUE = "as they came", "MIA", 'MIA with prior="l0"', "the true PSF"
+CROP = 15
+"""Pixels at each edge that are not compared; Levin et al. 2009."""
+REACH = CROP - 1
+"""Pixels of the longest shift, so that all that is compared lies in the picture."""
+QUARTERS = np.arange(-3, 4) / 4
+"""Fractions of a pixel around the best whole shift."""
+SUCCESS = 2.0
+"""Error ratio of a success; Levin et al. 2009 count those up to 2, 3, …"""
+BLURRED, PLAIN, PRIOR, TRUE = "as they are", "MIA", 'MIA with prior="l0"', "the true PSF"
 
 Say = Callable[[str], None]
 Float64 = npt.NDArray[np.float64]
@@ -47,7 +52,7 @@ class Picture(NamedTuple):
     psf: Float64
 
 
-class Judged(NamedTuple):
+class Evaluation(NamedTuple):
     """How far a picture is from the sharp one."""
 
     error: float
@@ -62,7 +67,7 @@ class Judged(NamedTuple):
 
 
 def measure(device: str, say: Say) -> dict[str, Any]:
-    """Restore all pictures in SNELLEN_DATA/levin09 and judge them.
+    """Restore all pictures in SNELLEN_DATA/levin09 and evaluate them.
 
     Returns
     -------
@@ -70,7 +75,9 @@ def measure(device: str, say: Say) -> dict[str, Any]:
         "pictures", how many; "rows", for each way to restore them the means; "each", all figures.
     """
     say("\nPictures of Levin et al. 2009, PSNR in dB (error ratio)")
-    each = [judged(picture, device, say) for picture in pictures(Path(os.environ["SNELLEN_DATA"]))]
+    each = [
+        evaluate_all(picture, device, say) for picture in pictures(Path(os.environ["SNELLEN_DATA"]))
+    ]
     rows = []
     for name in (BLURRED, PLAIN, PRIOR, TRUE):
         ratios = [one["ways"][name]["ratio"] for one in each]
@@ -85,25 +92,25 @@ def measure(device: str, say: Say) -> dict[str, Any]:
 def pictures(folder: Path) -> Iterator[Picture]:
     """Give the pictures of the folder levin09 there, with the PSF as `snellen.deblur` takes it."""
     for path in sorted((folder / "levin09").glob("*.npz")):
-        with np.load(path) as held:
+        with np.load(path) as file:
             sharp, blurred, kernel = (
-                held[name].astype(np.float64) for name in ("sharp", "blurred", "kernel")
+                file[name].astype(np.float64) for name in ("sharp", "blurred", "kernel")
             )
         yield Picture(path.stem, sharp, blurred, kernel[::-1, ::-1])
 
 
-def judged(picture: Picture, device: str, say: Say) -> dict[str, Any]:
+def evaluate_all(picture: Picture, device: str, say: Say) -> dict[str, Any]:
     """Restore one picture every way; return the figures of each."""
     ways: dict[str, dict[str, Any]] = {
         PLAIN: {}, PRIOR: {"prior": "l0"},
         TRUE: {"psf": picture.psf, "iterations": PRIOR_ITERATIONS, "tv": PRIOR_TV},
     }  # fmt: skip
-    found = {BLURRED: (judge(picture.blurred, picture.sharp), 0.0)}
+    found = {BLURRED: (evaluate(picture.blurred, picture.sharp), 0.0)}
     for name, how in ways.items():
         start = perf_counter()
         image = deblur(picture.blurred, device=device, **how).image
         seconds = perf_counter() - start
-        found[name] = judge(image, picture.sharp), seconds
+        found[name] = evaluate(image, picture.sharp), seconds
     best = found[TRUE][0].error
     rows = {
         name: {"psnr_db": one.psnr, "ratio": one.error / best, "shift": one.shift, "seconds": took}
@@ -115,15 +122,15 @@ def judged(picture: Picture, device: str, say: Say) -> dict[str, Any]:
     return {"picture": picture.name, "ways": rows}
 
 
-def judge(restored: Float64, sharp: Float64) -> Judged:
-    """Compare a picture with the sharp one, both (rows, columns), at the shift that suits best.
+def evaluate(restored: Float64, sharp: Float64) -> Evaluation:
+    """Compare a picture with the sharp one, both (rows, columns), at the shift of the least error.
 
     First the best whole shift, then quarters of a pixel around it, linear between pixels.
     """
     whole = range(-REACH, REACH + 1)
     _, (down, right) = min(_moved(restored, sharp, by) for by in product(whole, whole))
     near = product(down + QUARTERS, right + QUARTERS)
-    return Judged(*min(_moved(restored, sharp, (float(i), float(j))) for i, j in near))
+    return Evaluation(*min(_moved(restored, sharp, (float(i), float(j))) for i, j in near))
 
 
 def _moved(
@@ -142,7 +149,7 @@ def _moved(
 
 
 def main() -> int:
-    """Restore and judge all pictures, and write the report."""
+    """Restore and evaluate all pictures, and write the report."""
     given = arguments(__doc__)
     folder = os.environ.get("SNELLEN_DATA")
     if not folder or not any((Path(folder) / "levin09").glob("*.npz")):

@@ -128,7 +128,11 @@ def _aplus(result: Result) -> None:
     for row in result.report.get("gpu_cases", ()):
         key = result.key(row["case"], 1, "luma")
         ours = row.get("graph", row["launches"])
-        result.cells[key] = Cell(_scaled(ours), stages=row["stages"])
+        stages = dict(row["stages"])
+        if "settle" in stages:  # since format 2 it is a part of match
+            both = stages["match"], stages["settle"]
+            stages["match"] = {name: sum(one[name] for one in both) for name in both[0]}
+        result.cells[key] = Cell(_scaled(ours), stages=stages)
         if "stock" in row:
             _compare(result, key, ours, {"PyTorch": row["stock"]["whole"]})
     for row in result.report.get("cases", ()):
@@ -162,8 +166,8 @@ def _mad(result: Result) -> None:
         lines = row["lines"]
         pair = result.key(row["case"], 1, "pair")
         result.cells[pair] = Cell(_scaled(lines["float64"], 1e3))
-        held = lines["float64, the reference held"]
-        result.cells[result.key(row["case"], 1, "compare")] = Cell(_scaled(held, 1e3))
+        comparison = lines["float64, the reference held"]
+        result.cells[result.key(row["case"], 1, "compare")] = Cell(_scaled(comparison, 1e3))
         others = {name: lines[name] for name in ("plain NumPy",)}
         _compare(result, pair, lines["float64"], others, 1e3)
 

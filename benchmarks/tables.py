@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks import extras
 from benchmarks.results import OURS, Key, Result, Spread, Timed, read
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,7 +26,7 @@ TITLES = {
     "fft": "Small Fourier transforms",
 }
 KINDS = {
-    "aplus": "One luma plane of 8 bits, all seven steps.",
+    "aplus": "One luma plane of 8 bits, all seven steps. Of the stages, settle is a part of match.",
     "mad": "MAD, HI and LO of a pair of 8-bit planes, and each half of the work: the reference's, "
     "which can be kept, and the comparison.",
     "mia": "200 iterations of pictures on one period. “Poisson” is the default, whose PSF is not "
@@ -105,7 +106,8 @@ def index(results: list[Result]) -> str:
 
 def highlights(results: list[Result], folder: str = "docs/benchmarks/") -> str:
     """Return the README's table: what, ours, the stock library, the ratio, a link."""
-    body, devices = [], {}
+    body: list[list[str]] = []
+    devices: dict[str, str] = {}
     for what, key, stock in HIGHLIGHTS:
         with_line = [one for one in results if stock in one.comparisons.get(key, {})]
         if not with_line:
@@ -120,9 +122,10 @@ def highlights(results: list[Result], folder: str = "docs/benchmarks/") -> str:
             f"{milliseconds(lines[stock].ms['median'])} ({stock.partition(',')[0]})",
             ratio(lines[stock].ratio), link,
         ])  # fmt: skip
-    told = "; ".join(f"{where}: {device}" for where, device in devices.items())
+    devices_text = "; ".join(f"{where}: {device}" for where, device in devices.items())
     table = rows(["what", "Snellen", "stock library", "ratio", "more"], body)
-    return f"{prose(f'Medians without transfers, each result checked first. {told}.')}\n\n{table}"
+    text = prose(f"Medians without transfers, each result checked first. {devices_text}.")
+    return f"{text}\n\n{table}"
 
 
 def section(result: Result) -> str:
@@ -132,9 +135,10 @@ def section(result: Result) -> str:
     source = f"commit {commit}" if commit else f"source digest {report.get('digest')}"
     origin = f"`benchmarks/results/{result.path.name}`, {str(report['date'])[:10]}, {source}."
     parts = [f"## {result.path.stem}: {result.device}", origin]
-    if "comparison" not in report:
+    if result.cells and "comparison" not in report:
         parts += [times(result), stages(result)]
     parts.append(comparisons(result))
+    parts += [rows(*table) for table in extras.tables(report)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -184,8 +188,8 @@ def compared(line: Timed | None, name: str) -> str:
     """Return one line of a comparison: its time, and its ratio to ours."""
     if line is None:
         return "–"
-    told = milliseconds(line.ms["median"])
-    return told if name == OURS else f"{told} ({ratio(line.ratio)})"
+    time = milliseconds(line.ms["median"])
+    return time if name == OURS else f"{time} ({ratio(line.ratio)})"
 
 
 def label(key: Key, result: Result) -> str:
@@ -230,8 +234,8 @@ def prose(text: str) -> str:
     return fill(text, 100, break_long_words=False, break_on_hyphens=False)
 
 
-def between(text: str, told: str) -> str:
-    """Return a text with `told` between the markers.
+def between(text: str, table: str) -> str:
+    """Return a text with a table between the markers.
 
     Raises
     ------
@@ -242,7 +246,7 @@ def between(text: str, told: str) -> str:
     _, end, after = rest.partition(END)
     if not end:
         raise ValueError(f"the marker {END} is missing")
-    return "\n".join([before + BEGIN, told, END + after])
+    return "\n".join([before + BEGIN, table, END + after])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """A+ with PyTorch's own operators on a GPU; the plain NumPy reference and bicubics on a CPU.
 
 PyTorch: float32, the authors' windows only, so the picture's outermost pixels stay the bicubic's.
-What can be laid out once (permuted bases, counts) is laid out before it is timed, patches are
+What can be prepared once (permuted bases, counts) is prepared before it is timed, patches are
 summed without their low frequency, which is added once, and slabs of patches bound the memory.
 """
 

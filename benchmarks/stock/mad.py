@@ -1,7 +1,7 @@
 """MAD with PyTorch's own operators on a GPU, whole and in part; plain NumPy on a CPU.
 
-PyTorch: float32, filters laid out before it is timed, blocks by unfold. Two lines do less than MAD:
-the transforms alone, and the appearance stage.
+PyTorch: float32, filters are prepared before it is timed, blocks by unfold. Two lines do less than
+MAD: the transforms alone, and the appearance stage.
 """
 
 from __future__ import annotations

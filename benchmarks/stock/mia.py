@@ -56,7 +56,7 @@ def lines(case: Case, device: str, missing: dict[str, str]) -> Iterator[dict[str
 
     add(CUFFT, lambda: quicker(Loop(cupy), given))
     add(HAND, lambda: quicker(ByHand(), given))
-    if case.batch > BATCH:  # PyTorch takes long there, and would tell nothing more
+    if case.batch > BATCH:  # PyTorch takes long there, and its ratio stays the same
         yield found
     else:
         with on_stream(TORCH, missing) as torch:
@@ -112,7 +112,7 @@ class Loop:
         self.y: Any = None
 
     def start(self, y: Any, f: Any, h: Any) -> None:
-        """Take what came, and where to start from; into the same memory each time."""
+        """Copy the problem to the same memory each time."""
         given = [self._read(array) for array in (y[:, 0], f, h[:, 0])]
         if self.y is None:
             self.y, self.f, self.h = (self._xp.empty_like(array) for array in given)
@@ -153,7 +153,7 @@ class ByHand:
         self._made = False
 
     def start(self, y: Any, f: Any, h: Any) -> None:
-        """Take what came, and where to start from; into the same memory each time."""
+        """Copy the problem to the same memory each time."""
         if not self._made:
             self._prepare(y)
         self._y[...] = y[:, 0]
@@ -255,7 +255,7 @@ class Graphed:
             self._launch: Callable[[], object] = graph.record(partial(line.iterate, count))
 
     def start(self, y: Any, f: Any, h: Any) -> None:
-        """Take what came, and where to start from."""
+        """Copy the problem to the memory of the graph."""
         self._line.start(y, f, h)
 
     def iterate(self, count: int) -> None:

@@ -55,14 +55,14 @@ def run(
 ) -> dict[str, Any]:
     """Check and time all cases of a method beside stock libraries; return a JSON object."""
     chosen = devices.resolve(device)
-    report = runner.header(method, chosen, repeats, quick, say) | {"comparison": "stock"}
+    found = runner.header(method, chosen, repeats, quick, say) | {"comparison": "stock"}
     cases: list[Case] = import_module(f"snellen.bench.{method}").cases(chosen, quick)
     stock = import_module(f"benchmarks.stock.{method}")
     with devices.using(chosen):
         rows = [measure(case, stock.lines, chosen, repeats, say) for case in cases]
-    report["rows"] = [row for row in rows if row]
-    report["failed"] = sum("error" in row for row in report["rows"])
-    return report
+    found["rows"] = [row for row in rows if row]
+    found["failed"] = sum("error" in row for row in found["rows"])
+    return found
 
 
 def measure(case: Case, lines: Any, device: str, repeats: int, say: Say) -> Figures:
@@ -102,11 +102,11 @@ def measure(case: Case, lines: Any, device: str, repeats: int, say: Say) -> Figu
         facts = {name: other.facts for name, other in others.items() if other.facts}
     for name, check in checks.items():
         found[name] |= {"check": check, **facts.get(name, {})}
-    tell(case.name, found, missing, say)
+    report(case.name, found, missing, say)
     return row | {"lines": found, "missing": missing}
 
 
-def tell(name: str, found: Figures, missing: dict[str, str], say: Say) -> None:
+def report(name: str, found: Figures, missing: dict[str, str], say: Say) -> None:
     """Print the times of a case."""
     say(f"  {name}")
     for line, figures in found.items():

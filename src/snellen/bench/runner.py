@@ -148,7 +148,7 @@ def measure(case: Case, device: str, repeats: int, say: Say) -> Figures:
     except SnellenError as error:
         say(f"  {case.name}: WRONG, nothing is timed: {error}")
         return cell | {"error": str(error)}
-    say(f"  {case.name}: {line(times)}")
+    say(f"  {case.name}: {format_line(times)}")
     return cell | times
 
 
@@ -203,14 +203,14 @@ def _stages(kernel: Kernel, repeats: int, device: str) -> Figures:
     return {name: spread(times) for name, times in found.items()}
 
 
-def line(cell: Figures) -> str:
+def format_line(cell: Figures) -> str:
     """Return the times of a cell as one line of text."""
     kernel = cell["kernel_ms"]
-    told = f"{kernel['median']:.4g} ms ({kernel['min']:.4g} … {kernel['max']:.4g})"
+    text = f"{kernel['median']:.4g} ms ({kernel['min']:.4g} … {kernel['max']:.4g})"
     if "call_ms" in cell:
         call = cell["call_ms"]
-        told += f"; a call {call['warm']['median']:.4g} ms, the first {call['cold']:.4g} ms"
+        text += f"; a call {call['warm']['median']:.4g} ms, the first {call['cold']:.4g} ms"
     if "stages_ms" in cell:
         stages = (f"{name} {ms['median']:.3g}" for name, ms in cell["stages_ms"].items())
-        told += f"; stages: {', '.join(stages)}"
-    return told
+        text += f"; stages: {', '.join(stages)}"
+    return text
