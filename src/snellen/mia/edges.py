@@ -1,16 +1,16 @@
-"""The period on which a picture is restored, and what stands beyond its edges.
+"""The period on which a picture is restored, and the treatment of its edges.
 
-The Fourier transform makes every picture a tile of an endless pattern, in which its left edge meets
-the right one. Three rules:
+The Fourier transform takes a picture as periodic: its left edge meets its right one. Three rules:
 
 circular
-    The period is the picture, as if it did wrap.
+    The period is the picture, as if it were periodic.
 taper
-    The period is the picture; where opposite edges meet, each is blended into the other.
+    The period is the picture; opposite edges are blended into each other.
 extend
-    The period is larger by the PSF. The margin is unobserved: what stands there is estimated too.
+    The period is larger by the PSF. The margin is unobserved, and its samples are estimated, too.
 
-Arrays are NumPy's or CuPy's, and so are the results. Pictures lie at the top left of the period.
+The functions take NumPy or CuPy arrays and return arrays of the same library. A picture is at the
+top left of its period.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EDGES = ("circular", "taper", "extend")
 
 
 def check(edges: str) -> None:
-    """Check a rule's name.
+    """Refuse a name that is not a rule.
 
     Raises
     ------
@@ -44,15 +44,18 @@ def check(edges: str) -> None:
 def period(shape: tuple[int, int], side: int, edges: str) -> tuple[int, int]:
     """Return rows and columns of the period of a picture.
 
+    With "extend", the period is at least picture + PSF − 1. If both sides permit, it is rounded up
+    to sizes that run in one GPU kernel, else to sizes that suit FFT libraries. With the other
+    rules, it is the picture.
+
     Parameters
     ----------
-    shape : (rows, columns)
-        Of the picture.
+    shape : (int, int)
+        Rows and columns of the picture.
     side : int
-        Of the PSF's support, odd.
+        Side of the PSF's support, odd.
     edges : str
-        "extend": a picture and a PSF − 1, or more: what runs in one kernel on a GPU if both sides
-        can, else what FFT libraries are quick at. Otherwise the picture itself.
+        The rule.
     """
     rows, columns = shape
     if edges != "extend":
@@ -64,24 +67,25 @@ def period(shape: tuple[int, int], side: int, edges: str) -> tuple[int, int]:
 
 
 def place(frames: Any, period: tuple[int, int], side: int, edges: str) -> tuple[Any, Any]:
-    """Return frames on the period, and the picture that f starts as.
+    """Return frames on their period, and the first estimate f.
 
     Parameters
     ----------
     frames : (…, M, rows, columns) float
-        Of one object.
-    period : (H, W)
-        As `period` gives it.
+        M frames of one object.
+    period : (int, int)
+        (H, W), as `period` returns it.
     side : int
-        Of the PSF's support, odd.
+        Side of the PSF's support, odd.
     edges : str
+        The rule.
 
     Returns
     -------
     y : (…, M, H, W)
-        Unobserved samples are −1.
+        Frames; unobserved samples are −1.
     f : (…, H, W)
-        The frames' mean; in the margin a straight line from each edge to the opposite one.
+        Mean of the frames. In the margin it is a straight line from each edge to the opposite one.
     """
     xp = library(frames)
     if edges == "taper":
@@ -97,15 +101,15 @@ def place(frames: Any, period: tuple[int, int], side: int, edges: str) -> tuple[
 
 
 def cut(f: Any, shape: tuple[int, int]) -> Any:
-    """Return the picture (…, rows, columns) that lies on a period (…, H, W)."""
+    """Return the picture (…, rows, columns) of a plane on its period (…, H, W)."""
     return f[..., : shape[0], : shape[1]]
 
 
 def taper(frames: Any, side: int) -> Any:
     """Return frames (…, rows, columns) whose opposite edges are blended into each other.
 
-    y' = w·y + (1 − w)·flip(y), rows first, then columns; w is a raised cosine, 1/2 between the
-    outermost samples of the two edges and 1 from `side` // 2 samples on. So opposite edges meet.
+    y' = w·y + (1 − w)·flip(y), along columns first, then along rows. w is a raised cosine: 1/2 at
+    the edge and 1 from `side` // 2 samples on, so opposite edges have the same values.
     """
     for axis in (-2, -1):
         weight = _weights(frames, side // 2, axis)
@@ -115,6 +119,7 @@ def taper(frames: Any, side: int) -> Any:
 
 
 def _weights(frames: Any, reach: int, axis: int) -> Any:
+    """Return the weights w of `taper` along an axis, for a blend of `reach` samples."""
     size = frames.shape[axis]
     weight = np.ones(size, frames.dtype)
     reach = min(reach, size // 2)
@@ -125,11 +130,12 @@ def _weights(frames: Any, reach: int, axis: int) -> Any:
 
 
 def _next(size: int) -> int:
+    """Return the least of SIDES that is at least `size`."""
     return next(side for side in SIDES if side >= size)
 
 
 def _bridged(plane: Any, size: int, axis: int) -> Any:
-    """Return a plane made longer along an axis by a straight line from its end to its start."""
+    """Return a plane extended along an axis to `size`, by a line from its end to its start."""
     xp = library(plane)
     gap = size - plane.shape[axis]
     share = xp.asarray(np.arange(1, gap + 1, dtype=plane.dtype) / plane.dtype.type(gap + 1))

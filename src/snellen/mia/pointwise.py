@@ -1,6 +1,6 @@
-"""The CPU's loops between transforms, over pictures g, frames m, rows first … last − 1.
+"""Loops of the CPU backend between transforms, over pictures g, frames m and rows first … last − 1.
 
-Float numbers that are handed in are of the arrays' kind: float32 arrays are worked on in float32.
+Scalar arguments have the dtype of the arrays, so that float32 arrays are computed in float32.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ import numpy as np
 
 from snellen.cpu.compiled import compiled
 
-ZERO, ONE = np.float32(0), np.float32(1)  # beside float64 they are exact, beside float32 no wider
+ZERO, ONE = np.float32(0), np.float32(1)  # float32, so that they do not promote float32 arrays
 
 
 @compiled
 def products(picture, blurs, out, first, last):  # type: ignore[no-untyped-def]
-    """Fill `out` with F · H."""
+    """Compute `out` = F · H."""
     for g in range(out.shape[0]):
         for m in range(out.shape[1]):
             for i in range(first, last):
@@ -25,7 +25,7 @@ def products(picture, blurs, out, first, last):  # type: ignore[no-untyped-def]
 
 @compiled
 def products_conj(picture, spectra, out, first, last):  # type: ignore[no-untyped-def]
-    """Fill `out` with the spectra · conj F."""
+    """Compute `out` = spectra · conj F."""
     for g in range(out.shape[0]):
         for m in range(out.shape[1]):
             for i in range(first, last):
@@ -36,7 +36,7 @@ def products_conj(picture, spectra, out, first, last):  # type: ignore[no-untype
 
 @compiled
 def gather(spectra, blurs, share, out, first, last):  # type: ignore[no-untyped-def]
-    """Fill `out` with Σ share · spectrum · conj H over the frames."""
+    """Compute `out` = Σ share · spectrum · conj H over the frames."""
     for g in range(out.shape[0]):
         out[g, first:last] = 0
         for m in range(blurs.shape[1]):
@@ -49,7 +49,7 @@ def gather(spectra, blurs, share, out, first, last):  # type: ignore[no-untyped-
 
 @compiled
 def ratios(y, offset, eps, g, first, last):  # type: ignore[no-untyped-def]
-    """Turn g into r: y / g, and 1 where nothing was observed."""
+    """Replace g by r: y / g, and 1 for unobserved samples."""
     for b in range(g.shape[0]):
         for m in range(g.shape[1]):
             for i in range(first, last):
@@ -61,7 +61,7 @@ def ratios(y, offset, eps, g, first, last):  # type: ignore[no-untyped-def]
 
 @compiled
 def complete(y, g, first, last):  # type: ignore[no-untyped-def]
-    """Turn g into y, but where nothing was observed."""
+    """Replace g by y, except for unobserved samples."""
     for b in range(g.shape[0]):
         for m in range(g.shape[1]):
             for i in range(first, last):
@@ -72,7 +72,7 @@ def complete(y, g, first, last):  # type: ignore[no-untyped-def]
 
 @compiled
 def quotients(divisor, least, out, first, last):  # type: ignore[no-untyped-def]
-    """Divide `out` by max(divisor, least); 0 where both are."""
+    """Divide `out` by max(divisor, least); 0 where that is 0."""
     for g in range(out.shape[0]):
         for m in range(out.shape[1]):
             for i in range(first, last):
@@ -84,7 +84,7 @@ def quotients(divisor, least, out, first, last):  # type: ignore[no-untyped-def]
 
 @compiled
 def update(f, least, correction, first, last):  # type: ignore[no-untyped-def]
-    """Turn the correction into the new f."""
+    """Replace the correction by the new f."""
     for g in range(f.shape[0]):
         for i in range(first, last):
             before, to = f[g, i], correction[g, i]
@@ -94,7 +94,7 @@ def update(f, least, correction, first, last):  # type: ignore[no-untyped-def]
 
 @compiled
 def update_psf(correction, h):  # type: ignore[no-untyped-def]
-    """Multiply h by max(correction, 0), its sum 1; keep it if nothing were left: of a black f."""
+    """Multiply h by max(correction, 0) and scale it to sum 1; if that is 0 (black f), h stays."""
     for g in range(h.shape[0]):
         for m in range(h.shape[1]):
             total = 0.0
@@ -111,7 +111,7 @@ def update_psf(correction, h):  # type: ignore[no-untyped-def]
 
 @compiled
 def flatten(f, weight, eps, least, out, first, last):  # type: ignore[no-untyped-def]
-    """Divide `out` by max(1 − λ div(∇f / |∇f|), least), on the period."""
+    """Divide `out` by max(1 − λ div(∇f / |∇f|), least); f is periodic."""
     height, width = f.shape[1:]
     right, p = np.empty(width, f.dtype), np.empty(width, f.dtype)
     q, above = np.empty(width, f.dtype), np.empty(width, f.dtype)
@@ -127,15 +127,15 @@ def flatten(f, weight, eps, least, out, first, last):  # type: ignore[no-untyped
                 p[j], q[j] = np.divide(right[j], size), np.divide(down, size)
             if i >= first:
                 for j in range(width):
-                    left = p[j - 1]  # of the first: the last
-                    turn = p[j] - left + q[j] - above[j]
-                    to[j] = np.divide(to[j], max(ONE - weight * turn, least))
+                    left = p[j - 1]  # for j = 0 the last one
+                    divergence = p[j] - left + q[j] - above[j]
+                    to[j] = np.divide(to[j], max(ONE - weight * divergence, least))
             q, above = above, q
 
 
 @compiled
 def fit(y, g, poisson, eps, out):  # type: ignore[no-untyped-def]
-    """Fill `out` with means of y ln(y/g) − y + g, or of (y − g)², over what was observed."""
+    """Compute the means of y ln(y/g) − y + g, or of (y − g)², over the observed samples."""
     for b in range(y.shape[0]):
         total, count = 0.0, 0
         for m, i, j in np.ndindex(y.shape[1:]):

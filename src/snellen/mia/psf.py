@@ -1,6 +1,6 @@
-"""Point spread functions (PSFs): centred, K × K, and on the period, around (0, 0).
+"""Point spread functions (PSFs): K × K with the middle at K // 2, or on the period around (0, 0).
 
-Arrays are NumPy's or CuPy's, and so are the results. K is odd; its middle is K // 2.
+K is odd. The functions take NumPy or CuPy arrays and return arrays of the same library.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ Float64 = npt.NDArray[np.float64]
 
 
 def side(size: object) -> int:
-    """Return the side of the support that a size means, which is odd: 31 for 30 and for 31.
+    """Return the side of the support for `psf_size`, made odd: 31 for 30 and for 31.
 
     Raises
     ------
     InputError
-        No positive integer.
+        `size` is not a positive integer.
     """
     if isinstance(size, bool) or not isinstance(size, Integral) or size < 1:
         raise InputError(
@@ -35,12 +35,12 @@ def side(size: object) -> int:
 
 
 def fits(side: int, shape: tuple[int, ...]) -> None:
-    """Check that a PSF's support is no larger than the picture.
+    """Refuse a PSF that is larger than the picture.
 
     Raises
     ------
     InputError
-        It is.
+        The support of the PSF is larger than `shape`.
     """
     if side > min(shape):
         raise InputError(
@@ -52,12 +52,12 @@ def fits(side: int, shape: tuple[int, ...]) -> None:
 
 
 def gaussian(sigma: object, side: int) -> Float64:
-    """Return the Gaussian (side, side) that h starts as, sum 1.
+    """Return a Gaussian PSF (side, side) of standard deviation `sigma` pixels, sum 1.
 
     Raises
     ------
     InputError
-        σ is no positive number.
+        `sigma` is not a positive number.
     """
     real = isinstance(sigma, Real) and not isinstance(sigma, bool)
     if not (real and sigma > 0 and isfinite(sigma)):  # type: ignore[operator, arg-type]
@@ -65,23 +65,30 @@ def gaussian(sigma: object, side: int) -> Float64:
             f"`start`={sigma!r}; expected σ in pixels, a number above 0, or a PSF as an array",
             parameter="start",
         )
-    away = (np.arange(side) - side // 2) / float(sigma)  # type: ignore[arg-type]
-    bell = np.exp(-(away.clip(-100, 100) ** 2) / 2)  # e^−5000 is 0
+    distance = (np.arange(side) - side // 2) / float(sigma)  # type: ignore[arg-type]
+    bell = np.exp(-(distance.clip(-100, 100) ** 2) / 2)  # e^−5000 is 0
     plane: Float64 = np.outer(bell, bell)
     plane /= plane.sum()
     return plane
 
 
 def given(psf: Any, name: str = "psf") -> Float64:
-    """Return a PSF that a user gave as (…, K, K) float64, sum 1; K is its longer side, made odd.
+    """Return a user's PSFs as (…, K, K) float64, each of sum 1; K is the longer side, made odd.
 
-    The middle of a side n is at n // 2, odd or even, and stays in the middle. `name` is that of the
-    parameter or the file, for errors.
+    The middle of a side n is at n // 2 for odd and even n, and stays in the middle.
+
+    Parameters
+    ----------
+    psf : array_like
+        (…, rows, columns).
+    name : str
+        Name of the parameter or the file, for errors.
 
     Raises
     ------
     InputError
-        Not a plane, nothing in it, or values that no blur can have.
+        The array has fewer than two axes or is empty, or a PSF has negative, infinite or NaN values
+        or is 0 everywhere.
     """
     plane = np.asarray(psf)
     shown, parameter = (f"`{name}`", name) if name.isidentifier() else (name, None)
@@ -125,7 +132,7 @@ def to_period(psf: Any, period: tuple[int, int]) -> Any:
 
 
 def from_period(h: Any, side: int) -> Any:
-    """Return PSFs (…, side, side) of the period's (…, H, W): what is outside is cut off."""
+    """Return PSFs (…, side, side) from those on the period (…, H, W); the rest is cut off."""
     xp = library(h)
     around = xp.roll(h, (side // 2, side // 2), (-2, -1))
     return xp.ascontiguousarray(around[..., :side, :side])
@@ -134,31 +141,40 @@ def from_period(h: Any, side: int) -> Any:
 def centroid(psf: Any) -> tuple[int, int]:
     """Return the centre of mass of a PSF (K, K), or of the mean of several (M, K, K).
 
-    In whole pixels from the middle: rows, columns; 0, 0 where there is nothing.
+    Returns
+    -------
+    rows, columns : int
+        Distance from the middle in whole pixels; 0, 0 for a PSF of sum 0.
     """
     xp = library(psf)
     mean = psf.reshape(-1, *psf.shape[-2:]).astype(xp.float64).mean(0)
-    away = xp.arange(mean.shape[-1]) - mean.shape[-1] // 2
+    distance = xp.arange(mean.shape[-1]) - mean.shape[-1] // 2
     total = mean.sum()
     if not total:
         return 0, 0
-    down, right = ((mean.sum(axis) * away).sum() / total for axis in (1, 0))
+    down, right = ((mean.sum(axis) * distance).sum() / total for axis in (1, 0))
     return int(xp.rint(down)), int(xp.rint(right))
 
 
 def recentre(f: Any, h: Any, side: int) -> tuple[Any, Any]:
-    """Return f and h moved in opposite directions, so that h's centre of mass is the middle.
+    """Shift f and h in opposite directions so that the centre of mass of h is in the middle.
 
-    By whole pixels. What of h leaves the support is cut off, and the sum is 1 again. Where of a PSF
-    nothing would be left, as where it is 0, nothing is moved.
+    The shift is in whole pixels. Samples of h that leave the support are cut off, and h is scaled
+    to sum 1 again. If nothing of a PSF would be left, nothing is shifted.
 
     Parameters
     ----------
     f : (H, W)
+        Estimate of a picture.
     h : (M, H, W)
-        The PSFs of one picture, on the period; all move alike, by their mean.
+        PSFs of its frames, on the period; all are shifted by the same distance, that of their mean.
     side : int
-        Of h's support.
+        Side of h's support.
+
+    Returns
+    -------
+    f, h
+        Shaped as before.
     """
     xp = library(h)
     down, right = centroid(from_period(h, side))

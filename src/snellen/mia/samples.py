@@ -1,6 +1,6 @@
-"""Samples of pictures: the types that are accepted, the value of white, and scaling to 0 … 1.
+"""Samples of pictures: accepted dtypes and values, the value of white, and scaling to 0 … 1.
 
-Arrays are NumPy's or CuPy's, and so are the results.
+The functions take NumPy or CuPy arrays and return arrays of the same library.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from snellen.frames.axes import NOT_FINITE as NO_NUMBERS
 from snellen.frames.axes import REPLACE, check_dtype
 
 LARGEST = 1000.0
-"""Of white: more is no highlight but another range, and sums of squares shall stay within float32.
-Ours."""
+"""Greatest sample relative to white. More is not a highlight but another range, and float32 must
+hold sums of squares. Our value."""
 
-NOT_FINITE, NEGATIVE, TOO_LARGE = 1, 2, 4  # what is wrong with samples, as bits
+NOT_FINITE, NEGATIVE, TOO_LARGE = 1, 2, 4  # faults of samples, as bits
 
 
 def white(dtype: np.dtype[Any], data_range: float | None) -> float:
-    """Return the sample value of white; by default the greatest of integers, 1 of floats.
+    """Return the sample value of white: by default the greatest integer, or 1 for floats.
 
     Raises
     ------
     InputError
-        The type of the samples is not accepted.
+        The dtype is not accepted.
     """
     check_dtype(dtype)
     if data_range is None:
@@ -36,7 +36,7 @@ def white(dtype: np.dtype[Any], data_range: float | None) -> float:
 
 
 def wrong(samples: Any, peak: float) -> int:
-    """Return what is wrong with samples: 0, or NOT_FINITE, NEGATIVE, TOO_LARGE, together."""
+    """Return the faults of samples: a sum of NOT_FINITE, NEGATIVE and TOO_LARGE, or 0."""
     if not samples.size:
         return 0
     if samples.dtype.kind == "u":
@@ -48,17 +48,17 @@ def wrong(samples: Any, peak: float) -> int:
 
 
 def flat(frames: Any) -> Any:
-    """Return of which pictures (B, M, rows, columns) all samples are one value: (B,) bool."""
+    """Return which of the pictures (B, M, rows, columns) are constant: (B,) bool."""
     return frames.min((1, 2, 3)) == frames.max((1, 2, 3))
 
 
 def refuse(found: int, peak: float) -> None:
-    """Raise what `wrong` found.
+    """Raise an error for the faults that `wrong` has found.
 
     Raises
     ------
     InputError
-        Anything.
+        `found` is not 0.
     """
     if found & NOT_FINITE:
         raise InputError(
@@ -78,7 +78,7 @@ def refuse(found: int, peak: float) -> None:
 
 
 def scaled(samples: Any, peak: float, dtype: Any) -> Any:
-    """Return samples as floats, white being 1."""
+    """Return samples as floats of a dtype, scaled so that white is 1."""
     factor = np.dtype(dtype).type(peak)
     if isinstance(samples, np.ndarray):
         return np.divide(samples, factor, dtype=dtype, casting="unsafe")
@@ -86,7 +86,7 @@ def scaled(samples: Any, peak: float, dtype: Any) -> Any:
 
 
 def finished(plane: Any, peak: float, dtype: np.dtype[Any]) -> Any:
-    """Return floats, white being 1, as samples: integers rounded and clipped to 0 … white."""
+    """Return floats, whose white is 1, as samples: integers rounded and clipped to 0 … white."""
     xp = library(plane)
     real = plane * plane.dtype.type(peak)
     if dtype.kind == "u":

@@ -1,4 +1,4 @@
-"""The settings of `deblur` and `Deblurrer`, checked and brought to one type."""
+"""Checks and conversions of the parameters of `deblur` and `Deblurrer`."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ DTYPES = ("float32", "float64")
 STEPS = 2**31 - 1  # iterations times frames: a kernel counts them in 32 bits
 LEAST = float(np.finfo(np.float32).tiny)
 MOST = float(np.finfo(np.float32).max) / LARGEST
-"""Of white: it and the brightest sample that is taken are numbers of float32."""
+"""Greatest value of white: float32 holds it and the brightest sample that is accepted."""
 
 Float64 = npt.NDArray[np.float64]
 
 
 def whole(name: str, value: object) -> int:
-    """Return a number that is 1 or more (InputError: it is not)."""
+    """Return an integer that is 1 or more; refuse other values (InputError)."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
         raise InputError(f"`{name}`={value!r}; expected a whole number, 1 or more", parameter=name)
     return int(value)
 
 
 def steps(iterations: int, frames: int) -> None:
-    """Check that a launch can count its steps (InputError: it cannot)."""
+    """Refuse more iterations than a kernel can count (InputError)."""
     if iterations * frames > STEPS:
         raise InputError(
             f"`iterations`={iterations} with `frames`={frames}; expected at most {STEPS // frames} "
@@ -44,19 +44,19 @@ def steps(iterations: int, frames: int) -> None:
 
 
 def flags(**values: object) -> None:
-    """Check what is True or False (InputError: it is neither)."""
+    """Refuse values that are neither True nor False (InputError)."""
     for name, value in values.items():
         if not isinstance(value, bool | np.bool_):
             raise InputError(f"`{name}`={value!r}; expected True or False", parameter=name)
 
 
 def tv(value: object) -> None:
-    """Check a weight of total variation (InputError: it is none, or what diverges)."""
+    """Refuse a weight of total variation that is no number, negative or divergent (InputError)."""
     in_range("tv", value, TV_STABLE, "as 0.001 … 0.004; larger weights diverge")
 
 
 def tolerance(value: object) -> float:
-    """Return a number of 0 or more (InputError: it is not)."""
+    """Return a tolerance, 0 or more; refuse other values (InputError)."""
     real = isinstance(value, Real) and not isinstance(value, bool)
     if not (real and value >= 0 and isfinite(value)):  # type: ignore[operator, arg-type]
         raise InputError(
@@ -67,7 +67,7 @@ def tolerance(value: object) -> float:
 
 
 def white(value: object, name: str = "data_range") -> float | None:
-    """Return the value of white, which float32 holds, or None (InputError: it is neither)."""
+    """Return a value of white within float32, or None; refuse other values (InputError)."""
     real = isinstance(value, Real) and not isinstance(value, bool)
     if value is not None and not (real and LEAST <= value <= MOST):  # type: ignore[operator]
         raise InputError(
@@ -80,7 +80,7 @@ def white(value: object, name: str = "data_range") -> float | None:
 
 
 def callback(value: object) -> None:
-    """Check what is called at each look, or None (InputError: it is neither)."""
+    """Refuse a callback that is neither callable nor None (InputError)."""
     if value is not None and not callable(value):
         raise InputError(
             f"`callback`={value!r}; expected a function of (iteration, image, psf), or None",
@@ -89,7 +89,7 @@ def callback(value: object) -> None:
 
 
 def dtype(name: str | None) -> str:
-    """Return the precision: float32 where none is asked for (InputError: there is no such)."""
+    """Return the precision, by default "float32"; refuse other names (InputError)."""
     if name is not None and name not in DTYPES:
         raise InputError(
             f"`dtype`={name!r}; expected one of {', '.join(DTYPES)}, or None", parameter="dtype"
@@ -126,7 +126,7 @@ def given(psf: Any, name: str = "psf") -> Float64:
     """Return the PSFs (…, K, K) of an array of any library: see `psf.given`."""
     try:
         array = arrays.read(psf)
-    except ValueError as error:  # NumPy's, of lists
+    except ValueError as error:  # NumPy's, for nested lists of different lengths
         raise InputError(
             f"`{name}` is not an array ({error})",
             parameter=name,
@@ -136,19 +136,19 @@ def given(psf: Any, name: str = "psf") -> Float64:
 
 
 def first(start: Any, size: object) -> Float64:
-    """Return the PSF (K, K) that a search starts from, in a support of K.
+    """Return the first PSF (K, K) of a blind restoration.
 
     Parameters
     ----------
     start : float or array
-        σ of a Gaussian, or a PSF.
+        σ of a Gaussian in pixels, or a PSF.
     size : int
-        Of the support.
+        Side of the support in pixels.
 
     Raises
     ------
     InputError
-        Neither, or a PSF that is larger than its support; no size.
+        `start` is neither or larger than the support, or `size` is not a positive integer.
     """
     side = psfs.side(size)
     if isinstance(start, Real) or start is None or isinstance(start, str):
@@ -165,12 +165,12 @@ def first(start: Any, size: object) -> Float64:
 
 
 def spread(blur: Float64, lead: tuple[int, ...]) -> Float64:
-    """Return PSFs (*lead, K, K): one for all, or as many as there are.
+    """Return PSFs (*lead, K, K) from one PSF for all, or from as many as that.
 
     Raises
     ------
     InputError
-        Another number of them.
+        The leading axes of `blur` are others.
     """
     if blur.shape[:-2] not in ((), lead):
         expected = " or ".join(str(tuple(axes)) for axes in {(): 0, lead: 0})
