@@ -9,7 +9,6 @@ import textwrap
 import threading
 import time
 import weakref
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,11 +21,11 @@ from snellen.video.convert import Clip, Encoding, convert, drain
 from snellen.video.media import Item
 from snellen.video.sink import sink
 from snellen.video.workers import Workers
+from support.video.checks import PATHS
 from support.video.clips import make, read
 from support.video.steps import Nearest, Wide
 
 LOSSLESS = Encoding(codec="ffv1")
-PATHS = os.pathsep.join([str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH", "")])
 
 
 def same(one, other):
