@@ -25,7 +25,7 @@ def on_stream(name: str, missing: dict[str, str]) -> Iterator[Any]:
         torch = imported()
         if not torch.cuda.is_available():
             raise ImportError("PyTorch sees no GPU")
-    except ImportError as error:
+    except (ImportError, OSError) as error:
         missing[name] = str(error)
         yield None
         return

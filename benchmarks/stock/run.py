@@ -74,7 +74,11 @@ def measure(case: Case, lines: Any, device: str, repeats: int, say: Say) -> Figu
             import cupy
 
             stack.enter_context(cupy.cuda.Stream(non_blocking=True))
-        others: dict[str, Stock] = stack.enter_context(lines(case, device, missing))
+        others: dict[str, Stock] = {}
+        try:
+            others = stack.enter_context(lines(case, device, missing))
+        except Exception as error:  # whatever another library raises
+            missing["stock libraries"] = reason(error)
         if not others and not missing:
             return {}
         kernel = stack.enter_context(case.open(device))
@@ -85,11 +89,13 @@ def measure(case: Case, lines: Any, device: str, repeats: int, say: Say) -> Figu
         except SnellenError as error:
             say(f"  {case.name}: WRONG, nothing is timed: {error}")
             return row | {"error": str(error)}
-        for name in list(others):
+        for name in list(others):  # a line that cannot run is named, and is no error
             try:
+                others[name].line.before()
+                others[name].line.work()
                 checks[name] = others[name].check()
-            except Exception as error:  # whatever another library raises
-                missing[name] = "".join(traceback.format_exception_only(error)).strip()
+            except Exception as error:  # likewise
+                missing[name] = reason(error)
                 del others[name]
         timed = {OURS: Line(kernel.run, kernel.before)}
         timed |= {name: other.line for name, other in others.items()}
@@ -104,6 +110,11 @@ def measure(case: Case, lines: Any, device: str, repeats: int, say: Say) -> Figu
         found[name] |= {"check": check, **facts.get(name, {})}
     report(case.name, found, missing, say)
     return row | {"lines": found, "missing": missing}
+
+
+def reason(error: Exception) -> str:
+    """Return an error as one line."""
+    return "".join(traceback.format_exception_only(error)).strip()
 
 
 def report(name: str, found: Figures, missing: dict[str, str], say: Say) -> None:
