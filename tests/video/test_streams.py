@@ -243,6 +243,27 @@ def test_clip_cuts_chapters_by_the_number_of_frames(rich, tmp_path, step):
     assert float(marks[1][1]) == 0.6
 
 
+@pytest.mark.parametrize("frames", [4, 6, 20])
+def test_a_subtitle_ends_where_so_many_frames_end(rich, tmp_path, step, frames):
+    """Its packet is read long before the decoder knows where the clip ends."""
+    target = tmp_path / "out.mkv"
+    convert(rich, target, step, clip=Clip(frames=frames), encoding=FAST)
+    shown = [(0.1, 0.5), (0.6, 0.9)]  # of clips.SRT
+    end = frames / 25
+    with av.open(str(target)) as found:
+        stream = found.streams.subtitles[0]
+        times = [
+            (float(p.pts * stream.time_base), float((p.pts + p.duration) * stream.time_base))
+            for p in found.demux(stream)
+            if p.size
+        ]
+    wanted = [(begin, min(last, end)) for begin, last in shown if begin < end]
+    assert len(times) == len(wanted)
+    assert [t for pair in times for t in pair] == pytest.approx(
+        [t for pair in wanted for t in pair], abs=0.0011
+    )
+
+
 def test_subtitles_alone_in_memory_show_the_fixture_is_sound():
     container = av.open(BytesIO(SRT.encode()), format="srt")
     assert [bytes(p) for p in container.demux() if p.size] == [b"first", b"second"]

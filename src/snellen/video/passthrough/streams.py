@@ -205,6 +205,9 @@ class Copier:
                 return
             stamp = packet.dts if packet.dts is not None else packet.pts
             time = (stamp or 0) * copy.base - self._info.zero
+            if copy.info.type == "subtitle" and self._info.clip.frames is not None:
+                # Where so many frames end is known late: it waits until nothing cuts it any more.
+                time += (packet.duration or 0) * copy.base
         copy.latest = time if copy.latest is None else max(time, copy.latest)
         heapq.heappush(self._waiting, _Waiting(copy.latest, next(self._number), packet, copy))
 
