@@ -28,24 +28,24 @@ _WANTED = (
 
 
 class MAD(torch.nn.Module):  # type: ignore[misc]  # PyTorch is not there when types are checked
-    """Score pictures against their references by MAD: a shell over `snellen.score`.
+    """Score pictures against their references by MAD; it calls `snellen.score`.
 
-    Gradients do not flow through it: the scores are detached, so it measures and cannot train.
+    The scores are detached: they have no gradients and cannot serve as a loss.
 
     Parameters
     ----------
     reduction : str
-        "none": a score for each picture, as pyiqa's; "mean" (piq's default) or "sum" of them.
+        "none": a score for each picture, as in pyiqa; "mean" (piq's default) or "sum" of them.
     data_range : float
-        The sample value of white. The definition rounds grey of 8-bit RGB to 8 bits, but not of
-        floats, which moves scores a little: uint8 tensors with 255 score as `snellen score` does.
+        The sample value of white. MAD rounds the grey of 8-bit RGB to 8 bits, but not that of
+        floats, which changes scores a little: uint8 tensors with 255 score as `snellen score` does.
     variant, hi_scale, eight_bit_lut
         Which MAD: see `snellen.Scorer`.
 
     Attributes
     ----------
     lower_better : bool
-        True: 0 is identical.
+        True: identical pictures score 0.
 
     Raises
     ------
@@ -76,24 +76,24 @@ class MAD(torch.nn.Module):  # type: ignore[misc]  # PyTorch is not there when t
     def forward(self, distorted: Any, reference: Any) -> Any:
         """Return the scores.
 
-        The distorted picture comes first, as in pyiqa (and in piq, whose measures are mostly
-        symmetrical). MAD is not: it asks what the reference hides.
+        The distorted picture is the first argument, as in pyiqa and piq. Unlike most measures of
+        piq, MAD is not symmetrical: the reference hides errors.
 
         Parameters
         ----------
         distorted, reference : (N, 1, H, W) grey or (N, 3, H, W) RGB
-            On the CPU or an NVIDIA GPU, where they are scored, in the precision that
-            `snellen.score` chooses there. One reference may meet many (N = 1).
+            On the CPU or an NVIDIA GPU; they are scored there, in the precision that
+            `snellen.score` chooses. One reference (N = 1) may serve many distorted pictures.
 
         Returns
         -------
         Tensor
-            float64 (N,), or () of a mean or sum, where `distorted` lives.
+            float64 (N,), or () for a mean or sum, on the device of `distorted`.
 
         Raises
         ------
         InputError
-            Other shapes, and what `snellen.score` refuses.
+            Other shapes, or as of `snellen.score`.
         """
         one, other = _pictures(reference), _pictures(distorted)
         found = score(
@@ -110,7 +110,7 @@ class MAD(torch.nn.Module):  # type: ignore[misc]  # PyTorch is not there when t
 
 
 def _pictures(images: Any) -> Any:
-    """Return NCHW as (N, H, W) or (N, H, W, 3), without a copy."""
+    """Return a tensor NCHW as (N, H, W) or (N, H, W, 3), without a copy."""
     if not isinstance(images, torch.Tensor):
         raise InputError(f"got {type(images).__name__}; {_WANTED}")
     shape = tuple(images.shape)

@@ -1,4 +1,4 @@
-"""Heat maps: where a picture differs from its reference, as PNG with a fixed scale of colours.
+"""Heat maps: where a picture differs from its reference, as PNG with a fixed colour scale.
 
 A value v gets colour ⌊255·ln(1 + v) / ln(1 + brightest) + ½⌋ of 256, and the brightest if it is
 greater: detection maps span five decades. `brightest` is the same for every picture and every run,
@@ -41,30 +41,30 @@ LEGEND = "legend.png"
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The maps of one picture as numbers of colours, (H, W) uint8."""
+    """The maps of one picture as indices into the palette, (H, W) uint8."""
 
     mad: float
     name: str
-    """What its files begin with."""
+    """Prefix of the names of its files."""
     facts: dict[str, Any]
-    """What the index says of it, ready for JSON."""
+    """Entry of the picture in the index, ready for JSON."""
     detection: npt.NDArray[np.uint8]
     appearance: npt.NDArray[np.uint8]
 
 
 class Worst:
-    """Keeps the maps of the `count` pictures with the highest MAD; of equals the first."""
+    """The maps of the `count` pictures with the highest MAD; of equal scores the first."""
 
     def __init__(self, count: int) -> None:
         self._count = count
         self._kept: list[Kept] = []
 
     def wants(self, mad: float) -> bool:
-        """Whether a picture of this MAD would be kept."""
+        """Return whether a picture of this MAD would be kept."""
         return len(self._kept) < self._count or (bool(self._kept) and mad > self._kept[-1].mad)
 
     def keep(self, name: str, score: Any, facts: dict[str, Any]) -> None:
-        """Keep the maps of a `Score`; let go of the least if there are too many."""
+        """Keep the maps of a `Score`; drop those of the lowest score if there are too many."""
         kept = Kept(
             score.mad,
             name,
@@ -83,19 +83,19 @@ class Worst:
 
 
 def shades(values: npt.NDArray[Any], brightest: float) -> npt.NDArray[np.uint8]:
-    """Return the number of each value's colour: 0 for 0, 255 for `brightest` and above."""
+    """Return the palette index of each value: 0 for 0, 255 for `brightest` and above."""
     share = np.log1p(np.maximum(values, 0)) / np.log1p(brightest)
     numbers: npt.NDArray[np.uint8] = (255 * np.minimum(share, 1) + 0.5).astype(np.uint8)
     return numbers
 
 
 def values(shades: npt.NDArray[np.uint8], brightest: float) -> npt.NDArray[np.float64]:
-    """Return what each colour stands for."""
+    """Return the value of each palette index."""
     return np.asarray(np.expm1(shades / 255 * np.log1p(brightest)))
 
 
 def palette() -> npt.NDArray[np.uint8]:
-    """Return the 256 colours, (256, 3): straight lines between a few."""
+    """Return the 256 colours, (256, 3), interpolated linearly between a few."""
     stops = np.array(_STOPS, np.float64)
     at = np.linspace(0, 1, len(stops))
     share = np.linspace(0, 1, 256)
@@ -105,15 +105,20 @@ def palette() -> npt.NDArray[np.uint8]:
 
 
 def write(folder: Path, worst: Worst, facts: dict[str, Any], overwrite: bool) -> None:
-    """Write two maps of each picture kept, a legend, and last an index, each only when whole.
+    """Write two maps of each picture kept, a legend, and last an index; each file appears whole.
 
-    Maps that an earlier index here names and this one does not are removed at the end, so that none
-    is taken for one of this run. What else is in the folder stays.
+    Maps that an earlier index in the folder names and this one does not are removed at the end, so
+    that none is mistaken for one of this run. Other files in the folder stay.
 
     Parameters
     ----------
-    folder : made if it is not there
-    facts : what the index says beside its maps and scales, ready for JSON
+    folder : Path
+        Created if it does not exist.
+    worst : Worst
+    facts : dict
+        Further entries of the index, ready for JSON.
+    overwrite : bool
+        Whether existing files are replaced.
 
     Raises
     ------
@@ -138,7 +143,7 @@ def write(folder: Path, worst: Worst, facts: dict[str, Any], overwrite: bool) ->
 
 
 def check(folder: Path, overwrite: bool) -> None:
-    """Refuse a folder that maps cannot or must not be written to (InputError), before any work."""
+    """Refuse (InputError) a folder that maps cannot or must not be written to, before any work."""
     try:
         _check(folder, overwrite)
     except OSError as error:
@@ -155,7 +160,7 @@ def _check(folder: Path, overwrite: bool) -> None:
 
 
 def scales() -> dict[str, Any]:
-    """Return what the colours mean, ready for JSON."""
+    """Return the colour scales of both maps, ready for JSON."""
     return {
         kind: {"shown": _SHOWN[kind], "darkest": 0.0, "brightest": brightest, "rule": _RULE}
         for kind, brightest in BRIGHTEST.items()
@@ -163,14 +168,14 @@ def scales() -> dict[str, Any]:
 
 
 def _named(folder: Path) -> set[str]:
-    """Return the maps that an index in the folder names; none if it is not one of ours."""
+    """Return the names of the maps in the folder's index; none if Snellen did not write it."""
     index = folder / INDEX
     try:
         maps = json.loads(index.read_bytes())["maps"] if index.is_file() else []
         found = {str(one[kind]) for one in maps for kind in BRIGHTEST}
     except (OSError, ValueError, LookupError, TypeError):
         return set()
-    # No path: what lies elsewhere is not ours, whatever the index says.
+    # Names with a path are ignored: Snellen writes into this folder only.
     ours = tuple(f"_{kind}.png" for kind in BRIGHTEST)
     return {name for name in found if name.endswith(ours) and not {*name} & {*"/\\\0"}}
 
@@ -190,7 +195,7 @@ def _put(path: Path, data: bytes, overwrite: bool) -> None:
 
 
 def _png(numbers: npt.NDArray[np.uint8], kind: str) -> bytes:
-    """Return a map with its scale as text: pixels are numbers of colours, so values come back."""
+    """Return a PNG of palette indices, from which values can be read, with its scale as text."""
     image = Image.fromarray(numbers).convert("P")
     image.putpalette(palette().tobytes())
     text = PngInfo()

@@ -1,4 +1,4 @@
-"""One pair of pictures, or batches of them, as arrays."""
+"""`score`: MAD of one pair of pictures, or of batches of them, as arrays."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from snellen.mad.scorer import Scorer
 Array = Any
 """Of NumPy or CuPy."""
 
-SLACK = 1e-6  # of the range: what rounding may put float samples beyond it; they are clipped
+SLACK = 1e-6  # of the range: rounding may put float samples so far beyond it; they are clipped
 
 
 def score(
@@ -43,20 +43,20 @@ def score(
 ) -> Score:
     """Score pictures against their references by MAD, most apparent distortion.
 
-    Larson and Chandler, Journal of Electronic Imaging 19(1), 2010, equal to the authors' code. 0 is
-    identical, higher is worse, some 140 for photographs. Only luma counts. Where the reference is
-    dark all over, nothing is seen, and the score is 0. For many pairs of one size there is
-    `snellen.Scorer`.
+    Larson and Chandler, Journal of Electronic Imaging 19(1), 2010; scores are those of the authors'
+    code. Identical pictures score 0; higher is worse, up to about 140 for photographs. Only luma
+    counts. A reference that is dark everywhere hides all errors: the score is 0. For many pairs of
+    one size use `snellen.Scorer`.
 
     Arrays on a GPU stay there, and work is ordered on the caller's current stream.
 
     Parameters
     ----------
     reference, distorted : array
-        (H, W), or (H, W, 3) RGB, from 34 × 34 on; any number of leading batch axes, which broadcast
-        as NumPy's do: the work for a reference that meets many is done once. uint8, uint16,
-        float16, float32 or float64: NumPy, CuPy, or anything with `__dlpack__` (PyTorch on CPU or
-        CUDA) or `__array__`.
+        (H, W), or (H, W, 3) RGB, at least 34 × 34; any number of leading batch axes, which
+        broadcast as in NumPy. A reference of many distorted pictures is processed once. uint8,
+        uint16, float16, float32 or float64: NumPy, CuPy, or anything with `__dlpack__` (PyTorch on
+        CPU or CUDA) or `__array__`.
     data_range : float, optional
         The sample value of white, black being 0: 1023 of 10 bits, 1.0 or 255 of floats. Only
         uint8 has a default, 255.
@@ -64,11 +64,10 @@ def score(
         Which MAD: see `snellen.Scorer`.
     maps : bool
         Whether to return the maps of detection and appearance.
-    device : str
-        "cpu", "cuda", "cuda:N" or "auto": where the arrays live; for those in main memory the GPU,
-        where it works.
-        "cuda:0,cuda:1" (any number) shares the pairs of a batch among GPUs, or the subbands of one
-        pair.
+    device : str or sequence of str
+        "cpu", "cuda", "cuda:N" or "auto": the device where the arrays are; for arrays in main
+        memory the GPU, if it works. Several GPUs, "cuda:0,cuda:1" or ["cuda:0", "cuda:1"], share
+        the pairs of a batch, or the subbands of one pair.
     dtype : str, optional
         "float32" or "float64". None: float64 on the CPU; on a GPU float64 where float32 would lose
         digits, up to 2^17 pixels and for pictures with large areas of one value, else float32.
@@ -76,14 +75,14 @@ def score(
     Returns
     -------
     Score
-        mad, hi and lo: floats, or of batches float64 arrays over the batch axes. Maps (…, H, W)
-        are of the library that the arrays came from.
+        mad, hi and lo are floats, or float64 arrays over the batch axes. Maps (…, H, W) are arrays
+        of the same library as the given ones.
 
     Raises
     ------
     InputError
-        Other dtypes or shapes, two that do not go together, NaN, infinity, samples beyond the
-        range; arrays on two GPUs, or elsewhere than on the device asked for.
+        Other dtypes or shapes, or two that do not fit each other; NaN, infinity, samples beyond the
+        range; arrays on two GPUs, or on another device than `device`.
     DeviceError
         The device cannot be used, or the GPU's memory does not suffice.
     """
@@ -108,7 +107,7 @@ def score(
 
 
 def _several(reference: Any, distorted: Any) -> bool:
-    """Whether these are batches: then pairs are shared among GPUs, else each pair's subbands."""
+    """Return whether these are batches. Several GPUs share their pairs, or else the subbands."""
     shapes = [tuple(np.shape(image)) for image in (reference, distorted)]
     return any(len(shape) > 2 + (shape[-1:] == (3,)) for shape in shapes)
 
@@ -164,11 +163,11 @@ def _share(
     device = scorer.devices[0]
 
     def planes() -> Iterator[tuple[Any, Any]]:
-        held = None
+        current = None
         for _, one, other in pairs:
-            new = None if one == held else plain(reference[one], peak, device)
+            new = None if one == current else plain(reference[one], peak, device)
             yield new, plain(distorted[other], peak, device)
-            held = one
+            current = one
 
     numbers = [pair for pair, _, _ in pairs]
     with devices.using(device):
@@ -183,7 +182,7 @@ def _share(
 
 
 def _finished(*images: Array) -> None:
-    """Wait for what other threads, with streams of their own, will read."""
+    """Wait until arrays are ready for other threads, which have streams of their own."""
     for array in images:
         if not isinstance(array, np.ndarray):
             arrays.library(array).cuda.get_current_stream().synchronize()

@@ -21,19 +21,19 @@ from snellen.cpu.compiled import compiled
 
 SIDE = 8  # of a block; ST-MAD also takes every 8th slice, one for each row or column of blocks
 RANK = 2 * float(np.finfo(np.float64).eps)  # pinv's tolerance for 2 × 2, in units of the norm
-SHARPNESS = 1.2  # alpha of the authors' gausswin: how much the middle of the picture weighs
+SHARPNESS = 1.2  # alpha of the authors' gausswin; larger values concentrate on the middle
 
 Float64 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Motion:
-    """Weights of the slices, not normalised: what moves more weighs more, and the middle does."""
+    """Weights of the slices, not normalised; motion and the middle of the picture weigh more."""
 
     columns: Float64
-    """Of the column slices (time × height), left to right."""
+    """Weights of the column slices (time × height), left to right."""
     rows: Float64
-    """Of the row slices (time × width), top to bottom."""
+    """Weights of the row slices (time × width), top to bottom."""
 
     @property
     def of_columns(self) -> float:
@@ -52,8 +52,8 @@ def motion(frames: Iterable[npt.NDArray[Any]]) -> Motion:
     Parameters
     ----------
     frames : iterable of (M, N)
-        Two at least, one type of sample, any scale: it cancels, so integers are best left as they
-        are. All weights are 0 where nothing moves.
+        At least two, of one type, of any scale, since it cancels; integers are exact. All weights
+        are 0 if nothing moves.
     """
     total, pairs = np.zeros((0, 0)), 0
     with ThreadPoolExecutor(threads.available(), thread_name_prefix="snellen") as pool:

@@ -1,4 +1,4 @@
-"""Scores of many pictures → a few numbers."""
+"""Statistics of the scores of many pictures."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Pooled:
-    """What is said of a film's scores. For MAD the bad moments are the high ones: p95 and max."""
+    """Statistics of a video's scores. Of MAD, p95 and max show the worst moments."""
 
     mean: float
     harmonic_mean: float
-    """n / Σ 1/(x + 1) − 1, as VMAF pools (libvmaf.c, VMAF_POOL_METHOD_HARMONIC_MEAN), since the
-    plain one is 0 as soon as one picture is identical. It leans towards low scores: of VMAF these
-    are the bad ones, of MAD the good ones."""
+    """n / Σ 1/(x + 1) − 1, as VMAF pools (libvmaf.c, VMAF_POOL_METHOD_HARMONIC_MEAN); without the
+    ones it is 0 as soon as one picture is identical. It emphasises low scores, which are bad ones
+    of VMAF and good ones of MAD."""
     min: float
     max: float
     median: float

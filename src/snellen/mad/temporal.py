@@ -1,4 +1,4 @@
-"""ST-MAD: how far a clip is from its reference, in its frames and in slices through its time.
+"""ST-MAD: how much a clip differs from its reference, in its frames and in slices through time.
 
 Vu, Vu and Chandler, "A spatiotemporal most-apparent-distortion model for video quality assessment",
 ICIP 2011, as the authors' code computes it. HI and LO of each frame → SMAD; LO of slices (height ×
@@ -39,15 +39,15 @@ Float64 = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class TemporalScore:
-    """How far a clip is from its reference. Higher is worse."""
+    """How much a clip differs from its reference; higher is worse."""
 
     stmad: float
-    """Of both parts, on a logarithmic scale that begins below 0: where clips are identical it lies
-    between −3 and −1 or so, depending on the directions of their motion."""
+    """Score of both parts, on a logarithmic scale that begins below 0: of identical clips it is
+    between about −3 and −1, depending on the directions of their motion."""
     smad: float
-    """Of the frames: 1 where clips are identical."""
+    """Score of the frames: 1 for identical clips."""
     tmad: float
-    """Of the slices through time: 0 where clips are identical."""
+    """Score of the slices through time: 0 for identical clips."""
 
 
 def st_mad(
@@ -65,8 +65,8 @@ def st_mad(
     ----------
     reference, distorted : array
         (T, M, N) luma, at least 34 of each, of dtypes and libraries as for `snellen.score`. Slices
-        run through all of time, so a clip is held whole; beside the two there are buffers for one
-        frame, and one slice, only. Distances in time count as frames, whatever their rate.
+        run through all frames, so both clips are in memory; further buffers serve one frame, or one
+        slice. Distances in time count in frames, whatever the frame rate.
     data_range : float, optional
         The sample value of white, black being 0; only uint8 has a default, 255.
     device, dtype : str
@@ -81,8 +81,8 @@ def st_mad(
     Raises
     ------
     InputError
-        What `snellen.score` refuses; fewer than 34 frames, rows or columns; a reference in which
-        nothing moves: the weights are shares of its motion, and the authors' code divides 0 by 0.
+        As of `snellen.score`; fewer than 34 frames, rows or columns; a reference in which nothing
+        moves, as the weights are shares of its motion, and the authors' code divides 0 by 0.
     DeviceError
         The device cannot be used, or the GPU's memory does not suffice.
     """
@@ -122,7 +122,7 @@ def joined(smad: float, tmad: float, moves: Motion) -> float:
 
 
 def _strength(weights: Float64, lo: Float64) -> float:
-    """Return the weighted mean of LO, larger the more moves."""
+    """Return the weighted mean of LO times the logarithm of the total motion."""
     total = weights.sum()
     return float(np.log10(1000 * ALPHA + total) * (weights @ lo) / total)
 
@@ -140,7 +140,7 @@ def _scored(
     done, total = count(1), t + len(moves.columns) + len(moves.rows)
 
     def compare(height: int, width: int, cut: Callable[[Array], Iterator[Array]]) -> Float64:
-        """Return HI and LO (pictures, 2) of all that is cut from the clips."""
+        """Return HI and LO (pictures, 2) of all pictures that `cut` yields of the clips."""
         scorer.prepare(Format(width, height, bits, white=peak))
         found = []
         for pair in zip(*map(cut, clips), strict=True):
@@ -176,7 +176,7 @@ def _host(frame: Array) -> npt.NDArray[Any]:
 
 
 def _checked(reference: Array, distorted: Array, data_range: float | None) -> float:
-    """Refuse what cannot be scored; return the sample value of white."""
+    """Return the sample value of white; refuse (InputError) clips that cannot be scored."""
     if reference.shape != distorted.shape:
         raise InputError(
             f"got a reference of {reference.shape} and a distorted clip of {distorted.shape}; "

@@ -48,9 +48,9 @@ def test_halves_and_pairs_are_recorded_as_graphs(made, dtype):
     plain = {
         backend._set_reference,
         backend._compare,
-        backend._whole,
+        backend._compare_and_finish,
         backend._pair,
-        backend._whole_pair,
+        backend._pair_and_finish,
         backend._finish,
     }
     assert (

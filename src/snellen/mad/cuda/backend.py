@@ -97,11 +97,11 @@ class Backend:
             self._detection = Detection(definition, format, peak, dtype, self._combine)
             self.appearance = Appearance(definition, format, peak, dtype, bands, guests)
         with self.on_gpu(), cupy.cuda.Stream(non_blocking=True) as own:
-            self._whole_pair()  # a capture cannot load kernels
-            make = capture if graphs else _as_it_is
+            self._pair_and_finish()  # a capture cannot load kernels
+            make = capture if graphs else _unchanged
             self.run_reference = make(self._set_reference)
-            self.run_comparison = make(self._compare if guests else self._whole)
-            self.run_pair = make(self._pair if guests else self._whole_pair)
+            self.run_comparison = make(self._compare if guests else self._compare_and_finish)
+            self.run_pair = make(self._pair if guests else self._pair_and_finish)
             self.finish = make(self._finish)
             self._slots = deque(
                 (pinned(4, np.float64), cupy.cuda.Event(disable_timing=True)) for _ in range(SLOTS)
@@ -142,7 +142,7 @@ class Backend:
         """
         on_host = isinstance(reference, np.ndarray) and isinstance(distorted, np.ndarray)
         if self._engine and on_host and not maps:
-            return self._fly(self._engine, reference, distorted)
+            return self._submit_from_host(self._engine, reference, distorted)
         with self.on_gpu(), self.in_order():
             stage(reference, distorted, self.samples)
             (self.run_comparison if reference is None else self.run_pair)()
@@ -202,7 +202,7 @@ class Backend:
         """The samples of the reference that is set."""
         return self.samples[REFERENCE]
 
-    def _fly(self, engine: Engine, reference: Any, distorted: Any) -> PendingScore:
+    def _submit_from_host(self, engine: Engine, reference: Any, distorted: Any) -> PendingScore:
         """Begin a comparison of planes in main memory in a slot of the engine."""
         with self.on_gpu(), engine.streams.lock:
             compute = engine.streams.compute
@@ -219,53 +219,53 @@ class Backend:
     def _in_slot(self, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
         """Queue the work for a pair that lies in a slot of the engine."""
         stage(inputs[0], inputs[1], self.samples)
-        self._whole_pair()
+        self._pair_and_finish()
         outputs[0].data.copy_from_device_async(self._out.data, self._out.nbytes)
 
     def _set_reference(self) -> None:
-        with self._aside():
+        with self._on_second_stream():
             self._detection.set_reference(self.samples[REFERENCE])
         self.appearance.set_reference(self.samples[REFERENCE])
-        self._joined()
+        self._join()
 
     def _compare(self) -> None:
         self._out.fill(0)
-        with self._aside():
-            self._look()
+        with self._on_second_stream():
+            self._find_flat_areas()
             self._detection.compare(*self.samples)
         self.appearance.compare(self.samples[DISTORTED])
-        self._joined()
+        self._join()
 
     def _pair(self) -> None:
         self._out.fill(0)
-        with self._aside():
-            self._look()
+        with self._on_second_stream():
+            self._find_flat_areas()
             self._detection.set_reference(self.samples[REFERENCE])
             self._detection.compare(*self.samples)
         self.appearance.pair(*self.samples)
-        self._joined()
+        self._join()
 
-    def _whole(self) -> None:
+    def _compare_and_finish(self) -> None:
         self._compare()
         self._finish()
 
-    def _whole_pair(self) -> None:
+    def _pair_and_finish(self) -> None:
         self._pair()
         self._finish()
 
-    def _look(self) -> None:
+    def _find_flat_areas(self) -> None:
         if self._flat:
             with profile.stage("flat areas"):
                 self._flat(self.samples, self._out[3:])
 
     def _finish(self) -> None:
         with profile.stage("sum of differences"):
-            self._combine.looks(self.appearance.differences)
+            self._combine.appearance(self.appearance.differences)
         with profile.stage("score"):
             self._combine.score(self._out)
 
     @contextmanager
-    def _aside(self) -> Iterator[None]:
+    def _on_second_stream(self) -> Iterator[None]:
         """Order work on a stream that goes on beside the current one, from here on.
 
         While stages are timed, it is the current one.
@@ -279,7 +279,7 @@ class Backend:
         with self._beside:
             yield
 
-    def _joined(self) -> None:
+    def _join(self) -> None:
         """Let the current stream wait for the one beside it."""
         import cupy
 
@@ -291,7 +291,7 @@ class Backend:
         shape = self.samples.shape[1:]
         detection, appearance = (cupy.empty(shape, self.dtype) for _ in range(2))
         self._detection.map(self.samples[REFERENCE], self.samples[DISTORTED], detection)
-        self._combine.spread(self.appearance.differences[0], appearance)
+        self._combine.expand(self.appearance.differences[0], appearance)
         return detection, appearance
 
 
@@ -316,5 +316,5 @@ def stage(reference: Any, distorted: Any, samples: Any) -> None:
         cupy.cuda.get_current_stream().synchronize()
 
 
-def _as_it_is(work: Work) -> Work:
+def _unchanged(work: Work) -> Work:
     return work

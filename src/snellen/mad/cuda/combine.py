@@ -35,7 +35,7 @@ class Combine:
     def __init__(self, definition: Definition, format: Format, peak: float, dtype: str):
         import cupy
 
-        self._seen, self._looks, self._spread, self._score = kernels(format, dtype)
+        self._detection, self._appearance, self._expand, self._score = kernels(format, dtype)
         height, width = self._height, self._width = format.height, format.width
         self._factor = np.dtype(dtype).type(WHITE / peak)
         self._hi_scale = definition.hi_scale
@@ -47,7 +47,7 @@ class Combine:
         self._lo = cupy.empty(self._parts, cupy.float64)
         self._pixels = float((height - sum(MARGIN)) * (width - sum(MARGIN)))
 
-    def seen(self, reference: Any, distorted: Any, mask: Any, map: Any | None) -> None:
+    def detection(self, reference: Any, distorted: Any, mask: Any, map: Any | None) -> None:
         """Sum the squares of the detection map, mask × local mean squared error.
 
         Parameters
@@ -59,12 +59,12 @@ class Combine:
         map : (H, W) of `dtype`, or None
             Output: the map.
         """
-        self._seen(
+        self._detection(
             self._tiles, THREADS, reference, distorted, self._width, self._height, self._factor,
             mask, self._rows, self._columns, map, self._hi,
         )  # fmt: skip
 
-    def looks(self, planes: Any) -> None:
+    def appearance(self, planes: Any) -> None:
         """Sum the squares of the appearance map.
 
         Parameters
@@ -72,15 +72,15 @@ class Combine:
         planes : (count, rows, columns) of `dtype`
             Differences of the subbands. The first plane is overwritten by their sum, the map.
         """
-        self._looks(
+        self._appearance(
             self._parts, THREADS, planes, len(planes), self._rows, self._columns, self._width,
             self._height, self._lo,
         )  # fmt: skip
 
-    def spread(self, plane: Any, map: Any) -> None:
+    def expand(self, plane: Any, map: Any) -> None:
         """Fill a map (H, W) from a plane (rows, columns) of values of blocks; 0 beyond blocks."""
         grid = (-(-self._width // 32), -(-self._height // 8))
-        self._spread(
+        self._expand(
             grid, THREADS, plane, self._rows, self._columns, map, self._width, self._height
         )
 
@@ -91,7 +91,7 @@ class Combine:
 
 
 def kernels(format: Format, dtype: str) -> tuple[Kernel, ...]:
-    """Return the kernels seen, looks, spread and score, not yet compiled."""
+    """Return the kernels detection, appearance, expand and score, not yet compiled."""
     file = Path(__file__).with_suffix(".cu")
     across, down = TILES[dtype]
     constants: dict[str, Any] = {

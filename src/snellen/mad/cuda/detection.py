@@ -60,11 +60,11 @@ class Detection:
         with stage("visibility"):
             self._masking.visibility(self._plane, self._mean, self._deviation, self._mask)
         with stage("local error"):
-            self._combine.seen(reference, distorted, self._mask, None)
+            self._combine.detection(reference, distorted, self._mask, None)
 
     def map(self, reference: Any, distorted: Any, out: Any) -> None:
         """Fill the map (H, W) of the planes that were compared last."""
-        self._combine.seen(reference, distorted, self._mask, out)
+        self._combine.detection(reference, distorted, self._mask, out)
 
     def _filter(self) -> None:
         with stage("FFT of lightness"):

@@ -194,11 +194,11 @@ class Helper:
 
     def _compare(self) -> None:
         self._appearance.compare(self._samples[DISTORTED])
-        self._combine.looks(self._appearance.differences)
+        self._combine.appearance(self._appearance.differences)
 
     def _pair(self) -> None:
         self._appearance.pair(*self._samples)
-        self._combine.looks(self._appearance.differences)
+        self._combine.appearance(self._appearance.differences)
 
     @contextmanager
     def _on_gpu(self) -> Iterator[None]:
