@@ -137,3 +137,16 @@ def test_images_are_scored_on_the_cpu(gpu, heard, picture, saved, monkeypatch):
     assert result.warnings == (f"the CPU is used: {FULL}",)
     with pytest.raises(DeviceError, match=FULL):
         snellen.score_files(*both, device="cuda")
+
+
+@pytest.mark.parametrize("device", ["cuda:0,cuda:1", ["cuda:0", "cuda:1"]])
+@pytest.mark.parametrize("kind", ["image", "film"])
+def test_a_method_that_cannot_use_several_gpus_says_so(
+    gpu, picture, saved, clip, tmp_path, kind, device
+):
+    source = clip if kind == "film" else saved("a.png", picture())
+    target = tmp_path / f"out{source.suffix}"
+    for work, method in ((snellen.upscale_file, r"A\+"), (snellen.deblur_file, "MIA|deblur")):
+        with pytest.raises(DeviceError, match=rf"({method}) cannot use several GPUs") as caught:
+            work(source, target, device=device)
+        assert caught.value.parameter == "device" and not target.exists()

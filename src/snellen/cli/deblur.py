@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -158,17 +159,19 @@ def _jobs(inputs: tuple[Path, ...], output: Path, options: dict[str, Any]) -> li
 
 def _line(result: DeblurResult) -> tuple[str, dict[str, Any]]:
     """Return a sentence about a result, and the same as facts for JSON."""
+    found = facts(result)
     psf = None if result.psf_file is None else str(result.psf_file)
-    found = {"fit": result.fit, "iterations": result.iterations, "psf": psf}
     times = result.statistics
     if times is None:
+        warnings = found.pop("warnings")
         return (
             f"{result.target}: {result.width}×{result.height}, {result.iterations} iterations, "
             f"fit {result.fit:.3g}, {(result.ms or 0) / 1000:.1f} s on {result.device}",
-            {**facts(result), **found, "ms": result.ms},
-        )
+            {**found, "fit": result.fit, "iterations": result.iterations, "ms": result.ms,
+             "psf": psf, "warnings": warnings},
+        )  # fmt: skip
     return (
         f"{sentence(result)}; {times.ms_p50:.1f} ms a frame (99 %: {times.ms_p99:.1f}), "
         f"{result.iterations:.4g} iterations, fit {result.fit:.3g}",
-        {**facts(result), **found, "ms_p50": times.ms_p50, "ms_p99": times.ms_p99},
+        {**found, "psf": psf, **asdict(times)},
     )
