@@ -43,6 +43,8 @@ class Cell:
     call: dict[str, Any] | None = None
     """Of the call from host memory to host memory: "cold", a number, and "warm", a spread."""
     stages: dict[str, Spread] = field(default_factory=dict)
+    memory: float | None = None
+    """Of a GPU, for all arrays of the computation, MB."""
 
 
 @dataclass
@@ -112,7 +114,7 @@ def _current(result: Result) -> None:
         if "kernel_ms" in row:
             key = result.key(row["size"], row["batch"], row["kind"])
             result.cells[key] = Cell(
-                row["kernel_ms"], row.get("call_ms"), row.get("stages_ms", {})
+                row["kernel_ms"], row.get("call_ms"), row.get("stages_ms", {}), row.get("memory_mb")
             )  # fmt: skip
     for row in result.report.get("rows", ()):
         if "lines" in row:
@@ -158,7 +160,7 @@ def _mad(result: Result) -> None:
             result.cells[key] = Cell(_scaled(row[name]))
         pair = result.key(row["case"], 1, "pair")
         stages = {OLD_STAGES.get(name, name): ms for name, ms in row["stages"].items()}
-        result.cells[pair].stages = stages
+        result.cells[pair].stages, result.cells[pair].memory = stages, row["memory_mb"]["pool"]
         if "stock" in row:
             lines = {names[name]: line for name, line in row["stock"]["lines"].items()}
             _compare(result, pair, row["graph"], lines)

@@ -55,7 +55,7 @@ def measure(device: str, repeats: int, quick: bool, say: Say) -> list[dict[str, 
         model = random_model(2, anchors, dims)
         share = check(model, device)
         with devices.using(device):
-            taken = spread(times(model, max(3, repeats)))
+            taken = spread(times(model, device, max(3, repeats)))
         say(f"  {dims:3} dimensions, {anchors:5} anchors: {taken['median']:8.3f} ms")
         rows.append({"dims": dims, "anchors": anchors, "ms": taken, "differing": share})
     return rows
@@ -80,7 +80,7 @@ def check(model: Model, device: str) -> float:
     return float(differing / found[0].size)
 
 
-def times(model: Model, rounds: int) -> list[float]:
+def times(model: Model, device: str, rounds: int) -> list[float]:
     """Return milliseconds of each round on the current GPU."""
     import cupy
 
@@ -88,7 +88,7 @@ def times(model: Model, rounds: int) -> list[float]:
 
     source = Format(*LARGE)
     target = source.scaled(model.scale)
-    with cupy.cuda.Stream(non_blocking=True):
+    with clock.stream(device):
         luma, there = Luma(model, source, target), cupy.asarray(plane(*LARGE))
         out = cupy.empty((target.height, target.width), target.dtype)
         line = Line(lambda: luma(there, out))

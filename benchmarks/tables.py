@@ -145,15 +145,18 @@ def section(result: Result) -> str:
 def times(result: Result) -> str:
     """Return our times."""
     calls = any(cell.call for cell in result.cells.values())
+    memory = any(cell.memory for cell in result.cells.values())
     body = []
     for key, cell in result.cells.items():
         line = [label(key, result), spread(cell.ms)]
         if calls:
             call = cell.call
             line += [spread(call["warm"]), milliseconds(call["cold"])] if call else ["–", "–"]
+        if memory:
+            line.append(f"{cell.memory:.0f} MB" if cell.memory else "–")
         body.append(line)
     head = ["size, kind", "computation"] + ["a call, from host to host", "the first call"] * calls
-    return rows(head, body)
+    return rows(head + ["GPU memory"] * memory, body)
 
 
 def stages(result: Result) -> str:

@@ -71,9 +71,7 @@ def measure(case: Case, lines: Any, device: str, repeats: int, say: Say) -> Figu
     missing: dict[str, str] = {}
     with ExitStack() as stack:
         if device != "cpu":
-            import cupy
-
-            stack.enter_context(cupy.cuda.Stream(non_blocking=True))
+            stack.enter_context(clock.stream(device))
         others: dict[str, Stock] = {}
         try:
             others = stack.enter_context(lines(case, device, missing))

@@ -1,10 +1,11 @@
-"""Times in milliseconds: by the host's clock, or between two events of a GPU."""
+"""Times in milliseconds, by the host's clock or between two events of a GPU; memory of a GPU."""
 
 from __future__ import annotations
 
 import statistics
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 BUSY = 4096
@@ -98,6 +99,26 @@ def ratios(taken: Mapping[str, list[float]], ours: str) -> dict[str, Any]:
         | {"ratio": spread(other / own for other, own in zip(times, taken[ours], strict=True))}
         for name, times in taken.items()
     }
+
+
+@cache
+def stream(device: str) -> Any:
+    """Return the one stream of a GPU on which computations are timed.
+
+    CuPy's pool keeps the memory of each stream apart, so one for all cases needs the least.
+    """
+    import cupy
+
+    return cupy.cuda.Stream(non_blocking=True)
+
+
+def used(device: str) -> int:
+    """Return the bytes that CuPy's arrays take on the current GPU; 0 for a CPU."""
+    if device == "cpu":
+        return 0
+    import cupy
+
+    return int(cupy.get_default_memory_pool().used_bytes())
 
 
 def copy_rate() -> float:

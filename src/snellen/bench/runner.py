@@ -169,13 +169,14 @@ def _kernel(case: Case, device: str, repeats: int) -> Figures:
     """Return the times of the computation alone, and of its stages."""
     with ExitStack() as stack:
         if device != "cpu":
-            import cupy
-
-            stack.enter_context(cupy.cuda.Stream(non_blocking=True))
+            stack.enter_context(clock.stream(device))
+        used = clock.used(device)
         kernel = stack.enter_context(case.open(device))
         kernel.before()
         kernel.run()
         cell: Figures = {"check": case.check(kernel.result(), device)}
+        if device != "cpu":
+            cell["memory_mb"] = (clock.used(device) - used) / 1e6
         watch = clock.host if device == "cpu" else clock.events(kernel.idle)
         rounds = repeats if device == "cpu" else PER_REPEAT * repeats
         timed = clock.in_rounds({"ours": Line(kernel.run, kernel.before)}, rounds, watch)["ours"]
@@ -210,6 +211,8 @@ def format_line(cell: Figures) -> str:
     if "call_ms" in cell:
         call = cell["call_ms"]
         text += f"; a call {call['warm']['median']:.4g} ms, the first {call['cold']:.4g} ms"
+    if "memory_mb" in cell:
+        text += f"; {cell['memory_mb']:.0f} MB on the GPU"
     if "stages_ms" in cell:
         stages = (f"{name} {ms['median']:.3g}" for name, ms in cell["stages_ms"].items())
         text += f"; stages: {', '.join(stages)}"
