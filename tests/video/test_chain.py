@@ -219,7 +219,10 @@ class TestDevices:
 
     @pytest.mark.gpu
     def test_two_upscalers(self, plain, random_model):
-        """Chained on a GPU they give what they give one after the other, bit for bit."""
+        """Chained on a GPU they give what they give one after the other, bit for bit.
+
+        Chroma is on the GPU in both, as in a chain: the CPU rounds some samples otherwise.
+        """
         from snellen.aplus.upscaler import Upscaler
 
         model = random_model(2)
@@ -229,10 +232,10 @@ class TestDevices:
             tuple(generator.integers(0, 256, s).astype(np.uint8) for s in format.shapes)
             for _ in range(12)
         ]
-        with Upscaler(2, model, "cuda") as one, Upscaler(2, model, "cuda") as other:
+        with Upscaler(2, model, "cuda", "gpu") as one, Upscaler(2, model, "cuda", "gpu") as other:
             other.prepare(one.prepare(format))
             expected = [other.run(one.run(Frame(p, n))) for n, p in enumerate(planes)]
-        chain = Chain(Upscaler(2, model, "cuda"), Upscaler(2, model, "cuda"))
+        chain = Chain(Upscaler(2, model, "cuda", "gpu"), Upscaler(2, model, "cuda", "gpu"))
         assert chain.device == "cuda:0"
         assert chain.prepare(format) == format.scaled(4)
         inner = chain.steps[0].run(Frame(planes[0]))
@@ -253,7 +256,7 @@ class TestDevices:
         model = random_model(2)
 
         def upscalers():
-            return Upscaler(2, model, "cuda"), Upscaler(2, model, "cuda")
+            return Upscaler(2, model, "cuda", "gpu"), Upscaler(2, model, "cuda", "gpu")
 
         one, other = upscalers()
         converted(plain, tmp_path / "first.mkv", one)

@@ -229,7 +229,7 @@ class TestFailures:
 
 class TestBounds:
     def test_results_alive(self, tmp_path, monkeypatch):
-        """Lanes, the queue behind them, one being encoded: never more, however slow that is."""
+        """Slots, the queue behind them, one being encoded: never more, however slow that is."""
         source = make(tmp_path / "in.mkv", frames=40)
         alive, most, slots = set(), [0], 3
 
@@ -273,7 +273,7 @@ class TestBounds:
         assert len(seen) == 25
 
     def test_nothing_is_kept_while_waiting(self):
-        """Lanes that wait for a slow decoder hold none of what they have handed on."""
+        """Workers that wait for a slow decoder keep none of the frames that they have given out."""
         channel = Channel(4)
         plane = np.zeros((2, 2), np.uint8)
         gone = weakref.ref(plane)

@@ -90,6 +90,10 @@ class Step(PreparedStep, Protocol):
         The planes given are read-only and may have a pitch. Those returned belong to the caller,
         who may still read them many frames later: the step never writes to them again. The encoder
         takes writeable planes with adjacent samples as they are, and copies others.
+
+        Planes on a GPU (see `device`) may be read after `frame.ready`, and `run` may return before
+        it has read them: the step keeps them until then, also where the caller has dropped them.
+        The results' `ready` is that of the results: None for planes in host memory.
         """
         ...
 
