@@ -97,7 +97,7 @@ def test_what_is_refused(tmp_path):
     for path, said in (
         (tmp_path / "none" / "maps", "does not exist"),
         (tmp_path / "file", "is a file"),
-        (tmp_path / "link", "a link to nothing"),
+        (tmp_path / "link", "a broken link"),
         (tmp_path / ("x" * 300), "too long"),
         (tmp_path, "not empty"),
     ):

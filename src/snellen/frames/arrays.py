@@ -1,6 +1,6 @@
-"""Arrays of any library, in main memory or on a GPU: read without a copy, and given back.
+"""Arrays of any library, in main memory or on a GPU: reading without a copy, and conversion back.
 
-See `frames.axes` for their axes and types of samples.
+`frames.axes` handles their axes and dtypes.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 from snellen.errors import InputError
 from snellen.gpu import device as devices
 
-HOST = (1, 3)  # kDLCPU, kDLCUDAHost: DLPack's codes of main memory, pageable and page-locked
-CUDA = (2, 13)  # kDLCUDA, kDLCUDAManaged
+HOST = (1, 3)  # DLPack's device types of pageable and page-locked main memory: kDLCPU, kDLCUDAHost
+CUDA = (2, 13)  # DLPack's device types of GPU memory: kDLCUDA, kDLCUDAManaged
 ADVICE = "copy it to main memory first (PyTorch: .cpu(), CuPy: .get())"
 
 
@@ -26,12 +26,12 @@ def library(array: Any) -> Any:
 
 
 def place(image: Any) -> str:
-    """Return where an array lives: "cpu", or "cuda:N".
+    """Return the device of an array: "cpu" or "cuda:N".
 
     Raises
     ------
     InputError
-        Neither in main memory nor on an NVIDIA GPU.
+        The array is neither in main memory nor on an NVIDIA GPU.
     """
     if isinstance(image, np.ndarray) or not hasattr(image, "__dlpack_device__"):
         return "cpu"
@@ -60,9 +60,9 @@ def choose(image: Any, device: str | Sequence[str], method: str) -> str:
     Raises
     ------
     InputError
-        An array on a GPU that cannot be used, or that is not the device asked for.
+        The array is on a GPU that cannot be used, or on another one than `device` names.
     DeviceError
-        The device cannot be used, or its name is unknown, or there are several.
+        The device cannot be used, its name is unknown, or there are several.
     """
     home = place(image)
     name, *others = devices.names(device)
@@ -86,7 +86,10 @@ def choose(image: Any, device: str | Sequence[str], method: str) -> str:
 
 @contextmanager
 def working(image: Any, device: str) -> Iterator[None]:
-    """Make a device current, and on a GPU the caller's stream: PyTorch's for its tensors."""
+    """Make a device current, and on a GPU the caller's current stream.
+
+    That is PyTorch's stream for a PyTorch tensor, else CuPy's.
+    """
     if device == "cpu":
         yield
         return
@@ -95,7 +98,7 @@ def working(image: Any, device: str) -> Iterator[None]:
 
 
 def read(image: Any) -> Any:
-    """Return an array as NumPy's or CuPy's, without a copy where the memory is the same.
+    """Return an array as a NumPy or CuPy array, without a copy where the library permits.
 
     Raises
     ------
@@ -117,7 +120,7 @@ def read(image: Any) -> Any:
 
 
 def upload(array: np.ndarray[Any, Any]) -> Any:
-    """Return a copy on the current GPU."""
+    """Return a copy of a NumPy array on the current GPU."""
     import cupy
 
     there = cupy.empty(array.shape, array.dtype.newbyteorder("="))
@@ -126,7 +129,7 @@ def upload(array: np.ndarray[Any, Any]) -> Any:
 
 
 def like(image: Any, result: Any) -> Any:
-    """Return `result` as an array of the library that `image` came from, where that can."""
+    """Return `result` as an array of `image`'s library, if that supports DLPack."""
     if isinstance(image, np.ndarray | type(result)) or not hasattr(image, "__dlpack__"):
         return result
     home: Any = sys.modules.get(type(image).__module__.partition(".")[0])
@@ -134,7 +137,7 @@ def like(image: Any, result: Any) -> Any:
 
 
 class _Borrowed:
-    """A stream of PyTorch with the protocol that CuPy reads; older PyTorch has no such method."""
+    """A PyTorch stream with CUDA's stream protocol, which older versions of PyTorch lack."""
 
     def __init__(self, stream: Any):
         self.stream = stream
@@ -144,7 +147,7 @@ class _Borrowed:
 
 
 def _stream(image: Any, ordinal: int) -> Any:
-    """Return the current stream of the library that the array is of, PyTorch or CuPy."""
+    """Return the current stream of the array's library, PyTorch or CuPy."""
     import cupy
 
     torch = sys.modules.get("torch")

@@ -152,11 +152,19 @@ def check(folder: Path, overwrite: bool) -> None:
 
 def _check(folder: Path, overwrite: bool) -> None:
     if not folder.parent.is_dir():
-        raise InputError(f"{folder}: the folder {folder.parent} does not exist; make it first")
+        raise InputError(
+            f"{folder}: the folder {folder.parent} does not exist", advice="make it first"
+        )
     if (folder.exists() or folder.is_symlink()) and not folder.is_dir():
-        raise InputError(f"{folder} is a file or a link to nothing; name a folder for the maps")
+        raise InputError(
+            f"{folder} is a file or a broken link", advice="name a folder for the maps"
+        )
     if folder.is_dir() and any(folder.iterdir()) and not overwrite:
-        raise InputError(f"{folder} is not empty; choose another folder or give --overwrite")
+        raise InputError(
+            f"{folder} is not empty",
+            parameter="overwrite",
+            advice="choose another folder or give `overwrite`",
+        )
 
 
 def scales() -> dict[str, Any]:
