@@ -1,4 +1,4 @@
-"""snellen deblur with images: what the function gives, regions, bursts, PSFs, refusals, JSON."""
+"""snellen deblur with images: options, texts, refusals, JSON."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_one_image(capsys, picture, saved, tmp_path, name, shape, white):
 
 @pytest.mark.gpu
 def test_one_image_on_the_gpu(capsys, picture, saved, tmp_path):
-    """Which is told."""
+    """Its name is reported."""
     source, goal = saved("in.png", picture((20, 24, 3))), tmp_path / "out.png"
     assert run("deblur", source, "-o", goal, *WORDS[:4], "--device", "cuda") == 0
     assert capsys.readouterr().out.endswith(f" s on {device.name('cuda:0')}\n")
@@ -187,7 +187,7 @@ def test_psfs_of_several_inputs_go_to_a_folder(capsys, picture, saved, tmp_path)
 
 
 @pytest.mark.parametrize("option", ["--psf", "--psf-start"])
-def test_a_wrong_psf_is_told_once_and_by_its_own_name(capsys, picture, saved, tmp_path, option):
+def test_a_wrong_psf_is_reported_once_and_by_its_own_name(capsys, picture, saved, tmp_path, option):
     sources = [saved(name, picture()) for name in ("a.png", "b.png")]
     (tmp_path / "out").mkdir()
     words = [*sources, "-o", tmp_path / "out", "--device", "cpu", option]
@@ -208,7 +208,7 @@ def test_a_wrong_psf_is_told_once_and_by_its_own_name(capsys, picture, saved, tm
         )  # fmt: skip
 
 
-# What is refused, told, left
+# What is refused, reported, left
 
 
 @pytest.mark.parametrize(
@@ -282,12 +282,12 @@ def test_json_of_an_image(capsys, picture, saved, tmp_path):
     words = ["--psf-size", 5, "--iterations", 20, "--device", "cpu", "--json", "--crf", 3]
     assert run("deblur", source, "-o", goal, *words) == 0
     out, err = capsys.readouterr()
-    warning, *told, done = [json.loads(line) for line in out.splitlines()]
+    warning, *steps, done = [json.loads(line) for line in out.splitlines()]
     assert "--crf is for video" in warning["message"] and err == ""
-    # The beat tells at once, and then once a second.
-    assert {line["event"] for line in told} == {"progress"}
-    assert told[0] == {**told[0], "input": str(source), "stage": "picture", "iteration": 10}
-    assert told[0]["iterations"] == 20
+    # The first is written at once, and then once a second.
+    assert {line["event"] for line in steps} == {"progress"}
+    assert steps[0] == {**steps[0], "input": str(source), "stage": "picture", "iteration": 10}
+    assert steps[0]["iterations"] == 20
     wanted = deblur(pixels, psf_size=5, iterations=20, device="cpu")
     ms = done.pop("ms")
     assert ms > 0 and done == {

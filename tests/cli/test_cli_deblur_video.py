@@ -1,4 +1,4 @@
-"""snellen deblur with videos: frames, moving regions, frames of one object, what is told."""
+"""snellen deblur with videos: texts, pipes, damage, interrupts, JSON."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ QUICK = {"psf_size": 5, "iterations": 3}
 WORDS = ["--psf-size", 5, "--iterations", 3, "--device", "cpu"]
 
 
-def told(capsys, *words, code=0):
+def json_lines(capsys, *words, code=0):
     """The lines of JSON but for progress."""
     assert run("deblur", *words, "--json") == code
     out, err = capsys.readouterr()
@@ -90,7 +90,7 @@ def test_an_odd_region_needs_other_pixels(capsys, clip, tmp_path):
 
 def test_json(capsys, clip, frames, tmp_path):
     goal, psf = tmp_path / "out.y4m", tmp_path / "psf.png"
-    *rows, done = told(capsys, clip, "-o", goal, *WORDS, "--psf-out", psf)
+    *rows, done = json_lines(capsys, clip, "-o", goal, *WORDS, "--psf-out", psf)
     found = [deblur(samples(one[0], FORMAT), **QUICK, device="cpu") for one in frames]
     for number, (row, one) in enumerate(zip(rows, found, strict=True)):
         assert row.pop("ms") > 0
@@ -131,7 +131,7 @@ def test_pipes(clip, frames, tmp_path):
 def test_a_damaged_video_is_restored_as_far_as_it_goes(capsys, tmp_path):
     source = make(tmp_path / "whole.mp4", frames=20, container={"movflags": "faststart"})
     (tmp_path / "cut.mp4").write_bytes(source.read_bytes()[:-2000])
-    lines = told(capsys, tmp_path / "cut.mp4", "-o", tmp_path / "out.y4m", *WORDS, code=3)
+    lines = json_lines(capsys, tmp_path / "cut.mp4", "-o", tmp_path / "out.y4m", *WORDS, code=3)
     rows = [line for line in lines if line["event"] == "frame"]
     assert lines[-2]["event"] == "done" and lines[-2]["lost"] and len(rows) < 20
     assert lines[-1]["event"] == "error" and lines[-1]["exit_code"] == 3

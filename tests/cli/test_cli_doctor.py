@@ -43,7 +43,7 @@ def test_text_says_the_same(capfd):
 
 
 @pytest.mark.parametrize("data", [b"", b"no model", bytes(100)])
-def test_a_damaged_model_is_told_not_raised(capfd, monkeypatch, tmp_path, data):
+def test_a_damaged_model_is_reported_not_raised(capfd, monkeypatch, tmp_path, data):
     damaged = tmp_path / "bad.safetensors"
     damaged.write_bytes(data)
     models = {**shipped(), "bad": damaged}

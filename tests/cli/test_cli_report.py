@@ -14,7 +14,7 @@ from snellen.jobs.events import Progress
 from snellen.jobs.profile import StageTimes
 
 
-def told(capsys):
+def json_lines(capsys):
     out, err = capsys.readouterr()
     assert err == ""
     return [json.loads(line) for line in out.splitlines()]
@@ -27,7 +27,7 @@ def test_json_lines(capsys):
         report.failure("a", IncompleteError("broken"))
         report.progress(Progress("b", 2, None, 2.0, None))
         report.result("text", output="b")
-    lines = told(capsys)
+    lines = json_lines(capsys)
     events = ["warning", "progress", "error", "progress", "done"]
     assert [line["event"] for line in lines] == events
     assert lines[1] == {
@@ -46,7 +46,7 @@ def test_one_line_a_second_however_long_a_frame_takes(capsys, monkeypatch):
         report.progress(Progress("a", 1, 2, 2.0, 4.5))
         for _ in range(3):
             assert written.acquire(timeout=10)
-    lines = told(capsys)
+    lines = json_lines(capsys)
     assert len(lines) >= 3 and all(line == lines[0] for line in lines)
     assert report._beat is None
 
@@ -55,7 +55,7 @@ def test_many_frames_a_second_are_one_line(capsys):
     with Report(as_json=True) as report:
         for frame in range(1, 500):
             report.progress(Progress("a", frame, 500, 2.0, 4.5))
-    assert 1 <= len(told(capsys)) <= 20  # a machine that stalls may take some seconds
+    assert 1 <= len(json_lines(capsys)) <= 20  # a machine that stalls may take some seconds
 
 
 @pytest.mark.parametrize("piped", [False, True])
@@ -111,7 +111,7 @@ def test_a_profile_is_an_event_of_json(capsys):
     with Report(as_json=True) as report:
         report.profile("a", None)
         report.profile("a", PROFILE)
-    (line,) = told(capsys)
+    (line,) = json_lines(capsys)
     features = {"runs": 3, "total_ms": 9.0, "median_ms": 2.0}
     assert line["event"] == "profile" and line["input"] == "a"
     assert line["stages"]["features"] == features and list(line["stages"]) == ["features", "match"]

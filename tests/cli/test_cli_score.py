@@ -30,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("signals")
 KEYS = ["mean", "harmonic_mean", "min", "max", "median", "p5", "p95"]
 
 
-def told(capsys, *words, code=0):
+def json_lines(capsys, *words, code=0):
     """The lines of JSON on standard output, and those on standard error."""
     assert run("score", *words, "--json") == code
     out, err = capsys.readouterr()
@@ -42,7 +42,7 @@ def warned(lines):
 
 
 def test_a_film_and_itself(capsys, films):
-    *rows, last = told(capsys, films[0], films[0])[0]
+    *rows, last = json_lines(capsys, films[0], films[0])[0]
     assert [row["frame"] for row in rows] == list(range(FRAMES))
     assert [row["time"] for row in rows] == [n / 25 for n in range(FRAMES)]
     assert all(row[name] == 0 for row in rows for name in ("mad", "hi", "lo"))
@@ -66,9 +66,9 @@ def test_text(capsys, films):
     assert err == ""
 
 
-def test_different_lengths_are_said(capsys, films, tmp_path):
+def test_different_lengths_are_warned_of(capsys, films, tmp_path):
     short = make(tmp_path / "short.mkv", codec="ffv1", frames=4)
-    lines, said = told(capsys, films[0], short)
+    lines, said = json_lines(capsys, films[0], short)
     assert len(lines) == 5 and lines[-1]["pooled"]["mad"]["max"] == 0
     assert (lines[-1]["reference_frames"], lines[-1]["distorted_frames"]) == (6, 4)
     assert warned(said) == lines[-1]["warnings"]
@@ -82,13 +82,13 @@ def test_sizes(capsys, films, tmp_path):
     assert run("score", films[0], large) == 2
     err = capsys.readouterr().err
     assert "64×48" in err and "128×96" in err and "--resize" in err
-    lines, said = told(capsys, films[0], large, "--resize")
+    lines, said = json_lines(capsys, films[0], large, "--resize")
     assert "Lanczos" in lines[-1]["resized"] and "Lanczos" in warned(said)[0]
     assert (lines[-1]["width"], lines[-1]["height"]) == (WIDTH, HEIGHT)
 
 
 def test_csv(capsys, films, tmp_path):
-    rows = told(capsys, films[0], films[2], "--csv", tmp_path / "t.csv")[0][:-1]
+    rows = json_lines(capsys, films[0], films[2], "--csv", tmp_path / "t.csv")[0][:-1]
     with (tmp_path / "t.csv").open(newline="") as file:
         assert list(csv.DictReader(file)) == [{k: str(v) for k, v in r.items()} for r in rows]
     assert run("score", films[0], films[2], "--csv", "-") == 0
@@ -103,7 +103,7 @@ def test_csv(capsys, films, tmp_path):
 
 def test_one_pair_of_images(capsys, images, tmp_path):
     for reference, distorted, wanted in images:
-        lines, said = told(capsys, reference, distorted, "--device", "cpu")
+        lines, said = json_lines(capsys, reference, distorted, "--device", "cpu")
         assert len(lines) == 1 and list(lines[0]) == ["mad", "hi", "lo"] and said == []
         # 1e-9 relative: what the float64 backend is held to.
         assert lines[0]["mad"] == pytest.approx(wanted["MAD"], rel=1e-9)
@@ -126,7 +126,7 @@ def test_one_pair_of_images(capsys, images, tmp_path):
 )
 def test_settings(capsys, images, words, settings):
     reference, distorted, _ = images[0]
-    found = told(capsys, reference, distorted, "--device", "cpu", *words)[0][0]
+    found = json_lines(capsys, reference, distorted, "--device", "cpu", *words)[0][0]
     arrays = [np.asarray(Image.open(path)) for path in (reference, distorted)]
     wanted = snellen.score(*arrays, **{"device": "cpu", **settings})
     assert (found["mad"], found["hi"], found["lo"]) == (wanted.mad, wanted.hi, wanted.lo)
@@ -140,31 +140,31 @@ def test_folders(capsys, tmp_path, random):
             pixels = random.integers(0, 256, size, np.uint8)
             write(tmp_path / folder / f"{number}.{suffix}", Still(pixels))
     words = [tmp_path / "one", tmp_path / "two"]
-    *rows, last = told(capsys, *words, "--map-out", tmp_path / "maps", "--csv", tmp_path / "t.csv")[
-        0
-    ]
+    *rows, last = json_lines(
+        capsys, *words, "--map-out", tmp_path / "maps", "--csv", tmp_path / "t.csv"
+    )[0]
     assert [(row["frame"], row["name"]) for row in rows] == [(n, str(n)) for n in range(3)]
     pair = [tmp_path / "one" / "1.png", tmp_path / "two" / "1.tif"]
-    assert told(capsys, *pair)[0][0]["mad"] == rows[1]["mad"]
+    assert json_lines(capsys, *pair)[0][0]["mad"] == rows[1]["mad"]
     assert last["frames"] == 3 and last["pooled"]["mad"]["max"] == max(r["mad"] for r in rows)
     assert (tmp_path / "maps" / f"{last['worst'][0]['name']}_detection.png").exists()
     assert (tmp_path / "t.csv").read_text().startswith("frame,name,mad,hi,lo\n0,0,")
-    rows = told(capsys, *words, "--every", 2)[0][:-1]
+    rows = json_lines(capsys, *words, "--every", 2)[0][:-1]
     assert [row["frame"] for row in rows] == [0, 2]
     assert run("score", *words) == 0
     assert "3 pairs of images" in capsys.readouterr().out
 
 
 def test_st_mad(capsys, clips):
-    last = told(capsys, *clips, "--temporal")[0][-1]
+    last = json_lines(capsys, *clips, "--temporal")[0][-1]
     wanted = st_mad(*(np.stack([plane(f) for f in read(clip).frames]) for clip in clips))
     assert (last["stmad"], last["smad"], last["tmad"]) == (wanted.stmad, wanted.smad, wanted.tmad)
     assert run("score", *clips, "--temporal") == 0
     assert f"ST-MAD {wanted.stmad:.4f}" in capsys.readouterr().out
 
 
-def test_st_mad_of_too_short_a_film_is_told_last(capsys, films):
-    lines, said = told(capsys, films[0], films[2], "--temporal", code=2)
+def test_st_mad_of_too_short_a_film_is_reported_last(capsys, films):
+    lines, said = json_lines(capsys, films[0], films[2], "--temporal", code=2)
     assert len(lines) == FRAMES + 1 and lines[-1]["stmad"] is None
     assert lines[-1]["pooled"]["mad"]["mean"] > 0
     assert said[-1]["event"] == "error" and "34" in said[-1]["message"]
@@ -185,7 +185,7 @@ def test_damage(capsys, films, tmp_path):
     torn = tmp_path / "torn.y4m"
     make(torn, codec="rawvideo", frames=FRAMES)
     torn.write_bytes(torn.read_bytes()[:-100])
-    lines, said = told(capsys, films[0], torn, code=3)
+    lines, said = json_lines(capsys, films[0], torn, code=3)
     assert len(lines) == FRAMES and "ends early" in lines[-1]["lost"][0]
     assert said[-1]["exit_code"] == 3 and "torn.y4m" in said[-1]["message"]
     assert run("score", films[0], torn) == 3
@@ -273,7 +273,7 @@ def test_a_table_is_never_the_film_on_standard_input(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["films", "images", "folders"])
-def test_scores_are_told_where_files_cannot_be_written(
+def test_scores_are_reported_where_files_cannot_be_written(
     capsys, request, tmp_path, monkeypatch, kind
 ):
     """What the disk refuses at the end costs neither the scores nor the other file."""
@@ -290,7 +290,7 @@ def test_scores_are_told_where_files_cannot_be_written(
     out, err = capsys.readouterr()
     assert "MAD" in out and "maps of these" not in out and "No space left" in err
     assert (maps / "index.json").exists() and not table.exists()
-    lines, said = told(capsys, *words, "--overwrite", code=1)
+    lines, said = json_lines(capsys, *words, "--overwrite", code=1)
     assert "mad" in (lines[-1] if kind == "images" else lines[-1]["pooled"])
     assert said[-1]["event"] == "error" and said[-1]["exit_code"] == 1
 
@@ -312,11 +312,11 @@ def test_errors_of_folders_are_json_too(capsys, films, tmp_path, monkeypatch):
     words = [*films[:2], "--map-out", tmp_path / "maps"]
     with monkeypatch.context() as patch:
         patch.setattr("pathlib.Path.mkdir", refuse)
-        said = told(capsys, *words, code=1)[1]
+        said = json_lines(capsys, *words, code=1)[1]
     assert said[-1]["exit_code"] == 1 and "could not be made" in said[-1]["message"]
     (tmp_path / "maps").mkdir()
     monkeypatch.setattr("pathlib.Path.iterdir", refuse)
-    said = told(capsys, *words, code=2)[1]
+    said = json_lines(capsys, *words, code=2)[1]
     assert said[-1]["exit_code"] == 2 and "Permission denied" in said[-1]["message"]
 
 
@@ -341,5 +341,5 @@ def test_a_warning_of_both_names_both(capsys, films, tmp_path):
 
 def test_any_positive_hi_scale(capsys, images):
     words = [*images[0][:2], "--device", "cpu", "--hi-scale"]
-    assert told(capsys, *words, "37.5")[0][0]["hi"] > 0
+    assert json_lines(capsys, *words, "37.5")[0][0]["hi"] > 0
     assert "any positive number" in " ".join(score.get_help(click.Context(score)).split())

@@ -51,7 +51,7 @@ def test_one_image(capsys, folder, tmp_path, small_model):
 
 @pytest.mark.gpu
 def test_one_image_on_the_gpu(capsys, folder, tmp_path, small_model):
-    """Which is told, also where it was not asked for."""
+    """Its name is reported, also where it was not asked for."""
     goal = tmp_path / "large.png"
     name = device.name("cuda:0")
     for words in ([], ["--device", "cuda"]):
@@ -169,7 +169,7 @@ def test_an_output_that_is_no_image_is_refused_before_any_work(
 
 @pytest.mark.parametrize("long", ["input", "output"])
 def test_a_name_too_long(capsys, folder, tmp_path, long):
-    """What the system refuses even to look at is told like everything else."""
+    """What the system refuses even to look at is reported like everything else."""
     name = "x" * 300 + ".png"
     source = folder / (name if long == "input" else "a.png")
     goal = tmp_path / (name if long == "output" else "o.png")
@@ -178,7 +178,7 @@ def test_a_name_too_long(capsys, folder, tmp_path, long):
     assert out == "" and err.startswith("error: ") and "too long" in err and err.count("\n") == 1
 
 
-def test_options_that_mean_nothing_for_an_image_are_refused_or_told(
+def test_options_that_mean_nothing_for_an_image_are_refused_or_warned_of(
     capsys, folder, tmp_path, small_model
 ):
     """Silence would let `--frames 1` or `--crf 3` look as if they had an effect."""
@@ -278,7 +278,7 @@ def test_as_a_program(folder, tmp_path, small_model):
     assert (pixels(goal) == upscale(pixels(folder / "a.png"), 2, small_model, "cpu")).all()
 
 
-def test_what_a_format_cannot_hold_is_told_or_refused(capsys, random, tmp_path, small_model):
+def test_what_a_format_cannot_hold_is_warned_of_or_refused(capsys, random, tmp_path, small_model):
     pixels = random.integers(0, 256, (8, 9, 3)).astype(np.uint8)
     exif = Image.Exif()
     exif[ExifTags.Base.Artist] = "somebody"

@@ -1,4 +1,4 @@
-"""snellen upscale with videos: a few runs; the road has tests of its own."""
+"""snellen upscale with videos: a few runs; the pipeline has tests of its own."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_an_interrupt_leaves_nothing(capsys, clip, tmp_path, small_model, monkey
 
 @pytest.mark.parametrize("decoder", ["auto", "cpu", "nvdec"])
 def test_decoders(capsys, clip, frames, tmp_path, small_model, monkeypatch, decoder):
-    """The same frames; one that does not work is replaced, and told of."""
+    """The same frames; one that does not work is replaced, with a warning."""
     monkeypatch.setattr(nvdec, "probe", lambda *_: "no such device")
     goal = tmp_path / "out.y4m"
     words = ["--model", small_model, "--decoder", decoder]
@@ -162,7 +162,7 @@ def test_an_encoder_of_nvidias(capsys, clip, tmp_path, small_model, monkeypatch)
     assert lines[-1]["encoder"] == "libx264"
 
 
-def test_the_device_is_told(capsys, clip, tmp_path, small_model):
+def test_the_device_is_named(capsys, clip, tmp_path, small_model):
     words = ["upscale", clip, "-o", tmp_path / "out.y4m", "--model", small_model, "--overwrite"]
     assert run(*words, "--device", "cpu", "--json") == 0
     done = json.loads(capsys.readouterr().out.splitlines()[-1])

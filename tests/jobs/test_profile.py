@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import snellen
 from snellen.gpu import profile
 from snellen.jobs.profile import StageTimes, recorded
@@ -35,3 +37,14 @@ def test_a_result_has_its_stages(picture, saved, tmp_path, small_model, monkeypa
     made = snellen.upscale_file(source, tmp_path / "b.png", **how, profile=True)
     assert "all of it" in [one.stage for one in made.profile]
     assert snellen.upscale_file(source, tmp_path / "c.png", **how).profile is None
+
+
+@pytest.mark.gpu
+def test_stages_on_the_gpu(picture, saved, tmp_path, small_model):
+    """Timed by events; the result is the same as without."""
+    source, how = saved("a.png", picture()), {"model": small_model, "device": "cuda"}
+    made = snellen.upscale_file(source, tmp_path / "b.png", **how, profile=True)
+    assert {"match", "regress"} <= {one.stage for one in made.profile}
+    assert all(one.total >= 0 and one.ms for one in made.profile)
+    plain = snellen.upscale_file(source, tmp_path / "c.png", **how)
+    assert plain.profile is None and plain.target.read_bytes() == made.target.read_bytes()
