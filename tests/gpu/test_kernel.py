@@ -6,7 +6,6 @@ import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from time import perf_counter
 
 import numpy as np
 import pytest
@@ -333,15 +332,3 @@ def test_many_threads_compile_once(cuda, compilations):
         list(pool.map(launch, outs))
     cuda.cuda.Device().synchronize()
     assert all((out == 2).all() for out in outs) and len(compilations) == 1
-
-
-@pytest.mark.gpu
-def test_launching_is_quick(cuda):
-    x, kernel, times = cuda.zeros(256, np.float32), add(), []
-    for _ in range(10):
-        start = perf_counter()
-        for _ in range(100):
-            kernel(1, 256, x, x, x, 256)
-        times.append((perf_counter() - start) / 100)
-        cuda.cuda.Device().synchronize()
-    assert min(times) < 30e-6  # 15 µs is the aim; a busy machine gets twice that

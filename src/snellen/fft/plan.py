@@ -50,7 +50,7 @@ class Plan:
                 f"cuFFT makes no plan for {batch} of {width}×{height} ({error}): the memory of the "
                 "GPU may not suffice",
                 parameter="device",
-                advice="close other programs, or use `device`='cpu'",
+                advice="close other programs, or use `device`=cpu",
             ) from error
 
     def __call__(self, array: Any, out: Any) -> None:

@@ -1,5 +1,5 @@
-// Proof that kernels compile and run here: one block counts, by way of dynamic shared memory,
-// what its threads hold; more of it than is granted unasked, as our kernels want.
+// A check that kernels compile and run here: one block sums one number of each thread through dynamic
+// shared memory, of which it is given more than the 48 KB that need no attribute. Barrier: __syncthreads.
 extern "C" __global__ void total(const int* counts, int* sum) {
   extern __shared__ int held[];
   held[threadIdx.x] = counts[threadIdx.x];

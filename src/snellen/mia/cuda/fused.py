@@ -66,7 +66,7 @@ class Backend:
             raise InputError(
                 f"got `dtype`={dtype!r} on a GPU; expected 'float32'",
                 parameter="dtype",
-                advice="use `device`='cpu' for float64",
+                advice="use `device`=cpu for float64",
             )
         if not set(period) <= set(SIDES):
             raise InputError(f"got a period of {period}; expected sides of {SIDES}")
