@@ -36,9 +36,9 @@ LAYOUTS = {  # each kind: one block or a cluster, columns concurrent or sequenti
     "32 sequential": Layout(32, 32, 8, 8, threads=64, blocks_per_sm=8),
     "64 cluster": Layout(64, 64, 4, 4, 16, 64, concurrent=True),
     "64x128 cluster": Layout(64, 128, 4, 8, 8, 256, concurrent=True, half_values=4),
-    "64x128 spilled": Layout(64, 128, 8, 16, threads=256, spilled=8),
-    "128 spilled": Layout(128, 128, 16, 16, spilled=8),
-    "128 spilled, Gaussian": Layout(128, 128, 8, 16, spilled=8),
+    "64x128 sequential": Layout(64, 128, 8, 16, threads=256),
+    "128 sequential": Layout(128, 128, 16, 16),
+    "128 sequential, Gaussian": Layout(128, 128, 8, 16),
     "256x64 cluster": Layout(256, 64, 16, 4, 16, 64, concurrent=True),
     "32x64 global": Layout(32, 64, 8, 8, threads=256, in_shared=False),
 }

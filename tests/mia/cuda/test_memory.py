@@ -50,8 +50,6 @@ def formula(size, rule, frames, real, options, deblurrer):
     if {height, width} <= set(SIDES) and real == 4:
         layout = deblurrer._backend.layout
         outside = 0 if layout.in_shared else 2 * layout.workspace
-        if frames == 1:
-            outside += 2 * layout.image_copy
         return real * (numbers + 2 * period * gaussian + outside)
     numbers += (4 * frames + 4) * spectrum + period * tv
     if gaussian:

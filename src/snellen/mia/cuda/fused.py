@@ -84,8 +84,6 @@ class Backend:
             height, width = period
             self._denominators = cupy.empty((batch, width, height) if gaussian else 1, np.complex64)
             workspace = 0 if self.layout.in_shared else self.layout.workspace
-            if frames == 1:
-                workspace += self.layout.image_copy
             self._workspace = cupy.empty(max(1, batch * workspace), np.complex64)
             self._measure = Measure(definition)
 
@@ -205,7 +203,7 @@ def kernel(layout: Layout, definition: Definition, frames: int) -> Kernel:
         column_values=layout.column_values, row_values=layout.row_values,
         half_row_values=layout.half_row_values,
         cluster=layout.cluster, threads=layout.threads, blocks_per_sm=layout.blocks_per_sm,
-        in_shared=layout.in_shared, concurrent=layout.concurrent, spilled=layout.spilled,
+        in_shared=layout.in_shared, concurrent=layout.concurrent,
         workspace=layout.workspace, tables=layout.tables,
         multi_frame=frames > 1, blind=definition.blind, gaussian=definition.noise == "gaussian",
         tv=definition.tv > 0, epsilon=EPS, smallest=LEAST, smooth=TV_EPS, least=TV_LEAST,

@@ -56,8 +56,6 @@ class Layout:
     lanes treat them one after the other (least work)."""
     half_values: int = 0
     """Values that each lane of a half row (two real rows as one line) holds; 0: as of a row."""
-    spilled: int = 0
-    """Values of f and h that each thread keeps in shared memory instead of in registers."""
     in_shared: bool = True
     """Whether spectra are in shared memory. Otherwise they are in global memory, cached by L2."""
 
@@ -65,15 +63,6 @@ class Layout:
     def half_row_values(self) -> int:
         """Values that each lane of a half row holds."""
         return self.half_values or self.row_values
-
-    @property
-    def image_copy(self) -> int:
-        """Complex numbers of the observed picture's copy in thread order, if there is one.
-
-        It exists where registers are short (`spilled`) and each thread has one half row only.
-        """
-        one = self.height // 2 * (self.width // self.half_row_values) <= self.threads
-        return self.threads * self.half_row_values if self.spilled and one else 0
 
     @property
     def workspace(self) -> int:
@@ -104,7 +93,7 @@ class Layout:
     def shared(self) -> int:
         """Bytes of dynamic shared memory of a block."""
         workspace = self.workspace if self.in_shared else 0
-        return COMPLEX * (self.tables + TOTALS + workspace + self.spilled * self.threads)
+        return COMPLEX * (self.tables + TOTALS + workspace)
 
 
 def candidates(
@@ -151,7 +140,7 @@ def candidates(
         column_values, row_values = (16 if side > 64 else 8 for side in (height, width))
         if gaussian and height == width:  # 16 values of columns would spill (256 points need 16)
             column_values = 8
-        found.append(Layout(height, width, column_values, row_values, spilled=8))
+        found.append(Layout(height, width, column_values, row_values))
     return [*found, Layout(height, width, column_values, row_values, in_shared=False)]
 
 

@@ -3,9 +3,9 @@
 //
 // Who holds what: one block, or a cluster of CLUSTER blocks, works on one picture of the batch. The
 // estimate f and the PSF h stay in registers of the threads that own their rows (with MULTI_FRAME h
-// is in global memory; SPILLED values of each thread are in shared memory). Spectra are in shared
-// memory, or in global memory where a multiprocessor has too little. One step treats one frame in
-// one iteration, in five passes with a transposition between each two:
+// is in global memory). Spectra are in shared memory, or in global memory where a multiprocessor has
+// too little. One step treats one frame in one iteration, in five passes with a transposition
+// between each two:
 //   rows          forward along x: Z = FFT(f + i h)
 //   columns       forward along y. F and H follow from Z: 4 F H = −i (Z + Z'*) (Z − Z'*), where Z'
 //                 is Z at the opposite frequency. Inverse along y.
@@ -62,30 +62,22 @@ __device__ __forceinline__ int pixel(int y, int j) {
   return y * WIDTH + Line::position(j);
 }
 
-// Whether each thread sees one half row of one frame only. It then keeps these samples of the
-// observed picture: cached in registers, or, where registers are short (SPILLED), as a copy in
-// global memory in the order of the threads.
-constexpr bool ONE_HALF_ROW = HALF_ROWS * HalfRowLine::LANES <= THREADS && !MULTI_FRAME;
-constexpr bool IMAGE_IN_REGISTERS = ONE_HALF_ROW && !SPILLED;
-constexpr bool IMAGE_IN_THREAD_ORDER = ONE_HALF_ROW && SPILLED;
-static_assert(!SPILLED || (IN_SHARED && CLUSTER == 1), "spilling is written for one block");
+// Whether the observed picture is cached in registers: where each thread sees one half row of one
+// frame only, and where f and h leave registers for it.
+constexpr bool IMAGE_IN_REGISTERS =
+    HALF_ROWS * HalfRowLine::LANES <= THREADS && ROUNDS * RowLine::V < 32 && !MULTI_FRAME;
 
 // What a thread holds through all iterations.
 struct State {
-  static constexpr int IN_REGISTERS = ROUNDS * RowLine::V - SPILLED;
-  float2 registers[IN_REGISTERS];  // f and h, or f and the sum of its corrections
-  float2 *spilled;                 // the last SPILLED of them, in shared memory
+  float2 values[ROUNDS * RowLine::V];  // f and h, or f and the sum of its corrections
   // Sums of the denominators of Gaussian noise over frames.
   float denominator_sum[GAUSSIAN && MULTI_FRAME ? ROUNDS * RowLine::V : 1];
   float2 image[IMAGE_IN_REGISTERS ? HalfRowLine::V : 1];  // its half row of the observed picture
   float2 spectrum[CONCURRENT ? ColumnLine::V : 1];        // its column of Z
-  float4 *image_copy;  // its half row of the observed picture, in global memory
 
-  // f and h of value j of the row of a round; with several frames, f and the sum of its
-  // corrections.
+  // f and h of value j of the row of a round; with several frames, f and the sum of its corrections.
   __device__ __forceinline__ float2 &f_h(int round, int j) {
-    const int i = round * RowLine::V + j;
-    return i < IN_REGISTERS ? registers[i] : spilled[(i - IN_REGISTERS) * THREADS];
+    return values[round * RowLine::V + j];
   }
 };
 
@@ -198,15 +190,14 @@ __device__ __forceinline__ void update(const Tile &tile, const Problem &problem,
 }
 
 // Grid: CLUSTER blocks for each picture. Dynamic shared memory: the workspace (with IN_SHARED), the
-// spilled values, the twiddle tables, the sums of f and h, and the mbarriers of a cluster.
-// `workspace` is that of all pictures in global memory, then their copies of the observed picture.
+// twiddle tables, the sums of f and h, and the mbarriers of a cluster. `workspace` is that of all
+// pictures in global memory, without IN_SHARED.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     mia(const float *y, float *f, float *h, float2 *denominators, float2 *workspace, int frames,
         int iterations, float variance, float weight) {
   extern __shared__ __align__(128) float4 memory[];
   float2 *const shared = reinterpret_cast<float2 *>(memory);  // aligned to 128 bytes, for the tile
-  float2 *const spilled = shared + (IN_SHARED ? WORKSPACE : 0);
-  float2 *const row_table = spilled + SPILLED * THREADS;
+  float2 *const row_table = shared + (IN_SHARED ? WORKSPACE : 0);
   float2 *const column_table = row_table + RowLine::TWIDDLES;
   constexpr bool OWN_TABLE = !Same<HalfRowLine, RowLine>::value;  // whether half rows need a table
   float2 *const half_row_table = OWN_TABLE ? column_table + ColumnLine::TWIDDLES : row_table;
@@ -225,18 +216,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
                            variance,
                            weight};
   State state;
-  state.spilled = spilled + threadIdx.x;
   if (IMAGE_IN_REGISTERS) load_image(tile, problem.y, HalfRowLine::line(), state.image);
-  if (IMAGE_IN_THREAD_ORDER) {
-    float2 image[HalfRowLine::V];
-    load_image(tile, problem.y, HalfRowLine::line(), image);
-    state.image_copy = reinterpret_cast<float4 *>(workspace) +
-                       which * (THREADS * HalfRowLine::V / 2) + threadIdx.x;
-#pragma unroll
-    for (int j = 0; j < HalfRowLine::V; j += 2)
-      state.image_copy[j / 2 * THREADS] =
-          make_float4(image[j].x, image[j].y, image[j + 1].x, image[j + 1].y);
-  }
 #pragma unroll
   for (int c = 0; c < ROUNDS; c++) {
     int y;

@@ -1,9 +1,8 @@
 // The pass along half rows: two real rows y and y + HEIGHT / 2 as one complex line. Inverse along x
 // they are g, which is compared with the observed picture; the result goes forward along x.
 //
-// Who holds what: a thread has V / 2 … V pairs of samples of one half row; its samples of the
-// observed picture are cached in registers, in a copy in global memory in thread order, or read
-// from y.
+// Who holds what: a thread has V pairs of samples of one half row; its samples of the observed picture
+// are cached in registers or read from y.
 //
 // Barriers: it begins with wait_transpose<1>; within, those of the line.
 #pragma once
@@ -27,21 +26,6 @@ __device__ __forceinline__ void load_image(const Tile &tile, const float *pictur
   }
 }
 
-// The same, or from the copy in thread order, which a warp reads contiguously, 16 bytes per thread.
-__device__ __forceinline__ void load_image(const Tile &tile, const State &state,
-                                           const float *picture, int i,
-                                           float2 (&image)[HalfRowLine::V]) {
-  if constexpr (IMAGE_IN_THREAD_ORDER) {
-#pragma unroll
-    for (int j = 0; j < HalfRowLine::V; j += 2) {
-      const float4 two = state.image_copy[j / 2 * THREADS];
-      image[j] = make_float2(two.x, two.y), image[j + 1] = make_float2(two.z, two.w);
-    }
-  } else {
-    load_image(tile, picture, i, image);
-  }
-}
-
 // Transforms line i of the half rows inverse along x, which gives g; v gets the ratio.
 __device__ __forceinline__ void ratio(const Tile &tile, const float *picture, float variance,
                                       float scale, int i, const State &state,
@@ -56,7 +40,7 @@ __device__ __forceinline__ void ratio(const Tile &tile, const float *picture, fl
   split_real_columns(v);
   HalfRowLine::begin<true>(v, exchange, twiddles);
   // Loaded while the values are in the exchange memory, when most registers are free.
-  if (!IMAGE_IN_REGISTERS) load_image(tile, state, picture, i, image);
+  if (!IMAGE_IN_REGISTERS) load_image(tile, picture, i, image);
   __syncwarp();
   HalfRowLine::finish<true>(v, exchange, twiddles);
   __syncwarp();
