@@ -82,7 +82,10 @@ def planned(inputs: Sequence[Path], output: Path) -> list[tuple[Path, Path]]:
     targets = [output / _renamed(source) for source in sources]
     twice = {target for target in targets if targets.count(target) > 1}
     if twice:
-        raise InputError(f"several inputs would become {sorted(twice)[0]}; convert them apart")
+        raise InputError(
+            f"several inputs would become {sorted(twice)[0]}; convert them apart",
+            parameter="target",
+        )
     return list(zip(sources, targets, strict=True))
 
 
