@@ -25,8 +25,13 @@ class Backend(Protocol):
         """Compute the reference's half and keep it until the next reference."""
         ...
 
-    def submit(self, reference: Any, distorted: Any, maps: bool = False) -> PendingScore:
-        """Begin a comparison; None stands for the reference that is set."""
+    def submit(
+        self, reference: Any, distorted: Any, maps: bool = False, in_flight: bool = False
+    ) -> PendingScore:
+        """Begin a comparison; None stands for the reference that is set.
+
+        `in_flight` says that other pairs follow before the score is asked for.
+        """
         ...
 
     def close(self) -> None:

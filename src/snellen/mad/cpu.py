@@ -81,7 +81,9 @@ class Backend:
         kept = (plane.astype(self._dtype, copy=False) for plane in planes if maps)
         return Score(mad, hi, lo, *kept)
 
-    def submit(self, reference: Plane | None, distorted: Plane, maps: bool = False) -> PendingScore:
+    def submit(
+        self, reference: Plane | None, distorted: Plane, maps: bool = False, in_flight: bool = False
+    ) -> PendingScore:
         """Compare at once; with the reference that is set where `reference` is None."""
         if reference is not None:
             self.set_reference(reference)

@@ -156,7 +156,7 @@ class Scorer:
         """
         self._check(distorted)
         self._check(reference)
-        return self._begin(reference, distorted)
+        return self._begin(reference, distorted, in_flight=True)
 
     def runs(self, pairs: Iterable[tuple[Any, Any]]) -> list[Score]:
         """Score many pairs, as `run` does one after another, and return their scores in order.
@@ -186,7 +186,7 @@ class Scorer:
                 while given is None and pending:  # they may need the samples of the old reference
                     found.append(pending.popleft()())
                 given = reference
-            pending.append(self._begin(reference, distorted, known=given))
+            pending.append(self._begin(reference, distorted, known=given, in_flight=True))
             if len(pending) == self.slots:
                 found.append(pending.popleft()())
         return found + [result() for result in pending]
@@ -262,7 +262,12 @@ class Scorer:
         return backend.Backend(*given, self.device, dtype)
 
     def _begin(
-        self, reference: Any, distorted: Any, maps: bool = False, known: Any = None
+        self,
+        reference: Any,
+        distorted: Any,
+        maps: bool = False,
+        known: Any = None,
+        in_flight: bool = False,
     ) -> Callable[[], Score]:
         """Begin a comparison of checked planes; return a function that waits for the score.
 
@@ -277,7 +282,7 @@ class Scorer:
                 "no reference is set", advice="call set_reference(reference) before compare"
             )
         self._has_reference = reference is None
-        pending = backend.submit(reference, distorted, maps)
+        pending = backend.submit(reference, distorted, maps, in_flight)
         self._has_reference = True
 
         def scored() -> Score:

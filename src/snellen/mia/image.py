@@ -1,4 +1,4 @@
-"""One picture, a batch of them, or many frames of one object, as arrays."""
+"""`deblur`: MIA of one picture, a batch of them, or many frames of one object, as arrays."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def deblur(
     """Restore a blurred picture by MIA, the multiplicative iterative algorithm; find its blur.
 
     Zhang, Zhang, He, Applied Optics 48(12), 2009; Yan et al. 2017. Without `psf` both the picture
-    and its blur are found, of colour the blur of luma, with which red, green and blue are restored
-    then. A single photograph that was shaken wants prior="l0". For many pictures of one size there
-    is `snellen.Deblurrer`.
+    and its blur are estimated; in colour the blur is that of luma, and red, green and blue are then
+    restored with it. Use prior="l0" for a single photograph with camera shake, and
+    `snellen.Deblurrer` for many pictures of one size.
 
     Arrays on a GPU stay there, and work is ordered on the caller's current stream.
 
@@ -69,76 +69,78 @@ def deblur(
     ----------
     image : array
         (H, W), or (H, W, 3) RGB; any number of leading batch axes. With `multiframe` the first axis
-        are frames of one object instead. uint8, uint16, float16, float32 or float64, finite and not
+        holds frames of one object instead. uint8, uint16, float16, float32 or float64, finite and not
         negative: NumPy, CuPy, or anything with `__dlpack__` (PyTorch on CPU or CUDA) or
         `__array__`.
     psf : array, optional
-        The blur, where it is known: image ≈ convolution(sharp, psf). (K, K), of any sum, around its
-        middle K // 2; real, finite and not negative, its sides no longer than the picture's. Or one
-        for each picture, tile and frame: see Returns. psf_size, start and recentre have no effect
-        with one.
+        The blur, if it is known: image ≈ convolution(sharp, psf). (K, K) of any sum, with its
+        middle at K // 2; real, finite, not negative, and no larger than the picture. Or one for
+        each picture, tile and frame: see Returns. With it psf_size, start and recentre have no
+        effect.
     psf_size : int
-        Side of the PSF that is looked for, pixels, at most the picture's; even ones count one more.
+        Side of the PSF that is estimated, in pixels, at most that of the picture; even sides count
+        one more.
     iterations : int, optional
         1 or more. None: 200; with a prior 100.
     noise : str
-        "poisson", of light that is counted, or "gaussian", equal everywhere.
+        "poisson", for photon noise, or "gaussian", for noise of equal variance everywhere.
     read_noise : float
         Standard deviation of the noise beside Poisson's, white being 1: 2 / 255 for two steps of
         eight bits, whatever data_range is. From 0 to 1000; only with "poisson".
     tv : float, optional
-        Weight of total variation, against noise, from 0 to 0.1; 0.001 … 0.004 are usual. None: 0;
-        with a prior 0.004.
+        Weight of the total variation, which reduces noise, from 0 to 0.1; 0.001 … 0.004 are usual.
+        None: 0; with a prior 0.004.
     prior : str, optional
-        "l0": the blur is found from few, sharp edges, coarse to fine, and the picture then restored
-        with it. start and recentre have no effect with one.
+        "l0": the blur is estimated from few, sharp edges, coarse to fine; then the picture is
+        restored with it. start and recentre have no effect with a prior.
     start : float or array
         The PSF that the search starts from: σ of a Gaussian in pixels, or (K, K).
     edges : str
-        What is beyond the picture: "extend", which estimates it, "taper", which blends opposite
-        edges, or "circular", its other side. See docs/mia.md.
+        What lies beyond the picture: "extend" estimates it, "taper" blends opposite edges,
+        "circular" repeats the picture. See docs/mia.md.
     recentre : bool
-        Whether a PSF that was found is moved so that its centre of mass is the middle, to a pixel,
-        and the picture with it.
+        Whether an estimated PSF, and the picture with it, is moved by whole pixels so that its
+        centre of mass is the middle.
     tolerance : float
-        Stop when `every` iterations change the picture by less, relative to it, as 1e-3; 0: never.
-        0 or more. Of several pictures all must.
+        Stop when `every` iterations change each picture by less than this, relative to its norm, as
+        1e-3; 0: never.
     every : int
         Iterations from a step of the history to the next, 1 or more.
     callback : callable, optional
-        callback(iteration, image, psf) at each of these: (rows, columns) and (K, K) of a grey
-        picture, else stacks of what is in work together (of colour luma, where the blur is looked
-        for). White is 1, and nothing is moved yet. NumPy's or CuPy's arrays, which are its own.
+        callback(iteration, image, psf) at each step of the history: (rows, columns) and (K, K) of a
+        grey picture, else stacks of the pictures that are restored together (luma of colour, while
+        the blur is estimated). White is 1, and nothing is moved yet. The arrays, of NumPy or CuPy,
+        are copies.
     multiframe : bool
-        Whether the first axis are frames of one object, each with a blur of its own.
+        Whether the first axis holds frames of one object, each with a blur of its own.
     tile : int, optional
         Side of tiles in pixels, each with a blur of its own; they overlap and blend. None: one PSF
         for the whole picture.
     data_range : float, optional
         The sample value of white, black being 0: 1023 of 10 bits, 255 of floats. None: the greatest
         of integers, 1.0 of floats.
-    device : str
-        "cpu", "cuda", "cuda:N" or "auto": where the array lives; for one in main memory the GPU,
-        where it works.
+    device : str or sequence of str
+        "cpu", "cuda", "cuda:N" or "auto": the device where the array is; for an array in main
+        memory the GPU, if it works. One device only.
     dtype : str, optional
         "float32" or "float64", of the computation; None: float32.
 
     Returns
     -------
     Restored
-        `image` as it came, integers rounded and clipped, floats not clipped at white, without the
-        axis of frames. `psf` (batch axes, tiles down and across, frames, K, K), as far as there are
-        such. `fit` is a number, or of batches a float64 array over the batch axes; of colour it is
-        the mean. In the history it is the mean of all, and `change` the greatest. A picture of one
-        value comes back as it is, with the PSF that was to start from.
+        `image` has the type and axes of the given one, without the axis of frames; integers are
+        rounded and clipped, floats are not clipped at white. `psf` is (batch axes, tiles down and
+        across, frames, K, K), without those axes that do not apply. `fit` is a number, or a float64
+        array over the batch axes; in colour it is the mean. In the history `fit` is the mean of
+        all, and `change` the greatest. A picture of one value is returned unchanged, with the PSF
+        of the start.
 
     Raises
     ------
     InputError
         Other dtypes or shapes, as of 2 or 4 channels; NaN, infinity, negative samples; a PSF larger
-        than the picture;
-        settings that do not exist or do not go together; an array elsewhere than on the device
-        asked for.
+        than the picture; settings that do not exist or do not fit each other; an array on another
+        device than `device`.
     DeviceError
         The device cannot be used, or the GPU's memory does not suffice.
     """

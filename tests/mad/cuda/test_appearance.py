@@ -44,6 +44,7 @@ def test_graphs_and_runs_give_the_same_bytes(random, made, size, dtype):
 def test_halves_and_pairs_are_recorded_as_graphs(made, dtype):
     """Else Python launches each kernel, and takes its time."""
     backend = made((40, 50), dtype=dtype)
+    backend.submit(*np.zeros((2, 40, 50), np.uint8), in_flight=True)()
     assert backend._engine.captured
     plain = {
         backend._set_reference,

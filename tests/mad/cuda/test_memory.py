@@ -10,7 +10,7 @@ import pytest
 
 from snellen.errors import DeviceError
 from snellen.frames.frame import Format
-from snellen.mad.cuda.backend import SLOTS, Backend
+from snellen.mad.cuda.backend import Backend
 from snellen.mad.cuda.precision import samples
 from snellen.mad.definition import Definition, grid
 from snellen.mad.scorer import Scorer
@@ -37,7 +37,7 @@ def buffers(height, width, itemsize, bands, real):
     pixels, spectrum = height * width, height * (width // 2 + 1)
     rows, columns = grid(height, width)
     return (
-        (2 + 2 * SLOTS) * itemsize * pixels  # samples, and those of pairs in flight
+        2 * itemsize * pixels  # samples
         + 2 * real * pixels  # grey, and lightness
         + (3 if real == 4 else 2) * 2 * real * spectrum  # of lightness, grey: in float32 of both
         + bands * 2 * real * pixels  # responses

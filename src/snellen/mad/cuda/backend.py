@@ -109,12 +109,8 @@ class Backend:
             self._done = cupy.cuda.Event(disable_timing=True)
             self._done.record(own)
             own.synchronize()
+        self._graphs = graphs
         self._engine: Engine | None = None
-        if not guests:
-            planes = [(plane.shape, plane.dtype) for plane in self.samples]
-            self._engine = Engine(
-                device, planes, [((4,), np.float64)], self._in_slot, slots=SLOTS, graphs=graphs
-            )
 
     def set_reference(self, reference: Any) -> None:
         """Compute the reference's half and keep it until the next reference.
@@ -128,10 +124,14 @@ class Backend:
             stage(reference, None, self.samples)
             self.run_reference()
 
-    def submit(self, reference: Any, distorted: Any, maps: bool = False) -> PendingScore:
+    def submit(
+        self, reference: Any, distorted: Any, maps: bool = False, in_flight: bool = False
+    ) -> PendingScore:
         """Begin a comparison, with the reference that is set where `reference` is None.
 
         At most SLOTS pending scores may be outstanding: a further comparison overwrites the oldest.
+        With `in_flight` a pair from main memory, without maps, is uploaded while an earlier one is
+        computed; the engine for that is made at its first use.
 
         Returns
         -------
@@ -141,8 +141,8 @@ class Backend:
             never in float64.
         """
         on_host = isinstance(reference, np.ndarray) and isinstance(distorted, np.ndarray)
-        if self._engine and on_host and not maps:
-            return self._submit_from_host(self._engine, reference, distorted)
+        if in_flight and on_host and not maps:
+            return self._submit_from_host(reference, distorted)
         with self.on_gpu(), self.in_order():
             stage(reference, distorted, self.samples)
             (self.run_comparison if reference is None else self.run_pair)()
@@ -202,13 +202,21 @@ class Backend:
         """The samples of the reference that is set."""
         return self.samples[REFERENCE]
 
-    def _submit_from_host(self, engine: Engine, reference: Any, distorted: Any) -> PendingScore:
+    def _submit_from_host(self, reference: Any, distorted: Any) -> PendingScore:
         """Begin a comparison of planes in main memory in a slot of the engine."""
-        with self.on_gpu(), engine.streams.lock:
-            compute = engine.streams.compute
-            compute.wait_event(self._done)
-            pending = engine.submit((reference, distorted))
-            self._done.record(compute)
+        with self.on_gpu():
+            if self._engine is None:
+                self._done.synchronize()  # the engine computes a blank pair in the same buffers
+                plane = self.samples.shape[1:], self.samples.dtype
+                self._engine = Engine(
+                    self.device, [plane, plane], [((4,), np.float64)], self._in_slot,
+                    slots=SLOTS, graphs=self._graphs,
+                )  # fmt: skip
+            with self._engine.streams.lock:
+                compute = self._engine.streams.compute
+                compute.wait_event(self._done)
+                pending = self._engine.submit((reference, distorted))
+                self._done.record(compute)
 
         def result() -> tuple[Score, bool]:
             mad, hi, lo, flat = pending.result()[0].tolist()

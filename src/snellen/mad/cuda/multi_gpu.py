@@ -79,7 +79,9 @@ class MultiGpuBackend:
                 helper.begin("hold", self._ready)
             self._lead.run_reference()
 
-    def submit(self, reference: Any, distorted: Any, maps: bool = False) -> PendingScore:
+    def submit(
+        self, reference: Any, distorted: Any, maps: bool = False, in_flight: bool = False
+    ) -> PendingScore:
         """Begin a comparison; see `Backend.submit`.
 
         The helpers begin first, since their planes are still to be copied, and the host queues the
