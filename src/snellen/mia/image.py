@@ -69,8 +69,8 @@ def deblur(
     ----------
     image : array
         (H, W), or (H, W, 3) RGB; any number of leading batch axes. With `multiframe` the first axis
-        holds frames of one object instead. uint8, uint16, float16, float32 or float64, finite and not
-        negative: NumPy, CuPy, or anything with `__dlpack__` (PyTorch on CPU or CUDA) or
+        holds frames of one object instead. uint8, uint16, float16, float32 or float64, finite,
+        not negative: NumPy, CuPy, or anything with `__dlpack__` (PyTorch on CPU or CUDA) or
         `__array__`.
     psf : array, optional
         The blur, if it is known: image ≈ convolution(sharp, psf). (K, K) of any sum, with its
