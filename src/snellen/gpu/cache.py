@@ -1,4 +1,4 @@
-"""Objects on a GPU that take long to make: the few that were used last stay there."""
+"""A cache of objects on GPUs that take long to make, bounded for each GPU."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ Value = TypeVar("Value")
 
 
 class Cache(Generic[Value]):
-    """The objects of each GPU that were used last. May be used from several threads.
+    """The most recently used objects of each GPU. May be used from several threads.
 
-    An object that is dropped may still be read by kernels in a queue: it waits for them itself
-    before its memory is released, see `Resident`.
+    Queued kernels may still read an object that is dropped. It waits for them itself before its
+    memory is released, see `Resident`.
 
     Parameters
     ----------
     most : int
-        Objects of one GPU that stay.
+        Greatest number of objects on one GPU.
     """
 
     def __init__(self, most: int):
@@ -29,7 +29,7 @@ class Cache(Generic[Value]):
         self._devices: dict[int, OrderedDict[Hashable, Value]] = {}
 
     def get(self, device: int, key: Hashable, make: Callable[[], Value]) -> Value:
-        """Return the object of a GPU with this key, made where there is none.
+        """Return the object of a GPU with this key; make it if there is none.
 
         Parameters
         ----------
@@ -37,17 +37,17 @@ class Cache(Generic[Value]):
             N of "cuda:N".
         key : hashable
         make : callable
-            Makes the object. No other thread gets one meanwhile.
+            Makes the object. Other threads that call `get` wait meanwhile.
         """
         dropped = None  # released after the lock, as releasing waits for the GPU
         with self._lock:
-            kept = self._devices.setdefault(device, OrderedDict())
-            if key in kept:
-                kept.move_to_end(key)
-                return kept[key]
-            value = kept[key] = make()
-            if len(kept) > self._most:
-                dropped = kept.popitem(last=False)
+            objects = self._devices.setdefault(device, OrderedDict())
+            if key in objects:
+                objects.move_to_end(key)
+                return objects[key]
+            value = objects[key] = make()
+            if len(objects) > self._most:
+                dropped = objects.popitem(last=False)
         del dropped
         return value
 
@@ -59,11 +59,11 @@ class Cache(Generic[Value]):
 
 
 class Resident:
-    """Base of an object whose arrays lie on a GPU, for several users on streams of their own.
+    """Base class of an object with arrays on a GPU, for several users with streams of their own.
 
-    When nobody holds the object any more it waits until its GPU has done all queued work, and only
-    then drops its arrays: kernels that read them may still be in a queue of a user that is gone.
-    Users hold the object, and not its arrays alone.
+    After its last reference is gone, the object waits until its GPU has done all queued work, and
+    only then drops its arrays: kernels that read them may still be queued. Users must therefore
+    hold a reference to the object, not only to its arrays.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Resident:
         self._device = device
 
     def __del__(self) -> None:
-        with suppress(Exception):  # CUDA may be gone where the process ends
+        with suppress(Exception):  # CUDA may be gone when the process ends
             synchronize(self._device)
 
 

@@ -29,10 +29,9 @@ def free_memory() -> int:
 def lasting() -> Iterator[None]:
     """Allocate arrays that live longer than the current stream, and wait until they are filled.
 
-    CuPy's pool keeps the memory of each stream apart, and what a stream that has ended leaves there
-    serves nobody. So buffers that are used on private streams are allocated on the default one:
-    when they are dropped, later allocations get their memory. Whoever drops them waits first until
-    no stream uses them any more.
+    CuPy's pool has a free list for each stream, and nobody can use the list of a stream that has
+    ended. So buffers for private streams are allocated on the default stream; later allocations
+    reuse their memory. Before they are dropped, the caller waits until no stream uses them.
     """
     import cupy
 
@@ -44,13 +43,13 @@ def lasting() -> Iterator[None]:
 def pinned(shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """Return an array in page-locked memory, which asynchronous copies to and from a GPU need.
 
-    When nobody holds it any more, nor a view of it, its memory goes back to CuPy's pool, which
-    hands it out again at the next call of the same size: the slow cudaHostAlloc is called for the
-    first frames only. So hold the array until every copy that was queued with it is done.
+    When the array and all views of it are gone, CuPy's pool reuses its memory for the next call of
+    the same size: the slow cudaHostAlloc is called for the first frames only. So hold the array
+    until every copy that was queued with it is done.
     """
     import cupy
 
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
-    # The array holds the pool's block through the buffer protocol; the last view gives it back.
+    # The array holds the pool's block through the buffer protocol; the last view releases it.
     memory = cupy.cuda.alloc_pinned_memory(math.prod(shape) * np.dtype(dtype).itemsize)
     return np.ndarray(shape, dtype, buffer=memory)

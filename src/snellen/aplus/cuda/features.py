@@ -15,11 +15,11 @@ from snellen.frames.frame import Format
 from snellen.gpu.c_types import C_TYPES
 from snellen.gpu.kernel import Kernel
 
-TILE = 32  # windows across and down that a block makes
-THREADS = 256
-SPILLS = 128  # bytes, where float samples are two parts each
-EXACT = 11  # bits of an integer that half precision holds
-SCALE = 1024.0  # of filters in half precision
+TILE = 32  # windows across, and down, that a block computes
+THREADS = 256  # of a block
+SPILLS = 128  # bytes that a thread may spill; float samples, in two parts each, need them
+EXACT = 11  # bits of an integer that half precision represents exactly
+SCALE = 1024.0  # factor of filters in half precision
 
 Float32 = npt.NDArray[np.float32]
 
@@ -43,8 +43,12 @@ class Features:
 
         Parameters
         ----------
-        plane : (H, W) uint8, uint16 or float32, rows may have a pitch
-        out : (rows, W, DIMS) float32, see `layout`
+        plane : (H, W) uint8, uint16 or float32
+            Low-resolution picture; rows may have a pitch.
+        first, rows : int
+            First row of windows, and their number.
+        out : (rows, W, DIMS) float32
+            Output: features, see `layout`.
         """
         height, width = plane.shape
         down = (first + rows - 1) // TILE - first // TILE + 1
@@ -56,12 +60,12 @@ class Features:
 
 
 def paired(format: Format) -> bool:
-    """Return whether samples are exact in half precision, two to a word."""
+    """Return whether samples are exact in half precision, so that a word holds two."""
     return 0 < format.bits <= EXACT
 
 
 def kernel(model: Model, format: Format) -> Kernel:
-    """Return the kernel, not compiled yet."""
+    """Return the kernel, not yet compiled."""
     pair = paired(format)
     return Kernel(
         Path(__file__).with_suffix(".cu"), "features", spills=SPILLS, side=side(model.window),
@@ -76,13 +80,13 @@ def pairs(filters: npt.NDArray[np.float64]) -> npt.NDArray[np.float16]:
     Returns
     -------
     (slabs, products, 4 tiles of dimensions, 32 lanes, 2 parts, 2 words, 2) float16
-        For each lane the weights of its two words: high parts, then low ones; times SCALE.
+        Weights of each lane's two words, times SCALE: the high parts, then the low parts.
     """
     lines = pad(filters, 0, len(filters) + len(filters) % 2)
     words = lines.reshape(-1, 2, *filters.shape[1:]).transpose(0, 2, 3, 1)  # (line, column, d, 2)
-    whole = _operands(words) * SCALE
-    high = whole.astype(np.float16)
-    low = (whole - high).astype(np.float16)
+    weights = _operands(words) * SCALE
+    high = weights.astype(np.float16)
+    low = (weights - high).astype(np.float16)
     both = np.stack([high, low], axis=-3)
     return np.ascontiguousarray(both.reshape(*both.shape[:3], 32, 2, 2, 2))
 
@@ -93,11 +97,11 @@ def fragments(filters: npt.NDArray[np.float64]) -> Float32:
     Returns
     -------
     (slabs, products, 4 tiles of dimensions, 32 lanes, 4) float32
-        For each lane the weights of its two pixels: both high TF32 parts, then both low ones.
+        Weights of each lane's two pixels: both high TF32 parts, then both low parts.
     """
-    whole = _operands(filters[..., None])[..., 0]
-    high = tf32(whole)
-    both = np.stack([high, tf32(whole - high)], axis=-2)  # (…, part, near or far)
+    weights = _operands(filters[..., None])[..., 0]
+    high = tf32(weights)
+    both = np.stack([high, tf32(weights - high)], axis=-2)  # (…, part, near or far)
     return np.ascontiguousarray(both.reshape(*both.shape[:3], 32, 4), np.float32)
 
 
@@ -113,7 +117,7 @@ def _operands(words: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def tf32(values: npt.NDArray[np.float64]) -> Float32:
-    """Round to TF32, 11 significant bits."""
+    """Round to TF32, which has 11 significant bits."""
     bits = values.astype(np.float32).view(np.uint32)
     return ((bits + np.uint32(0x1000)) & np.uint32(0xFFFFE000)).view(np.float32)
 

@@ -1,4 +1,4 @@
-"""Steps 1 to 4 of A+ composed: all are linear, so each dimension of a feature is one filter."""
+"""Steps 1 to 4 of A+ as one linear filter for each dimension of a feature."""
 
 from __future__ import annotations
 
@@ -13,22 +13,25 @@ Float64 = npt.NDArray[np.float64]
 
 
 def side(window: int) -> int:
-    """Low-resolution pixels across a filter: the window, a tap and two of bicubic on each side."""
+    """Return the side of a filter in low-resolution pixels.
+
+    It covers the window and, on each side, a tap of the differences and two of bicubic.
+    """
     return window + 6
 
 
 def compose(model: Model) -> Float64:
     """Return the filters (side, side, d): a feature is the sum of pixels · filter at its window.
 
-    Filters sum to zero up to rounding, as differences do.
+    Like differences, filters sum to 0 within rounding.
     """
     s, w = model.scale, model.window
-    whole = _enlarge(s, w)
-    inner = whole[s : s + w * s]
+    enlarged = _enlarge(s, w)
+    inner = enlarged[s : s + w * s]
     ahead, behind = (s + 1) // 2, s // 2
     rows = np.arange(s, s + w * s)
-    first = whole[rows + ahead] - whole[rows - behind]
-    second = (whole[rows + s] + whole[rows - s]) / 2 - whole[rows]
+    first = enlarged[rows + ahead] - enlarged[rows - behind]
+    second = (enlarged[rows + s] + enlarged[rows - s]) / 2 - enlarged[rows]
     basis = model.basis.astype(np.float64).reshape(FILTERS, w * s, w * s, -1)  # [f, x, y, d]
     across_and_down = ((first, inner), (inner, first), (second, inner), (inner, second))
     out = np.zeros((side(w), side(w), basis.shape[-1]))
@@ -38,7 +41,10 @@ def compose(model: Model) -> Float64:
 
 
 def _enlarge(scale: int, window: int) -> Float64:
-    """Return bicubic along one axis as a matrix: window and a pixel each side ← side pixels."""
+    """Return bicubic along one axis as a matrix ((window + 2) · s, side).
+
+    It maps `side` low-resolution pixels to the window and one low-resolution pixel on each side.
+    """
     pixels = window + 2
     out = np.zeros((pixels * scale, side(window)))
     for i in range(len(out)):

@@ -20,7 +20,7 @@ from snellen.frames.frame import Format, Frame
 from snellen.gpu import device as devices
 from snellen.gpu.memory import lasting, pinned
 
-TRIAL = 3  # frames of each slot by which the two ways of enlarging chroma are compared
+TIMED = 3  # frames of each slot that time enlarging chroma on the CPU and on the GPU
 
 
 class Backend:
@@ -37,11 +37,11 @@ class Backend:
         "cuda:N".
     chroma : str
         "cpu": threads enlarge chroma while the GPU enlarges luma; "gpu"; "auto": the faster of
-        both. Planes that lie on the GPU are all enlarged there.
+        both. A frame whose planes are on the GPU is enlarged there.
     on_device : bool
         Whether results stay on the GPU; chroma is enlarged there then.
     memory : int, optional
-        Bytes of the GPU's memory for luma's scratch.
+        Bytes of GPU memory for luma's scratch.
     graphs : bool
         Whether a frame's kernels are captured once and launched as one graph, where that works.
 
@@ -99,7 +99,7 @@ class Backend:
         except BaseException:
             for task in tasks:
                 task.cancel()
-            wait(tasks)  # or they would touch the planes after their end
+            wait(tasks)  # otherwise they would write to planes that are gone
             raise
         for task in tasks:
             task.result()
@@ -119,7 +119,7 @@ class Backend:
             yield
 
     def _engine(self, count: int) -> Engine:
-        """Return the engine for a frame's first planes: luma alone, or all."""
+        """Return the engine for the first `count` planes of a frame: luma, or all."""
         engine = self._engines.get(count)
         if engine:
             return engine
@@ -138,9 +138,9 @@ class Backend:
             return self._engines[count]
 
     def _choose(self, chroma: str) -> None:
-        """Decide where chroma is enlarged: as asked, or as it goes faster.
+        """Decide where chroma is enlarged: as the parameter says, or where it is faster.
 
-        Every kernel and loop has run then, and all memory is allocated.
+        Afterwards, all kernels and loops are compiled and all memory is allocated.
         """
         if self._on_device or (chroma == "auto" and self.source.subsampling is None):
             chroma = "gpu"
@@ -149,21 +149,21 @@ class Backend:
             self._seconds(1)
             return
         took = {}
-        for way in ("cpu", "gpu"):
-            self.chroma = way
+        for where in ("cpu", "gpu"):
+            self.chroma = where
             self._seconds(1)
-            took[way] = self._seconds(TRIAL)
+            took[where] = self._seconds(TIMED)
         self.chroma = "cpu" if took["cpu"] < took["gpu"] else "gpu"
         unused = len(self.source.shapes) if self.chroma == "cpu" else 1
         self._engines.pop(unused).close()
 
     def _seconds(self, frames: int) -> float:
-        """Return how long blank frames take, so many in each slot and all slots at once."""
-        # Numba compiles for rows that lie end to end and for those that do not.
+        """Return the seconds that blank frames take, `frames` in each slot, all slots at once."""
+        # Numba compiles for contiguous arrays and for those whose rows have a pitch.
         two = [Frame(tuple(blanks(self.source, pitch))) for pitch in (0, 8)]
 
         def once(number: int) -> None:
-            self.run(two[number % 2])  # and drop it
+            self.run(two[number % 2])
 
         begin = perf_counter()
         with ThreadPoolExecutor(self.slots) as callers:

@@ -7,9 +7,9 @@ from typing import Any
 
 from snellen.gpu.kernel import Kernel
 
-TILE = 16
-THREADS, SHARE = 1024, 8
-MOST = 16384  # anchors whose counts fit a block's shared memory on every GPU
+TILE = 16  # patches of one anchor that `regress` computes together
+THREADS, SHARE = 1024, 8  # threads of a block, and patches of each
+MOST = 16384  # greatest number of anchors; their counts fit a block's shared memory on any GPU
 NAMES = ("count", "place", "scatter")
 
 
@@ -25,16 +25,17 @@ class Group:
         self.next = cupy.empty(anchors, cupy.int32)
 
     def __call__(self, index: Any, order: Any, tiles: Any) -> None:
-        """List patches by anchor.
+        """Sort patches by anchor.
 
         Parameters
         ----------
         index : (n,) uint16
+            Anchor of each patch.
         order : (capacity(n, anchors),) int32
-            Is filled with the numbers of the patches. Those of each anchor begin at a multiple of
-            TILE and are padded with −1.
+            Output: numbers of the patches. Those of an anchor start at a multiple of TILE and are
+            padded with −1.
         tiles : (1,) int32
-            Is set to the number of tiles.
+            Output: number of tiles.
         """
         self.counts.fill(0)
         blocks, shared = -(-index.size // (THREADS * SHARE)), 4 * self.anchors
@@ -44,11 +45,11 @@ class Group:
 
 
 def capacity(patches: int, anchors: int) -> int:
-    """Return the length of `order` that is enough for any distribution of the patches."""
+    """Return the length of `order` that suffices for any distribution of the patches."""
     return (patches // TILE + min(anchors, patches)) * TILE + TILE
 
 
 def kernels(anchors: int) -> list[Kernel]:
-    """Return the three kernels, not compiled yet."""
+    """Return the three kernels, not yet compiled."""
     file = Path(__file__).with_suffix(".cu")
     return [Kernel(file, name, anchors=anchors) for name in NAMES]

@@ -1,7 +1,7 @@
-"""How features lie in memory, so that four lanes of a warp read a row as 16-byte vectors.
+"""Data layout of features, with which four lanes of a warp read a row as 16-byte vectors.
 
-A feature is a row of float32, its dimensions filled up with zeros to slabs of 32. Of each slab,
-lane t of four works on dimensions 4t … 4t+3 and 16+4t … 16+4t+3.
+A feature is a row of float32, padded with zeros to slabs of 32 dimensions. In each slab, lane t of
+four has dimensions 4t … 4t+3 and 16+4t … 16+4t+3.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Step 5a of A+ on the GPU: the anchor of each feature, equal to float32 arithmetic's."""
+"""Step 5a of A+ on the GPU: the anchor of each feature, the same as in float32 arithmetic."""
 
 from __future__ import annotations
 
@@ -88,17 +88,17 @@ class Match:
 
 
 def tiles(dims: int) -> int:
-    """Return the tiles of 16 features that a warp holds: what its registers take."""
+    """Return the number of tiles of 16 features that fit a warp's registers."""
     return 2 if dims == SLAB else 1
 
 
 def chunk(dims: int, anchors: int) -> int:
-    """Return how many anchors lie in shared memory at a time."""
+    """Return how many anchors are in shared memory at a time."""
     return min(CHUNK_BYTES // (2 * dims) // STEP * STEP, anchors)
 
 
 def match_kernel(model: Model) -> Kernel:
-    """Return the kernel that scores on tensor cores, not compiled yet."""
+    """Return the kernel that scores on tensor cores, not yet compiled."""
     dims, anchors = padded(model.anchors.shape[1]), _padded(len(model.anchors))
     return Kernel(
         FILE, "match", spills=32, dims=dims, anchors=anchors, chunk=chunk(dims, anchors),
@@ -108,7 +108,7 @@ def match_kernel(model: Model) -> Kernel:
 
 
 def settle_kernel(model: Model) -> Kernel:
-    """Return the kernel that scores in float32, not compiled yet."""
+    """Return the kernel that scores in float32, not yet compiled."""
     return Kernel(SETTLE, "settle", dims=padded(model.anchors.shape[1]))
 
 

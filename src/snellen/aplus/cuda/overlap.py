@@ -13,11 +13,11 @@ from snellen.frames.quantise import recode
 from snellen.gpu.c_types import C_TYPES
 from snellen.gpu.kernel import Kernel
 
-BLOCK = (32, 8)  # low-resolution cells
+BLOCK = (32, 8)  # threads (x, y) of a block; each has one low-resolution pixel
 
 
 class Overlap:
-    """The last stage for planes of one format."""
+    """Steps 1, 6 and 7 for planes of one format."""
 
     def __init__(self, model: Model, source: Format, target: Format):
         self.kernel = kernel(model, source, target)
@@ -27,13 +27,18 @@ class Overlap:
     def __call__(
         self, patches: Any, first_patch: int, plane: Any, first: int, last: int, out: Any
     ) -> None:
-        """Sum up the patches over low-resolution rows first … last−1.
+        """Compute the output of low-resolution rows first … last − 1.
 
         Parameters
         ----------
-        patches : (rows, W, ROW) float32, those of the windows centred on rows from first_patch on
-        plane : (H, W), the low-resolution picture
-        out : (s·(last − first), s·W) uint8, uint16 or float32, rows may have a pitch
+        patches : (rows, W, ROW) float32
+            Patches of the windows centred on low-resolution rows from `first_patch` on.
+        first_patch : int
+        plane : (H, W)
+            Low-resolution picture.
+        first, last : int
+        out : (s·(last − first), s·W) uint8, uint16 or float32
+            Output; rows may have a pitch.
         """
         height, width = plane.shape
         grid = (-(-width // BLOCK[0]), -(-(last - first) // BLOCK[1]))
@@ -44,7 +49,7 @@ class Overlap:
 
 
 def kernel(model: Model, source: Format, target: Format) -> Kernel:
-    """Return the kernel, not compiled yet."""
+    """Return the kernel, not yet compiled."""
     return Kernel(
         Path(__file__).with_suffix(".cu"), "overlap", window=model.window, cell=cell(model.scale),
         row=row(model), across=BLOCK[0], down=BLOCK[1], sample=C_TYPES[source.dtype.name],

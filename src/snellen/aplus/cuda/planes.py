@@ -11,13 +11,13 @@ from snellen.frames.frame import Format
 
 
 class Planes:
-    """A+ for frames of one format on the current GPU and CuPy's current stream. Owns the buffers.
+    """A+ for frames of one format on the current GPU and CuPy's current stream. Owns its buffers.
 
     Parameters
     ----------
     model : Model
     source, target : Format
-        Of the frames to come and of the results.
+        Formats of the frames and of the results.
     memory : int, optional
         Bytes for luma's scratch: see `Luma`.
 
@@ -33,20 +33,21 @@ class Planes:
         self.chroma = Chroma(source, target)
 
     def __call__(self, planes: tuple[Any, ...], out: tuple[Any, ...]) -> None:
-        """Enlarge.
+        """Enlarge luma, or luma and chroma.
 
         Parameters
         ----------
-        planes : luma, or luma and chroma; CuPy arrays of the source's dtype and shapes, rows may
-            have a pitch
-        out : as many, of the target's dtype and shapes, likewise
+        planes : tuple of CuPy arrays
+            Planes of the source's dtype and shapes; rows may have a pitch.
+        out : tuple of CuPy arrays
+            Output: as many planes of the target's dtype and shapes; rows may have a pitch.
         """
         self.luma(planes[0], out[0])
         for plane, large in zip(planes[1:], out[1:], strict=True):
             self.chroma(plane, large)
 
     def new(self, planes: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return enlarged planes, all new."""
+        """Return enlarged planes as new arrays."""
         import cupy
 
         shapes = self.target.shapes[: len(planes)]
