@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 import threading
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -370,3 +371,65 @@ def test_a_stream_of_one_value_never_tires(backend):
         last = list(stream)[-1]
     assert not last.restored.image.any()
     np.testing.assert_allclose(last.restored.psf, reference.bell(2, 9), rtol=1e-4)
+
+
+class Deferred(Deblurrer):
+    """One with several regions in flight: each is restored when its result is asked for."""
+
+    slots = 3
+
+    def __init__(self):
+        super().__init__(**HOW, device="cpu")
+        self.outstanding, self.most = 0, 0
+
+    def submit(self, image):
+        if np.isinf(image).any():
+            raise InputError("refused at once")
+        self.outstanding += 1
+        self.most = max(self.most, self.outstanding)
+
+        def result():
+            self.outstanding -= 1
+            return self.run(image)
+
+        return result
+
+
+def test_regions_in_flight(film):
+    with Deblurrer(**HOW, device="cpu") as deblurrer:
+        deblurrer.prepare(drawn.floats((32, 32)))
+        wanted = [deblurrer.run(cut(*one)).image for one in film]
+    deferred = Deferred()
+    with Stream(deferred, (32, 32), len(film)) as stream:
+        for one in film:
+            stream.push(*one)
+        found = [stream.pop() for _ in film]  # without a further push
+        stream.push(*film[0])
+        assert (stream.pop().restored.image == wanted[0]).all()
+        stream.finish()
+        assert list(stream) == []
+    assert [region.number for region in found] == list(range(len(film)))
+    assert all((a.restored.image == b).all() for a, b in zip(found, wanted, strict=True))
+    assert 1 <= deferred.most <= 2
+
+
+@pytest.mark.parametrize(("bad", "words"), [(np.nan, "NaN or infinity"), (np.inf, "at once")])
+def test_an_error_follows_the_results_before_it(film, bad, words):
+    wrong = np.full((50, 60), bad, np.float32)
+    with Stream(Deferred(), (32, 32), 5) as stream:
+        with suppress(InputError):  # of the stream, which may have stopped by then
+            for frame in (film[0][0], film[1][0], wrong, film[2][0]):
+                stream.push(frame)
+        stream.finish()
+        found = []
+        with pytest.raises(InputError, match=words):
+            found.extend(iter(stream.pop, None))
+    assert [region.number for region in found] == [0, 1]
+    with Stream(Deferred(), (32, 32), 5) as stream:
+        for frame in (film[0][0], film[1][0]):
+            stream.push(frame)
+        first = [stream.pop(), stream.pop()]
+        stream.push(wrong)
+        assert [region.number for region in first] == [0, 1]
+        with pytest.raises(InputError, match=words):
+            stream.pop()
