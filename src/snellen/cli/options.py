@@ -17,14 +17,14 @@ PIPE = Path("-")
 """Standard input, or standard output."""
 
 _OPTIONS = {
-    "source": "INPUT", "target": "-o", "region": "--roi", "positions": "--roi-file",
-    "table": "--csv", "maps": "--map-out", "encoder_options": "--encoder-option",
-    "notes": "--about",
+    "source": "INPUT", "reference": "REF", "distorted": "DIST", "target": "-o",
+    "region": "--roi", "positions": "--roi-file", "table": "--csv", "maps": "--map-out",
+    "encoder_options": "--encoder-option", "notes": "--about",
 }  # fmt: skip
 """Options whose name is not that of the parameter."""
 _PYTHON = frozenset(
-    {"batch", "bits", "callback", "history", "multiframe", "policy", "position", "queue",
-     "recentre", "shape"}
+    {"batch", "bits", "blind", "callback", "deblurrer", "frame", "history", "multiframe",
+     "on_device", "policy", "position", "prepare", "queue", "recentre", "shape", "white"}
 )  # fmt: skip
 """Parameters that commands do not have."""
 

@@ -1,0 +1,61 @@
+"""Names of parameters in errors: each is an option of a command, or Python's alone."""
+
+from __future__ import annotations
+
+import ast
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import snellen
+from snellen.cli import COMMANDS
+from snellen.cli.options import option
+
+ROOT = Path(snellen.__file__).parent
+ELSEWHERE = ("bench", "fft", "gpu/nvrtc.py", "gpu/kernel.py", "torch.py")
+"""What no command for files reaches."""
+
+
+def options():
+    """Every option and argument of every command, as the user types it."""
+    found = {"INPUT", "REF", "DIST"}
+    for name in COMMANDS:
+        command = getattr(import_module(f"snellen.cli.{name}"), name)
+        for parameter in command.params:
+            found.update(parameter.opts)
+    return found
+
+
+def texts(node):
+    """The literal parts of a string, with {} for what is put in."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(texts(one) if isinstance(one, ast.Constant) else "{}" for one in node.values)
+    return ""
+
+
+def named():
+    """Every parameter that an error names, with a file that does."""
+    found = {}
+    for path in sorted(ROOT.rglob("*.py")):
+        file = path.relative_to(ROOT).as_posix()
+        if file.startswith(ELSEWHERE):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call) or not ast.unparse(node.func).endswith("Error"):
+                continue
+            for one in [*node.args, *(keyword.value for keyword in node.keywords)]:
+                for name in re.findall(r"`([a-z][a-z0-9_]*)`", texts(one)):
+                    found.setdefault(name, file)
+            for keyword in node.keywords:
+                if keyword.arg == "parameter" and texts(keyword.value):
+                    found.setdefault(texts(keyword.value), file)
+    return found
+
+
+@pytest.mark.parametrize(("name", "file"), sorted(named().items()))
+def test_a_parameter_is_an_option_or_pythons(name, file):
+    assert option(name) in options() or option(name) == name, f"{name} in {file}"
