@@ -1,4 +1,4 @@
-"""What really works on this machine, tried rather than read from lists: for `snellen doctor`."""
+"""Checks what works on this machine by trying it, for `snellen doctor`."""
 
 from __future__ import annotations
 

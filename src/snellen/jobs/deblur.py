@@ -1,4 +1,4 @@
-"""Deblurring one file, image, burst of images or video, by MIA: the job and its result."""
+"""The job that deblurs an image, a burst of images or a video by MIA, and its result."""
 
 from __future__ import annotations
 

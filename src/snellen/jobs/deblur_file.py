@@ -1,4 +1,4 @@
-"""snellen.deblur_file and deblur_files: what the command does, from Python."""
+"""snellen.deblur_file and deblur_files, which do from Python what the command does."""
 
 from __future__ import annotations
 

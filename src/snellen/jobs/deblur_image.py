@@ -1,4 +1,4 @@
-"""A deblurring job whose source is an image, or a burst of images of one object."""
+"""Runs a deblurring job whose source is an image or a burst of images of one object."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deblurring of a video's luma, frame by frame, and what is measured meanwhile."""
+"""The step that deblurs the luma of a video frame by frame, and its statistics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A deblurring job whose source is a video."""
+"""Runs a deblurring job whose source is a video."""
 
 from __future__ import annotations
 

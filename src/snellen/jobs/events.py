@@ -1,4 +1,4 @@
-"""What a run reports while it works: a Protocol, and the class that ignores all of it."""
+"""Events that a run reports: a Protocol, and a class that ignores all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run jobs: one, or several of which one that fails does not stop the others."""
+"""Runs one job or several; a job that fails does not stop the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A video through a step of a method into a video: what upscaling and deblurring share."""
+"""Runs a video through a step into a video, for upscaling and deblurring."""
 
 from __future__ import annotations
 

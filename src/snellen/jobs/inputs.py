@@ -1,4 +1,4 @@
-"""Which files a run reads, and which output each of them becomes."""
+"""Finds the files that a run reads, and the output of each of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this machine is: for `snellen doctor` and beside every figure of `snellen bench`."""
+"""Describes this machine, for `snellen doctor` and for the results of `snellen bench`."""
 
 from __future__ import annotations
 

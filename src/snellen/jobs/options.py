@@ -1,4 +1,4 @@
-"""Option values that several jobs share: what is done with videos, and settings of the methods."""
+"""Options that several jobs share: the treatment of videos, and settings of the methods."""
 
 from __future__ import annotations
 

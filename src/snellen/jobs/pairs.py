@@ -1,4 +1,4 @@
-"""Pairs of image files that are compared, and their luma."""
+"""Finds pairs of image files to compare, and reads their luma."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the region of a deblurring job lies: fixed, or at a position for each frame."""
+"""Positions of the region of a deblurring job: a fixed one, or one for each frame."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The time of each stage of a run, as part of its result."""
+"""Times of the stages of a run, as part of its result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PSFs as files and as values of a job: arrays of NumPy, and grey images."""
+"""Reads and writes PSFs, as NumPy arrays and as grey images, and holds them in jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scoring two videos, images or folders of images by MAD: the job and its result."""
+"""The job that scores videos, images or folders of images by MAD, and its result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""snellen.score_files: what the command does, from Python."""
+"""snellen.score_files, which does from Python what the command does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Outputs of a scoring job that must not or cannot be written: refused before any work."""
+"""Refuses outputs of a scoring job that must not or cannot be written, before any work."""
 
 from __future__ import annotations
 

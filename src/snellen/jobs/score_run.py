@@ -1,4 +1,4 @@
-"""Scoring jobs at work: two films, two images, two folders of images."""
+"""Runs a scoring job: two videos, two images or two folders of images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What compares pictures in a scoring job: a Scorer, and what is kept for maps and ST-MAD."""
+"""The comparison of a scoring job: a Scorer, with maps and frames collected for ST-MAD."""
 
 from __future__ import annotations
 

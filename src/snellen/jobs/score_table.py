@@ -1,4 +1,4 @@
-"""The scores of one run: rows, statistics, and the table as CSV."""
+"""The scores of a run: rows, statistics, and the table as CSV."""
 
 from __future__ import annotations
 

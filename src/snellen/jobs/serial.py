@@ -1,4 +1,4 @@
-"""Jobs as JSON: exact, with a version, readable, and nothing in it can run code."""
+"""Jobs as JSON: exact, versioned, readable, and without code."""
 
 from __future__ import annotations
 

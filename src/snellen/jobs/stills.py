@@ -1,4 +1,4 @@
-"""Images of upscaling and deblurring jobs: read, checked before any work, and what gets lost."""
+"""Reads and checks the images of upscaling and deblurring jobs, and finds what outputs lose."""
 
 from __future__ import annotations
 

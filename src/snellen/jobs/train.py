@@ -1,4 +1,4 @@
-"""Learning an A+ model from a folder of images: the job and its result."""
+"""The job that trains an A+ model on a folder of images, and its result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Enlarging one file, image or video, by A+: the job, its result, and what runs it."""
+"""The job that enlarges an image or a video by A+, its result, and what runs it."""
 
 from __future__ import annotations
 

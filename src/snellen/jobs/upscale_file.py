@@ -1,4 +1,4 @@
-"""snellen.upscale_file and upscale_files: what the command does, from Python."""
+"""snellen.upscale_file and upscale_files, which do from Python what the command does."""
 
 from __future__ import annotations
 
