@@ -62,6 +62,8 @@ def run(job: AnyJob, events: Events | None = None) -> AnyResult:
     InputError, ModelError, DeviceError, OutputError
         The job cannot be done; nothing is left under the output's name.
     """
+    if not isinstance(job, AnyJob):
+        raise InputError(f"got a {type(job).__name__}; expected a job")
     listener = events or Silent()
     if isinstance(job, TrainJob):
         return run_train(job, listener)
@@ -71,10 +73,8 @@ def run(job: AnyJob, events: Events | None = None) -> AnyResult:
             result = run_upscale(job, listener)
         elif isinstance(job, DeblurJob):
             result = run_deblur(job, listener)
-        elif isinstance(job, ScoreJob):
-            result = run_score(job, listener)
         else:
-            raise InputError(f"got a {type(job).__name__}; expected a job")
+            result = run_score(job, listener)
     return replace(result, profile=profile())
 
 
