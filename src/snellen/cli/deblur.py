@@ -70,7 +70,7 @@ SETTINGS = (
     "--read-noise",
     type=click.FloatRange(0),
     default=0.0,
-    help="Standard deviation of the noise beside Poisson's, white being 1 [default: 0].",
+    help="Standard deviation of Gaussian noise added to Poisson's, white being 1 [default: 0].",
 )
 @click.option(
     "--tv",

@@ -62,7 +62,7 @@ class DeblurJob(Job):
     region: Region | None = None
     """What is restored of the picture; None: all of it."""
     paste_back: bool = False
-    """Whether the result is the whole picture with the region put back, not the region alone."""
+    """Whether the result is the whole picture with the restored region, not only the region."""
     window: int = 1
     """Of a video: each frame is restored from so many, itself and those before it."""
     warm: bool = False

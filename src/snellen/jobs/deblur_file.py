@@ -86,7 +86,7 @@ def deblur_file(
     noise : str
         "poisson", of light that is counted, or "gaussian", equal everywhere.
     read_noise : float
-        Standard deviation of the noise beside Poisson's, white being 1; from 0 to 1000.
+        Standard deviation of Gaussian noise added to Poisson's, white being 1; from 0 to 1000.
     tv : float, optional
         Weight of total variation, from 0 to 0.1; None: 0, with a prior 0.004.
     prior : str, optional
@@ -110,7 +110,7 @@ def deblur_file(
         Of a video: (x, y) of the region in each frame, or a text file with a line "X,Y" for each;
         of `region` width and height count.
     paste_back : bool
-        Whether the result is the whole picture with the region put back, not the region alone.
+        Whether the result is the whole picture with the restored region, not only the region.
     window : int
         Restore each frame of a video from so many: itself and those before it.
     warm : bool

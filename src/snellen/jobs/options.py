@@ -71,7 +71,7 @@ class MiaSettings:
     noise: str = "poisson"
     """"poisson" or "gaussian"."""
     read_noise: float = 0.0
-    """Standard deviation of the noise beside Poisson's, white being 1."""
+    """Standard deviation of Gaussian noise added to Poisson's, white being 1."""
     tv: float | None = None
     """Weight of total variation, 0 to 0.1; None: 0, with a prior 0.004."""
     prior: str | None = None

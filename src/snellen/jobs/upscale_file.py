@@ -55,7 +55,7 @@ def upscale_file(
         "cpu", "cuda", "cuda:N", or "auto": the first GPU where it works. Where the memory
         of "auto"'s GPU does not suffice, the CPU does the work, with a warning.
     chroma : str
-        Where video's chroma is enlarged beside a GPU: "auto", "cpu" or "gpu".
+        Where a video's chroma is enlarged if a GPU enlarges luma: "auto", "cpu" or "gpu".
     start, duration : number, Fraction, str, optional
         Part of a video in seconds, or as [HH:]MM:SS; None: from its beginning, to its end.
     frames : int, optional

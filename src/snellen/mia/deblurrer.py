@@ -48,8 +48,8 @@ class Deblurrer:
     noise : str
         "poisson", of light that is counted, or "gaussian", equal everywhere.
     read_noise : float
-        Standard deviation of the noise beside Poisson's, white being 1: 2 / 255 for two steps of
-        eight bits, whatever data_range is. From 0 to 1000; only with "poisson".
+        Standard deviation of Gaussian noise added to Poisson's, white being 1: 2 / 255 for two
+        steps of eight bits, whatever data_range is. From 0 to 1000; only with "poisson".
     tv : float
         Weight of total variation, against noise, from 0, none, to 0.1; 0.001 … 0.004 are usual.
     start : float or array

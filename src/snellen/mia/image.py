@@ -85,8 +85,8 @@ def deblur(
     noise : str
         "poisson", for photon noise, or "gaussian", for noise of equal variance everywhere.
     read_noise : float
-        Standard deviation of the noise beside Poisson's, white being 1: 2 / 255 for two steps of
-        eight bits, whatever data_range is. From 0 to 1000; only with "poisson".
+        Standard deviation of Gaussian noise added to Poisson's, white being 1: 2 / 255 for two
+        steps of eight bits, whatever data_range is. From 0 to 1000; only with "poisson".
     tv : float, optional
         Weight of the total variation, which reduces noise, from 0 to 0.1; 0.001 … 0.004 are usual.
         None: 0; with a prior 0.004.
