@@ -41,6 +41,7 @@ def test_wording_is_that_of_who_asks(kind):
     assert str(error) == "got psf_size=0; expected 1 or more; leave psf out"
     assert error.worded(option) == "got --psf-size 0; expected 1 or more; leave --psf out"
     assert (error.parameter, error.advice) == ("psf_size", "leave `psf` out")
+    assert error.text == "got `psf_size`=0; expected 1 or more; leave `psf` out"
 
 
 def test_a_name_without_an_option_stays_as_python_has_it():

@@ -82,14 +82,15 @@ class SnellenError(Exception):
         self.advice = advice
 
     def __str__(self) -> str:
-        return plain(self._text)
+        return plain(self.text)
 
     def worded(self, option: Callable[[str], str]) -> str:
         """Return message and advice in the caller's words; `option` is as for `errors.worded`."""
-        return worded(self._text, option)
+        return worded(self.text, option)
 
     @property
-    def _text(self) -> str:
+    def text(self) -> str:
+        """Message and advice, with names of parameters in backticks."""
         return self.message if self.advice is None else f"{self.message}; {self.advice}"
 
     def about(self, name: object) -> Self:

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 import snellen
-from snellen.errors import DeviceError
+from snellen.errors import DeviceError, plain
 from snellen.frames.still import read
 from snellen.gpu import device, driver
 from snellen.jobs import deblur_step, score_step
 from snellen.jobs.fallback import chosen, on_device
 
 FULL = "the GPU's memory does not suffice"
+TEXT = f"the CPU is used: {FULL}; use `device`=cpu"
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def gpu(monkeypatch):
 
 def full(used):
     if used != "cpu":
-        raise DeviceError(FULL)
+        raise DeviceError(FULL, parameter="device", advice="use `device`=cpu")
     return used
 
 
@@ -37,7 +38,7 @@ def test_only_auto_falls_back_and_only_what_can_be_repeated(gpu, heard, asked, r
         with pytest.raises(DeviceError, match=FULL):
             on_device(full, asked, "a.png", heard, repeatable)
     warned = asked == "auto" and repeatable
-    assert heard.warnings == [("a.png", f"the CPU is used: {FULL}")] * warned
+    assert heard.warnings == [("a.png", TEXT)] * warned
 
 
 def test_an_error_of_the_cpu_is_raised(heard, monkeypatch):
@@ -83,7 +84,7 @@ def test_an_image_is_enlarged_on_the_cpu(
     monkeypatch.setattr("snellen.aplus.image.upscale", noted)
     source = saved("a.png", pixels := picture())
     result = snellen.upscale_file(source, tmp_path / "b.png", model=small_model, events=heard)
-    assert result.device == "cpu" and heard.warnings == [(str(source), f"the CPU is used: {FULL}")]
+    assert result.device == "cpu" and heard.warnings == [(str(source), TEXT)]
     assert (read(result.target).pixels == enlarge(pixels, 2, small_model, "cpu")).all()
 
 
@@ -115,7 +116,7 @@ def test_a_film_is_restored_on_the_cpu(gpu, heard, clip, tmp_path, monkeypatch):
         events=heard,
     )  # fmt: skip
     assert result.device == "cpu" and len(result.frames) == len(heard.frames) == 4
-    assert heard.warnings == [(str(clip), f"the CPU is used: {FULL}")]
+    assert heard.warnings == [(str(clip), TEXT)]
     assert np.load(tmp_path / "p.npy").shape == (4, 5, 5)
 
 
@@ -133,8 +134,8 @@ def test_images_are_scored_on_the_cpu(gpu, heard, picture, saved, monkeypatch):
     both = saved("a.png", picture((40, 44))), saved("b.png", picture((40, 44)))
     result = snellen.score_files(*both, events=heard)
     assert result.method.device == "cpu" and result.table.rows[0].mad > 0
-    assert heard.warnings == [(f"{both[0]} {both[1]}", f"the CPU is used: {FULL}")]
-    assert result.warnings == (f"the CPU is used: {FULL}",)
+    assert heard.warnings == [(f"{both[0]} {both[1]}", TEXT)]
+    assert result.warnings == (plain(TEXT),)
     with pytest.raises(DeviceError, match=FULL):
         snellen.score_files(*both, device="cuda")
 

@@ -59,5 +59,5 @@ def on_device(
     except DeviceError as error:
         if device != "auto" or found == "cpu" or not repeatable:
             raise
-        events.warning(subject, f"the CPU is used: {error}")
+        events.warning(subject, f"the CPU is used: {error.text}")
         return work("cpu")
