@@ -100,10 +100,10 @@ def computed(cuda, model, bits, plane, first=0, rows=None, pitch=5):
     height, width = plane.shape
     rows = height - first if rows is None else rows
     dims, all_dims = model.basis.shape[1], padded(model.basis.shape[1])
-    room = cuda.full((height, width + pitch), 77, plane.dtype)
-    room[:, 2 : width + 2] = cuda.asarray(plane)
+    buffer = cuda.full((height, width + pitch), 77, plane.dtype)
+    buffer[:, 2 : width + 2] = cuda.asarray(plane)
     out = cuda.full((rows + 1, width, all_dims), cuda.nan, cuda.float32)
-    Features(model, Format(width, height, bits))(room[:, 2 : width + 2], first, rows, out[:rows])
+    Features(model, Format(width, height, bits))(buffer[:, 2 : width + 2], first, rows, out[:rows])
     assert cuda.isnan(out[rows:]).all()
     if np.isfinite(plane).all():
         assert (out[:rows, :, dims:] == 0).all()

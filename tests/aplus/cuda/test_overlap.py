@@ -40,13 +40,13 @@ def summed(cuda, stage, model, plane, patches, dtype, rows=None, pitch=7):
     top, bottom = max(0, first - half), min(height, last + half)
     low = cuda.full((height, width + pitch), 77, plane.dtype)
     low[:, 3 : 3 + width] = cuda.asarray(plane)
-    room = cuda.full(((last - first) * s + 2, width * s + pitch), UNTOUCHED, dtype)
-    out = room[1:-1, 2 : 2 + width * s]
+    buffer = cuda.full(((last - first) * s + 2, width * s + pitch), UNTOUCHED, dtype)
+    out = buffer[1:-1, 2 : 2 + width * s]
     given = laid_out(cuda, model, patches[top:bottom])
     stage(given, top, low[:, 3 : 3 + width], first, last, out)
     found = out.get()
     out[:] = UNTOUCHED
-    assert (room == UNTOUCHED).all()
+    assert (buffer == UNTOUCHED).all()
     return found
 
 

@@ -73,9 +73,9 @@ def test_layouts(cuda, random):
                     ways[2].append(library.asfortranarray(plain))
                     ways[3].append(library.ascontiguousarray(plain[::-1, ::-1])[::-1, ::-1])
                 spaced = [library.zeros((size[0], 2 * size[1]), dtype) for _ in pair]
-                for room, image in zip(spaced, pair, strict=True):
-                    room[:, ::2] = library.asarray(image)
-                for way in (*ways, [room[:, ::2] for room in spaced]):
+                for buffer, image in zip(spaced, pair, strict=True):
+                    buffer[:, ::2] = library.asarray(image)
+                for way in (*ways, [buffer[:, ::2] for buffer in spaced]):
                     assert scorer.run(*way) == wanted
                     equal(score(*way, data_range=DTYPES[dtype], device="cuda"), wanted)
 
@@ -103,8 +103,8 @@ def test_cupys_current_stream(cuda, random):
         with cuda.cuda.Stream(non_blocking=True) as stream:
             late = [cuda.zeros_like(image) for image in there]
             busy(cuda)
-            for room, image in zip(late, there, strict=True):
-                room[...] = image
+            for buffer, image in zip(late, there, strict=True):
+                buffer[...] = image
             equal(score(*late), wanted)
             stream.synchronize()
         assert cuda.cuda.get_current_stream() == cuda.cuda.Stream.null
@@ -119,13 +119,13 @@ def test_the_scorer_on_the_current_stream(cuda, random, there):
         wanted = scorer.run(*pair)
         for _ in range(3):
             with cuda.cuda.Stream(non_blocking=True) as stream:
-                one, other, room = (image.copy() for image in (*pair, others[0]))
+                one, other, buffer = (image.copy() for image in (*pair, others[0]))
                 if there:
-                    one, other, room = (cuda.asarray(image) for image in (one, other, room))
+                    one, other, buffer = (cuda.asarray(image) for image in (one, other, buffer))
                 busy(cuda)
-                room[...] = one
-                scorer.set_reference(room)
-                room[...] = 7  # only after it has been read
+                buffer[...] = one
+                scorer.set_reference(buffer)
+                buffer[...] = 7  # only after it has been read
                 assert scorer.compare(other) == wanted
                 stream.synchronize()
 
@@ -136,16 +136,16 @@ def test_page_locked_planes_may_be_overwritten(cuda, random):
 
     size = (400, 600)
     pair = images(random, size=size)
-    room = pinned(size, np.uint8)
+    buffer = pinned(size, np.uint8)
     with Scorer(device="cuda") as scorer:
         scorer.prepare(Format(size[1], size[0]))
         wanted = scorer.run(*pair)
         for _ in range(3):
             with cuda.cuda.Stream(non_blocking=True):
-                room[...] = pair[0]
+                buffer[...] = pair[0]
                 busy(cuda)
-                scorer.set_reference(room)
-                room[...] = 7
+                scorer.set_reference(buffer)
+                buffer[...] = 7
                 assert scorer.compare(pair[1]) == wanted
 
 
@@ -179,11 +179,11 @@ def test_torchs_current_stream(torch, random, side):
             late = [torch.zeros_like(image) for image in there]
             for _ in range(40):
                 load = load @ load / 2048
-            for room, image in zip(late, there, strict=True):
-                room.copy_(image)
+            for buffer, image in zip(late, there, strict=True):
+                buffer.copy_(image)
             found = score(*late, maps=True)
-            for room in late:
-                room.fill_(7)
+            for buffer in late:
+                buffer.fill_(7)
             maps = [plane + 0 for plane in planes(found)]
             stream.synchronize()
         equal(found, wanted)

@@ -24,15 +24,15 @@ class Made:
 
     def __init__(self, cuda, format, peak, dtype, one, other, **how):
         stage = Lightness(Definition(**how), format, peak, dtype)
-        room = cuda.full((3, *one.shape), cuda.nan, dtype)
+        buffer = cuda.full((3, *one.shape), cuda.nan, dtype)
         levels = cuda.full((2, 2), cuda.nan, dtype)
         there = [cuda.asarray(plane, samples(format, dtype)) for plane in (one, other)]
-        stage.grey(there[0], levels[0], room[0])
-        stage.light(there[0], levels[1], room[1])
-        stage.error(*there, room[2])
+        stage.grey(there[0], levels[0], buffer[0])
+        stage.light(there[0], levels[1], buffer[1])
+        stage.error(*there, buffer[2])
         assert (levels[0] == levels[1]).all()
         self.level, self.light_of_level = levels[0].get().tolist()
-        self.grey, self.light, self.error = room.get().astype(np.float64)
+        self.grey, self.light, self.error = buffer.get().astype(np.float64)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

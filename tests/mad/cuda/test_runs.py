@@ -125,13 +125,13 @@ def test_on_any_stream_and_overwritten_afterwards(cuda, random, scorer):
         with cuda.cuda.Stream(non_blocking=True) as stream:
             late = [[cuda.zeros(SIZE, cuda.uint8) for _ in planes] for planes in pairs]
             busy(cuda)
-            for rooms, planes in zip(late, pairs, strict=True):
-                for room, plane in zip(rooms, planes, strict=True):
-                    room[...] = cuda.asarray(plane)
+            for buffers, planes in zip(late, pairs, strict=True):
+                for buffer, plane in zip(buffers, planes, strict=True):
+                    buffer[...] = cuda.asarray(plane)
             assert scorer.runs(late) == wanted
-            for rooms in late:
-                for room in rooms:
-                    room[...] = 7
+            for buffers in late:
+                for buffer in buffers:
+                    buffer[...] = 7
             stream.synchronize()
         assert scorer.runs(pairs) == wanted
 

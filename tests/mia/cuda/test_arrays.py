@@ -101,8 +101,8 @@ def test_cupys_current_stream(cuda, random, size):
             with cuda.cuda.Stream(non_blocking=True) as stream:
                 late = [cuda.zeros_like(there) for _ in range(2)]
                 busy(cuda)
-                for room in late:
-                    room[...] = there
+                for buffer in late:
+                    buffer[...] = there
                 equal(deblurrer.run(late[0]), wanted)
                 equal(deblur(late[1], **HOW), other)
                 stream.synchronize()
@@ -153,13 +153,13 @@ def test_the_stream_takes_frames_on_the_gpu(cuda, random):
         cuda.cuda.Stream(non_blocking=True),
         Stream(Deblurrer(**HOW), (32, 64), 4) as stream,
     ):
-        room = cuda.zeros((60, 80), np.uint8)
+        buffer = cuda.zeros((60, 80), np.uint8)
         for frame in frames:
             there = cuda.asarray(frame)
             busy(cuda)
-            room[...] = there
-            stream.push(room, (9, 5))
-        room.fill(7)
+            buffer[...] = there
+            stream.push(buffer, (9, 5))
+        buffer.fill(7)
         stream.finish()
         found = list(stream)
     for region, other in zip(found, wanted, strict=True):

@@ -201,11 +201,11 @@ def test_the_current_stream(cuda, random, made):
         with cuda.cuda.Stream(non_blocking=True) as stream:
             late = [cuda.zeros_like(array) for array in there]
             busy(cuda)
-            for room, array in zip(late, there, strict=True):
-                room[...] = array
+            for buffer, array in zip(late, there, strict=True):
+                buffer[...] = array
             backend.start(*late)
-            for room in late:
-                room.fill(7)
+            for buffer in late:
+                buffer.fill(7)
             backend.iterate(5)
             found = state(backend)
             stream.synchronize()
