@@ -36,6 +36,26 @@ class Inverted:
         self.closed += 1
 
 
+class Deferred(Inverted):
+    """Three planes in flight: each is inverted when its result is asked for."""
+
+    slots = 3
+
+    def __init__(self):
+        super().__init__()
+        self.waiting, self.most = [], 0
+
+    def submit(self, plane):
+        self.waiting.append(plane)
+        self.most = max(self.most, len(self.waiting))
+
+        def result():
+            assert self.waiting.pop(0) is plane
+            return self.run(plane)
+
+        return result
+
+
 def frame(format, random):
     most = 1 << format.bits
     planes = [random.integers(0, most, shape).astype(format.dtype) for shape in format.shapes]
@@ -144,14 +164,16 @@ def test_a_region_larger_than_the_frame():
         RegionStep(Inverted(), Track(17, 8, ((0, 0),))).outcome(Format(16, 16), 0)
 
 
-def test_a_film_with_a_moving_region(tmp_path):
+@pytest.mark.parametrize(("kind", "in_flight"), [(Inverted, 0), (Deferred, 3)])
+def test_a_film_with_a_moving_region(tmp_path, kind, in_flight):
     source = make(tmp_path / "in.mkv", codec="ffv1", frames=5)
     places = tuple((3 * n, 2 * n) for n in range(5))
-    work = Inverted()
+    work = kind()
     step = RegionStep(work, Track(16, 12, places, "at.txt", tuple(range(1, 6))))
     summary = convert(source, tmp_path / "out.mkv", step, encoding=LOSSLESS)
     assert (summary.width, summary.height, summary.frames) == (16, 12, 5)
     assert summary.device == "nothing" and work.closed == 1
+    assert getattr(work, "most", 0) == in_flight
     frames = [luma(one).astype(int) for one in read(source).frames]
     results = [luma(one) for one in read(tmp_path / "out.mkv").frames]
     for given, found, (x, y) in zip(frames, results, places, strict=True):
@@ -172,10 +194,11 @@ def test_too_few_places_are_reported_before_any_work(tmp_path, name):
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-def test_too_few_places_of_a_pipe_are_reported_when_they_end(tmp_path):
+@pytest.mark.parametrize("kind", [Inverted, Deferred])
+def test_too_few_places_of_a_pipe_are_reported_when_they_end(tmp_path, kind):
     """A pipe's length is unknown; no file is left."""
     source = make(tmp_path / "in.y4m", codec="wrapped_avframe", frames=5)
-    work = Inverted()
+    work = kind()
     step = RegionStep(work, Track(16, 12, ((0, 0),) * 4, "at.txt", (1, 2, 3, 4)))
     with source.open("rb") as file, pytest.raises(InputError, match="but there are more frames"):
         convert(file, tmp_path / "out.mkv", step, encoding=LOSSLESS)

@@ -142,21 +142,36 @@ class DeblurStep:
             with job_names():
                 self._deblurrer.prepare(Format(width, height, 0))
 
+    @property
+    def slots(self) -> int:
+        """How many planes `submit` keeps in flight."""
+        return 1 if self._deblurrer is None else self._deblurrer.slots
+
     def run(self, plane: Array) -> Array:
         """Return a plane (rows, columns) restored."""
+        return self.submit(plane)()
+
+    def submit(self, plane: Array) -> Callable[[], Array]:
+        """Begin a plane; return a function that waits for the restored one."""
         began = time.perf_counter()
         with job_names():
-            found = self._restored(plane)
-        self._fits.add(found, 1000 * (time.perf_counter() - began))
-        image: Array = found.image
-        return image
+            pending = self._begin(plane)
+
+        def result() -> Array:
+            with job_names():
+                found = pending()
+            self._fits.add(found, 1000 * (time.perf_counter() - began))
+            image: Array = found.image
+            return image
+
+        return result
 
     def close(self) -> None:
         """Give back threads and buffers."""
         if self._deblurrer is not None:
             self._deblurrer.close()
 
-    def _restored(self, plane: Array) -> Restored:
+    def _begin(self, plane: Array) -> Callable[[], Restored]:
         many = self._window > 1
         if many:
             self._last.append(plane)
@@ -164,8 +179,9 @@ class DeblurStep:
                 self._last.append(plane)
             plane = np.stack(self._last)
         if self._deblurrer is not None:
-            return self._deblurrer.run(plane)
-        return deblur(plane, **self._settings, multiframe=many, tile=self._tile)
+            return self._deblurrer.submit(plane)
+        restored = deblur(plane, **self._settings, multiframe=many, tile=self._tile)
+        return lambda: restored
 
 
 @contextmanager

@@ -13,8 +13,8 @@ from typing import cast
 from snellen.errors import InputError
 from snellen.frames.frame import Format, Frame
 from snellen.video.media import Item
-from snellen.video.step import RateStep, Step
-from snellen.video.workers import Workers
+from snellen.video.step import PipelinedStep, RateStep, Step
+from snellen.video.workers import Workers, in_flight
 
 
 class Chain:
@@ -160,9 +160,9 @@ def through(
     Parameters
     ----------
     step : Step or RateStep
-        A step with one slot runs in the thread that asks for its results: the calling thread where
-        it is the last one, so that Ctrl-C interrupts it. One with several runs in threads of its
-        own.
+        A step with one slot, or with `submit`, runs in the thread that asks for its results: the
+        calling thread where it is the last one, so that Ctrl-C interrupts it. Others with several
+        slots run in threads of their own.
     items : iterable of Item
     stop : callable
         Ends a wait for the next item, in another thread.
@@ -174,6 +174,8 @@ def through(
         for one in steps_of(step):
             if isinstance(one, RateStep):
                 flow = _retimed(one, flow)
+            elif isinstance(one, PipelinedStep):
+                flow = in_flight(partial(_begin, one), flow, one.slots)
             elif one.slots <= 1:
                 flow = map(partial(_run, one), flow)
             else:
@@ -185,6 +187,24 @@ def through(
 def _run(step: Step, item: Item) -> Item:
     """Return the item with the step's result in place of its frame."""
     return item if item.frame is None else replace(item, frame=step.run(item.frame))
+
+
+def _begin(step: PipelinedStep, item: Item) -> Callable[[], Item]:
+    """Begin an item's frame; return a function that waits for the item with the result.
+
+    An error is raised where the result would have come, after the results before it.
+    """
+    if item.frame is None:
+        return lambda: item
+    try:
+        wait = step.submit(item.frame)
+    except Exception as error:
+        wait = partial(_raise, error)
+    return lambda: replace(item, frame=wait())
+
+
+def _raise(error: Exception) -> Frame:
+    raise error
 
 
 def _retimed(step: RateStep, items: Iterator[Item]) -> Iterator[Item]:

@@ -7,6 +7,7 @@ changed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import floor
 from typing import Protocol
@@ -43,6 +44,19 @@ class LumaOperation(Protocol):
 
     def close(self) -> None:
         """Release what `prepare` took; called once, also without it."""
+        ...
+
+
+class PipelinedOperation(LumaOperation, Protocol):
+    """An operation that begins planes before earlier ones are done."""
+
+    @property
+    def slots(self) -> int:
+        """How many planes may be in flight; known after `prepare`."""
+        ...
+
+    def submit(self, plane: Float32) -> Callable[[], Float32]:
+        """Begin a plane; return a function that waits for the changed one, as of `run`."""
         ...
 
 
@@ -110,7 +124,7 @@ class RegionStep:
 
     Parameters
     ----------
-    operation : LumaOperation
+    operation : LumaOperation or PipelinedOperation
         Closed by `close`.
     track : Track, optional
         None: whole frames.
@@ -118,7 +132,6 @@ class RegionStep:
         Whether results are the given frames with the region changed; False: the region alone.
     """
 
-    slots = 1
     device = "cpu"
 
     def __init__(
@@ -128,6 +141,11 @@ class RegionStep:
         self._track = track
         self._paste_back = paste_back
         self._number = 0
+
+    @property
+    def slots(self) -> int:
+        """How many frames may be in flight; known after `prepare`."""
+        return getattr(self._operation, "slots", 1)
 
     @property
     def device_name(self) -> str:
@@ -182,21 +200,39 @@ class RegionStep:
 
     def run(self, frame: Frame) -> Frame:
         """Return a frame whose luma is changed in the region; its times are kept."""
+        return self.submit(frame)()
+
+    def submit(self, frame: Frame) -> Callable[[], Frame]:
+        """Begin a frame; return a function that waits for the result of `run`."""
         luma = frame.planes[0]
         x, y = (0, 0) if self._track is None else self._track.at(self._number)
         self._number += 1
         part = self._track or self._given
         region = slice(y, y + part.height), slice(x, x + part.width)
-        changed = self._quantised(self._operation.run(samples(luma[region], self._given)))
-        if self._track is None or not self._paste_back:
-            return replace(frame, planes=(changed, *self._chroma(frame.planes[1:], x, y)))
-        whole = self._recoded(luma, False).copy()
-        whole[region] = changed
-        return replace(frame, planes=(whole, *self._chroma(frame.planes[1:], 0, 0)))
+        changing = self._begin(samples(luma[region], self._given))
+
+        def result() -> Frame:
+            changed = self._quantised(changing())
+            if self._track is None or not self._paste_back:
+                return replace(frame, planes=(changed, *self._chroma(frame.planes[1:], x, y)))
+            whole = self._recoded(luma, False).copy()
+            whole[region] = changed
+            return replace(frame, planes=(whole, *self._chroma(frame.planes[1:], 0, 0)))
+
+        return result
 
     def close(self) -> None:
         """Release what the operation took."""
         self._operation.close()
+
+    def _begin(self, plane: Float32) -> Callable[[], Float32]:
+        """Begin to change a plane; an operation without `submit` changes it at once."""
+        submit = getattr(self._operation, "submit", None)
+        if submit is None:
+            changed = self._operation.run(plane)
+            return lambda: changed
+        waiting: Callable[[], Float32] = submit(plane)
+        return waiting
 
     def _quantised(self, plane: Float32) -> Plane:
         """Return 0 … 1 as code values of the result."""

@@ -99,6 +99,19 @@ class Step(PreparedStep, Protocol):
 
 
 @runtime_checkable
+class PipelinedStep(Step, Protocol):
+    """A step that begins frames before the results of earlier ones are there, without threads."""
+
+    def submit(self, frame: Frame) -> Callable[[], Frame]:
+        """Begin a frame; return a function that waits for the result, as of `run`, and returns it.
+
+        The caller keeps at most `slots` frames in flight, submits them in their order, and calls
+        the functions in that order, in the same thread.
+        """
+        ...
+
+
+@runtime_checkable
 class RateStep(PreparedStep, Protocol):
     """Any number of frames in, any number out: drops, repeats or interpolates frames.
 
