@@ -24,3 +24,9 @@ def no_thread_left():
     names = [t.name for t in threading.enumerate()]
     left = [name for name in names if name.partition(" ")[0] in ("decode", "encode", "worker")]
     assert not left
+
+
+@pytest.fixture(scope="session")
+def lossless(tmp_path_factory):
+    """8 frames, exactly `picture(0)` … `picture(7)`."""
+    return make(tmp_path_factory.mktemp("pairs") / "film.mkv", codec="ffv1", frames=8)

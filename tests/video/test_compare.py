@@ -15,43 +15,12 @@ from snellen.video.clip import Clip
 from snellen.video.compare import compare
 from snellen.video.source.decode import Source
 from support.video.clips import HEIGHT, WIDTH, luma, make, picture
-
-
-class Difference:
-    """A step that says how far apart two planes are; counts its calls."""
-
-    slots = 1
-    device_name = "cpu"
-
-    def __init__(self):
-        self.prepared = None
-        self.planes = []
-        self.closed = 0
-
-    def prepare(self, format):
-        self.prepared = (format.width, format.height, format.bits, format.white)
-        self.dtype = np.dtype(np.float64) if format.bits == 0 else format.dtype
-        return format
-
-    def run(self, reference, distorted):
-        assert reference.shape == distorted.shape == self.prepared[1::-1]
-        assert reference.dtype == distorted.dtype == self.dtype
-        self.planes.append((np.array(reference), np.array(distorted)))
-        return float(np.abs(reference.astype(float) - distorted).mean())
-
-    def close(self):
-        self.closed += 1
+from support.video.comparisons import Difference, compared
 
 
 @pytest.fixture
 def step():
     return Difference()
-
-
-@pytest.fixture(scope="session")
-def lossless(tmp_path_factory):
-    """8 frames, exactly `picture(0)` … `picture(7)`."""
-    return make(tmp_path_factory.mktemp("pairs") / "film.mkv", codec="ffv1", frames=8)
 
 
 def film(path, numbers, format="yuv420p", size=(WIDTH, HEIGHT), rate=25):
@@ -64,15 +33,6 @@ def film(path, numbers, format="yuv420p", size=(WIDTH, HEIGHT), rate=25):
     head = f"YUV4MPEG2 W{size[0]} H{size[1]} F{rate}:1 Ip A1:1 C{tag}\n".encode()
     path.write_bytes(head + b"".join(frames))
     return path
-
-
-def compared(reference, distorted, step, **settings):
-    """What comes of it: numbers, times, results, the summary."""
-    taken = []
-    summary = compare(reference, distorted, step, taken.append, **settings)
-    assert summary.frames == len(taken) == len(step.planes) and step.closed == 1
-    numbers, times = [one.number for one in taken], [one.time for one in taken]
-    return numbers, times, [one.result for one in taken], summary
 
 
 def test_a_film_and_itself(lossless, step):
@@ -318,54 +278,3 @@ def test_a_second_interrupt_closes_no_film_under_its_thread(lossless, monkeypatc
     for film in opened:
         film.busy = False
         film.close()
-
-
-class Flying(Difference):
-    """Pairs in flight: the result of each is asked for later, in the order of the pairs."""
-
-    slots = 3
-
-    def __init__(self, fail=None):
-        super().__init__()
-        self.fail = fail
-        self.begun, self.most = [], 0
-
-    def submit(self, reference, distorted):
-        number = len(self.planes)
-        result = self.run(reference, distorted)
-        self.begun.append(number)
-        self.most = max(self.most, len(self.begun))
-
-        def wait():
-            assert self.begun.pop(0) == number
-            if number == self.fail:
-                raise RuntimeError("no result")
-            assert (self.planes[number][1] == distorted).all()  # the planes stay as they were
-            return number, result
-
-        return wait
-
-
-@pytest.mark.parametrize(("slots", "most"), [(1, 1), (3, 3), (99, 8)])
-def test_pairs_in_flight(lossless, slots, most):
-    step, progress = Flying(), []
-    step.slots = slots
-    numbers, times, results, _ = compared(lossless, lossless, step, on_progress=progress.append)
-    assert numbers == list(range(8)) and times == [Fraction(n, 25) for n in range(8)]
-    assert results == [(n, 0.0) for n in range(8)]
-    assert (step.most, step.begun) == (most, [])
-    assert [one.frames for one in progress] == list(range(1, 9))
-
-
-def test_a_part_in_flight(lossless):
-    clip = Clip(start=Fraction(1, 25), frames=4)
-    numbers, _, results, _ = compared(lossless, lossless, Flying(), clip=clip)
-    assert numbers == [1, 2, 3, 4] and [number for number, _ in results] == [0, 1, 2, 3]
-
-
-def test_an_error_of_a_pair_in_flight(lossless):
-    """Results before it are handed out, later ones are not."""
-    step, taken = Flying(fail=3), []
-    with pytest.raises(RuntimeError, match="no result"):
-        compare(lossless, lossless, step, taken.append)
-    assert [one.number for one in taken] == [0, 1, 2] and step.closed == 1
