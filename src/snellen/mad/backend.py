@@ -14,7 +14,7 @@ class Backend(Protocol):
     """The precision, "float32" or "float64"."""
 
     slots: int
-    """How many pending scores may be outstanding when `submit` returns."""
+    """How many pairs in flight keep the device busy."""
 
     @property
     def reference(self) -> Any:

@@ -82,6 +82,13 @@ def test_pending_scores_wait_and_may_be_dropped(random, made):
     for planes in given:
         backend.submit(*planes)
     assert numbers(backend.submit(*given[2])()[0]) == wanted[2]
+    several = [backend.submit(*planes) for planes in given]
+    compared(backend, given[0])
+    assert [numbers(pending()[0]) for pending in several] == wanted
+    for _ in range(40):
+        for planes in given:
+            backend.submit(*planes)
+    assert numbers(backend.submit(*given[3])()[0]) == wanted[3]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -184,8 +184,12 @@ def test_pairs_in_flight(cuda, random, scorer):
         assert found + [result() for result, _ in pending] == wanted
         assert scorer.compare(pairs[-1][1]) == wanted[-1]  # the last reference is set
         scorer.set_reference(pairs[1][0])
-        first = scorer.submit(*pairs[0])
-        assert scorer.compare(pairs[0][1]) == wanted[0] == first()
+        first, second = scorer.submit(*pairs[2]), scorer.submit(*pairs[0])
+        for _ in range(3):
+            assert scorer.compare(pairs[0][1]) == wanted[0]
+            assert scorer.run(*pairs[4], maps=True).mad == wanted[4].mad
+            scorer.set_reference(pairs[0][0])
+        assert (first(), second()) == (wanted[2], wanted[0])
 
 
 def test_a_pair_in_flight_with_flat_areas(random, scorer):

@@ -9,7 +9,6 @@ stream. Both ways use the same buffers; the event `_done` orders them.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -21,11 +20,12 @@ from snellen.frames.frame import Format
 from snellen.gpu import device as devices
 from snellen.gpu import profile
 from snellen.gpu.graph import Work, capture
-from snellen.gpu.memory import lasting, pinned
+from snellen.gpu.memory import lasting
 from snellen.mad.cuda.appearance import ALL, Appearance
 from snellen.mad.cuda.combine import Combine
 from snellen.mad.cuda.detection import Detection
 from snellen.mad.cuda.flat import Flat
+from snellen.mad.cuda.numbers import Pending
 from snellen.mad.cuda.precision import chosen, samples
 from snellen.mad.definition import Definition
 from snellen.mad.result import PendingScore, Score
@@ -103,9 +103,7 @@ class Backend:
             self.run_comparison = make(self._compare if guests else self._compare_and_finish)
             self.run_pair = make(self._pair if guests else self._pair_and_finish)
             self.finish = make(self._finish)
-            self._slots = deque(
-                (pinned(4, np.float64), cupy.cuda.Event(disable_timing=True)) for _ in range(SLOTS)
-            )
+            self._pending = Pending()
             self._done = cupy.cuda.Event(disable_timing=True)
             self._done.record(own)
             own.synchronize()
@@ -129,7 +127,6 @@ class Backend:
     ) -> PendingScore:
         """Begin a comparison, with the reference that is set where `reference` is None.
 
-        At most SLOTS pending scores may be outstanding: a further comparison overwrites the oldest.
         With `in_flight` a pair from main memory, without maps, is uploaded while an earlier one is
         computed; the engine for that is made at its first use.
 
@@ -155,17 +152,21 @@ class Backend:
         """
         import cupy
 
-        numbers, arrived = self._slots[0]
-        self._slots.rotate()
-        self._out.data.copy_to_host_async(numbers.ctypes.data, numbers.nbytes)
+        numbers = self._pending.take()
+        self._out.data.copy_to_host_async(numbers.array.ctypes.data, numbers.array.nbytes)
         both = self._maps() if maps else ()
-        arrived.record(cupy.cuda.get_current_stream())
+        numbers.arrived.record(cupy.cuda.get_current_stream())
+        found: list[tuple[Score, bool]] = []
 
         def result() -> tuple[Score, bool]:
-            with self.on_gpu():
-                arrived.synchronize()
-                mad, hi, lo, flat = numbers.tolist()
-                return Score(mad, hi, lo, *(m.get() if host else m for m in both)), flat > 0
+            if not found:
+                with self.on_gpu():
+                    numbers.arrived.synchronize()
+                    mad, hi, lo, flat = numbers.array.tolist()
+                    numbers.awaited = False
+                    planes = (plane.get() if host else plane for plane in both)
+                    found.append((Score(mad, hi, lo, *planes), flat > 0))
+            return found[0]
 
         return result
 
