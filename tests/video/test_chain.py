@@ -69,6 +69,37 @@ def test_two_steps_work_at_once(plain):
     assert drain(plain, Chain(one, other), clip=Clip(frames=4)) == 4
 
 
+class Submitting(Nearest):
+    """A step with frames in flight, but no threads: each is enlarged when its result is due."""
+
+    def __init__(self, slots=3):
+        super().__init__()
+        self.slots = slots
+        self.waiting, self.most, self.at_close = [], 0, None
+
+    def submit(self, frame):
+        self.waiting.append(frame.pts)
+        self.most = max(self.most, len(self.waiting))
+
+        def wait():
+            assert self.waiting.pop(0) == frame.pts
+            return self.run(frame)
+
+        return wait
+
+
+@pytest.mark.parametrize("kinds", [(Submitting, Wide), (Wide, Submitting), (Submitting,) * 2])
+def test_steps_with_submit(plain, tmp_path, kinds):
+    """Their frames stay in order, in whatever threads the steps around them run."""
+    steps = [kind() for kind in kinds]
+    _, both = converted(plain, tmp_path / "both.mkv", Chain(*steps))
+    _, apart = converted(plain, tmp_path / "apart.mkv", Nearest(4))
+    assert both.times == apart.times and both.packets == apart.packets
+    for a, b in zip(both.frames, apart.frames, strict=True):
+        assert (luma(a) == luma(b)).all()
+    assert all(step.most == 3 for step in steps if isinstance(step, Submitting))
+
+
 class Inverse:
     """1 − luma."""
 

@@ -106,7 +106,7 @@ class PipelinedStep(Step, Protocol):
         """Begin a frame; return a function that waits for the result, as of `run`, and returns it.
 
         The caller keeps at most `slots` frames in flight, submits them in their order, and calls
-        the functions in that order, in the same thread.
+        the functions in that order, from one thread at a time: not always the same in a chain.
         """
         ...
 
