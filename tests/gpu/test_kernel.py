@@ -1,4 +1,4 @@
-"""Kernels: what is compiled, what is kept, what arrives."""
+"""Kernels: compiling, the cache on disk, arguments and launches."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ def test_compiles_for_every_architecture(nvrtc, place, arch):
     assert 0 < used.registers < 32 and used.shared == used.local == 0
 
 
-def test_local_memory_is_told(nvrtc, place):
+def test_local_memory_is_reported(nvrtc, place):
     binary = add().compile("sm_90")
     spills, indexed = binary.usage("spills"), binary.usage("indexed")
     assert spills.local > 400 and spills.registers == 64
     assert indexed.local == 400
 
 
-def test_static_shared_memory_is_told(nvrtc, place, tmp_path):
+def test_static_shared_memory_is_reported(nvrtc, place, tmp_path):
     (tmp_path / "held.cu").write_text(
         'extern "C" __global__ void held(float* x) {\n'
         "  __shared__ float all[100];\n  all[threadIdx.x] = x[threadIdx.x];\n"
@@ -69,14 +69,14 @@ def test_static_shared_memory_is_told(nvrtc, place, tmp_path):
     assert Kernel(tmp_path / "held.cu", "held").compile("sm_80").usage("held").shared == 400
 
 
-def test_a_mistake_is_told_with_file_and_line(nvrtc, place):
-    with pytest.raises(DeviceError, match=r'broken\.cu\(4\): error: identifier "nothing"') as told:
+def test_an_error_names_file_and_line(nvrtc, place):
+    with pytest.raises(DeviceError, match=r'broken\.cu\(4\): error: identifier "nothing"') as found:
         Kernel(FOLDER / "broken.cu", "broken", tile=8).compile("sm_90")
-    assert "does not compile for sm_90 -DTILE=8: " in str(told.value)
+    assert "does not compile for sm_90 -DTILE=8: " in str(found.value)
     assert not place.exists()
 
 
-def test_a_mistake_in_an_include_is_told_with_its_file(nvrtc, place, tmp_path):
+def test_an_error_in_an_include_names_its_file(nvrtc, place, tmp_path):
     shutil.copy(FOLDER / "add.cu", tmp_path)
     (tmp_path / "weight.cuh").write_text("\n\nfloat weight(;\n")
     with pytest.raises(DeviceError, match=r"weight\.cuh\(3\): error"):
@@ -96,7 +96,7 @@ def test_what_cannot_be_compiled(nvrtc, place, file, name, arch, words):
         Kernel(FOLDER / file, name, weight=1).compile(arch).usage(name)
 
 
-def test_without_nvrtc_it_is_told_what_to_install(monkeypatch, place):
+def test_without_nvrtc_the_error_says_what_to_install(monkeypatch, place):
     monkeypatch.setitem(sys.modules, "cuda.bindings", None)
     with pytest.raises(DeviceError, match=r'NVRTC.*not installed.*pip install "snellen\[cuda13\]"'):
         add().compile("sm_80")
@@ -294,7 +294,7 @@ def test_a_name_that_is_not_in_the_file(cuda):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", ["add", "spills", "indexed"])
-def test_the_driver_tells_what_the_assembler_tells(cuda, name):
+def test_the_driver_reports_what_the_assembler_reports(cuda, name):
     from snellen.gpu import device
 
     kernel = add(name=name)

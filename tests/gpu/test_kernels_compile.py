@@ -22,9 +22,9 @@ from snellen.gpu.nvrtc import PACKAGE
 from snellen.jobs import checkup
 from snellen.mad.cuda import combine, csf, flat, lightness, loggabor, masking, statistics
 from snellen.mad.definition import Definition
-from snellen.mia.cuda import cufft as mia_whole
+from snellen.mia.cuda import cufft as mia_cufft
 from snellen.mia.cuda import frames as mia_frames
-from snellen.mia.cuda import fused as mia_arm
+from snellen.mia.cuda import fused as mia_fused
 from snellen.mia.cuda.layout import Gpu, Layout, candidates
 from snellen.mia.definition import Definition as Mia
 
@@ -81,50 +81,68 @@ def mad():
 HOPPER = Gpu(capability=90, shared=232_448, multiprocessors=132)
 
 
+def mia_kernel(layout, frames=1, **how):
+    return mia_fused.kernel(layout, Mia(**how), frames)
+
+
+SQUARES = [(32, 32), (64, 64), (128, 128), (256, 256)]
+OBLONGS = [(32, 256), (256, 64), (128, 64)]
+BATCHES = (1, 3000)
+OPTIONS = ({"noise": "gaussian"}, {"blind": False}, {"tv": 0.004})
+
+
 def mia():
-    """Kernels of MIA: the layouts of periods, with few pictures and with many; every option."""
-    for size in SIZES:
-        for batch in (1, 3000):
+    """Kernels of MIA: layouts of square periods, for few pictures and for many; every option."""
+    for size in SQUARES:
+        for batch in BATCHES:
             yield mia_kernel(candidates(*size, batch, HOPPER)[0])
     yield mia_kernel(candidates(128, 128, 3000, HOPPER, True)[0], noise="gaussian")
-    for side in (32, 256):  # what every GPU takes
-        yield mia_kernel(candidates(side, side, 1, HOPPER)[-1])
+    yield mia_kernel(candidates(32, 32, 1, HOPPER)[-1])  # what every GPU takes
+    for how in OPTIONS:
+        yield mia_kernel(Layout(64, 64, 4, 4, 16, 64, concurrent=True), **how)
+    for dtype in ("float32", "float64"):
+        yield from mia_frames.kernels(dtype)
+        yield from mia_cufft.kernels(dtype)
+
+
+def slow_mia():
+    """The same for oblong periods, for several frames and for columns sequential."""
+    for size in OBLONGS:
+        for batch in BATCHES:
+            yield mia_kernel(candidates(*size, batch, HOPPER)[0])
+    yield mia_kernel(candidates(256, 256, 1, HOPPER)[-1])
     for layout in (
         Layout(64, 64, 4, 4, 16, 64, concurrent=True),
         Layout(64, 64, 8, 8, threads=256),
     ):
-        for how in ({"noise": "gaussian"}, {"blind": False}, {"tv": 0.004}):
+        for how in OPTIONS:
             for frames in (1, 2):
                 yield mia_kernel(layout, frames, **how)
-    for dtype in ("float32", "float64"):
-        yield from mia_frames.kernels(dtype)
-        yield from mia_whole.kernels(dtype)
-
-
-def mia_kernel(layout, frames=1, **how):
-    return mia_arm.kernel(layout, Mia(**how), frames)
-
-
-SIZES = [(32, 32), (64, 64), (128, 128), (256, 256), (32, 256), (256, 64), (128, 64)]
 
 
 def transforms():
-    """Kernels of small transforms, of every size of a line."""
-    for size in SIZES[:4]:
-        for back, real in ((False, False), (True, False), (False, True), (True, True)):
-            for name in (
-                "row_fft",
-                "column_fft",
-                *(["tile_fft"] if not real and max(size) < 256 else []),
-            ):
-                yield small.kernel(name, *size, back, real)
+    """Kernels of small transforms, of every size of a line and of every kind."""
+    for size in SQUARES:
+        for inverse, real in ((False, False), (True, False), (False, True), (True, True)):
+            tile = ["tile_fft"] if not real and max(size) < 256 else []
+            for name in ("row_fft", "column_fft", *tile):
+                yield small.kernel(name, *size, inverse, real)
+
+
+def slow_transforms():
+    """The same for oblong pictures."""
     for size in ((64, 128), (128, 64), (32, 256), (256, 32), (64, 256), (256, 64)):
         yield small.kernel("tile_fft", *size, False, False)
 
 
+def distinct(*kernels):
+    """Each kernel once: models of other scales, and options that change nothing, share some."""
+    return list({repr(kernel): kernel for kernel in kernels}.values())
+
+
 # Each stage's kernels, with the constants of the models that ship.
 CASES = [
-    *{repr(kernel): kernel for kernel in (*aplus(), *mad(), *mia(), *transforms())}.values(),
+    *distinct(*aplus(), *mad(), *mia(), *transforms()),
     checkup.KERNEL,
     *(
         bicubic.kernel(*case)
@@ -136,6 +154,9 @@ CASES = [
         )
     ),
 ]
+
+SLOW = distinct(*CASES, *slow_mia(), *slow_transforms())[len(CASES) :]
+"""More constants of the kernels of CASES."""
 
 HERE = Path(__file__).parent / "kernels"
 
@@ -153,14 +174,16 @@ QUICK = "sm_90"
 """The architecture that every run compiles for; every kernel declares it. The others are slow."""
 
 
-@pytest.mark.parametrize(
-    ("kernel", "arch"),
-    [
-        pytest.param(k, arch, id=f"{k!r}-{arch}", marks=[] if arch == QUICK else pytest.mark.slow)
-        for k in CASES
+def rows(kernels, quick):
+    """A parameter for each kernel and architecture, slow but for those that `quick` names."""
+    return [
+        pytest.param(k, arch, id=f"{k!r}-{arch}", marks=[] if arch in quick else pytest.mark.slow)
+        for k in kernels
         for arch in k.arches
-    ],
-)
+    ]
+
+
+@pytest.mark.parametrize(("kernel", "arch"), [*rows(CASES, [QUICK]), *rows(SLOW, [])])
 def test_compiles_and_spills_nothing(nvrtc, kernel, arch):
     check(kernel, kernel.compile(arch))
 

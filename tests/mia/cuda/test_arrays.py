@@ -81,7 +81,7 @@ def test_the_deblurrer_takes_both(cuda, random, dtype, edges):
         ((512, 64), None, cufft.Backend),
     ],
 )
-def test_which_arm(cuda, size, dtype, kind):
+def test_which_backend(cuda, size, dtype, kind):
     with Deblurrer(device="cuda", dtype=dtype) as deblurrer:
         deblurrer.prepare(drawn.floats(size))
         assert type(deblurrer._backend) is kind
@@ -89,7 +89,7 @@ def test_which_arm(cuda, size, dtype, kind):
 
 @pytest.mark.parametrize("size", [(64, 64), (60, 100)])
 def test_cupys_current_stream(cuda, random, size):
-    """The picture is not there yet when it is given; streams in turn."""
+    """The picture is not there yet when it is given; on one stream after another."""
     came = image(random, "float32", size)
     there = cuda.asarray(came)
     with Deblurrer(**HOW) as deblurrer:
@@ -167,7 +167,7 @@ def test_the_stream_takes_frames_on_the_gpu(cuda, random):
         equal(region.restored, other)
 
 
-def test_what_does_not_fit_into_memory_goes_in_turns(cuda, random, monkeypatch):
+def test_a_batch_larger_than_memory_is_split(cuda, random, monkeypatch):
     came = np.array([image(random) for _ in range(5)])
     wanted = deblur(cuda.asarray(came), **HOW)
     monkeypatch.setattr("snellen.gpu.memory.free_memory", lambda: BYTES * 3 * 64 * 64)

@@ -34,7 +34,7 @@ def made(cuda):
 
 
 def begun(cuda, backend, problems):
-    """Start an backend with problems of one kind."""
+    """Start a backend with problems of one kind."""
     kind = backend.estimate.dtype
     backend.start(*(cuda.asarray([p[i] for p in problems]).astype(kind) for i in range(3)))
 
@@ -109,7 +109,7 @@ def test_batches(cuda, random, made, monkeypatch, option, blocks, rows):
         assert fits[i] == pytest.approx(fit, rel=1e-9)
 
 
-def test_a_dark_picture_beside_a_bright_one(cuda, random, made):
+def test_a_dark_picture_in_a_batch_with_a_bright_one(cuda, random, made):
     """Planes are transformed one by one: no rounding of the bright one goes into the other."""
     bright = drawn.problem(random, (48, 40))
     dark = bright._replace(y=bright.y / 1e4, f=bright.f / 1e4)
@@ -137,7 +137,7 @@ def test_pictures_of_nothing(cuda, made, option, value, dtype):
     assert 0 <= backend.fit()[0] + 1e-12 < 2e-6
 
 
-def test_an_arm_starts_again(cuda, random, made):
+def test_a_backend_starts_again(cuda, random, made):
     """With other pictures, all of them observed or not; it keeps copies."""
     ways = [drawn.problem(random, (33, 40), 2, margin=(n, 0)) for n in (3, 0, 3)]
     backend = made((33, 40), 2, noise="gaussian")
@@ -191,7 +191,7 @@ def test_an_iteration_is_captured(cuda, made, monkeypatch):
 
 
 def test_the_current_stream(cuda, random, made):
-    """What an backend is started with is not there yet."""
+    """The arrays that a backend starts with are still being written."""
     problem = drawn.problem(random, (60, 100))
     wanted = reference.iterated(*problem[:3], 5)
     backend = made((60, 100))

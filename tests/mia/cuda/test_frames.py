@@ -134,8 +134,8 @@ def test_nothing_is_moved_where_nothing_would_be_left(cuda, random, dtype):
     ],
 )
 @pytest.mark.parametrize("rule", RULES)
-def test_samples_that_no_picture_has(cuda, rule, value, words):
-    """Wherever one is: told with the results, once."""
+def test_invalid_samples(cuda, rule, value, words):
+    """Wherever one is: the error comes with the results, once."""
     _, there, period = both(40, 45, 9, rule, "float32", 2, 2)
     h = there.spread(np.broadcast_to(reference.bell(2, 9), (2, 2, 9, 9)))
     f = cuda.zeros((2, *period), np.float32)

@@ -1,4 +1,4 @@
-"""The GPU backend against the float64 reference: every period, layout and option."""
+"""The fused GPU backend against the float64 reference: every period, layout and option."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_a_batch_is_as_its_pictures_one_by_one(layout, frames, random):
         compare(problem, 7, f[i], h[i])
 
 
-def test_a_dark_picture_beside_a_bright_one(random):
+def test_a_dark_picture_in_a_batch_with_a_bright_one(random):
     """No rounding of the bright one goes into the other, nor into its fit."""
     layout, bright = LAYOUTS["32 sequential"], drawn.problem(random, (32, 32), 2)
     dark = bright._replace(y=bright.y / 1e4, f=bright.f / 1e4)
@@ -141,7 +141,7 @@ def test_a_gaussian_batch_has_a_layout_of_its_own():
 
 
 @pytest.mark.parametrize("room", [8, 0])
-def test_where_a_cluster_finds_no_room(random, monkeypatch, room):
+def test_where_no_cluster_can_be_launched(random, monkeypatch, room):
     monkeypatch.setattr(Kernel, "clusters", lambda self, blocks, *_: int(blocks <= room))
     problem = drawn.problem(random, (128, 256))
     backend = Backend(Definition(), (128, 256), 1, 1)
@@ -212,7 +212,7 @@ def test_strong_total_variation_for_few_iterations(layout, count, random):
     compare(problem, count, f[0], h[0], tv=0.02)
 
 
-def test_what_the_kernel_does_not_know():
+def test_unsupported_precision_and_period():
     with pytest.raises(InputError, match="float64"):
         Backend(Definition(), (64, 64), 1, 1, dtype="float64")
     with pytest.raises(InputError, match="48"):

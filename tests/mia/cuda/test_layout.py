@@ -1,4 +1,4 @@
-"""How periods are laid on GPUs that are not at hand, and where clusters find no room there."""
+"""Which layouts GPUs get that are not at hand, and where clusters cannot be launched."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def first(period, batch, gpu, gaussian=False):
 
 
 @pytest.fixture(autouse=True)
-def all_clusters_find_room(monkeypatch):
+def all_clusters_can_be_launched(monkeypatch):
     monkeypatch.setattr(Kernel, "clusters", lambda self, *_: 1)
 
 
@@ -43,13 +43,13 @@ def test_what_a_gpu_gets_fits(name, period, batch, gaussian):
     assert found.threads <= 1024 and found.threads % 32 == 0
 
 
-def test_one_picture_is_laid_on_a_cluster_where_there_are_some():
+def test_one_picture_takes_a_cluster_where_there_are_some():
     found = {name: first((128, 128), 1, gpu).cluster for name, (gpu, _) in GPUS.items()}
     assert found == {name: widest for name, (_, widest) in GPUS.items()}
 
 
 @pytest.mark.parametrize("room", [16, 8, 0])
-def test_a_cluster_that_finds_no_room(monkeypatch, room):
+def test_a_cluster_that_cannot_be_launched(monkeypatch, room):
     """Part of a GPU takes smaller clusters, or none; the next layout comes, to the last."""
 
     class Stub:
