@@ -72,6 +72,14 @@ def test_a_wrong_case_gets_no_time_and_the_next_one_goes_on(monkeypatch, spoilt)
     assert "WRONG, nothing is timed" in lines[1]
 
 
+def test_a_case_that_cannot_run_is_an_error_of_its_own():
+    case, lines = Square(), []
+    case.call = lambda device: lambda: 1 // 0
+    cell = runner.measure(case, "cpu", 1, lines.append)
+    assert cell["error"].startswith("ZeroDivisionError") and "kernel_ms" not in cell
+    assert "FAILED, nothing is timed" in lines[0] and "Traceback" in lines[0]
+
+
 def test_the_report_names_machine_source_and_run(monkeypatch):
     class Module:
         @staticmethod

@@ -5,6 +5,7 @@ A case that is wrong gets no time. The others go on, and the report counts the w
 
 from __future__ import annotations
 
+import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
@@ -148,6 +149,9 @@ def measure(case: Case, device: str, repeats: int, say: Say) -> Figures:
     except SnellenError as error:
         say(f"  {case.name}: WRONG, nothing is timed: {error}")
         return cell | {"error": str(error)}
+    except Exception as error:  # of CUDA or another library: the other cases go on
+        say(f"  {case.name}: FAILED, nothing is timed: {traceback.format_exc()}")
+        return cell | {"error": f"{type(error).__name__}: {error}"}
     say(f"  {case.name}: {format_line(times)}")
     return cell | times
 
