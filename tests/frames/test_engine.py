@@ -529,6 +529,6 @@ def test_close_gives_back_all_memory(cuda):
 @GPU
 def test_too_little_memory_for_the_slots(cuda):
     kinds = [((1 << 20, 1 << 20), np.float32)]
-    told = r"memory.* does not suffice.*device=cpu"
-    with pytest.raises(DeviceError, match=told):
+    expected = r"memory.* does not suffice.*device=cpu"
+    with pytest.raises(DeviceError, match=expected):
         Engine("cuda:0", [((2, 2), np.uint8)], kinds, lambda inputs, outputs: None)

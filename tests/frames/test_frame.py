@@ -39,9 +39,9 @@ def test_white_belongs_to_a_depth():
 
 @pytest.mark.parametrize("white", [0, -1.0, float("nan"), float("inf")])
 def test_no_white_that_is_no_positive_number(white):
-    with pytest.raises(InputError, match="expected a positive number") as told:
+    with pytest.raises(InputError, match="expected a positive number") as caught:
         Format(4, 4, white=white)
-    assert told.value.parameter == "white"
+    assert caught.value.parameter == "white"
 
 
 @pytest.mark.parametrize(("width", "height"), [(0, 4), (4, 0), (-1, 3)])

@@ -66,8 +66,8 @@ def test_a_driver_that_is_new_enough(version, toolkit):
 @pytest.fixture
 def two_gpus(monkeypatch):
     """As if two GPUs worked."""
-    told = "there are 2 GPUs"
-    monkeypatch.setattr(device, "why_not", lambda number=0: "" if number < 2 else told)
+    message = "there are 2 GPUs"
+    monkeypatch.setattr(device, "why_not", lambda number=0: "" if number < 2 else message)
 
 
 @pytest.mark.usefixtures("two_gpus")
@@ -92,10 +92,10 @@ def test_several(names, wanted):
 
 @pytest.mark.usefixtures("two_gpus")
 def test_a_method_that_cannot_use_several():
-    with pytest.raises(DeviceError, match=r"A\+ cannot use several GPUs") as told:
+    with pytest.raises(DeviceError, match=r"A\+ cannot use several GPUs") as caught:
         device.single(["cuda:0", "cuda:1"], "A+")
-    assert told.value.parameter == "device"
-    assert "--device cuda:0,cuda:1" in told.value.worded(lambda name: f"--{name}")
+    assert caught.value.parameter == "device"
+    assert "--device cuda:0,cuda:1" in caught.value.worded(lambda name: f"--{name}")
 
 
 @pytest.mark.parametrize("names", [None, 0, [], [0], {"cuda:0": 1}])
@@ -214,8 +214,8 @@ def test_its_name():
 
 @pytest.mark.gpu
 def test_too_little_memory_is_a_device_error(cuda):
-    told = pytest.raises(DeviceError, match=r"memory does not suffice.*device=cpu")
-    with told, device.using("cuda"), device.reporting():
+    refused = pytest.raises(DeviceError, match=r"memory does not suffice.*device=cpu")
+    with refused, device.using("cuda"), device.reporting():
         cuda.empty(1 << 50, cuda.uint8)
 
 
@@ -227,7 +227,7 @@ def test_threads():
     assert threads.available() >= 1
 
 
-def test_facts_are_json_with_everything_told():
+def test_facts_are_complete_and_json():
     found = json.loads(json.dumps(machine.facts()))
     assert found["cpu"] and found["threads"] == threads.available()
     assert found["blas"] and all(name.strip() for name in found["blas"])

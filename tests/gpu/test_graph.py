@@ -12,7 +12,7 @@ from snellen.gpu.graph import capture, record
 
 
 class Stream:
-    """A stream that captures, unless it is told to fail; it writes down what happens."""
+    """A stream that captures, unless it is made to fail; it records what happens."""
 
     def __init__(self, fails=""):
         self.fails, self.log = fails, []

@@ -63,14 +63,14 @@ def test_files(tmp_path, random):
     heatmap.write(folder, worst, FACTS, overwrite=False)
     index = json.loads((folder / "index.json").read_text())
     assert index["reference"] == "a"
-    (told,) = index["maps"]
-    assert told["frame"] == 7
+    (entry,) = index["maps"]
+    assert entry["frame"] == 7
     maps = {"detection": DETECTION * score.detection, "appearance": score.appearance}
     names = {"index.json", index["legend"]}
     for kind, values in maps.items():
         scale = index["scales"][kind]
         assert (scale["darkest"], scale["brightest"]) == (0, BRIGHTEST[kind])
-        with Image.open(folder / told[kind]) as image:
+        with Image.open(folder / entry[kind]) as image:
             assert image.size == (64, 48)
             assert f"darkest 0, brightest {BRIGHTEST[kind]:g}" in image.text["Description"]
             numbers = np.asarray(image)
@@ -80,7 +80,7 @@ def test_files(tmp_path, random):
         step = np.log1p(BRIGHTEST[kind]) / 255
         found, wanted = np.log1p(back), np.log1p(np.minimum(values, BRIGHTEST[kind]))
         assert abs(found - wanted).max() <= step / 2 * (1 + 1e-9)
-        names.add(told[kind])
+        names.add(entry[kind])
     assert {path.name for path in folder.iterdir()} == names
 
 

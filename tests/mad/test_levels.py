@@ -35,10 +35,10 @@ def test_the_tables_are_what_the_example_prints(tmp_path):
     )
     page = (ROOT / "docs" / "mad.md").read_text(encoding="utf-8")
     tables = re.findall(r"<!-- (?:levels|versions):begin -->\n(.*?)<!--", page, re.DOTALL)
-    told, printed = rows("\n".join(tables)), rows(done.stdout)
-    assert [name for name, _ in told] == [name for name, _ in printed]
+    listed, printed = rows("\n".join(tables)), rows(done.stdout)
+    assert [name for name, _ in listed] == [name for name, _ in printed]
     # Another JPEG encoder may round a few coefficients otherwise.
-    for (name, wanted), (_, found) in zip(told, printed, strict=True):
+    for (name, wanted), (_, found) in zip(listed, printed, strict=True):
         assert found == pytest.approx(wanted, rel=0.01), name
     for name in PICTURES:
         assert name in page and (ROOT / "docs" / name).stat().st_size < 300_000

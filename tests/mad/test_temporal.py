@@ -148,10 +148,10 @@ def test_slices_lie_in_the_middle_of_whole_blocks(random, shape):
 
 
 def test_progress_tells_of_every_frame_and_slice(clips):
-    told = []
-    st_mad(*clips((35, 40, 50)), device="cpu", progress=lambda *step: told.append(step))
+    calls = []
+    st_mad(*clips((35, 40, 50)), device="cpu", progress=lambda *step: calls.append(step))
     total = 35 + 40 // 8 + 50 // 8
-    assert told == [(done, total) for done in range(1, total + 1)]
+    assert calls == [(done, total) for done in range(1, total + 1)]
 
 
 @pytest.mark.parametrize("value", [0, 128])

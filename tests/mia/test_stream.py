@@ -232,9 +232,9 @@ def test_closing_throws_away_what_waits(film):
     closer = within(stream.close)
     closed = False
     while not closed:
-        with pytest.raises(InputError) as told:
+        with pytest.raises(InputError) as caught:
             stream.push(frame, (99, 99))
-        closed = "finished or closed" in str(told.value)
+        closed = "finished or closed" in str(caught.value)
     gate.permits.release()
     closer.join(PATIENCE)
     assert not closer.is_alive()

@@ -134,9 +134,9 @@ def test_frames_that_do_not_fit_beside_the_scratch(cuda, random_model):
     pool = cuda.get_default_memory_pool()
     pool.free_all_blocks()
     pool.set_limit(size=pool.total_bytes() + (3 << 20))  # the scratch takes 80 % of what is free
-    told = pytest.raises(DeviceError, match=r"memory does not suffice.*device=cpu")
+    refused = pytest.raises(DeviceError, match=r"memory does not suffice.*device=cpu")
     try:
-        with Upscaler(2, random_model(2), "cuda") as step, told:
+        with Upscaler(2, random_model(2), "cuda") as step, refused:
             step.prepare(Format(640, 480))  # three slots of 1.5 MB
     finally:
         pool.set_limit(size=0)

@@ -132,7 +132,7 @@ def test_features_of_any_size(cuda, random, random_model):
 @pytest.mark.parametrize("scale", [2, 4])
 @pytest.mark.parametrize("tiles", [0, 1, 3, 4, 5, 21])
 def test_what_is_not_listed_stays(cuda, random, random_model, scale, tiles):
-    """Rows that no tile lists, and tiles beyond the number told."""
+    """Rows that no tile lists, and tiles beyond their number."""
     model = random_model(scale, anchors=5, dims=28)
     features = random.normal(size=(500, 28)).astype(np.float32)
     index = np.sort(random.integers(0, 5, 500)).astype(np.uint16)

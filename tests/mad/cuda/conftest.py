@@ -26,7 +26,7 @@ def made():
 
 @pytest.fixture(scope="module", params=[2, 3, 4])
 def gpus(request, cuda):
-    """So many GPUs, as a Scorer is told of them."""
+    """That many GPUs, as a Scorer takes them."""
     count = cuda.cuda.runtime.getDeviceCount()
     if count < request.param:
         pytest.skip(f"{request.param} GPUs are needed, {count} here")

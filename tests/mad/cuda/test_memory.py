@@ -154,12 +154,12 @@ def test_too_little_memory(random, pool, room):
     Parts of subbands do not help: a limit below all that is not subbands.
     """
     planes = drawn.pair(random, (61, 83))
-    told = pytest.raises(DeviceError, match=r"memory (does|may) not suffice.*device.cpu")
+    refused = pytest.raises(DeviceError, match=r"memory (does|may) not suffice.*device.cpu")
     with Scorer(device="cuda") as scorer:
         scorer.prepare(Format(83, 61))
         wanted = scorer.run(*planes)
         pool.set_limit(size=pool.total_bytes() + (room << 20))
-        with told:
+        with refused:
             scorer.prepare(Format(1920, 1080))
         pool.set_limit(size=0)
         gc.collect()

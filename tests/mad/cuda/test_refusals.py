@@ -48,6 +48,6 @@ def test_what_cufft_says(monkeypatch, kind, dtype):
     )
     monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace())
     monkeypatch.setitem(sys.modules, "cupy.cuda", SimpleNamespace(cufft=cufft))
-    told = r"no plan for 3 of 40×50 \(CUFFT_ALLOC_FAILED\).*may not suffice.*device=cpu"
-    with pytest.raises(DeviceError, match=told):
+    message = r"no plan for 3 of 40×50 \(CUFFT_ALLOC_FAILED\).*may not suffice.*device=cpu"
+    with pytest.raises(DeviceError, match=message):
         Plan(kind, 50, 40, dtype, 3)

@@ -129,7 +129,7 @@ def upscale(plane, model, white=1.0):
 
 
 def overlap(patches, mid, scale, window):
-    """mid plus the mean of patches (H, (w·s)², W): every centre's window, the border as told."""
+    """mid plus the mean of patches (H, (w·s)², W) of every centre; borders as in overlap.py."""
     height, _, width = patches.shape
     half, side = window // 2, window * scale
     authors = set()

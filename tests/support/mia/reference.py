@@ -61,13 +61,13 @@ def gaussian(y, f, h):
     above, below, of_h = 0.0, 0.0, []
     for frame, psf in zip(y, h, strict=True):
         g = convolved(psf, f)
-        told = np.where(frame >= 0, frame, g)  # nothing observed: what the model says
-        above = above + correlated(told, psf)
+        completed = np.where(frame >= 0, frame, g)  # nothing observed: what the model says
+        above = above + correlated(completed, psf)
         below = below + correlated(g, psf)
         total = f.sum()
         if total > 0:
             quotient = np.maximum(correlated(g, f) / total, EPS)
-            of_h.append(correlated(told, f) / total / quotient)
+            of_h.append(correlated(completed, f) / total / quotient)
         else:
             of_h.append(np.zeros_like(f))
     return above / np.maximum(below, EPS), np.array(of_h)
