@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from inspect import getsource, signature
 
 import numpy as np
 import pytest
@@ -63,6 +64,28 @@ def test_transforms_on_a_gpu(monkeypatch):
     monkeypatch.setattr(fft, "REPEATED", {1: 3, 132: 2})
     found = measured("fft", "cuda")["cells"]
     assert len(found) == 4 * 2 + 3 * 4 and all(cell["graph"] for cell in found)
+
+
+def test_what_the_cases_call_on_a_gpu_is_there():
+    """A renamed backend is seen without a GPU, too."""
+    from snellen.aplus.cuda.luma import Luma
+    from snellen.fft.plan import Plan
+    from snellen.mad.cuda.backend import Backend, stage
+    from snellen.mia.cuda import fused
+
+    signature(Luma).bind("model", "source", "target")
+    signature(Luma.__call__).bind("self", "plane", "out")
+    signature(Backend).bind("definition", "format", 255.0, "cuda:0")
+    signature(Backend.fetch).bind("self", maps=False, host=True)
+    signature(stage).bind("reference", None, "samples")
+    written = getsource(Backend)
+    for name in ("samples", "run_pair", "run_reference", "run_comparison"):
+        assert f"self.{name} = " in written
+    signature(fused.Backend).bind("definition", (32, 32), 1, 2, "cuda:0")
+    for name in ("start", "iterate", "estimate", "psf", "close"):
+        assert hasattr(fused.Backend, name)
+    assert "self.layout" in getsource(fused.Backend)
+    signature(Plan).bind("r2c", 32, 32, "float32", 2)
 
 
 def test_transforms_are_for_gpus():
