@@ -18,7 +18,7 @@ SIZE = (80, 112)
 REAL = [
     (2, "Set5/butterfly_GT.png"),
     pytest.param(2, "Set14/barbara.png", marks=pytest.mark.slow),
-    (3, "Set14/comic.png"),
+    pytest.param(3, "Set14/comic.png", marks=pytest.mark.slow),
     pytest.param(4, "Set14/zebra.png", marks=pytest.mark.slow),
     (4, "Set5/woman_GT.png"),
 ]
@@ -78,7 +78,7 @@ def flat(random):
         (2, noise),
         (2, smooth),
         (2, edges),
-        (2, flat),
+        pytest.param(2, flat, marks=pytest.mark.slow),
         pytest.param(3, smooth, marks=pytest.mark.slow),
         pytest.param(4, smooth, marks=pytest.mark.slow),
     ],

@@ -45,13 +45,13 @@ SHIPPED = [load(None, scale) for scale in (2, 3, 4)]
 FLOAT = [replace(model, projections=model.projections.astype(np.float32)) for model in SHIPPED]
 LARGE = empty(4, 3, 8192, 96, np.float16)
 WIDE = empty(3, 5, 1024, 28, np.float32)
-MODELS = [*SHIPPED, *FLOAT, LARGE, WIDE]
+OTHERS = [*FLOAT, LARGE, WIDE]
 LUMA = [Format(64, 48, bits) for bits in (8, 10, 16, 0)]
 
 
-def aplus():
-    """Kernels of A+, each once: models of other scales share some."""
-    for model in MODELS:
+def aplus(models):
+    """Kernels of A+ with some models."""
+    for model in models:
         yield match.match_kernel(model)
         yield match.settle_kernel(model)
         yield regress.kernel(model)
@@ -60,7 +60,7 @@ def aplus():
             yield features.kernel(model, format)
             yield overlap.kernel(model, format, format.scaled(model.scale))
     for to in (8, 10, 0):  # a change of type
-        yield overlap.kernel(SHIPPED[0], LUMA[2], LUMA[2].scaled(2, to))
+        yield overlap.kernel(models[0], LUMA[2], LUMA[2].scaled(2, to))
 
 
 def mad():
@@ -142,7 +142,7 @@ def distinct(*kernels):
 
 # Each stage's kernels, with the constants of the models that ship.
 CASES = [
-    *distinct(*aplus(), *mad(), *mia(), *transforms()),
+    *distinct(*aplus(SHIPPED), *mad(), *mia(), *transforms()),
     checkup.KERNEL,
     *(
         bicubic.kernel(*case)
@@ -155,8 +155,8 @@ CASES = [
     ),
 ]
 
-SLOW = distinct(*CASES, *slow_mia(), *slow_transforms())[len(CASES) :]
-"""More constants of the kernels of CASES."""
+SLOW = distinct(*CASES, *aplus(OTHERS), *slow_mia(), *slow_transforms())[len(CASES) :]
+"""More constants of the kernels of CASES, and models that do not ship."""
 
 HERE = Path(__file__).parent / "kernels"
 

@@ -82,12 +82,7 @@ def test_the_authors_scores_of_the_pairs_in_the_clone(name, dtype):
 @pytest.mark.parametrize(
     ("name", "dtype"),
     [
-        # Large pictures by default in the precision that is the default.
-        pytest.param(
-            name,
-            dtype,
-            marks=[] if dtype == "float64" or name in pairs.QUICK else pytest.mark.slow,
-        )
+        pytest.param(name, dtype, marks=[] if name in pairs.QUICK else pytest.mark.slow)
         for name in pairs.NAMES
         for dtype in DTYPES
     ],

@@ -143,9 +143,8 @@ def test_iterations(monkeypatch):
     np.testing.assert_allclose([one[2] for one in calls], weights, rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    "name", ["im05_flit01", pytest.param("im06_flit02", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["im05_flit01", "im06_flit02"])
 def test_pictures_of_levin(shared_data, name):
     """Real camera shake; all ten: `python -m benchmarks.levin`."""
     picture = next(one for one in levin.pictures(shared_data) if one.name == name)
