@@ -265,7 +265,7 @@ struct Line {
     }
   }
 
-  // Turns the factors of row l into those of row l + LANES = l + V / 2, the row of the lane's
+  // Changes the factors of row l to those of row l + LANES = l + V / 2, the row of the lane's
   // second transform: entry r is multiplied by exp(−πi / r).
   static __device__ __forceinline__ void advance_half_row(float2 (&w)[SUB / 2]) {
     static_assert(SUB <= 8, "written for step-2 transforms of at most 8 points");

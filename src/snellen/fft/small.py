@@ -23,7 +23,7 @@ SIDES = (32, 64, 128, 256)
 VALUES = {32: 8, 64: 8, 128: 8, 256: 16}  # values of a lane, by the points of a line
 THREADS = 256  # of a block; tile_fft has twice as many from LARGE points on
 LARGE = 64 * 64
-FEW = 80  # up to so many pictures of more than LARGE points, two launches are faster than one
+FEW = 80  # the largest batch, of more than LARGE points, for which two launches are faster than one
 LARGEST_TILE = 128 * 128  # points of a picture that one block holds in shared memory: 128 KB
 STRIP = 16  # columns of a block of column_fft
 

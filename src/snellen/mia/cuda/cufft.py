@@ -27,10 +27,18 @@ THREADS = 256
 BLOCKS = 512  # blocks that share the sum of one plane, at most
 GRID_ROWS = 65535  # rows of a grid, at most; kernels loop over more planes than that
 
-NAMES = (
-    "blur_spectra", "correlate_spectra", "ratio", "insert_observed", "total_variation",
-    "update_estimate", "correct_psf", "normalise_psf", "data_fidelity",
-)  # fmt: skip
+STAGES = {
+    "blur_spectra": "products of spectra",
+    "correlate_spectra": "products of spectra",
+    "ratio": "ratios",
+    "insert_observed": "ratios",
+    "total_variation": "total variation",
+    "update_estimate": "update of f",
+    "correct_psf": "update of h",
+    "normalise_psf": "update of h",
+    "data_fidelity": "sum of the data fidelity",
+}
+"""The kernels of cufft.cu, each with the stage that it counts for in a profile."""
 
 
 class Backend:
@@ -79,7 +87,7 @@ class Backend:
         self._period, self._frames, self._batch = period, frames, batch
         self._size, self._half = period[0] * period[1], period[0] * (period[1] // 2 + 1)
         self._scale = self._real(1 / self._size)
-        self._kernels = dict(zip(NAMES, kernels(self._dtype), strict=True))
+        self._kernels = dict(zip(STAGES, kernels(self._dtype), strict=True))
         self._all_observed = True  # whether all samples of y were; it matters with Gaussian noise
         with self._on_gpu(), lasting():
             self._forward, self._backward = (Plan(k, *period, self._dtype) for k in ("r2c", "c2r"))
@@ -284,8 +292,8 @@ class Backend:
         self._launch("normalise_psf", grid, numerator, at.partial, planes, self._size, at.h)
 
     def _launch(self, name: str, grid: tuple[int, int], *arguments: Any) -> None:
-        """Launch a kernel as one stage of profiling."""
-        with profile.stage(name):
+        """Launch a kernel within its stage of a profile."""
+        with profile.stage(STAGES[name]):
             self._kernels[name](grid, THREADS, *arguments)
 
     def _transform(self, planes: Any, spectra: Any) -> None:
@@ -313,7 +321,7 @@ class Backend:
 
 
 def kernels(dtype: str) -> list[Kernel]:
-    """Return the kernels in the order of NAMES, not compiled yet."""
+    """Return the kernels in the order of STAGES, not compiled yet."""
     single = dtype == "float32"
     floors = {"eps": EPS, "least": LEAST, "tv_eps": TV_EPS, "tv_least": TV_LEAST}
     constants: dict[str, Any] = {
@@ -322,7 +330,7 @@ def kernels(dtype: str) -> list[Kernel]:
         **{name: f"{value!r}{'f' * single}" for name, value in floors.items()},
     }
     file = Path(__file__).with_suffix(".cu")
-    return [Kernel(file, name, threads=THREADS, **constants) for name in NAMES]
+    return [Kernel(file, name, threads=THREADS, **constants) for name in STAGES]
 
 
 def _each(array: Any) -> Any:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from snellen.gpu import profile
 from snellen.gpu.kernel import Kernel
 from snellen.gpu.memory import pinned
 from snellen.mia import edges, samples
@@ -186,9 +185,8 @@ class Frames:
         samples.refuse(int(self._results[-1]), peak)
 
     def _launch(self, name: str, grid: int | tuple[int, int], *arguments: Any) -> None:
-        """Launch a kernel as one stage of profiling."""
-        with profile.stage(name):
-            self._kernels[name](grid, THREADS, *arguments)
+        """Launch a kernel."""
+        self._kernels[name](grid, THREADS, *arguments)
 
     def views(self, results: Any) -> tuple[Any, Any]:
         """Return the pictures and PSFs of an array like `results`."""

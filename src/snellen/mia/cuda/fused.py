@@ -14,7 +14,6 @@ import numpy.typing as npt
 from snellen.errors import InputError
 from snellen.frames.engine import SLOTS
 from snellen.gpu import device as devices
-from snellen.gpu import profile
 from snellen.gpu.kernel import Kernel
 from snellen.mia.cuda.layout import Gpu, Layout, candidates
 from snellen.mia.cuda.measure import Measure
@@ -103,7 +102,7 @@ class Backend:
     def iterate(self, count: int) -> None:
         """Queue `count` iterations of all pictures on CuPy's current stream, as one launch."""
         layout = self.layout
-        with devices.using(self._device), devices.reporting(), profile.stage("iterations"):
+        with devices.using(self._device), devices.reporting():
             self._kernel(
                 self._batch * layout.cluster, layout.threads,
                 self._y, self._f, self._h, self._denominators, self._workspace, self._frames, count,
