@@ -190,10 +190,10 @@ class Appearance:
         self._reference, self._distorted = np.empty(bands), np.empty(bands)
         # As many subbands at a time as there are threads, but in large pictures fewer.
         size = 2 * shape[0] * shape[1]
-        lanes = max(1, min(threads.available(), SCRATCH // (8 * size)))
-        self._workers = -(-threads.available() // lanes)
+        at_once = max(1, min(threads.available(), SCRATCH // (8 * size)))
+        self._workers = -(-threads.available() // at_once)
         self._free: SimpleQueue[Float64] = SimpleQueue()
-        for _ in range(lanes):
+        for _ in range(at_once):
             self._free.put(np.empty(size))
 
     def set_reference(self, reference: Plane) -> None:
