@@ -80,8 +80,48 @@ def test_json_and_pickles_are_exact(job):
 
 
 def test_a_job_is_frozen():
+    """Also against changes of a mapping that it was made of."""
     with pytest.raises(AttributeError):
         JOBS[0].scale = 3
+    options, notes = {"level": "3"}, {"licence": "none"}
+    encoding = Encoding("ffv1", options=options)
+    training = TrainJob(images="drawings", target="m.safetensors", notes=notes)
+    options["level"] = notes["licence"] = "x"
+    assert encoding.options == {"level": "3"} and training.notes == {"licence": "none"}
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_equal_jobs_have_equal_hashes(job):
+    assert hash(job) == hash(Job.from_json(job.to_json()))
+
+
+def test_numbers_of_numpy_become_plain_ones():
+    mia = MiaSettings(iterations=np.int32(7), tolerance=np.float64(0.1), data_range=np.float32(3.3))
+    job = DeblurJob(source="a.png", target="b.png", mia=mia, window=1)
+    again = DeblurJob.from_json(job.to_json())
+    assert again == job and type(again.mia.iterations) is int
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: ScoreJob(reference="a", distorted="b", offset=1.5),
+         "offset=1.5; expected a whole number"),
+        (lambda: DeblurJob(source="a", target="b", region="1,2,3,4"), "expected a Region or None"),
+        (lambda: DeblurJob(source="a", target="b", mia={"tv": 0.1}), "expected a MiaSettings"),
+        (lambda: Region("8", 8), "width='8'; expected a whole number"),
+        (lambda: Region(8, 8, positions=3), "positions=3; expected a Path, or"),
+        (lambda: Region(8, 8, positions="at.txt"), "positions='at.txt'; expected a Path, or"),
+        (lambda: VideoOptions(Clip("1:30")), "start='1:30'; expected seconds"),
+        (lambda: VideoOptions(encoding=Encoding(preset=3)), "preset=3; expected text or None"),
+        (lambda: VideoOptions(encoding=Encoding(options={"g": 1})),
+         "a mapping of text to text"),
+        (lambda: TrainJob(images="a", target="m.safetensors", threads=0), "threads=0; expected"),
+    ],
+)  # fmt: skip
+def test_values_of_another_type(make, said):
+    with pytest.raises(InputError, match=said):
+        make()
 
 
 def test_an_array_becomes_its_numbers():
@@ -98,6 +138,9 @@ def test_a_name_that_is_no_text():
     assert UpscaleJob.from_json(job.to_json()) == job
 
 
+UP = '{"snellen": 1, "$type": "UpscaleJob", "source": "a", "target": "b", '
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -109,6 +152,16 @@ def test_a_name_that_is_no_text():
         ('{"snellen": 1, "$type": "UpscaleJob", "source": "a", "aim": 1}', "wrong fields"),
         ('{"snellen": 1, "$type": "UpscaleJob", "source": "a", "target": "b", "scale": 7}',
          "scale=7; expected one of 2, 3, 4"),
+        (UP + '"overwrite": "false"}', "overwrite='false'; expected True or False"),
+        (UP + '"video": null}', "video=None; expected a VideoOptions"),
+        (UP + '"model": 3}', "model=3; expected text or a Path or None"),
+        (UP + '"video": {"$type": "VideoOptions", "clip": {"$type": "Clip", "frames": "3"}}}',
+         "frames='3'; expected a whole number, 1 or more"),
+        (UP + '"video": {"$type": "VideoOptions", "encoding": {"$type": "Encoding", "crf": "9"}}}',
+         "crf='9'; expected a number or None"),
+        (UP + '"video": {"$type": "VideoOptions", "clip": {"$fraction": "1/0"}}}', "wrong fields"),
+        ("[" * 100_000, "no JSON"),
+        (None, "no JSON"),
         (JOBS[6].to_json(), "got a ScoreJob as JSON; expected UpscaleJob"),
     ],
 )  # fmt: skip

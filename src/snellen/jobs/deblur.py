@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, SnellenError
 from snellen.jobs import psf_files
+from snellen.jobs.fields import check_types
 from snellen.jobs.inputs import is_image
 from snellen.jobs.options import (
     MiaSettings,
@@ -90,6 +91,7 @@ class DeblurJob(Job):
         object.__setattr__(self, "target", path(self.target, "target"))
         object.__setattr__(self, "device", device_list(self.device))
         object.__setattr__(self, "psf_out", optional_path(self.psf_out, "psf_out"))
+        check_types(self)
         check_positive(self.window, "window")
         self._check_conflicts()
         if self.is_burst:

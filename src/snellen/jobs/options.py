@@ -13,6 +13,7 @@ from typing import Any
 
 from snellen.errors import InputError
 from snellen.gpu import device as devices
+from snellen.jobs.fields import check_types
 from snellen.jobs.psf_files import Psf, inline, start_value
 from snellen.mad.definition import Definition
 from snellen.video.clip import Clip
@@ -39,6 +40,7 @@ class VideoOptions:
     """"auto" and "cpu": FFmpeg's decoders; "nvdec": NVIDIA's, the CPU's where it does not work."""
 
     def __post_init__(self) -> None:
+        check_types(self)
         check_decoder(self.decoder)
 
     def named(self) -> tuple[str, ...]:
@@ -90,6 +92,7 @@ class MiaSettings:
     def __post_init__(self) -> None:
         object.__setattr__(self, "psf", inline(self.psf, "psf"))
         object.__setattr__(self, "psf_start", start_value(self.psf_start))
+        check_types(self)
 
     def given(self) -> dict[str, Any]:
         """Return the settings that differ from None by the names of `snellen.deblur`.
@@ -119,6 +122,7 @@ class MadSettings:
 
     def __post_init__(self) -> None:
         Definition(self.variant, self.hi_scale, self.eight_bit_lut)  # which checks them
+        check_types(self)
 
 
 def video_options(
@@ -134,8 +138,14 @@ def video_options(
     pix_fmt: str | None,
 ) -> VideoOptions:
     """Return the options of a video from plain values, as `snellen.upscale_file` takes them."""
+    if not isinstance(encoder_options, Mapping | None):
+        raise InputError(
+            f"got `encoder_options`={encoder_options!r}; expected names and values, such as "
+            "{'tune': 'film'}",
+            parameter="encoder_options",
+        )
     clip = Clip(seconds(start, "start"), seconds(duration, "duration"), frames, deinterlace)
-    encoding = Encoding(codec, preset, crf, dict(encoder_options or {}), pix_fmt)
+    encoding = Encoding(codec, preset, crf, encoder_options or {}, pix_fmt)
     return VideoOptions(clip, encoding, decoder)
 
 
@@ -195,8 +205,9 @@ def path(value: object, parameter: str) -> Path:
 
 def paths(values: File | Iterable[File], parameter: str) -> tuple[Path, ...]:
     """Return the paths of one file or of several (InputError: as of `path`)."""
-    several = (values,) if isinstance(values, File) else values
-    return tuple(path(value, parameter) for value in several)
+    if isinstance(values, str | bytes | Path) or not isinstance(values, Iterable):
+        values = (path(values, parameter),)
+    return tuple(path(value, parameter) for value in values)
 
 
 def optional_path(value: object, parameter: str) -> Path | None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from snellen.errors import InputError
+from snellen.jobs.fields import check_types
 from snellen.video.region import Track
 
 _WHOLE = re.compile(r"-?\d{1,9}")
@@ -38,14 +40,15 @@ class Region:
     the numbers. None: (x, y) in all of them."""
 
     def __post_init__(self) -> None:
+        if self.positions is not None and not isinstance(self.positions, Path):
+            object.__setattr__(self, "positions", _pairs(self.positions))
+        check_types(self)
         if self.width < 1 or self.height < 1:
             raise InputError(
                 f"got `region`={self.x},{self.y},{self.width},{self.height}: the region is empty; "
                 "W and H are 1 or more",
                 parameter="region",
             )
-        if self.positions is not None and not isinstance(self.positions, Path):
-            object.__setattr__(self, "positions", _pairs(self.positions))
 
     @classmethod
     def of(cls, region: Any, positions: Any = None) -> Region | None:
@@ -151,6 +154,11 @@ def _integers(values: Any) -> list[int]:
 
 
 def _pairs(positions: Any) -> tuple[tuple[int, int], ...]:
+    if isinstance(positions, str) or not isinstance(positions, Iterable):
+        raise InputError(
+            f"got `positions`={positions!r}; expected a Path, or (x, y) for each frame",
+            parameter="positions",
+        )
     found = []
     for number, position in enumerate(positions):
         pair = _integers(position)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from snellen.errors import InputError, SnellenError
 from snellen.jobs import score_outputs
+from snellen.jobs.fields import check_types
 from snellen.jobs.inputs import PIPE, UNREAD_SUFFIXES, is_image
 from snellen.jobs.options import (
     MadSettings,
@@ -84,6 +85,7 @@ class ScoreJob(Job):
         object.__setattr__(self, "table", optional_path(self.table, "table"))
         object.__setattr__(self, "maps", optional_path(self.maps, "maps"))
         object.__setattr__(self, "device", device_list(self.device))
+        check_types(self)
         check_positive(self.every, "every")
         check_positive(self.worst, "worst")
         check_decoder(self.decoder)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from importlib import import_module
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Self
 
@@ -48,7 +49,7 @@ class Job:
         """
         try:
             found = json.loads(text)
-        except ValueError as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise InputError(f"the job is no JSON ({error})") from error
         version = found.pop("snellen", None) if isinstance(found, dict) else None
         if version != VERSION:
@@ -60,7 +61,7 @@ class Job:
             job = _decoded(found)
         except InputError:
             raise
-        except (TypeError, ValueError, KeyError, AttributeError) as error:
+        except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError) as error:
             raise InputError(f"the job's JSON has wrong fields or values ({error})") from error
         if not isinstance(job, cls):
             raise InputError(f"got a {type(job).__name__} as JSON; expected {cls.__name__}")
@@ -75,6 +76,8 @@ def _encoded(value: Any) -> Any:
         return {"$path": str(value)}
     if isinstance(value, Fraction):
         return {"$fraction": str(value)}
+    if isinstance(value, Real):  # NumPy's
+        return int(value) if isinstance(value, Integral) else float(value)
     if isinstance(value, tuple | list):
         return [_encoded(one) for one in value]
     if isinstance(value, Mapping):

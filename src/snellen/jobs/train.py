@@ -13,7 +13,8 @@ from snellen.aplus.training.protocol import EVALUATED, planes, psnr_table, requi
 from snellen.errors import InputError, OutputError, SnellenError
 from snellen.frames import atomic
 from snellen.jobs.events import Events, Progress
-from snellen.jobs.options import path
+from snellen.jobs.fields import check_types
+from snellen.jobs.options import check_positive, path, paths
 from snellen.jobs.serial import Job
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class TrainJob(Job):
     """Magnification, and how to learn."""
     validate: tuple[Path, ...] = ()
     """Folders of images on which the finished model is measured."""
-    notes: Mapping[str, str] = field(default_factory=dict)
+    notes: Mapping[str, str] = field(default_factory=dict, hash=False)
     """For the model's header, such as a licence."""
     command: str = ""
     """For the model's header: the command that learns it; empty: no entry."""
@@ -55,8 +56,11 @@ class TrainJob(Job):
     def __post_init__(self) -> None:
         object.__setattr__(self, "images", path(self.images, "images"))
         object.__setattr__(self, "target", path(self.target, "target"))
-        folders = tuple(path(folder, "validate") for folder in self.validate)
-        object.__setattr__(self, "validate", folders)
+        object.__setattr__(self, "validate", paths(self.validate, "validate"))
+        check_types(self)
+        object.__setattr__(self, "notes", dict(self.notes))
+        if self.threads is not None:
+            check_positive(self.threads, "threads")
         if self.target.suffix != ".safetensors":
             raise InputError(
                 f"{self.target}: a model file ends in .safetensors", parameter="target"

@@ -10,6 +10,7 @@ from snellen.errors import InputError, SnellenError
 from snellen.gpu import device as devices
 from snellen.jobs.events import Events
 from snellen.jobs.fallback import on_device
+from snellen.jobs.fields import check_types
 from snellen.jobs.inputs import is_image
 from snellen.jobs.options import VideoOptions, device_list, path
 from snellen.jobs.profile import Profile
@@ -59,6 +60,7 @@ class UpscaleJob(Job):
         object.__setattr__(self, "source", path(self.source, "source"))
         object.__setattr__(self, "target", path(self.target, "target"))
         object.__setattr__(self, "device", device_list(self.device))
+        check_types(self)
         for name, allowed in (("scale", SCALES), ("chroma", CHROMA)):
             if getattr(self, name) not in allowed:
                 raise InputError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Integral, Real
 
 from snellen.errors import InputError
 
@@ -22,6 +23,9 @@ class Clip:
     """Whether interlaced pictures are deinterlaced; False: they are refused."""
 
     def __post_init__(self) -> None:
+        for name in ("start", "duration"):
+            if not isinstance(value := getattr(self, name), Real | None):
+                raise InputError(f"got `{name}`={value!r}; expected seconds", parameter=name)
         if self.start is not None and self.start < 0:
             raise InputError(
                 f"got `start`={float(self.start):g}; expected seconds from 0 on", parameter="start"
@@ -31,8 +35,13 @@ class Clip:
                 f"got `duration`={float(self.duration):g}; expected more than 0 seconds",
                 parameter="duration",
             )
-        if self.frames is not None and self.frames < 1:
-            raise InputError(f"got `frames`={self.frames}; expected 1 or more", parameter="frames")
+        if self.frames is None:
+            return
+        if not isinstance(self.frames, Integral) or self.frames < 1:
+            raise InputError(
+                f"got `frames`={self.frames!r}; expected a whole number, 1 or more",
+                parameter="frames",
+            )
 
     @property
     def is_part(self) -> bool:

@@ -22,10 +22,14 @@ class Encoding:
     """The encoder's name of it; NVIDIA's: p1 (fastest) to p7 (best)."""
     crf: float | None = None
     """Constant quality, smaller is better; NVIDIA's encoders call it cq."""
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Further options of the encoder, FFmpeg's names."""
     pix_fmt: str | None = None
     """FFmpeg's name; None: the one of the encoder's formats that loses nothing, or least."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.options, Mapping):  # a copy, which a change of the caller's leaves alone
+            object.__setattr__(self, "options", dict(self.options))
 
 
 @dataclass(frozen=True, slots=True)
