@@ -73,11 +73,16 @@ def stock(line: Any, given: Problem, case: Restoration, device: str) -> Stock:
     def check() -> dict[str, Any]:
         line.start(*given)
         line.iterate(ITERATIONS)
-        return case.check(Found(host(line.estimate), host(line.psf)), device)
+        return case.check(Found(numbers(line.estimate), numbers(line.psf)), device)
 
     facts = {"iterations_of_graph": line.count} if hasattr(line, "count") else {}
     timed = Line(partial(line.iterate, ITERATIONS), partial(line.start, *given))
     return Stock(timed, check, facts=facts)
+
+
+def numbers(array: Any) -> Any:
+    """Return an array of NumPy or CuPy, or a tensor of PyTorch, in host memory."""
+    return array.cpu().numpy() if hasattr(array, "cpu") else host(array)
 
 
 def started(line: Any, given: Problem) -> Any:

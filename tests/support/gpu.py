@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 
 def busy(cuda):
     """Give the current stream some 20 ms to do: who does not wait for it reads too early."""
@@ -9,3 +11,14 @@ def busy(cuda):
     for _ in range(40):
         a = cuda.matmul(a, a) / 2048
     return a
+
+
+def memory_state(cuda):
+    """Return bytes that CuPy's pool has given out and holds, and what is free on the GPU.
+
+    The free memory is everybody's: it counts only where no other process runs tests meanwhile.
+    """
+    pool = cuda.get_default_memory_pool()
+    alone = "PYTEST_XDIST_WORKER" not in os.environ
+    free = cuda.cuda.runtime.memGetInfo()[0] if alone else None
+    return pool.used_bytes(), pool.total_bytes(), free

@@ -18,7 +18,7 @@ from snellen.frames.frame import CENTRE, LEFT, TOP_LEFT, Format, Frame
 from snellen.gpu import device, profile
 from support.aplus import reference
 from support.aplus.frames import enlarged, tolerance
-from support.gpu import busy
+from support.gpu import busy, memory_state
 
 pytestmark = pytest.mark.gpu
 
@@ -235,10 +235,7 @@ def resident():
 def test_a_thousand_frames_allocate_nothing(cuda, random, random_model, chroma):
     format = Format(96, 64, 8, (1, 1))
     frame = Frame(drawn(random, format))
-    pool, pinned = cuda.get_default_memory_pool(), cuda.get_default_pinned_memory_pool()
-
-    def state():
-        return pool.used_bytes(), pool.total_bytes(), cuda.cuda.runtime.memGetInfo()[0]
+    pinned = cuda.get_default_pinned_memory_pool()
 
     def run(count):
         with ThreadPoolExecutor(step.slots) as callers:
@@ -250,9 +247,9 @@ def test_a_thousand_frames_allocate_nothing(cuda, random, random_model, chroma):
         held = [step.run(frame) for _ in range(step.slots)]  # the most that callers below hold
         del held
         run(200)  # what NumPy, CuPy and CUDA make at first use
-        before, blocks, memory = state(), pinned.n_free_blocks(), resident()
+        before, blocks, memory = memory_state(cuda), pinned.n_free_blocks(), resident()
         run(1000)
-        assert state() == before and pinned.n_free_blocks() == blocks
+        assert memory_state(cuda) == before and pinned.n_free_blocks() == blocks
         # A result has 37 KB: leaking one frame in ten would be 3.7 MB. What NumPy, Python and
         # glibc take and give back meanwhile stays below a megabyte.
         assert resident() - memory < 2 << 20

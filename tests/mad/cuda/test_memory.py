@@ -14,6 +14,7 @@ from snellen.mad.cuda.backend import Backend
 from snellen.mad.cuda.precision import samples
 from snellen.mad.definition import Definition, grid
 from snellen.mad.scorer import Scorer
+from support.gpu import memory_state
 from support.mad import drawn
 from support.mad.precision import DTYPES
 
@@ -107,15 +108,12 @@ def test_runs_allocate_nothing(cuda, random, pool, size, there):
     if there:  # with a pitch, as what is copied then is no plain block of memory
         planes = [cuda.asarray(np.pad(plane, ((0, 0), (3, 2))))[:, 3:-2] for plane in planes]
 
-    def state():
-        return pool.used_bytes(), pool.total_bytes(), cuda.cuda.runtime.memGetInfo()[0]
-
     with Scorer(device="cuda") as scorer:
         scorer.prepare(Format(size[1], size[0]))
         wanted = scorer.run(*planes)  # what CuPy and CUDA make at first use
-        before = state()
+        before = memory_state(cuda)
         assert all(scorer.run(*planes) == wanted for _ in range(100))
-        assert state() == before
+        assert memory_state(cuda) == before
 
 
 def test_close_gives_back_the_memory(random, pool):
