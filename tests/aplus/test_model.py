@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from snellen.aplus.model import FORMAT, SCALES, Model, header, load, shipped
@@ -49,6 +50,19 @@ def test_there_and_back(random_model, tmp_path, scale, window, dtype):
             assert getattr(after, name).tobytes() == getattr(before, name).tobytes()
         assert {key: after.about[key] for key in about} == about
     assert header(tmp_path / "m.safetensors")["window"] == str(window)
+
+
+def test_equal_models_give_equal_files(random_model, tmp_path):
+    """Byte by byte; and safetensors' own reader finds everything in them."""
+    before = random_model(2)
+    about = {f"note {k}": "ü" * k for k in range(12)}
+    for name in ("a", "b"):
+        Model(2, 3, *tensors(before).values(), about).save(tmp_path / name)
+        about = dict(reversed(about.items()))
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    with safe_open(tmp_path / "a", "numpy") as file:
+        assert file.metadata().items() >= about.items()
+        assert (file.get_tensor("basis") == before.basis).all()
 
 
 def test_the_meaning_cannot_be_overwritten_by_about(random_model, tmp_path):

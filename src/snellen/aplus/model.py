@@ -5,6 +5,7 @@ A model file is in safetensors format: three tensors and a header of strings. It
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -86,15 +87,25 @@ class Model:
         return None
 
     def save(self, path: str | Path) -> None:
-        """Write a safetensors file. To replace a file atomically, the caller passes a temporary."""
-        from safetensors.numpy import save_file
+        """Write a safetensors file. To replace a file atomically, the caller passes a temporary.
+
+        Equal models give equal files: safetensors itself writes the strings of the header in
+        another order each time.
+        """
+        from safetensors.numpy import save
 
         meta = {"format": FORMAT, "scale": str(self.scale), "window": str(self.window)}
         tensors = {
             name: np.ascontiguousarray(getattr(self, name))
             for name in ("anchors", "basis", "projections")
         }
-        save_file(tensors, path, metadata={**self.about, **meta})
+        meta = {**self.about, **meta}
+        whole = save(tensors, metadata=meta)
+        size = int.from_bytes(whole[:8], "little")
+        header = {**json.loads(whole[8 : 8 + size]), "__metadata__": dict(sorted(meta.items()))}
+        text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+        text += b" " * (-len(text) % 8)  # tensors begin at a multiple of 8 bytes
+        Path(path).write_bytes(len(text).to_bytes(8, "little") + text + whole[8 + size :])
 
 
 def load(model: str | Path | Model | None, scale: int) -> Model:

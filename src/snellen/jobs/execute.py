@@ -83,8 +83,11 @@ def run_deblur(job: DeblurJob, events: Events) -> DeblurResult:
 
     Raises
     ------
-    InputError, DeviceError, OutputError
-        Nothing is left under the names of target and PSF.
+    InputError, DeviceError
+        Nothing is written.
+    OutputError
+        The result could not be written, and nothing is left under its name; or the result is
+        written, but its PSF could not be.
     """
     job.check()
     if job.is_burst or is_image(job.sources[0]):
