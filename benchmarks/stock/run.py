@@ -97,7 +97,7 @@ def measure(case: Case, lines: Any, device: str, repeats: int, say: Say) -> Figu
                 del others[name]
         timed = {OURS: Line(kernel.run, kernel.before)}
         timed |= {name: other.line for name, other in others.items()}
-        watch = clock.host if device == "cpu" else clock.events(kernel.idle)
+        watch = clock.host if device == "cpu" else clock.events()
         rounds = repeats if device == "cpu" else PER_REPEAT * repeats
         taken = clock.in_rounds(timed, rounds, watch)
         counts = {OURS: kernel.count} | {name: other.count for name, other in others.items()}

@@ -94,7 +94,7 @@ class Upscale(Case):
         work()  # kernels are loaded before they are captured
         run = graph.capture(work)
         out.fill(0)
-        yield Kernel(run, out.get, idle=True, facts={"graph": run is not work})
+        yield Kernel(run, out.get, facts={"graph": run is not work})
 
     def _corners(self) -> list[tuple[int, int]]:
         """Return the first row and column of each window: top left, middle, bottom right."""

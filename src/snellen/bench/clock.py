@@ -38,23 +38,19 @@ def host(work: Work) -> float:
     return 1e3 * (time.perf_counter() - start)
 
 
-def events(idle: bool = False) -> Clock:
+def events() -> Clock:
     """Return a clock of what work enqueues on CuPy's current stream, between two events.
 
-    Parameters
-    ----------
-    idle : bool
-        Whether the GPU is idle when the work is enqueued, so that the latency of its first launch
-        counts. Otherwise a matrix product runs before it, while the host enqueues all of it.
+    A matrix product keeps the GPU busy while the host enqueues the work, so that the latency of
+    launches does not count: that of 512×512 MAD varies by 5 % from process to process.
     """
     import cupy
 
-    before = None if idle else busy()
+    before = busy()
 
     def clock(work: Work) -> float:
         begin, end = cupy.cuda.Event(), cupy.cuda.Event()
-        if before:
-            before()
+        before()
         begin.record()
         work()
         end.record()
@@ -128,5 +124,5 @@ def copy_rate() -> float:
     source = cupy.zeros(1 << 28, cupy.float32)
     target = cupy.empty_like(source)
     copy = Line(lambda: cupy.copyto(target, source))
-    taken = in_rounds({"copy": copy}, 10, events(idle=True))["copy"]
+    taken = in_rounds({"copy": copy}, 10, events())["copy"]
     return float(2 * source.nbytes / statistics.median(taken) / 1e6)

@@ -109,7 +109,7 @@ class Pair(Case):
 
             set_reference()
             run = {PAIR: pair, REFERENCE: set_reference, COMPARISON: compare}[self.kind]
-            yield Kernel(run, result, idle=True)
+            yield Kernel(run, result)
 
 
 def numbers(found: Score) -> Scores:

@@ -49,8 +49,6 @@ class Kernel:
     """Runs before each timed run, outside of its time."""
     count: float = 1.0
     """How many of the case's computations one run does: its time is divided by it."""
-    idle: bool = False
-    """Whether the GPU is idle before a timed run; see `clock.events`."""
     facts: Figures = field(default_factory=dict)
     """What else is to be known, as registers and shared memory."""
 
@@ -181,7 +179,7 @@ def _kernel(case: Case, device: str, repeats: int) -> Figures:
         cell: Figures = {"check": case.check(kernel.result(), device)}
         if device != "cpu":
             cell["memory_mb"] = (clock.used(device) - used) / 1e6
-        watch = clock.host if device == "cpu" else clock.events(kernel.idle)
+        watch = clock.host if device == "cpu" else clock.events()
         rounds = repeats if device == "cpu" else PER_REPEAT * repeats
         timed = clock.in_rounds({"ours": Line(kernel.run, kernel.before)}, rounds, watch)["ours"]
         cell["kernel_ms"] = spread(ms / kernel.count for ms in timed)
