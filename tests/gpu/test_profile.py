@@ -84,6 +84,21 @@ def test_what_is_prepared_is_not_recorded():
     assert list(found.table()) == ["work"] and not profile.active()
 
 
+def test_threads_that_prepare_at_once():
+    """The last that is done lets the recording go on, whichever began first."""
+    with profile.recording() as found:
+        one, other = profile.paused(), profile.paused()
+        one.__enter__()
+        other.__enter__()
+        one.__exit__(None, None, None)
+        with profile.stage("still preparing"):
+            pass
+        other.__exit__(None, None, None)
+        with profile.stage("work"):
+            pass
+    assert list(found.table()) == ["work"]
+
+
 def test_nvtx_ranges(monkeypatch):
     """Nsight's tools see each stage, nested as the code is."""
     seen = []

@@ -27,6 +27,7 @@ Under Nsight Systems or Nsight Compute each stage is also an NVTX range.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from time import perf_counter
@@ -45,7 +46,6 @@ class Recording:
 
     def __init__(self) -> None:
         self._found: dict[str, list[float | tuple[Any, Any]]] = {}
-        self.ended = False
 
     def table(self) -> dict[str, list[float]]:
         """Return milliseconds of every run of each stage; wait for the GPU where it still works.
@@ -63,9 +63,10 @@ class Recording:
 
 def stage(name: str) -> AbstractContextManager[object]:
     """Mark what the `with` block does as one run of a stage."""
-    if _recording is None and not _ranges:
+    recording = None if _pauses else _recording
+    if recording is None and not _ranges:
         return _NOTHING
-    return _Stage(name, _recording)
+    return _Stage(name, recording)
 
 
 @contextmanager
@@ -84,23 +85,28 @@ def recording() -> Iterator[Recording]:
     try:
         yield found
     finally:
-        _recording, found.ended = None, True
+        _recording = None
 
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """Record nothing meanwhile, in no thread: methods prepare in it, with blank pictures."""
-    global _recording
-    interrupted, _recording = _recording, None
+    """Record nothing meanwhile, in no thread: methods prepare in it, with blank pictures.
+
+    Several threads may pause at once; recording goes on when the last of them is done.
+    """
+    global _pauses
+    with _lock:
+        _pauses += 1
     try:
         yield
     finally:
-        _recording = None if interrupted is None or interrupted.ended else interrupted
+        with _lock:
+            _pauses -= 1
 
 
 def active() -> bool:
     """Return whether stages are being recorded."""
-    return _recording is not None
+    return _recording is not None and not _pauses
 
 
 class _Stage:
@@ -172,4 +178,6 @@ def _nvtx() -> Any:
 
 _NOTHING = nullcontext()
 _recording: Recording | None = None
+_pauses = 0
+_lock = threading.Lock()  # of _pauses
 _ranges = INJECTION in os.environ
