@@ -21,6 +21,7 @@ SIZES = [(1, 1), (3, 5), (17, 33)]
 @pytest.fixture(params=range(6))
 def fake(request, monkeypatch):
     """A GPU whose streams run in an order of their own; nothing may touch memory that is gone."""
+    monkeypatch.setattr(engines, "_unused", {})
     engines._idle.cache_clear()
     cupy = FakeCupy(request.param).install(monkeypatch)
     yield cupy
@@ -67,6 +68,22 @@ def check(result, plane):
 def planes(count, shape):
     random = np.random.default_rng(7)
     return [random.integers(0, 256, shape, np.uint8) for _ in range(count)]
+
+
+def test_engines_one_after_another_have_the_same_streams(fake):
+    engine = make(fake, (5, 7))
+    streams = engine.streams
+    beside = make(fake, (5, 7))
+    sharing = make(fake, (5, 7), streams=streams)
+    assert beside.streams is not streams
+    sharing.close()  # they are not its own
+    assert make(fake, (5, 7)).streams is not streams
+    engine.close()
+    engine.close()
+    later = [make(fake, (5, 7)) for _ in range(2)]
+    assert later[0].streams is streams and later[1].streams is not streams
+    for frame in planes(4, (5, 7)):
+        check(later[0].submit([frame]).result(), frame)
 
 
 @pytest.mark.parametrize("graphs", [True, False])
@@ -524,6 +541,31 @@ def test_close_gives_back_all_memory(cuda):
         gc.collect()
     assert pool.used_bytes() == used
     assert pool.total_bytes() == total  # later engines get the memory of earlier ones
+
+
+@GPU
+def test_later_engines_get_what_work_allocated(cuda):
+    """CuPy's pool has a free list for each stream: engines one after another have one stream."""
+    pool, shape = cuda.get_default_memory_pool(), (1080, 1920)
+    (frame,) = gpu_planes(1, shape)
+
+    def work(inputs, outputs):
+        outputs[0][...] = inputs[0].astype(cuda.float32) * 3  # two temporary arrays
+
+    def once():
+        engine = Engine("cuda:0", [(shape, np.uint16)], [(shape, np.float32)], work, graphs=False)
+        result = engine.submit([frame]).result()[0]
+        np.testing.assert_array_equal(result, frame.astype(np.float32) * 3)
+        engine.close()
+
+    gc.collect()  # engines of other tests
+    once()
+    gc.collect()
+    total = pool.total_bytes()
+    for _ in range(8):
+        once()
+        gc.collect()
+    assert pool.total_bytes() == total
 
 
 @GPU

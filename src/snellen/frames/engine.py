@@ -88,12 +88,37 @@ class Streams:
 
         self.up, self.compute, self.down = (cupy.cuda.Stream(non_blocking=True) for _ in range(3))
         self.lock = threading.RLock()  # an engine that the garbage collector finds closes itself
+        self._free: list[Streams] | None = None
+
+    @classmethod
+    def unused(cls, ordinal: int) -> Streams:
+        """Return the streams of an engine of this GPU that was closed, or new ones.
+
+        What `work` allocates on the compute stream stays in CuPy's free list of that stream: a
+        later engine finds it there only where it has the same stream.
+        """
+        free = _unused.setdefault(ordinal, [])
+        try:
+            return free.pop()
+        except IndexError:
+            streams = cls()
+        streams._free = free
+        return streams
+
+    def give_back(self) -> None:
+        """Let a later engine of this GPU have the streams, on which nothing is queued any more."""
+        if self._free is not None:
+            self._free.append(self)
 
     def settle(self) -> None:
         """Wait until all that is queued is done, whatever went wrong."""
         for stream in (self.up, self.compute, self.down):
             with suppress(Exception):
                 stream.synchronize()
+
+
+_unused: dict[int, list[Streams]] = {}
+"""Streams of engines that were closed, by the GPU: never more than engines lived at once."""
 
 
 class Pending:
@@ -151,7 +176,7 @@ class Engine:
     on_device : bool
         Whether results stay on the GPU, as CuPy arrays.
     streams : Streams, optional
-        Those of another engine whose `work` uses the same scratch arrays; new ones by default.
+        Those of another engine whose `work` uses the same scratch arrays; its own by default.
 
     Attributes
     ----------
@@ -182,7 +207,8 @@ class Engine:
         self._closed = False
         self._free: SimpleQueue[_Slot | None] = SimpleQueue()
         with self._on_gpu():
-            self.streams = streams or Streams()
+            self._shared = streams is not None
+            self.streams = streams or Streams.unused(self._ordinal)
             with lasting():
                 made = [_Slot(inputs, outputs) for _ in range(slots)]
             with self.streams.lock, self.streams.compute as compute:
@@ -247,13 +273,15 @@ class Engine:
     def close(self) -> None:
         """Wait for the frames in flight, whose results stay valid, and drop all buffers."""
         with self.streams.lock:
-            self._closed = True
+            again, self._closed = self._closed, True
         with self._on_gpu():
             self.streams.settle()
             with suppress(Empty):
                 while True:
                     self._free.get_nowait()
             self._free.put(None)  # wakes those who wait for a slot
+        if not again and not self._shared:
+            self.streams.give_back()
 
     def __del__(self) -> None:
         with suppress(Exception):  # it was not made, or CUDA is gone as the process ends
