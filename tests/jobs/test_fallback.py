@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from io import TextIOWrapper
+
 import numpy as np
 import pytest
 
@@ -118,6 +120,41 @@ def test_a_film_is_restored_on_the_cpu(gpu, heard, clip, tmp_path, monkeypatch):
     assert result.device == "cpu" and len(result.frames) == len(heard.frames) == 4
     assert heard.warnings == [(str(clip), TEXT)]
     assert np.load(tmp_path / "p.npy").shape == (4, 5, 5)
+
+
+def test_a_film_whose_first_frames_the_gpu_did(gpu, heard, clip, tmp_path, monkeypatch):
+    """They are done again on the CPU, and count once."""
+
+    class Full(snellen.Deblurrer):
+        def __init__(self, *arguments, device, **settings):
+            super().__init__(*arguments, device="cpu", **settings)
+            self.asked, self.count = device, 0
+
+        def run(self, *arguments, **settings):
+            self.count += 1
+            if self.count > 2:
+                full(self.asked)
+            return super().run(*arguments, **settings)
+
+    monkeypatch.setattr(deblur_step, "Deblurrer", Full)
+    result = snellen.deblur_file(
+        clip, tmp_path / "b.y4m", psf_size=5, iterations=3, psf_out=tmp_path / "p.npy",
+        events=heard,
+    )  # fmt: skip
+    assert [row.frame for row in result.frames] == [0, 1, 2, 3]
+    assert np.load(tmp_path / "p.npy").shape == (4, 5, 5) and len(heard.warnings) == 1
+
+
+def test_standard_input_cannot_be_read_twice(gpu, heard, clip, tmp_path, small_model, monkeypatch):
+    class Full(snellen.Upscaler):
+        def __init__(self, scale, model, device, chroma):
+            full(device)
+
+    monkeypatch.setattr("snellen.aplus.upscaler.Upscaler", Full)
+    with clip.open("rb") as file, pytest.raises(DeviceError, match=FULL):
+        monkeypatch.setattr("sys.stdin", TextIOWrapper(file))
+        snellen.upscale_file("-", tmp_path / "b.y4m", model=small_model, events=heard)
+    assert heard.warnings == [] and list(tmp_path.glob("b*")) == []
 
 
 def test_images_are_scored_on_the_cpu(gpu, heard, picture, saved, monkeypatch):

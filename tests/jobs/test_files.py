@@ -68,6 +68,19 @@ def test_several_files_into_a_folder(picture, saved, clip, tmp_path, small_model
         snellen.upscale_file(tmp_path, tmp_path / "out")
 
 
+def test_one_of_several_files_that_fails_stops_no_other(picture, saved, tmp_path, small_model):
+    """The first error is raised, and names those that followed."""
+    broken = tmp_path / "b.png", tmp_path / "c.png"
+    for file in broken:
+        file.write_bytes(b"no picture")
+    sources = [broken[0], saved("d.png", picture()), broken[1]]
+    (tmp_path / "out").mkdir()
+    with pytest.raises(InputError, match=r"b\.png") as caught:
+        snellen.upscale_files(sources, tmp_path / "out", model=small_model, device="cpu")
+    (note,) = caught.value.__notes__
+    assert "c.png" in note and [p.name for p in (tmp_path / "out").iterdir()] == ["d.png"]
+
+
 def test_one_file_into_a_folder(picture, saved, tmp_path, small_model):
     (tmp_path / "out").mkdir()
     source = saved("a.png", picture())

@@ -14,8 +14,11 @@ from snellen import score_files
 from snellen.errors import IncompleteError, InputError
 from snellen.frames.still import Still, write
 from snellen.jobs import score_step
+from snellen.jobs.pairs import pair
 from snellen.mad.luma import luma
 from snellen.mad.temporal import st_mad
+from snellen.video.luma_reader import grey
+from snellen.video.resize import resize
 from support.scores import FRAMES
 from support.video.clips import HEIGHT, WIDTH, make, read
 from support.video.clips import luma as plane
@@ -117,6 +120,16 @@ def test_images_of_different_depth_and_size(tmp_path, random):
     assert score_files(one, two).table.rows[0].mad == pytest.approx(0, abs=1e-6)
     refused("50×40.*100×80", one, three)
     assert score_files(one, three, resize=True).table.rows[0].lo > 0
+
+
+def test_luma_of_16_bit_colours_is_rounded_half_up_before_it_is_scaled(tmp_path, random):
+    one, two = tmp_path / "a.png", tmp_path / "b.png"
+    pixels = random.integers(0, 65536, (80, 88, 3), np.uint16)
+    write(one, Still(pixels[:40, :44]))
+    write(two, Still(pixels))
+    found = pair(one, two, True, lambda name, text: None)
+    whole = np.floor(luma(pixels) + 0.5).astype(np.uint16)
+    assert (found.distorted == grey(resize(whole, 16, 44, 40), 16)).all()
 
 
 def test_folders(tmp_path, random):

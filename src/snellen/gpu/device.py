@@ -150,7 +150,7 @@ def why_not(ordinal: int = 0) -> str:
     except DeviceError as error:
         return str(error)
     except Exception as error:  # whatever a half-installed CUDA raises is a reason, not a crash
-        return f"{type(error).__name__}: {error}; `snellen doctor` lists what is installed"
+        return f"{type(error).__name__}: {error}; run snellen doctor: it lists what is installed"
     return ""
 
 
