@@ -70,6 +70,21 @@ def planes(count, shape):
     return [random.integers(0, 256, shape, np.uint8) for _ in range(count)]
 
 
+def test_what_runs_as_an_engine_is_made_is_not_recorded(fake):
+    double = worker(fake, (5, 7))
+
+    def work(inputs, outputs):
+        assert not profile.active()
+        with profile.stage("double"):
+            double(inputs, outputs)
+
+    with profile.recording() as found:
+        engine = Engine(
+            "cuda:0", [((5, 7), np.uint8)], [((5, 7), np.int64), ((1,), np.float64)], work
+        )
+        assert engine.captured and found.table() == {}
+
+
 def test_engines_one_after_another_have_the_same_streams(fake):
     engine = make(fake, (5, 7))
     streams = engine.streams

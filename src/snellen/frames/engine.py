@@ -59,7 +59,7 @@ from snellen.errors import InputError
 from snellen.gpu import device as devices
 from snellen.gpu.graph import capture
 from snellen.gpu.memory import lasting, pinned
-from snellen.gpu.profile import stage
+from snellen.gpu.profile import paused, stage
 
 Arrays = tuple[Any, ...]
 """NumPy or CuPy arrays."""
@@ -211,7 +211,7 @@ class Engine:
             self.streams = streams or Streams.unused(self._ordinal)
             with lasting():
                 made = [_Slot(inputs, outputs) for _ in range(slots)]
-            with self.streams.lock, self.streams.compute as compute:
+            with paused(), self.streams.lock, self.streams.compute as compute:
                 for slot in made:
                     slot.launch = once = partial(work, slot.inputs, slot.outputs)
                     if graphs:
