@@ -1,4 +1,4 @@
-"""The composer's face: prepare · run, runs, or hold and against · close, on CPU or GPU."""
+"""Scorer: pairs of luma planes → scores, on the CPU, a GPU or several."""
 
 from __future__ import annotations
 

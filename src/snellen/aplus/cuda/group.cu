@@ -63,12 +63,12 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   for (int base = 0; base < ANCHORS; base += THREADS) {
     const int a = base + threadIdx.x;
     const int patches = a < ANCHORS ? counts[a] : 0;
-    const int room = (patches + TILE - 1) / TILE * TILE;
+    const int padded = (patches + TILE - 1) / TILE * TILE;
     int all;
-    const int first = start + exclusive_scan(room, all);
+    const int first = start + exclusive_scan(padded, all);
     if (a < ANCHORS) {
       next[a] = first;
-      for (int i = patches; i < room; i++) order[first + i] = -1;
+      for (int i = patches; i < padded; i++) order[first + i] = -1;
     }
     start += all;
   }

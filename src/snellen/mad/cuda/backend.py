@@ -1,4 +1,4 @@
-"""The GPU backend of MAD: detection beside appearance, then both are combined.
+"""The GPU backend of MAD: detection and appearance on two streams, then both are combined.
 
 Each half of a comparison processes one plane: the statistics of the reference are kept, and those
 of the distorted picture are compared with them. Only four numbers are copied back, and maps where

@@ -67,7 +67,7 @@ class MultiGpuBackend:
             )  # more devices than bands: left out
         ]
         for helper in self._helpers:
-            _befriend(devices[0], helper.device)
+            _enable_peer_access(devices[0], helper.device)
         with self._lead.on_gpu():
             self._ready = cupy.cuda.Event(disable_timing=True)
 
@@ -76,7 +76,7 @@ class MultiGpuBackend:
         with self._lead.on_gpu(), self._lead.in_order():
             self._stage(reference, None)
             for helper in self._helpers:
-                helper.begin("hold", self._ready)
+                helper.begin("set_reference", self._ready)
             self._lead.run_reference()
 
     def submit(
@@ -163,7 +163,7 @@ class Helper:
                 self._pair()  # a capture cannot load kernels
                 works = [capture(work) for work in (self._set_reference, self._compare, self._pair)]
                 self._stream.synchronize()
-            places = {"hold": REFERENCE, "compare": DISTORTED, "pair": slice(None)}
+            places = {"set_reference": REFERENCE, "compare": DISTORTED, "pair": slice(None)}
             self._works = {
                 name: (_copier(samples[place], self._samples[place]), work)
                 for (name, place), work in zip(places.items(), works, strict=True)
@@ -171,7 +171,7 @@ class Helper:
             self._send = _copier(self._appearance.differences[0], guest)
 
     def begin(self, name: str, ready: Any) -> None:
-        """Fetch what is needed once it is `ready`, and work: "hold", "compare" or "pair", both."""
+        """Fetch what is needed once it is `ready`, and work: "set_reference", "compare" or "pair", both."""
         fetch, work = self._works[name]
         with devices.using(self.device), self._stream as stream:
             stream.wait_event(ready)
@@ -229,10 +229,10 @@ def _copier(source: Any, target: Any) -> Callable[[int], None]:
     return lambda stream: memcpyPeerAsync(*addresses, size, stream)
 
 
-def _befriend(one: str, other: str) -> None:
+def _enable_peer_access(one: str, other: str) -> None:
     """Let two GPUs reach each other's memory; where they cannot, copies go through the host."""
     from cupy.cuda import runtime
 
     for a, b in ((one, other), (other, one)):
-        with devices.using(a), suppress(runtime.CUDARuntimeError):  # they are friends already
+        with devices.using(a), suppress(runtime.CUDARuntimeError):  # enabled already, or not possible
             runtime.deviceEnablePeerAccess(devices.ordinal(b))
