@@ -171,7 +171,7 @@ class Helper:
             self._send = _copier(self._appearance.differences[0], guest)
 
     def begin(self, name: str, ready: Any) -> None:
-        """Fetch what is needed once it is `ready`, and work: "set_reference", "compare" or "pair", both."""
+        """Fetch the planes once they are `ready`, and work: "set_reference", "compare" or "pair"."""
         fetch, work = self._works[name]
         with devices.using(self.device), self._stream as stream:
             stream.wait_event(ready)
@@ -230,9 +230,12 @@ def _copier(source: Any, target: Any) -> Callable[[int], None]:
 
 
 def _enable_peer_access(one: str, other: str) -> None:
-    """Let two GPUs reach each other's memory; where they cannot, copies go through the host."""
+    """Let two GPUs reach each other's memory; where they cannot, copies go through the host.
+
+    CUDA raises an error where they cannot, and where access is enabled already.
+    """
     from cupy.cuda import runtime
 
     for a, b in ((one, other), (other, one)):
-        with devices.using(a), suppress(runtime.CUDARuntimeError):  # enabled already, or not possible
+        with devices.using(a), suppress(runtime.CUDARuntimeError):
             runtime.deviceEnablePeerAccess(devices.ordinal(b))
