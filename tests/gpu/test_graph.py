@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+import threading
 from types import SimpleNamespace
 
 import pytest
 
 from snellen.gpu import device, profile
-from snellen.gpu.graph import capture, record
+from snellen.gpu.graph import capture, record, synchronize
 
 
 class Stream:
@@ -90,6 +91,51 @@ def test_other_errors_are_not_hidden(fake):
     with pytest.raises(KeyError):
         capture(work)
     assert stream.log == ["begin", "end"]
+
+
+def test_nobody_waits_for_the_gpu_during_a_capture(fake, monkeypatch):
+    stream = fake()
+    waits = SimpleNamespace(synchronize=lambda: stream.log.append("wait"))
+    monkeypatch.setattr(sys.modules["cupy"].cuda, "Device", lambda: waits, raising=False)
+    thread = threading.Thread(target=synchronize)
+
+    def work():
+        thread.start()
+        thread.join(0.2)  # much longer than it takes where nothing holds it up
+        stream.log.append("work")
+
+    capture(work)
+    thread.join()
+    assert stream.log.index("wait") > stream.log.index("end")
+
+
+@pytest.mark.gpu
+def test_threads_that_capture_and_threads_that_wait_for_the_gpu(cuda):
+    """CUDA breaks a capture off where another thread waits for the whole GPU meanwhile."""
+    ended, errors = threading.Event(), []
+
+    def wait():
+        try:
+            with device.using("cuda:0"):
+                while not ended.wait(1e-4):  # so that the others get a turn
+                    synchronize()
+        except Exception as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=wait)
+    with device.using("cuda:0"), cuda.cuda.Stream(non_blocking=True):
+        values = cuda.zeros(1000, cuda.int32)
+
+        def work():
+            for _ in range(20):
+                cuda.add(values, 1, out=values)
+
+        work()
+        thread.start()
+        captured = [capture(work) is not work for _ in range(50)]
+        ended.set()
+        thread.join()
+    assert all(captured) and not errors
 
 
 @pytest.mark.gpu

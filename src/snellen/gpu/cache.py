@@ -8,6 +8,8 @@ from collections.abc import Callable, Hashable
 from contextlib import suppress
 from typing import Generic, TypeVar
 
+from snellen.gpu import graph
+
 Value = TypeVar("Value")
 
 
@@ -83,5 +85,5 @@ def synchronize(device: int) -> None:
     """Wait until a GPU has done all queued work."""
     import cupy
 
-    with cupy.cuda.Device(device) as chosen:
-        chosen.synchronize()
+    with cupy.cuda.Device(device):
+        graph.synchronize()

@@ -1,10 +1,13 @@
 """CUDA graphs: kernels are captured once and launched as one from then on.
 
-This is the only place that captures a stream.
+This is the only place that captures a stream, and that waits for a whole GPU: where any thread
+does so, CUDA breaks off the captures of all threads on that GPU, and refuses to wait. So one waits
+for the other.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -65,10 +68,23 @@ def record(work: Work) -> Callable[[], None]:
 
     stream = cupy.cuda.get_current_stream()
     graph: Any = None
-    stream.begin_capture()
-    try:
-        work()
-    finally:
-        graph = stream.end_capture()
+    with _capturing:
+        stream.begin_capture()
+        try:
+            work()
+        finally:
+            graph = stream.end_capture()
     graph.upload(stream=stream)  # now, and not at its first launch
     return lambda: graph.launch(stream=cupy.cuda.get_current_stream())
+
+
+def synchronize() -> None:
+    """Wait until the current GPU has done all queued work, and no thread captures a stream."""
+    import cupy
+
+    with _capturing:
+        cupy.cuda.Device().synchronize()
+
+
+_capturing = threading.RLock()
+"""Held while a stream is captured, and while a thread waits for a whole GPU."""

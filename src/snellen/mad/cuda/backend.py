@@ -19,7 +19,7 @@ from snellen.frames.engine import Engine
 from snellen.frames.frame import Format
 from snellen.gpu import device as devices
 from snellen.gpu import profile
-from snellen.gpu.graph import Work, capture
+from snellen.gpu.graph import Work, capture, synchronize
 from snellen.gpu.memory import lasting
 from snellen.mad.cuda.appearance import ALL, Appearance
 from snellen.mad.cuda.combine import Combine
@@ -172,13 +172,11 @@ class Backend:
 
     def close(self) -> None:
         """Release the memory."""
-        import cupy
-
         if self._engine:
             self._engine.close()
             self._engine = None
         with self.on_gpu():
-            cupy.cuda.Device().synchronize()
+            synchronize()
             del self.run_reference, self.run_comparison, self.run_pair, self.finish, self.samples
             del self._detection, self.appearance, self._combine, self._out
 

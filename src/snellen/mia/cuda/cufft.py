@@ -17,7 +17,7 @@ import numpy.typing as npt
 from snellen.fft.plan import Plan
 from snellen.gpu import device as devices
 from snellen.gpu import profile
-from snellen.gpu.graph import capture
+from snellen.gpu.graph import capture, synchronize
 from snellen.gpu.kernel import Kernel
 from snellen.gpu.memory import lasting
 from snellen.mia.cuda.buffers import Buffers
@@ -167,10 +167,8 @@ class Backend:
 
     def close(self) -> None:
         """Wait for the GPU and drop all arrays."""
-        import cupy
-
         with self._on_gpu():
-            cupy.cuda.Device().synchronize()
+            synchronize()
             del self._steps, self._at, self._forward, self._backward
 
     def _step(self, all_observed: bool) -> None:

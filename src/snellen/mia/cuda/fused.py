@@ -14,6 +14,7 @@ import numpy.typing as npt
 from snellen.errors import InputError
 from snellen.frames.engine import SLOTS
 from snellen.gpu import device as devices
+from snellen.gpu.graph import synchronize
 from snellen.gpu.kernel import Kernel
 from snellen.mia.cuda.layout import Gpu, Layout, candidates
 from snellen.mia.cuda.measure import Measure
@@ -139,10 +140,8 @@ class Backend:
 
     def close(self) -> None:
         """Wait for the GPU and drop all arrays."""
-        import cupy
-
         with devices.using(self._device):
-            cupy.cuda.Device().synchronize()
+            synchronize()
             del self._y, self._f, self._h, self._first, self._denominators, self._workspace
             del self._measure
 
