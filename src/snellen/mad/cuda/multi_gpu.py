@@ -171,7 +171,7 @@ class Helper:
             self._send = _copier(self._appearance.differences[0], guest)
 
     def begin(self, name: str, ready: Any) -> None:
-        """Fetch the planes once they are `ready`, and work: "set_reference", "compare" or "pair"."""
+        """Fetch the planes once they are `ready`; then "set_reference", "compare" or "pair"."""
         fetch, work = self._works[name]
         with devices.using(self.device), self._stream as stream:
             stream.wait_event(ready)
