@@ -8,6 +8,7 @@ import pytest
 from snellen import Deblurrer, deblur, deblur_file
 from snellen.errors import InputError
 from snellen.frames.frame import Format
+from snellen.jobs import Region
 from snellen.video.region import samples
 from support.cli import names
 from support.jobs import FORMAT, FRAMES, HEIGHT, WIDTH, coded, planes, same, write_y4m
@@ -119,6 +120,14 @@ def test_positions_as_an_array(clip, tmp_path):
         clip, tmp_path / "b.y4m", **how, positions=np.arange(FRAMES).repeat(2).reshape(-1, 2)
     )
     assert (tmp_path / "a.y4m").read_bytes() == (tmp_path / "b.y4m").read_bytes()
+
+
+def test_positions_of_another_editor(tmp_path):
+    """A byte order mark, lines of Windows, spaces for commas, a comment."""
+    path = tmp_path / "at.txt"
+    path.write_bytes(b"\xef\xbb\xbf3,4\r\n# the rest\r\n5 6\r\n\r\n")
+    track = Region(4, 4, positions=path).track()
+    assert track.positions == ((3, 4), (5, 6)) and track.lines == (1, 3)
 
 
 def test_more_positions_than_frames(clip, tmp_path, heard):

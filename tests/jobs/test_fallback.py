@@ -9,7 +9,7 @@ import pytest
 
 import snellen
 from snellen.errors import DeviceError, plain
-from snellen.frames.still import read
+from snellen.frames.still import Still, read, write
 from snellen.gpu import device, driver
 from snellen.jobs import deblur_step, score_step
 from snellen.jobs.fallback import chosen, on_device
@@ -175,6 +175,29 @@ def test_images_are_scored_on_the_cpu(gpu, heard, picture, saved, monkeypatch):
     assert result.warnings == (plain(TEXT),)
     with pytest.raises(DeviceError, match=FULL):
         snellen.score_files(*both, device="cuda")
+
+
+def test_once_on_the_cpu_all_images_are_scored_there(gpu, heard, picture, tmp_path, monkeypatch):
+    """Of two sizes, for each of which the scorer is prepared."""
+    asked = []
+
+    class Full(snellen.Scorer):
+        def __init__(self, *, device, **settings):
+            super().__init__(device="cpu", **settings)
+            self.device = device
+
+        def prepare(self, *arguments, **settings):
+            asked.append(self.device)
+            full(self.device)
+            return super().prepare(*arguments, **settings)
+
+    monkeypatch.setattr(score_step, "Scorer", Full)
+    for folder in (tmp_path / "one", tmp_path / "two"):
+        folder.mkdir()
+        for name, shape in (("a", (40, 44)), ("b", (44, 48))):
+            write(folder / f"{name}.png", Still(picture(shape)))
+    assert len(snellen.score_files(tmp_path / "one", tmp_path / "two").table.rows) == 2
+    assert asked == ["cuda:0", "cpu", "cpu"]
 
 
 @pytest.mark.parametrize("device", ["cuda:0,cuda:1", ["cuda:0", "cuda:1"]])

@@ -112,3 +112,14 @@ def test_a_pipe_is_no_table(films, tmp_path):
 def test_standard_output_is_for_neither(films):
     refused("cannot go to standard output; name a file as table", *films[:2], table="-")
     refused("cannot go to standard output; name a folder as maps", *films[:2], maps="-")
+
+
+def test_a_table_by_a_link_in_the_folder_of_maps(films, tmp_path):
+    """Whose target lies elsewhere: the link would be among the maps all the same."""
+    (tmp_path / "maps").mkdir()
+    (tmp_path / "t.csv").touch()
+    link = tmp_path / "maps" / "t.csv"
+    link.symlink_to(tmp_path / "t.csv")
+    refused(
+        "would lie in the folder of maps", *films[:2], maps=link.parent, table=link, overwrite=True
+    )

@@ -109,6 +109,7 @@ def test_numbers_of_numpy_become_plain_ones():
          "offset=1.5; expected a whole number"),
         (lambda: DeblurJob(source="a", target="b", region="1,2,3,4"), "expected a Region or None"),
         (lambda: DeblurJob(source="a", target="b", mia={"tv": 0.1}), "expected a MiaSettings"),
+        (lambda: MiaSettings(psf_start=float("inf")), "psf_start=inf; expected a Gaussian"),
         (lambda: Region("8", 8), "width='8'; expected a whole number"),
         (lambda: Region(8, 8, positions=3), "positions=3; expected a Path, or"),
         (lambda: Region(8, 8, positions="at.txt"), "positions='at.txt'; expected a Path, or"),
