@@ -56,7 +56,7 @@ def lines(case: Case, device: str, missing: dict[str, str]) -> Iterator[dict[str
 
     add(CUFFT, lambda: quicker(Loop(cupy), given))
     add(HAND, lambda: quicker(ByHand(), given))
-    if case.batch > BATCH:  # PyTorch takes long there, and its ratio stays the same
+    if case.batch > BATCH:  # PyTorch takes long there
         yield found
     else:
         with on_stream(TORCH, missing) as torch:
