@@ -127,6 +127,16 @@ class TestTables:
         for page, text in tables.pages([results.read(path) for path in FILES]).items():
             assert page.read_text(encoding="utf-8") == text, "run `python -m benchmarks.tables`"
 
+    def test_ours_is_compared_with_the_fastest_line_that_does_the_same(self):
+        ((_, key, _), *_) = chosen = [row for row in tables.HIGHLIGHTS if len(row.stock) > 1]
+        (result,) = (one for one in map(results.read, FILES) if key in one.comparisons)
+        found = tables.highlights([result])
+        for what, key, names in chosen:
+            lines = result.comparisons[key]
+            times = [lines[name].ms["median"] for name in names]
+            (row,) = (row for row in found.splitlines() if f"| {what}, GPU " in row)
+            assert f"| {tables.milliseconds(min(times))} (" in row
+
     def test_the_readme_gets_its_table_between_markers(self, tmp_path):
         (tmp_path / "README.md").write_text(f"a\n{tables.BEGIN}\nold\n{tables.END}\nb\n")
         found = tables.pages([results.read(path) for path in FILES], tmp_path)
