@@ -84,7 +84,7 @@ class FrameFits:
         self.rows.append(row)
         if not self._keep:
             self.psfs.clear()
-        self.psfs.append(np.asarray(found.psf))
+        self.psfs.append(found.psf if isinstance(found.psf, np.ndarray) else found.psf.get())
         self._report(row)
 
     def statistics(self) -> FitStatistics:
@@ -98,6 +98,8 @@ class FrameFits:
 
 class DeblurStep:
     """What `snellen.video.region.RegionStep` calls for the luma of each frame.
+
+    On a GPU it takes CuPy planes there as well, unless there are tiles, a window or a prior.
 
     Parameters
     ----------
@@ -113,6 +115,13 @@ class DeblurStep:
         Whether each frame starts with the PSF of the last one.
     fits : FrameFits
         Receives the result of each frame.
+
+    Attributes
+    ----------
+    device : str
+        The GPU whose CuPy planes it takes, "cuda:N"; "cpu": it takes NumPy planes only.
+    device_name : str
+        Name of the device that does the work.
     """
 
     def __init__(
@@ -125,7 +134,7 @@ class DeblurStep:
         fits: FrameFits,
     ) -> None:
         self._settings = {**settings, "device": device}
-        self.device_name = devices.name(device)
+        self.device, self.device_name = "cpu", devices.name(device)
         self._fits = fits
         self._window = window
         self._last: deque[Array] = deque(maxlen=window)
@@ -134,6 +143,8 @@ class DeblurStep:
         if tile is None and "prior" not in settings:
             with job_names():
                 self._deblurrer = Deblurrer(**self._settings, warm=warm, frames=window)
+            if window == 1:
+                self.device = self._deblurrer.device
 
     def prepare(self, height: int, width: int) -> None:
         """Get ready for planes of this shape."""

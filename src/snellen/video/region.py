@@ -3,21 +3,26 @@
 The operation that changes luma gets it as float32, black 0 and white 1, and a region always at the
 same size. The region becomes the output's picture, or is pasted back into its frame. Chroma is not
 changed.
+
+Planes in host memory are NumPy's; those on a GPU are CuPy's, and go through the same functions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from math import floor
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from snellen.errors import InputError
+from snellen.frames.arrays import library, place, upload
 from snellen.frames.frame import Format, Frame, Plane
 from snellen.frames.quantise import quantise, recode
+from snellen.gpu import device as devices
 from snellen.video.messages import counted
 
 Float32 = npt.NDArray[np.float32]
@@ -57,6 +62,18 @@ class PipelinedOperation(LumaOperation, Protocol):
 
     def submit(self, plane: Float32) -> Callable[[], Float32]:
         """Begin a plane; return a function that waits for the changed one, as of `run`."""
+        ...
+
+
+class DeviceOperation(LumaOperation, Protocol):
+    """An operation on a GPU that takes CuPy planes there, too, and returns CuPy planes for these.
+
+    Its work on them is queued on CuPy's current stream, or is done when it returns.
+    """
+
+    @property
+    def device(self) -> str:
+        """The GPU, "cuda:N"; "cpu": it takes planes in host memory only."""
         ...
 
 
@@ -122,17 +139,19 @@ class Track:
 class RegionStep:
     """Runs an operation on the luma of frames, or of a region in each.
 
+    Frames come from host memory or, for a `DeviceOperation`, from its GPU; results go to either.
+    Frames that do not leave host memory may be in flight; the others are changed one by one, each
+    before `submit` returns.
+
     Parameters
     ----------
-    operation : LumaOperation or PipelinedOperation
+    operation : LumaOperation, PipelinedOperation or DeviceOperation
         Closed by `close`.
     track : Track, optional
         None: whole frames.
     paste_back : bool
         Whether results are the given frames with the region changed; False: the region alone.
     """
-
-    device = "cpu"
 
     def __init__(
         self, operation: LumaOperation, track: Track | None = None, paste_back: bool = False
@@ -141,11 +160,18 @@ class RegionStep:
         self._track = track
         self._paste_back = paste_back
         self._number = 0
+        self._on_device = False
+        self._last: tuple[Frame, Any] | None = None
 
     @property
     def slots(self) -> int:
         """How many frames may be in flight; known after `prepare`."""
-        return getattr(self._operation, "slots", 1)
+        return 1 if self._on_device else getattr(self._operation, "slots", 1)
+
+    @property
+    def device(self) -> str:
+        """The GPU of the operation; "cpu" where it takes planes in host memory only."""
+        return getattr(self._operation, "device", "cpu")
 
     @property
     def device_name(self) -> str:
@@ -186,10 +212,11 @@ class RegionStep:
         bits : int, optional
             Depth of the results; None: that of `format`.
         on_device : bool
-            Results are planes in host memory: InputError.
+            Whether results stay on the GPU; InputError where `device` is "cpu".
         """
-        if on_device:
+        if on_device and self.device == "cpu":
             raise InputError("a region's results are planes in host memory, not on a GPU")
+        self._on_device = on_device
         self._number = 0
         self._given = format
         result = self.outcome(format, 0)
@@ -204,28 +231,79 @@ class RegionStep:
 
     def submit(self, frame: Frame) -> Callable[[], Frame]:
         """Begin a frame; return a function that waits for the result of `run`."""
-        luma = frame.planes[0]
+        home = self._home(frame)
         x, y = (0, 0) if self._track is None else self._track.at(self._number)
         self._number += 1
+        if home == "cpu" and not self._on_device:
+            return self._begin(frame, x, y)
+        found = self._through_gpu(frame, x, y)
+        return lambda: found
+
+    def close(self) -> None:
+        """Release what the operation took."""
+        try:
+            self._settle()
+        finally:
+            self._operation.close()
+
+    def _home(self, frame: Frame) -> str:
+        """Return the device of a frame's planes; InputError: the step does not take them there."""
+        homes = {place(plane) for plane in frame.planes}
+        if len(homes) > 1 or not homes <= {"cpu", self.device}:
+            there = "" if self.device == "cpu" else f", or all on {self.device}"
+            raise InputError(
+                f"got planes on {', '.join(sorted(homes))}; expected all in host memory{there}"
+            )
+        return homes.pop()
+
+    def _through_gpu(self, frame: Frame, x: int, y: int) -> Frame:
+        """Return the result of a frame that comes from the GPU or stays there.
+
+        All work is queued on one stream. The frame is held until the GPU has read it.
+        """
+        import cupy
+
+        number = devices.ordinal(self.device)
+        with devices.using(self.device), devices.reporting(), _stream(number) as stream:
+            self._settle()
+            if frame.ready is not None:
+                stream.wait_event(frame.ready)
+            done = cupy.cuda.Event(block=True, disable_timing=True)
+            try:
+                found = self._begin(frame, x, y)()
+                if self._on_device:
+                    return replace(found, ready=done)
+                planes: tuple[Any, ...] = found.planes
+                return replace(found, planes=tuple(p.get() for p in planes), ready=None)
+            finally:
+                done.record(stream)
+                self._last = frame, done
+
+    def _settle(self) -> None:
+        """Wait until the GPU has read the last frame that `_through_gpu` got, and drop it."""
+        if self._last is not None:
+            with devices.using(self.device), devices.reporting():
+                self._last[1].synchronize()
+            self._last = None
+
+    def _begin(self, frame: Frame, x: int, y: int) -> Callable[[], Frame]:
+        """Begin a frame with the region at (x, y); return a function that returns the result."""
+        luma = frame.planes[0]
         part = self._track or self._given
         region = slice(y, y + part.height), slice(x, x + part.width)
-        changing = self._begin(samples(luma[region], self._given))
+        changing = self._changing(samples(self._there(luma[region]), self._given))
 
         def result() -> Frame:
             changed = self._quantised(changing())
             if self._track is None or not self._paste_back:
                 return replace(frame, planes=(changed, *self._chroma(frame.planes[1:], x, y)))
-            whole = self._recoded(luma, False).copy()
+            whole = self._there(self._recoded(luma, False).copy())
             whole[region] = changed
             return replace(frame, planes=(whole, *self._chroma(frame.planes[1:], 0, 0)))
 
         return result
 
-    def close(self) -> None:
-        """Release what the operation took."""
-        self._operation.close()
-
-    def _begin(self, plane: Float32) -> Callable[[], Float32]:
+    def _changing(self, plane: Float32) -> Callable[[], Float32]:
         """Begin to change a plane; an operation without `submit` changes it at once."""
         submit = getattr(self._operation, "submit", None)
         if submit is None:
@@ -234,11 +312,19 @@ class RegionStep:
         waiting: Callable[[], Float32] = submit(plane)
         return waiting
 
+    def _there(self, plane: Plane) -> Plane:
+        """Return a new plane on the GPU where results stay there; else the plane itself."""
+        if not self._on_device:
+            return plane
+        there: Plane = upload(plane) if isinstance(plane, np.ndarray) else plane.copy()
+        return there
+
     def _quantised(self, plane: Float32) -> Plane:
         """Return 0 … 1 as code values of the result."""
+        xp = library(plane)
         black, white = levels(self._result)
-        out: Plane = np.empty(plane.shape, self._result.dtype)
-        quantise(np.ascontiguousarray(plane), (white - black, black), self._result.bits, out)
+        out: Plane = xp.empty(plane.shape, self._result.dtype)
+        quantise(xp.ascontiguousarray(plane), (white - black, black), self._result.bits, out)
         return out
 
     def _chroma(self, planes: tuple[Plane, ...], x: int, y: int) -> tuple[Plane, ...]:
@@ -246,7 +332,7 @@ class RegionStep:
         across, down = self._given.subsampling or (0, 0)
         position = y / (1 << down), x / (1 << across)
         return tuple(
-            self._recoded(cut(plane, position, shape), True)
+            self._there(self._recoded(cut(plane, position, shape), True))
             for plane, shape in zip(planes, self._result.shapes[1:], strict=True)
         )
 
@@ -254,7 +340,7 @@ class RegionStep:
         """Return a plane at the result's depth; the plane itself if that is its own depth."""
         if self._result.bits == self._given.bits:
             return plane
-        out: Plane = np.empty(plane.shape, self._result.dtype)
+        out: Plane = library(plane).empty(plane.shape, self._result.dtype)
         depth = recode(self._given, self._result, chroma)
         quantise(plane.astype(np.float32), depth, self._result.bits, out)
         return out
@@ -271,7 +357,7 @@ def samples(luma: Plane, format: Format) -> Float32:
     """Return luma as float32, black 0 and white 1; values below black become 0."""
     black, white = levels(format)
     above = luma.astype(np.float32) - np.float32(black)
-    floats: Float32 = np.maximum(above / np.float32(white - black), 0)
+    floats: Float32 = library(luma).maximum(above / np.float32(white - black), 0)
     return floats
 
 
@@ -283,11 +369,23 @@ def cut(plane: Plane, position: tuple[float, float], shape: tuple[int, int]) -> 
     whole = tuple(floor(at) for at in position)
     if whole == position:
         return plane[whole[0] : whole[0] + shape[0], whole[1] : whole[1] + shape[1]]
+    xp = library(plane)
     found: npt.NDArray[np.float64] = plane.astype(np.float64)
     for axis, (at, size) in enumerate(zip(position, shape, strict=True)):
-        first = np.minimum(np.arange(size) + floor(at), plane.shape[axis] - 1)
-        second = np.minimum(first + 1, plane.shape[axis] - 1)
+        first = xp.minimum(xp.arange(size) + floor(at), plane.shape[axis] - 1)
+        second = xp.minimum(first + 1, plane.shape[axis] - 1)
         share = at - floor(at)
         found = (1 - share) * found.take(first, axis) + share * found.take(second, axis)
-    rounded: Plane = np.rint(found).astype(plane.dtype)
+    rounded: Plane = xp.rint(found).astype(plane.dtype)
     return rounded
+
+
+@cache
+def _stream(ordinal: int) -> Any:
+    """Return the stream of the current GPU, `ordinal`, on which steps work on planes there.
+
+    They share it, as CuPy's pool keeps the memory of each stream apart, also after its end.
+    """
+    import cupy
+
+    return cupy.cuda.Stream(non_blocking=True)
