@@ -241,7 +241,7 @@ def test_other_things_than_models(tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
-@pytest.mark.parametrize("scale", [0, 1, 5, -2, 2.5])
+@pytest.mark.parametrize("scale", [0, 1, 5, -2, 2.5, 2.0, "2"])
 def test_no_model_of_ours_for_other_scales(scale):
     with pytest.raises(ModelError, match=r"got scale=.*; expected one of 2, 3, 4"):
         load(None, scale)

@@ -316,6 +316,18 @@ def test_another_frame_than_prepared_for(random_model, planes, backend):
             step.run(Frame(tuple(planes)))
 
 
+def test_what_is_no_format_or_frame(random_model):
+    array = np.zeros((6, 5), np.uint8)
+    with Upscaler(2, random_model(2), "cpu") as step:
+        with pytest.raises(InputError, match="got a tuple; expected a Format"):
+            step.prepare((5, 6))
+        step.prepare(Format(5, 6))
+        with pytest.raises(InputError, match="got ndarray; expected a Frame"):
+            step.run(array)
+        with pytest.raises(InputError, match="a Frame of one array; expected a Frame of planes"):
+            step.run(Frame(array))
+
+
 def test_swapped_bytes_are_another_frame(random_model, backend):
     with Upscaler(2, random_model(2), backend) as step:
         step.prepare(Format(5, 6, 10))

@@ -113,6 +113,7 @@ def test_samples_that_no_picture_has(capsys, picture, saved, tmp_path, value, sa
     ("words", "said"),
     [
         (["--roi", "5,2,16"], "expected whole numbers X,Y,W,H"),
+        (["--roi", "16,16"], "; W,H alone goes with --roi-file"),
         (["--roi", "5,2,16,x"], "expected whole numbers"),
         (["--roi", "5,2,1.5,4"], "expected whole numbers"),
         (["--roi", "5,2,0,4"], "the region is empty"),

@@ -167,7 +167,7 @@ def test_st_mad_of_too_short_a_film_is_reported_last(capsys, films):
     lines, said = json_lines(capsys, films[0], films[2], "--temporal", code=2)
     assert len(lines) == FRAMES + 1 and lines[-1]["stmad"] is None
     assert lines[-1]["pooled"]["mad"]["mean"] > 0
-    assert said[-1]["event"] == "error" and "34" in said[-1]["message"]
+    assert said[-1]["event"] == "error" and "--temporal needs 34" in said[-1]["message"]
 
 
 def test_pipes(films, tmp_path):

@@ -198,6 +198,7 @@ def test_chroma_reaches_the_upscaler(clip, tmp_path, small_model, monkeypatch, c
         (["--start", "1:2:3:4"], "expected seconds"),
         (["-e", "tune"], "expected KEY=VALUE"),
         (["--codec", "no-such-codec"], "no-such-codec"),
+        (["--preset", "warp"], "--preset warp; libx264 expects one of ultrafast"),
         (["--model", "no-such-model"], "neither a file"),
     ],
 )

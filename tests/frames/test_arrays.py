@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -89,6 +91,12 @@ def test_an_unknown_name_for_an_array_on_a_gpu(gpus):
 def test_what_cannot_be_read():
     with pytest.raises(InputError, match="through DLPack: not for you"):
         arrays.read(Foreign(1))
+
+
+@pytest.mark.parametrize("name", ["a.png", Path("a.png")])
+def test_the_name_of_a_file_is_no_array(name):
+    with pytest.raises(InputError, match=r"got 'a\.png'; expected an array; files are for"):
+        arrays.read(name)
 
 
 @pytest.mark.parametrize("names", ["cuda:0,cuda:1", ["cuda:0", "cuda:1"]])

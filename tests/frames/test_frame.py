@@ -44,6 +44,13 @@ def test_no_white_that_is_no_positive_number(white):
     assert caught.value.parameter == "white"
 
 
+@pytest.mark.parametrize("subsampling", ["420", (1,), (-1, 0), (0.5, 1), 1])
+def test_no_odd_subsampling(subsampling):
+    with pytest.raises(InputError, match=r"as \(1, 1\) of 4:2:0") as caught:
+        Format(4, 4, subsampling=subsampling)
+    assert caught.value.parameter == "subsampling"
+
+
 @pytest.mark.parametrize(("width", "height"), [(0, 4), (4, 0), (-1, 3)])
 def test_no_empty_picture(width, height):
     with pytest.raises(InputError, match="1×1"):

@@ -51,6 +51,14 @@ def test_what_is_no_job():
         run("upscale")
 
 
+@pytest.mark.parametrize("runner", [run, lambda job, events: run_several([job], events)])
+def test_what_are_no_events(runner, tmp_path):
+    job = UpscaleJob(source=tmp_path / "a.png", target=tmp_path / "b.png")
+    with pytest.raises(InputError, match="without a method progress; expected an object") as caught:
+        runner(job, print)
+    assert caught.value.parameter == "events"
+
+
 def test_equal_warnings_are_passed_on_once(heard):
     events = Collected(heard)
     for text in ("`tile` is odd", "`tile` is odd", "else"):

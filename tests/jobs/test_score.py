@@ -209,7 +209,7 @@ def test_st_mad(clips):
 
 
 def test_st_mad_of_too_short_a_film_costs_no_score(films):
-    with pytest.raises(InputError, match="34") as caught:
+    with pytest.raises(InputError, match="frames; temporal needs 34 or more") as caught:
         score_files(films[0], films[2], temporal=True)
     result = caught.value.result
     assert len(result.table.rows) == FRAMES and result.temporal is None

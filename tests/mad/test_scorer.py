@@ -219,6 +219,11 @@ def test_not_prepared(backend):
         scorer.run(plane, plane)
 
 
+def test_what_is_no_format():
+    with pytest.raises(InputError, match="got a tuple; expected a Format"):
+        Scorer(device="cpu").prepare((34, 34))
+
+
 @pytest.mark.parametrize("size", [(33, 34), (34, 33), (1, 1)])
 def test_too_small(size):
     with pytest.raises(InputError, match=rf"{size[0]}×{size[1]}; expected at least 34×34"):

@@ -520,6 +520,7 @@ def test_not_prepared(backend, picture):
         (Format(40, 40, 0, white=1e-300), {}, "white=1e-300; .* from 1e-38"),
         (Format(40, 40), {"on_device": True}, "on_device=True for a Deblurrer on the CPU"),
         (Format(40, 40), {"bits": 7}, "bits=7"),
+        ((40, 40), {}, "got a tuple; expected a Format"),
     ],
 )
 def test_wrong_pictures_to_prepare_for(format, how, words):

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import resources
+from numbers import Integral
 from pathlib import Path
 
 import numpy as np
@@ -145,9 +146,9 @@ def _find(model: str | Path | None, scale: int) -> Path:
     """Return the path of a model's file; parameters as of `load`."""
     ours = shipped()
     if model is None:
-        if scale not in SCALES:
+        if not isinstance(scale, Integral) or scale not in SCALES:
             raise ModelError(
-                f"got `scale`={scale}; expected one of {', '.join(map(str, SCALES))}",
+                f"got `scale`={scale!r}; expected one of {', '.join(map(str, SCALES))}",
                 parameter="scale",
             )
         model = f"t91-x{scale}"

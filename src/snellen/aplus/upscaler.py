@@ -16,7 +16,7 @@ from snellen.aplus import cpu
 from snellen.aplus.cuda import frames as cuda
 from snellen.aplus.model import Model, load
 from snellen.errors import DeviceError, InputError
-from snellen.frames.frame import Format, Frame
+from snellen.frames.frame import Format, Frame, check_format
 from snellen.gpu import device as devices
 from snellen.gpu import profile
 
@@ -128,10 +128,11 @@ class Upscaler:
         Raises
         ------
         InputError
-            `on_device` on the CPU.
+            No Format; `on_device` on the CPU.
         DeviceError
             The GPU's memory does not suffice.
         """
+        check_format(format)
         self.close()
         target = format.scaled(self.scale, bits)
         if on_device and self.device == "cpu":
@@ -192,6 +193,13 @@ class Upscaler:
         """Return the backend for a frame as it is prepared for."""
         if self._format is None or self._backend is None:
             raise InputError("this Upscaler is not prepared: call prepare(format) before run")
+        if not isinstance(frame, Frame) or not isinstance(frame.planes, tuple | list):
+            kind = "a Frame of one array" if isinstance(frame, Frame) else type(frame).__name__
+            raise InputError(
+                f"got {kind}; expected a Frame of planes, as Frame((luma,))",
+                parameter="frame",
+                advice="snellen.upscale takes an array",
+            )
         wanted = [(shape, self._format.dtype) for shape in self._format.shapes]
         found = [(plane.shape, plane.dtype) for plane in frame.planes]
         if found != wanted:

@@ -76,9 +76,11 @@ def sentence(result: UpscaleResult | DeblurResult) -> str:
     """Return what text says of a video."""
     summary = result.summary
     assert summary is not None
+    frames = "1 frame" if summary.frames == 1 else f"{summary.frames} frames"
+    encoder = "y4m" if summary.encoder == "wrapped_avframe" else summary.encoder
     return (
-        f"{result.target}: {summary.frames} frames, {summary.source} → {summary.result} "
-        f"({summary.encoder}, {summary.pixel_format}), {summary.seconds:.1f} s on {summary.device}"
+        f"{result.target}: {frames}, {summary.source} → {summary.result} "
+        f"({encoder}, {summary.pixel_format}), {summary.seconds:.1f} s on {summary.device}"
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -103,10 +104,15 @@ def read(image: Any) -> Any:
     Raises
     ------
     InputError
-        The array cannot be read through DLPack.
+        The name of a file, or an array that cannot be read through DLPack.
     """
     if isinstance(image, np.ndarray):
         return image
+    if isinstance(image, str | Path):
+        raise InputError(
+            f"got {str(image)!r}; expected an array",
+            advice="files are for snellen.upscale_file, deblur_file and score_files",
+        )
     if not hasattr(image, "__dlpack__"):
         return np.asarray(image)
     try:

@@ -45,6 +45,12 @@ class Format:
     samples, each method says."""
 
     def __post_init__(self) -> None:
+        if not _is_subsampling(self.subsampling):
+            raise InputError(
+                f"got `subsampling`={self.subsampling!r}; expected (across, down), as (1, 1) of "
+                "4:2:0, or None",
+                parameter="subsampling",
+            )
         if self.width < 1 or self.height < 1:
             raise InputError(f"got {self.width}×{self.height} pixels; expected at least 1×1")
         if self.bits != 0 and not 8 <= self.bits <= 16:
@@ -86,6 +92,23 @@ class Format:
             bits=depth,
             white=self.white if depth == self.bits else None,
         )
+
+
+def check_format(format: object) -> None:
+    """Refuse (InputError) what is no Format."""
+    if not isinstance(format, Format):
+        raise InputError(
+            f"got a {type(format).__name__}; expected a Format, as Format(width, height)",
+            parameter="format",
+        )
+
+
+def _is_subsampling(value: object) -> bool:
+    return value is None or (
+        isinstance(value, tuple | list)
+        and len(value) == 2
+        and all(isinstance(one, int | np.integer) and one >= 0 for one in value)
+    )
 
 
 @dataclass(frozen=True, slots=True)

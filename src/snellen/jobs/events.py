@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from snellen.errors import plain
+from snellen.errors import InputError, plain
 
 if TYPE_CHECKING:
     from snellen.jobs.deblur_step import FrameFit
@@ -72,6 +72,21 @@ class Silent:
 
     def frame(self, subject: str, frame: FrameFit | ScoreRow) -> None:
         """Ignore it."""
+
+
+def listening(events: Events | None) -> Events:
+    """Return events, or Silent for None; refuse (InputError) what has not all their methods."""
+    if events is None:
+        return Silent()
+    for name in ("progress", "warning", "frame"):
+        if not callable(getattr(events, name, None)):
+            raise InputError(
+                f"got `events` without a method {name}; expected an object with progress, warning "
+                "and frame",
+                parameter="events",
+                advice="derive its class from snellen.jobs.Silent, which has them",
+            )
+    return events
 
 
 class Collected:

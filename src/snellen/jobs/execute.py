@@ -8,7 +8,7 @@ from typing import Any, TypeVar, overload
 
 from snellen.errors import InputError, SnellenError
 from snellen.jobs.deblur import DeblurJob, DeblurResult
-from snellen.jobs.events import Collected, Events, Silent
+from snellen.jobs.events import Collected, Events, listening
 from snellen.jobs.inputs import is_image, planned
 from snellen.jobs.options import File, path, paths
 from snellen.jobs.profile import recorded
@@ -64,7 +64,7 @@ def run(job: AnyJob, events: Events | None = None) -> AnyResult:
     """
     if not isinstance(job, AnyJob):
         raise InputError(f"got a {type(job).__name__}; expected a job")
-    listener = events or Silent()
+    listener = listening(events)
     if isinstance(job, TrainJob):
         return run_train(job, listener)
     with recorded(job.profile) as profile:
@@ -135,7 +135,7 @@ def run_several(
     list of Finished
         One for each job.
     """
-    listener = Collected(events or Silent())
+    listener = Collected(listening(events))
     finished = []
     for job in jobs:
         try:
@@ -171,7 +171,7 @@ def each_file(
     SnellenError
         The first that the function raised, after all files; the others are its notes.
     """
-    listener = Collected(events or Silent())
+    listener = Collected(listening(events))
     results, failed = [], []
     for source, goal in planned(paths(sources, "source"), path(target, "target")):
         try:

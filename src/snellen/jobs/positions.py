@@ -78,6 +78,8 @@ class Region:
         numbers = _numbers(region) if isinstance(region, str) else _integers(region)
         if len(numbers) not in ((4,) if positions is None else (2, 4)):
             wanted = "X,Y,W,H, as 100,40,128,128" if positions is None else "W,H, as 128,128"
+            if positions is None and len(numbers) == 2:
+                wanted += "; W,H alone goes with `positions`"
             raise InputError(
                 f"got `region`={region}; expected whole numbers {wanted}", parameter="region"
             )

@@ -14,7 +14,7 @@ from snellen.frames.frame import Format
 from snellen.jobs.events import Collected, Progress
 from snellen.jobs.inputs import PIPE
 from snellen.jobs.pairs import check, pair, partners
-from snellen.jobs.score import FILM, FOLDER, IMAGE, ScoreJob, ScoreResult
+from snellen.jobs.score import FILM, FOLDER, IMAGE, SHORTEST, ScoreJob, ScoreResult
 from snellen.jobs.score_step import ScoreStep
 from snellen.jobs.score_table import ScoreRow, ScoreTable
 from snellen.mad import heatmap
@@ -142,7 +142,7 @@ def films(job: ScoreJob, events: Collected) -> ScoreResult:
         reference, distorted, run.step, take, clip=job.clip, offset=job.offset, every=job.every,
         resized=job.resize, decoder=job.decoder, on_warning=run.warn, on_progress=run.progress,
     )  # fmt: skip
-    temporal, too_short = _temporal(run) if job.temporal else (None, None)
+    temporal, too_short = _temporal(run, summary.frames) if job.temporal else (None, None)
     return run.finished(FILM, summary.seconds, summary, temporal, too_short or _damage(summary))
 
 
@@ -190,8 +190,11 @@ def _scored(
     return planes.format
 
 
-def _temporal(run: ScoreRun) -> tuple[TemporalScore | None, InputError | None]:
+def _temporal(run: ScoreRun, frames: int) -> tuple[TemporalScore | None, InputError | None]:
     """Return ST-MAD, or why there is none."""
+    if frames < SHORTEST:
+        message = f"got {frames} frames; `temporal` needs {SHORTEST} or more"
+        return None, InputError(message, parameter="temporal")
     began = time.monotonic()
     name = f"ST-MAD {run.job.distorted}"
 

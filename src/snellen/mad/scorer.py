@@ -12,7 +12,7 @@ import numpy as np
 
 from snellen.errors import InputError
 from snellen.frames import arrays
-from snellen.frames.frame import Format
+from snellen.frames.frame import Format, check_format
 from snellen.gpu import device as devices
 from snellen.gpu.profile import paused
 from snellen.mad import definition as definitions
@@ -110,6 +110,7 @@ class Scorer:
         DeviceError
             The GPU's memory does not suffice.
         """
+        check_format(format)
         self.close()
         if bits is not None or on_device:
             name = "on_device" if on_device else "bits"

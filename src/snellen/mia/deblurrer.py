@@ -11,7 +11,7 @@ import numpy as np
 
 from snellen.errors import InputError
 from snellen.frames import arrays
-from snellen.frames.frame import Format
+from snellen.frames.frame import Format, check_format
 from snellen.gpu import device as devices
 from snellen.gpu.profile import paused, stage
 from snellen.mia import edges as rules
@@ -177,6 +177,7 @@ class Deblurrer:
         DeviceError
             The GPU's memory does not suffice.
         """
+        check_format(format)
         self.close()
         if on_device and self.device == "cpu":
             raise InputError(

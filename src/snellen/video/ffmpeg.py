@@ -74,7 +74,7 @@ def open_input(source: Path | Incoming, hwaccel: HWAccel | None = None) -> Input
         expected = "a video file" if isinstance(source, Path) else "y4m (YUV4MPEG2)"
         raise InputError(
             f"{what} cannot be read as {expected} ({reason(error)}): it is something else, "
-            "or damaged beyond reading (an .mp4 cut before its index is)"
+            "or damaged beyond reading (as an .mp4 that was cut off before its index)"
         ) from None
 
 

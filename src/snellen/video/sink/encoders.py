@@ -252,8 +252,9 @@ def _check(codec: str, encoding: Encoding) -> None:
             continue
         requested = re.split(r"[,./+-]", value) if key == "tune" else [value]
         if not set(requested) <= set(_NAMES[key]):
+            given = f"`preset`={value}" if key == "preset" else f"{key}={value}"
             raise InputError(
-                f"got {key}={value}; {codec} expects one of {', '.join(_NAMES[key])}",
+                f"got {given}; {codec} expects one of {', '.join(_NAMES[key])}",
                 parameter="preset" if key == "preset" else "encoder_options",
             )
 

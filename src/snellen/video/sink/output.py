@@ -47,8 +47,8 @@ class Output:
         self.suffix = target.suffix.lower()
         if self.suffix not in MUXERS:
             raise InputError(
-                f"{target}: the output's name ends in one of {', '.join(MUXERS)}, "
-                f"not {target.suffix or 'nothing'!r}"
+                f"{target}: got {target.suffix or 'no suffix'!r} for a video; expected one of "
+                f"{', '.join(MUXERS)}"
             )
         self.muxer = MUXERS[self.suffix]
         try:
