@@ -139,23 +139,40 @@ def test_transport_stream_cut_within_a_packet(tmp_path, step, suffix):
     assert any(f"of {size} bytes" in word for word in summary.lost)
 
 
-@pytest.mark.parametrize("clip", [None, Clip(start=Fraction(6, 5))])
-def test_packets_that_the_decoder_swallows(tmp_path, step, clip):
-    """Two packets without a picture inside: the decoder skips the rest, and gives no error."""
-    inside = av.open(str(make(tmp_path / "good.mp4", codec="libx265", frames=50)))
-    with av.open(str(tmp_path / "in.mp4"), "w") as out:
+def emptied(path, first, **settings):
+    """A film of HEVC with two packets that have no picture inside: `first`, and the next."""
+    inside = av.open(str(make(path.with_stem("good"), codec="libx265", frames=50, **settings)))
+    with av.open(str(path), "w") as out:
         stream = out.add_stream_from_template(inside.streams.video[0])
         for number, packet in enumerate(p for p in inside.demux() if p.size):
-            if number in (40, 41):
+            if number in (first, first + 1):
                 empty = av.Packet(bytes.fromhex("00000003460150"))  # an access unit delimiter
                 empty.pts, empty.dts, empty.duration = packet.pts, packet.dts, packet.duration
                 packet = empty
             packet.stream = stream
             out.mux(packet)
-    summary = convert(tmp_path / "in.mp4", tmp_path / "out.mkv", step, clip=clip, encoding=FAST)
+    return path
+
+
+@pytest.mark.parametrize("clip", [None, Clip(start=Fraction(6, 5))])
+def test_packets_that_the_decoder_swallows(tmp_path, step, clip):
+    """The decoder skips what follows, and gives no error."""
+    source = emptied(tmp_path / "in.mp4", 40)
+    summary = convert(source, tmp_path / "out.mkv", step, clip=clip, encoding=FAST)
     missing = (50 if clip is None else 20) - summary.frames
     assert missing >= 2
     assert summary.lost == (f"{missing} video packets gave no picture",)
+
+
+def test_damage_before_a_clip_is_not_the_clips(tmp_path, step):
+    groups = {"x265-params": "keyint=15:min-keyint=15:open-gop=0:log-level=error"}
+    source = emptied(tmp_path / "in.mp4", 5, options=groups)
+    summary = convert(
+        source, tmp_path / "a.mkv", step, clip=Clip(start=Fraction(4, 5)), encoding=FAST
+    )
+    assert summary.frames == 30 and summary.lost == ()
+    whole = convert(source, tmp_path / "b.mkv", Nearest(), encoding=FAST)
+    assert whole.frames < 50 and whole.lost
 
 
 def test_whole_files_are_not_called_damaged(tmp_path):
