@@ -155,6 +155,22 @@ def test_the_shift_of_a_display_matrix_grows_with_the_picture():
     assert grown == (*matrix[:6], 96 << 16, 9, 1 << 30)
 
 
+def test_the_shift_of_a_film_grows_with_it(tmp_path, step):
+    """Phones write such matrices, which move the turned picture back to the origin."""
+    upright, shifted = make(tmp_path / "in.mp4", rotation=90, frames=2), tmp_path / "shifted.mp4"
+    matrix = hdr.display_matrix(read(upright).frames[0])
+    with av.open(str(upright)) as inside, av.open(str(shifted), "w") as out:
+        stream = out.add_stream_from_template(inside.streams.video[0])
+        stream.set_display_matrix((*matrix[:6], 48 << 16, 5 << 16, matrix[8]))
+        for packet in inside.demux():
+            if packet.size:
+                packet.stream = stream
+                out.mux(packet)
+    convert(shifted, tmp_path / "out.mp4", step, encoding=FAST)
+    after = hdr.display_matrix(read(tmp_path / "out.mp4").frames[0])
+    assert after == (*matrix[:6], 96 << 16, 10 << 16, matrix[8])
+
+
 @pytest.fixture(scope="module")
 def bright(tmp_path_factory):
     """HDR10: 10 bit, PQ, with mastering display and light levels."""
