@@ -204,3 +204,18 @@ def test_too_few_places_of_a_pipe_are_reported_when_they_end(tmp_path, kind):
         convert(file, tmp_path / "out.mkv", step, encoding=LOSSLESS)
     assert len(work.given) == 4
     assert [path.name for path in tmp_path.iterdir()] == ["in.y4m"]
+
+
+@pytest.mark.parametrize(
+    ("track", "parameter"),
+    [
+        (Track(65, 8, ((0, 0),)), "region"),
+        (Track(8, 8, ((60, 0),)), "region"),
+        (Track(8, 8, ((0, 0), (60, 0)), "at.txt", (1, 2)), "positions"),
+        (Track(8, 8, ((0, 0),), "at.txt", (1,)), "positions"),
+    ],
+)
+def test_errors_name_the_parameter(track, parameter):
+    with pytest.raises(InputError) as caught:
+        track.check(64, 48, frames=2)
+    assert caught.value.parameter == parameter

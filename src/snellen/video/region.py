@@ -105,6 +105,7 @@ class Track:
         if self.width > width or self.height > height:
             raise InputError(
                 f"got a region of {size} for frames of {width}×{height}",
+                parameter="region",
                 advice="take a smaller one",
             )
         for number, (x, y) in enumerate(self.positions):
@@ -112,7 +113,8 @@ class Track:
                 raise InputError(
                     f"{self._origin(number)} leaves the frame: {x},{y} with a region of {size} in "
                     f"{width}×{height}; columns go from 0 to {width - self.width}, rows to "
-                    f"{height - self.height}"
+                    f"{height - self.height}",
+                    parameter="region" if self.file is None else "positions",
                 )
         if self.file is not None and len(self.positions) < frames:
             raise self._too_few(f"at least {frames} frames will come")
@@ -132,6 +134,7 @@ class Track:
         count = len(self.positions)
         return InputError(
             f"{self.file} has {counted(count, 'position')}, but {reason}",
+            parameter="positions",
             advice=f"write a line for each, or take fewer frames (`frames`={count})",
         )
 

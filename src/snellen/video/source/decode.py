@@ -148,7 +148,8 @@ class Source:
             where = f"at or after {float(start):g} s"
             if self._clip.duration is not None:
                 where = f"from {float(start):g} s to {float(start + self._clip.duration):g} s"
-            return InputError(f"{self.name} has no frame {where}")
+            cut = "duration" if self._clip.start is None else "start"
+            return InputError(f"{self.name} has no frame {where}", parameter=cut)
         why = "; ".join(self._reader.damage.describe())
         return InputError(
             f"{self.name}: not one frame could be decoded" + (f" ({why})" if why else "")
