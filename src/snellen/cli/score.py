@@ -89,7 +89,9 @@ _COLUMNS = {
 @DECODER
 @PROFILE
 def score(reference: Path, distorted: Path, **options: Any) -> None:
-    """Score how far DIST is from REF by MAD: 0 is identical, higher is worse (photographs: to 140).
+    """Score how far DIST is from REF by MAD: higher is worse.
+
+    0 is no visible difference, and photographs reach some 140.
 
     REF and DIST are two videos (one may be -, y4m on standard input), two images, or two folders of
     images that meet by name without the suffix. Only luma counts, at the depth that it has:

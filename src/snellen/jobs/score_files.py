@@ -38,8 +38,8 @@ def score_files(
 ) -> ScoreResult:
     """Score how far a video, an image or a folder of images is from its reference by MAD.
 
-    0 is identical, higher is worse. Only luma counts, at the depth that it has. Videos meet frame
-    by frame, by number; images of two folders meet by name without the suffix.
+    0 is no visible difference, higher is worse. Only luma counts, at the depth that it has. Videos
+    meet frame by frame, by number; images of two folders meet by name without the suffix.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ class ScoreRow:
     """The score of one picture or frame."""
 
     mad: float
-    """0: identical to its reference; higher is worse."""
+    """0: no visible difference from its reference; higher is worse."""
     hi: float
     """Of the detection stage."""
     lo: float

@@ -17,7 +17,7 @@ class Score:
     """How much a picture differs from its reference; of a batch, numbers are arrays."""
 
     mad: Number
-    """0: identical. Higher is worse: some 140 for photographs, without an upper bound."""
+    """0: no visible difference. Higher is worse: some 140 for photographs, with no upper bound."""
     hi: Number
     """Score of the detection stage: errors that are just visible, in pictures of high quality."""
     lo: Number
