@@ -65,12 +65,12 @@ class Deblurrer:
         Stop when `every` iterations change the picture by less, relative to it, as 1e-3; 0: never.
         0 or more. Of several pictures all must.
     every : int
-        Iterations from a look at the progress to the next, 1 or more.
+        Iterations between two checks of the progress, 1 or more.
     warm : bool
         Start each picture with the PSF that was found in the last one. What of it is 0, as what
         recentring moves in, stays so until `prepare`.
     history : bool
-        Whether to record fit and change at every look, which takes time.
+        Whether to record fit and change at every check, which takes time.
     frames : int
         So many frames show each picture, each blurred by a PSF of its own.
     batch : int
@@ -252,8 +252,8 @@ class Deblurrer:
         More than 1 on a GPU where the period's sides are 32, 64, 128 or 256, in float32, without
         tolerance, warm, history and on_device: then no work waits for the host.
         """
-        looks = self.tolerance or self.warm or self.history or self._on_device
-        return 1 if looks or self._backend is None else self._backend.slots
+        waits = self.tolerance or self.warm or self.history or self._on_device
+        return 1 if waits or self._backend is None else self._backend.slots
 
     def submit(self, image: Any) -> Callable[[], Restored]:
         """Begin a picture, or a batch; return a function that waits for the result and returns it.
@@ -309,10 +309,10 @@ class Deblurrer:
             y, f = at.place(frames, peak)
             flat = samples.flat(frames)
             backend.start(y, f, self._start)
-        look = callback and self._pictures.looking(callback)
+        cut = callback and self._pictures.cutting(callback)
         with stage("iterations"):
             done, history = iterated(
-                backend, iterations, self.every, self.tolerance, look, self.history
+                backend, iterations, self.every, self.tolerance, cut, self.history
             )
         with stage("data fidelity"):
             fit = backend.fit()

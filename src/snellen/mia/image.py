@@ -260,7 +260,7 @@ def _prior(prior: str | None, psf: Any, multiframe: bool) -> str | None:
 
 
 def _on_channels(callback: Callback | None, iterations: int) -> Callback | None:
-    """Return what is called for the channels: of callbacks only a Watch hears of them."""
+    """Return what is called for the channels: only a Watch reports them."""
     if not isinstance(callback, Watch):
         return None
     return lambda done, *_: callback.report("channels", done, iterations)

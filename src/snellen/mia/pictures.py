@@ -123,14 +123,14 @@ class Pictures:
             sharp, blurs, fit[0].item() if self._batch == 1 else fit, iterations, history
         )
 
-    def looking(self, callback: Callback) -> Callback:
+    def cutting(self, callback: Callback) -> Callback:
         """Return a callback for arrays on the period; it calls `callback` with copies cut out."""
 
-        def look(iteration: int, f: Any, h: Any) -> None:
+        def cut(iteration: int, f: Any, h: Any) -> None:
             both = edges.cut(f, self.shape).copy(), psfs.from_period(h, self._side)
             callback(iteration, *self._without_single_axes(*both))
 
-        return look
+        return cut
 
     def _without_single_axes(self, sharp: Any, blurs: Any) -> tuple[Any, Any]:
         """Return pictures and PSFs without axes of length 1."""

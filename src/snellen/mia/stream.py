@@ -27,7 +27,7 @@ IN_FLIGHT = 2
 """Regions in work: one goes to the GPU while one is restored. More would only wait longer."""
 
 _PATIENCE = 0.2
-"""Seconds between two looks: on Windows an untimed wait cannot be interrupted by Ctrl-C."""
+"""Seconds of one wait, which is repeated: on Windows Ctrl-C cannot interrupt an untimed one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from snellen.mad.error import BEFORE
 
 THREADS = 256
 TILES = {"float32": (64, 32), "float64": (64, 16)}
-"""Pixels (across, down) of a block of the kernel `seen`; they fit any GPU's shared memory."""
+"""Pixels (across, down) of a block of the kernel `detection`; they fit any GPU's shared memory."""
 
 
 class Combine:
