@@ -322,6 +322,19 @@ def test_stages_are_timed(random, backend):
     assert len(table["lightness"]) == len(table["grey"]) == 2
 
 
+def test_blank_pairs_are_not_recorded(random, backend):
+    """What is made at its first use computes one: the engine, and the backend in float64."""
+    planes = pair(random, (40, 50))
+    with Scorer(device=backend) as scorer:
+        scorer.prepare(Format(50, 40))
+        with profile.recording() as found:
+            scorer._finely(*planes, False)
+        assert len(found.table()["grey"]) == 2
+        with profile.recording() as found:
+            scorer.submit(*planes)()
+        assert len(found.table()["grey"]) == 2
+
+
 def test_submitted_pairs(random, backend):
     pairs = [pair(random, (40, 50)) for _ in range(3)]
     with Scorer(device=backend) as scorer:

@@ -126,8 +126,7 @@ class Scorer:
                 f"{SMALLEST}×{SMALLEST}, as MAD leaves a margin of 33 pixels out"
             )
         luma = replace(format, subsampling=None)
-        with paused():
-            self._backend = self._made(luma, peak, self._dtype)
+        self._backend = self._made(luma, peak, self._dtype)
         self._format, self._peak, self.dtype = luma, peak, self._backend.dtype
         self.slots = self._backend.slots
         return format
@@ -251,16 +250,18 @@ class Scorer:
         self.close()
 
     def _made(self, format: Format, peak: float, dtype: str | None) -> Backend:
-        if self.device == "cpu":
-            from snellen.mad import cpu
-
-            return cpu.Backend(self.definition, format, peak, dtype or "float64")
-        from snellen.mad.cuda import backend, multi_gpu
-
+        """Return a new backend. The blank pair that it computes is not recorded in a profile."""
         given = self.definition, format, peak
-        if len(self.devices) > 1:
-            return multi_gpu.MultiGpuBackend(*given, self.devices, dtype)
-        return backend.Backend(*given, self.device, dtype)
+        with paused():
+            if self.device == "cpu":
+                from snellen.mad import cpu
+
+                return cpu.Backend(*given, dtype or "float64")
+            from snellen.mad.cuda import backend, multi_gpu
+
+            if len(self.devices) > 1:
+                return multi_gpu.MultiGpuBackend(*given, self.devices, dtype)
+            return backend.Backend(*given, self.device, dtype)
 
     def _begin(
         self,
