@@ -23,8 +23,9 @@ _OPTIONS = {
 }  # fmt: skip
 """Options whose name is not that of the parameter."""
 _PYTHON = frozenset(
-    {"batch", "bits", "blind", "callback", "deblurrer", "frame", "history", "multiframe",
-     "on_device", "policy", "position", "prepare", "queue", "recentre", "shape", "white"}
+    {"batch", "bits", "blind", "callback", "deblurrer", "events", "format", "frame", "history",
+     "multiframe", "on_device", "policy", "position", "prepare", "queue", "recentre", "shape",
+     "subsampling", "white"}
 )  # fmt: skip
 """Parameters that commands do not have."""
 
