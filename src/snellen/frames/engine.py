@@ -92,10 +92,10 @@ class Streams:
 
     @classmethod
     def unused(cls, ordinal: int) -> Streams:
-        """Return the streams of an engine of this GPU that was closed, or new ones.
+        """Return streams of this GPU that were given back, as by a closed engine, or new ones.
 
-        What `work` allocates on the compute stream stays in CuPy's free list of that stream: a
-        later engine finds it there only where it has the same stream.
+        What was allocated on the compute stream stays in CuPy's free list of that stream: a later
+        engine finds it there only where it has the same stream.
         """
         free = _unused.setdefault(ordinal, [])
         try:
@@ -106,7 +106,7 @@ class Streams:
         return streams
 
     def give_back(self) -> None:
-        """Let a later engine of this GPU have the streams, on which nothing is queued any more."""
+        """Let a later engine of this GPU have the streams; called once."""
         if self._free is not None:
             self._free.append(self)
 
@@ -118,7 +118,7 @@ class Streams:
 
 
 _unused: dict[int, list[Streams]] = {}
-"""Streams of engines that were closed, by the GPU: never more than engines lived at once."""
+"""Streams that were given back, by the GPU: never more than were in use at once."""
 
 
 class Pending:

@@ -16,6 +16,7 @@ import numpy as np
 from snellen.errors import InputError
 from snellen.frames import arrays
 from snellen.frames.axes import check_dtype
+from snellen.frames.engine import Streams
 from snellen.frames.frame import Format
 from snellen.gpu import device as devices
 from snellen.mia import settings
@@ -229,11 +230,12 @@ class Stream:
         """Restore what waits, until the stream is finished; the thread's own CUDA stream."""
         try:
             with ExitStack() as stack:
-                if self._deblurrer.device != "cpu":
-                    import cupy
-
-                    stack.enter_context(devices.using(self._deblurrer.device))
-                    stack.enter_context(cupy.cuda.Stream(non_blocking=True))
+                device = self._deblurrer.device
+                if device != "cpu":
+                    stack.enter_context(devices.using(device))
+                    streams = Streams.unused(devices.ordinal(device))
+                    stack.callback(streams.give_back)
+                    stack.enter_context(streams.compute)
                 self._restore_all()
         except BaseException as error:  # `push` and `pop` raise it
             self._error = error

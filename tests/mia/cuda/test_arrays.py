@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import pytest
 
@@ -165,6 +167,30 @@ def test_the_stream_takes_frames_on_the_gpu(cuda, random):
     for region, other in zip(found, wanted, strict=True):
         assert type(region.restored.image) is cuda.ndarray
         equal(region.restored, other)
+
+
+@pytest.mark.parametrize("warm", [False, True])
+def test_streams_one_after_another_take_no_more_memory(cuda, random, warm):
+    """In flight (False) or one region after another: the next one finds what the last one had."""
+    pool, frame = cuda.get_default_memory_pool(), drawn.problem(random, (128, 128)).y[0]
+
+    def once():
+        how = {"psf_size": 9, "iterations": 3, "edges": "circular", "warm": warm}
+        with Stream(Deblurrer(**how, device="cuda"), (128, 128)) as stream:
+            for _ in range(3):
+                stream.push(frame.clip(0, 1).astype(np.float32))
+            stream.finish()
+            assert len(list(stream)) == 3
+
+    gc.collect()  # engines of other tests
+    for _ in range(2):  # the streams of the thread and of the engine change places once
+        once()
+        gc.collect()
+    used, total = pool.used_bytes(), pool.total_bytes()
+    for _ in range(6):
+        once()
+        gc.collect()
+    assert (pool.used_bytes(), pool.total_bytes()) == (used, total)
 
 
 def test_a_batch_larger_than_memory_is_split(cuda, random, monkeypatch):
