@@ -47,7 +47,7 @@ class Output:
         self.suffix = target.suffix.lower()
         if self.suffix not in MUXERS:
             raise InputError(
-                f"{target}: got {target.suffix or 'no suffix'!r} for a video; expected one of "
+                f"{target}: got {target.suffix or 'no suffix'} for a video; expected one of "
                 f"{', '.join(MUXERS)}"
             )
         self.muxer = MUXERS[self.suffix]
