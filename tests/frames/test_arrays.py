@@ -91,6 +91,8 @@ def test_an_unknown_name_for_an_array_on_a_gpu(gpus):
 def test_what_cannot_be_read():
     with pytest.raises(InputError, match="through DLPack: not for you"):
         arrays.read(Foreign(1))
+    with pytest.raises(InputError, match=r"cannot be read: .* inhomogeneous"):
+        arrays.read([[1, 2], [3]])
 
 
 @pytest.mark.parametrize("name", ["a.png", Path("a.png")])

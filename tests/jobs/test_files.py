@@ -239,6 +239,12 @@ def test_errors_name_the_parameter_as_python_has_it(options, parameter, said):
     assert caught.value.parameter == parameter and said in str(caught.value)
 
 
+def test_options_of_an_encoder_are_named_as_the_caller_does():
+    with pytest.raises(InputError, match="got encoder_options=") as caught:
+        snellen.upscale_file("a.mkv", "b.mkv", encoder_options={"crf": 3})
+    assert caught.value.parameter == "encoder_options"
+
+
 @pytest.mark.parametrize(
     ("options", "parameter", "said"),
     [

@@ -104,7 +104,7 @@ def read(image: Any) -> Any:
     Raises
     ------
     InputError
-        The name of a file, or an array that cannot be read through DLPack.
+        The name of a file, or what cannot be read as an array.
     """
     if isinstance(image, np.ndarray):
         return image
@@ -114,7 +114,10 @@ def read(image: Any) -> Any:
             advice="files are for snellen.upscale_file, deblur_file and score_files",
         )
     if not hasattr(image, "__dlpack__"):
-        return np.asarray(image)
+        try:
+            return np.asarray(image)
+        except ValueError as error:
+            raise InputError(f"the array cannot be read: {error}") from error
     try:
         if place(image) == "cpu":
             return np.from_dlpack(image)

@@ -138,10 +138,12 @@ def video_options(
     pix_fmt: str | None,
 ) -> VideoOptions:
     """Return the options of a video from plain values, as `snellen.upscale_file` takes them."""
-    if not isinstance(encoder_options, Mapping | None):
+    if not isinstance(encoder_options, Mapping | None) or not all(
+        isinstance(text, str) for pair in (encoder_options or {}).items() for text in pair
+    ):
         raise InputError(
-            f"got `encoder_options`={encoder_options!r}; expected names and values, such as "
-            "{'tune': 'film'}",
+            f"got `encoder_options`={encoder_options!r}; expected names and values as text, such "
+            "as {'tune': 'film'}",
             parameter="encoder_options",
         )
     clip = Clip(seconds(start, "start"), seconds(duration, "duration"), frames, deinterlace)
