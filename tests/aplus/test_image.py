@@ -261,7 +261,7 @@ def test_anything_with_array(random, random_model, backend):
         (np.zeros((4, 4), "S3"), "expected one of"),
         ([[1, 2], [3, 4]], "int64"),
         (None, "object"),
-        ("picture.png", "expected one of"),
+        ("picture.png", "expected an array; files are for"),
         (np.zeros(4, np.uint8), r"shape \(4,\); expected"),
         (np.float32(3), r"shape \(\)"),
         (np.zeros((0, 4), np.uint8), "at least one pixel"),

@@ -226,30 +226,6 @@ def test_engines_that_share_scratch_share_streams(fake):
     check(other.submit([frames[0]]).result(), frames[0])
 
 
-@pytest.mark.parametrize("on_device", [False, True])
-def test_more_results_for_one_frame(fake, on_device):
-    frames = planes(6, (5, 7))
-    engine = make(fake, (5, 7), on_device=on_device)
-
-    def more(frame):
-        def extra():
-            out = cupy_array(fake, (2,))
-            fake.kernel(lambda: [frame[0, 0], 3], [], out)
-            return (out,)
-
-        return extra
-
-    pending = [engine.submit([f], more=more(f) if i % 2 else None) for i, f in enumerate(frames)]
-    for i, (frame, one) in enumerate(zip(frames, pending, strict=True)):
-        one.ready.synchronize()
-        found = [array.get() if on_device else array for array in one.result()]
-        check(found[:2], frame)
-        assert len(found) == 2 + i % 2
-        if i % 2:
-            np.testing.assert_array_equal(found[2], [frame[0, 0], 3])
-    engine.close()
-
-
 def test_a_failure_leaves_the_slot_usable(fake):
     frames, broken = planes(7, (5, 7)), threading.Event()
     usual = worker(fake, (5, 7))

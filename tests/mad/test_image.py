@@ -266,7 +266,7 @@ GREY, DEEP, REAL = (np.zeros((34, 36), t) for t in ("u1", "u2", "f4"))
         (np.zeros((34, 34), bool), GREY, {}, "got dtype bool; expected one of uint8, uint16"),
         (GREY, np.zeros((34, 36), np.int16), {}, "dtype int16"),
         (None, GREY, {}, "dtype object"),
-        (GREY, "picture.png", {}, "expected one of uint8"),
+        (GREY, "picture.png", {}, "expected an array; files are for"),
         (GREY, [[1, 2], [3, 4]], {}, "int64"),
         (GREY[0], GREY, {}, r"shape \(36,\); expected \(…, H, W\) or"),
         (GREY[:33], GREY[:33], {}, r"shape \(33, 36\).* at least 34×34"),

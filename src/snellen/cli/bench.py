@@ -43,10 +43,10 @@ def command(method: str, text: str) -> None:
     bench.command(method, help=text)(work)
 
 
-command("aplus", "Time A+: 1080p ×2, 720p ×3, 540p ×4 and more, one luma plane.")
-command("mad", "Time MAD: a pair of 512×512, 1080p and 4K, and each half of it.")
-command("mia", "Time MIA: 200 iterations of 32², 64², 128² and 256², and its options.")
-command("fft", "Time the small Fourier transforms of snellen.fft on a GPU, 32² to 256².")
+command("aplus", "Time A+: one luma plane, ×2, ×3 and ×4.")
+command("mad", "Time MAD: 512×512, 1080p and 4K, and each half.")
+command("mia", "Time MIA: 200 iterations, 32² to 256², and options.")
+command("fft", "Time the small FFTs of snellen.fft on a GPU.")
 
 
 def measure(

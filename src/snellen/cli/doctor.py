@@ -18,10 +18,10 @@ def doctor(as_json: bool) -> None:
         print(json.dumps(found))
         return
     for name, value in found.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and value:
             print(f"{name}:")
             for key, state in value.items():
                 print(f"  {key:<12} {state}")
         else:
-            text = ", ".join(value) or "none" if isinstance(value, list) else value
+            text = ", ".join(value) or "none" if isinstance(value, list | dict) else value
             print(f"{name + ':':<13} {text}")

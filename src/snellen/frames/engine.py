@@ -226,7 +226,6 @@ class Engine:
         self,
         inputs: Sequence[Any],
         ready: Iterable[Any] = (),
-        more: Callable[[], Arrays] | None = None,
     ) -> Pending:
         """Begin a frame; wait for a free slot where all are taken.
 
@@ -238,10 +237,6 @@ class Engine:
             to before the result is ready.
         ready : iterable of cupy.cuda.Event or None
             After these events CuPy arrays may be read; None stands for at once.
-        more : callable, optional
-            Queues kernels on CuPy's current stream for this frame only, right after `work`, whose
-            scratch arrays it still finds. It returns new CuPy arrays, which are results after the
-            engine's outputs.
 
         Raises
         ------
@@ -261,7 +256,7 @@ class Engine:
                     if self._closed:
                         raise _closed()
                     try:
-                        outputs = self._queue(slot, flight, inputs, ready, more)
+                        outputs = self._queue(slot, flight, inputs, ready)
                     except BaseException:
                         self.streams.settle()  # or arrays would be touched after their end
                         raise
@@ -294,7 +289,6 @@ class Engine:
         flight: _Flight,
         inputs: Arrays,
         ready: Iterable[Any],
-        more: Callable[[], Arrays] | None,
     ) -> Arrays:
         """Queue all that the GPU does for a frame; return its results."""
         streams = self.streams
@@ -307,19 +301,15 @@ class Engine:
         streams.compute.wait_event(slot.arrived)
         with streams.compute:
             slot.launch()
-            further = tuple(more()) if more else ()
             if self._on_device:
                 for there, result in zip(slot.outputs, flight.outputs, strict=True):
                     _copy(there.data.ptr, result.data.ptr, there.nbytes, ON_GPU, streams.compute)
-                flight.outputs += further
                 flight.done.record(streams.compute)
                 return flight.outputs
         slot.made.record(streams.compute)
-        flight.sources = further
-        flight.outputs += tuple(pinned(array.shape, array.dtype) for array in further)
         streams.down.wait_event(slot.made)
         with streams.down, stage("download"):
-            for there, result in zip((*slot.outputs, *further), flight.outputs, strict=True):
+            for there, result in zip(slot.outputs, flight.outputs, strict=True):
                 _copy(there.data.ptr, result.ctypes.data, there.nbytes, DOWN, streams.down)
         flight.done.record(streams.down)
         return flight.outputs
@@ -351,18 +341,17 @@ class _Flight:
 
     inputs: Arrays
     outputs: Arrays
-    sources: Arrays
 
     def __init__(self, inputs: Arrays, outputs: Arrays):
         import cupy
 
         self.inputs = tuple(array for array in inputs if not isinstance(array, np.ndarray))
-        self.outputs, self.sources = outputs, ()
+        self.outputs = outputs
         self.done = cupy.cuda.Event(block=True, disable_timing=True)  # who waits for it sleeps
 
     def release(self) -> None:
         """Drop the arrays."""
-        self.inputs = self.outputs = self.sources = ()
+        self.inputs = self.outputs = ()
 
 
 class _Slot:
