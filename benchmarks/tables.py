@@ -65,8 +65,6 @@ HIGHLIGHTS = (
               Key("mia", "cuda", "128×128", 1, "Poisson"), OPERATORS),
     Highlight("MIA, 132 pictures of 128×128 at once",
               Key("mia", "cuda", "128×128", 132, "Poisson"), OPERATORS),
-    Highlight("FFT, 1024 planes of 128×128",
-              Key("fft", "cuda", "128×128", 1024, "fft2"), ("cuFFT",)),
     Highlight("A+, 1080p → 4K luma", Key("aplus", "cpu", "1920×1080 ×2", 1, "luma"), PLAIN),
     Highlight("MAD, a pair of 512×512", Key("mad", "cpu", "512×512", 1, "pair"), PLAIN),
 )  # fmt: skip
