@@ -5,6 +5,7 @@
 # make lint    style, types and layers, as CI checks them
 # make docs    build the documentation site in docs/_build, offline; a warning is an error
 # make release-check    was this source run by the GPU tests? See CONTRIBUTING.md
+# make release    build wheel and sdist of the commit, bit for bit the same for everyone; see there
 #
 # Another Python or folder: make test PYTHON=python3.13 VENV=.venv313
 
@@ -21,7 +22,7 @@ endif
 JOBS ?= auto
 PYTEST = $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal
 
-.PHONY: demo test slow env lint docs release-check clean
+.PHONY: demo test slow env lint docs release-check release clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
@@ -46,13 +47,16 @@ docs: $(VENV)/.docs
 release-check: $(VENV)/.env
 	$(BIN)/python .ci/release_check.py
 
+release: $(VENV)/.release
+	$(BIN)/python .ci/release.py
+
 $(VENV)/.env: pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: make $(MAKECMDGOALS) PYTHON=/path/to/python3" >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --editable .
 	touch $@
 
-$(VENV)/.demo $(VENV)/.test $(VENV)/.dev $(VENV)/.docs: $(VENV)/.env
+$(VENV)/.demo $(VENV)/.test $(VENV)/.dev $(VENV)/.docs $(VENV)/.release: $(VENV)/.env
 	$(BIN)/python -m pip install --quiet --editable ".[$(@:$(VENV)/.%=%)]"
 	touch $@
 
