@@ -12,7 +12,7 @@ from PIL import Image
 
 from snellen.aplus.model import Model, load
 from snellen.cli.train import train as command
-from snellen.errors import InputError, OutputError
+from snellen.errors import IncompleteError, InputError, OutputError
 from support.aplus.drawings import drawing
 
 SMALL = ["--anchors", "12", "--iterations", "2", "--samples", "2000", "--neighbours", "40"]
@@ -94,3 +94,14 @@ def test_nothing_is_left_of_a_model_that_cannot_be_written(folder, tmp_path, mon
     done = run("--images", folder, "-o", tmp_path / "m.safetensors", *SMALL)
     assert isinstance(done.exception, OutputError) and "no space" in str(done.exception)
     assert [path.name for path in tmp_path.iterdir()] == ["drawings"]
+
+
+def test_a_damaged_image_is_said_when_the_model_is_written(folder, tmp_path):
+    path = folder / "d1.png"
+    path.write_bytes(path.read_bytes()[:-6])  # within the end chunk: Pillow reads it all the same
+    with pytest.raises(IncompleteError, match=r"d1\.png is damaged: it ends before its last chunk"):
+        command.main(
+            [f"--images={folder}", f"--output={tmp_path / 'm.safetensors'}", *SMALL],
+            standalone_mode=False,
+        )
+    assert load(tmp_path / "m.safetensors", 2).scale == 2

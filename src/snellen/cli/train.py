@@ -74,6 +74,8 @@ def train(images: Path, scale: int, output: Path, **options: Any) -> None:
     with ExitStack() as stack:
         result = run(job, _events(stack))
     click.echo(_as_json(result) if options["as_json"] else _as_text(result))
+    if result.error is not None:
+        raise result.error
 
 
 def _command() -> str:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from PIL import ExifTags, Image
 
 from snellen.errors import InputError, OutputError
-from snellen.frames import atomic
+from snellen.frames import atomic, damage
 
 Array = npt.NDArray[Any]
 
@@ -58,6 +58,8 @@ class Still:
     """EXIF block without its orientation, which `pixels` already has."""
     dpi: Any = field(default=None)
     """Resolution (across, down) in dots per inch."""
+    damage: tuple[str, ...] = ()
+    """What is wrong with the file although its pixels could be decoded; empty: nothing known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +112,8 @@ def read(path: Path) -> Still:
         The file is missing, damaged or no image, holds more than one picture, or has colours other
         than grey and RGB.
     """
-    with _opened(path) as image:
-        return _read(path, image)
+    with _opened(path) as (image, said):
+        return _read(path, image, said)
 
 
 def header(path: Path) -> Header:
@@ -122,7 +124,7 @@ def header(path: Path) -> Header:
     InputError
         As `read`, for those faults that the header shows.
     """
-    with _opened(path) as image:
+    with _opened(path) as (image, _):
         # Pillow applies the orientation to the size of a TIFF itself. The base class's getexif does
         # not load the pixels; that of PNG would.
         orientation = Image.Image.getexif(image).get(ExifTags.Base.Orientation, 1)
@@ -133,17 +135,22 @@ def header(path: Path) -> Header:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Image.Image]:
-    """Open and check an image file; raise its errors, and those of the block, as InputError."""
+def _opened(path: Path) -> Iterator[tuple[Image.Image, list[str]]]:
+    """Open and check an image file; raise its errors, and those of the block, as InputError.
+
+    The list receives what libtiff finds wrong while the block decodes.
+    """
+    said: list[str] = []
     try:
-        with without_size_limit(), Image.open(path) as image:
+        with damage.libtiff_errors() as said, without_size_limit(), Image.open(path) as image:
             _check_kind(path, image)
-            yield image
+            yield image, said
     except (InputError, MemoryError):
         raise
     except Exception as error:  # Pillow raises exceptions of nearly every class for damaged files.
         missing = isinstance(error, FileNotFoundError)
-        what = "no such file" if missing else f"not an image that can be read ({error})"
+        reason = "; ".join(damage.listed(said)) or error
+        what = "no such file" if missing else f"not an image that can be read ({reason})"
         raise InputError(f"{path}: {what}") from error
 
 
@@ -179,10 +186,11 @@ def write(path: Path, still: Still, overwrite: bool = False) -> None:
         raise OutputError(f"{path} could not be written: {error.strerror or error}") from error
 
 
-def _read(path: Path, image: Image.Image) -> Still:
-    deep = _has_16_bit_colour(image)  # before getexif, which may load the pixels
-    if not deep:
-        image.load()  # For TIFF, Pillow applies the orientation here and removes it from the EXIF.
+def _read(path: Path, image: Image.Image, said: list[str]) -> Still:
+    deep = _has_16_bit_colour(image)
+    # For TIFF, Pillow applies the orientation here and removes it from the EXIF. Pixels of 16-bit
+    # colour are not taken from Pillow, but it refuses files that end early.
+    image.load()
     exif = image.getexif()
     orientation = exif.pop(ExifTags.Base.Orientation, 1)
     for tag in _STORAGE & set(exif):
@@ -195,7 +203,14 @@ def _read(path: Path, image: Image.Image) -> Still:
         profile=image.info.get("icc_profile"),
         exif=exif.tobytes() if len(exif) else None,
         dpi=image.info.get("dpi"),
+        damage=_damage(path, image, said),
     )
+
+
+def _damage(path: Path, image: Image.Image, said: list[str]) -> tuple[str, ...]:
+    """Return a sentence for each kind of damage that decoding passed over."""
+    with path.open("rb") as file:
+        return damage.found(file, image, said)
 
 
 def _check_kind(path: Path, image: Image.Image) -> None:

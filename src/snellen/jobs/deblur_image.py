@@ -18,7 +18,7 @@ from snellen.jobs.deblur import DeblurJob, DeblurResult, method_settings
 from snellen.jobs.deblur_step import job_names
 from snellen.jobs.events import Events, Progress
 from snellen.jobs.fallback import on_device
-from snellen.jobs.stills import opened
+from snellen.jobs.stills import damaged, opened
 from snellen.mia import image
 from snellen.mia.definition import ITERATIONS
 from snellen.mia.image import PRIOR_ITERATIONS
@@ -72,10 +72,14 @@ def deblur_image(job: DeblurJob, events: Events) -> DeblurResult:
     if job.psf_out is not None:
         psf_files.write(job.psf_out, psf, job.overwrite)
     height, width = pixels.shape[:2]
+    error = damaged(
+        zip(job.sources, (one.damage for one in stills), strict=True),
+        f"what could be decoded is in {job.target}",
+    )
     return DeblurResult(
         source=job.source, target=job.target, width=width, height=height,
         device=devices.name(used), fit=float(found.fit), iterations=found.iterations, psf=psf,
-        psf_file=job.psf_out, ms=ms, warnings=lost,
+        psf_file=job.psf_out, ms=ms, warnings=lost, error=error,
     )  # fmt: skip
 
 

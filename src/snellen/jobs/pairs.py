@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,8 @@ class Plane:
     samples: npt.NDArray[Any]
     """(H, W): uint8, uint16, or float64 of 16-bit colours, 0 … 65535."""
     bits: int
+    damage: tuple[str, ...] = ()
+    """What is wrong with the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,8 @@ class Pair:
     reference: npt.NDArray[Any]
     distorted: npt.NDArray[Any]
     format: Format
+    damage: tuple[tuple[Path, tuple[str, ...]], ...] = ()
+    """Each file that was decoded although it is damaged, and what is wrong with it."""
 
 
 def partners(reference: Path, distorted: Path, warn: Warn) -> list[tuple[str, Path, Path]]:
@@ -138,12 +142,14 @@ def pair(reference: Path, distorted: Path, resized: bool, warn: Warn) -> Pair:
         if not resized:
             raise InputError(unequal(str(reference), first, str(distorted), second))
         warn(str(distorted), scaled(second, first))
-        other = Plane(resize(_whole(other), other.bits, *first), other.bits)
+        samples = resize(_whole(other), other.bits, *first)
+        other = replace(other, samples=samples)
     width, height = first
+    damage = tuple((p, d.damage) for p, d in ((reference, one), (distorted, other)) if d.damage)
     if one.bits == other.bits and all(p.samples.dtype.kind == "u" for p in (one, other)):
-        return Pair(one.samples, other.samples, Format(width, height, one.bits))
+        return Pair(one.samples, other.samples, Format(width, height, one.bits), damage)
     greys = grey(one.samples, one.bits), grey(other.samples, other.bits)
-    return Pair(*greys, Format(width, height, 0, white=WHITE))
+    return Pair(*greys, Format(width, height, 0, white=WHITE), damage)
 
 
 def _floats(path: Path) -> InputError:
@@ -154,14 +160,15 @@ def _floats(path: Path) -> InputError:
 
 
 def _plane(path: Path, warn: Warn) -> Plane:
-    pixels = read(path).pixels
+    still = read(path)
+    pixels = still.pixels
     if pixels.dtype.kind == "f":
         raise _floats(path)
     bits = 8 * int(pixels.dtype.itemsize)
     if pixels.ndim == 3 and pixels.shape[2] == 4:
         warn(str(path), "transparency does not count")
         pixels = pixels[..., :3]
-    return Plane(luma(pixels) if pixels.ndim == 3 else pixels, bits)
+    return Plane(luma(pixels) if pixels.ndim == 3 else pixels, bits, still.damage)
 
 
 def _whole(plane: Plane) -> npt.NDArray[Any]:

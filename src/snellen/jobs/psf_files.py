@@ -186,7 +186,10 @@ def _grey(path: Path) -> Array:
         raise InputError(f"{path}: a PSF is an array of NumPy (.npy) or an image, such as .png")
     from snellen.frames.still import read as opened
 
-    pixels = opened(path).pixels
+    still = opened(path)
+    if still.damage:
+        raise InputError(f"{path} is damaged: {'; '.join(still.damage)}; expected a whole PSF")
+    pixels = still.pixels
     if pixels.ndim == 2:
         return pixels
     grey: Array = pixels[..., 0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from snellen.jobs.pairs import check, pair, partners
 from snellen.jobs.score import FILM, FOLDER, IMAGE, SHORTEST, ScoreJob, ScoreResult
 from snellen.jobs.score_step import ScoreStep
 from snellen.jobs.score_table import ScoreRow, ScoreTable
+from snellen.jobs.stills import damaged
 from snellen.mad import heatmap
 from snellen.mad.result import Score
 from snellen.mad.temporal import TemporalScore
@@ -46,6 +48,7 @@ class ScoreRun:
         self._worst = heatmap.Worst(job.worst if job.maps else 0)
         self.step = ScoreStep(job.mad, job.device, self._worst, job.temporal, self.both, events)
         self.rows: list[ScoreRow] = []
+        self._damaged: dict[Path, tuple[str, ...]] = {}
 
     def warn(self, name: str, text: str) -> None:
         """Report what is odd with an input, or with "" as its name, with both."""
@@ -64,6 +67,10 @@ class ScoreRun:
         if found.detection is not None:
             self._worst.keep(file, found, {"name": file, **row.facts()} if not facts else _of(row))
 
+    def add_damage(self, found: Iterable[tuple[Path, tuple[str, ...]]]) -> None:
+        """Note images that are damaged, and what is wrong with each."""
+        self._damaged.update(found)
+
     def finished(
         self,
         kind: str,
@@ -77,6 +84,7 @@ class ScoreRun:
         What the disk refuses costs neither the scores nor the other file: it is the result's error.
         """
         job, warnings = self.job, self.events.warnings
+        error = error or damaged(self._damaged.items(), "what could be decoded was scored")
         result = ScoreResult(
             job.reference, job.distorted, kind, ScoreTable(tuple(self.rows)), self.step.method,
             seconds, summary, temporal, job.maps,
@@ -184,6 +192,7 @@ def _scored(
 ) -> Format:
     """Score two images; return what the step is prepared for now."""
     planes = pair(one, other, run.job.resize, run.warn)
+    run.add_damage(planes.damage)
     if prepared != planes.format:
         run.step.prepare(planes.format)
     run.add(run.step.run(planes.reference, planes.distorted), file, **facts)

@@ -1,10 +1,11 @@
-"""Reads and checks the images of upscaling and deblurring jobs, and finds what outputs lose."""
+"""Reads and checks the images of jobs, finds what outputs lose, and reports damaged inputs."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
-from snellen.errors import InputError
+from snellen.errors import IncompleteError, InputError
 from snellen.frames import atomic
 from snellen.frames.still import Still, check, losses, read
 from snellen.jobs.events import Events
@@ -56,3 +57,17 @@ def opened(
     for text in lost:
         events.warning(str(source), text)
     return still, lost
+
+
+def damaged(found: Iterable[tuple[Path, tuple[str, ...]]], done: str) -> IncompleteError | None:
+    """Return the error about images that were decoded although they are damaged; None: none is.
+
+    Parameters
+    ----------
+    found : iterable of (Path, tuple of str)
+        Each image with its `Still.damage`.
+    done : str
+        What was made of them all the same.
+    """
+    texts = [f"{path} is damaged: {'; '.join(texts)}" for path, texts in found if texts]
+    return IncompleteError(f"{'; '.join(texts)}; {done}") if texts else None

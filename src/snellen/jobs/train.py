@@ -16,6 +16,7 @@ from snellen.jobs.events import Events, Progress
 from snellen.jobs.fields import check_types
 from snellen.jobs.options import check_positive, path, paths
 from snellen.jobs.serial import Job
+from snellen.jobs.stills import damaged
 
 if TYPE_CHECKING:
     from snellen.aplus.model import Model
@@ -82,7 +83,7 @@ class TrainResult:
     validation: Mapping[str, Mapping[str, float]]
     """PSNR in dB of each image of each folder of `validate`, by names."""
     error: SnellenError | None = None
-    """Always None: a model is written as a whole, or an error is raised."""
+    """IncompleteError where images were damaged; the model is learnt from what could be decoded."""
 
 
 def run_train(job: TrainJob, events: Events) -> TrainResult:
@@ -95,7 +96,8 @@ def run_train(job: TrainJob, events: Events) -> TrainResult:
     """
     settings = job.settings
     atomic.check_target(job.target, None, job.overwrite)
-    validation = {folder_name(folder): planes(folder) for folder in job.validate}
+    broken: dict[Path, tuple[str, ...]] = {}
+    validation = {folder_name(folder): planes(folder, broken) for folder in job.validate}
     for name, found in validation.items():
         require(found, EVALUATED * settings.scale, f"validation at ×{settings.scale} on {name}")
     subject = folder_name(job.images)
@@ -104,13 +106,14 @@ def run_train(job: TrainJob, events: Events) -> TrainResult:
         events.progress(Progress(subject, round(SHARES * done), SHARES, 0.0, None, "share", stage))
 
     model, report = training.train(
-        planes(job.images), settings, threads=job.threads, progress=progress
+        planes(job.images, broken), settings, threads=job.threads, progress=progress
     )
     tables = {name: psnr_table(found, model) for name, found in validation.items()}
     model = _described(model, job, tables)
     with atomic.replacing(job.target, job.overwrite) as temporary:
         _save(model, temporary)
-    return TrainResult(job.images, job.target, model, report, tables)
+    error = damaged(broken.items(), f"what could be decoded is learnt in {job.target}")
+    return TrainResult(job.images, job.target, model, report, tables, error)
 
 
 def folder_name(folder: Path) -> str:

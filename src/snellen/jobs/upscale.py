@@ -108,7 +108,7 @@ def run_upscale(job: UpscaleJob, events: Events) -> UpscaleResult:
 def _image(job: UpscaleJob, events: Events) -> UpscaleResult:
     from snellen.aplus import image
     from snellen.frames.still import write
-    from snellen.jobs.stills import opened
+    from snellen.jobs.stills import damaged, opened
 
     chroma = ("chroma",) if job.chroma != "auto" else ()
     still, lost = opened(
@@ -123,7 +123,10 @@ def _image(job: UpscaleJob, events: Events) -> UpscaleResult:
     large = replace(still, pixels=pixels)
     write(job.target, large, job.overwrite)
     height, width = large.pixels.shape[:2]
-    return UpscaleResult(job.source, job.target, width, height, devices.name(used), lost)
+    error = damaged([(job.source, still.damage)], f"what could be decoded is in {job.target}")
+    return UpscaleResult(
+        job.source, job.target, width, height, devices.name(used), lost, error=error
+    )
 
 
 def _video(job: UpscaleJob, events: Events) -> UpscaleResult:

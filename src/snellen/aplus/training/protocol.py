@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from snellen.aplus.model import Model
 from snellen.errors import InputError
+from snellen.frames import damage
 from snellen.frames.bicubic import TAPS, cubic
 from snellen.frames.colour import KB, KG, KR
 from snellen.frames.frame import Format, Frame
@@ -50,8 +51,16 @@ def pictures(folder: str | Path) -> list[Path]:
     return found
 
 
-def planes(folder: str | Path) -> dict[str, Float32]:
+def planes(
+    folder: str | Path, damaged: dict[Path, tuple[str, ...]] | None = None
+) -> dict[str, Float32]:
     """Read all images of a folder as luma.
+
+    Parameters
+    ----------
+    folder : str or Path
+    damaged : dict, optional
+        Receives the images that were read although they are damaged, and what is wrong with each.
 
     Returns
     -------
@@ -63,13 +72,19 @@ def planes(folder: str | Path) -> dict[str, Float32]:
     InputError
         See `pictures` and `luma`.
     """
-    return {path.name: luma(path) for path in pictures(folder)}
+    return {path.name: luma(path, damaged) for path in pictures(folder)}
 
 
-def luma(path: str | Path) -> Float32:
+def luma(path: str | Path, damaged: dict[Path, tuple[str, ...]] | None = None) -> Float32:
     """Read an image as luma: BT.601 limited range, rounded to 8 bits, divided by 255.
 
     Grey samples are not converted. Transparency is ignored.
+
+    Parameters
+    ----------
+    path : str or Path
+    damaged : dict, optional
+        See `planes`.
 
     Returns
     -------
@@ -84,7 +99,7 @@ def luma(path: str | Path) -> Float32:
     from PIL import Image, UnidentifiedImageError
 
     try:
-        with without_size_limit(), Image.open(path) as image:
+        with damage.libtiff_errors() as said, without_size_limit(), Image.open(path) as image:
             if image.mode not in {"1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr"}:
                 raise InputError(
                     f"{Path(path).name}: got samples of kind {image.mode}; "
@@ -93,6 +108,10 @@ def luma(path: str | Path) -> Float32:
                 )
             grey = image.mode in {"1", "L", "LA"}
             pixels = np.asarray(image.convert("L" if grey else "RGB"), np.float64)
+            if damaged is not None:
+                with Path(path).open("rb") as file:
+                    if found := damage.found(file, image, said):
+                        damaged[Path(path)] = found
     except (UnidentifiedImageError, OSError, SyntaxError) as error:
         raise InputError(f"{Path(path).name} cannot be read as an image: {error}") from error
     plane = pixels if grey else BLACK + pixels @ np.array(LUMA)
