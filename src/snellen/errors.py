@@ -7,7 +7,8 @@
     │  └─ ModelError                       a model file that is wrong or damaged   exit code 2
     ├─ DeviceError     (also RuntimeError) the device asked for cannot be used     exit code 2
     ├─ OutputError     (also OSError)      the result could not be written         exit code 1
-    └─ IncompleteError (also RuntimeError) what could be decoded is written, not all  exit code 3
+    ├─ IncompleteError (also RuntimeError) what could be decoded is written, not all  exit code 3
+    └─ InternalError                    a fault of Snellen itself                   exit code 4
 
 A message says what it got and what it expected, advice says what to do. In both, the name of a
 parameter stands in backticks: ``"`psf_size`=0; expected 1 or more"``. Python shows the name alone
@@ -17,6 +18,7 @@ parameter stands in backticks: ``"`psf_size`=0; expected 1 or more"``. Python sh
 from __future__ import annotations
 
 import re
+import reprlib
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -132,3 +134,66 @@ class IncompleteError(SnellenError, RuntimeError):
     """The input was damaged: what could be decoded is written, and this says what is missing."""
 
     exit_code = 3
+
+
+class InternalError(SnellenError):
+    """A fault of Snellen itself, where several jobs run; `__cause__` is what was raised."""
+
+    exit_code = 4
+
+    @classmethod
+    def of(cls, error: BaseException) -> Self:
+        """Return the error that says what was raised; its cause is `error`."""
+        said = quoted(error, str)
+        ours = cls(
+            f"a fault of Snellen: {type(error).__name__}{f': {said}' if said else ''}",
+            advice="please report it with the output of the same command with --debug",
+        )
+        ours.__cause__ = error
+        return ours
+
+
+_NO_ROOM = ("can't start new thread", "allocate memory", "failed to map segment")
+"""What Python says where memory or threads do not suffice, in errors of other types."""
+
+
+def unexpected(error: Exception) -> SnellenError:
+    """Return an exception of any type as one of ours: itself, if it is."""
+    if isinstance(error, SnellenError):
+        return error
+    ours: SnellenError
+    if isinstance(error, MemoryError) or any(text in quoted(error, str) for text in _NO_ROOM):
+        ours = SnellenError(
+            "not enough memory, or threads", advice="a smaller picture or more memory is needed"
+        )
+    elif isinstance(error, OSError):
+        said = error.strerror or quoted(error, str)
+        ours = OutputError(f"{'the system' if error.filename is None else error.filename}: {said}")
+    else:
+        return InternalError.of(error)
+    ours.__cause__ = error
+    return ours
+
+
+LONGEST = 120
+"""Characters of a value that a message quotes."""
+
+
+def quoted(value: object, how: Callable[[Any], str] = repr) -> str:
+    """Return what a message says of a value: its `repr`, in one line and not longer than a line.
+
+    It never fails, whatever the value is.
+    """
+    try:
+        if how is repr and isinstance(value, str | bytes | list | tuple | dict | set | frozenset):
+            text = _brief.repr(value)
+        else:
+            text = how(value)
+        text = " ".join(text.split())
+    except Exception:  # of a foreign __repr__, or a number of too many digits
+        return f"a value of type {type(value).__name__}"
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+_brief = reprlib.Repr()
+_brief.maxstring = _brief.maxother = _brief.maxlong = LONGEST

@@ -12,7 +12,7 @@ import pytest
 
 import snellen
 from snellen import errors
-from snellen.cli import COMMANDS
+from snellen.cli.commands import COMMANDS
 from support.cli import run
 
 pytestmark = pytest.mark.usefixtures("signals")
@@ -67,7 +67,7 @@ def test_version(capsys):
 def test_wrong_use(capsys, words):
     assert run(*words) == 2
     out, err = capsys.readouterr()
-    assert out == "" and "Error" in err and "Traceback" not in err
+    assert out == "" and err.startswith("error: ") and err.count("\n") == 1
 
 
 @pytest.mark.parametrize(

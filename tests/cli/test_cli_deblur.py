@@ -304,7 +304,7 @@ def test_the_bar_begins_anew_with_each_stage(monkeypatch):
         report.progress(Progress("[b]a.png", 10, 20, 1.0, 1.0, "iteration", "channels"))
         (task,) = report._bar.tasks
         assert (task.completed, task.total, task.finished) == (10, 20, False)
-        assert task.description == r"\[b]a.png: channels"
+        assert task.description == "[b]a.png: channels"
 
 
 def test_an_interrupt_leaves_nothing(capsys, picture, saved, tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import snellen
-from snellen.cli import COMMANDS
+from snellen.cli.commands import COMMANDS
 from snellen.cli.options import option
 
 ROOT = Path(snellen.__file__).parent

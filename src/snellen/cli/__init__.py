@@ -1,84 +1,117 @@
 """The command line: snellen upscale | deblur | score | train | bench | doctor.
 
-Each command is a file of its own, imported when it is called, so that `snellen --help` is quick.
 Exit codes: 0 done · 1 the result could not be written · 2 wrong use, unusable input or device ·
-3 the input was damaged, what was decodable is written · 130 interrupted.
+3 the input was damaged, what was decodable is written · 4 a fault of Snellen · 130 interrupted ·
+141 the reader of standard output has gone away.
+
+This module imports nothing that takes time, so that a signal meets `main` from the first moment on.
 """
 
 from __future__ import annotations
 
-import signal
+import os
 import sys
-from importlib import import_module
-from types import FrameType
 from typing import Any
 
-import click
+from snellen.cli import interrupts
 
-from snellen._version import __version__
-from snellen.cli.options import option
-from snellen.cli.report import printable
-from snellen.errors import SnellenError
-
-COMMANDS = {
-    "upscale": "Enlarge videos and images by A+ super-resolution.",
-    "deblur": "Make blurred videos and images sharp by MIA.",
-    "score": "Compare videos and images with their originals by MAD.",
-    "train": "Learn an A+ model from a folder of images.",
-    "bench": "Measure this machine: speed, memory, and that the result is right.",
-    "doctor": "Say what works here: CPU, BLAS, GPU, encoders, models.",
-}
-
-
-class _Lazy(click.Group):
-    """Commands by name; the file behind one is imported when it is needed."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = getattr(import_module(f"snellen.cli.{cmd_name}"), cmd_name)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-
-
-@click.command(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="snellen")
-def cli() -> None:
-    """Make pictures sharper, and say how sharp they are."""
+PIPE_CODE = 141
+"""As a shell shows a process that SIGPIPE ended."""
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and exit with its code; errors are one line on stderr."""
-    for name in ("SIGTERM", "SIGHUP"):  # SIGHUP: the terminal is gone; nohup ignores it
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, _stop)
+    """Run the command line, and exit unless its code is 0; errors are one line on stderr.
+
+    Parameters
+    ----------
+    arguments : list of str, optional
+        None: those of this process. Then its streams and hooks are taken over, too.
+    """
+    before: dict[int, Any] = {}
+    program = arguments is None
     try:
-        cli.main(arguments, prog_name="snellen", standalone_mode=False)
+        before = interrupts.install()
+        code = _run(sys.argv[1:] if arguments is None else arguments, program)
+        interrupts.check()
+        if program:
+            interrupts.end(code)
+    except KeyboardInterrupt:
+        code = interrupts.CODE
+        _interrupted(program)
+        if program:
+            interrupts.end(code)
+    if not program:
+        interrupts.restore(before)
+    if code:
+        sys.exit(code)
+
+
+def _run(words: list[str], program: bool) -> int:
+    """Run the command line; return the exit code."""
+    from snellen.cli import terminal
+
+    if program:
+        terminal.prepare()
+    from snellen.cli import faults
+
+    if program:
+        faults.hook()
+    faults.watch(words)
+    try:
+        code = _command(words)
+        interrupts.check()
+        terminal.finish()
+    except terminal.Lost as lost:
+        code = PIPE_CODE if lost.is_pipe else 1
+        if not lost.is_pipe:
+            reason = lost.error.strerror or lost.error
+            terminal.err(f"error: standard output could not be written: {reason}")
+        if program:
+            terminal.abandon()
+    except BrokenPipeError:  # in click's own help
+        code = PIPE_CODE
+        if program:
+            terminal.abandon()
+    except Exception as error:
+        interrupts.insist()
+        code = faults.report(error)
+        if program:
+            terminal.abandon()
+    if terminal.is_blocked():
+        os._exit(code)
+    return code or faults.found()
+
+
+def _command(words: list[str]) -> int:
+    """Run a command; return its exit code."""
+    import click
+
+    from snellen.cli import terminal
+    from snellen.cli.commands import invoke
+
+    try:
+        return invoke(words)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+    except click.exceptions.NoArgsIsHelpError as error:
+        terminal.err(*error.format_message().splitlines())
+        return error.exit_code
     except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except SnellenError as error:
-        _fail(error.worded(option), error.exit_code)
-    except OSError as error:
-        _fail(f"{error.filename or 'the system'}: {error.strerror or error}", 1)
-    except MemoryError:
-        _fail("not enough memory; a smaller picture or more memory is needed", 1)
-    except (KeyboardInterrupt, click.Abort):
-        _fail("interrupted; nothing is left under the output's name", 130)
+        interrupts.insist()
+        said = " ".join(error.format_message().split("\n"))
+        context = getattr(error, "ctx", None)
+        path = context.command_path if context is not None else "snellen"
+        terminal.err(f"error: {said.rstrip('.')}; {path} --help lists what there is")
+        return error.exit_code
+    except click.Abort:
+        raise KeyboardInterrupt from None
 
 
-def _stop(signum: int, frame: FrameType | None) -> Any:
-    """Treat a request to end like Ctrl-C: clean up, then leave."""
-    raise KeyboardInterrupt
+def _interrupted(program: bool) -> None:
+    from snellen.cli import terminal
 
-
-def _fail(message: str, code: int) -> None:
-    click.echo(f"error: {printable(message)}", err=True)
-    sys.exit(code)
+    terminal.err("error: interrupted; nothing incomplete is left under an output's name")
+    if program:
+        terminal.abandon()
+    if terminal.is_blocked():
+        os._exit(interrupts.CODE)

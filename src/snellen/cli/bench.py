@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
+from snellen.cli import terminal
 from snellen.errors import SnellenError
 from snellen.frames import atomic
 
@@ -69,15 +69,12 @@ def measure(
 
     if output:
         atomic.check_target(output, None, overwrite)
-    stream = sys.stderr if as_json else sys.stdout
-    report = run(
-        method, repeats, lambda line: print(line, file=stream, flush=True),
-        device=device, quick=quick,
-    )  # fmt: skip
+    write = terminal.err if as_json else terminal.out
+    report = run(method, repeats, lambda text: write(*text.split("\n")), device=device, quick=quick)
     if output:
         with atomic.replacing(output, overwrite) as temporary:
             temporary.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
     if as_json:
-        print(json.dumps(report))
+        terminal.out(json.dumps(report))
     if report["failed"]:
         raise SnellenError(f"{report['failed']} of {len(report['cells'])} results are wrong")

@@ -6,6 +6,8 @@ import json
 
 import click
 
+from snellen.cli import terminal
+
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
@@ -15,13 +17,11 @@ def doctor(as_json: bool) -> None:
 
     found = checkup()
     if as_json:
-        print(json.dumps(found))
+        terminal.out(json.dumps(found))
         return
     for name, value in found.items():
         if isinstance(value, dict) and value:
-            print(f"{name}:")
-            for key, state in value.items():
-                print(f"  {key:<12} {state}")
+            terminal.out(f"{name}:", *(f"  {key:<12} {state}" for key, state in value.items()))
         else:
             text = ", ".join(value) or "none" if isinstance(value, list | dict) else value
-            print(f"{name + ':':<13} {text}")
+            terminal.out(f"{name + ':':<13} {text}")

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from snellen.cli import interrupts
 from snellen.cli.report import Report
 from snellen.errors import SnellenError
 
@@ -50,6 +51,7 @@ def run_files(
 
     def done(one: Finished) -> None:
         job: Any = one.job
+        interrupts.check()
         if one.result is not None:
             text, facts = line(one.result)
             report.result(text, **facts)

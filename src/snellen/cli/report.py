@@ -6,13 +6,13 @@ Progress goes to stderr, results to stdout; JSON to stdout too, unless the outpu
 from __future__ import annotations
 
 import json
-import sys
 import threading
 from contextlib import suppress
 from dataclasses import asdict
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
+from snellen.cli import faults, interrupts, terminal
 from snellen.cli.options import option
 from snellen.errors import SnellenError, worded
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from snellen.jobs.profile import Profile
 
 SECOND = 1.0  # between two JSON progress lines
+PATIENCE = 2.0  # seconds for the last of these lines
 
 
 class Report:
@@ -38,7 +39,7 @@ class Report:
 
     def __init__(self, as_json: bool, output_is_stdout: bool = False) -> None:
         self.as_json = as_json
-        self._stream: IO[str] = sys.stderr if output_is_stdout else sys.stdout
+        self._write = terminal.err if output_is_stdout else terminal.out
         self._latest: dict[str, Any] = {}
         self._beat: threading.Thread | None = None
         self._stop = threading.Event()
@@ -46,9 +47,12 @@ class Report:
         self._bar: Any = None
         self._task: Any = None
         self._title = ""
+        self._lost: terminal.Lost | None = None
 
     def progress(self, progress: Progress) -> None:
         """Report how far the work is."""
+        interrupts.check()
+        self._check()
         p = progress
         if self.as_json:
             speed = "fps" if p.unit == "frame" else "rate"
@@ -59,17 +63,19 @@ class Report:
                 self._stop.clear()
                 self._beat = threading.Thread(target=self._write_each_second, daemon=True)
                 self._beat.start()
-        elif sys.stderr is not None and sys.stderr.isatty():
+        elif terminal.interactive():
             title = f"{p.subject}: {p.stage}" if p.stage else p.subject
             self._draw(title, p.done, p.total, f"{p.rate:.2f} {p.unit}s/s")
 
     def frame(self, subject: str, frame: Any) -> None:
         """Report the result of a frame; with JSON only."""
+        interrupts.check()
         if self.as_json:
             self._line("frame", input=subject, **asdict(frame))
 
     def warning(self, subject: str, message: str) -> None:
         """Report what is lost or odd, but does not stop the work."""
+        interrupts.check()
         subject, message = worded(subject, option), worded(message, option)
         if self.as_json:
             self._line("warning", input=subject, message=message)
@@ -78,12 +84,14 @@ class Report:
 
     def failure(self, subject: str, error: SnellenError) -> None:
         """Report that an input could not be done, or not all of it."""
+        interrupts.insist()
         self._end()
         text = error.worded(option)
         if self.as_json:
             self._line("error", input=subject, message=text, exit_code=error.exit_code)
         else:
             self._print(f"error: {text}")
+        faults.trace(error)
 
     def profile(self, subject: str, profile: Profile | None) -> None:
         """Report the time of each stage, on stderr; with JSON as an event."""
@@ -105,15 +113,16 @@ class Report:
             f"{one.stage:<24}{len(one.ms):>8}{one.total:>14.2f}{one.middle:>14.3f}"
             for one in profile
         ]
-        self._print("\n".join(lines))
+        self._print(*lines)
 
-    def result(self, text: str, **facts: Any) -> None:
-        """Report what has been done: a sentence, or with JSON the facts."""
+    def result(self, *lines: str, **facts: Any) -> None:
+        """Report what has been done: lines of text, or with JSON the facts."""
         self._end()
+        self._check()
         if self.as_json:
             self._line("done", **facts)
         else:
-            print(printable(text), file=self._stream, flush=True)
+            self._write(*lines)
 
     def __enter__(self) -> Self:
         return self
@@ -128,63 +137,73 @@ class Report:
 
     def _line(self, event: str, **facts: Any) -> None:
         with self._lock:
-            print(json.dumps({"event": event, **facts}), file=self._stream, flush=True)
+            self._write(json.dumps({"event": event, **facts}))
 
     def _write_each_second(self) -> None:
         """Write the latest progress at once and each second, however long a frame takes."""
-        with suppress(OSError):  # nobody reads any more: the result will say so
+        try:
             while True:
                 self._line("progress", **self._latest)
                 if self._stop.wait(SECOND):
                     return
+        except terminal.Lost as lost:
+            self._lost = lost
 
-    def _print(self, text: str) -> None:
-        if self._bar:
-            self._bar.console.print(printable(text), markup=False, highlight=False)
-        else:
-            print(printable(text), file=sys.stderr, flush=True)
+    def _check(self) -> None:
+        """Raise (Lost) that the thread could not write."""
+        if self._lost is not None:
+            raise self._lost
+
+    def _print(self, *lines: str) -> None:
+        if not self._bar:
+            terminal.err(*lines)
+            return
+        with suppress(OSError, ValueError):
+            for line in lines:
+                self._bar.console.print(
+                    terminal.shown(line), markup=False, highlight=False, emoji=False, soft_wrap=True
+                )
 
     def _draw(self, name: str, done: int, total: int | None, rate: str) -> None:
-        if self._bar is None:
-            self._bar, self._task = _bar(name, total)
-        elif name != self._title:
-            self._bar.reset(self._task, description=_markup(name))
-        self._title = name
-        self._bar.update(self._task, completed=done, total=total, rate=rate)
+        with suppress(OSError, ValueError):  # the terminal has gone: the work goes on
+            if self._bar is None:
+                self._bar = bars()
+                self._bar.start()
+                self._task = self._bar.add_task(terminal.shown(name), total=total, rate="")
+            elif name != self._title:
+                self._bar.reset(self._task, description=terminal.shown(name))
+            self._title = name
+            self._bar.update(self._task, completed=done, total=total, rate=rate)
 
     def _end(self) -> None:
         if self._beat:
             self._stop.set()
-            self._beat.join()
+            self._beat.join(PATIENCE)
+            if self._beat.is_alive():  # nobody reads the pipe that it writes to
+                terminal.blocked()
             self._beat = None
-        if self._bar:
-            self._bar.stop()
-            self._bar = None
+        bar, self._bar = self._bar, None
+        if bar:
+            with suppress(OSError, ValueError):
+                bar.stop()
 
 
-def printable(text: str) -> str:
-    """Return the text with a question mark for each byte of a file name that is no UTF-8."""
-    return text.encode(errors="replace").decode()
+def bars() -> Any:
+    """Return bars on standard error, not yet started; names go to them by `terminal.shown`.
 
-
-def _markup(name: str) -> str:
-    from rich.markup import escape
-
-    return escape(printable(name))
-
-
-def _bar(name: str, total: int | None) -> tuple[Any, Any]:
+    Standard output is left alone: what is written there meanwhile is a result.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
     from rich.progress import TimeRemainingColumn as Left
 
-    bar = Progress(
-        TextColumn("{task.description}"),
+    return Progress(
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
+        TextColumn("{task.fields[rate]}", markup=False),
         Left(),
-        console=Console(stderr=True),
+        console=Console(stderr=True, emoji=False),
+        redirect_stdout=False,
+        redirect_stderr=False,
     )
-    bar.start()
-    return bar, bar.add_task(_markup(name), total=total, rate="")

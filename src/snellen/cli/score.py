@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from snellen.cli import interrupts, terminal
 from snellen.cli.options import DECODER, DEVICE, NAMED, PIPE, PROFILE
 from snellen.cli.report import Report
 from snellen.errors import InputError, SnellenError
@@ -122,16 +123,18 @@ class _ScoreReport(Report):
 
     def frame(self, subject: str, frame: Any) -> None:
         """Write the score of a picture."""
+        interrupts.check()
         facts = frame.facts()
         if self.as_json:
-            _write(json.dumps(facts) + "\n")
+            terminal.out(json.dumps(facts))
         elif self.as_csv:
             from snellen.jobs.score_table import csv_line
 
             if not self._columns:
                 self._columns = tuple(facts)
-                _write(csv_line(self._columns))
-            _write(csv_line(facts.values()))
+                terminal.out(csv_line(self._columns).removesuffix("\n"))
+            names = [terminal.shown(one) if isinstance(one, str) else one for one in facts.values()]
+            terminal.out(csv_line(names).removesuffix("\n"))
 
 
 def _job(
@@ -164,10 +167,10 @@ def _finish(job: ScoreJob, report: _ScoreReport) -> None:
         if not report.as_json:
             report.result(_line(result.table.rows[0]))
     elif report.as_json:
-        _write(json.dumps(_facts(result, job)) + "\n")
+        terminal.out(json.dumps(_facts(result, job)))
     else:
         worst = [f"worst: {_place(row)}, {_line(row)}" for row in result.table.worst(job.worst)]
-        report.result("\n".join([_statistics(result.table), _sentence(result), *worst]))
+        report.result(*_statistics(result.table), *_sentences(result), *worst)
     report.profile(str(job.distorted), result.profile)
     if result.error is not None:
         raise result.error
@@ -187,28 +190,28 @@ def _facts(result: ScoreResult, job: ScoreJob) -> dict[str, Any]:
     }
 
 
-def _statistics(table: ScoreTable) -> str:
+def _statistics(table: ScoreTable) -> list[str]:
     lines = ["     " + "".join(f"{word:>13}" for word in _COLUMNS.values())]
     for name, pooled in table.pooled().items():
         figures = "".join(f"{getattr(pooled, key):13.4f}" for key in _COLUMNS)
         lines.append(f"{name.upper():5}{figures}")
-    return "\n".join(lines)
+    return lines
 
 
-def _sentence(result: ScoreResult) -> str:
+def _sentences(result: ScoreResult) -> list[str]:
     """Return in words what was compared, and ST-MAD."""
     count, where = len(result.table.rows), f"{result.seconds:.1f} s on {result.method.device}"
     summary = result.summary
     if summary is None:
-        return f"{count} pair{'s' * (count != 1)} of images, {where}"
+        return [f"{count} pair{'s' * (count != 1)} of images, {where}"]
     of = ""
     if summary.reference_frames is not None:
         of = f" of {summary.reference_frames} and {summary.distorted_frames}"
     pictures = f"{summary.reference_pictures} and {summary.distorted_pictures}"
-    text = f"{count} frame{'s' * (count != 1)}{of}, {pictures}, {where}"
+    lines = [f"{count} frame{'s' * (count != 1)}{of}, {pictures}, {where}"]
     if (moving := result.temporal) is not None:
-        text += f"\nST-MAD {moving.stmad:.4f}  SMAD {moving.smad:.4f}  TMAD {moving.tmad:.4f}"
-    return text
+        lines.append(f"ST-MAD {moving.stmad:.4f}  SMAD {moving.smad:.4f}  TMAD {moving.tmad:.4f}")
+    return lines
 
 
 def _line(row: ScoreRow) -> str:
@@ -217,8 +220,3 @@ def _line(row: ScoreRow) -> str:
 
 def _place(row: ScoreRow) -> str:
     return row.name if row.name is not None else f"frame {row.frame} at {row.time or 0:.3f} s"
-
-
-def _write(text: str) -> None:
-    sys.stdout.write(text)
-    sys.stdout.flush()

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import math
 import shlex
-import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from snellen.cli.options import key_values
+from snellen.cli import interrupts, report, terminal
+from snellen.cli.options import key_values, option
+from snellen.errors import worded
 
 if TYPE_CHECKING:
     from snellen.jobs.events import Events, Progress
@@ -73,7 +74,7 @@ def train(images: Path, scale: int, output: Path, **options: Any) -> None:
     )  # fmt: skip
     with ExitStack() as stack:
         result = run(job, _events(stack))
-    click.echo(_as_json(result) if options["as_json"] else _as_text(result))
+    terminal.out(*([_as_json(result)] if options["as_json"] else _as_text(result)))
     if result.error is not None:
         raise result.error
 
@@ -103,25 +104,30 @@ def _events(stack: ExitStack) -> Events:
     """Return what draws a bar for each stage, on stderr and only on a terminal."""
     from snellen.jobs.events import Silent
 
-    if not sys.stderr.isatty():
-        return Silent()
-    from rich.console import Console
-    from rich.progress import Progress as Bars
-
-    bars = stack.enter_context(Bars(console=Console(stderr=True)))
+    bars = stack.enter_context(report.bars()) if terminal.interactive() else None
     tasks: dict[str, Any] = {}
 
     class Drawn(Silent):
         def progress(self, progress: Progress) -> None:
+            interrupts.check()
             stage = progress.stage or ""
-            if stage not in tasks:
-                tasks[stage] = bars.add_task(stage, total=progress.total)
-            bars.update(tasks[stage], completed=progress.done)
+            if bars is None:
+                return
+            with suppress(OSError, ValueError):  # the terminal has gone: the work goes on
+                if stage not in tasks:
+                    tasks[stage] = bars.add_task(
+                        terminal.shown(stage), total=progress.total, rate=""
+                    )
+                bars.update(tasks[stage], completed=progress.done)
+
+        def warning(self, subject: str, message: str) -> None:
+            terminal.err(f"warning: {worded(subject, option)}: {worded(message, option)}")
 
     return Drawn()
 
 
-def _as_text(result: TrainResult) -> str:
+def _as_text(result: TrainResult) -> list[str]:
+    """Return what was made, in lines."""
     from snellen.jobs.train import mean
 
     model, report = result.model, result.report
@@ -138,7 +144,7 @@ def _as_text(result: TrainResult) -> str:
     for name, table in result.validation.items():
         lines += [f"{name} {image}: {value:.4f} dB" for image, value in table.items()]
         lines.append(f"{name}: {mean(table):.4f} dB")
-    return "\n".join(lines)
+    return lines
 
 
 def _as_json(result: TrainResult) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, overload
 
-from snellen.errors import InputError, SnellenError
+from snellen.errors import InputError, SnellenError, unexpected
 from snellen.jobs.deblur import DeblurJob, DeblurResult
 from snellen.jobs.events import Collected, Events, listening
 from snellen.jobs.inputs import is_image, planned
@@ -121,6 +121,9 @@ def run_several(
 ) -> list[Finished]:
     """Run jobs one after another; one that fails does not stop the others.
 
+    What is raised and is no SnellenError becomes one: an InternalError, whose cause it is, or that
+    of exhausted memory, or of the system.
+
     Parameters
     ----------
     jobs : iterable of jobs
@@ -141,8 +144,8 @@ def run_several(
         try:
             result = run(job, listener)
             one = Finished(job, result, result.error)
-        except SnellenError as error:
-            one = Finished(job, None, error)
+        except Exception as error:
+            one = Finished(job, None, unexpected(error))
         finished.append(one)
         if done is not None:
             done(one)

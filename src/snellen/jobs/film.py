@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from snellen.errors import IncompleteError
 from snellen.jobs.events import Events, Progress
 from snellen.jobs.fallback import on_device
-from snellen.jobs.inputs import PIPE
+from snellen.jobs.inputs import PIPE, standard_input, standard_output
 from snellen.jobs.options import VideoOptions
 from snellen.video import progress
 from snellen.video.convert import Step, Summary, convert
@@ -58,8 +57,8 @@ def converted(
 
     def work(device: str) -> Summary:
         return convert(
-            sys.stdin.buffer if source == PIPE else source,
-            sys.stdout.buffer if target == PIPE else target,
+            standard_input() if source == PIPE else source,
+            standard_output() if target == PIPE else target,
             step(device),
             clip=video.clip,
             encoding=video.encoding,

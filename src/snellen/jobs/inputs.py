@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, BinaryIO
 
-from snellen.errors import InputError
+from snellen.errors import InputError, OutputError
 
 VIDEO_SUFFIXES = (".mp4", ".mkv", ".mov", ".webm", ".m2ts", ".ts", ".m4v", ".avi", ".y4m")
 UNREAD_SUFFIXES = (
@@ -15,6 +17,24 @@ UNREAD_SUFFIXES = (
 """Images too, but of types that are not read as such; FFmpeg takes some for films."""
 PIPE = Path("-")
 """Standard input, or standard output."""
+
+
+def standard_input() -> BinaryIO:
+    """Return standard input as bytes (InputError: this process has none)."""
+    stream: Any = getattr(sys.stdin, "buffer", None)
+    if stream is None or stream.closed:
+        raise InputError("standard input is closed; name a file", parameter="source")
+    binary: BinaryIO = stream
+    return binary
+
+
+def standard_output() -> BinaryIO:
+    """Return standard output as bytes (OutputError: this process has none)."""
+    stream: Any = getattr(sys.stdout, "buffer", None)
+    if stream is None or stream.closed:
+        raise OutputError("standard output is closed; name a file", parameter="target")
+    binary: BinaryIO = stream
+    return binary
 
 
 def is_image(path: Path) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterable
 from contextlib import closing
@@ -13,7 +12,7 @@ from typing import Any
 from snellen.errors import IncompleteError, InputError, SnellenError
 from snellen.frames.frame import Format
 from snellen.jobs.events import Collected, Progress
-from snellen.jobs.inputs import PIPE
+from snellen.jobs.inputs import PIPE, standard_input
 from snellen.jobs.pairs import check, pair, partners
 from snellen.jobs.score import FILM, FOLDER, IMAGE, SHORTEST, ScoreJob, ScoreResult
 from snellen.jobs.score_step import ScoreStep
@@ -144,7 +143,7 @@ def films(job: ScoreJob, events: Collected) -> ScoreResult:
         run.add(one.result, f"frame{one.number:06}", frame=one.number, time=at)
 
     reference, distorted = (
-        sys.stdin.buffer if one == PIPE else one for one in (job.reference, job.distorted)
+        standard_input() if one == PIPE else one for one in (job.reference, job.distorted)
     )
     summary = compare(
         reference, distorted, run.step, take, clip=job.clip, offset=job.offset, every=job.every,

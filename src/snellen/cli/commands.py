@@ -1,0 +1,81 @@
+"""The commands by name. Each is a file of its own, imported when it is called: --help is quick."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+
+import click
+
+from snellen._version import __version__
+
+COMMANDS = {
+    "upscale": "Enlarge videos and images by A+ super-resolution.",
+    "deblur": "Make blurred videos and images sharp by MIA.",
+    "score": "Compare videos and images with their originals by MAD.",
+    "train": "Learn an A+ model from a folder of images.",
+    "bench": "Measure this machine: speed, memory, and that the result is right.",
+    "doctor": "Say what works here: CPU, BLAS, GPU, encoders, models.",
+}
+_COMPLETE = "_SNELLEN_COMPLETE"
+"""Environment variable by which a shell asks for completions: click's convention."""
+
+
+class _Lazy(click.Group):
+    """Commands by name; the file behind one is imported when it is needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"snellen.cli.{cmd_name}"), cmd_name)
+        _allow_debug(command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.command(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="snellen")
+def cli() -> None:
+    """Make pictures sharper, and say how sharp they are."""
+
+
+def invoke(words: list[str]) -> int:
+    """Run the command line; return its exit code.
+
+    Unlike click's own `main` it leaves interrupts and broken pipes to the caller.
+    """
+    if instruction := os.environ.get(_COMPLETE):
+        from click.shell_completion import shell_complete
+
+        return shell_complete(cli, {}, "snellen", _COMPLETE, instruction)
+    try:
+        with cli.make_context("snellen", list(words)) as context:
+            cli.invoke(context)
+    except click.exceptions.Exit as end:
+        return int(end.exit_code)
+    return 0
+
+
+def _allow_debug(command: click.Command) -> None:
+    """Let a command take --debug, which `faults.watch` has read already."""
+    if not any("--debug" in parameter.opts for parameter in command.params):
+        command.params.append(
+            click.Option(
+                ["--debug"],
+                is_flag=True,
+                expose_value=False,
+                help="After a fault of Snellen (exit code 4) print its traceback.",
+            )
+        )
+    if isinstance(command, click.Group):
+        for one in command.commands.values():
+            _allow_debug(one)
+
+
+_allow_debug(cli)

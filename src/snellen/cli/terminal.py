@@ -1,0 +1,177 @@
+"""The one way to standard output and standard error: whole lines, without control characters.
+
+Names, tags and messages of libraries are foreign: a newline in one would forge a line of ours, an
+escape sequence would command the terminal, and a bidirectional override would reorder the text.
+"""
+
+from __future__ import annotations
+
+import codecs
+import errno
+import os
+import sys
+from contextlib import suppress
+from typing import IO, Any
+
+_INVISIBLE = frozenset(
+    {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, *range(0x180B, 0x1810),
+     *range(0xE0000, 0xE1000)}
+)  # fmt: skip
+"""Characters that Unicode calls printable although nothing is seen of them."""
+_SIMPLER = {"→": "->", "×": "x", "…": "...", "−": "-", "–": "-", "·": ".", "σ": "sigma", "’": "'"}
+"""What stands for characters of ours where an encoding lacks them."""
+_SIMPLY = "snellen.simply"
+
+
+class Lost(BaseException):
+    """Standard output cannot be written; not an Exception, since no job may go on after it.
+
+    Parameters
+    ----------
+    error : OSError
+        Why.
+    """
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(error)
+        self.error = error
+
+    @property
+    def is_pipe(self) -> bool:
+        """Whether the reader of a pipe has gone away, which is no error."""
+        return self.error.errno in (errno.EPIPE, errno.ESHUTDOWN, errno.ECONNRESET)
+
+
+def shown(text: object) -> str:
+    r"""Return a text in one line: what is no visible character stands there escaped.
+
+    A control character is shown as ``\x1b``, a byte that is no UTF-8 as ``\xff``, any other
+    character that cannot be seen as ``\u202e``. Spaces other than the plain one are escaped too.
+    """
+    text = str(text)
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(map(_character, text))
+
+
+def out(*lines: str) -> None:
+    """Write lines to standard output (Lost: that is not possible)."""
+    stream = sys.stdout
+    try:
+        if stream is None:
+            raise OSError(errno.EBADF, "it is closed")
+        _write(stream, lines)
+    except ValueError as error:  # closed meanwhile
+        raise Lost(OSError(errno.EBADF, str(error))) from error
+    except OSError as error:
+        raise Lost(error) from error
+
+
+def err(*lines: str) -> None:
+    """Write lines to standard error, if anybody can read them."""
+    with suppress(OSError, ValueError):
+        if sys.stderr is not None:
+            _write(sys.stderr, lines)
+
+
+def interactive() -> bool:
+    """Return whether standard error is a terminal, on which a bar can be drawn."""
+    try:
+        return sys.stderr is not None and sys.stderr.isatty()
+    except (OSError, ValueError):
+        return False
+
+
+def prepare() -> None:
+    """Get the streams of this process ready, whatever it was started with.
+
+    Text of other writers (help) never fails for want of a character. The descriptors 0 to 2 are
+    open: a file that is opened later never gets one of these numbers, to which libraries print.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure: Any = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            with suppress(OSError, ValueError):
+                reconfigure(errors=_SIMPLY)
+    with suppress(OSError):
+        while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+            pass
+        os.close(number)
+
+
+def finish() -> None:
+    """Write what is buffered (Lost: that is not possible)."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except ValueError:
+        pass  # closed
+    except OSError as error:
+        raise Lost(error) from error
+    with suppress(OSError, ValueError):
+        if sys.stderr is not None:
+            sys.stderr.flush()
+
+
+def abandon() -> None:
+    """Let what is still buffered go nowhere: Python's own end neither fails nor waits for it."""
+    with suppress(OSError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError, AttributeError):
+                os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
+class _State:
+    blocked = False
+
+
+def blocked() -> None:
+    """Note that a thread waits inside standard output for ever, and holds its lock."""
+    _State.blocked = True
+
+
+def is_blocked() -> bool:
+    """Return whether Python must not end as usual, as it would wait for that thread."""
+    return _State.blocked
+
+
+def _write(stream: IO[str], lines: tuple[str, ...]) -> None:
+    text = "".join(f"{shown(line)}\n" for line in lines)
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    if not text.isascii():
+        text = text.encode(encoding, _SIMPLY).decode(encoding)
+    stream.write(text)
+    stream.flush()
+
+
+def _character(character: str) -> str:
+    code = ord(character)
+    if character.isprintable() and code not in _INVISIBLE:
+        return character
+    if 0xDC80 <= code <= 0xDCFF:  # surrogateescape: a byte of a name that is no UTF-8
+        return f"\\x{code - 0xDC00:02x}"
+    if character in "\n\r\t":
+        return {"\n": "\\n", "\r": "\\r", "\t": "\\t"}[character]
+    return (
+        f"\\x{code:02x}"
+        if code < 0x100
+        else f"\\u{code:04x}"
+        if code < 0x10000
+        else (f"\\U{code:08x}")
+    )
+
+
+def _simply(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Return what stands for characters that an encoding lacks."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    part = error.object[error.start : error.end]
+    simple = "".join(
+        _SIMPLER.get(one) or one.encode("ascii", "backslashreplace").decode() for one in part
+    )
+    return simple, error.end
+
+
+codecs.register_error(_SIMPLY, _simply)
