@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from PIL import ExifTags, Image, ImageCms, ImageOps
 
 from snellen.errors import InputError, OutputError
+from snellen.frames import image_file
 from snellen.frames import still as module
 from snellen.frames.still import SUFFIXES, Still, header, read, write
 
@@ -245,11 +246,11 @@ def test_the_header_needs_no_pixels(random, tmp_path):
     assert (header(path).width, header(path).height) == (50, 40)
 
 
-@pytest.mark.parametrize("suffix", [".png", ".webp", ".tif", ".gif"])
+@pytest.mark.parametrize("suffix", [".png", ".webp", ".tif"])
 def test_several_pictures_are_refused(random, tmp_path, suffix):
     pictures = [Image.fromarray(drawn(random, (8, 9, 3))) for _ in range(3)]
     pictures[0].save(tmp_path / f"a{suffix}", save_all=True, append_images=pictures[1:])
-    with pytest.raises(InputError, match="got 3 pictures; expected a single one"):
+    with pytest.raises(InputError, match="got several pictures; expected a single one"):
         read(tmp_path / f"a{suffix}")
 
 
@@ -262,7 +263,7 @@ def test_what_is_no_image(tmp_path):
             read(tmp_path / name)
     with pytest.raises(InputError, match=r"none\.png: no such file"):
         read(tmp_path / "none.png")
-    with pytest.raises(InputError, match="not an image"):
+    with pytest.raises(InputError, match="is a folder; expected a file"):
         read(tmp_path)
     with pytest.raises(InputError, match="too long"):
         read(tmp_path / ("x" * 300 + ".png"))
@@ -309,7 +310,7 @@ def test_damage_is_an_input_error_or_harmless(tmp_path, data, suffix):
     try:
         with pytest.MonkeyPatch.context() as patch:
             # A damaged size may demand any amount of memory: here Pillow's guard stays on.
-            patch.setattr(module, "without_size_limit", nullcontext)
+            patch.setattr(image_file, "without_size_limit", nullcontext)
             patch.setattr(Image, "MAX_IMAGE_PIXELS", 10**6)
             back = read(tmp_path / f"a{suffix}")
     except InputError as error:
@@ -343,7 +344,8 @@ def test_orientation(random, tmp_path, orientation, suffix, deep):
     pixels = drawn(random, (8, 13), np.uint16) if deep else drawn(random, (8, 13, 3))
     image = Image.fromarray(pixels)
     image.save(tmp_path / f"a{suffix}", exif=with_exif(orientation))
-    with Image.open(tmp_path / f"a{suffix}") as opened:
+    # Of a file that it maps into memory, Pillow 13 does not turn 16-bit grey in TIFF.
+    with Image.open(BytesIO((tmp_path / f"a{suffix}").read_bytes())) as opened:
         wanted = np.asarray(ImageOps.exif_transpose(opened))
     back = read(tmp_path / f"a{suffix}")
     assert back.pixels.flags.c_contiguous and (back.pixels == wanted).all()
@@ -551,13 +553,13 @@ def test_two_threads_share_the_size_limit(limit):
     inside, leave, seen = threading.Event(), threading.Event(), []
 
     def other():
-        with module.without_size_limit():
+        with image_file.without_size_limit():
             inside.set()
             assert leave.wait(60)
             seen.append(Image.MAX_IMAGE_PIXELS)
 
     thread = threading.Thread(target=other)
-    with module.without_size_limit():
+    with image_file.without_size_limit():
         thread.start()
         assert inside.wait(60)
         assert Image.MAX_IMAGE_PIXELS is None
@@ -586,6 +588,6 @@ def test_threads_that_read_restore_the_size_limit(random, tmp_path, limit):
 
 
 def test_a_limit_that_the_host_sets_meanwhile_stays(limit):
-    with module.without_size_limit():
+    with image_file.without_size_limit():
         Image.MAX_IMAGE_PIXELS = 9
     assert Image.MAX_IMAGE_PIXELS == 9

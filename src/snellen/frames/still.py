@@ -7,21 +7,18 @@ encodes those pixels.
 from __future__ import annotations
 
 import struct
-import threading
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import av
 import numpy as np
 import numpy.typing as npt
 from PIL import ExifTags, Image
 
 from snellen.errors import InputError, OutputError
-from snellen.frames import atomic, damage
+from snellen.frames import atomic, damage, deep
+from snellen.frames.image_file import OpenImage, check_kind, opened_image
 
 Array = npt.NDArray[Any]
 
@@ -38,8 +35,6 @@ _STORAGE = frozenset(
     | {*range(322, 326), 330, *range(338, 343), 347, 512, 513, 514, 529, 530, 532, 34675}
 )
 
-_BITS = 258  # TIFF 6.0: BitsPerSample
-_MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "I", "F")  # and I;16 of either order
 _TRANSPOSING = (5, 6, 7, 8)  # EXIF orientations that exchange rows and columns
 
 
@@ -75,34 +70,6 @@ class Header:
     """Whether samples are floats."""
 
 
-_limit_lock = threading.Lock()
-_limit_users = 0  # blocks of `without_size_limit` that are running
-_host_limit: int | None = None  # the host program's value, to be restored after the last of them
-
-
-@contextmanager
-def without_size_limit() -> Iterator[None]:
-    """Switch off Pillow's guard against decompression bombs while the block runs.
-
-    The guard refuses large pictures because they may be an attack on a server. Our caller has
-    chosen the file. The limit is a global of Pillow and belongs to the host program, so the first
-    of several concurrent blocks removes it and the last one restores it. Pillow may check it when
-    it opens a file, moves to another picture of it or loads pixels (TIFF).
-    """
-    global _limit_users, _host_limit
-    with _limit_lock:
-        if not _limit_users:
-            _host_limit, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
-        _limit_users += 1
-    try:
-        yield
-    finally:
-        with _limit_lock:
-            _limit_users -= 1
-            if not _limit_users and Image.MAX_IMAGE_PIXELS is None:  # else: the host's new value
-                Image.MAX_IMAGE_PIXELS = _host_limit
-
-
 def read(path: Path) -> Still:
     """Read an image file.
 
@@ -112,8 +79,9 @@ def read(path: Path) -> Still:
         The file is missing, damaged or no image, holds more than one picture, or has colours other
         than grey and RGB.
     """
-    with _opened(path) as (image, said):
-        return _read(path, image, said)
+    with opened_image(path) as opened:
+        check_kind(path, opened.image)
+        return _read(path, opened)
 
 
 def header(path: Path) -> Header:
@@ -124,7 +92,8 @@ def header(path: Path) -> Header:
     InputError
         As `read`, for those faults that the header shows.
     """
-    with _opened(path) as (image, _):
+    with opened_image(path) as (image, _, _):
+        check_kind(path, image)
         # Pillow applies the orientation to the size of a TIFF itself. The base class's getexif does
         # not load the pixels; that of PNG would.
         orientation = Image.Image.getexif(image).get(ExifTags.Base.Orientation, 1)
@@ -132,26 +101,6 @@ def header(path: Path) -> Header:
         if orientation in _TRANSPOSING and image.format != "TIFF":
             width, height = height, width
         return Header(width, height, image.mode == "F")
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[tuple[Image.Image, list[str]]]:
-    """Open and check an image file; raise its errors, and those of the block, as InputError.
-
-    The list receives what libtiff finds wrong while the block decodes.
-    """
-    said: list[str] = []
-    try:
-        with damage.libtiff_errors() as said, without_size_limit(), Image.open(path) as image:
-            _check_kind(path, image)
-            yield image, said
-    except (InputError, MemoryError):
-        raise
-    except Exception as error:  # Pillow raises exceptions of nearly every class for damaged files.
-        missing = isinstance(error, FileNotFoundError)
-        reason = "; ".join(damage.listed(said)) or error
-        what = "no such file" if missing else f"not an image that can be read ({reason})"
-        raise InputError(f"{path}: {what}") from error
 
 
 def write(path: Path, still: Still, overwrite: bool = False) -> None:
@@ -186,8 +135,9 @@ def write(path: Path, still: Still, overwrite: bool = False) -> None:
         raise OutputError(f"{path} could not be written: {error.strerror or error}") from error
 
 
-def _read(path: Path, image: Image.Image, said: list[str]) -> Still:
-    deep = _has_16_bit_colour(image)
+def _read(path: Path, opened: OpenImage) -> Still:
+    image, file, said = opened
+    is_deep = _has_16_bit_colour(image)
     # For TIFF, Pillow applies the orientation here and removes it from the EXIF. Pixels of 16-bit
     # colour are not taken from Pillow, but it refuses files that end early.
     image.load()
@@ -196,37 +146,19 @@ def _read(path: Path, image: Image.Image, said: list[str]) -> Still:
     for tag in _STORAGE & set(exif):
         del exif[tag]
     alpha = image.mode == "RGBA" or "transparency" in image.info
-    pixels = _decode16(path, "rgba64le" if alpha else "rgb48le") if deep else _pixels(path, image)
+    if is_deep:
+        file.seek(0)
+        pixels = deep.decode(file.read(), str(image.format), alpha)
+    else:
+        pixels = _pixels(path, image)
     return Still(
         pixels=_oriented(pixels, orientation),
         grey_alpha=image.mode == "LA" or (image.mode in ("L", "1") and alpha),
         profile=image.info.get("icc_profile"),
         exif=exif.tobytes() if len(exif) else None,
         dpi=image.info.get("dpi"),
-        damage=_damage(path, image, said),
+        damage=damage.found(file, image, said),
     )
-
-
-def _damage(path: Path, image: Image.Image, said: list[str]) -> tuple[str, ...]:
-    """Return a sentence for each kind of damage that decoding passed over."""
-    with path.open("rb") as file:
-        return damage.found(file, image, said)
-
-
-def _check_kind(path: Path, image: Image.Image) -> None:
-    """Refuse files of several pictures, with 32-bit integers, or neither grey nor RGB."""
-    pictures = getattr(image, "n_frames", 1)
-    if pictures > 1 and image.format != "MPO":  # MPO: a telephone's JPEG; its first is the picture
-        raise InputError(f"{path}: got {pictures} pictures; expected a single one")
-    mode = image.mode
-    if mode not in _MODES and (mode == "I;16N" or not mode.startswith("I;16")):
-        raise InputError(
-            f"{path}: got colours of kind {mode}; expected grey or RGB",
-            advice="convert the image first",
-        )
-    # Even if all values are below 65536: the value of white is unknown.
-    if mode == "I" and max(getattr(image, "tag_v2", {}).get(_BITS, (16,))) > 16:
-        raise InputError(f"{path}: got 32-bit samples; expected 8 or 16 bit, or float32")
 
 
 def _has_16_bit_colour(image: Image.Image) -> bool:
@@ -267,12 +199,6 @@ def _grey16(pixels: Array, image: Image.Image) -> Array:
         return grey
     alpha = np.where(grey == transparent, 0, 0xFFFF).astype(np.uint16)
     return np.stack([grey, grey, grey, alpha], axis=-1)
-
-
-def _decode16(path: Path, format: str) -> Array:
-    """Decode 16-bit colour by FFmpeg into `format`, one of its pixel formats."""
-    with av.open(str(path)) as container:
-        return next(container.decode(video=0)).to_ndarray(format=format)
 
 
 def _oriented(pixels: Array, orientation: int) -> Array:
@@ -347,20 +273,9 @@ def _save(path: Path, still: Still) -> None:
 
 
 def _encode16(path: Path, still: Still) -> bytes:
-    """Return the bytes of a PNG or TIFF file with 16-bit colour, encoded by FFmpeg."""
+    """Return the bytes of a PNG or TIFF file with 16-bit colour."""
     tiff = path.suffix.lower() != ".png"
-    alpha = still.pixels.shape[2] == 4
-    frame = av.VideoFrame.from_ndarray(
-        np.ascontiguousarray(still.pixels), "rgba64le" if alpha else "rgb48le"
-    )
-    order = "le" if tiff else "be"
-    encoder = av.CodecContext.create("tiff" if tiff else "png", "w")
-    assert isinstance(encoder, av.VideoCodecContext)
-    encoder.width, encoder.height = frame.width, frame.height
-    encoder.pix_fmt = ("rgba64" if alpha else "rgb48") + order
-    encoder.time_base = 1  # type: ignore[assignment, unused-ignore]  # PyAV 18
-    packets = [*encoder.encode(frame.reformat(format=encoder.pix_fmt)), *encoder.encode(None)]
-    data = b"".join(bytes(packet) for packet in packets)
+    data = deep.encode(still.pixels, tiff)
     return data if tiff else _with_chunks(data, still)
 
 

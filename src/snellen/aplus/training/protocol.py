@@ -20,7 +20,8 @@ from snellen.frames import damage
 from snellen.frames.bicubic import TAPS, cubic
 from snellen.frames.colour import KB, KG, KR
 from snellen.frames.frame import Format, Frame
-from snellen.frames.still import SUFFIXES, without_size_limit
+from snellen.frames.image_file import opened_image
+from snellen.frames.still import SUFFIXES
 
 Float32 = npt.NDArray[np.float32]
 
@@ -96,24 +97,16 @@ def luma(path: str | Path, damaged: dict[Path, tuple[str, ...]] | None = None) -
     InputError
         The file cannot be read, or has more than 8 bits a sample.
     """
-    from PIL import Image, UnidentifiedImageError
-
-    try:
-        with damage.libtiff_errors() as said, without_size_limit(), Image.open(path) as image:
-            if image.mode not in {"1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr"}:
-                raise InputError(
-                    f"{Path(path).name}: got samples of kind {image.mode}; "
-                    "expected 8-bit grey or RGB",
-                    advice="convert the image",
-                )
-            grey = image.mode in {"1", "L", "LA"}
-            pixels = np.asarray(image.convert("L" if grey else "RGB"), np.float64)
-            if damaged is not None:
-                with Path(path).open("rb") as file:
-                    if found := damage.found(file, image, said):
-                        damaged[Path(path)] = found
-    except (UnidentifiedImageError, OSError, SyntaxError) as error:
-        raise InputError(f"{Path(path).name} cannot be read as an image: {error}") from error
+    with opened_image(Path(path)) as (image, file, said):
+        if image.mode not in {"1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr"}:
+            raise InputError(
+                f"{Path(path).name}: got samples of kind {image.mode}; expected 8-bit grey or RGB",
+                advice="convert the image",
+            )
+        grey = image.mode in {"1", "L", "LA"}
+        pixels = np.asarray(image.convert("L" if grey else "RGB"), np.float64)
+        if damaged is not None and (found := damage.found(file, image, said)):
+            damaged[Path(path)] = found
     plane = pixels if grey else BLACK + pixels @ np.array(LUMA)
     return (np.floor(plane + 0.5) / 255).astype(np.float32)
 

@@ -1,0 +1,191 @@
+"""Opens each file that is read: that file and no other, whatever its name looks like.
+
+FFmpeg finds protocols (``http:``), patterns (``%03d``) and lists in names, and opens what they say.
+So no library gets a name: FFmpeg, Pillow and NumPy get an open file, which is called "input".
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import select
+import stat
+from io import BufferedReader, BytesIO, FileIO
+from pathlib import Path
+from typing import BinaryIO
+
+from snellen.errors import InputError
+
+_PATIENCE_MS = 100
+"""Milliseconds of a wait after which Python looks for signals."""
+_FLAGS = (
+    os.O_RDONLY
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NONBLOCK", 0)  # a pipe without a writer opens at once
+    | getattr(os, "O_NOCTTY", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+"""How an address begins; a Path has made one slash of two. One letter: a drive of Windows."""
+_PLAIN = re.compile(r"\.[A-Za-z0-9]{1,8}")
+_PIECE = 1 << 20
+"""Bytes of one read of a pipe."""
+
+
+class InputFile(FileIO):
+    """An open file, read without a buffer.
+
+    A named pipe is waited for until it has data; Ctrl-C ends the wait.
+
+    Parameters
+    ----------
+    path : Path
+
+    Attributes
+    ----------
+    name : str
+        "input" and the suffix of the path, where that is plain. Not the path: libraries take a
+        file's name for more than a name.
+    regular : bool
+        Whether it is an ordinary file, which can be opened once more and read anywhere.
+
+    Raises
+    ------
+    InputError
+        There is no such file, it is a folder, or it must not be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            descriptor, self.regular = _opened(path)
+        except (OSError, ValueError) as error:
+            raise unreadable(path, error) from error
+        super().__init__(descriptor, "rb")
+        self.name = neutral(path)
+
+
+class FFmpegFile(InputFile):
+    """A file for FFmpeg, which tries places that no file has: `seek` returns its error numbers."""
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        """Move to `offset`; return the place, or a negative error number."""
+        try:
+            return super().seek(offset, whence)
+        except OSError as error:
+            return -(error.errno or errno.EINVAL)
+        except (ValueError, OverflowError):
+            return -errno.EINVAL
+
+
+def opened(path: Path, limit: int) -> BinaryIO:
+    """Open a file for reading anywhere in it; of a pipe at most `limit` bytes are read first.
+
+    Raises
+    ------
+    InputError
+        As `InputFile`, or a pipe gives more.
+    """
+    file = InputFile(path)
+    if file.regular:
+        return BufferedReader(file)
+    with file:
+        return BytesIO(_all(file, path, limit))
+
+
+def contents(path: Path, limit: int) -> bytes:
+    """Return the bytes of a file.
+
+    Raises
+    ------
+    InputError
+        As `InputFile`, or there are more than `limit` bytes.
+    """
+    with InputFile(path) as file:
+        return _all(file, path, limit)
+
+
+def is_regular(path: Path) -> bool:
+    """Return whether this is an ordinary file, or a link to one."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def neutral(path: Path) -> str:
+    """Return "input" with the suffix of a path, if it has nothing but letters and digits."""
+    return "input" + (path.suffix if _PLAIN.fullmatch(path.suffix) else "")
+
+
+def unreadable(path: Path, error: OSError | ValueError) -> InputError:
+    """Return the error that says why a file cannot be opened."""
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return missing(path)
+    if isinstance(error, IsADirectoryError):
+        return InputError(f"{path} is a folder; expected a file")
+    if isinstance(error, PermissionError):
+        return InputError(f"{path}: no permission to read it")
+    why = getattr(error, "strerror", None) or str(error)
+    return InputError(f"{path} cannot be read ({why})")
+
+
+def missing(path: Path, what: str = "file") -> InputError:
+    """Return the error that says that there is no such file, or that this is an address."""
+    if is_address(path):
+        return InputError(
+            f"{path} is an address; expected the name of a file",
+            advice="download it first: nothing is read from a network",
+        )
+    return InputError(f"{path}: no such {what}")
+
+
+def is_address(path: Path) -> bool:
+    """Return whether a path that does not exist looks like ``scheme://…``."""
+    found = _ADDRESS.match(str(path))
+    return found is not None and not os.path.lexists(found[0][:-1])
+
+
+def _opened(path: Path) -> tuple[int, bool]:
+    """Return the descriptor of a file, and whether that is an ordinary file."""
+    descriptor = os.open(path, _FLAGS)
+    try:
+        kind = os.fstat(descriptor).st_mode
+        if stat.S_ISDIR(kind):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if not stat.S_ISREG(kind) and hasattr(select, "poll"):
+            _wait(descriptor)
+            os.set_blocking(descriptor, True)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor, stat.S_ISREG(kind)
+
+
+def _wait(descriptor: int) -> None:
+    """Wait until there is something to read, or its writer has gone; signals end the wait."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    while not poll.poll(_PATIENCE_MS):
+        pass
+
+
+def _all(file: InputFile, path: Path, limit: int) -> bytes:
+    if file.regular and os.fstat(file.fileno()).st_size > limit:
+        raise _too_long(path, limit)
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        if not file.regular and hasattr(select, "poll"):
+            _wait(file.fileno())
+        part = file.read(min(_PIECE, limit + 1 - size))
+        if not part:
+            return b"".join(parts)
+        parts.append(part)
+        size += len(part)
+        if size > limit:
+            raise _too_long(path, limit)
+
+
+def _too_long(path: Path, limit: int) -> InputError:
+    return InputError(f"{path} has more than {limit:,} bytes, which no such file needs")
