@@ -5,6 +5,7 @@
 # make lint    style, types and layers, as CI checks them
 # make docs    build the documentation site in docs/_build, offline; a warning is an error
 # make release-check    was this source run by the GPU tests? See CONTRIBUTING.md
+# make sanitize    compute-sanitizer over its tests, on a GPU; writes benchmarks/gpu-sanitizer.json
 # make release    build wheel and sdist of the commit, bit for bit the same for everyone; see there
 #
 # Another Python or folder: make test PYTHON=python3.13 VENV=.venv313
@@ -22,7 +23,7 @@ endif
 JOBS ?= auto
 PYTEST = $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal
 
-.PHONY: demo test slow env lint docs release-check release clean
+.PHONY: demo test slow env lint docs release-check release sanitize clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
@@ -46,6 +47,9 @@ docs: $(VENV)/.docs
 
 release-check: $(VENV)/.env
 	$(BIN)/python .ci/release_check.py
+
+sanitize: $(VENV)/.test
+	$(BIN)/python -m benchmarks.sanitize $(ARGS)
 
 release: $(VENV)/.release
 	$(BIN)/python .ci/release.py

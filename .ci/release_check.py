@@ -1,7 +1,8 @@
-"""Check that the last run of the GPU tests was of this very source: `make release-check`.
+"""Check that the last runs on a GPU were of this very source: `make release-check`.
 
-The record was written by `pytest -m gpu --gpu-record benchmarks/gpu-tests.json` on a machine with
-a GPU. Exit status 1, with a line for each reason, where a release would ship what no GPU has run.
+The records were written by `pytest -m gpu --gpu-record benchmarks/gpu-tests.json` and by `python -m
+benchmarks.sanitize` on a machine with a GPU. Exit status 1, with a line for each reason, where a
+release would ship what no GPU has run, or what compute-sanitizer has not seen.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = ROOT / "benchmarks" / "gpu-tests.json"
+SANITIZER = ROOT / "benchmarks" / "gpu-sanitizer.json"
+TOOLS = ("memcheck", "initcheck", "racecheck", "synccheck")
 
 sys.path.insert(0, str(ROOT))
 
@@ -37,14 +40,45 @@ def faults(record: dict, digest: str) -> list[str]:
     return found
 
 
+def sanitizer_faults(record: dict, digest: str) -> list[str]:
+    """Return what speaks against it in the record of compute-sanitizer."""
+    run = f"compute-sanitizer's run of {record['date']} on {', '.join(record['gpu']) or 'no GPU'}"
+    found = []
+    if record["digest"] != digest:
+        found.append(f"src/ or tests/ differ from {run}: {digest} here, {record['digest']} there")
+    if not record["unchanged"]:
+        found.append(f"src/ or tests/ changed during {run}")
+    runs = {one["tool"]: one for one in record["tools"]}
+    for tool in TOOLS:
+        one = runs.get(tool)
+        missing = set(one["wanted"]) - set(one["kernels"]) if one else ()
+        if one is None:
+            found.append(f"{run} was without {tool}")
+        elif not one["finished"]:
+            found.append(f"{tool} did not finish in {run}")
+        elif one["errors"] is None:
+            found.append(f"{tool} wrote no summary in {run}")
+        elif one["errors"]:
+            found.append(f"{tool} found {one['errors']} errors in {run}")
+        elif one["tests"].get("failed") or not one["tests"].get("passed"):
+            found.append(f"under {tool} tests failed or no test passed in {run}: {one['tests']}")
+        elif one["exit_status"] and not one["explained"]:
+            found.append(f"{tool} ended with exit status {one['exit_status']} in {run}")
+        elif missing:
+            found.append(f"under {tool} no test launched {', '.join(sorted(missing))} in {run}")
+    return found
+
+
 def main() -> int:
     """Print the faults; return the exit status."""
     from benchmarks.digest import digest
 
-    if not RECORD.exists():
-        print(f"no record of the GPU tests at {RECORD.relative_to(ROOT)}", file=sys.stderr)
-        return 1
-    found = faults(json.loads(RECORD.read_text(encoding="utf-8")), digest(ROOT))
+    here, found = digest(ROOT), []
+    for path, check in ((RECORD, faults), (SANITIZER, sanitizer_faults)):
+        if path.exists():
+            found += check(json.loads(path.read_text(encoding="utf-8")), here)
+        else:
+            found.append(f"no record of the GPU at {path.relative_to(ROOT)}")
     for fault in found:
         print(fault, file=sys.stderr)
     return 1 if found else 0

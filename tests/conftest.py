@@ -17,7 +17,7 @@ from snellen.errors import DeviceError
 from snellen.gpu.device import why_not
 
 pytest.register_assert_rewrite("support")
-pytest_plugins = ["support.gpu_record"]
+pytest_plugins = ["support.gpu_record", "support.sanitize"]
 
 
 def pytest_configure(config):

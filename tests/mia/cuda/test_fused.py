@@ -10,7 +10,7 @@ import pytest
 from snellen.errors import InputError
 from snellen.gpu.kernel import Kernel
 from snellen.mia.cuda.fused import Backend, gpu
-from snellen.mia.cuda.layout import Layout, candidates
+from snellen.mia.cuda.layout import Gpu, Layout, candidates
 from snellen.mia.definition import SIDES, Definition
 from support.mia import drawn, reference
 
@@ -21,6 +21,7 @@ WITHIN = 1e-4
 some 1e-5 and less; ISRA with a given PSF, which settles slowest, 2e-5."""
 STABLE = 2e-4  # weight of total variation for which rounding dies away; see test_cpu.py
 PERIODS = list(product(SIDES, repeat=2))
+HOPPER = Gpu(capability=90, shared=232_448, multiprocessors=132)
 OPTIONS = {
     "poisson": {},
     "read noise": {"read_noise": 0.02},
@@ -200,6 +201,28 @@ def test_frames_of_unequal_exposure(random, noise):
     problem.y[:] *= np.array([0.9, 1, 1.1])[:, None, None]
     f, h, _ = restored([problem], 200, noise=noise)
     compare(problem, 200, f[0], h[0], noise=noise)
+
+
+def kinds():
+    """The layouts of the package that differ in more than numbers, each for its smallest period."""
+    found = {}
+    for period in sorted(PERIODS, key=lambda sides: (sides[0] * sides[1], sides)):
+        for batch, gaussian in product((1, 40, 3000), (False, True)):
+            for one in candidates(*period, batch, HOPPER, gaussian):
+                how = (one.cluster, one.concurrent, one.half_values > 0, one.in_shared,
+                       one.blocks_per_sm)  # fmt: skip
+                found.setdefault(how, one)
+    return list(found.values())
+
+
+@pytest.mark.parametrize("layout", [pytest.param(one, id=str(i)) for i, one in enumerate(kinds())])
+def test_each_kind_of_layout(layout, random):
+    """Short, for compute-sanitizer."""
+    problem = drawn.problem(random, (layout.height, layout.width))
+    if layout.shared > gpu().shared:
+        pytest.skip(f"this GPU has {gpu().shared} bytes of shared memory for a block")
+    f, h, _ = restored([problem], 3, layout)
+    compare(problem, 3, f[0], h[0])
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
