@@ -1,6 +1,7 @@
 # make demo    build the environment, upscale a real clip and a still
 # make test    build the environment, run the tests but the slow ones; JOBS=4: so many at once
 # make slow    run the slow tests
+# make fuzz    hostile files against the commands: SECONDS=3600 SEED=… KIND=film; see tests/fuzz
 # make env     build the environment in .venv, with the snellen command in it
 # make lint    style, types and layers, as CI checks them
 # make docs    build the documentation site in docs/_build, offline; a warning is an error
@@ -23,7 +24,7 @@ endif
 JOBS ?= auto
 PYTEST = $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal
 
-.PHONY: demo test slow env lint docs release-check release sanitize clean
+.PHONY: demo test slow fuzz env lint docs release-check release sanitize clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
@@ -33,6 +34,11 @@ test: $(VENV)/.test
 
 slow: $(VENV)/.test
 	$(PYTEST) -m slow
+
+SECONDS = 3600
+fuzz: $(VENV)/.test
+	PYTHONPATH=src:tests $(BIN)/python -m fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) \
+		$(if $(KIND),--kind $(KIND)) $(if $(CASE),--case $(CASE)) $(if $(KEEP),--keep $(KEEP))
 
 env: $(VENV)/.env
 

@@ -1,0 +1,1 @@
+"""The fuzzer: hostile files against the commands. See README.md."""

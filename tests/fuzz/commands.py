@@ -1,0 +1,52 @@
+"""Command lines over a film or a picture."""
+
+from __future__ import annotations
+
+from fuzz.case import Random
+
+FAST = ("--preset", "ultrafast")
+SCORED = (80, 72)
+"""Pictures that MAD can score: it leaves a margin of 33 pixels out."""
+
+
+def film(random: Random, source: str) -> tuple[list[str], tuple[str, ...]]:
+    """Return a command that converts a film, and its outputs."""
+    words = ["upscale", source, "--device", "cpu"]
+    if random.random() < 0.25:
+        words[0] = "deblur"
+        words += ["--iterations", "2", "--psf-size", "3"]
+        words += random.choice(([], [], ["--window", "2"], ["--roi", "4,4,20,20"],
+                                ["--roi", "4,4,20,20", "--paste-back"]))  # fmt: skip
+    target = "out/result" + random.choice((".mkv", ".mkv", ".mp4", ".mov", ".y4m"))
+    if random.random() < 0.1:
+        target = "-"
+    words += ["-o", target]
+    if target != "-" and not target.endswith(".y4m"):
+        words += FAST
+    words += random.choice(([], [], [], [], ["--frames", "3"], ["--start", "0.1"], ["--strict"],
+                            ["--deinterlace"], ["--profile"], ["--duration", "0.2"]))  # fmt: skip
+    words += random.choice(([], ["--json"]))
+    return words, () if target == "-" else (target,)
+
+
+def picture(random: Random, source: str, suffix: str) -> tuple[list[str], tuple[str, ...]]:
+    """Return a command that converts a picture, and its outputs."""
+    words = ["upscale", source, "--device", "cpu"]
+    if random.random() < 0.3:
+        words[0] = "deblur"
+        words += ["--iterations", "2", "--psf-size", "3"]
+        words += random.choice(([], ["--roi", "0,0,8,8"], ["--tile", "8"], ["--psf-out",
+                                "out/psf.png"], ["--prior", "l0"]))  # fmt: skip
+    target = "out/result" + random.choice((suffix, suffix, ".png", ".tif"))
+    words += ["-o", target, *random.choice(([], ["--json"]))]
+    return words, (target, "out/psf.png") if "--psf-out" in words else (target,)
+
+
+def score(random: Random, reference: str, distorted: str) -> tuple[list[str], tuple[str, ...]]:
+    """Return a command that scores a film or a picture, and its outputs."""
+    words = ["score", reference, distorted, "--device", "cpu"]
+    more, outputs = random.choice((
+        ([], ()), ([], ()), (["--csv", "out/table.csv"], ("out/table.csv",)),
+        (["--map-out", "out/maps"], ("out/maps/",)), (["--resize"], ()),
+    ))  # fmt: skip
+    return [*words, *more, *random.choice(([], ["--json"]))], outputs

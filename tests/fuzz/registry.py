@@ -1,0 +1,265 @@
+"""Every kind of case, by name. A new kind of file gets a function here; README.md says how."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fuzz import commands, films, names, pictures
+from fuzz.case import Case, Make, Random
+from fuzz.mutators import mutated
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of case."""
+
+    make: Make
+    weight: float
+    """How often, relative to the others."""
+
+
+KINDS: dict[str, Kind] = {}
+
+
+def kind(weight: float) -> Callable[[Make], Make]:
+    """Register a function as the kind of its name."""
+
+    def register(make: Make) -> Make:
+        KINDS[make.__name__] = Kind(make, weight)
+        return make
+
+    return register
+
+
+WHOLE = 0.06
+"""Share of the cases whose file is not harmed: these must not give an alarm."""
+
+
+def _harmed(random: Random, data: bytes, other: bytes = b"") -> tuple[bytes, str]:
+    return (data, "whole") if random.random() < WHOLE else mutated(random, data, other)
+
+
+@kind(10)
+def film(random: Random) -> Case:
+    """A harmed film that is converted."""
+    made, data = films.drawn(random)
+    harmed, note = _harmed(random, data, films.drawn(random)[1])
+    source = "in/film" + (made.suffix if random.random() < 0.9 else ".mkv")
+    words, outputs = commands.film(random, source)
+    partly = {"--frames", "--start", "--duration", "--strict", "--deinterlace"} & set(words)
+    return Case(words, {source: harmed}, outputs, f"{made.codec} in {made.format}: {note}",
+                whole=note == "whole" and not partly, film=None if partly else source,
+                original=data)  # fmt: skip
+
+
+@kind(2)
+def film_score(random: Random) -> Case:
+    """A harmed film that is compared with what it was."""
+    made, data = films.drawn(random, commands.SCORED)
+    harmed, note = _harmed(random, data)
+    ours, theirs = "in/reference" + made.suffix, "in/distorted" + made.suffix
+    pair = (ours, theirs) if random.random() < 0.7 else (theirs, ours)
+    words, outputs = commands.score(random, *pair)
+    return Case(words, {ours: data, theirs: harmed}, outputs, f"{made.codec}: {note}",
+                whole=note == "whole", film=theirs, original=data)  # fmt: skip
+
+
+@kind(1)
+def pipe(random: Random) -> Case:
+    """A harmed y4m on standard input."""
+    data = films.y4m(random, 48, 32, random.randrange(1, 6))
+    harmed, note = _harmed(random, data)
+    words = ["upscale", "-", "--device", "cpu", "-o", "out/result.y4m"]
+    return Case(words, {"in/pipe.y4m": harmed}, ("out/result.y4m",), note, stdin="in/pipe.y4m",
+                whole=note == "whole")  # fmt: skip
+
+
+@kind(8)
+def picture(random: Random) -> Case:
+    """A harmed picture that is converted."""
+    suffix, data = pictures.drawn(random)
+    harmed, note = _harmed(random, data, pictures.drawn(random)[1])
+    source = "in/picture" + (suffix if random.random() < 0.9 else ".png")
+    words, outputs = commands.picture(random, source, suffix)
+    return Case(words, {source: harmed}, outputs, f"{suffix}: {note}")
+
+
+@kind(1)
+def picture_score(random: Random) -> Case:
+    """A harmed picture that is compared with what it was."""
+    suffix, data = pictures.drawn(random, commands.SCORED)
+    harmed, note = _harmed(random, data)
+    ours, theirs = "in/reference" + suffix, "in/distorted" + suffix
+    words, outputs = commands.score(random, ours, theirs)
+    return Case(words, {ours: data, theirs: harmed}, outputs, f"{suffix}: {note}")
+
+
+@kind(1)
+def folder(random: Random) -> Case:
+    """A folder of films and pictures, most of them whole."""
+    files, outputs = {}, []
+    for number in range(random.randrange(1, 5)):
+        suffix, data = pictures.drawn(random)
+        if random.random() < 0.3:
+            made, data = films.drawn(random)
+            suffix = made.suffix
+        if random.random() < 0.5:
+            data = mutated(random, data)[0]
+        stem = names.hostile(random) if random.random() < 0.3 else "file"
+        files[f"in/{number}{stem[:230]}{suffix}"] = data
+        outputs += [f"out/{number}{stem[:230]}{end}" for end in (suffix, ".mkv")]
+    words = ["upscale", "in", "--device", "cpu", *commands.FAST, "-o", "out"]
+    return Case(words, files, tuple(outputs), "folder")
+
+
+@kind(2)
+def model(random: Random) -> Case:
+    """A harmed model."""
+    noise = np.random.default_rng(random.randrange(1 << 30))
+    anchors = noise.normal(size=(6, 5)).astype(np.float32)
+    anchors /= np.linalg.norm(anchors, axis=1, keepdims=True)
+    basis = np.linalg.qr(noise.normal(size=(144, 5)))[0].astype(np.float32)
+    projections = noise.normal(size=(6, 36, 5)).astype(random.choice(("f2", "f4")))
+    data = safetensors({"anchors": anchors, "basis": basis, "projections": projections})
+    harmed, note = _harmed(random, data)
+    return _beside(random, "model.safetensors", harmed, note, "--model", "upscale")
+
+
+def safetensors(tensors: dict[str, np.ndarray]) -> bytes:
+    """Return a model file. (The library writes the header in another order each time.)"""
+    header: dict = {"__metadata__": {"format": "snellen-aplus-1", "scale": "2", "window": "3"}}
+    start = 0
+    for name, one in tensors.items():
+        kind, end = f"F{8 * one.itemsize}", start + one.nbytes
+        header[name] = {"dtype": kind, "shape": one.shape, "data_offsets": [start, end]}
+        start = end
+    text = json.dumps(header).encode()
+    samples = b"".join(one.tobytes() for one in tensors.values())
+    return len(text).to_bytes(8, "little") + text + samples
+
+
+@kind(2)
+def psf(random: Random) -> Case:
+    """A harmed PSF."""
+    noise = np.random.default_rng(random.randrange(1 << 30))
+    samples = 1 + 9 * noise.random(random.choice(((5, 5), (3, 3), (5, 5), (2, 5, 5), (1, 1))))
+    out, suffix = BytesIO(), ".npy"
+    np.save(out, samples.astype(random.choice(("f4", "f8", "f2", "u1", ">f8"))))
+    data = out.getvalue()
+    if random.random() < 0.3:
+        suffix, data = random.choice((".png", ".pgm")), pictures.grey(random, 5, 5)
+    harmed, note = _harmed(random, data)
+    option = random.choice(("--psf", "--psf-start"))
+    return _beside(random, "psf" + suffix, harmed, note, option, "deblur")
+
+
+@kind(1)
+def positions(random: Random) -> Case:
+    """A harmed file of positions."""
+    count = random.choice((5, 5, 12, 1))
+    text = "# x,y\n" + "".join(f"{random.randrange(20)},{random.randrange(20)}\n"
+                               for _ in range(count))  # fmt: skip
+    harmed, note = _harmed(random, text.encode())
+    film = films.y4m(random, 48, 40, 5)
+    words = ["deblur", "in/film.y4m", "--device", "cpu", "-o", "out/result.y4m", "--roi", "16,16",
+             "--roi-file", "in/positions.txt", "--iterations", "1", "--psf-size", "3"]  # fmt: skip
+    files = {"in/film.y4m": film, "in/positions.txt": harmed}
+    return Case(words, files, ("out/result.y4m",), note)
+
+
+@kind(2)
+def name(random: Random) -> Case:
+    """A whole file under a hostile name, beside files that a pattern or a URL would take."""
+    if random.random() < 0.75:
+        suffix, data = pictures.drawn(random)
+        ends = (suffix, suffix)
+    else:
+        suffix, data = ".y4m", films.y4m(random, 32, 24, 3)
+        ends = (suffix, suffix)
+    stem = names.hostile(random)
+    stem = stem.encode(errors="surrogateescape")[: 250 - len(suffix)].decode(
+        errors="surrogateescape"
+    )
+    files = {f"in/{one}": pictures.drawn(random)[1] for one in names.decoys(stem, suffix)}
+    files[f"in/{stem}{suffix}"] = data
+    words = ["upscale", f"in/{stem}{suffix}", "--device", "cpu", "-o", f"out/result{ends[0]}"]
+    twin = ["upscale", f"twin/a{suffix}", "--device", "cpu", "-o", f"out/twin{ends[1]}"]
+    return Case(words, files, (words[-1], twin[-1]), f"name {stem!r}", twin=twin,
+                twin_files={f"twin/a{suffix}": data})  # fmt: skip
+
+
+@kind(1.5)
+def job(random: Random) -> Case:
+    """A job's JSON with odd values, over whole files."""
+    from snellen import jobs
+
+    source = Path(random.choice(("in/a.png", "in/a.y4m")))
+    target = Path("out/result" + source.suffix)
+    video = jobs.VideoOptions(jobs.Clip(frames=2), jobs.Encoding(options={}))
+    made: Any = random.choice((
+        jobs.UpscaleJob(source=source, target=target, device="cpu", video=video),
+        jobs.DeblurJob(source=source, target=target, device="cpu", video=video,
+                       region=jobs.Region(16, 16), mia=jobs.MiaSettings(psf=_CROSS, iterations=2)),
+        jobs.DeblurJob(source=source, target=target, device="cpu", psf_out=Path("out/psf.npy"),
+                       mia=jobs.MiaSettings(psf_size=3, iterations=2)),
+        jobs.ScoreJob(reference=source, distorted=source, device="cpu",
+                      table=Path("out/table.csv")),
+    ))  # fmt: skip
+    note = "whole" if random.random() < WHOLE else "odd values"
+    facts = json.loads(made.to_json())
+    text = json.dumps(facts if note == "whole" else _odd(random, facts)).encode()
+    if note != "whole" and random.random() < 0.2:
+        text = mutated(random, text)[0]
+    files = {"in/job.json": text, "in/a.png": pictures.grey(random, 80, 72),
+             "in/a.y4m": films.y4m(random, 80, 72, 3)}  # fmt: skip
+    return Case(["job", "in/job.json"], files, ("",), note, whole=note == "whole")
+
+
+_CROSS = [[0, 1, 0], [1, 2, 1], [0, 1, 0]]
+_ODD = (None, "", "x", -1, 0, 1.5, True, [], {}, [[]], {"$path": ""}, {"$path": "in"}, "a\0b",
+        {"$path": "a\0b"}, {"$fraction": "1/0"}, {"$fraction": "x"}, {"$type": "Job"}, 2**63,
+        10**400, float("nan"), float("inf"), {"$mapping": 3}, {"$path": 5}, {"$type": "Clip"},
+        "\udc80", [1, 2, 3], {"$type": ["x"]}, "\x1b[31m", [[[[[0]]]]], -(2**63), 2**31,
+        {"$fraction": 5})  # fmt: skip
+
+
+def _odd(random: Random, facts: dict) -> dict:
+    """Return a copy with one to three values replaced, or fields added and removed."""
+    for _ in range(random.choice((1, 1, 2, 3))):
+        place, here = facts, None
+        while isinstance(place, dict) and place and (here is None or random.random() < 0.6):
+            here = place
+            key = random.choice(sorted(here))
+            place = here[key]
+        if here is None or key == "target":
+            continue
+        what = random.random()
+        if what < 0.85:
+            here[key] = random.choice(_ODD)
+        elif what < 0.93:
+            here[random.choice(("source", "threads", "x", "$type", "scale", "overwrite"))] = (
+                random.choice(_ODD)
+            )
+        else:
+            del here[key]
+    return facts
+
+
+def _beside(random: Random, file: str, data: bytes, note: str, option: str, command: str) -> Case:
+    """Return a case whose command reads a whole picture, and a harmed file by an option."""
+    words = [command, "in/a.png", "--device", "cpu", option, f"in/{file}", "-o", "out/result.png"]
+    if command == "deblur":
+        words += ["--iterations", "2"]
+    picture = pictures.grey(random, 40, 36)
+    return Case(words, {"in/a.png": picture, f"in/{file}": data}, ("out/result.png",), note)
+
+
+# Kinds that a later version will read: LUTs (.cube), pairs, manifests, presets. Each gets a
+# function here as those above, with @kind(weight); nothing else must change.

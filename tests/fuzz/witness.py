@@ -1,0 +1,52 @@
+"""What FFmpeg and Pillow say of a file by themselves, in a process that may crash."""
+
+from __future__ import annotations
+
+import logging
+import os
+import warnings
+
+_SOUND = ("aac", "mp2", "mp3", "flac", "pcm", "ac3", "vorbis", "opus")
+"""Decoders of sound: Snellen copies sound as it is."""
+
+
+def decoded(path: str) -> dict:
+    """Return frames, times, size and error messages of a film or picture."""
+    import av
+    from PIL import Image
+
+    logging.disable(logging.CRITICAL)  # PyAV's Python logger; the messages are captured below
+    av.logging.set_level(av.logging.ERROR)
+    av.logging.set_skip_repeated(False)
+    if path.lower().endswith((".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".ppm",
+                              ".pgm", ".pnm")):  # fmt: skip
+        try:
+            with warnings.catch_warnings(), Image.open(os.fsencode(path)) as image:
+                warnings.simplefilter("ignore")
+                image.load()
+                return {"frames": 1, "size": image.size, "errors": [], "times": []}
+        except Exception as error:
+            return {"frames": 0, "size": (0, 0), "errors": [repr(error)], "times": []}
+    times: list[float | None] = []
+    cut = path.endswith((".ts", ".mpg"))  # these may begin anywhere, as broadcasts do
+    size = (0, 0)
+    with av.logging.Capture(local=False) as said:
+        try:
+            with open(os.fsencode(path), "rb") as file, av.open(file) as container:  # noqa: PTH123
+                video = container.streams.video[0]
+                for packet in container.demux(video):
+                    try:
+                        for frame in packet.decode():
+                            if cut and not times:
+                                said.clear()
+                            times.append(frame.time)
+                            size = frame.width, frame.height
+                    except av.FFmpegError as error:
+                        said.append((av.logging.ERROR, "decode", str(error)))
+        except UnicodeDecodeError:  # PyAV's, of a tag or a codec's name
+            said.clear()
+        except Exception as error:
+            said.append((av.logging.ERROR, "open", repr(error)))
+    errors = [f"{name}: {text.strip()}" for level, name, text in said
+              if level <= av.logging.ERROR and not name.startswith(_SOUND)]  # fmt: skip
+    return {"frames": len(times), "size": size, "errors": errors[:20], "times": times}
