@@ -239,8 +239,8 @@ def test_an_interrupt_leaves_nothing(capsys, folder, tmp_path, small_model, monk
 def test_an_interrupt_during_the_write_leaves_nothing(
     capsys, folder, tmp_path, small_model, monkeypatch
 ):
-    def interrupted(path, still):
-        Path(path).write_bytes(b"half")
+    def interrupted(file, suffix, still):
+        file.write(b"half")
         raise KeyboardInterrupt
 
     monkeypatch.setattr("snellen.frames.still._save", interrupted)
@@ -250,7 +250,7 @@ def test_an_interrupt_during_the_write_leaves_nothing(
 
 
 def test_a_full_disk(capsys, folder, tmp_path, small_model, monkeypatch):
-    def full(path, still):
+    def full(file, suffix, still):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("snellen.frames.still._save", full)

@@ -61,15 +61,17 @@ def test_a_pipe_is_never_replaced(tmp_path, overwrite, linked):
 def test_a_folder_that_takes_no_file(tmp_path, monkeypatch):
     atomic.check_folder(tmp_path)
     assert names(tmp_path) == []
-    with pytest.raises(InputError, match="takes no file: No such file"):
+    with pytest.raises(OutputError, match="takes no file: No such file"):
         atomic.check_folder(tmp_path / "none")
 
     def refuse(**settings):
         raise OSError(30, "Read-only file system")
 
     monkeypatch.setattr("tempfile.TemporaryFile", refuse)
-    with pytest.raises(InputError, match="takes no file: Read-only"):
+    with pytest.raises(OutputError, match="takes no file: Read-only"):
         atomic.check_folder(tmp_path)
+    with pytest.raises(OutputError, match=r"out\.png could not be written: Read-only"):
+        atomic.check_target(tmp_path / "out.png", None, False)
 
 
 @pytest.mark.parametrize("overwrite", [False, True])

@@ -472,7 +472,7 @@ def test_existing_files_are_left(random, tmp_path):
 def test_nothing_is_left_of_a_broken_write(tmp_path, monkeypatch, dtype, error):
     def half(*arguments):
         if dtype == np.uint8:
-            arguments[0].write_bytes(b"half")
+            arguments[0].write(b"half")
         raise error
 
     monkeypatch.setattr(module, "_save" if dtype == np.uint8 else "_encode16", half)

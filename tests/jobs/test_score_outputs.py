@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from snellen import score_files
-from snellen.errors import InputError
+from snellen.errors import InputError, OutputError
 from support.cli import names
 from support.video.clips import HEIGHT, WIDTH
 
@@ -100,7 +100,9 @@ def test_a_folder_that_takes_no_file_is_refused_before_any_work(films, monkeypat
         raise OSError(30, "Read-only file system")
 
     monkeypatch.setattr("tempfile.TemporaryFile", refuse)
-    refused("Read-only file system", films[0], films[1], **output)
+    with pytest.raises(OutputError, match="Read-only file system") as caught:
+        score_files(films[0], films[1], **output)
+    assert caught.value.result is None
 
 
 def test_a_pipe_is_no_table(films, tmp_path):

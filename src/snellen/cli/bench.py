@@ -72,8 +72,8 @@ def measure(
     write = terminal.err if as_json else terminal.out
     report = run(method, repeats, lambda text: write(*text.split("\n")), device=device, quick=quick)
     if output:
-        with atomic.replacing(output, overwrite) as temporary:
-            temporary.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+        with atomic.writing(output, overwrite) as file:
+            file.write((json.dumps(report, indent=1, ensure_ascii=False) + "\n").encode())
     if as_json:
         terminal.out(json.dumps(report))
     if report["failed"]:

@@ -1,61 +1,84 @@
-"""Atomic writing: an output file gets its name only when it is complete."""
+"""Atomic writing: an output file gets its name only when it is complete, and on the disk."""
 
 from __future__ import annotations
 
+import errno
+import io
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from snellen.errors import InputError, OutputError
+from snellen.frames import leftovers, protection
+from snellen.frames.leftovers import Temporary
+from snellen.frames.protection import protected
+
+__all__ = ["check_folder", "check_target", "protected", "replacing", "writing"]
 
 _NOT_REPLACEABLE = "{} is not a file that can be replaced"
+_NO_SYNC = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
+"""Errors of file systems that cannot wait for the disk."""
+_RIGHTS = 0o777
+_OWN = 0o600
+"""What the owner needs to write the file by its name."""
 
 
-def check_target(target: Path, source: Path | None, overwrite: bool) -> None:
+def check_target(target: Path, source: protection.File | None, overwrite: bool) -> None:
     """Refuse an output file that cannot or must not be written, before any work is done.
 
     Parameters
     ----------
     target : Path
         The output file.
-    source : Path or None
-        The input file, which must not be overwritten. None: the input is no file.
+    source : Path, stream or None
+        An input, which must not be overwritten; those of `protected` are known without it.
     overwrite : bool
         Whether an existing file may be replaced.
 
     Raises
     ------
     InputError
-        The folder of `target` does not exist; `target` is a folder, the input itself (also by a
-        link), a pipe or a device; it exists and `overwrite` is False; or the system denies access
-        to it.
+        The folder of `target` does not exist; `target` is a folder, an input (by whatever name or
+        link), another output of this run, where standard output goes, a pipe or a device; it exists
+        and `overwrite` is False; or the system denies access to it.
+    OutputError
+        The folder takes no file: it is read-only or full.
     """
     try:
-        _check_target(target, source, overwrite)
-    except OSError as error:
-        raise InputError(f"{target}: {error.strerror or error}") from error
-
-
-def _check_target(target: Path, source: Path | None, overwrite: bool) -> None:
-    if not target.parent.is_dir():
-        raise InputError(
-            f"{target}: the folder {target.parent} does not exist", advice="make it first"
-        )
-    if target.is_dir():
-        raise InputError(f"{target} is a folder", advice="name a file in it")
-    if target.exists():
-        if source is not None and source.exists() and target.samefile(source):
-            raise InputError(f"{target} is the input itself", advice="choose another output")
-        if not _is_replaceable(target):
-            raise InputError(_NOT_REPLACEABLE.format(target), advice="name another")
-        if not overwrite:
+        goal = _resolved(target)
+        found = _status(goal)
+        if not goal.parent.is_dir():
+            folder = goal.parent if target.parent.is_dir() else target.parent
             raise InputError(
-                f"{target} exists",
-                parameter="overwrite",
-                advice="choose another name or give `overwrite`",
+                f"{target}: the folder {folder} does not exist", advice="make it first"
             )
+        if found is not None:
+            with protected([] if source is None else [source]):
+                _check_existing(target, goal, found, overwrite)
+    except InputError:
+        raise
+    except (OSError, ValueError) as error:  # ValueError: no file can have such a name
+        raise InputError(f"{target}: {_reason(error)}") from error
+    with _os_errors_as_output_errors(target):
+        _try(goal.parent)
+
+
+def _check_existing(target: Path, goal: Path, found: os.stat_result, overwrite: bool) -> None:
+    if stat.S_ISDIR(found.st_mode):
+        raise InputError(f"{target} is a folder", advice="name a file in it")
+    if (reason := protection.refusal(target)) is not None:
+        raise InputError(reason, advice="choose another output")
+    if not stat.S_ISREG(found.st_mode):
+        raise InputError(_NOT_REPLACEABLE.format(target), advice="name another")
+    if not overwrite:
+        raise InputError(
+            f"{target} exists",
+            parameter="overwrite",
+            advice="choose another name or give `overwrite`",
+        )
 
 
 def check_folder(folder: Path) -> None:
@@ -63,19 +86,47 @@ def check_folder(folder: Path) -> None:
 
     Raises
     ------
-    InputError
+    OutputError
         The folder does not exist, is read-only or full.
     """
     try:
-        with tempfile.TemporaryFile(dir=folder):
-            pass
+        _try(folder)
     except OSError as error:
-        raise InputError(f"{folder} takes no file: {error.strerror or error}") from error
+        raise OutputError(f"{folder} takes no file: {_reason(error)}") from error
 
 
-def _is_replaceable(target: Path) -> bool:
-    """Return whether a rename may replace `target`: it would destroy a pipe or a device."""
-    return target.is_file() or not target.exists()
+def _try(folder: Path) -> None:
+    with tempfile.TemporaryFile(dir=folder) as file:
+        file.write(b"\0")
+
+
+@contextmanager
+def writing(target: Path, overwrite: bool) -> Iterator[io.BufferedRandom]:
+    """Yield a binary file that becomes `target` when the block ends, as of `replacing`.
+
+    Raises
+    ------
+    OutputError
+        As of `replacing`; every OSError of the block is one, which names `target`.
+    """
+    with (
+        _os_errors_as_output_errors(target),
+        replacing(target, overwrite) as temporary,
+        _File(io.FileIO(temporary, "r+")) as file,
+    ):
+        yield file
+
+
+class _File(io.BufferedRandom):
+    """A file that libraries write by its methods.
+
+    Through a descriptor Pillow would lose what a single write of the system leaves over, where the
+    disk is full.
+    """
+
+    def fileno(self) -> int:
+        """Raise UnsupportedOperation."""
+        raise io.UnsupportedOperation("fileno")
 
 
 @contextmanager
@@ -83,8 +134,13 @@ def replacing(target: Path, overwrite: bool) -> Iterator[Path]:
     """Yield a hidden temporary file in the target's folder; rename it to `target` at the end.
 
     After an error, or if `target` has come to exist in the meantime without `overwrite`, the
-    temporary file is removed and `target` stays as it was. A symbolic link is followed: the file
-    that it names is replaced, and the new file gets the old one's permissions.
+    temporary file is removed and `target` stays as it was. A symbolic link is followed once, at the
+    beginning: the file that it names is replaced. The new file gets the old one's permissions, and
+    its owner and group as far as the system lets them be set; access control lists and extended
+    attributes are those of any new file in the folder. Before the rename the file's contents are on
+    the disk (fsync), after it the folder's.
+
+    What killed runs left of this output is removed first, and told to the current run.
 
     Parameters
     ----------
@@ -101,26 +157,73 @@ def replacing(target: Path, overwrite: bool) -> Iterator[Path]:
     Raises
     ------
     OutputError
-        The file cannot be written into the folder, `target` is not a file that can be replaced, or
-        it has come to exist in the meantime.
+        The file cannot be written into the folder; `target` is an input, another output of this
+        run, or not a file that can be replaced; or it has come to exist in the meantime.
     """
     with _os_errors_as_output_errors(target):
-        target = target.resolve()
-        if not _is_replaceable(target):
-            raise OutputError(_NOT_REPLACEABLE.format(target), advice="name another")
-        # A file name has at most 255 bytes. The target's stem may use them all, so it is shortened.
-        handle, name = tempfile.mkstemp(target.suffix, f".{target.stem[:32]}-", target.parent)
-        os.close(handle)
-    temporary = Path(name)
+        goal = _resolved(target)
+        there = _replaceable(target, goal) is not None
+        notice = leftovers.remove(goal)
+        tell = protection.current().tell
+        if notice is not None and tell is not None:
+            tell(str(target), notice)
+        owner = os.getpid()
+        # Whoever may not read the old file must not read the new one while it is being written.
+        temporary = Temporary(goal, _OWN if there else 0o666)
     try:
-        yield temporary
         with _os_errors_as_output_errors(target):
-            temporary.chmod(target.stat().st_mode if target.exists() else 0o666 & ~_umask())
-            _rename(temporary, target, overwrite)
+            rights = stat.S_IMODE(os.fstat(temporary.descriptor).st_mode)
+            if rights & _OWN != _OWN:  # a umask that keeps the owner out
+                temporary.path.chmod(rights | _OWN)
+        yield temporary.path
+        if os.getpid() != owner:
+            raise OutputError(f"{target} is written by the process that began it")
+        with _os_errors_as_output_errors(target):
+            _finish(temporary, rights, target, goal, overwrite)
     except BaseException:
-        with suppress(OSError):
-            temporary.unlink()
+        if os.getpid() == owner:  # and not a forked child
+            temporary.remove()
         raise
+    finally:
+        temporary.close()
+
+
+def _finish(temporary: Temporary, rights: int, target: Path, goal: Path, overwrite: bool) -> None:
+    """Give a complete file its permissions and its name, both on the disk."""
+    if not temporary.is_there():
+        raise OutputError(f"{target} could not be written: {temporary.path} has been removed")
+    old = _replaceable(target, goal)
+    _set_rights(temporary, rights, old)
+    try:
+        os.fsync(temporary.descriptor)  # some file systems report a full disk only now
+    except OSError as error:
+        if error.errno not in _NO_SYNC:
+            raise
+    what = os.fstat(temporary.descriptor)
+    if os.name == "nt":  # which renames no open file
+        temporary.close()
+    _rename(temporary.path, goal, overwrite)
+    protection.current().outputs[what.st_dev, what.st_ino] = str(target)
+    _sync_folder(goal.parent)
+
+
+def _set_rights(temporary: Temporary, rights: int, old: os.stat_result | None) -> None:
+    """Set the permissions; where an old file is replaced, its own, with its owner and group."""
+    descriptor = temporary.descriptor
+    new = os.fstat(descriptor)
+    if old is not None:
+        rights = stat.S_IMODE(old.st_mode) & _RIGHTS
+        if hasattr(os, "fchown") and (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
+            for user in (old.st_uid, -1):
+                with suppress(OSError):
+                    os.fchown(descriptor, user, old.st_gid)
+                    break
+            if os.fstat(descriptor).st_gid != old.st_gid:
+                # Another group: it may do what all others may.
+                rights = rights & ~0o070 | (rights & 0o007) << 3
+    if rights != stat.S_IMODE(new.st_mode):
+        with suppress(OSError):  # where a file system has none; the file is more private then
+            temporary.path.chmod(rights)
 
 
 def _rename(temporary: Path, target: Path, overwrite: bool) -> None:
@@ -135,9 +238,61 @@ def _rename(temporary: Path, target: Path, overwrite: bool) -> None:
     except FileExistsError:
         raise exists from None
     except OSError:  # The file system has no hard links.
-        if target.exists():
+        if os.path.lexists(target):
             raise exists from None
         temporary.replace(target)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Wait until a rename is on the disk; the file is whole either way."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _resolved(target: Path) -> Path:
+    """Return the path behind all links, absolute.
+
+    Raises
+    ------
+    OSError
+        The links form a loop, or lead to what has no name: a pipe, or a file that was removed.
+    """
+    goal = Path(os.path.realpath(target))
+    if goal.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    if target.exists() and not os.path.lexists(goal):  # a link of /proc, as /dev/stdout
+        raise OSError(errno.ENXIO, "not a file that can be replaced")
+    return goal
+
+
+def _status(goal: Path) -> os.stat_result | None:
+    """Return what is at a path, links not followed; None: nothing."""
+    try:
+        return goal.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _replaceable(target: Path, goal: Path) -> os.stat_result | None:
+    """Return what is at a path; None: nothing. OutputError: it must not be replaced."""
+    found = _status(goal)
+    if found is None:
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        raise OutputError(_NOT_REPLACEABLE.format(target), advice="name another")
+    if (reason := protection.refusal(goal)) is not None:
+        raise OutputError(reason, advice="choose another output")
+    return found
+
+
+def _reason(error: Exception) -> str:
+    return str(getattr(error, "strerror", None) or error)
 
 
 @contextmanager
@@ -148,11 +303,4 @@ def _os_errors_as_output_errors(target: Path) -> Iterator[None]:
     except OutputError:
         raise
     except OSError as error:
-        raise OutputError(f"{target} could not be written: {error.strerror or error}") from error
-
-
-def _umask() -> int:
-    """Return the umask of the process. mkstemp ignores it: its files are private to the owner."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+        raise OutputError(f"{target} could not be written: {_reason(error)}") from error

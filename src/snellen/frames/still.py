@@ -10,13 +10,13 @@ import struct
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 from PIL import ExifTags, Image
 
-from snellen.errors import InputError, OutputError
+from snellen.errors import InputError
 from snellen.frames import atomic, damage, deep
 from snellen.frames.image_file import OpenImage, check_kind, opened_image
 
@@ -123,16 +123,11 @@ def write(path: Path, still: Still, overwrite: bool = False) -> None:
         The disk is full or not writable, or the file exists and `overwrite` is False.
     """
     check(path, still)
-    try:
-        with atomic.replacing(path, overwrite) as temporary:
-            if still.pixels.dtype == np.uint16 and still.pixels.ndim == 3:
-                temporary.write_bytes(_encode16(path, still))
-            else:
-                _save(temporary, still)
-    except OSError as error:
-        if isinstance(error, OutputError):
-            raise
-        raise OutputError(f"{path} could not be written: {error.strerror or error}") from error
+    with atomic.writing(path, overwrite) as file:
+        if still.pixels.dtype == np.uint16 and still.pixels.ndim == 3:
+            file.write(_encode16(path, still))
+        else:
+            _save(file, path.suffix.lower(), still)
 
 
 def _read(path: Path, opened: OpenImage) -> Still:
@@ -257,19 +252,19 @@ def losses(path: Path, still: Still) -> list[str]:
     return sentences
 
 
-def _save(path: Path, still: Still) -> None:
+def _save(file: IO[bytes], suffix: str, still: Still) -> None:
     """Write a file by Pillow: all but 16-bit colour."""
     image = Image.fromarray(still.pixels)
     if still.grey_alpha:
         image = image.convert("LA")
-    suffix = path.suffix.lower()
     options: dict[str, Any] = {}
     if suffix in (".jpg", ".jpeg"):
         options = dict(JPEG)
     elif suffix == ".webp":
         options = dict(WEBP)
     metadata = {"icc_profile": still.profile, "exif": still.exif, "dpi": still.dpi}
-    image.save(path, **options, **{key: value for key, value in metadata.items() if value})
+    format = Image.registered_extensions()[suffix]
+    image.save(file, format, **options, **{key: value for key, value in metadata.items() if value})
 
 
 def _encode16(path: Path, still: Still) -> bytes:

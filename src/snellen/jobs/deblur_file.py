@@ -8,7 +8,7 @@ from typing import Any
 from snellen.jobs.deblur import DeblurJob, DeblurResult, psf_targets
 from snellen.jobs.events import Events
 from snellen.jobs.execute import each_file, raised, run
-from snellen.jobs.inputs import file_target, planned
+from snellen.jobs.inputs import claim, file_target, planned
 from snellen.jobs.options import (
     File,
     MiaSettings,
@@ -204,5 +204,7 @@ def deblur_files(
         `error.__notes__` has the errors of further files.
     """
     pairs = planned(paths(sources, "source"), path(target, "target"))
-    psf_targets([goal for _, goal in pairs], optional_path(psf_out, "psf_out"))
+    targets = [goal for _, goal in pairs]
+    psfs = psf_targets(targets, optional_path(psf_out, "psf_out"))
+    claim([*targets, *(one for one in psfs if one is not None)], {}, "psf_out")
     return each_file(deblur_file, sources, target, events, {**options, "psf_out": psf_out})

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, TypeVar, overload
 
 from snellen.errors import InputError, SnellenError, unexpected
+from snellen.frames import atomic
 from snellen.jobs.deblur import DeblurJob, DeblurResult
 from snellen.jobs.events import Collected, Events, listening
-from snellen.jobs.inputs import is_image, planned
+from snellen.jobs.files import AnyJob, protected, read_by, written_by
+from snellen.jobs.inputs import claim, is_image, planned, stream
 from snellen.jobs.options import File, path, paths
 from snellen.jobs.profile import recorded
 from snellen.jobs.score import FILM, FOLDER, IMAGE, ScoreJob, ScoreResult
 from snellen.jobs.train import TrainJob, TrainResult, run_train
 from snellen.jobs.upscale import UpscaleJob, UpscaleResult, run_upscale
 
-AnyJob = UpscaleJob | DeblurJob | ScoreJob | TrainJob
 AnyResult = UpscaleResult | DeblurResult | ScoreResult | TrainResult
 R = TypeVar("R", UpscaleResult, DeblurResult, ScoreResult)
 
@@ -65,6 +67,11 @@ def run(job: AnyJob, events: Events | None = None) -> AnyResult:
     if not isinstance(job, AnyJob):
         raise InputError(f"got a {type(job).__name__}; expected a job")
     listener = listening(events)
+    with protected(job, listener):
+        return _run(job, listener)
+
+
+def _run(job: AnyJob, listener: Events) -> AnyResult:
     if isinstance(job, TrainJob):
         return run_train(job, listener)
     with recorded(job.profile) as profile:
@@ -121,8 +128,9 @@ def run_several(
 ) -> list[Finished]:
     """Run jobs one after another; one that fails does not stop the others.
 
-    What is raised and is no SnellenError becomes one: an InternalError, whose cause it is, or that
-    of exhausted memory, or of the system.
+    No output replaces what any of the jobs reads, nor an output of a job before it. What is raised
+    and is no SnellenError becomes one: an InternalError, whose cause it is, or that of exhausted
+    memory, or of the system.
 
     Parameters
     ----------
@@ -140,15 +148,19 @@ def run_several(
     """
     listener = Collected(listening(events))
     finished = []
-    for job in jobs:
-        try:
-            result = run(job, listener)
-            one = Finished(job, result, result.error)
-        except Exception as error:
-            one = Finished(job, None, unexpected(error))
-        finished.append(one)
-        if done is not None:
-            done(one)
+    jobs = list(jobs)
+    outputs: dict[str, Path] = {}
+    with atomic.protected(one for job in jobs for one in read_by(job)):
+        for job in jobs:
+            try:
+                claim(set(written_by(job)), outputs, "target")
+                result = run(job, listener)
+                one = Finished(job, result, result.error)
+            except Exception as error:
+                one = Finished(job, None, unexpected(error))
+            finished.append(one)
+            if done is not None:
+                done(one)
     return finished
 
 
@@ -176,11 +188,13 @@ def each_file(
     """
     listener = Collected(listening(events))
     results, failed = [], []
-    for source, goal in planned(paths(sources, "source"), path(target, "target")):
-        try:
-            results.append(function(source, goal, events=listener, **options))
-        except SnellenError as error:
-            failed.append(error)
+    pairs = planned(paths(sources, "source"), path(target, "target"))
+    with atomic.protected(one for source, _ in pairs for one in stream(source)):
+        for source, goal in pairs:
+            try:
+                results.append(function(source, goal, events=listener, **options))
+            except SnellenError as error:
+                failed.append(error)
     if failed:
         for other in failed[1:]:
             failed[0].add_note(str(other))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from snellen.errors import InputError, OutputError
+from snellen.frames.protection import File, place
 
 VIDEO_SUFFIXES = (".mp4", ".mkv", ".mov", ".webm", ".m2ts", ".ts", ".m4v", ".avi", ".y4m")
 UNREAD_SUFFIXES = (
@@ -47,6 +49,47 @@ def is_image(path: Path) -> bool:
 def is_picture(path: Path) -> bool:
     """Return whether a file's name is that of an image, read or not, or of a video."""
     return is_image(path) or path.suffix.lower() in (*UNREAD_SUFFIXES, *VIDEO_SUFFIXES)
+
+
+def stream(path: Path) -> list[File]:
+    """Return what a path means: standard input for "-", or nothing where that is closed."""
+    if path != PIPE:
+        return [path]
+    return [] if sys.stdin is None else [sys.stdin]
+
+
+def contents(path: Path) -> list[File]:
+    """Return what is read where a file or a folder of pictures is named."""
+    with suppress(OSError):
+        if path.is_dir():
+            return [one for one in path.iterdir() if is_picture(one)]
+    return stream(path)
+
+
+def claim(outputs: Iterable[Path], taken: dict[str, Path], parameter: str) -> None:
+    """Refuse an output that is one of those before it, by its name or by a link that lies there.
+
+    Parameters
+    ----------
+    outputs : iterable of Path
+        Files that a run writes.
+    taken : dict
+        Those before, by where they lead; gets these too.
+    parameter : str
+        Name for the error.
+
+    Raises
+    ------
+    InputError
+    """
+    for output in outputs:
+        other = taken.setdefault(place(output), output)
+        if other is not output:
+            which = "" if other == output else f", which is {other},"
+            raise InputError(
+                f"several inputs would become {output}{which}; convert them apart",
+                parameter=parameter,
+            )
 
 
 def expanded(inputs: Sequence[Path]) -> list[Path]:
@@ -100,12 +143,7 @@ def planned(inputs: Sequence[Path], output: Path) -> list[tuple[Path, Path]]:
             advice="make it first",
         )
     targets = [output / _renamed(source) for source in sources]
-    twice = {target for target in targets if targets.count(target) > 1}
-    if twice:
-        raise InputError(
-            f"several inputs would become {sorted(twice)[0]}; convert them apart",
-            parameter="target",
-        )
+    claim(targets, {}, "target")
     return list(zip(sources, targets, strict=True))
 
 

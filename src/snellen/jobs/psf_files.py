@@ -13,8 +13,9 @@ import numpy.typing as npt
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from snellen.errors import InputError, OutputError
+from snellen.errors import InputError
 from snellen.frames import arrays, atomic
+from snellen.frames.protection import place
 from snellen.jobs.inputs import is_image
 from snellen.mia.psf import given
 
@@ -133,12 +134,11 @@ def check_target(
         raise InputError(f"{path}: PSFs are written as .npy or .png", parameter="psf_out")
     for source in sources:
         atomic.check_target(path, source, overwrite)
-    if path.resolve() in [target.resolve() for target in targets]:
+    if place(path) in [place(target) for target in targets]:
         raise InputError(
             f"{path} is to be the result and the PSF; choose another file for one",
             parameter="psf_out",
         )
-    atomic.check_folder(path.resolve().parent)
 
 
 def write(path: Path, psf: Array, overwrite: bool) -> None:
@@ -159,22 +159,16 @@ def write(path: Path, psf: Array, overwrite: bool) -> None:
     OutputError
         The disk is full or not writable.
     """
-    try:
-        with atomic.replacing(path, overwrite) as temporary:
-            if path.suffix.lower() == ".npy":
-                with temporary.open("wb") as file:
-                    np.save(file, psf, allow_pickle=False)
-                return
-            last = psf.reshape(-1, *psf.shape[-2:])[-1]
-            white = float(last.max())
-            text = PngInfo()
-            text.add_text("white", f"{white:.9g}")
-            shades = np.rint(last.astype(np.float64) * (WHITE / white)).astype(np.uint16)
-            Image.fromarray(shades).save(temporary, "PNG", pnginfo=text)
-    except OSError as error:
-        if isinstance(error, OutputError):
-            raise
-        raise OutputError(f"{path} could not be written: {error.strerror or error}") from error
+    with atomic.writing(path, overwrite) as file:
+        if path.suffix.lower() == ".npy":
+            np.save(file, psf, allow_pickle=False)
+            return
+        last = psf.reshape(-1, *psf.shape[-2:])[-1]
+        white = float(last.max())
+        text = PngInfo()
+        text.add_text("white", f"{white:.9g}")
+        shades = np.rint(last.astype(np.float64) * (WHITE / white)).astype(np.uint16)
+        Image.fromarray(shades).save(file, "PNG", pnginfo=text)
 
 
 def _nested(numbers: Any) -> Any:

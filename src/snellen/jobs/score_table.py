@@ -70,8 +70,8 @@ class ScoreTable:
         OutputError
             The disk is full or not writable, or the file exists and `overwrite` is False.
         """
-        with atomic.replacing(path, overwrite) as temporary:
-            temporary.write_text(self.to_csv(), encoding="utf-8", newline="")
+        with atomic.writing(path, overwrite) as file:
+            file.write(self.to_csv().encode())
 
 
 def csv_line(values: Iterable[Any]) -> str:

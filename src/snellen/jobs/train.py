@@ -111,7 +111,7 @@ def run_train(job: TrainJob, events: Events) -> TrainResult:
     tables = {name: psnr_table(found, model) for name, found in validation.items()}
     model = _described(model, job, tables)
     with atomic.replacing(job.target, job.overwrite) as temporary:
-        _save(model, temporary)
+        _save(model, temporary, job.target)
     error = damaged(broken.items(), f"what could be decoded is learnt in {job.target}")
     return TrainResult(job.images, job.target, model, report, tables, error)
 
@@ -141,10 +141,11 @@ def _described(model: Model, job: TrainJob, tables: Mapping[str, Mapping[str, fl
     return replace(model, about=about)
 
 
-def _save(model: Model, path: Path) -> None:
+def _save(model: Model, path: Path, target: Path) -> None:
     from safetensors import SafetensorError
 
     try:
         model.save(path)
     except (SafetensorError, OSError) as error:
-        raise OutputError(f"the model could not be written: {error}") from error
+        why = getattr(error, "strerror", None) or error
+        raise OutputError(f"{target} could not be written: {why}") from error

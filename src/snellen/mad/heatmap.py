@@ -8,6 +8,8 @@ so that maps can be compared.
 from __future__ import annotations
 
 import json
+import os
+from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -20,6 +22,7 @@ from PIL.PngImagePlugin import PngInfo
 
 from snellen.errors import InputError, OutputError
 from snellen.frames import atomic
+from snellen.frames.protection import is_input
 
 DETECTION = 200.0
 """Detection maps are shown so many times larger, whatever `hi_scale` is: HI of 2011 is the root
@@ -108,7 +111,8 @@ def write(folder: Path, worst: Worst, facts: dict[str, Any], overwrite: bool) ->
     """Write two maps of each picture kept, a legend, and last an index; each file appears whole.
 
     Maps that an earlier index in the folder names and this one does not are removed at the end, so
-    that none is mistaken for one of this run. Other files in the folder stay.
+    that none is mistaken for one of this run. Other files in the folder stay. After an error new
+    files are removed, and the folder if it is new; files that have been replaced are whole.
 
     Parameters
     ----------
@@ -125,20 +129,31 @@ def write(folder: Path, worst: Worst, facts: dict[str, Any], overwrite: bool) ->
     OutputError
         The disk is full or not writable.
     """
+    made = not folder.is_dir()
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise OutputError(f"{folder} could not be made: {error.strerror or error}") from error
     before = _named(folder) if overwrite else set()
-    maps = []
-    for one in worst.kept:
-        files = {kind: f"{one.name}_{kind}.png" for kind in BRIGHTEST}
-        for kind, file in files.items():
-            _put(folder / file, _png(getattr(one, kind), kind), overwrite)
-        maps.append({**one.facts, **files})
-    _put(folder / LEGEND, _bytes(_legend()), overwrite)
-    index = {**facts, "scales": scales(), "legend": LEGEND, "maps": maps}
-    _put(folder / INDEX, (json.dumps(index, indent=1) + "\n").encode(), overwrite)
+    added: list[Path] = []
+    try:
+        maps = []
+        for one in worst.kept:
+            files = {kind: f"{one.name}_{kind}.png" for kind in BRIGHTEST}
+            for kind, file in files.items():
+                _put(folder / file, _png(getattr(one, kind), kind), overwrite, added)
+            maps.append({**one.facts, **files})
+        _put(folder / LEGEND, _bytes(_legend()), overwrite, added)
+        index = {**facts, "scales": scales(), "legend": LEGEND, "maps": maps}
+        _put(folder / INDEX, (json.dumps(index, indent=1) + "\n").encode(), overwrite, added)
+    except BaseException:
+        for path in added:
+            with suppress(OSError):
+                path.unlink()
+        if made:
+            with suppress(OSError):
+                folder.rmdir()
+        raise
     _remove(folder, before - {one[kind] for one in maps for kind in BRIGHTEST})
 
 
@@ -190,6 +205,8 @@ def _named(folder: Path) -> set[str]:
 
 def _remove(folder: Path, names: set[str]) -> None:
     for name in sorted(names):
+        if is_input(folder / name):
+            continue
         try:
             (folder / name).unlink(missing_ok=True)
         except OSError as error:
@@ -197,9 +214,13 @@ def _remove(folder: Path, names: set[str]) -> None:
             raise OutputError(f"{folder / name} could not be removed: {why}") from error
 
 
-def _put(path: Path, data: bytes, overwrite: bool) -> None:
-    with atomic.replacing(path, overwrite) as temporary:
-        temporary.write_bytes(data)
+def _put(path: Path, data: bytes, overwrite: bool, added: list[Path]) -> None:
+    """Write a file; add it to `added` where there was none."""
+    is_new = not os.path.lexists(path)
+    with atomic.writing(path, overwrite) as file:
+        file.write(data)
+    if is_new:
+        added.append(path)
 
 
 def _png(numbers: npt.NDArray[np.uint8], kind: str) -> bytes:

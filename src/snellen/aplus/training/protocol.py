@@ -31,7 +31,7 @@ EVALUATED = 3  # least side of an image, low-resolution pixels; the outermost ar
 
 
 def pictures(folder: str | Path) -> list[Path]:
-    """Return the image files of a folder, sorted by name.
+    """Return the image files of a folder, sorted by name; hidden ones are left out.
 
     Raises
     ------
@@ -42,7 +42,9 @@ def pictures(folder: str | Path) -> list[Path]:
     if not folder.is_dir():
         raise InputError(f"no folder {str(folder)!r}", advice="give a folder of images")
     found = sorted(
-        path for path in folder.iterdir() if path.is_file() and path.suffix.lower() in SUFFIXES
+        path
+        for path in folder.iterdir()
+        if path.is_file() and path.suffix.lower() in SUFFIXES and not path.name.startswith(".")
     )
     if not found:
         raise InputError(

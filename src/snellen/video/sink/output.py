@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from snellen.errors import InputError, OutputError, SnellenError
-from snellen.frames.atomic import check_target, replacing
+from snellen.frames.atomic import check_target, protected, replacing
+from snellen.frames.protection import check_stream
 from snellen.video.ffmpeg import name, reason
 
 MUXERS = {".mp4": "mp4", ".m4v": "mp4", ".mkv": "matroska", ".mov": "mov", ".y4m": "yuv4mpegpipe"}
@@ -40,9 +40,10 @@ class Output:
     def __init__(self, target: Path | BinaryIO, source: Path | BinaryIO, overwrite: bool) -> None:
         self.name = name(target)
         self._overwrite = overwrite
-        self._target = target
+        self._target, self._source = target, source
         if not isinstance(target, Path):
             self.muxer, self.suffix = "yuv4mpegpipe", "y4m"
+            check_stream(target, "standard output", source)
             return
         self.suffix = target.suffix.lower()
         if self.suffix not in MUXERS:
@@ -51,12 +52,7 @@ class Output:
                 f"{', '.join(MUXERS)}"
             )
         self.muxer = MUXERS[self.suffix]
-        try:
-            check_target(target, source if isinstance(source, Path) else None, overwrite)
-            if target.exists() and not target.is_file():
-                raise InputError(f"{target} is not a file that can be replaced; name another")
-        except OSError as error:  # a name too long, a folder that may not be entered
-            raise InputError(f"{target} cannot be an output: {reason(error)}") from None
+        check_target(target, source, overwrite)
 
     @contextmanager
     def writing(self) -> Iterator[Path | BinaryIO]:
@@ -72,12 +68,10 @@ class Output:
                 own_error = True
                 self._target.flush()
                 return
-            with replacing(self._target, self._overwrite) as temporary:
+            with protected([self._source]), replacing(self._target, self._overwrite) as temporary:
                 own_error = False
                 yield temporary
                 own_error = True
-                with temporary.open("rb+") as file:
-                    os.fsync(file.fileno())  # some file systems report a full disk only now
         except SnellenError:
             raise
         except OSError as error:

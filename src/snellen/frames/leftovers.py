@@ -1,0 +1,243 @@
+"""Hidden temporary files: made and locked by the run that writes them, removed by the next one.
+
+The owner holds a lock (flock) on its file as long as it lives; the system releases the lock of a
+process that was killed. So a file whose lock is free is a leftover. A file is left as it is, and
+named, where locks prove nothing: the file system has none, or it may be shared by several machines
+and the file is of another one, or of this machine before it was started again.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import secrets
+import stat
+from contextlib import suppress
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from types import ModuleType
+
+from snellen.frames import protection
+
+fcntl: ModuleType | None
+try:
+    import fcntl
+except ImportError:  # Windows: a file that is open cannot be removed, which is as good as a lock
+    fcntl = None
+
+_NAME = re.compile(r"\..*\.snellen-([0-9a-f]{12})-([0-9a-f]{8})-[0-9a-f]{16}(?:\.[^.]*)?", re.S)
+"""Of a temporary file: which output, which machine, and a random number."""
+_STEM = 16
+"""Characters of the output's name that are kept, so that people recognise it."""
+_SUFFIX = 16
+"""Bytes of a suffix that is kept."""
+_LOCAL = frozenset(
+    {"bcachefs", "btrfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "jfs", "ntfs", "ntfs3",
+     "overlay", "ramfs", "reiserfs", "tmpfs", "vfat", "xfs", "zfs"}
+)  # fmt: skip
+"""File systems of Linux that belong to one machine."""
+_FLAGS = (
+    os.O_RDWR
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+_TRIES = 100
+_LISTED = 10
+"""Names in one message."""
+
+_living: set[str] = set()
+"""Temporary files of this process."""
+
+
+class Temporary:
+    """An empty hidden file beside an output, locked as long as it is open.
+
+    Parameters
+    ----------
+    target : Path
+        The output, all links followed.
+    mode : int
+        Permissions, of which the system takes the umask's away.
+
+    Attributes
+    ----------
+    path : Path
+    descriptor : int
+        Of the open file.
+
+    Raises
+    ------
+    OSError
+        The folder takes no file.
+    """
+
+    def __init__(self, target: Path, mode: int) -> None:
+        for _ in range(_TRIES):
+            self.path = target.parent / _new_name(target)
+            _living.add(str(self.path))
+            try:
+                self.descriptor = os.open(self.path, _FLAGS | os.O_CREAT | os.O_EXCL, mode)
+            except FileExistsError:  # the same random number
+                continue
+            except BaseException:
+                _living.discard(str(self.path))
+                raise
+            # Another run may have taken the file for a leftover before it was locked.
+            if _lock(self.descriptor) is not False and self.is_there():
+                return
+            self.close()
+        raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    def is_there(self) -> bool:
+        """Return whether the path still leads to this file."""
+        return _is_same(self.descriptor, self.path)
+
+    def remove(self) -> None:
+        """Remove the file, if it is still there."""
+        if os.name == "nt":  # which removes no open file
+            self.close()
+        with suppress(OSError):
+            self.path.unlink()
+
+    def close(self) -> None:
+        """Close the file and end its lock; any number of times."""
+        descriptor, self.descriptor = self.descriptor, -1
+        if descriptor >= 0:
+            with suppress(OSError):
+                os.close(descriptor)
+        _living.discard(str(self.path))
+
+
+def _is_same(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.lstat())
+    except FileNotFoundError:
+        return False
+
+
+def remove(target: Path) -> str | None:
+    """Remove what killed runs left of an output; return a sentence about it, if there is any.
+
+    Parameters
+    ----------
+    target : Path
+        The output, all links followed.
+    """
+    run = protection.current()
+    if target.parent not in run.listings:
+        run.listings[target.parent] = _listing(target.parent)
+    which = _which(target)
+    removed: list[str] = []
+    kept: list[str] = []
+    for name in run.listings[target.parent]:
+        found = _NAME.fullmatch(name)
+        if found is None or found[1] != which:
+            continue
+        outcome = _remove(target.parent / name, found[2] == _machine())
+        if outcome is not None:
+            (removed if outcome else kept).append(name)
+    texts = []
+    if removed:
+        texts.append(f"removed what a killed run had left: {_names(removed)}")
+    if kept:
+        texts.append(
+            f"a killed run, or one on another machine that still writes, has left {_names(kept)}: "
+            "locks do not tell here, so it stays"
+        )
+    return "; ".join(texts) or None
+
+
+def _listing(folder: Path) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entry.name for entry in entries if _NAME.fullmatch(entry.name))
+    except OSError:  # a folder that may be written to, but not read
+        return []
+
+
+def _remove(path: Path, of_this_machine: bool) -> bool | None:
+    """Remove a leftover; return whether that was done, or None where it is none."""
+    if str(path) in _living:
+        return None
+    try:
+        found = path.lstat()
+        owner = os.geteuid() if hasattr(os, "geteuid") else found.st_uid
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != owner or protection.is_input(path):
+            return None
+        if fcntl is None:
+            path.unlink()
+            return True
+        descriptor = os.open(path, _FLAGS | os.O_NONBLOCK)
+    except OSError:  # gone, or not ours
+        return None
+    try:
+        locked = _lock(descriptor)
+        if locked is False:
+            return None  # its owner lives
+        if locked is None or not (of_this_machine or _is_local(path.parent)):
+            return False
+        if not _is_same(descriptor, path):
+            return None
+        path.unlink()
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> bool | None:
+    """Lock a file; False: another process has done so; None: the file system has no locks."""
+    if fcntl is None:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return False if error.errno in (errno.EWOULDBLOCK, errno.EACCES) else None
+    return True
+
+
+def _new_name(target: Path) -> str:
+    suffix = target.suffix if len(os.fsencode(target.suffix)) <= _SUFFIX else ""
+    number = secrets.token_hex(8)
+    return f".{target.stem[:_STEM]}.snellen-{_which(target)}-{_machine()}-{number}{suffix}"
+
+
+def _which(target: Path) -> str:
+    return sha256(os.fsencode(target.name)).hexdigest()[:12]
+
+
+@cache
+def _machine() -> str:
+    """Return a number of this machine since its start; containers on one kernel share it."""
+    try:
+        name = Path("/proc/sys/kernel/random/boot_id").read_bytes()
+    except OSError:
+        import platform
+
+        name = platform.node().encode(errors="replace")
+    return sha256(name).hexdigest()[:8]
+
+
+def _is_local(folder: Path) -> bool:
+    """Return whether no other machine can write to a folder; False where that is unknown."""
+    try:
+        lines = Path("/proc/self/mountinfo").read_bytes().splitlines()
+    except OSError:
+        return False
+    here, best, kind = os.fsencode(os.path.realpath(folder)) + b"/", -1, ""
+    for line in lines:
+        before, _, after = line.partition(b" - ")
+        point = re.sub(rb"\\([0-7]{3})", lambda m: bytes([int(m[1], 8) & 0xFF]), before.split()[4])
+        inside = here.startswith(point.rstrip(b"/") + b"/")
+        if inside and len(point) >= best:  # of two at one place the later one is on top
+            best, kind = len(point), after.split()[0].decode(errors="replace")
+    return kind in _LOCAL
+
+
+def _names(names: list[str]) -> str:
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(names[:_LISTED]) + more

@@ -1,0 +1,199 @@
+"""What a run reads, and what it has written so far: no output may replace either."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from snellen.errors import InputError
+
+Identity = tuple[int, int]
+"""Device and inode: what a file is, whatever it is called."""
+File = Path | IO[Any]
+Tell = Callable[[str, str], None]
+"""Called with the name of an output, and a sentence about it."""
+
+
+def identity(file: File | None) -> Identity | None:
+    """Return what a regular file is; None: it is none, or the system does not say."""
+    # Streams may be closed, missing (under pythonw), or without a descriptor.
+    with suppress(OSError, ValueError, AttributeError, TypeError):
+        found = file.stat() if isinstance(file, Path) else os.fstat(file.fileno())  # type: ignore[union-attr]
+        if stat.S_ISREG(found.st_mode) and found.st_ino:  # some file systems number no file
+            return found.st_dev, found.st_ino
+    return None
+
+
+def place(path: Path) -> str:
+    """Return where a path leads: absolute, all links followed, as the system compares names."""
+    return os.path.normcase(os.path.realpath(path))
+
+
+class _Inputs:
+    """The files that are being read in this process, counted, since several jobs may share one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counts: dict[Identity | str, tuple[int, str]] = {}
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._renew)
+
+    def add(self, files: Iterable[File]) -> list[Identity | str]:
+        """Add files; return the keys under which they are counted."""
+        keys: list[Identity | str] = []
+        with self._lock:
+            for file in files:
+                for key in _keys(file):
+                    count, name = self._counts.get(key, (0, _name(file)))
+                    self._counts[key] = count + 1, name
+                    keys.append(key)
+        return keys
+
+    def remove(self, keys: Iterable[Identity | str]) -> None:
+        """Take away what `add` returned."""
+        with self._lock:
+            for key in keys:
+                count, name = self._counts[key]
+                if count == 1:
+                    del self._counts[key]
+                else:
+                    self._counts[key] = count - 1, name
+
+    def at(self, file: File) -> str | None:
+        """Return the name of the input that this file is; None: it is none."""
+        for key in _keys(file):
+            if (found := self._counts.get(key)) is not None:
+                return found[1]
+        return None
+
+    def _renew(self) -> None:
+        self._lock = threading.Lock()
+
+
+def _keys(file: File) -> list[Identity | str]:
+    """Return a file's identity and place; nothing of what is no regular file."""
+    what = identity(file)
+    if not isinstance(file, Path):
+        return [] if what is None else [what]
+    try:
+        if what is None and not file.is_file():
+            return []
+        return [*([] if what is None else [what]), place(file)]
+    except (OSError, ValueError):
+        return []
+
+
+def _name(file: File) -> str:
+    if isinstance(file, Path):
+        return str(file)
+    return "standard input" if file.fileno() == 0 else str(getattr(file, "name", "a stream"))
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What outputs of one run share."""
+
+    outputs: dict[Identity, str] = field(default_factory=dict)
+    """Files that have got their names, and these."""
+    listings: dict[Path, list[str]] = field(default_factory=dict)
+    """Hidden files of earlier runs in each folder, as the run found them."""
+    tell: Tell | None = None
+    """Receives what users should know of outputs."""
+
+
+_INPUTS = _Inputs()
+_RUN: ContextVar[Run | None] = ContextVar("run", default=None)
+
+
+@contextmanager
+def protected(files: Iterable[File], tell: Tell | None = None) -> Iterator[None]:
+    """Protect files that are read from every output of this process, until the block ends.
+
+    Blocks may be nested, and several threads may have theirs. The outputs of one outermost block
+    are those of one run: none of them replaces another one.
+
+    Parameters
+    ----------
+    files : iterable of Path or stream
+        What is read. Files that do not exist, pipes and devices are ignored.
+    tell : callable, optional
+        Called with an output's name and a sentence: which files of a killed run were removed.
+    """
+    outer = _RUN.get() or Run()
+    keys = _INPUTS.add(files)
+    try:
+        token = _RUN.set(Run(outer.outputs, outer.listings, tell or outer.tell))
+        try:
+            yield
+        finally:
+            _RUN.reset(token)
+    finally:
+        _INPUTS.remove(keys)
+
+
+def current() -> Run:
+    """Return the run of the innermost block; outside of any a new one."""
+    return _RUN.get() or Run()
+
+
+def is_input(file: File) -> bool:
+    """Return whether a file is being read, by whatever name."""
+    return _INPUTS.at(file) is not None
+
+
+def refusal(target: Path) -> str | None:
+    """Return why a file must not be replaced, as a sentence that begins with its name."""
+    name = _INPUTS.at(target)
+    if name is not None:
+        return f"{target} is the input itself" + ("" if name == str(target) else f", {name}")
+    what = identity(target)
+    if what is None:
+        return None
+    if (other := current().outputs.get(what)) is not None:
+        return f"{target} is an output of this run already, {other}"
+    for stream, words in _streams():
+        if identity(stream) == what:
+            return f"{target} is the file that {words} goes to"
+    return None
+
+
+def check_streams() -> None:
+    """Refuse (InputError) standard output and standard error that go into a file that is read."""
+    for stream, words in _streams():
+        check_stream(stream, words)
+
+
+def check_stream(stream: IO[Any] | None, words: str, source: File | None = None) -> None:
+    """Refuse (InputError) a stream that goes into a file that is read.
+
+    Parameters
+    ----------
+    stream : stream or None
+    words : str
+        What messages call it.
+    source : Path, stream or None
+        A further file that is read.
+    """
+    what = identity(stream)
+    if what is None or stream is None:
+        return
+    name = _INPUTS.at(stream)
+    if name is None and source is not None and identity(source) == what:
+        name = _name(source)
+    if name is not None:
+        raise InputError(
+            f"{words} goes into an input, {name}",
+            advice="the shell may have emptied it already; send the output elsewhere",
+        )
+
+
+def _streams() -> list[tuple[IO[Any] | None, str]]:
+    return [(sys.stdout, "standard output"), (sys.stderr, "standard error")]

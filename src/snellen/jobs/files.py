@@ -1,0 +1,69 @@
+"""The files that a job reads, and those that it writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from snellen.frames import atomic
+from snellen.frames.protection import File, check_streams
+from snellen.jobs.deblur import DeblurJob
+from snellen.jobs.events import Events
+from snellen.jobs.inputs import PIPE, contents, stream
+from snellen.jobs.score import ScoreJob
+from snellen.jobs.train import TrainJob
+from snellen.jobs.upscale import UpscaleJob
+
+AnyJob = UpscaleJob | DeblurJob | ScoreJob | TrainJob
+
+
+@contextmanager
+def protected(job: AnyJob, events: Events) -> Iterator[None]:
+    """Protect what a job reads from all outputs of this process, until the block ends.
+
+    Parameters
+    ----------
+    job : a job
+    events : Events
+        Receives a warning where files that a killed run had left are removed.
+
+    Raises
+    ------
+    InputError
+        Standard output or standard error goes into a file that the job reads.
+    """
+    with atomic.protected(read_by(job), events.warning):
+        check_streams()
+        yield
+
+
+def read_by(job: AnyJob) -> list[File]:
+    """Return all files that a job reads; of folders the pictures in them."""
+    if isinstance(job, UpscaleJob):
+        return [*stream(job.source), *_models(job.model)]
+    if isinstance(job, DeblurJob):
+        positions = None if job.region is None else job.region.positions
+        others = (job.mia.psf, job.mia.psf_start, positions)
+        sources = [one for source in job.sources for one in stream(source)]
+        return [*sources, *(one for one in others if isinstance(one, Path))]
+    folders = (
+        (job.reference, job.distorted) if isinstance(job, ScoreJob) else (job.images, *job.validate)
+    )
+    return [one for folder in folders for one in contents(folder)]
+
+
+def written_by(job: AnyJob) -> list[Path]:
+    """Return the files that a job writes, without those in a folder of maps."""
+    if isinstance(job, ScoreJob):
+        return [] if job.table is None else [job.table]
+    outputs = [job.target]
+    if isinstance(job, DeblurJob) and job.psf_out is not None:
+        outputs.append(job.psf_out)
+    return [one for one in outputs if one != PIPE]
+
+
+def _models(model: str | Path | None) -> list[File]:
+    from snellen.aplus.model import shipped
+
+    return [*shipped().values(), *([] if model is None else [Path(model)])]
