@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -47,8 +48,8 @@ def test_an_input_by_any_name(source, tmp_path, how):
 def test_an_input_by_its_descriptor(source):
     with source.open("rb") as stream, atomic.protected([stream]):
         refused(source, "is the input itself")
-        if os.path.exists(f"/dev/fd/{stream.fileno()}"):
-            with atomic.protected([type(source)(f"/dev/fd/{stream.fileno()}")]):
+        if (name := Path(f"/dev/fd/{stream.fileno()}")).exists():
+            with atomic.protected([name]):
                 refused(source, "is the input itself")
 
 
@@ -133,5 +134,5 @@ def test_devices_and_pipes_are_no_inputs(tmp_path):
     read, write = os.pipe()
     with os.fdopen(read), os.fdopen(write, "w") as stream:
         assert protection.identity(stream) is None
-    assert protection.identity(type(tmp_path)(os.devnull)) is None
+    assert protection.identity(Path(os.devnull)) is None
     assert protection.identity(None) is None
