@@ -72,7 +72,10 @@ def measure(
     write = terminal.err if as_json else terminal.out
     report = run(method, repeats, lambda text: write(*text.split("\n")), device=device, quick=quick)
     if output:
-        with atomic.writing(output, overwrite) as file:
+        with (
+            atomic.protected([], lambda name, text: terminal.err(f"warning: {name}: {text}")),
+            atomic.writing(output, overwrite) as file,
+        ):
             file.write((json.dumps(report, indent=1, ensure_ascii=False) + "\n").encode())
     if as_json:
         terminal.out(json.dumps(report))
