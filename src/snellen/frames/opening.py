@@ -11,6 +11,7 @@ import os
 import re
 import select
 import stat
+from functools import partial
 from io import BufferedReader, BytesIO, FileIO
 from pathlib import Path
 from typing import BinaryIO
@@ -65,17 +66,56 @@ class InputFile(FileIO):
         self.name = neutral(path)
 
 
-class FFmpegFile(InputFile):
-    """A file for FFmpeg, which tries places that no file has: `seek` returns its error numbers."""
+class FFmpegFile:
+    """A file for FFmpeg, closed when FFmpeg's container lets go of it.
 
-    def seek(self, offset: int, whence: int = 0, /) -> int:
-        """Move to `offset`; return the place, or a negative error number."""
+    `read` is a function of the system, which no signal of Python interrupts: FFmpeg would take an
+    interrupt for an error and forget it.
+
+    Parameters
+    ----------
+    path : Path
+        An ordinary file.
+
+    Attributes
+    ----------
+    name : str
+        As of `InputFile`.
+    read : callable
+        Returns up to so many bytes.
+
+    Raises
+    ------
+    InputError
+        As `InputFile`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._descriptor = -1
+        with InputFile(path) as file:
+            self.name = file.name
+            self._descriptor = os.dup(file.fileno())
+        self.read = partial(os.read, self._descriptor)
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Move to `offset`; return the place, or a negative error number.
+
+        FFmpeg tries places that no file has, and goes on after an error.
+        """
         try:
-            return super().seek(offset, whence)
+            return os.lseek(self._descriptor, offset, whence)
         except OSError as error:
             return -(error.errno or errno.EINVAL)
-        except (ValueError, OverflowError):
+        except OverflowError:
             return -errno.EINVAL
+
+    def tell(self) -> int:
+        """Return the place in the file."""
+        return self.seek(0, os.SEEK_CUR)
+
+    def __del__(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
 
 
 def opened(path: Path, limit: int) -> BinaryIO:
@@ -105,12 +145,13 @@ def contents(path: Path, limit: int) -> bytes:
         return _all(file, path, limit)
 
 
-def is_regular(path: Path) -> bool:
-    """Return whether this is an ordinary file, or a link to one."""
+def is_stream(path: Path) -> bool:
+    """Return whether this is a pipe, a terminal or such, which can be read only once."""
     try:
-        return path.is_file()
+        kind = path.stat().st_mode
     except (OSError, ValueError):
         return False
+    return not stat.S_ISREG(kind) and not stat.S_ISDIR(kind)
 
 
 def neutral(path: Path) -> str:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import errno
+from contextlib import suppress
 from fractions import Fraction
+from functools import cache
+from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import av
 from av.codec.hwaccel import HWAccel
 from av.container import InputContainer
+from av.format import ContainerFormat
 from av.stream import Disposition, Stream
 from av.video.stream import VideoStream
 
 from snellen.errors import InputError
-from snellen.video import logs, pixels
+from snellen.frames import limits
+from snellen.frames.opening import FFmpegFile
+from snellen.video import allocation, logs, pixels
 from snellen.video.pipes import Incoming
 from snellen.video.timestamps import fraction
 
@@ -38,40 +45,66 @@ _LISTS = {"concat", "dash", "hls", "imf", "lavfi", "rtp", "rtsp", "sap", "sdp", 
           "webm_dash_manifest"}  # fmt: skip
 """Demuxers of text files that name other files or addresses, which FFmpeg would open."""
 
-_THIS_FILE_ONLY = {
-    "format_whitelist": ",".join(sorted(av.formats_available - _LISTS)),
-    "protocol_whitelist": "file",
-}
-"""Container options that let FFmpeg read the given file and no other."""
+_BUFFER = 1 << 18
+"""Bytes that FFmpeg reads of a file at once."""
+_LARGEST = 400 << 20
+"""Bytes of one allocation while FFmpeg opens an input: more than the index of 90 hours of video."""
 
 
-def open_file(path: Path, hwaccel: HWAccel | None = None) -> InputContainer:
-    """Open this file and no other; raises FFmpeg's own errors."""
-    # The absolute path, since FFmpeg would read "a:b.mp4" as a protocol called a.
-    opened: InputContainer = av.open(
-        str(path.absolute()), "r", hwaccel=hwaccel, container_options=_THIS_FILE_ONLY,
-        **TAGS_AS_BYTES,
-    )  # fmt: skip
+@cache
+def _container_options() -> dict[str, str]:
+    """Return options that let FFmpeg read the file that it is given and nothing else."""
+    allowed = []
+    for one in sorted(av.formats_available - _LISTS):
+        with suppress(ValueError):  # a list of names, which stands there under each of them too
+            form = ContainerFormat(one, "r")
+            if not form.no_file:  # devices, and image2, which opens files by patterns
+                allowed.append(one)
+    return {"format_whitelist": ",".join(allowed), "protocol_whitelist": "none"}
+
+
+def _refuse(url: str, flags: int, options: dict[str, str]) -> Any:
+    """Open nothing: what FFmpeg asks for while it reads is another file."""
+    raise PermissionError(errno.EACCES, "it refers to another file, which is not opened")
+
+
+def open_path(path: Path, hwaccel: HWAccel | None = None) -> InputContainer:
+    """Open this file and no other; raises FFmpeg's own errors, or InputError without a file."""
+    return _open(FFmpegFile(path), hwaccel=hwaccel, options=_limits())
+
+
+def open_own(file: BytesIO) -> InputContainer:
+    """Open what our muxer has written into memory, of any size; raises FFmpeg's own errors."""
+    return _open(file)
+
+
+def _open(file: Any, **how: Any) -> InputContainer:
+    """Give FFmpeg an open file."""
+    with allocation.largest(_LARGEST):
+        opened: InputContainer = av.open(
+            file, "r", buffer_size=_BUFFER, io_open=_refuse,
+            container_options=_container_options(), **TAGS_AS_BYTES, **how,
+        )  # fmt: skip
     return opened
+
+
+def _limits() -> dict[str, str]:
+    """Return the options of decoders that refuse too large pictures."""
+    return {"max_pixels": str(limits.greatest(film=True))}
 
 
 def open_input(source: Path | Incoming, hwaccel: HWAccel | None = None) -> InputContainer:
     """Open a file, or a stream of y4m; InputError says why it cannot be opened."""
     what = name(source)
     try:
-        if isinstance(source, Path):
-            if not source.exists():
-                raise InputError(f"{what}: no such file")
-            if source.is_dir():
-                raise InputError(f"{what} is a folder: give a video file")
-            return open_file(source, hwaccel)
-        return _open_pipe(source)
+        return open_path(source, hwaccel) if isinstance(source, Path) else _open_pipe(source)
     except InputError:
         raise
-    except PermissionError:
-        raise InputError(f"{what}: no permission to read it") from None
+    except PermissionError as error:
+        raise InputError(f"{what}: {reason(error)}") from None
     except (av.FFmpegError, OSError, ValueError) as error:
-        expected = "a video file" if isinstance(source, Path) else "y4m (YUV4MPEG2)"
+        y4m = isinstance(source, Incoming) and source.format is not None
+        expected = "y4m (YUV4MPEG2)" if y4m else "a video file"
         raise InputError(
             f"{what} cannot be read as {expected} ({reason(error)}): it is something else, "
             "or damaged beyond reading (as an .mp4 that was cut off before its index)"
@@ -80,7 +113,7 @@ def open_input(source: Path | Incoming, hwaccel: HWAccel | None = None) -> Input
 
 def _open_pipe(pipe: Incoming) -> InputContainer:
     try:
-        container = av.open(pipe, "r", format="yuv4mpegpipe")
+        container = _open(pipe, format=pipe.format, options=_limits())
     except BaseException:
         pipe.check()
         raise
@@ -90,9 +123,18 @@ def _open_pipe(pipe: Incoming) -> InputContainer:
     return container
 
 
+def limit_size(stream: VideoStream, what: str) -> None:
+    """Refuse (InputError) a stream of too large pictures; let its decoder refuse later ones."""
+    context = stream.codec_context
+    limits.check_size(what, context.width, context.height, film=True)
+    context.options = {**context.options, **_limits()}
+
+
 def name(file: Path | BinaryIO | Incoming) -> str:
     """Return what messages call an input or output."""
-    return str(file) if isinstance(file, Path) else str(getattr(file, "name", "the stream"))
+    if isinstance(file, Path):
+        return str(file)
+    return file.title if isinstance(file, Incoming) else str(getattr(file, "name", "the stream"))
 
 
 def reason(error: BaseException) -> str:

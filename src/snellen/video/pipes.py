@@ -92,10 +92,29 @@ def _reopened(descriptor: int) -> int | None:
 
 
 class Incoming(_Pipe):
-    """A binary stream to read from, which counts its bytes."""
+    """A binary stream to read from, which counts its bytes.
 
-    def __init__(self, stream: BinaryIO) -> None:
+    Parameters
+    ----------
+    stream : BinaryIO
+    format : str or None
+        FFmpeg's name of its format; None: it is found by the contents.
+    title : str, optional
+        What messages call it; None: its name.
+
+    Attributes
+    ----------
+    name : str
+        What FFmpeg gets, which takes a name for more than that.
+    """
+
+    def __init__(
+        self, stream: BinaryIO, format: str | None = "yuv4mpegpipe", title: str | None = None
+    ) -> None:
         super().__init__(stream, "POLLIN")
+        self.format = format
+        self.title = self.name if title is None else title
+        self.name = "input" if format is not None else self.name
         self.size = 0
         self.header = b""
         # read1 returns what the buffer holds, or makes one system call at most.

@@ -10,7 +10,7 @@ import av
 from av.packet import Packet
 from av.stream import Disposition, Stream
 
-from snellen.video.ffmpeg import ATTACHED_PICTURE, TAGS_AS_BYTES
+from snellen.video.ffmpeg import ATTACHED_PICTURE, TAGS_AS_BYTES, open_own
 from snellen.video.media import StreamInfo
 from snellen.video.passthrough.tags import missing
 from snellen.video.timestamps import fraction
@@ -61,7 +61,7 @@ def lost_tags(
         return None
     file.seek(0)
     try:
-        with av.open(file, "r", **TAGS_AS_BYTES) as back:
+        with open_own(file) as back:
             if len(back.streams) > 0:
                 return _lost(info, tags, back.streams[0])
     except (av.FFmpegError, ValueError, OSError):

@@ -18,9 +18,9 @@ from snellen.errors import InputError
 from snellen.video import hdr, pixels
 from snellen.video.ffmpeg import (
     FULL_RANGE,
-    TAGS_AS_BYTES,
     UNSPECIFIED,
     chroma_location,
+    open_own,
     reason,
 )
 from snellen.video.media import MediaInfo
@@ -82,7 +82,7 @@ def probe(plan: Plan, info: MediaInfo, muxer: str, suffix: str) -> tuple[str, ..
             + other_choice(suffix)
         ) from None
     file.seek(0)
-    with av.open(file, "r", **TAGS_AS_BYTES) as back:
+    with open_own(file) as back:
         return tuple(_losses(back, plan, tags, len(marks), suffix))
 
 

@@ -13,6 +13,7 @@ from av.video.frame import VideoFrame
 
 from snellen.errors import InputError
 from snellen.frames.frame import Frame
+from snellen.frames.opening import InputFile, is_stream
 from snellen.video import pixels
 from snellen.video.clip import Clip
 from snellen.video.ffmpeg import name, start_of
@@ -64,7 +65,7 @@ class Source:
         self.busy = False
         self._clip = clip
         self._variable_rate = False
-        self._file = source if isinstance(source, Path) else Incoming(source)
+        self._file = _input(source)
         hardware, notice = nvdec.choose(decoder, self._file, self.name)
         self._hardware = hardware
         self._open(seek=True)
@@ -323,3 +324,12 @@ class Source:
         filters = deinterlacing(stream, frame)
         self._filters = FilterGraph(filters, stream, frame, self._time_base)
         return self._filters.push(frame)
+
+
+def _input(source: Path | BinaryIO) -> Path | Incoming:
+    """Return a file that can be opened more than once as its path, and any other as a stream."""
+    if not isinstance(source, Path):
+        return Incoming(source)
+    if is_stream(source):
+        return Incoming(InputFile(source), format=None, title=str(source))
+    return source

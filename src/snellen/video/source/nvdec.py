@@ -15,7 +15,7 @@ from av.video.stream import VideoStream
 
 from snellen.errors import InputError
 from snellen.video import logs, pixels
-from snellen.video.ffmpeg import choose_stream, open_file, open_input, reason
+from snellen.video.ffmpeg import choose_stream, limit_size, open_input, open_path, reason
 from snellen.video.pipes import Incoming
 
 DECODERS = ("auto", "cpu", "nvdec")
@@ -68,9 +68,10 @@ def prepare(stream: VideoStream) -> None:
 def probe(file: Path | Incoming, what: str) -> str | None:
     """Decode the first frame with NVDEC; return why that does not work; None: it does."""
     if isinstance(file, Incoming):
-        return "y4m from a stream is not compressed"
+        return "a stream can be read only once"
     with open_input(file) as container:
         stream = choose_stream(container, what)
+        limit_size(stream, what)
         index, software = stream.index, stream.codec_context.pix_fmt
         codec = stream.codec_context.codec.canonical_name
     decoded, why = _first_format(file, index)
@@ -84,7 +85,7 @@ def _first_format(file: Path, index: int) -> tuple[str | None, str | None]:
     texts: list[str] = []
     with logs.listening(av.logging.ERROR) as messages:
         try:
-            with open_file(file, settings(fall_back=False)) as container:
+            with open_path(file, settings(fall_back=False)) as container:
                 stream: Any = container.streams[index]
                 if not stream.codec_context.is_hwaccel:
                     return None, None

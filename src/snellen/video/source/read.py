@@ -14,7 +14,7 @@ from av.packet import Packet
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
-from snellen.video.ffmpeg import choose_stream, open_input, reason, start_of
+from snellen.video.ffmpeg import choose_stream, limit_size, open_input, reason, start_of
 from snellen.video.pipes import Incoming
 from snellen.video.source import nvdec
 from snellen.video.source.damage import Damage, shortfall
@@ -60,6 +60,7 @@ class Reader:
         self.container = open_input(file, nvdec.settings(fall_back=True) if hardware else None)
         try:
             self.stream = choose_stream(self.container, what)
+            limit_size(self.stream, what)
         except BaseException:
             self.container.close()
             raise
@@ -179,6 +180,7 @@ class Reader:
             return
         with open_input(path) as container:
             stream = choose_stream(container, self._what)
+            limit_size(stream, self._what)
             stream.codec_context.thread_type = "NONE"
             with suppress(av.FFmpegError, OSError):
                 container.seek(self._latest, stream=stream)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from contextvars import copy_context
+from functools import partial
 from typing import Generic, TypeVar
 
 from snellen.video.channel import DEPTH, Channel, Stopped, join
@@ -31,7 +33,9 @@ class SourceThread(Generic[T]):
         self._source = source
         self._items = items
         self.channel: Channel[T] = Channel(DEPTH)
-        self._thread = threading.Thread(target=self._read, daemon=True, name="decode")
+        # The limits of pictures belong to the context.
+        run = partial(copy_context().run, self._read)
+        self._thread = threading.Thread(target=run, daemon=True, name="decode")
 
     def start(self) -> None:
         """Begin to read."""

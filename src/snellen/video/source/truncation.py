@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
+
+from snellen.frames.opening import InputFile
 
 _BOXES = {b"ftyp", b"styp", b"moov", b"moof", b"mdat", b"sidx", b"ssix", b"mfra", b"meta", b"uuid",
           b"free", b"skip", b"wide", b"emsg", b"prft", b"pnot", b"pdin"}  # fmt: skip
@@ -29,8 +33,8 @@ def cut_short(path: Path, format: str, whole: bool) -> str | None:
     whole : bool
         Whether all of it was read; False: only a cut through the index counts.
     """
-    with path.open("rb") as file:
-        size = path.stat().st_size
+    with BufferedReader(InputFile(path)) as file:
+        size = os.fstat(file.fileno()).st_size
         if format.startswith("mov"):
             return _boxes(file, size, whole)
         if not whole:
