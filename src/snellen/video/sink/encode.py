@@ -68,6 +68,12 @@ def open_container(file: Path | BinaryIO, muxer: str, time_base: Fraction) -> Ou
     return out
 
 
+_X265 = "x265-params"
+_SAFE_WIDTH = 64
+"""Pixels. x265 4.1 (its vector code of cutree) writes beyond its memory for pictures 33 to 48 pixels
+wide, and the process aborts: there cutree, which distributes bits over time, is off."""
+
+
 def other_choice(suffix: str) -> str:
     """Return the advice for a container that does not take a codec."""
     return "choose another codec" + ("" if suffix == ".mkv" else ", or .mkv, that holds nearly all")
@@ -94,8 +100,12 @@ def add_video(out: OutputContainer, plan: Plan, suffix: str, threads: int = 0) -
     encoder, picture = plan.encoder, plan.picture
     os.environ.setdefault("SVT_LOG", "1")  # SVT-AV1 logs on standard error
     rate = plan.rate.limit_denominator(1_000_000)
+    options = dict(encoder.options)
+    if encoder.codec == "libx265" and plan.format.width < _SAFE_WIDTH:
+        params = [options[_X265]] if _X265 in options else []
+        options[_X265] = ":".join([*params, "cutree=0"])
     try:
-        stream: VideoStream = out.add_stream(encoder.codec, rate=rate, options=encoder.options)  # type: ignore[assignment]
+        stream: VideoStream = out.add_stream(encoder.codec, rate=rate, options=options)  # type: ignore[assignment]
     except ValueError:
         raise InputError(
             f"{suffix} cannot hold video of {encoder.codec}: {other_choice(suffix)}"
