@@ -18,6 +18,7 @@ from fuzz.registry import KINDS
 
 SHOWN = 2
 """Cases of one fault that are printed; the others are counted."""
+_NUMBER = re.compile(r"0x[0-9a-f]+|[0-9A-F]{6,}|[0-9]+|\.result-\w+")
 TRACED = 150
 """One case of so many runs once more, as a real command under strace."""
 
@@ -74,7 +75,7 @@ class Fuzzer:
         """Print the faults of a case, unless the same were printed before; keep its files."""
         new = []
         for oracle, text in found:
-            sign = f"{oracle}: {re.sub(r'[0-9]+', '#', text)[:90]}"
+            sign = f"{oracle}: {_NUMBER.sub('#', text)[:70]}"
             self.seen[sign] += 1
             if self.seen[sign] <= SHOWN:
                 new.append((oracle, text))

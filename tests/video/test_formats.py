@@ -1,5 +1,8 @@
 """Which samples arrive: depth, chroma, size, and what is lost where a codec cannot."""
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from fractions import Fraction
 
@@ -12,6 +15,7 @@ from snellen.frames.frame import Format
 from snellen.video import pixels
 from snellen.video.convert import Encoding, convert
 from snellen.video.sink.encoders import best
+from support.video.checks import PATHS
 from support.video.clips import HEIGHT, WIDTH, luma, make, picture, read
 from support.video.steps import Nearest
 
@@ -283,6 +287,27 @@ def test_an_encoder_is_asked_about_the_size_that_comes_out(tmp_path):
     odd = make(tmp_path / "odd.mkv", codec="ffv1", size=(65, 49), frames=2)
     with pytest.raises(InputError, match=r"libx264 does not open for 195×147 .*odd size"):
         convert(odd, tmp_path / "out.mkv", Nearest(3))
+
+
+_CONVERT = """
+import sys
+from pathlib import Path
+from snellen.video.convert import Encoding, convert
+from support.video.steps import Nearest
+options = {"x265-params": sys.argv[3]} if sys.argv[3] else {}
+for number in range(3):
+    target = Path(sys.argv[2]) / f"{number}.mkv"
+    convert(Path(sys.argv[1]), target, Nearest(1), encoding=Encoding("libx265", options=options))
+"""
+
+
+@pytest.mark.parametrize("own", ["", "keyint=3:cutree=1"])
+def test_x265_does_not_write_beyond_its_memory_for_narrow_pictures(tmp_path, own):
+    """Without care the process aborts, so another one converts."""
+    source = make(tmp_path / "in.mkv", size=(40, 34), frames=12, codec="ffv1")
+    words = [sys.executable, "-c", _CONVERT, str(source), str(tmp_path), own]
+    ran = subprocess.run(words, env={**os.environ, "PYTHONPATH": PATHS}, check=False)
+    assert ran.returncode == 0
 
 
 @pytest.mark.parametrize(("codec", "suffix"), [("mpeg2video", ".mkv"), ("mpeg2video", ".mp4"),

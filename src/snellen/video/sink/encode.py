@@ -70,8 +70,8 @@ def open_container(file: Path | BinaryIO, muxer: str, time_base: Fraction) -> Ou
 
 _X265 = "x265-params"
 _SAFE_WIDTH = 64
-"""Pixels. x265 4.1 (its vector code of cutree) writes beyond its memory for pictures 33 to 48 pixels
-wide, and the process aborts: there cutree, which distributes bits over time, is off."""
+"""Pixels. The vector code of x265's cutree writes beyond its memory for pictures 33 to 48 pixels
+wide, and the process aborts. For narrow ones cutree, which distributes bits over time, is off."""
 
 
 def other_choice(suffix: str) -> str:
