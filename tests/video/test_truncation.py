@@ -34,7 +34,7 @@ class TestExtent:
     @pytest.mark.parametrize(
         ("size", "reported"),
         [("84", False), ("85", True), ("ff", False), ("4004", False), ("4005", True),
-         ("01ffffffffffffff", False), ("0100000000000005", True), ("01", False)],
+         ("01ffffffffffffff", False), ("0100000000000005", True), ("01", True)],
     )  # fmt: skip
     def test_segment(self, tmp_path, size, reported):
         (tmp_path / "x").write_bytes(bytes.fromhex(f"1a45dfa3 82 0000 18538067 {size}") + b"1234")
