@@ -11,33 +11,48 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import av
+
 from benchmarks.command import write
 from benchmarks.sound import FILMS, Film, make, read
 from snellen.errors import InputError
 
 REFUSED, SAID, UNSAID, NOTHING = "refused", "said", "unsaid", "no frame lost"
+SILENT = ("a.nut",)
+"""Films whose container gives no means to know that a packet is incomplete."""
 
 
-def outcomes(film: Film, folder: Path, seed: int, cuts: int) -> dict[str, Any]:
-    """Cut a film at so many random bytes; return how often it was refused, said or unsaid."""
+def outcomes(film: Film, folder: Path, seed: int, cuts: int) -> dict[str, dict[str, int]]:
+    """Cut a film so many times within packets, and where packets begin; count what is said.
+
+    Returns
+    -------
+    dict
+        "within" and "between": how many cuts were refused, said, unsaid, or cost no frame.
+    """
     path = make(film, folder, seed)
     data, chance = path.read_bytes(), random.Random(f"cut {film.name} {seed}")
     whole = read(path)[0]
-    found: dict[str, Any] = dict.fromkeys((REFUSED, SAID, UNSAID, NOTHING), 0)
-    found["at"] = []
-    for _ in range(cuts):
-        at = chance.randrange(len(data) // 20, len(data))
-        path.write_bytes(data[:at])
-        try:
-            frames, said = read(path)
-        except InputError:
-            found[REFUSED] += 1
-            continue
-        kind = SAID if said else UNSAID if frames < whole else NOTHING
-        found[kind] += 1
-        if kind is UNSAID:
-            found["at"].append([at, len(data), whole - frames])
+    with av.open(str(path)) as container:
+        packets = [(p.pos, p.size) for p in container.demux(video=0) if p.size > 1 and p.pos][2:]
+    between = [chance.choice(packets)[0] for _ in range(cuts)]
+    within = [at + chance.randrange(1, size) for at, size in chance.choices(packets, k=cuts)]
+    found = {}
+    for name, cut in (("within", within), ("between", between)):
+        found[name] = dict.fromkeys((REFUSED, SAID, UNSAID, NOTHING), 0)
+        for at in cut:
+            path.write_bytes(data[:at])
+            found[name][_outcome(path, whole)] += 1
+    path.unlink()
     return found
+
+
+def _outcome(path: Path, whole: int) -> str:
+    try:
+        frames, said = read(path)
+    except InputError:
+        return REFUSED
+    return SAID if said else UNSAID if frames < whole else NOTHING
 
 
 def main() -> None:

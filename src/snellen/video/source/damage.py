@@ -139,7 +139,7 @@ def shortfall(
     promised = promised_packets(container, stream)
     base = fraction(stream.time_base)
     if packets is not None and base and container.format.name == "avi":
-        # The promise counts ticks. A frame that lasts longer has empty chunks, which FFmpeg may skip.
+        # The promise counts ticks. A frame that lasts longer has empty chunks, which FFmpeg skips.
         packets = max(packets, round((ends[0] + widest) / base) - 1)
     if promised is not None and packets is not None and packets < promised:
         return f"the input ends early: {promised - packets} of {promised} video packets are missing"

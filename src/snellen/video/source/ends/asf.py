@@ -9,10 +9,11 @@ from snellen.video.source.ends.message import within
 _HEADER = bytes.fromhex("3026b2758e66cf11a6d900aa0062ce6c")
 _PROPERTIES = bytes.fromhex("a1dcab8c47a9cf118ee400c00c205365")
 _DATA = bytes.fromhex("3626b2758e66cf11a6d900aa0062ce6c")
+_INDEX = bytes.fromhex("90080033b1e5cf1189f400a0c90349cb")
 _BROADCAST = 1
 """Flag of a live stream, whose numbers are not known."""
 _MOST = 1 << 22
-"""Bytes of the header that are searched."""
+"""Bytes of the header, and of the end, that are searched."""
 
 
 def packets(file: BinaryIO, size: int) -> str | None:
@@ -34,5 +35,10 @@ def packets(file: BinaryIO, size: int) -> str | None:
     if count and not flags & _BROADCAST:
         need = start + count * length
         return within("its data packets", size - start, need - start) if need > size else None
+    file.seek(max(start, size - _MOST))
+    tail = file.read(_MOST)
+    index = tail.rfind(_INDEX)
+    if index >= 0 and (size - len(tail) + index - start) % length == 0:
+        return None
     rest = (size - start) % length
     return within("a packet", rest, length) if rest and size > start else None
