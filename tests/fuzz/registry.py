@@ -119,6 +119,35 @@ def folder(random: Random) -> Case:
     return Case(words, files, tuple(outputs), "folder")
 
 
+@kind(0.5)
+def folder_score(random: Random) -> Case:
+    """Two folders of pictures, which meet by their names."""
+    files = {}
+    for number in range(random.randrange(1, 4)):
+        suffix, data = pictures.drawn(random, commands.SCORED)
+        stem = names.hostile(random)[:200] if random.random() < 0.3 else "file"
+        for side in ("in/a", "in/b"):
+            harmed = mutated(random, data)[0] if random.random() < 0.4 else data
+            files[f"{side}/{number}{stem}{suffix}"] = harmed
+    words, outputs = commands.score(random, "in/a", "in/b")
+    return Case(words, files, outputs, "folders")
+
+
+@kind(0.3)
+def training(random: Random) -> Case:
+    """A folder of pictures, one of them harmed, from which a model is learnt."""
+    files = {}
+    for number in range(4):
+        suffix, data = pictures.drawn(random, (48, 40))
+        note = "whole"
+        if number == 0:
+            data, note = _harmed(random, data)
+        files[f"in/{number}{suffix}"] = data
+    words = ["train", "--images", "in", "--anchors", "4", "--samples", "400", "--iterations", "1",
+             "--neighbours", "16", "-o", "out/model.safetensors"]  # fmt: skip
+    return Case(words, files, ("out/model.safetensors",), note)
+
+
 @kind(2)
 def model(random: Random) -> Case:
     """A harmed model."""
@@ -181,8 +210,8 @@ def name(random: Random) -> Case:
         suffix, data = pictures.drawn(random)
         ends = (suffix, suffix)
     else:
-        suffix, data = ".y4m", films.y4m(random, 32, 24, 3)
-        ends = (suffix, suffix)
+        drawn, data = films.drawn(random)
+        suffix, ends = drawn.suffix, (".y4m", ".y4m")
     stem = names.hostile(random)
     stem = stem.encode(errors="surrogateescape")[: 250 - len(suffix)].decode(
         errors="surrogateescape"

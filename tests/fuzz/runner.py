@@ -52,7 +52,12 @@ class Fuzzer:
         if strace and traced() and case.words[0] != "job":
             shutil.rmtree(folder)
             case.place(folder)
-            found += [("opened", text) for text in tracing.strangers(case, folder)]
+            before = state(folder)
+            ran, strangers = tracing.strangers(case, folder)
+            real = Outcome(case, folder, ran.returncode, "", "", ran.stdout, ran.stderr,
+                           before=before, witness=self._read)  # fmt: skip
+            found += [one for one in faults(real) if one not in found]
+            found += [("opened", text) for text in strangers]
         return outcome, found
 
     def _outcome(self, case: Case, words: list[str], folder: Path) -> Outcome:

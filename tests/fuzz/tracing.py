@@ -19,19 +19,18 @@ _STRING = re.compile(r'"((?:\\x[0-9a-f]{2})*)"')
 _SYSTEM = ("/usr", "/lib", "/lib64", "/etc", "/proc", "/sys", "/dev")
 
 
-def strangers(case: Case, folder: Path) -> Iterator[str]:
-    """Run a case as a real command, and yield what it opened or called that nobody named."""
+def strangers(case: Case, folder: Path) -> tuple[subprocess.CompletedProcess, list[str]]:
+    """Run a case as a real command; return it, and what it opened or called that nobody named."""
     strace = traced()
     assert strace is not None
     log = folder.parent / "strace"
     words = [strace, "-f", "-qq", "-xx", "-s", "4096", "-e", f"trace={_CALLS}", "-o", str(log)]
     stdin = (folder / case.stdin).open("rb") if case.stdin else subprocess.DEVNULL
-    subprocess.run(
+    ran = subprocess.run(
         [*map(os.fsencode, [*words, *command(), *case.words])], cwd=folder, stdin=stdin,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment(), timeout=300,
-        check=False,
+        capture_output=True, env=environment(), timeout=300, check=False,
     )  # fmt: skip
-    yield from judged(log.read_text(errors="replace"), case, folder)
+    return ran, list(judged(log.read_text(errors="replace"), case, folder))
 
 
 def judged(log: str, case: Case, folder: Path) -> Iterator[str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-import os
 import warnings
+from pathlib import Path
 
 _SOUND = ("aac", "mp2", "mp3", "flac", "pcm", "ac3", "vorbis", "opus")
 """Decoders of sound: Snellen copies sound as it is."""
@@ -21,7 +21,7 @@ def decoded(path: str) -> dict:
     if path.lower().endswith((".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".ppm",
                               ".pgm", ".pnm")):  # fmt: skip
         try:
-            with warnings.catch_warnings(), Image.open(os.fsencode(path)) as image:
+            with warnings.catch_warnings(), Image.open(path) as image:
                 warnings.simplefilter("ignore")
                 image.load()
                 return {"frames": 1, "size": image.size, "errors": [], "times": []}
@@ -32,7 +32,10 @@ def decoded(path: str) -> dict:
     size = (0, 0)
     with av.logging.Capture(local=False) as said:
         try:
-            with open(os.fsencode(path), "rb") as file, av.open(file) as container:  # noqa: PTH123
+            with (
+                Path(path).open("rb") as file,
+                av.open(file, metadata_errors="replace") as container,
+            ):
                 video = container.streams.video[0]
                 for packet in container.demux(video):
                     try:

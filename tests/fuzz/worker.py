@@ -13,6 +13,7 @@ import resource
 import signal
 import sys
 import traceback
+import warnings
 from pathlib import Path
 
 
@@ -22,6 +23,7 @@ def main() -> None:
     stacks = open(sys.argv[1], "w")  # noqa: SIM115, PTH123 - open as long as the process
     faulthandler.enable(stacks, all_threads=True)
     faulthandler.register(signal.SIGUSR1, stacks, all_threads=True)
+    _hook()
     for line in requests:
         request = json.loads(line)
         if "decode" in request:
@@ -32,6 +34,15 @@ def main() -> None:
             answer = _run(request)
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
+
+
+def _hook() -> None:
+    """Do what the program does of itself: what libraries say becomes lines of ours."""
+    from snellen.cli import faults
+
+    faults.hook()
+    for category in (UserWarning, RuntimeWarning):
+        warnings.simplefilter("always", category)  # in each case anew
 
 
 def _run(request: dict) -> dict:

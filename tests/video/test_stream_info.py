@@ -153,6 +153,8 @@ def test_the_shift_of_a_display_matrix_grows_with_the_picture():
     matrix = (0, 65536, 0, -65536, 0, 0, 48 << 16, 3, 1 << 30)
     grown = hdr.scaled_matrix(matrix, Fraction(2), Fraction(3))
     assert grown == (*matrix[:6], 96 << 16, 9, 1 << 30)
+    extreme = hdr.scaled_matrix((*matrix[:6], 2**31 - 1, -(2**31), 1), Fraction(2), Fraction(3))
+    assert extreme[6:8] == (2**31 - 1, -(2**31))
 
 
 def test_the_shift_of_a_film_grows_with_it(tmp_path, step):

@@ -66,8 +66,13 @@ def display_matrix(frame: VideoFrame) -> tuple[int, ...] | None:
 
 
 def scaled_matrix(matrix: tuple[int, ...], across: Fraction, down: Fraction) -> tuple[int, ...]:
-    """Return the display matrix for pictures scaled by two factors: its shift is scaled too."""
-    return (*matrix[:6], round(matrix[6] * across), round(matrix[7] * down), matrix[8])
+    """Return the display matrix for pictures scaled by two factors: its shift is scaled too.
+
+    A shift stays within the 32 bits that a file has for it.
+    """
+    shift = (round(matrix[6] * across), round(matrix[7] * down))
+    x, y = (max(-(2**31), min(one, 2**31 - 1)) for one in shift)
+    return (*matrix[:6], x, y, matrix[8])
 
 
 def light(frame: VideoFrame, context: VideoCodecContext | None = None) -> Light:
