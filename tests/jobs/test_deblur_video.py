@@ -84,7 +84,7 @@ def test_a_region_that_moves(clip, frames, tmp_path, heard, region):
         ("0,0\n0,-1\n0,0\n0,0\n", r"at\.txt line 2 leaves the frame"),
         ("# nothing\n", r"at\.txt has no position"),
         (b"\xff\xfe\x00", r"at\.txt is no text"),
-        (None, "No such file"),
+        (None, "no such file"),
     ],
 )
 def test_wrong_positions(clip, tmp_path, text, said):

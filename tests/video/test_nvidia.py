@@ -252,7 +252,7 @@ class TestDecoder:
         with (tmp_path / "in.y4m").open("rb") as stream:
             source = Source(stream, Clip(), "nvdec")
             source.close()
-        assert "not compressed" in source.info.decoder_notice
+        assert "read only once" in source.info.decoder_notice
 
     @pytest.mark.parametrize("content", [None, b"Once upon a time.\n" * 99])
     def test_an_input_that_is_none(self, tmp_path, content):

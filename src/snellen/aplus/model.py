@@ -17,11 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.aplus.differences import FILTERS
-from snellen.errors import ModelError
+from snellen.errors import InputError, ModelError
+from snellen.frames.opening import contents, is_address
 
 FORMAT = "snellen-aplus-1"
 SCALES = (2, 3, 4)
 NORM_TOLERANCE = 1e-3  # deviation of an anchor's norm from 1, enough for rounding to float16
+_MOST_BYTES = 1 << 29  # of a file; ours have 5 MB
 WINDOW = 3  # side of a window, low-resolution pixels; Timofte, De Smet, Van Gool 2014
 
 Array = npt.NDArray[np.floating]
@@ -155,6 +157,12 @@ def _find(model: str | Path | None, scale: int) -> Path:
     if str(model) in ours:
         return ours[str(model)]
     path = Path(model)
+    if is_address(path):
+        raise ModelError(
+            f"`model`={str(model)!r} is an address; expected the name of a file",
+            parameter="model",
+            advice="download it first",
+        )
     if not path.is_file():
         raise ModelError(
             f"`model`={str(model)!r} is neither a file nor one of {', '.join(ours) or 'none'}",
@@ -172,8 +180,7 @@ def _stamp(path: Path) -> tuple[int, int]:
 # The same file gives the same object: caches of data derived from a model have it as their key.
 @lru_cache(maxsize=4)
 def _read(path: Path, stamp: tuple[int, int]) -> Model:
-    meta = header(path)
-    tensors = _tensors(path)
+    meta, tensors = _file(path)
     missing = {"anchors", "basis", "projections"} - set(tensors)
     if meta.get("format") != FORMAT or missing:
         raise ModelError(f"{path} is a safetensors file but not an A+ model ({FORMAT})")
@@ -198,23 +205,24 @@ def header(path: Path) -> dict[str, str]:
     ModelError
         The file is damaged or not in safetensors format.
     """
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(path, "numpy") as file:
-            return dict(file.metadata() or {})
-    except (SafetensorError, OSError) as error:
-        raise ModelError(f"{path} is damaged or not a safetensors file: {error}") from error
+    return _file(path)[0]
 
 
-def _tensors(path: Path) -> dict[str, Array]:
-    """Return the tensors of a safetensors file by name; errors as `header` raises them."""
+def _file(path: Path) -> tuple[dict[str, str], dict[str, Array]]:
+    """Return strings and tensors of a safetensors file; errors as `header` raises them."""
     from safetensors import SafetensorError
-    from safetensors.numpy import load_file
+    from safetensors.numpy import load
 
     try:
-        return load_file(path)
-    except (SafetensorError, OSError) as error:
+        data = contents(path, _MOST_BYTES)
+    except InputError as error:
+        raise ModelError(error.message, parameter="model", advice=error.advice) from error
+    try:
+        tensors = load(data)  # which checks all of it
+        length = int.from_bytes(data[:8], "little")
+        strings = json.loads(data[8 : 8 + length]).get("__metadata__") or {}
+        return dict(strings), tensors
+    except (SafetensorError, ValueError, KeyError) as error:
         raise ModelError(f"{path} is damaged or not a safetensors file: {error}") from error
     except TypeError as error:  # for example bfloat16
         raise ModelError(f"{path} has a dtype that NumPy does not support: {error}") from error

@@ -59,6 +59,12 @@ DECODER = click.option(
 DEVICE = click.option(
     "--device", default="auto", show_default=True, metavar="auto|cpu|cuda:N|cuda:0,cuda:1"
 )
+MAX_PIXELS = click.option(
+    "--max-pixels",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Refuse pictures and videos of more pixels [default: by the memory of this machine].",
+)
 PROFILE = click.option("--profile", is_flag=True, help="Time each stage; the table goes to stderr.")
 
 _VIDEO = (
@@ -93,6 +99,7 @@ _VIDEO = (
         help="An error where something would be lost, or nvenc replaced.",
     ),
     click.option("--overwrite", is_flag=True, help="Replace existing outputs."),
+    MAX_PIXELS,
     PROFILE,
     click.option("--json", "as_json", is_flag=True, help="One JSON object a line."),
 )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from snellen.cli import interrupts, terminal
-from snellen.cli.options import DECODER, DEVICE, NAMED, PIPE, PROFILE
+from snellen.cli.options import DECODER, DEVICE, MAX_PIXELS, NAMED, PIPE, PROFILE
 from snellen.cli.report import Report
 from snellen.errors import InputError, SnellenError
 
@@ -88,6 +88,7 @@ _COLUMNS = {
     help="[default: float64 on the CPU, and on a GPU for small pictures]",
 )
 @DECODER
+@MAX_PIXELS
 @PROFILE
 def score(reference: Path, distorted: Path, **options: Any) -> None:
     """Score how far DIST is from REF by MAD: higher is worse.
@@ -142,6 +143,7 @@ def _job(
 ) -> ScoreJob:
     from snellen.jobs import Clip
     from snellen.jobs.options import MadSettings, seconds
+    from snellen.jobs.patterns import the_only
     from snellen.jobs.score import ScoreJob
 
     if report.as_csv:
@@ -154,6 +156,7 @@ def _job(
     clip = Clip(**times, frames=options.pop("frames"), deinterlace=options.pop("deinterlace"))
     names = ("variant", "hi_scale", "eight_bit_lut", "dtype")
     mad = MadSettings(**{name: options.pop(name) for name in names})
+    reference, distorted = the_only(reference, "reference"), the_only(distorted, "distorted")
     return ScoreJob(reference=reference, distorted=distorted, mad=mad, clip=clip, **options)
 
 

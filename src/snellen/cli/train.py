@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from snellen.cli import interrupts, report, terminal
-from snellen.cli.options import key_values, option
+from snellen.cli.options import MAX_PIXELS, key_values, option
 from snellen.errors import worded
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ LEARNING = ("window", "anchors", "energy", "sparsity", "iterations", "samples", 
 )
 @click.option("--json", "as_json", is_flag=True, help="The report as one JSON object.")
 @click.option("--overwrite", is_flag=True, help="Replace an existing output.")
+@MAX_PIXELS
 def train(images: Path, scale: int, output: Path, **options: Any) -> None:
     """Learn an A+ model from a folder of images.
 
@@ -71,6 +72,7 @@ def train(images: Path, scale: int, output: Path, **options: Any) -> None:
         images=images, target=output, settings=Settings(scale, **learning),
         validate=options["validate"], notes=key_values("--about", options["notes"], "author=me"),
         command=_command(), threads=options["threads"], overwrite=options["overwrite"],
+        max_pixels=options["max_pixels"],
     )  # fmt: skip
     with ExitStack() as stack:
         result = run(job, _events(stack))

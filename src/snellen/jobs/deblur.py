@@ -14,6 +14,7 @@ from snellen.jobs.inputs import is_image
 from snellen.jobs.options import (
     MiaSettings,
     VideoOptions,
+    check_optional,
     check_positive,
     device_list,
     optional_path,
@@ -78,6 +79,8 @@ class DeblurJob(Job):
     """Whether a loss (streams, tags, a colour profile …) is an error."""
     overwrite: bool = False
     """Whether files called `target` and `psf_out` are replaced."""
+    max_pixels: int | None = None
+    """Most pixels of a picture that is read; None: by the memory of the machine."""
     profile: bool = False
     """Whether the result has a `profile`: the time of each stage."""
 
@@ -92,6 +95,7 @@ class DeblurJob(Job):
         object.__setattr__(self, "device", device_list(self.device))
         object.__setattr__(self, "psf_out", optional_path(self.psf_out, "psf_out"))
         check_types(self)
+        check_optional(self.max_pixels, "max_pixels")
         check_positive(self.window, "window")
         self._check_conflicts()
         if self.is_burst:

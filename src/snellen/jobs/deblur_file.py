@@ -19,6 +19,7 @@ from snellen.jobs.options import (
     paths,
     video_options,
 )
+from snellen.jobs.patterns import matching, the_only
 from snellen.jobs.positions import Region
 
 
@@ -59,6 +60,7 @@ def deblur_file(
     pix_fmt: str | None = None,
     strict: bool = False,
     overwrite: bool = False,
+    max_pixels: int | None = None,
     profile: bool = False,
     events: Events | None = None,
 ) -> DeblurResult:
@@ -125,7 +127,7 @@ def deblur_file(
         "float32" or "float64", of the computation; None: float32.
     start, duration, frames, deinterlace, decoder, codec, preset, crf, encoder_options, pix_fmt
         How a video is read and written: as for `upscale_file`.
-    strict, overwrite, profile, events
+    strict, overwrite, max_pixels, profile, events
         As for `upscale_file`; `events` also hears of each frame of a video.
 
     Returns
@@ -154,7 +156,11 @@ def deblur_file(
         tolerance=tolerance, noise=noise, read_noise=read_noise, tv=tv, prior=prior, edges=edges,
         recentre=recentre, tile=tile, data_range=data_range, dtype=dtype,
     )  # fmt: skip
-    given: Any = path(source, "source") if isinstance(source, File) else paths(source, "source")
+    given: Any
+    if isinstance(source, File):
+        given = the_only(path(source, "source"), "source")
+    else:
+        given = tuple(one for typed in paths(source, "source") for one in matching(typed))
     goal = path(target, "target")
     if not isinstance(given, tuple):
         goal = file_target(given, goal)
@@ -163,6 +169,7 @@ def deblur_file(
         region=Region.of(region, positions), paste_back=paste_back, window=window, warm=warm,
         psf_out=psf_targets([goal], optional_path(psf_out, "psf_out"))[0],
         device=device_list(device), video=options, strict=strict, overwrite=overwrite,
+        max_pixels=max_pixels,
         profile=profile,
     )  # fmt: skip
     return raised(run(job, events))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar, overload
 
 from snellen.errors import InputError, SnellenError, unexpected
-from snellen.frames import atomic
+from snellen.frames import atomic, limits
 from snellen.jobs.deblur import DeblurJob, DeblurResult
 from snellen.jobs.events import Collected, Events, listening
 from snellen.jobs.files import AnyJob, protected, read_by, written_by
@@ -67,7 +67,8 @@ def run(job: AnyJob, events: Events | None = None) -> AnyResult:
     if not isinstance(job, AnyJob):
         raise InputError(f"got a {type(job).__name__}; expected a job")
     listener = listening(events)
-    with protected(job, listener):
+    growth = job.scale**2 if isinstance(job, UpscaleJob) else 1
+    with protected(job, listener), limits.at_most(job.max_pixels, growth):
         return _run(job, listener)
 
 

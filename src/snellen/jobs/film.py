@@ -69,7 +69,7 @@ def converted(
             on_progress=report,
         )
 
-    return on_device(work, device, name, events, repeatable=source != PIPE)
+    return on_device(work, device, name, events, repeatable=source.is_file())
 
 
 def damage(source: Path, target: Path, summary: Summary) -> IncompleteError | None:

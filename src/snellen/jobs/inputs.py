@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 
 from snellen.errors import InputError, OutputError
 from snellen.frames.protection import File, place
+from snellen.jobs.patterns import matching
 
 VIDEO_SUFFIXES = (".mp4", ".mkv", ".mov", ".webm", ".m2ts", ".ts", ".m4v", ".avi", ".y4m")
 UNREAD_SUFFIXES = (
@@ -95,14 +96,18 @@ def claim(outputs: Iterable[Path], taken: dict[str, Path], parameter: str) -> No
 def expanded(inputs: Sequence[Path]) -> list[Path]:
     """Return the inputs, folders replaced by the videos and images in them, sorted by name.
 
+    A typed pattern is replaced by what matches it.
+
     Raises
     ------
     InputError
-        A folder without video and image, or no input at all.
+        A folder without video and image, a pattern that nothing matches, an address, or no input at
+        all.
     """
     found: list[Path] = []
-    for path in inputs:
-        found += _contents(path) if path.is_dir() else [path]
+    for typed in inputs:
+        for path in matching(typed):
+            found += _contents(path) if path.is_dir() else [path]
     if not found:
         raise InputError("got no `source`; expected a file or a folder", parameter="source")
     return found
@@ -124,7 +129,7 @@ def planned(inputs: Sequence[Path], output: Path) -> list[tuple[Path, Path]]:
         Several inputs without a folder for their outputs, or two that would become one file.
     """
     sources = expanded(inputs)
-    many = len(inputs) > 1 or inputs[0].is_dir()
+    many = len(inputs) > 1 or len(sources) > 1 or matching(inputs[0])[0].is_dir()
     if output == PIPE or not (many or output.is_dir()):
         if len(sources) > 1:
             raise InputError(

@@ -233,6 +233,12 @@ def device_list(device: str | Sequence[str]) -> str:
     return ",".join(devices.names(device))
 
 
+def check_optional(value: object, parameter: str) -> None:
+    """Refuse (InputError) what is neither None nor a whole number from 1 on."""
+    if value is not None:
+        check_positive(value, parameter)
+
+
 def check_positive(value: object, parameter: str) -> None:
     """Refuse (InputError) what is not a whole number from 1 on."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:

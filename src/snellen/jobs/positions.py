@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from snellen.errors import InputError
+from snellen.frames.opening import contents
 from snellen.jobs.fields import check_types
 from snellen.video.region import Track
 
 _WHOLE = re.compile(r"-?\d{1,9}")
+_MOST_BYTES = 64 << 20
+"""Of a file of positions: enough for ten million frames."""
 _SHOWN = 60
 """Characters of a wrong line that are shown."""
 
@@ -130,13 +133,13 @@ def _read(file: Path) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
 
 def _text(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8-sig")
+        return contents(file, _MOST_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(
             f"{file} is no text; expected a line X,Y for each frame", parameter="positions"
         ) from error
-    except OSError as error:
-        raise InputError(f"{file}: {error.strerror or error}", parameter="positions") from error
+    except InputError as error:
+        raise InputError(error.message, parameter="positions", advice=error.advice) from error
 
 
 def _numbers(text: str) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from io import BytesIO
 from math import inf
 from numbers import Real
 from pathlib import Path
@@ -15,11 +16,15 @@ from PIL.PngImagePlugin import PngInfo
 
 from snellen.errors import InputError
 from snellen.frames import arrays, atomic
+from snellen.frames.opening import contents
 from snellen.frames.protection import place
 from snellen.jobs.inputs import is_image
 from snellen.mia.psf import given
 
 Array = npt.NDArray[Any]
+
+_MOST_BYTES = 1 << 28
+"""Of a file with an array: enough for 700 PSFs of 299 × 299 pixels in float32."""
 Rows = tuple[Any, ...]
 """Numbers of an array as nested tuples, rows last: exact, and equal where all numbers are."""
 Psf = Path | Rows
@@ -193,14 +198,12 @@ def _grey(path: Path) -> Array:
 
 
 def _array(path: Path) -> Array:
+    data = contents(path, _MOST_BYTES)
     try:
-        array: Array = np.load(path, allow_pickle=False)
-    except FileNotFoundError as error:
-        raise InputError(f"{path}: no such file") from error
-    except (OSError, ValueError, EOFError) as error:
-        said = f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
+        array: Array = np.load(BytesIO(data), allow_pickle=False)
+    except Exception as error:  # of nearly every class, MemoryError for a shape that is a lie
         raise InputError(
-            f"{path}: not an array of NumPy{said}; expected what numpy.save writes of numbers"
+            f"{path}: not an array of NumPy; expected what numpy.save writes of numbers"
         ) from error
     if not isinstance(array, np.ndarray):
         raise InputError(f"{path} holds several arrays; a PSF is a single one")

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snellen.errors import InputError, SnellenError
+from snellen.frames.opening import missing
 from snellen.jobs import score_outputs
 from snellen.jobs.fields import check_types
 from snellen.jobs.inputs import PIPE, UNREAD_SUFFIXES, is_image
 from snellen.jobs.options import (
     MadSettings,
     check_decoder,
+    check_optional,
     check_positive,
     device_list,
     optional_path,
@@ -72,6 +74,8 @@ class ScoreJob(Job):
     """So many frames of the highest MAD get maps."""
     overwrite: bool = False
     """Whether existing outputs are replaced."""
+    max_pixels: int | None = None
+    """Most pixels of a picture that is read; None: by the memory of the machine."""
     device: str = "auto"
     """"auto", "cpu", "cuda", "cuda:N", or several GPUs that share each pair: "cuda:0,cuda:1"."""
     decoder: str = "auto"
@@ -86,6 +90,7 @@ class ScoreJob(Job):
         object.__setattr__(self, "maps", optional_path(self.maps, "maps"))
         object.__setattr__(self, "device", device_list(self.device))
         check_types(self)
+        check_optional(self.max_pixels, "max_pixels")
         check_positive(self.every, "every")
         check_positive(self.worst, "worst")
         check_decoder(self.decoder)
@@ -203,4 +208,4 @@ def _check_there(paths: tuple[Path, ...]) -> None:
         except OSError as error:
             raise InputError(f"{one}: {error.strerror or error}") from error
         if not there:
-            raise InputError(f"{one}: no such file or folder")
+            raise missing(one, "file or folder")

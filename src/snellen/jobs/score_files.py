@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from snellen.jobs.events import Events
 from snellen.jobs.execute import raised, run
 from snellen.jobs.options import File, MadSettings, Time, device_list, optional_path, path, seconds
+from snellen.jobs.patterns import the_only
 from snellen.jobs.score import ScoreJob, ScoreResult
 from snellen.video.clip import Clip
 
@@ -30,6 +31,7 @@ def score_files(
     maps: File | None = None,
     worst: int = 1,
     overwrite: bool = False,
+    max_pixels: int | None = None,
     device: str | Sequence[str] = "auto",
     dtype: str | None = None,
     decoder: str = "auto",
@@ -74,6 +76,8 @@ def score_files(
         So many frames of the highest MAD get maps.
     overwrite : bool
         Whether existing outputs are replaced.
+    max_pixels : int, optional
+        Most pixels of a picture that is read, or of a frame; None: by the memory of the machine.
     device : str or sequence of str
         "cpu", "cuda", "cuda:N", "auto", or several GPUs that share each pair: "cuda:0,cuda:1", or
         ["cuda:0", "cuda:1"].
@@ -104,10 +108,12 @@ def score_files(
     """
     clip = Clip(seconds(start, "start"), seconds(duration, "duration"), frames, deinterlace)
     job = ScoreJob(
-        reference=path(reference, "reference"), distorted=path(distorted, "distorted"),
+        reference=the_only(path(reference, "reference"), "reference"),
+        distorted=the_only(path(distorted, "distorted"), "distorted"),
         mad=MadSettings(variant, hi_scale, eight_bit_lut, dtype), resize=resize, offset=offset,
         every=every, clip=clip, temporal=temporal, table=optional_path(table, "table"),
         maps=optional_path(maps, "maps"), worst=worst, overwrite=overwrite,
+        max_pixels=max_pixels,
         device=device_list(device), decoder=decoder, profile=profile,
     )  # fmt: skip
     return raised(run(job, events))

@@ -14,7 +14,7 @@ from snellen.errors import InputError, OutputError, SnellenError
 from snellen.frames import atomic
 from snellen.jobs.events import Events, Progress
 from snellen.jobs.fields import check_types
-from snellen.jobs.options import check_positive, path, paths
+from snellen.jobs.options import check_optional, check_positive, path, paths
 from snellen.jobs.serial import Job
 from snellen.jobs.stills import damaged
 
@@ -53,12 +53,15 @@ class TrainJob(Job):
     """CPU threads; None: one for each core of this process."""
     overwrite: bool = False
     """Whether a file called `target` is replaced."""
+    max_pixels: int | None = None
+    """Most pixels of a picture that is read; None: by the memory of the machine."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "images", path(self.images, "images"))
         object.__setattr__(self, "target", path(self.target, "target"))
         object.__setattr__(self, "validate", paths(self.validate, "validate"))
         check_types(self)
+        check_optional(self.max_pixels, "max_pixels")
         object.__setattr__(self, "notes", dict(self.notes))
         if self.threads is not None:
             check_positive(self.threads, "threads")

@@ -12,7 +12,7 @@ from snellen.jobs.events import Events
 from snellen.jobs.fallback import on_device
 from snellen.jobs.fields import check_types
 from snellen.jobs.inputs import is_image
-from snellen.jobs.options import VideoOptions, device_list, path
+from snellen.jobs.options import VideoOptions, check_optional, device_list, path
 from snellen.jobs.profile import Profile
 from snellen.jobs.serial import Job
 
@@ -53,6 +53,8 @@ class UpscaleJob(Job):
     """Whether a loss (streams, tags, a colour profile …) is an error."""
     overwrite: bool = False
     """Whether a file called `target` is replaced."""
+    max_pixels: int | None = None
+    """Most pixels of a picture that is read; None: by the memory of the machine."""
     profile: bool = False
     """Whether the result has a `profile`: the time of each stage."""
 
@@ -61,6 +63,7 @@ class UpscaleJob(Job):
         object.__setattr__(self, "target", path(self.target, "target"))
         object.__setattr__(self, "device", device_list(self.device))
         check_types(self)
+        check_optional(self.max_pixels, "max_pixels")
         for name, allowed in (("scale", SCALES), ("chroma", CHROMA)):
             if getattr(self, name) not in allowed:
                 raise InputError(

@@ -9,6 +9,7 @@ from snellen.jobs.events import Events
 from snellen.jobs.execute import each_file, raised, run
 from snellen.jobs.inputs import file_target
 from snellen.jobs.options import File, Time, device_list, path, video_options
+from snellen.jobs.patterns import the_only
 from snellen.jobs.upscale import UpscaleJob, UpscaleResult
 
 
@@ -32,6 +33,7 @@ def upscale_file(
     pix_fmt: str | None = None,
     strict: bool = False,
     overwrite: bool = False,
+    max_pixels: int | None = None,
     profile: bool = False,
     events: Events | None = None,
 ) -> UpscaleResult:
@@ -78,6 +80,8 @@ def upscale_file(
         Whether anything that cannot be carried over is an error, before work starts.
     overwrite : bool
         Whether a file called `target` is replaced.
+    max_pixels : int, optional
+        Most pixels of a picture that is read, or of a frame; None: by the memory of the machine.
     profile : bool
         Whether the result has the time of each stage.
     events : Events, optional
@@ -104,11 +108,12 @@ def upscale_file(
     options = video_options(
         start, duration, frames, deinterlace, decoder, codec, preset, crf, encoder_options, pix_fmt
     )
-    goal = file_target(path(source, "source"), path(target, "target"))
+    found = the_only(path(source, "source"), "source")
+    goal = file_target(found, path(target, "target"))
     job = UpscaleJob(
-        source=path(source, "source"), target=goal, scale=scale, model=model,
+        source=found, target=goal, scale=scale, model=model,
         device=device_list(device), chroma=chroma, video=options, strict=strict,
-        overwrite=overwrite, profile=profile,
+        overwrite=overwrite, max_pixels=max_pixels, profile=profile,
     )  # fmt: skip
     return raised(run(job, events))
 

@@ -21,6 +21,7 @@ from snellen.frames.bicubic import TAPS, cubic
 from snellen.frames.colour import KB, KG, KR
 from snellen.frames.frame import Format, Frame
 from snellen.frames.image_file import opened_image
+from snellen.frames.opening import is_address, missing
 from snellen.frames.still import SUFFIXES
 
 Float32 = npt.NDArray[np.float32]
@@ -39,6 +40,8 @@ def pictures(folder: str | Path) -> list[Path]:
         The folder does not exist or holds no image.
     """
     folder = Path(folder)
+    if is_address(folder):
+        raise missing(folder)
     if not folder.is_dir():
         raise InputError(f"no folder {str(folder)!r}", advice="give a folder of images")
     found = sorted(
