@@ -87,7 +87,7 @@ def test_the_signatures_for_arrays():
 def test_the_signatures_for_files():
     video = ["start", "duration", "frames", "deinterlace", "decoder", "codec", "preset", "crf",
              "encoder_options", "pix_fmt"]  # fmt: skip
-    last = ["strict", "overwrite", "profile", "events"]
+    last = ["strict", "overwrite", "max_pixels", "profile", "events"]
     wanted = ["source", "target", "scale", "model", "device", "chroma", *video, *last]
     assert parameters(snellen.upscale_file) == wanted
     mia = ["psf", "psf_size", "iterations", "noise", "read_noise", "tv", "prior", "psf_start",
@@ -97,7 +97,7 @@ def test_the_signatures_for_files():
     wanted = [
         "reference", "distorted", "variant", "hi_scale", "eight_bit_lut", "resize", "offset",
         "every", "frames", "start", "duration", "deinterlace", "temporal", "table", "maps",
-        "worst", "overwrite", "device", "dtype", "decoder", "profile", "events",
+        "worst", "overwrite", "max_pixels", "device", "dtype", "decoder", "profile", "events",
     ]  # fmt: skip
     assert parameters(snellen.score_files) == wanted
 

@@ -208,7 +208,7 @@ def test_bfloat16_tensors_are_refused(saved):
     (size,) = struct.unpack("<Q", whole[:8])
     text = whole[8 : 8 + size].rstrip().replace(b'"F16"', b'"BF16"')
     saved.write_bytes(struct.pack("<Q", len(text)) + text + whole[8 + size :])
-    with pytest.raises(ModelError, match=r"m\.safetensors .*bfloat16"):
+    with pytest.raises(ModelError, match=r"m\.safetensors .*BF16"):
         load(saved, 2)
 
 

@@ -58,7 +58,10 @@ def test_the_command_writes_a_model(folder, tmp_path):
     [
         (["--images", "none", "-o", "m.safetensors"], "no folder 'none'"),
         (["--images", "empty", "-o", "m.safetensors"], "no image in 'empty'"),
-        (["--images", "broken", "-o", "m.safetensors"], "broken.png cannot be read"),
+        (
+            ["--images", "broken", "-o", "m.safetensors"],
+            "broken.png: not an image that can be read",
+        ),
         (["--images", "small", "-o", "m.safetensors"], "small.png is 8×8 pixels"),
         (["--images", "drawings", "-o", "there.safetensors"], "exists"),
         (["--images", "drawings", "-o", "none/m.safetensors"], "does not exist"),

@@ -222,7 +222,7 @@ def _file(path: Path) -> tuple[dict[str, str], dict[str, Array]]:
         length = int.from_bytes(data[:8], "little")
         strings = json.loads(data[8 : 8 + length]).get("__metadata__") or {}
         return dict(strings), tensors
-    except (SafetensorError, ValueError, KeyError) as error:
+    except (SafetensorError, ValueError) as error:
         raise ModelError(f"{path} is damaged or not a safetensors file: {error}") from error
-    except TypeError as error:  # for example bfloat16
+    except (TypeError, KeyError, AttributeError) as error:  # for example BF16 or F8_E4M3
         raise ModelError(f"{path} has a dtype that NumPy does not support: {error}") from error
