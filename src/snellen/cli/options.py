@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import stat
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,11 +42,18 @@ def option(parameter: str) -> str:
 
 
 class _Named(click.Path):
-    """A path that is not the empty string, which would mean the current folder."""
+    """A path that is not the empty string, which would mean the current folder.
+
+    Nor is it the file that standard output goes to: even an error of ``--json`` would spoil it.
+    """
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         if value == "":
             self.fail("got an empty name; name a file, a folder or -", param, ctx)
+        with suppress(OSError, ValueError, AttributeError):
+            found, out = Path(value).stat(), os.fstat(sys.stdout.fileno())
+            if stat.S_ISREG(out.st_mode) and os.path.samestat(found, out):
+                self.fail(f"{value} is the file that standard output goes to", param, ctx)
         return super().convert(value, param, ctx)
 
 

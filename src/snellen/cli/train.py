@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shlex
 from contextlib import ExitStack, suppress
 from dataclasses import asdict
@@ -99,7 +100,7 @@ def _command() -> str:
 
 def _name(folder: Path) -> str:
     """Return the name of a file or folder without its path."""
-    return folder.resolve().name
+    return Path(os.path.realpath(folder)).name
 
 
 def _events(stack: ExitStack) -> Events:

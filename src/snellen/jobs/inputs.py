@@ -86,10 +86,11 @@ def claim(outputs: Iterable[Path], taken: dict[str, Path], parameter: str) -> No
     for output in outputs:
         other = taken.setdefault(place(output), output)
         if other is not output:
-            which = "" if other == output else f", which is {other},"
+            which = f"{output}" if other == output else f"{output}, since {other} is the same file"
             raise InputError(
-                f"several inputs would become {output}{which}; convert them apart",
+                f"several inputs would become {which}",
                 parameter=parameter,
+                advice="convert them apart",
             )
 
 

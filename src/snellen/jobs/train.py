@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -121,7 +122,7 @@ def run_train(job: TrainJob, events: Events) -> TrainResult:
 
 def folder_name(folder: Path) -> str:
     """Return a folder's name without its path."""
-    return folder.resolve().name
+    return Path(os.path.realpath(folder)).name
 
 
 def mean(table: Mapping[str, float]) -> float:

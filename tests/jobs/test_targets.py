@@ -1,0 +1,74 @@
+"""Runs of several jobs: no output replaces a later input, or another output."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from snellen import deblur_files, upscale_files
+from snellen.errors import InputError
+from snellen.jobs import DeblurJob, UpscaleJob, run_several
+from snellen.jobs.files import read_by, written_by
+from snellen.jobs.options import MiaSettings
+from snellen.jobs.positions import Region
+
+
+@pytest.fixture
+def three(saved, picture):
+    return [saved(f"{name}.png", picture()) for name in "abc"]
+
+
+@pytest.mark.parametrize("link", ["symlink_to", "hardlink_to"])
+def test_a_link_to_a_later_input(three, tmp_path, small_model, link):
+    out = tmp_path / "out"
+    out.mkdir()
+    getattr(out / "a.png", link)(three[2])
+    before = three[2].read_bytes()
+    with pytest.raises(InputError, match=r"a\.png is the input itself"):
+        upscale_files(three, out, model=small_model, device="cpu", overwrite=True)
+    assert three[2].read_bytes() == before
+    assert (out / "b.png").exists() and (out / "c.png").exists()
+
+
+def test_jobs_that_follow_each_other(three, tmp_path, small_model):
+    """An output may be the next job's input where it is new; else it would be lost as an input."""
+    one, other = tmp_path / "x.png", tmp_path / "y.png"
+    jobs = [
+        UpscaleJob(source=source, target=target, model=small_model, device="cpu", overwrite=True)
+        for source, target in ((three[0], one), (one, other))
+    ]
+    assert [finished.error for finished in run_several(jobs)] == [None, None]
+    assert one.exists() and other.exists()
+    first, second = run_several(jobs)
+    assert "is the input itself" in str(first.error) and second.error is None
+
+
+def test_jobs_with_one_output(three, tmp_path, small_model):
+    link = tmp_path / "link.png"
+    link.symlink_to("out.png")
+    jobs = [
+        UpscaleJob(source=three[0], target=target, model=small_model, device="cpu", overwrite=True)
+        for target in (tmp_path / "out.png", link)
+    ]
+    first, second = run_several(jobs)
+    assert first.error is None and "would become" in str(second.error)
+
+
+def test_a_psf_that_is_another_result(three, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "a.png.npy").symlink_to("b.png")
+    with pytest.raises(InputError, match="would become"):
+        deblur_files(three[:2], out, psf_size=3, psf_out=out, overwrite=True)
+    assert not (out / "b.png").exists()
+
+
+def test_what_a_job_reads_and_writes(three, tmp_path):
+    np.save(tmp_path / "psf.npy", np.ones((3, 3)))
+    roi = tmp_path / "roi.txt"
+    job = DeblurJob(
+        source=three[0], target=tmp_path / "o.png", psf_out=tmp_path / "p.npy",
+        mia=MiaSettings(psf=tmp_path / "psf.npy"), region=Region(2, 2, positions=roi),
+    )  # fmt: skip
+    assert read_by(job) == [three[0], tmp_path / "psf.npy", roi]
+    assert written_by(job) == [tmp_path / "o.png", tmp_path / "p.npy"]
