@@ -12,6 +12,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from benchmarks.damage_stills import IMAGES as HITS
+from benchmarks.damage_stills import measure
+from benchmarks.sound_images import IMAGES, alarms
 from snellen.errors import InputError
 from snellen.frames.still import Still, read, write
 
@@ -185,3 +188,23 @@ class TestTiff:
         for thread in threads:
             thread.join()
         assert found["a"] == {()} and len(found["b"]) == 1 and () not in found["b"]
+
+
+def test_sound_images_of_many_kinds(tmp_path):
+    assert list(alarms(1, tmp_path)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", IMAGES)
+def test_sound_images_of_many_seeds(tmp_path, name):
+    for seed in range(2, 12):
+        assert list(alarms(seed, tmp_path, (name,))) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HITS)
+def test_images_with_checksums_are_never_wrong_in_silence(tmp_path, name):
+    found = measure(tmp_path, name, 20, 5)
+    for kind, outcomes in found.items():
+        if "PNG" in name or "Deflate" in name or kind == "cut":
+            assert outcomes["unsaid"] == 0, (kind, found)

@@ -8,9 +8,23 @@ from pathlib import Path
 from typing import BinaryIO
 
 from snellen.frames.opening import InputFile
-from snellen.video.source.ends import asf, avi, dv, flv, gif, ivf, matroska, mp4, mpeg, mxf, ogg
+from snellen.video.source.ends import (
+    apng,
+    asf,
+    avi,
+    dv,
+    flv,
+    gif,
+    ivf,
+    matroska,
+    mp4,
+    mpeg,
+    mxf,
+    ogg,
+)
 
 _WALKS: dict[str, Callable[[BinaryIO, int], str | None]] = {
+    "apng": apng.chunks,
     "asf": asf.packets,
     "avi": avi.lists,
     "dv": dv.frames,

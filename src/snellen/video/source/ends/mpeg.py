@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import BinaryIO
 
-from snellen.video.source.ends.message import within
+from snellen.video.source.ends.message import before, within
 
 _SYNC = 0x47
 """First byte of a transport stream's packet."""
@@ -32,23 +32,23 @@ def program(file: BinaryIO, size: int) -> str | None:
     """Check whether a program stream ends within a packet, by its last packs."""
     file.seek(max(0, size - _TAIL))
     tail = file.read(_TAIL)
-    at = tail.find(_PACK)
+    at, pack = tail.find(_PACK), False
     while 0 <= at < len(tail):
         code = tail[at : at + 4]
         if code == _END:
-            at += 4
+            at, pack = at + 4, False
             continue
         if len(code) < 4 or code[:3] != b"\0\0\1" or code[3] < 0xBA:
-            if code and (_PACK.startswith(code) or b"\0\0\1".startswith(code)) and any(code):
+            if b"\0\0\1".startswith(code):
                 return within("a packet's header", len(code), 4)
-            at = tail.find(_PACK, at + 1)  # the start was none, or other data follow
+            at, pack = tail.find(_PACK, at + 1), False  # the start was none, or other data follow
             continue
-        length = _length(tail, at)
+        length, pack = _length(tail, at), code == _PACK
         if length is None or at + length > len(tail):
             there = len(tail) - at
             return within("a packet", there, length or there + 1)
         at += length
-    return None
+    return before("the packets of its last pack") if pack else None
 
 
 def _length(data: bytes, at: int) -> int | None:
