@@ -75,6 +75,7 @@ class Temporary:
     """
 
     def __init__(self, target: Path, mode: int) -> None:
+        self.descriptor, self._process = -1, os.getpid()
         for _ in range(_TRIES):
             self.path = target.parent / _new_name(target)
             _living.add(str(self.path))
@@ -91,12 +92,25 @@ class Temporary:
             self.close()
         raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
+    def __del__(self) -> None:
+        # An interrupt may come before the owner has got hold of the file, or while it is made.
+        if self.descriptor >= 0:
+            self.remove()
+            self.close()
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this process has made the file; a forked child must not touch it."""
+        return os.getpid() == self._process
+
     def is_there(self) -> bool:
         """Return whether the path still leads to this file."""
         return _is_same(self.descriptor, self.path)
 
     def remove(self) -> None:
-        """Remove the file, if it is still there."""
+        """Remove the file, if it is ours and still there."""
+        if not self.is_ours:
+            return
         if os.name == "nt":  # which removes no open file
             self.close()
         with suppress(OSError):
@@ -118,25 +132,32 @@ def _is_same(descriptor: int, path: Path) -> bool:
         return False
 
 
-def remove(target: Path) -> str | None:
-    """Remove what killed runs left of an output; return a sentence about it, if there is any.
+def is_hidden(name: str) -> bool:
+    """Return whether a file's name is that of a temporary file."""
+    return _NAME.fullmatch(name) is not None
+
+
+def remove(folder: Path, output: str | None = None) -> str | None:
+    """Remove what killed runs left of outputs; return a sentence about it, if there is any.
 
     Parameters
     ----------
-    target : Path
-        The output, all links followed.
+    folder : Path
+        Of the outputs, all links followed.
+    output : str, optional
+        Name of the output; None: all that the folder holds.
     """
     run = protection.current()
-    if target.parent not in run.listings:
-        run.listings[target.parent] = _listing(target.parent)
-    which = _which(target)
+    if folder not in run.listings:
+        run.listings[folder] = _listing(folder)
+    which = None if output is None else _which(output)
     removed: list[str] = []
     kept: list[str] = []
-    for name in run.listings[target.parent]:
+    for name in run.listings[folder]:
         found = _NAME.fullmatch(name)
-        if found is None or found[1] != which:
+        if found is None or which not in (None, found[1]):
             continue
-        outcome = _remove(target.parent / name, found[2] == _machine())
+        outcome = _remove(folder / name, found[2] == _machine())
         if outcome is not None:
             (removed if outcome else kept).append(name)
     texts = []
@@ -153,7 +174,7 @@ def remove(target: Path) -> str | None:
 def _listing(folder: Path) -> list[str]:
     try:
         with os.scandir(folder) as entries:
-            return sorted(entry.name for entry in entries if _NAME.fullmatch(entry.name))
+            return sorted(entry.name for entry in entries if is_hidden(entry.name))
     except OSError:  # a folder that may be written to, but not read
         return []
 
@@ -203,11 +224,11 @@ def _lock(descriptor: int) -> bool | None:
 def _new_name(target: Path) -> str:
     suffix = target.suffix if len(os.fsencode(target.suffix)) <= _SUFFIX else ""
     number = secrets.token_hex(8)
-    return f".{target.stem[:_STEM]}.snellen-{_which(target)}-{_machine()}-{number}{suffix}"
+    return f".{target.stem[:_STEM]}.snellen-{_which(target.name)}-{_machine()}-{number}{suffix}"
 
 
-def _which(target: Path) -> str:
-    return sha256(os.fsencode(target.name)).hexdigest()[:12]
+def _which(name: str) -> str:
+    return sha256(os.fsencode(name)).hexdigest()[:12]
 
 
 @cache
