@@ -8,6 +8,7 @@ nothing, since threads, temporary files and GPU memory belong to the parent.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
 from typing import Any
@@ -44,13 +45,14 @@ class Home:
             )
 
     def keep(self, *objects: Any) -> bool:
-        """Return whether this is another process; then hold the objects until it ends.
+        """Return whether this is another process; then nothing of the objects is ever released.
 
-        What is dropped in a forked child would wait for threads or call a GPU that are not there.
+        What is released in a forked child would wait for threads or call a GPU that are not there,
+        or write the end of a file that the parent is still writing: also when the child ends.
         """
         if self.here:
             return False
-        _kept.append(objects)
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(objects))
         return True
 
 
@@ -63,7 +65,3 @@ def lock() -> Any:
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=made._at_fork_reinit)  # type: ignore[attr-defined]
     return made
-
-
-_kept: list[tuple[Any, ...]] = []
-"""What a forked child must not drop."""
