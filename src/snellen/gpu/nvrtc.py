@@ -15,7 +15,7 @@ import io
 import json
 import re
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,7 @@ class Binary:
     """The machine code: a cubin."""
     log: str
     """Messages of the compiler and the assembler."""
-    kept: bool = False
+    kept: bool = field(default=False, compare=False)
     """Whether the code was read from the disk, and not compiled now."""
 
     def usage(self, name: str) -> Usage:
