@@ -9,10 +9,10 @@ import threading
 from pathlib import Path
 
 import pytest
-from support.video import clips
 
 from snellen import process
 from snellen.errors import InputError
+from support.video import clips
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 PROGRAM = Path(__file__).parent / "support" / "forks.py"

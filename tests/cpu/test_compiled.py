@@ -24,7 +24,7 @@ def scaled(x):
 @pytest.fixture
 def kept(monkeypatch, tmp_path):
     """An empty cache; returns its files."""
-    monkeypatch.setenv("SNELLEN_CACHE", str(tmp_path))
+    monkeypatch.setattr(caches, "folders", lambda: iter([caches.Folder(tmp_path, private=True)]))
     return lambda: sorted((tmp_path / "loops").glob("*"))
 
 
