@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import random
 import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -50,7 +52,7 @@ def strike(folder, given, commands, runs, draw):
 def after_a_kill(scene, command, whole):
     """The same command again: it removes what the killed one left, says so, and makes all."""
     left = scene.hidden()
-    ended = scene.run(command, *command.rerun)
+    ended = scene.run(command)
     made = scene.visible()
     found = []
     if ended.code != 0:
@@ -82,3 +84,14 @@ def test_signals_at_any_moment_of_every_command(tmp_path, given):
     commands = [c for c in COMMANDS if os.environ.get("SNELLEN_FAULTS_OF", "") in c.name]
     found = strike(tmp_path, given, commands, RUNS, draw)
     assert found == [], "\n".join(found)
+
+
+def test_the_exit_code_of_an_interrupt_in_generated_code(tmp_path):
+    """Where dataclasses are made, while modules are imported: `python -m` must not die of SIGINT."""
+    (tmp_path / "struck.py").write_text(
+        "import sys\nfrom snellen.cli import interrupts\n"
+        "try:\n    exec('raise KeyboardInterrupt')\n"
+        "except KeyboardInterrupt:\n    interrupts.end(130)\n    sys.exit(130)\n"
+    )
+    done = subprocess.run([sys.executable, "-m", "struck"], cwd=tmp_path, check=False)
+    assert done.returncode == 130

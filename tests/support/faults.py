@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 20
 """After a signal a command ends within this; a few seconds, if the machine has nothing else."""
 STARTING = 2.0
-"""Seconds in which a signal may arrive before Python has come to our code."""
+"""Seconds in which a signal may arrive before Python has come to our code, on a busy machine."""
 FRAMES = 30
 
 
@@ -45,7 +45,7 @@ class Command:
 
     @property
     def rerun(self) -> tuple[str, ...]:
-        """What the same command takes to run again over its outputs."""
+        """What every run gets, so that the next one may replace what it made."""
         return () if self.words[-1] == "-" else ("--overwrite",)
 
 
@@ -163,7 +163,7 @@ class Scene:
             ) as given,
         ):
             return subprocess.Popen(
-                [sys.executable, "-m", "snellen", *command.words, *more],
+                [sys.executable, "-m", "snellen", *command.words, *command.rerun, *more],
                 cwd=self.folder,
                 stdin=given,
                 stdout=out,
@@ -324,7 +324,7 @@ def faults(scene: Scene, whole: Whole, number: int, delay: float, ended: Ended) 
         found.append(f"left behind: {left}")
     if left := [path.name for path in (scene.folder / "tmp").rglob("*")]:
         found.append(f"left in the temporary folder: {left}")
-    early = delay < STARTING and not made
+    early = delay < max(STARTING, whole.seconds / 2) and not made
     # Before our code runs: the signal's own end, or Python's traceback of its own start.
     if ended.code == -number and ended.sent and early and not ended.err:
         return found

@@ -84,6 +84,9 @@ def again() -> None:
 def end(code: int) -> None:
     """Say that the work has ended: a signal now ends the process with this code."""
     _State.end = code
+    # After an interrupt within a text that `exec` ran (dataclasses does, while they are imported)
+    # `python -m` ends as if by SIGINT, although the interrupt was caught. The next text forgets it.
+    exec("")
 
 
 def _handle(number: int, frame: FrameType | None) -> None:
