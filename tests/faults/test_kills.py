@@ -87,7 +87,7 @@ def test_signals_at_any_moment_of_every_command(tmp_path, given):
 
 
 def test_the_exit_code_of_an_interrupt_in_generated_code(tmp_path):
-    """Where dataclasses are made, while modules are imported: `python -m` must not die of SIGINT."""
+    """Where dataclasses are made while modules are imported: `python -m` would die of SIGINT."""
     (tmp_path / "struck.py").write_text(
         "import sys\nfrom snellen.cli import interrupts\n"
         "try:\n    exec('raise KeyboardInterrupt')\n"
@@ -95,3 +95,15 @@ def test_the_exit_code_of_an_interrupt_in_generated_code(tmp_path):
     )
     done = subprocess.run([sys.executable, "-m", "struck"], cwd=tmp_path, check=False)
     assert done.returncode == 130
+
+
+def test_a_signal_while_python_ends(tmp_path):
+    """Its handlers are gone then; the work is done, and its exit code stays."""
+    (tmp_path / "late.py").write_text(
+        "import os, signal, sys\nfrom snellen.cli import interrupts\n"
+        "class Late:\n    def __del__(self):\n        self.kill(self.pid, 1)\n"
+        "late = Late()\nlate.kill, late.pid = os.kill, os.getpid()\n"
+        "interrupts.install()\ninterrupts.end(3)\nsys.last = late\nsys.exit(3)\n"
+    )
+    done = subprocess.run([sys.executable, "late.py"], cwd=tmp_path, check=False)
+    assert done.returncode == 3
