@@ -192,3 +192,25 @@ def test_without_locks_of_this_kind(tmp_path, dead_name, monkeypatch):
         write(tmp_path / "out.png")
         assert temporary.exists()
     assert hidden(tmp_path) == []
+
+
+def test_a_folder_that_is_moved_meanwhile(tmp_path):
+    folder, moved = tmp_path / "folder", tmp_path / "moved"
+    folder.mkdir()
+    with (
+        pytest.raises(OSError, match="has been removed"),
+        atomic.writing(folder / "out.png", True) as file,
+    ):
+        file.write(b"done")
+        folder.rename(moved)
+    assert list(moved.iterdir()) == []
+
+
+def test_a_temporary_file_that_another_one_takes_the_place_of(tmp_path):
+    with (
+        pytest.raises(OSError, match="has been removed"),
+        atomic.replacing(tmp_path / "out.png", True) as temporary,
+    ):
+        temporary.unlink()
+        temporary.write_bytes(b"not ours")
+    assert temporary.read_bytes() == b"not ours" and not (tmp_path / "out.png").exists()

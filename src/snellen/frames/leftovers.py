@@ -13,6 +13,7 @@ import os
 import re
 import secrets
 import stat
+import time
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
@@ -45,6 +46,8 @@ _FLAGS = (
     | getattr(os, "O_BINARY", 0)
 )
 _TRIES = 100
+_FRESH, _PATIENCE = 1.0, 0.05
+"""Seconds."""
 _LISTED = 10
 """Names in one message."""
 
@@ -75,7 +78,7 @@ class Temporary:
     """
 
     def __init__(self, target: Path, mode: int) -> None:
-        self.descriptor, self._process = -1, os.getpid()
+        self.descriptor, self._folder, self._process = -1, -1, os.getpid()
         for _ in range(_TRIES):
             self.path = target.parent / _new_name(target)
             _living.add(str(self.path))
@@ -88,6 +91,7 @@ class Temporary:
                 raise
             # Another run may have taken the file for a leftover before it was locked.
             if _lock(self.descriptor) is not False and self.is_there():
+                self._folder = _opened(target.parent)
                 return
             self.close()
         raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
@@ -108,21 +112,40 @@ class Temporary:
         return _is_same(self.descriptor, self.path)
 
     def remove(self) -> None:
-        """Remove the file, if it is ours and still there."""
-        if not self.is_ours:
+        """Remove the file, if it is ours and still there, also where its folder was moved to."""
+        if not self.is_ours or self.descriptor < 0:
             return
-        if os.name == "nt":  # which removes no open file
-            self.close()
         with suppress(OSError):
-            self.path.unlink()
+            if os.name == "nt":  # which removes no open file
+                self.close()
+                self.path.unlink()
+            elif self._folder < 0:
+                if self.is_there():
+                    self.path.unlink()
+            elif os.path.samestat(
+                os.fstat(self.descriptor), os.lstat(self.path.name, dir_fd=self._folder)
+            ):
+                os.unlink(self.path.name, dir_fd=self._folder)
 
     def close(self) -> None:
         """Close the file and end its lock; any number of times."""
-        descriptor, self.descriptor = self.descriptor, -1
-        if descriptor >= 0:
-            with suppress(OSError):
-                os.close(descriptor)
+        descriptors = self.descriptor, self._folder
+        self.descriptor = self._folder = -1
+        for descriptor in descriptors:
+            if descriptor >= 0:
+                with suppress(OSError):
+                    os.close(descriptor)
         _living.discard(str(self.path))
+
+
+def _opened(folder: Path) -> int:
+    """Return a descriptor of a folder; -1 where the system gives none."""
+    if os.unlink not in os.supports_dir_fd or not hasattr(os, "O_DIRECTORY"):
+        return -1
+    try:  # O_PATH of Linux needs no right to read
+        return os.open(folder, os.O_DIRECTORY | getattr(os, "O_PATH", os.O_RDONLY))
+    except OSError:
+        return -1
 
 
 def _is_same(descriptor: int, path: Path) -> bool:
@@ -188,6 +211,8 @@ def _remove(path: Path, of_this_machine: bool) -> bool | None:
         owner = os.geteuid() if hasattr(os, "geteuid") else found.st_uid
         if not stat.S_ISREG(found.st_mode) or found.st_uid != owner or protection.is_input(path):
             return None
+        if found.st_size == 0 and abs(time.time() - found.st_mtime) < _FRESH:
+            time.sleep(_PATIENCE)  # it may have been made just now, and be locked in a moment
         if fcntl is None:
             path.unlink()
             return True
