@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from snellen.cpu import threads
-from snellen.errors import DeviceError
+from snellen.errors import DeviceError, InputError
 from snellen.gpu import device, memory
 from snellen.gpu import driver as nvidia
 from snellen.jobs import machine
@@ -100,7 +100,7 @@ def test_a_method_that_cannot_use_several():
 
 @pytest.mark.parametrize("names", [None, 0, [], [0], {"cuda:0": 1}])
 def test_what_is_no_list_of_names(names):
-    with pytest.raises(DeviceError, match="expected auto, cpu, cuda, cuda:N, or a list"):
+    with pytest.raises(InputError, match="expected auto, cpu, cuda, cuda:N, or a list"):
         device.several(names)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from snellen.errors import DeviceError, InputError
+from snellen.errors import InputError
 from snellen.jobs.deblur import psf_targets
 from snellen.jobs.inputs import expanded, is_image, planned
 from snellen.jobs.options import VideoOptions, device_list, paths, seconds
@@ -100,7 +100,7 @@ def test_which_options_of_videos_are_named():
 
 def test_lists():
     assert device_list("cuda:0, cuda:1") == device_list(["cuda:0", "cuda:1"]) == "cuda:0,cuda:1"
-    with pytest.raises(DeviceError, match="device=3"):
+    with pytest.raises(InputError, match="device=3"):
         device_list(3)
     assert paths("a", "source") == (Path("a"),)
     assert paths(["a", Path("b")], "source") == (Path("a"), Path("b"))

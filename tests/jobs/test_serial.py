@@ -159,7 +159,7 @@ UP = '{"snellen": 1, "$type": "UpscaleJob", "source": "a", "target": "b", '
         (UP + '"video": {"$type": "VideoOptions", "clip": {"$type": "Clip", "frames": "3"}}}',
          "frames='3'; expected a whole number, 1 or more"),
         (UP + '"video": {"$type": "VideoOptions", "encoding": {"$type": "Encoding", "crf": "9"}}}',
-         "crf='9'; expected a number or None"),
+         "crf='9'; expected a finite number or None"),
         (UP + '"video": {"$type": "VideoOptions", "clip": {"$fraction": "1/0"}}}', "wrong fields"),
         ("[" * 100_000, "no JSON"),
         (None, "no JSON"),

@@ -349,7 +349,7 @@ def test_a_callback_that_cannot_be_called(picture):
 
 @pytest.mark.parametrize("device", [None, 0])
 def test_a_device_is_a_name(device):
-    with pytest.raises(DeviceError, match=f"device={device}; expected auto, cpu, cuda"):
+    with pytest.raises(InputError, match=f"device={device}; expected auto, cpu, cuda"):
         Deblurrer(device=device)
 
 

@@ -19,7 +19,7 @@ def test_sides_are_odd():
 
 @pytest.mark.parametrize("size", [0, -3, 31.0, "31", None, True])
 def test_no_side(size):
-    with pytest.raises(InputError, match=r"psf_size=.*; expected the side of the PSF"):
+    with pytest.raises(InputError, match=r"psf_size=.*; expected a whole number"):
         psf.side(size)
 
 

@@ -12,14 +12,15 @@ import numpy as np
 
 from snellen.aplus.cuda.planes import Planes
 from snellen.aplus.model import Model, load
-from snellen.aplus.upscaler import Upscaler
-from snellen.errors import InputError
+from snellen.aplus.upscaler import Upscaler, memory_of
+from snellen.errors import InputError, quoted
 from snellen.frames import arrays
 from snellen.frames.axes import Axes, check_dtype, check_finite
 from snellen.frames.bicubic import bicubic
 from snellen.frames.colour import rgb, ycc
 from snellen.frames.frame import Format, Frame
 from snellen.frames.quantise import quantise
+from snellen.frames.values import check_bytes, whole
 
 Array = Any
 """Of NumPy or CuPy."""
@@ -78,11 +79,14 @@ def upscale(
         The model or the device cannot be used, or the GPU's memory does not suffice.
     """
     chosen = arrays.choose(image, device, "A+")
+    loaded = load(model, scale)
     with arrays.working(image, chosen):
         array = arrays.read(image)
-        axes = _checked(array)
+        axes = _axes(array, loaded.scale)
+        check_finite(array)
+        _check_range(array)
         bits = _depth(array, bits)
-        return arrays.like(image, _enlarged(array, axes, load(model, scale), chosen, bits))
+        return arrays.like(image, _enlarged(array, axes, loaded, chosen, bits))
 
 
 def _enlarged(array: Array, axes: Axes, model: Model, device: str, bits: int) -> Array:
@@ -154,11 +158,18 @@ def _store(samples: Array, bits: int, out: Array) -> None:
     out[...] = whole.reshape(out.shape)
 
 
-def _checked(array: Array) -> Axes:
-    """Return the axes of an array; refuse (InputError) what cannot be enlarged."""
+def _axes(array: Array, scale: int) -> Axes:
+    """Return the axes of an array; refuse (InputError) a type or a size that is not enlarged."""
     check_dtype(array.dtype)
     axes = Axes.of(array.shape, CHANNELS)
-    check_finite(array)
+    if isinstance(array, np.ndarray):
+        result = array.size * array.dtype.itemsize * scale**2
+        check_bytes(result + memory_of(*axes.size, scale), f"{array.shape} enlarged ×{scale}")
+    return axes
+
+
+def _check_range(array: Array) -> None:
+    """Refuse (InputError) floats that are too large."""
     if array.dtype.kind == "f" and array.size:
         peak = max(float(array.max()), -float(array.min()))
         if peak > LARGEST:
@@ -167,22 +178,21 @@ def _checked(array: Array) -> Axes:
                 "float32",
                 advice="scale the image first",
             )
-    return axes
 
 
 def _depth(array: Array, bits: int | None) -> int:
     if array.dtype.kind == "f":
         if bits is not None:
             raise InputError(
-                f"`bits`={bits} is for integer samples; got {array.dtype}", parameter="bits"
+                f"`bits`={quoted(bits)} is for integer samples; got {array.dtype}",
+                parameter="bits",
             )
         return 0
     most = 8 * int(array.dtype.itemsize)
     if bits is None:
         return most
-    if not 8 <= bits <= most:
-        raise InputError(f"`bits`={bits}; expected 8 to {most} for {array.dtype}", parameter="bits")
-    if array.size and array.max() >> bits:
+    bits = whole("bits", bits, 8, most)
+    if array.size and int(array.max()) >> bits:
         raise InputError(
             f"got a sample of {array.max()}, more than {bits} bits hold", parameter="bits"
         )

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.aplus.differences import FILTERS
-from snellen.errors import InputError, ModelError
-from snellen.frames import atomic
+from snellen.errors import InputError, ModelError, quoted
+from snellen.frames import values
 from snellen.frames.opening import contents, is_address
 
 FORMAT = "snellen-aplus-1"
@@ -90,22 +90,11 @@ class Model:
             return f"got anchors of norm {norms.min():.3g} … {norms.max():.3g}; expected 1"
         return None
 
-    def save(self, path: str | Path, overwrite: bool = True) -> None:
-        """Write a safetensors file; it appears only when it is complete.
+    def save(self, path: str | Path) -> None:
+        """Write a safetensors file. To replace a file atomically, the caller passes a temporary.
 
         Equal models give equal files: safetensors itself writes the strings of the header in
         another order each time.
-
-        Parameters
-        ----------
-        path : str or Path
-        overwrite : bool
-            Whether an existing file is replaced.
-
-        Raises
-        ------
-        OutputError
-            The disk is full or not writable, or the file exists and `overwrite` is False.
         """
         from safetensors.numpy import save
 
@@ -120,9 +109,7 @@ class Model:
         header = {**json.loads(whole[8 : 8 + size]), "__metadata__": dict(sorted(meta.items()))}
         text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
         text += b" " * (-len(text) % 8)  # tensors begin at a multiple of 8 bytes
-        with atomic.writing(Path(path), overwrite) as file:
-            file.write(len(text).to_bytes(8, "little") + text)
-            file.write(memoryview(whole)[8 + size :])
+        Path(path).write_bytes(len(text).to_bytes(8, "little") + text + whole[8 + size :])
 
 
 def load(model: str | Path | Model | None, scale: int) -> Model:
@@ -140,6 +127,11 @@ def load(model: str | Path | Model | None, scale: int) -> Model:
     ModelError
         The file is missing, damaged or not a model, or the model is for another scale.
     """
+    if not isinstance(scale, Integral) or isinstance(scale, bool) or scale not in SCALES:
+        raise ModelError(
+            f"got `scale`={quoted(scale)}; expected one of {', '.join(map(str, SCALES))}",
+            parameter="scale",
+        )
     if not isinstance(model, Model):
         path = _find(model, scale)
         model = _read(path, _stamp(path))
@@ -162,24 +154,27 @@ def _find(model: str | Path | None, scale: int) -> Path:
     """Return the path of a model's file; parameters as of `load`."""
     ours = shipped()
     if model is None:
-        if not isinstance(scale, Integral) or scale not in SCALES:
-            raise ModelError(
-                f"got `scale`={scale!r}; expected one of {', '.join(map(str, SCALES))}",
-                parameter="scale",
-            )
         model = f"t91-x{scale}"
-    if str(model) in ours:
-        return ours[str(model)]
-    path = Path(model)
+    if isinstance(model, str) and model in ours:
+        return ours[model]
+    try:
+        path = values.path("model", model)
+        there = path.is_file()
+    except (InputError, OSError) as error:
+        raise ModelError(
+            f"`model`={quoted(model)} is neither a file nor one of {', '.join(ours) or 'none'}",
+            parameter="model",
+        ) from error
     if is_address(path):
         raise ModelError(
-            f"`model`={str(model)!r} is an address; expected the name of a file",
+            f"`model`={quoted(str(model))} is an address; expected the name of a file",
             parameter="model",
             advice="download it first",
         )
-    if not path.is_file():
+    if not there:
         raise ModelError(
-            f"`model`={str(model)!r} is neither a file nor one of {', '.join(ours) or 'none'}",
+            f"`model`={quoted(str(model))} is neither a file nor one of "
+            f"{', '.join(ours) or 'none'}",
             parameter="model",
         )
     return path

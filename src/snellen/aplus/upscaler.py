@@ -16,13 +16,17 @@ from snellen.aplus import cpu
 from snellen.aplus.cuda import frames as cuda
 from snellen.aplus.model import Model, load
 from snellen.errors import DeviceError, InputError
+from snellen.frames import arrays, values
 from snellen.frames.frame import Format, Frame, check_format
 from snellen.gpu import device as devices
 from snellen.gpu import profile
-from snellen.process import Home
 
 CHROMA = ("auto", "cpu", "gpu")
-WHAT = "this Upscaler"
+
+
+def memory_of(height: int, width: int, scale: int) -> int:
+    """Return the bytes that enlarging one picture takes at least: input and result in float32."""
+    return 4 * height * width * (scale**2 + 1)
 
 
 class Backend(Protocol):
@@ -88,10 +92,7 @@ class Upscaler:
         chroma: str = "auto",
     ) -> None:
         self.device = devices.single(device, "A+")
-        if chroma not in CHROMA:
-            raise InputError(
-                f"got `chroma`={chroma!r}; expected one of {', '.join(CHROMA)}", parameter="chroma"
-            )
+        values.choice("chroma", chroma, CHROMA)
         if chroma == "gpu" and self.device == "cpu":
             reason = "as asked for" if device != "auto" else devices.why_not()
             raise DeviceError(
@@ -101,10 +102,9 @@ class Upscaler:
             )
         self.device_name = devices.name(self.device)
         self.model = load(model, scale)
-        self.scale = scale
+        self.scale = self.model.scale
         self.chroma = self._chroma = chroma
         self.slots = (cpu.Backend if self.device == "cpu" else cuda.Backend).slots
-        self._home = Home(WHAT)
         self._format: Format | None = None
         self._backend: Backend | None = None
 
@@ -136,8 +136,11 @@ class Upscaler:
             The GPU's memory does not suffice.
         """
         check_format(format)
-        self.close()
+        values.flag("on_device", on_device)
         target = format.scaled(self.scale, bits)
+        size = f"{format.width}×{format.height} enlarged ×{self.scale}"
+        values.check_bytes(memory_of(format.height, format.width, self.scale), size)
+        self.close()
         if on_device and self.device == "cpu":
             raise InputError(
                 "got `on_device`=True, but this Upscaler works on the CPU", parameter="on_device"
@@ -149,7 +152,7 @@ class Upscaler:
                 self._backend = cuda.Backend(
                     self.model, format, target, self.device, self._chroma, on_device=on_device
                 )
-        self._format, self.chroma, self._home = format, self._backend.chroma, Home(WHAT)
+        self._format, self.chroma = format, self._backend.chroma
         return target
 
     def run(self, frame: Frame) -> Frame:
@@ -178,7 +181,7 @@ class Upscaler:
         """End the threads and drop all buffers; `prepare` may follow again."""
         backend, self._backend, self._format = self._backend, None, None
         self.chroma = self._chroma
-        if backend and not self._home.keep(backend):
+        if backend:
             backend.close()
 
     def __enter__(self) -> Upscaler:
@@ -196,7 +199,6 @@ class Upscaler:
         """Return the backend for a frame as it is prepared for."""
         if self._format is None or self._backend is None:
             raise InputError("this Upscaler is not prepared: call prepare(format) before run")
-        self._home.check()
         if not isinstance(frame, Frame) or not isinstance(frame.planes, tuple | list):
             kind = "a Frame of one array" if isinstance(frame, Frame) else type(frame).__name__
             raise InputError(
@@ -204,6 +206,12 @@ class Upscaler:
                 parameter="frame",
                 advice="snellen.upscale takes an array",
             )
+        for plane in frame.planes:
+            if not isinstance(plane, np.ndarray) and not hasattr(plane, "__dlpack_device__"):
+                raise InputError(
+                    f"got a {type(plane).__name__} as a plane; expected arrays", parameter="frame"
+                )
+            arrays.check_plain(plane)
         wanted = [(shape, self._format.dtype) for shape in self._format.shapes]
         found = [(plane.shape, plane.dtype) for plane in frame.planes]
         if found != wanted:

@@ -29,7 +29,7 @@ _OPTIONS = {
 _PYTHON = frozenset(
     {"batch", "bits", "blind", "callback", "deblurrer", "events", "format", "frame", "history",
      "multiframe", "on_device", "policy", "position", "prepare", "queue", "recentre", "shape",
-     "subsampling", "white"}
+     "siting", "subsampling", "white"}
 )  # fmt: skip
 """Parameters that commands do not have."""
 

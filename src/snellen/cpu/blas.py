@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -9,9 +10,7 @@ from contextlib import contextmanager
 import scipy.linalg.cython_blas  # noqa: F401
 from threadpoolctl import ThreadpoolController
 
-from snellen import process
-
-_lock = process.lock()
+_lock = threading.RLock()
 
 
 @contextmanager

@@ -8,12 +8,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from numbers import Number
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from snellen.errors import InputError
+from snellen.errors import InputError, SnellenError, quoted
+from snellen.frames import values
 from snellen.gpu import device as devices
 
 HOST = (1, 3)  # DLPack's device types of pageable and page-locked main memory: kDLCPU, kDLCUDAHost
@@ -34,14 +36,22 @@ def place(image: Any) -> str:
     InputError
         The array is neither in main memory nor on an NVIDIA GPU.
     """
-    if isinstance(image, np.ndarray) or not hasattr(image, "__dlpack_device__"):
+    if isinstance(image, np.ndarray) or not _has(image, "__dlpack_device__"):
         return "cpu"
-    kind, number = image.__dlpack_device__()
+    try:
+        kind, number = (int(one) for one in image.__dlpack_device__())
+    except Exception as error:  # of any library
+        raise InputError(f"the array does not say where it is: {quoted(error, str)}") from error
     if kind not in HOST + CUDA:
         raise InputError(
             f"the array lives on a device of another kind (DLPack's {kind})", advice=ADVICE
         )
     return f"cuda:{number}" if kind in CUDA else "cpu"
+
+
+def on_gpu(image: Any) -> bool:
+    """Return whether an array is on a GPU."""
+    return place(image) != "cpu"
 
 
 def choose(image: Any, device: str | Sequence[str], method: str) -> str:
@@ -79,7 +89,7 @@ def choose(image: Any, device: str | Sequence[str], method: str) -> str:
     if name in ("auto", "cuda") or (name != "cpu" and devices.ordinal(name) == number):
         return home
     raise InputError(
-        f"the array lives on a GPU ({home}); got `device`={name!r}",
+        f"the array lives on a GPU ({home}); got `device`={quoted(name)}",
         parameter="device",
         advice=f"leave `device` out, or {ADVICE}",
     )
@@ -106,26 +116,78 @@ def read(image: Any) -> Any:
     InputError
         The name of a file, or what cannot be read as an array.
     """
-    if isinstance(image, np.ndarray):
-        return image
-    if isinstance(image, str | Path):
+    if isinstance(image, np.ma.MaskedArray):
         raise InputError(
-            f"got {str(image)!r}; expected an array",
+            "got a masked array; expected an array of samples that all count",
+            advice="fill what is masked first, as array.filled(0)",
+        )
+    if isinstance(image, np.ndarray):
+        return _checked(np.asarray(image) if type(image) is np.ndarray else image.view(np.ndarray))
+    if isinstance(image, str | bytes | Path):
+        raise InputError(
+            f"got {quoted(image if isinstance(image, bytes) else str(image))}; expected an array",
             advice="files are for snellen.upscale_file, deblur_file and score_files",
         )
-    if not hasattr(image, "__dlpack__"):
+    home = place(image)
+    if not _has(image, "__dlpack__"):
+        _check_readable(image)
         try:
-            return np.asarray(image)
-        except ValueError as error:
-            raise InputError(f"the array cannot be read: {error}") from error
+            array = np.asarray(image)
+        except Exception as error:  # of an __array__ of any library, or of what has no shape
+            raise InputError(f"the array cannot be read: {quoted(error, str)}") from error
+        return read(array) if isinstance(array, np.ma.MaskedArray) else _checked(array)
     try:
-        if place(image) == "cpu":
-            return np.from_dlpack(image)
+        if home == "cpu":
+            return _checked(np.from_dlpack(image))
         import cupy
 
         return image if isinstance(image, cupy.ndarray) else cupy.from_dlpack(image)
-    except (BufferError, RuntimeError, TypeError, ValueError) as error:
-        raise InputError(f"the array cannot be read through DLPack: {error}") from error
+    except SnellenError:
+        raise
+    except Exception as error:  # of any library
+        raise InputError(
+            f"the array cannot be read through DLPack: {quoted(error, str)}"
+        ) from error
+
+
+def check_plain(array: Any) -> None:
+    """Refuse (InputError) NumPy's arrays that do not behave like one: masked ones, matrices."""
+    if isinstance(array, np.ma.MaskedArray | np.matrix):
+        raise InputError(
+            f"got a {type(array).__name__}; expected an array of NumPy",
+            advice="take numpy.asarray of a matrix, and fill what is masked: array.filled(0)",
+        )
+
+
+def _check_readable(image: Any) -> None:
+    """Refuse (InputError) what NumPy would make an array of by iterating, or of one object."""
+    first = image
+    while isinstance(first, list | tuple) and len(first):
+        first = first[0]
+    if isinstance(first, list | tuple | Number | np.generic | np.ndarray | memoryview) or any(
+        _has(first, name) for name in ("__array__", "__array_interface__", "__array_struct__")
+    ):
+        return
+    try:
+        memoryview(first).release()
+    except TypeError as error:
+        raise InputError(
+            f"got {quoted(image)}; expected an array", advice="or rows of numbers"
+        ) from error
+
+
+def _checked(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return an array in main memory, unless it is larger than that (InputError)."""
+    values.check_size(array)
+    return array
+
+
+def _has(image: Any, name: str) -> bool:
+    """Return whether an object of any library has an attribute, whatever asking for it raises."""
+    try:
+        return hasattr(image, name)
+    except Exception:
+        return False
 
 
 def upload(array: np.ndarray[Any, Any]) -> Any:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import isfinite
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from snellen.errors import InputError
+from snellen.errors import InputError, quoted
+from snellen.frames import values
 
 Plane = npt.NDArray[np.uint8 | np.uint16 | np.float32]
 """One component of a picture, (height, width), rows may have a pitch. CuPy's on a GPU."""
+
+_DEPTHS = (0, *range(8, 17))
+"""Values of `Format.bits`."""
+_DEEPEST = 4
+"""Greatest log2 of a subsampling."""
 
 LEFT = (0.25, 0.5)
 """Chroma on the left column of its luma pair, between the rows: MPEG-2, H.264, HEVC default."""
@@ -45,21 +51,29 @@ class Format:
     samples, each method says."""
 
     def __post_init__(self) -> None:
+        for name in ("width", "height"):
+            object.__setattr__(self, name, values.whole(name, getattr(self, name)))
         if not _is_subsampling(self.subsampling):
             raise InputError(
-                f"got `subsampling`={self.subsampling!r}; expected (across, down), as (1, 1) of "
-                "4:2:0, or None",
+                f"got `subsampling`={quoted(self.subsampling)}; expected (across, down), as (1, 1) "
+                "of 4:2:0, or None",
                 parameter="subsampling",
             )
-        if self.width < 1 or self.height < 1:
-            raise InputError(f"got {self.width}×{self.height} pixels; expected at least 1×1")
-        if self.bits != 0 and not 8 <= self.bits <= 16:
+        if not isinstance(self.bits, Integral) or self.bits not in _DEPTHS:
             raise InputError(
-                f"got `bits`={self.bits}; expected 8 to 16, or 0 for float32", parameter="bits"
+                f"got `bits`={quoted(self.bits)}; expected 8 to 16, or 0 for float32",
+                parameter="bits",
             )
-        if self.white is not None and not (isfinite(self.white) and self.white > 0):
+        object.__setattr__(self, "bits", int(self.bits))
+        if not _is_siting(self.siting):
             raise InputError(
-                f"got `white`={self.white}; expected a positive number", parameter="white"
+                f"got `siting`={quoted(self.siting)}; expected (across, down), as (0.25, 0.5)",
+                parameter="siting",
+            )
+        values.flag("full_range", self.full_range)
+        if self.white is not None and not (values.number(self.white) or 0.0) > 0:
+            raise InputError(
+                f"got `white`={quoted(self.white)}; expected a positive number", parameter="white"
             )
 
     @property
@@ -84,7 +98,10 @@ class Format:
 
         At another depth `white` is None again.
         """
-        depth = self.bits if bits is None else bits
+        scale = values.whole("scale", scale)
+        depth = self.bits
+        if bits is not None:
+            depth = values.whole("bits", bits, 0, 16)
         return replace(
             self,
             width=self.width * scale,
@@ -107,7 +124,15 @@ def _is_subsampling(value: object) -> bool:
     return value is None or (
         isinstance(value, tuple | list)
         and len(value) == 2
-        and all(isinstance(one, int | np.integer) and one >= 0 for one in value)
+        and all(isinstance(one, int | np.integer) and 0 <= one <= _DEEPEST for one in value)
+    )
+
+
+def _is_siting(value: object) -> bool:
+    return (
+        isinstance(value, tuple | list)
+        and len(value) == 2
+        and all(values.number(one) is not None and 0 <= one <= 1 for one in value)
     )
 
 

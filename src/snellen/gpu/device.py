@@ -11,15 +11,12 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from snellen.errors import DeviceError
+from snellen.errors import DeviceError, InputError, quoted
 from snellen.gpu import driver
 
 NO_MEMORY = 2  # cudaErrorMemoryAllocation
+_DIGITS = 6  # of a GPU's number
 
-FORKED = (
-    "this process was forked from one that had used the GPU, whose driver does not allow that; "
-    "start processes by spawn"
-)
 _current = threading.local()
 
 
@@ -44,7 +41,7 @@ def resolve(device: str) -> str:
     number = ordinal(device)
     if reason := why_not(number):
         raise DeviceError(
-            f"`device`={device!r} cannot be used: {reason}",
+            f"`device`={quoted(device)} cannot be used: {reason}",
             parameter="device",
             advice="or use `device`=cpu",
         )
@@ -67,7 +64,8 @@ def several(device: str | Sequence[str]) -> tuple[str, ...]:
     found = tuple(resolve(name) for name in names(device))
     if len(found) > 1 and ("cpu" in found or len(set(found)) < len(found)):
         raise DeviceError(
-            f"got `device`={device!r}; expected one, or several GPUs, each once: cuda:0,cuda:1",
+            f"got `device`={quoted(device)}; expected one, or several GPUs, each once: "
+            "cuda:0,cuda:1",
             parameter="device",
         )
     return found
@@ -99,15 +97,15 @@ def single(device: str | Sequence[str], method: str) -> str:
 
 
 def names(device: str | Sequence[str]) -> list[str]:
-    """Return the names in a list of devices."""
+    """Return the names in a list of devices (InputError: neither text nor a list of it)."""
     parts = [device] if isinstance(device, str) else device
     if (
         not isinstance(parts, Sequence)
         or not parts
         or not all(isinstance(part, str) for part in parts)
     ):
-        raise DeviceError(
-            f"got `device`={device!r}; expected auto, cpu, cuda, cuda:N, or a list of these",
+        raise InputError(
+            f"got `device`={quoted(device)}; expected auto, cpu, cuda, cuda:N, or a list of these",
             parameter="device",
         )
     return [name.strip() for part in parts for name in part.split(",")]
@@ -118,9 +116,9 @@ def ordinal(device: str) -> int:
     name, _, number = device.partition(":")
     if device == "cuda":
         return 0
-    if name != "cuda" or not (number.isascii() and number.isdigit()):
+    if name != "cuda" or not (number.isascii() and number.isdigit() and len(number) <= _DIGITS):
         raise DeviceError(
-            f"got `device`={device!r}; expected auto, cpu, cuda or cuda:N", parameter="device"
+            f"got `device`={quoted(device)}; expected auto, cpu, cuda or cuda:N", parameter="device"
         )
     return int(number)
 
@@ -131,8 +129,6 @@ def why_not(ordinal: int = 0) -> str:
     CuPy and NVRTC are loaded for it, and the GPU gets a context.
     """
     known = driver.version()
-    if driver.forked():
-        return FORKED
     if not known:
         return "no NVIDIA driver answers here; install one (and the GPU), see nvidia.com/drivers"
     extra = 13 if known >= 13000 else 12
@@ -168,8 +164,6 @@ def using(device: str) -> Iterator[None]:
         return
     import cupy
 
-    if driver.forked():
-        raise DeviceError(f"{device} cannot be used: {FORKED}", parameter="device")
     number = ordinal(device)
     with cupy.cuda.Device(number) as chosen:
         chosen.use()  # `with` alone makes no context in a new thread where the device is 0 already

@@ -19,6 +19,7 @@ from snellen.jobs.options import (
     device_list,
     optional_path,
     path,
+    paths,
 )
 from snellen.jobs.positions import Region
 from snellen.jobs.profile import Profile
@@ -87,7 +88,7 @@ class DeblurJob(Job):
     def __post_init__(self) -> None:
         source: Any = self.source
         if isinstance(source, list | tuple):
-            source = tuple(path(one, "source") for one in source)
+            source = paths(source, "source")
         else:
             source = path(source, "source")
         object.__setattr__(self, "source", source)

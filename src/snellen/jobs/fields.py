@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import is_dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import repeat
 from numbers import Integral, Rational, Real
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from snellen.errors import InputError
+from snellen.errors import InputError, quoted
+from snellen.frames.values import number
 
+MOST = 2**63 - 1
+"""Greatest whole number of a field; most fields have a range of their own."""
 _WORDS = {
-    bool: "True or False", int: "a whole number", float: "a number", str: "text",
+    bool: "True or False", int: "a whole number", float: "a finite number", str: "text",
     NoneType: "None", Fraction: "a fraction",
 }  # fmt: skip
 
@@ -28,7 +33,9 @@ def check_types(value: Any) -> None:
     for name, hint in _hints(kind).items():
         held = getattr(value, name)
         if not _fits(held, hint):
-            raise InputError(f"got `{name}`={held!r}; expected {_words(hint)}", parameter=name)
+            raise InputError(
+                f"got `{name}`={quoted(held)}; expected {_words(hint)}", parameter=name
+            )
 
 
 @cache
@@ -51,12 +58,24 @@ def _fits(value: Any, hint: Any) -> bool:
         return True
     if hint in (int, float, Fraction):
         kind = {int: Integral, float: Real, Fraction: Rational}[hint]
-        return isinstance(value, kind) and not isinstance(value, bool)
+        if not isinstance(value, kind) or isinstance(value, bool):
+            return False
+        return abs(int(value)) <= MOST if hint is int else number(value) is not None  # type: ignore[call-overload]
     if not isinstance(value, hint):
         return False
+    if hint in (str, Path):
+        return _is_readable(str(value))
     if is_dataclass(hint):
         check_types(value)
     return True
+
+
+def _is_readable(value: str) -> bool:
+    """Return whether a text can be given to any library: no NUL, nothing that has no bytes."""
+    try:
+        return "\0" not in value and bool(os.fsencode(value) or True)
+    except UnicodeEncodeError:
+        return False
 
 
 def _all_fit(values: tuple[Any, ...], inner: tuple[Any, ...]) -> bool:

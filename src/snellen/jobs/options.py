@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import isfinite
-from numbers import Rational, Real
+from numbers import Rational
 from pathlib import Path
 from typing import Any
 
-from snellen.errors import InputError
+from snellen.errors import InputError, quoted
+from snellen.frames import values
 from snellen.gpu import device as devices
 from snellen.jobs.fields import check_types
 from snellen.jobs.psf_files import Psf, inline, start_value
@@ -22,6 +22,11 @@ from snellen.video.sink.encoding import Encoding
 File = str | Path
 Time = float | str | Fraction
 """Seconds as a number, or as text: "90.5", "1:30.5"."""
+
+LONGEST = 10**9
+"""Seconds: no time of a video is greater."""
+MANY = 10**6
+"""Files of one call at most."""
 
 DECODERS = ("auto", "cpu", "nvdec")
 
@@ -45,7 +50,7 @@ class VideoOptions:
 
     def named(self) -> tuple[str, ...]:
         """Return the parameters that differ from their defaults."""
-        values: dict[str, Any] = {
+        chosen: dict[str, Any] = {
             "codec": self.encoding.codec, "preset": self.encoding.preset,
             "crf": self.encoding.crf, "encoder_options": self.encoding.options or None,
             "pix_fmt": self.encoding.pix_fmt, "start": self.clip.start,
@@ -53,7 +58,7 @@ class VideoOptions:
             "deinterlace": self.clip.deinterlace or None,
             "decoder": None if self.decoder == "auto" else self.decoder,
         }  # fmt: skip
-        return tuple(name for name, value in values.items() if value is not None)
+        return tuple(name for name, value in chosen.items() if value is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +108,8 @@ class MiaSettings:
             "psf_size", "iterations", "noise", "read_noise", "tv", "prior", "edges", "recentre",
             "tolerance", "dtype",
         )  # fmt: skip
-        values = {name: getattr(self, name) for name in names}
-        return {name: value for name, value in values.items() if value is not None}
+        chosen = {name: getattr(self, name) for name in names}
+        return {name: value for name, value in chosen.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +147,8 @@ def video_options(
         isinstance(text, str) for pair in (encoder_options or {}).items() for text in pair
     ):
         raise InputError(
-            f"got `encoder_options`={encoder_options!r}; expected names and values as text, such "
-            "as {'tune': 'film'}",
+            f"got `encoder_options`={quoted(encoder_options)}; expected names and values as text, "
+            "such as {'tune': 'film'}",
             parameter="encoder_options",
         )
     clip = Clip(seconds(start, "start"), seconds(duration, "duration"), frames, deinterlace)
@@ -153,11 +158,7 @@ def video_options(
 
 def check_decoder(decoder: str) -> None:
     """Refuse (InputError) a decoder that does not exist."""
-    if decoder not in DECODERS:
-        raise InputError(
-            f"got `decoder`={decoder!r}; expected one of {', '.join(DECODERS)}",
-            parameter="decoder",
-        )
+    values.choice("decoder", decoder, DECODERS)
 
 
 def seconds(value: object, parameter: str) -> Fraction | None:
@@ -176,40 +177,33 @@ def seconds(value: object, parameter: str) -> Fraction | None:
     InputError
         No such time.
     """
-    if value is None or isinstance(value, Fraction):
-        return value
+    if value is None:
+        return None
     if isinstance(value, str) and _TIME.fullmatch(value):
         total = Fraction(0)
         for part in value.split(":"):
             total = total * 60 + Fraction(part)
         return total
-    if isinstance(value, Rational) and not isinstance(value, bool):
-        return Fraction(value)
-    if isinstance(value, Real) and not isinstance(value, bool) and isfinite(value):
-        return Fraction(str(float(value)))
+    found = values.number(value)
+    if found is not None and abs(found) <= LONGEST:
+        return Fraction(value) if isinstance(value, Rational) else Fraction(str(found))
     raise InputError(
-        f"got `{parameter}`={value!r}; expected seconds or [HH:]MM:SS, such as 90.5 or 1:30.5",
+        f"got `{parameter}`={quoted(value)}; expected seconds or [HH:]MM:SS, such as 90.5 or "
+        "1:30.5",
         parameter=parameter,
     )
 
 
 def path(value: object, parameter: str) -> Path:
     """Return the path that a str or Path is (InputError: it is neither, or empty)."""
-    if isinstance(value, str) and value:
-        return Path(value)
-    if isinstance(value, Path):
-        return value
-    raise InputError(
-        f"got `{parameter}`={value!r}; expected the name of a file or folder, or -",
-        parameter=parameter,
-    )
+    return values.path(parameter, value)
 
 
-def paths(values: File | Iterable[File], parameter: str) -> tuple[Path, ...]:
-    """Return the paths of one file or of several (InputError: as of `path`)."""
-    if isinstance(values, str | bytes | Path) or not isinstance(values, Iterable):
-        values = (path(values, parameter),)
-    return tuple(path(value, parameter) for value in values)
+def paths(files: File | Iterable[File], parameter: str) -> tuple[Path, ...]:
+    """Return the paths of one file or of several (InputError: as of `path`, or without an end)."""
+    if isinstance(files, str | bytes | Path) or not isinstance(files, Iterable):
+        return (path(files, parameter),)
+    return tuple(path(one, parameter) for one in values.items(parameter, files, MANY))
 
 
 def optional_path(value: object, parameter: str) -> Path | None:
@@ -236,12 +230,9 @@ def device_list(device: str | Sequence[str]) -> str:
 def check_optional(value: object, parameter: str) -> None:
     """Refuse (InputError) what is neither None nor a whole number from 1 on."""
     if value is not None:
-        check_positive(value, parameter)
+        values.whole(parameter, value, 1, 2**63 - 1)
 
 
 def check_positive(value: object, parameter: str) -> None:
     """Refuse (InputError) what is not a whole number from 1 on."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise InputError(
-            f"got `{parameter}`={value!r}; expected a whole number, 1 or more", parameter=parameter
-        )
+    values.whole(parameter, value)

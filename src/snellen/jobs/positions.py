@@ -8,14 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from snellen.errors import InputError
+from snellen.errors import InputError, quoted
 from snellen.frames.opening import contents
+from snellen.frames.values import items
 from snellen.jobs.fields import check_types
 from snellen.video.region import Track
 
 _WHOLE = re.compile(r"-?\d{1,9}")
 _MOST_BYTES = 64 << 20
 """Of a file of positions: enough for ten million frames."""
+FARTHEST = 10**9
+"""Greatest number of a region or a position, pixels."""
+MANY = 10**7
+"""Positions at most: more frames than any video has."""
 _SHOWN = 60
 """Characters of a wrong line that are shown."""
 
@@ -46,6 +51,13 @@ class Region:
         if self.positions is not None and not isinstance(self.positions, Path):
             object.__setattr__(self, "positions", _pairs(self.positions))
         check_types(self)
+        for name in ("width", "height", "x", "y"):
+            if abs(getattr(self, name)) > FARTHEST:
+                raise InputError(
+                    f"got `region` with {name} {quoted(getattr(self, name))}; expected at most "
+                    f"{FARTHEST:,} pixels",
+                    parameter="region",
+                )
         if self.width < 1 or self.height < 1:
             raise InputError(
                 f"got `region`={self.x},{self.y},{self.width},{self.height}: the region is empty; "
@@ -84,7 +96,8 @@ class Region:
             if positions is None and len(numbers) == 2:
                 wanted += "; W,H alone goes with `positions`"
             raise InputError(
-                f"got `region`={region}; expected whole numbers {wanted}", parameter="region"
+                f"got `region`={quoted(region, str)}; expected whole numbers {wanted}",
+                parameter="region",
             )
         x, y = numbers[:2] if len(numbers) == 4 else (0, 0)
         if isinstance(positions, str):
@@ -153,23 +166,24 @@ def _integers(values: Any) -> list[int]:
     from operator import index
 
     try:
-        return [index(value) for value in values]
-    except TypeError:
+        found = [index(value) for value in values] if len(values) <= 4 else []
+    except Exception:  # of any library
         return []
+    return found if all(abs(value) <= FARTHEST for value in found) else []
 
 
 def _pairs(positions: Any) -> tuple[tuple[int, int], ...]:
     if isinstance(positions, str) or not isinstance(positions, Iterable):
         raise InputError(
-            f"got `positions`={positions!r}; expected a Path, or (x, y) for each frame",
+            f"got `positions`={quoted(positions)}; expected a Path, or (x, y) for each frame",
             parameter="positions",
         )
     found = []
-    for number, position in enumerate(positions):
+    for number, position in enumerate(items("positions", positions, MANY)):
         pair = _integers(position)
         if len(pair) != 2:
             raise InputError(
-                f"got `positions`[{number}]={position!r}; expected (x, y) in whole pixels",
+                f"got `positions`[{number}]={quoted(position)}; expected (x, y) in whole pixels",
                 parameter="positions",
             )
         found.append((pair[0], pair[1]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 from io import BytesIO
-from math import inf
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,8 @@ import numpy.typing as npt
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from snellen.errors import InputError
-from snellen.frames import arrays, atomic
+from snellen.errors import InputError, quoted
+from snellen.frames import arrays, atomic, values
 from snellen.frames.opening import contents
 from snellen.frames.protection import place
 from snellen.jobs.inputs import is_image
@@ -33,6 +32,8 @@ Psf = Path | Rows
 SUFFIXES = (".npy", ".png")
 """Of files that PSFs are written to."""
 WHITE = 0xFFFF
+MANY = 2**22
+"""Numbers of a PSF that a job holds as such."""
 
 
 def inline(psf: Any, parameter: str) -> Psf | None:
@@ -53,15 +54,21 @@ def inline(psf: Any, parameter: str) -> Psf | None:
     if psf is None or isinstance(psf, Path):
         return psf
     if isinstance(psf, str):
-        return Path(psf)
+        return values.path(parameter, psf)
     try:
         array = arrays.read(psf)
-    except (TypeError, ValueError) as error:  # NumPy's, of ragged lists
+    except InputError as error:
         raise InputError(
-            f"`{parameter}` is no array ({error}); give rows of one length, of numbers",
+            f"`{parameter}` is no array ({error.message}); give rows of one length, of numbers",
             parameter=parameter,
         ) from error
     array = array if isinstance(array, np.ndarray) else array.get()
+    if array.size > MANY:
+        raise InputError(
+            f"got `{parameter}` of shape {array.shape}; expected at most {MANY:,} numbers",
+            parameter=parameter,
+            advice="write it to a .npy file, and give the file",
+        )
     given(array, parameter)
     rows: Rows = _nested(array.tolist())
     return rows
@@ -80,15 +87,16 @@ def start_value(start: Any) -> float | Psf | None:
     sigma: Any = start
     if isinstance(start, str):
         if Path(start).suffix.lower() == ".npy" or is_image(Path(start)):
-            return Path(start)
+            return values.path("psf_start", start)
         sigma = 0.0
         with suppress(ValueError):
             sigma = float(start)
     if isinstance(sigma, Real) and not isinstance(sigma, bool):
-        if not 0 < float(sigma) < inf:
+        if not (values.number(sigma) or 0.0) > 0:
             raise InputError(
-                f"got `psf_start`={start}; expected a Gaussian's σ in pixels, a number above 0 as "
-                "2.5, or a PSF's file: an array of NumPy (.npy) or a grey image, such as .png",
+                f"got `psf_start`={quoted(start, str)}; expected a Gaussian's σ in pixels, a "
+                "number above 0 as 2.5, or a PSF's file: an array of NumPy (.npy) or a grey image, "
+                "such as .png",
                 parameter="psf_start",
             )
         return float(sigma)

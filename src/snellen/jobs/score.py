@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snellen.errors import InputError, SnellenError
+from snellen.frames import values
 from snellen.frames.opening import missing
 from snellen.jobs import score_outputs
 from snellen.jobs.fields import check_types
@@ -94,6 +95,7 @@ class ScoreJob(Job):
         check_positive(self.every, "every")
         check_positive(self.worst, "worst")
         check_decoder(self.decoder)
+        values.whole("offset", self.offset, -values.MOST)
         if self.reference == self.distorted == PIPE:
             raise InputError(
                 "standard input can be one of the two, not both", parameter="distorted"

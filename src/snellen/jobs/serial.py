@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
@@ -11,11 +12,12 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Self
 
-from snellen.errors import InputError
+from snellen.errors import InputError, quoted
 
 VERSION = 1
 """Of the JSON: it rises when a job of before can no longer be read."""
 
+_FRACTION = re.compile(r"-?\d{1,400}(/\d{1,400})?", re.ASCII)
 _TYPES = frozenset(
     {"UpscaleJob", "DeblurJob", "ScoreJob", "TrainJob", "VideoOptions", "MiaSettings",
      "MadSettings", "Region", "Clip", "Encoding", "Settings"}
@@ -49,20 +51,22 @@ class Job:
         """
         try:
             found = json.loads(text)
-        except (TypeError, ValueError, RecursionError) as error:
-            raise InputError(f"the job is no JSON ({error})") from error
+        except Exception as error:  # no text, no JSON, numbers too long, too deep …
+            raise InputError(f"the job is no JSON ({quoted(error, str)})") from error
         version = found.pop("snellen", None) if isinstance(found, dict) else None
         if version != VERSION:
             raise InputError(
-                f"got a job of version {version!r}; expected JSON of version {VERSION}, as "
+                f"got a job of version {quoted(version)}; expected JSON of version {VERSION}, as "
                 "to_json writes it"
             )
         try:
             job = _decoded(found)
         except InputError:
             raise
-        except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError) as error:
-            raise InputError(f"the job's JSON has wrong fields or values ({error})") from error
+        except Exception as error:  # whatever a constructor says of such fields
+            raise InputError(
+                f"the job's JSON has wrong fields or values ({quoted(error, str)})"
+            ) from error
         if not isinstance(job, cls):
             raise InputError(f"got a {type(job).__name__} as JSON; expected {cls.__name__}")
         return job
@@ -97,11 +101,13 @@ def _decoded(value: Any) -> Any:
     if "$path" in value:
         return Path(value["$path"])
     if "$fraction" in value:
+        if not _FRACTION.fullmatch(value["$fraction"]):  # Fraction would compute 1e999999999
+            raise ValueError("no fraction")
         return Fraction(value["$fraction"])
     if "$mapping" in value:
         return {key: _decoded(one) for key, one in value["$mapping"].items()}
     name = value["$type"]
     if name not in _TYPES:
-        raise ValueError(f"no type {name!r}")
+        raise ValueError(f"no type {quoted(name)}")
     kind = getattr(import_module("snellen.jobs"), name)
     return kind(**{key: _decoded(one) for key, one in value.items() if key != "$type"})

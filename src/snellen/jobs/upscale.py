@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from snellen.errors import InputError, SnellenError
+from snellen.errors import InputError, SnellenError, quoted
 from snellen.gpu import device as devices
 from snellen.jobs.events import Events
 from snellen.jobs.fallback import on_device
@@ -67,7 +67,7 @@ class UpscaleJob(Job):
         for name, allowed in (("scale", SCALES), ("chroma", CHROMA)):
             if getattr(self, name) not in allowed:
                 raise InputError(
-                    f"got `{name}`={getattr(self, name)!r}; expected one of "
+                    f"got `{name}`={quoted(getattr(self, name))}; expected one of "
                     f"{', '.join(map(str, allowed))}",
                     parameter=name,
                 )

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
-from numbers import Real
 
-import numpy as np
-
-from snellen.errors import InputError
+from snellen.errors import InputError, quoted
+from snellen.frames import values
 
 VARIANTS = ("2011", "paper")
 
@@ -16,6 +13,7 @@ WHITE = 255.0  # grey is 0 … 255, whatever the samples' range: the luminance s
 BLOCK = 16  # side of the blocks of both stages; Larson & Chandler 2010, 3.1 and 3.2
 STEP = 4  # pixels from a block to the next (75 % overlap), and the side of its tile in a map
 MARGIN = (16, 17)  # rows and columns at the top left, at the bottom right, that are not pooled
+LEAST, MOST = 1e-30, 1e30  # of the value of white, and of hi_scale: float32 holds their squares
 SMALLEST = sum(MARGIN) + 1  # pixels of a side: one is pooled
 
 
@@ -40,22 +38,14 @@ class Definition:
     254: what their code does when it is given integers."""
 
     def __post_init__(self) -> None:
-        if self.variant not in VARIANTS:
+        values.choice("variant", self.variant, VARIANTS)
+        scale = values.number(self.hi_scale)
+        if scale is None or not 0 < scale <= MOST:
             raise InputError(
-                f"`variant`={self.variant!r}; expected one of {', '.join(VARIANTS)}",
-                parameter="variant",
-            )
-        scale = self.hi_scale
-        if isinstance(scale, bool) or not isinstance(scale, Real) or not 0 < scale < np.inf:
-            raise InputError(
-                f"`hi_scale`={scale!r}; expected a number above 0, as 200, 10 or 1",
+                f"`hi_scale`={quoted(self.hi_scale)}; expected a number above 0, as 200, 10 or 1",
                 parameter="hi_scale",
             )
-        if not isinstance(self.eight_bit_lut, bool | np.bool_):
-            raise InputError(
-                f"`eight_bit_lut`={self.eight_bit_lut!r}; expected True or False",
-                parameter="eight_bit_lut",
-            )
+        values.flag("eight_bit_lut", self.eight_bit_lut)
 
 
 def grid(height: int, width: int) -> tuple[int, int]:
@@ -81,10 +71,10 @@ def peak(data_range: float | None, bits: int, name: str = "data_range") -> float
             parameter=name,
             advice="state the value of white, as 1 or 255",
         )
-    real = isinstance(data_range, Real) and not isinstance(data_range, bool)
-    if not (real and data_range > 0 and isfinite(data_range)):
+    white = values.number(data_range)
+    if white is None or not LEAST <= white <= MOST:
         raise InputError(
-            f"`{name}`={data_range!r}; expected the value of white, as 1, 255 or 1023",
+            f"`{name}`={quoted(data_range)}; expected the value of white, as 1, 255 or 1023",
             parameter=name,
         )
-    return float(data_range)
+    return white

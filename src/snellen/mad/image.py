@@ -15,6 +15,7 @@ from snellen.errors import InputError
 from snellen.frames import arrays
 from snellen.frames.axes import Axes, check_dtype, check_finite
 from snellen.frames.frame import Format
+from snellen.frames.values import check_bytes, flag
 from snellen.gpu import device as devices
 from snellen.mad import definition as definitions
 from snellen.mad.definition import SMALLEST
@@ -26,6 +27,7 @@ from snellen.mad.scorer import Scorer
 Array = Any
 """Of NumPy or CuPy."""
 
+PAIR = 1000  # bytes of a pair's numbers, until all are known
 SLACK = 1e-6  # of the range: rounding may put float samples so far beyond it; they are clipped
 
 
@@ -86,6 +88,10 @@ def score(
     DeviceError
         The device cannot be used, or the GPU's memory does not suffice.
     """
+    flag("maps", maps)
+    for image in (reference, distorted):
+        if not arrays.on_gpu(image):  # before anything asks it for its shape
+            check_dtype(arrays.read(image).dtype)
     home, chosen = choose_devices((distorted, reference), device)
     first = chosen[0]
     scorers = [
@@ -108,7 +114,10 @@ def score(
 
 def _several(reference: Any, distorted: Any) -> bool:
     """Return whether these are batches. Several GPUs share their pairs, or else the subbands."""
-    shapes = [tuple(np.shape(image)) for image in (reference, distorted)]
+    shapes = [
+        tuple(np.shape(image if arrays.on_gpu(image) else arrays.read(image)))
+        for image in (reference, distorted)
+    ]
     return any(len(shape) > 2 + (shape[-1:] == (3,)) for shape in shapes)
 
 
@@ -256,12 +265,13 @@ def _check_shapes(reference: Axes, distorted: Axes) -> None:
             advice="resize or convert one",
         )
     try:
-        np.broadcast_shapes(reference.batch, distorted.batch)
+        pairs = prod(np.broadcast_shapes(reference.batch, distorted.batch))
     except ValueError as error:
         raise InputError(
             f"got batch axes {reference.batch} of the reference and {distorted.batch} of the "
             "distorted pictures; expected equal axes, or such as NumPy broadcasts"
         ) from error
+    check_bytes(PAIR * pairs, f"{pairs} pairs")
 
 
 def _check_samples(array: Array, peak: float) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from snellen.errors import InputError
-from snellen.frames import arrays
+from snellen.errors import InputError, quoted
+from snellen.frames import arrays, values
 from snellen.frames.frame import Format, check_format
 from snellen.gpu import device as devices
 from snellen.gpu.profile import paused
@@ -19,10 +19,9 @@ from snellen.mad import definition as definitions
 from snellen.mad.backend import Backend
 from snellen.mad.definition import SMALLEST, Definition
 from snellen.mad.result import Score
-from snellen.process import Home
 
 DTYPES = ("float32", "float64")
-WHAT = "this Scorer"
+BYTES = 100  # of memory for a pixel, at least: what the CPU takes in float32
 
 
 class Scorer:
@@ -77,16 +76,12 @@ class Scorer:
         dtype: str | None = None,
     ) -> None:
         self.definition = Definition(variant, hi_scale, eight_bit_lut)
-        if dtype is not None and dtype not in DTYPES:
-            raise InputError(
-                f"`dtype`={dtype!r}; expected one of {', '.join(DTYPES)}, or None",
-                parameter="dtype",
-            )
+        if dtype is not None:
+            values.choice("dtype", dtype, DTYPES, ", or None")
         self.devices = devices.several(device)
         self.device = ",".join(self.devices)
         self.dtype = self._dtype = dtype or ("float64" if self.device == "cpu" else None)
         self.device_name = " + ".join(devices.name(one) for one in self.devices)
-        self._home = Home(WHAT)
         self._format: Format | None = None
         self._backend: Backend | None = None
         self._finer: Backend | None = None
@@ -115,10 +110,10 @@ class Scorer:
         """
         check_format(format)
         self.close()
-        if bits is not None or on_device:
+        if values.flag("on_device", on_device) or bits is not None:
             name = "on_device" if on_device else "bits"
             raise InputError(
-                f"got `{name}`={on_device or bits}, but a Scorer gives numbers and no frames",
+                f"got `{name}`={quoted(on_device or bits)}, but a Scorer gives numbers, no frames",
                 parameter=name,
                 advice=f"leave `{name}` out",
             )
@@ -128,17 +123,19 @@ class Scorer:
                 f"got a picture of {format.width}×{format.height}; expected at least "
                 f"{SMALLEST}×{SMALLEST}, as MAD leaves a margin of 33 pixels out"
             )
+        size = f"{format.width}×{format.height} by MAD"
+        values.check_bytes(BYTES * format.height * format.width, size)
         luma = replace(format, subsampling=None)
         self._backend = self._made(luma, peak, self._dtype)
         self._format, self._peak, self.dtype = luma, peak, self._backend.dtype
-        self.slots, self._home = self._backend.slots, Home(WHAT)
+        self.slots = self._backend.slots
         return format
 
     def run(self, reference: Any, distorted: Any, *, maps: bool = False) -> Score:
         """Score one pair: `set_reference`, then `compare`."""
         self._check(distorted)
         self._check(reference)
-        return self._begin(reference, distorted, maps)()
+        return self._begin(reference, distorted, values.flag("maps", maps))()
 
     def submit(self, reference: Any, distorted: Any) -> Callable[[], Score]:
         """Begin a pair, and return a function that waits for its score and returns it.
@@ -182,7 +179,13 @@ class Scorer:
         found: list[Score] = []
         pending: deque[Callable[[], Score]] = deque()
         given = None
-        for reference, distorted in pairs:
+        for pair in _iterated(pairs):
+            if not isinstance(pair, tuple | list) or len(pair) != 2:
+                raise InputError(
+                    f"got {quoted(type(pair).__name__, str)} as a pair; expected (reference, "
+                    "distorted)"
+                )
+            reference, distorted = pair
             self._check(distorted)
             if reference is not None:
                 self._check(reference)
@@ -231,14 +234,14 @@ class Scorer:
             No reference is set, or a plane of another shape or type.
         """
         self._check(distorted)
-        return self._begin(None, distorted, maps)()
+        return self._begin(None, distorted, values.flag("maps", maps))()
 
     def close(self) -> None:
         """Release threads and buffers; `prepare` may follow again."""
         backends, self._backend, self._finer = (self._backend, self._finer), None, None
         self._format, self._has_reference, self.slots = None, False, 1
         for backend in backends:
-            if backend and not self._home.keep(backend):
+            if backend:
                 backend.close()
 
     def __enter__(self) -> Scorer:
@@ -312,7 +315,6 @@ class Scorer:
             raise InputError(
                 "this Scorer is not prepared", advice="call prepare(format) before run"
             )
-        self._home.check()
         if not isinstance(plane, np.ndarray) and (
             self.device == "cpu" or arrays.place(plane) != self.devices[0]
         ):
@@ -322,6 +324,7 @@ class Scorer:
                 f"{self.device!r}",
                 advice="use snellen.score for arrays of other libraries",
             )
+        arrays.check_plain(plane)
         shape, types = self._format.shapes[0], [self._format.dtype]
         if self._format.bits == 0:
             types.append(np.dtype(np.float64))
@@ -332,3 +335,12 @@ class Scorer:
                 advice="prepare again",
             )
         return self._backend
+
+
+def _iterated(pairs: Any) -> Iterable[Any]:
+    """Return what can be iterated (InputError: this cannot)."""
+    try:
+        found: Iterable[Any] = iter(pairs)
+    except Exception as error:
+        raise InputError(f"got {quoted(pairs)}; expected pairs (reference, distorted)") from error
+    return found

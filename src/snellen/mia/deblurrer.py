@@ -12,6 +12,7 @@ import numpy as np
 from snellen.errors import InputError
 from snellen.frames import arrays
 from snellen.frames.frame import Format, check_format
+from snellen.frames.values import check_bytes
 from snellen.gpu import device as devices
 from snellen.gpu.profile import paused, stage
 from snellen.mia import edges as rules
@@ -23,9 +24,9 @@ from snellen.mia.definition import EVERY, ITERATIONS, PSF_SIZE, START, Definitio
 from snellen.mia.pictures import Pictures
 from snellen.mia.progress import Callback, iterated
 from snellen.mia.result import Restored
-from snellen.process import Home
 
-WHAT = "this Deblurrer"
+BYTES = 30
+"""Of memory for a sample, at least: that of float32 on the CPU, without a margin."""
 
 
 class Deblurrer:
@@ -148,11 +149,8 @@ class Deblurrer:
         self.device = devices.single(device, "MIA")
         self.device_name = devices.name(self.device)
         self.prepared = self._on_device = False
-        self._home = Home(WHAT)
         self._backend: Backend | None = None
         self._in_flight: Any = None
-        self._frames: Any = None
-        self._start: Any = None
 
     def prepare(
         self, format: Format, bits: int | None = None, *, on_device: bool = False
@@ -184,6 +182,12 @@ class Deblurrer:
             The GPU's memory does not suffice.
         """
         check_format(format)
+        settings.flags(on_device=on_device)
+        pictures = self._counts[0] * self._counts[1]
+        check_bytes(
+            BYTES * pictures * format.height * format.width,
+            f"{pictures} × {format.width}×{format.height} by MIA",
+        )
         self.close()
         if on_device and self.device == "cpu":
             raise InputError(
@@ -207,7 +211,7 @@ class Deblurrer:
             self._start = start = self._frames.spread(blur)
             self._restored(self._backend, self._pictures.blank(), 1)  # compiles everything
             self._start = start
-        self.prepared, self._home = True, Home(WHAT)
+        self.prepared = True
         return replace(self._pictures.target, subsampling=None)
 
     def run(self, image: Any, callback: Callback | None = None) -> Restored:
@@ -288,14 +292,12 @@ class Deblurrer:
         """Release threads and buffers; `prepare` may follow again."""
         self.prepared = False
         in_flight, self._in_flight = self._in_flight, None
+        if in_flight:
+            in_flight.close()
         backend, self._backend = self._backend, None
-        held = in_flight, backend, self._frames, self._start
         self._frames = self._start = None
-        if self._home.keep(*held):
-            return
-        for part in (in_flight, backend):
-            if part:
-                part.close()
+        if backend:
+            backend.close()
 
     def __enter__(self) -> Deblurrer:
         return self
@@ -354,6 +356,5 @@ class Deblurrer:
             raise InputError(
                 "this Deblurrer is not prepared", advice="call prepare(format) before run"
             )
-        self._home.check()
         self._pictures.check(image)
         return self._backend

@@ -23,11 +23,9 @@ these are rounding errors, and f would grow to a thousand there.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 
-import numpy as np
-
-from snellen.errors import InputError
+from snellen.errors import InputError, quoted
+from snellen.frames.values import choice, flag, number
 
 NOISES = ("poisson", "gaussian")
 
@@ -82,10 +80,7 @@ class Definition:
     at a larger λ). Rounding decides the phase, so float32 and float64 then differ by as much."""
 
     def __post_init__(self) -> None:
-        if self.noise not in NOISES:
-            raise InputError(
-                f"`noise`={self.noise!r}; expected one of {', '.join(NOISES)}", parameter="noise"
-            )
+        choice("noise", self.noise, NOISES)
         in_range("read_noise", self.read_noise, MOST, "white being 1, as 2 / 255")
         in_range("tv", self.tv, MOST, "as 0.001 … 0.004")
         if self.read_noise and self.noise != "poisson":
@@ -94,14 +89,14 @@ class Definition:
                 parameter="read_noise",
                 advice="leave `read_noise` out, or ask for `noise`='poisson'",
             )
-        if not isinstance(self.blind, bool | np.bool_):
-            raise InputError(f"`blind`={self.blind!r}; expected True or False", parameter="blind")
+        flag("blind", self.blind)
 
 
 def in_range(name: str, value: object, most: float, usual: str) -> None:
     """Refuse a value that is not a number from 0 to `most` (InputError)."""
-    real = isinstance(value, Real) and not isinstance(value, bool)
-    if not (real and 0 <= value <= most):  # type: ignore[operator]
+    found = number(value)
+    if found is None or not 0 <= found <= most:
         raise InputError(
-            f"`{name}`={value!r}; expected a number from 0 to {most:g}, {usual}", parameter=name
+            f"`{name}`={quoted(value)}; expected a number from 0 to {most:g}, {usual}",
+            parameter=name,
         )

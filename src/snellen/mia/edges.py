@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from scipy.fft import next_fast_len
 
-from snellen.errors import InputError
 from snellen.frames.arrays import library
+from snellen.frames.values import choice
 from snellen.mia.definition import SIDES, UNOBSERVED
 
 EDGES = ("circular", "taper", "extend")
@@ -35,10 +35,7 @@ def check(edges: str) -> None:
     InputError
         There is no such rule.
     """
-    if edges not in EDGES:
-        raise InputError(
-            f"`edges`={edges!r}; expected one of {', '.join(EDGES)}", parameter="edges"
-        )
+    choice("edges", edges, EDGES)
 
 
 def period(shape: tuple[int, int], side: int, edges: str) -> tuple[int, int]:

@@ -14,6 +14,7 @@ from snellen.errors import InputError
 from snellen.frames import arrays
 from snellen.frames.axes import Axes, check_dtype
 from snellen.frames.colour import KB, KG, KR
+from snellen.frames.values import check_bytes, choice
 from snellen.mia import psf as psfs
 from snellen.mia import samples, settings
 from snellen.mia.batches import Found, restored
@@ -160,6 +161,8 @@ def deblur(
         array = arrays.read(image)
         check_dtype(array.dtype)
         axes = Axes.of(array.shape, frames=multiframe, refused=NO_CHANNELS)
+        if isinstance(array, np.ndarray):
+            check_bytes(8 * array.size, f"{array.shape} in float32, and its result,")
         peak = samples.white(array.dtype, settings.white(data_range))
         samples.refuse(samples.wrong(array, peak), peak)
         blur = None if psf is None else settings.given(psf)
@@ -240,10 +243,7 @@ def _prior(prior: str | None, psf: Any, multiframe: bool) -> str | None:
     """Check that a prior has something to find."""
     if prior is None:
         return None
-    if prior not in PRIORS:
-        raise InputError(
-            f"`prior`={prior!r}; expected one of {', '.join(PRIORS)}, or None", parameter="prior"
-        )
+    choice("prior", prior, PRIORS, ", or None")
     if psf is not None:
         raise InputError(
             f"`prior`={prior!r} with `psf`, which it would find",

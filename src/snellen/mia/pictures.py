@@ -68,6 +68,7 @@ class Pictures:
                 f"{self._device!r}",
                 advice="use snellen.deblur for arrays of other libraries",
             )
+        arrays.check_plain(image)
         if image.shape != (*self._lead, *self.shape):
             raise InputError(
                 f"got an array {image.shape}; prepared for {(*self._lead, *self.shape)}",

@@ -5,17 +5,19 @@ K is odd. The functions take NumPy or CuPy arrays and return arrays of the same 
 
 from __future__ import annotations
 
-from math import isfinite
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from snellen.errors import InputError
+from snellen.errors import InputError, quoted
 from snellen.frames.arrays import library
+from snellen.frames.values import check_bytes, number, whole
 
 Float64 = npt.NDArray[np.float64]
+
+LARGEST = 4095
+"""Greatest side of a PSF, pixels: far more than any blur, and little enough to hold."""
 
 
 def side(size: object) -> int:
@@ -26,12 +28,7 @@ def side(size: object) -> int:
     InputError
         `size` is not a positive integer.
     """
-    if isinstance(size, bool) or not isinstance(size, Integral) or size < 1:
-        raise InputError(
-            f"`psf_size`={size!r}; expected the side of the PSF in pixels, as 31",
-            parameter="psf_size",
-        )
-    return 2 * (int(size) // 2) + 1
+    return 2 * (whole("psf_size", size, 1, LARGEST) // 2) + 1
 
 
 def fits(side: int, shape: tuple[int, ...]) -> None:
@@ -59,13 +56,14 @@ def gaussian(sigma: object, side: int) -> Float64:
     InputError
         `sigma` is not a positive number.
     """
-    real = isinstance(sigma, Real) and not isinstance(sigma, bool)
-    if not (real and sigma > 0 and isfinite(sigma)):  # type: ignore[operator, arg-type]
+    width = number(sigma)
+    if width is None or width <= 0:
         raise InputError(
-            f"`start`={sigma!r}; expected σ in pixels, a number above 0, or a PSF as an array",
+            f"`start`={quoted(sigma)}; expected σ in pixels, a number above 0, or a PSF's array",
             parameter="start",
         )
-    distance = (np.arange(side) - side // 2) / float(sigma)  # type: ignore[arg-type]
+    with np.errstate(over="ignore"):  # far from the middle of a very narrow one
+        distance = (np.arange(side) - side // 2) / width
     bell = np.exp(-(distance.clip(-100, 100) ** 2) / 2)  # e^−5000 is 0
     plane: Float64 = np.outer(bell, bell)
     plane /= plane.sum()
@@ -98,6 +96,13 @@ def given(psf: Any, name: str = "psf") -> Float64:
             "rows and columns, as (31, 31)",
             parameter=parameter,
         )
+    longest = max(plane.shape[-2:])
+    if longest > LARGEST:
+        raise InputError(
+            f"{shown} has shape {plane.shape}; expected at most {LARGEST} rows and columns",
+            parameter=parameter,
+        )
+    check_bytes(8 * plane.size // min(plane.shape[-2:]) * (longest + 1), f"{shown} {plane.shape}")
     plane = plane.astype(np.float64)
     if not np.isfinite(plane).all() or plane.min() < 0:
         raise InputError(

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from math import isfinite
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from snellen.errors import InputError
-from snellen.frames import arrays
+from snellen.errors import InputError, quoted
+from snellen.frames import arrays, values
 from snellen.mia import psf as psfs
 from snellen.mia.definition import TV_STABLE, in_range
 from snellen.mia.samples import LARGEST
@@ -28,9 +27,8 @@ Float64 = npt.NDArray[np.float64]
 
 def whole(name: str, value: object) -> int:
     """Return an integer that is 1 or more; refuse other values (InputError)."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise InputError(f"`{name}`={value!r}; expected a whole number, 1 or more", parameter=name)
-    return int(value)
+    most = 2**63 - 1 if name == "iterations" else values.MOST  # `steps` says how many are too many
+    return values.whole(name, value, 1, most)
 
 
 def steps(iterations: int, frames: int) -> None:
@@ -43,11 +41,10 @@ def steps(iterations: int, frames: int) -> None:
         )
 
 
-def flags(**values: object) -> None:
+def flags(**given: object) -> None:
     """Refuse values that are neither True nor False (InputError)."""
-    for name, value in values.items():
-        if not isinstance(value, bool | np.bool_):
-            raise InputError(f"`{name}`={value!r}; expected True or False", parameter=name)
+    for name, value in given.items():
+        values.flag(name, value)
 
 
 def tv(value: object) -> None:
@@ -57,51 +54,49 @@ def tv(value: object) -> None:
 
 def tolerance(value: object) -> float:
     """Return a tolerance, 0 or more; refuse other values (InputError)."""
-    real = isinstance(value, Real) and not isinstance(value, bool)
-    if not (real and value >= 0 and isfinite(value)):  # type: ignore[operator, arg-type]
+    found = values.number(value)
+    if found is None or found < 0:
         raise InputError(
-            f"`tolerance`={value!r}; expected a number that is 0 or more, as 1e-3",
+            f"`tolerance`={quoted(value)}; expected a number that is 0 or more, as 1e-3",
             parameter="tolerance",
         )
-    return float(value)  # type: ignore[arg-type]
+    return found
 
 
 def white(value: object, name: str = "data_range") -> float | None:
     """Return a value of white within float32, or None; refuse other values (InputError)."""
-    real = isinstance(value, Real) and not isinstance(value, bool)
-    if value is not None and not (real and LEAST <= value <= MOST):  # type: ignore[operator]
+    if value is None:
+        return None
+    found = values.number(value)
+    if found is None or not LEAST <= found <= MOST:
         raise InputError(
-            f"`{name}`={value!r}; expected the value of white, as 1, 255 or 1023: a number "
+            f"`{name}`={quoted(value)}; expected the value of white, as 1, 255 or 1023: a number "
             f"from {LEAST:.0e} to {MOST:.0e}",
             parameter=name,
             advice="scale samples that are beyond this range",
         )
-    return None if value is None else float(value)  # type: ignore[arg-type]
+    return found
 
 
 def callback(value: object) -> None:
     """Refuse a callback that is neither callable nor None (InputError)."""
     if value is not None and not callable(value):
         raise InputError(
-            f"`callback`={value!r}; expected a function of (iteration, image, psf), or None",
+            f"`callback`={quoted(value)}; expected a function of (iteration, image, psf), or None",
             parameter="callback",
         )
 
 
 def dtype(name: str | None) -> str:
     """Return the precision, by default "float32"; refuse other names (InputError)."""
-    if name is not None and name not in DTYPES:
-        raise InputError(
-            f"`dtype`={name!r}; expected one of {', '.join(DTYPES)}, or None", parameter="dtype"
-        )
-    return name or "float32"
+    return "float32" if name is None else values.choice("dtype", name, DTYPES, ", or None")
 
 
 def shape(value: object) -> tuple[int, int]:
     """Return rows and columns (InputError: these are not two numbers)."""
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
         raise InputError(
-            f"`shape`={value!r}; expected (rows, columns) of one plane",
+            f"`shape`={quoted(value)}; expected (rows, columns) of one plane",
             parameter="shape",
             advice="use snellen.deblur for colour",
         )
@@ -112,10 +107,12 @@ def shape(value: object) -> tuple[int, int]:
 def position(value: Any) -> tuple[int, int]:
     """Return column and row (InputError: these are not two integers)."""
     try:
+        if len(value) != 2:
+            raise TypeError
         column, row = (operator.index(place) for place in value)
-    except (TypeError, ValueError) as error:
+    except Exception as error:  # of any library
         raise InputError(
-            f"`position`={value!r}; expected (column, row), two integers",
+            f"`position`={quoted(value)}; expected (column, row), two integers",
             parameter="position",
             advice="round the positions of a tracker, round(x), round(y)",
         ) from error
@@ -126,7 +123,7 @@ def given(psf: Any, name: str = "psf") -> Float64:
     """Return the PSFs (…, K, K) of an array of any library: see `psf.given`."""
     try:
         array = arrays.read(psf)
-    except ValueError as error:  # NumPy's, for nested lists of different lengths
+    except InputError as error:
         raise InputError(
             f"`{name}` is not an array ({error})",
             parameter=name,
@@ -151,13 +148,13 @@ def first(start: Any, size: object) -> Float64:
         `start` is neither or larger than the support, or `size` is not a positive integer.
     """
     side = psfs.side(size)
-    if isinstance(start, Real) or start is None or isinstance(start, str):
+    if isinstance(start, Real | str | bytes) or start is None:
         return psfs.gaussian(start, side)
     plane = given(start, "start")
     if plane.ndim != 2 or len(plane) > side:
         raise InputError(
             f"`start` has shape {np.shape(start)}; expected one PSF, no larger than "
-            f"`psf_size`={size!r}",
+            f"`psf_size`={quoted(size)}",
             parameter="start",
             advice="take a larger `psf_size`, or a smaller `start`",
         )

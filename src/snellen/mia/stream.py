@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from snellen.errors import InputError
-from snellen.frames import arrays
+from snellen.frames import arrays, values
 from snellen.frames.axes import check_dtype
 from snellen.frames.engine import Streams
 from snellen.frames.frame import Format
@@ -22,7 +22,6 @@ from snellen.gpu import device as devices
 from snellen.mia import settings
 from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.result import Restored
-from snellen.process import Home
 
 POLICIES = ("block", "drop")
 IN_FLIGHT = 2
@@ -119,17 +118,13 @@ class Stream:
                 advice="make one for each Stream, or close it first",
             )
         self._size = settings.whole("queue", queue)
-        if policy not in POLICIES:
-            raise InputError(
-                f"`policy`={policy!r}; expected one of {', '.join(POLICIES)}", parameter="policy"
-            )
+        values.choice("policy", policy, POLICIES)
         self._drops = policy == "drop"
         self._shape = rows, columns = settings.shape(shape)
         deblurrer.prepare(Format(columns, rows, 0, white=settings.white(data_range)))
         self._deblurrer = deblurrer
         self._waiting: deque[_Job] = deque()
         self._done: deque[Region] = deque()
-        self._home = Home("this Stream")
         self._changed = threading.Condition()
         self._pushed = self._dropped = 0
         self._finished = self._ended = False
@@ -186,7 +181,6 @@ class Stream:
         SnellenError
             What stopped the stream, after all results before it.
         """
-        self._home.check()
         with self._changed:
             while wait and not (self._done or self._ended):
                 self._changed.wait(_PATIENCE)
@@ -203,15 +197,12 @@ class Stream:
 
     def finish(self) -> None:
         """Say that no more frames come; what waits is still restored."""
-        self._home.check()
         with self._changed:
             self._finished = True
             self._changed.notify_all()
 
     def close(self) -> None:
         """Stop: what waits, and results that were not taken, are thrown away."""
-        if self._home.keep(self.__dict__):
-            return
         with self._changed:
             self._finished = True
             self._waiting.clear()
@@ -311,7 +302,6 @@ class Stream:
 
     def _check(self, frame: Any, position: Any) -> tuple[int, int]:
         """Return column and row of a region that is inside its frame."""
-        self._home.check()
         with self._changed:
             self._check_open()
         device = self._deblurrer.device
@@ -321,6 +311,7 @@ class Stream:
                 f"{'' if device == 'cpu' else ', nor CuPy there'}, for a stream on {device!r}",
                 parameter="frame",
             )
+        arrays.check_plain(frame)
         if frame.ndim != 2:
             raise InputError(
                 f"got a frame of shape {frame.shape}; expected (rows, columns) of one plane",

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from numbers import Integral, Real
 
-from snellen.errors import InputError
+from snellen.errors import InputError, quoted
+from snellen.frames.values import flag, number, whole
+
+_LONGEST = 10**9
+"""Seconds: FFmpeg's times are 64-bit ticks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +27,10 @@ class Clip:
 
     def __post_init__(self) -> None:
         for name in ("start", "duration"):
-            if not isinstance(value := getattr(self, name), Real | None):
-                raise InputError(f"got `{name}`={value!r}; expected seconds", parameter=name)
+            value = getattr(self, name)
+            found = number(value)
+            if value is not None and (found is None or abs(found) > _LONGEST):
+                raise InputError(f"got `{name}`={quoted(value)}; expected seconds", parameter=name)
         if self.start is not None and self.start < 0:
             raise InputError(
                 f"got `start`={float(self.start):g}; expected seconds from 0 on", parameter="start"
@@ -35,13 +40,9 @@ class Clip:
                 f"got `duration`={float(self.duration):g}; expected more than 0 seconds",
                 parameter="duration",
             )
-        if self.frames is None:
-            return
-        if not isinstance(self.frames, Integral) or self.frames < 1:
-            raise InputError(
-                f"got `frames`={self.frames!r}; expected a whole number, 1 or more",
-                parameter="frames",
-            )
+        if self.frames is not None:
+            whole("frames", self.frames)
+        flag("deinterlace", self.deinterlace)
 
     @property
     def is_part(self) -> bool:

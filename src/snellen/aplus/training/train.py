@@ -24,7 +24,8 @@ from snellen.aplus.training.protocol import psnr_table, require
 from snellen.aplus.training.samples import Samples, dictionary_windows, grid, principal, pyramid
 from snellen.cpu.blas import single_threaded
 from snellen.cpu.threads import available
-from snellen.errors import InputError
+from snellen.errors import InputError, quoted
+from snellen.frames.values import MOST, number, whole
 
 Float32 = npt.NDArray[np.float32]
 Progress = Callable[[str, float], None]
@@ -81,8 +82,12 @@ class Settings:
     projections from all images."""
 
     def __post_init__(self) -> None:
-        for name in _COUNTS:
-            self._require(getattr(self, name) >= 1, name, "1 or more")
+        for name, (least, most) in _COUNTS.items():
+            whole(name, getattr(self, name), least, most)
+        for name in ("energy", "ratio", "ridge"):
+            value = getattr(self, name)
+            found = number(value) is not None or (name == "ridge" and value is None)
+            self._require(found, name, "a finite number")
         self._require(self.scale in SCALES, "scale", f"one of {', '.join(map(str, SCALES))}")
         self._require(self.window > 0 and self.window % 2 == 1, "window", "an odd number")
         self._require(0 < self.energy <= 1, "energy", "a share greater than 0, at most 1")
@@ -97,14 +102,12 @@ class Settings:
         self._require(
             self.seeds == 1 or bool(self.hold_out), "seeds", "1, as no images are held out"
         )
-        self._require(self.seed >= 0, "seed", "0 or more")
-        self._require(self.hold_out >= 0, "hold_out", "0 or more")
 
     def _require(self, good: bool, name: str, expected: str) -> None:
         """Raise InputError about the field `name` unless it is good."""
         if not good:
             raise InputError(
-                f"got `{name}`={getattr(self, name)}; expected {expected}", parameter=name
+                f"got `{name}`={quoted(getattr(self, name))}; expected {expected}", parameter=name
             )
 
     @property
@@ -120,7 +123,12 @@ class Settings:
         return next((value for under, value in RIDGE if self.anchors < under), RIDGE_MANY)
 
 
-_COUNTS = ("anchors", "sparsity", "iterations", "samples", "sizes", "neighbours", "seeds")
+_COUNTS = {
+    "scale": (1, 100), "window": (0, 99), "anchors": (1, 2**20), "sparsity": (1, 2**20),
+    "iterations": (1, MOST), "samples": (1, 2**40), "sizes": (1, 1000), "neighbours": (1, 2**40),
+    "seeds": (1, MOST), "seed": (0, 2**63 - 1), "hold_out": (0, MOST),
+}  # fmt: skip
+"""Fields that are whole numbers, and the range of each."""
 
 
 @dataclass(frozen=True, slots=True)

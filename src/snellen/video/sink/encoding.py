@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from snellen.errors import InputError, quoted
+from snellen.frames.values import number, text
 from snellen.video.pixels import PixelFormat
 
 _FRAME_CLOCK = frozenset(("mpeg1video", "mpeg2video", "mpeg4", "libxvid", "msmpeg4v2", "msmpeg4"))
@@ -28,8 +30,23 @@ class Encoding:
     """FFmpeg's name; None: the one of the encoder's formats that loses nothing, or least."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.options, Mapping):  # a copy, which a change of the caller's leaves alone
-            object.__setattr__(self, "options", dict(self.options))
+        for name in ("codec", "preset", "pix_fmt"):
+            if getattr(self, name) is not None:
+                text(name, getattr(self, name), "text or None")
+        if self.crf is not None and number(self.crf) is None:
+            raise InputError(
+                f"got `crf`={quoted(self.crf)}; expected a finite number or None", parameter="crf"
+            )
+        if not isinstance(self.options, Mapping):
+            raise InputError(
+                f"got `encoder_options`={quoted(self.options)}; expected a mapping of text to text",
+                parameter="encoder_options",
+            )
+        for pair in self.options.items():
+            for word in pair:
+                text("encoder_options", word, "a mapping of text to text")
+        # A copy, which a change of the caller's leaves alone.
+        object.__setattr__(self, "options", dict(self.options))
 
 
 @dataclass(frozen=True, slots=True)

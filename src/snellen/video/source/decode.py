@@ -14,7 +14,6 @@ from av.video.frame import VideoFrame
 from snellen.errors import InputError
 from snellen.frames.frame import Frame
 from snellen.frames.opening import InputFile, is_stream
-from snellen.process import Home
 from snellen.video import pixels
 from snellen.video.clip import Clip
 from snellen.video.ffmpeg import name, start_of
@@ -63,7 +62,7 @@ class Source:
 
     def __init__(self, source: Path | BinaryIO, clip: Clip, decoder: str = "auto") -> None:
         self.name = name(source)
-        self.busy, self._home = False, Home("this input")
+        self.busy = False
         self._clip = clip
         self._variable_rate = False
         self._file = _input(source)
@@ -107,7 +106,7 @@ class Source:
 
     def close(self) -> None:
         """Close the container; the planes of frames stay valid."""
-        if not self.busy and not self._home.keep(self.__dict__):
+        if not self.busy:
             self._reader.container.close()
 
     # Opening: the first frame gives the pictures' properties and time 0.

@@ -1,0 +1,133 @@
+"""Checks of single values that callers give: their type first, then their range.
+
+A value of any type gives an InputError or the value itself, never another exception: objects whose
+methods fail, numbers of a thousand digits, arrays, NaN.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from itertools import islice
+from math import isfinite
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from snellen.errors import InputError, quoted
+from snellen.frames.limits import memory
+
+MOST = 2**31 - 1
+"""Greatest whole number of any parameter, unless it says otherwise."""
+LONGEST = 4096
+"""Bytes of the name of a file, with its folders."""
+
+
+def whole(name: str, value: object, least: int = 1, most: int = MOST) -> int:
+    """Return a whole number of any library (InputError: it is none, or out of its range)."""
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        number = int(value)
+        if least <= number <= most:
+            return number
+        large = number > most
+    else:
+        large = False
+    range_ = f"{least} or more" if most == MOST and not large else f"{least} to {most}"
+    raise InputError(
+        f"got `{name}`={quoted(value)}; expected a whole number, {range_}", parameter=name
+    )
+
+
+def number(value: object) -> float | None:
+    """Return a finite real number of any library as a float; None: it is none."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return None
+    try:
+        found = float(value)
+    except (OverflowError, ValueError, ArithmeticError):
+        return None
+    return found if isfinite(found) else None
+
+
+def flag(name: str, value: object) -> bool:
+    """Return True or False (InputError: it is neither)."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"got `{name}`={quoted(value)}; expected True or False", parameter=name)
+    return bool(value)
+
+
+def choice(name: str, value: object, allowed: Collection[str], also: str = "") -> str:
+    """Return one of several words (InputError: another one, or no text).
+
+    `also` is what else the caller would have taken, for the message: ", or None".
+    """
+    word = str.__str__(value) if isinstance(value, str) else ""  # of a class derived from str
+    if word not in allowed:
+        raise InputError(
+            f"got `{name}`={quoted(value)}; expected one of {', '.join(allowed)}{also}",
+            parameter=name,
+        )
+    return word
+
+
+def text(name: str, value: object, expected: str = "text") -> str:
+    """Return a text that any library takes (InputError: no text, NUL or no UTF-8 in it)."""
+    if isinstance(value, str) and "\0" not in value:
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            pass
+        else:
+            return value
+    raise InputError(f"got `{name}`={quoted(value)}; expected {expected}", parameter=name)
+
+
+def path(name: str, value: object) -> Path:
+    """Return the path that a str or Path is (InputError: no name that a file can have)."""
+    given = str(value) if isinstance(value, Path) else value
+    if isinstance(given, str) and given and "\0" not in given:
+        try:
+            if len(os.fsencode(given)) < LONGEST:
+                return value if isinstance(value, Path) else Path(given)
+        except UnicodeEncodeError:
+            pass
+    raise InputError(
+        f"got `{name}`={quoted(value)}; expected the name of a file or folder, or -",
+        parameter=name,
+    )
+
+
+def items(name: str, value: object, most: int) -> tuple[Any, ...]:
+    """Return what is in a sequence or another collection (InputError: none, or more than `most`).
+
+    No collection is read further than that: it may have no end.
+    """
+    try:
+        found = tuple(islice(iter(value), most + 1))  # type: ignore[call-overload]
+    except Exception as error:  # of any library
+        raise InputError(
+            f"got `{name}`={quoted(value)}; expected a sequence", parameter=name
+        ) from error
+    if len(found) > most:
+        raise InputError(f"got more than {most:,} of `{name}`", parameter=name)
+    return found
+
+
+def check_bytes(needed: int, what: str) -> None:
+    """Refuse (InputError) work that needs more memory than this process may have."""
+    if needed > memory():
+        raise InputError(
+            f"{what} needs {needed / 2**30:,.1f} GiB of memory; this process may have "
+            f"{memory() / 2**30:,.1f} GiB",
+            advice="take a smaller picture, or fewer at once",
+        )
+
+
+def check_size(array: Any) -> None:
+    """Refuse (InputError) an array that, as a whole, is larger than the memory.
+
+    An array that repeats one row may claim any size: whatever is computed from it has that size.
+    """
+    check_bytes(int(array.size) * int(array.dtype.itemsize), f"an array of shape {array.shape}")
