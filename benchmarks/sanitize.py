@@ -6,6 +6,9 @@ it found, which tests and kernels ran and how long it took. `make release-check`
 that is not through within `--limit` seconds is ended, and its entry says so. With `--tools` only
 some run, and the record keeps the others' entries if they are of the same source.
 
+initcheck, the slowest, is split over several processes. CuPy's own kernels are left out but for
+initcheck, which must see what they write.
+
 How findings are read: memcheck reports no errors of CUDA's calls, since cuda.core makes requests
 that drivers refuse, and goes on. Nothing else is left out: racecheck watches shared memory, and
 what blocks of a cluster send each other by st.async is ordered by mbarriers. Where racecheck calls
@@ -44,6 +47,8 @@ LIMIT = 240
 """Seconds for the tools, which run side by side."""
 FOUND = 9
 """Exit status of compute-sanitizer where it has found something."""
+PARTS = {"initcheck": 4}
+"""Processes of a tool, where it has several."""
 KEPT = 40
 """Lines of a report that the record keeps."""
 EXPLAINED: dict[str, str] = {}
@@ -73,6 +78,7 @@ class Run:
     """One tool over its tests, as a process of its own."""
 
     tool: str
+    name: str
     command: list[str]
     folder: Path
     limit: float
@@ -80,7 +86,7 @@ class Run:
 
     def __post_init__(self) -> None:
         self.finished = True
-        with (self.folder / f"{self.tool}.txt").open("wb") as out:
+        with (self.folder / f"{self.name}.txt").open("wb") as out:
             self.process = subprocess.Popen(
                 self.command,
                 cwd=ROOT,
@@ -123,7 +129,7 @@ class Run:
         }
 
     def _text(self, kind: str) -> str:
-        path = self.folder / f"{self.tool}.{kind}"
+        path = self.folder / f"{self.name}.{kind}"
         return path.read_text("utf-8", "replace") if path.exists() else ""
 
 
@@ -136,23 +142,51 @@ def _path() -> str:
     return os.pathsep.join(filter(None, (str(ROOT / "src"), os.environ.get("PYTHONPATH", ""))))
 
 
-def test_command(tool: str, folder: Path) -> list[str]:
-    """Return the command of the tests of a tool."""
+def test_command(tool: str, folder: Path, part: int = 0) -> list[str]:
+    """Return the command of the tests of a tool, or of a part of them."""
     names = sorted(n for n, those in chosen().items() if tool == PLAIN or tool in those)
     files = sorted({name.split("::")[0] for name in names})
     return [
-        sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "sanitize",
+        sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:benchmark",
+        "-m", "sanitize",
         "-W", "ignore::pytest.PytestUnraisableExceptionWarning",
-        "--sanitize", tool, "--sanitize-record", str(folder / f"{tool}.jsonl"), *files,
+        "--sanitize", tool, "--sanitize-part", f"{part}/{PARTS.get(tool, 1)}",
+        "--sanitize-record", str(folder / f"{name_of(tool, part)}.jsonl"), *files,
     ]  # fmt: skip
 
 
-def tool_command(tool: str, sanitizer: str, folder: Path, exclude: list[str]) -> list[str]:
+def name_of(tool: str, part: int) -> str:
+    """Return the name of the files of a part of a tool's tests."""
+    return f"{tool}-{part}" if part else tool
+
+
+def tool_command(
+    tool: str, sanitizer: str, folder: Path, exclude: list[str], part: int = 0
+) -> list[str]:
     """Return the same under a tool."""
+    exclude = [] if tool == "initcheck" else exclude
     return [
         sanitizer, "--tool", tool, "--error-exitcode", str(FOUND), *OPTIONS[tool], *exclude,
-        "--log-file", str(folder / f"{tool}.log"), *test_command(tool, folder),
+        "--log-file", str(folder / f"{name_of(tool, part)}.log"),
+        *test_command(tool, folder, part),
     ]  # fmt: skip
+
+
+def joined(entries: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return one entry of the parts of a tool."""
+    errors = [one["errors"] for one in entries]
+    slowest = [item for one in entries for item in one["slowest"].items()]
+    return {
+        **entries[0],
+        "finished": all(one["finished"] for one in entries),
+        "exit_status": max((one["exit_status"] for one in entries), key=abs),
+        "errors": None if None in errors else sum(errors),
+        "seconds": max(one["seconds"] for one in entries),
+        "tests": dict(sum((Counter(one["tests"]) for one in entries), Counter())),
+        "slowest": dict(sorted(slowest, key=lambda item: float(item[1]))[-3:]),
+        "kernels": sorted({name for one in entries for name in one["kernels"]}),
+        **{k: [x for one in entries for x in one[k]] for k in ("explained", "report", "output")},
+    }
 
 
 def _asked(sanitizer: str, option: str) -> str:
@@ -198,7 +232,8 @@ def main(words: list[str] | None = None) -> int:
         count = Counter(tool for those in chosen().values() for tool in those)
         for tool in given.tools:
             print(f"{count[tool]} tests:")
-            print(shlex.join(tool_command(tool, given.sanitizer, Path("FOLDER"), [])))
+            for part in range(PARTS.get(tool, 1)):
+                print(shlex.join(tool_command(tool, given.sanitizer, Path("FOLDER"), [], part)))
         return 0
     before = digest(ROOT)
     with tempfile.TemporaryDirectory() as temporary:
@@ -208,15 +243,23 @@ def main(words: list[str] | None = None) -> int:
             path.unlink()
         if not given.no_warm_up:
             command = [*test_command(PLAIN, folder), "-n", "8"]
-            plain = Run(PLAIN, command, folder, given.limit).wait()
+            plain = Run(PLAIN, PLAIN, command, folder, given.limit).wait()
             print(f"{PLAIN}: {plain['tests']}, {plain['seconds']} s", *plain["output"], sep="\n")
         exclude = _exclusion(given.sanitizer)
         version = re.search(r"[Vv]ersion (\S+)", _asked(given.sanitizer, "--version"))
         runs = [
-            Run(tool, tool_command(tool, given.sanitizer, folder, exclude), folder, given.limit)
+            Run(
+                tool,
+                name_of(tool, part),
+                tool_command(tool, given.sanitizer, folder, exclude, part),
+                folder,
+                given.limit,
+            )
             for tool in given.tools
+            for part in range(PARTS.get(tool, 1))
         ]
-        entries = {run.tool: run.wait() for run in runs}
+        done = [run.wait() for run in runs]
+        entries = {tool: joined([d for d in done if d["tool"] == tool]) for tool in given.tools}
     kept = json.loads(given.out.read_text("utf-8")) if given.out.exists() else {}
     if kept.get("digest") == before:
         entries = {run["tool"]: run for run in kept["tools"]} | entries

@@ -163,6 +163,7 @@ def test_the_driver_with_a_stand_in_for_the_tool(tmp_path):
     assert found["digest"] == digest(ROOT) and found["sanitizer"] == "2025.3.1"
     runs = {run["tool"]: run for run in found["tools"]}
     assert [runs[name]["finished"] for name in TOOLS] == [True, True, False, True]
+    assert runs["initcheck"]["errors"] == 0 and runs["initcheck"]["tests"] == {"passed": 4}
     assert runs["memcheck"]["errors"] == 0 and runs["memcheck"]["kernels"] == ["x.cu:k"]
     assert runs["racecheck"]["tests"] == {"passed": 1} and runs["racecheck"]["errors"] is None
 

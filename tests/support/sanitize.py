@@ -169,6 +169,9 @@ def pytest_addoption(parser):
         choices=(*TOOLS, PLAIN),
         help="run the tests of marker sanitize that this tool of compute-sanitizer is for",
     )
+    parser.addoption(
+        "--sanitize-part", default="0/1", metavar="I/N", help="with --sanitize: one part of N"
+    )
     parser.addoption("--sanitize-record", type=Path, metavar="FILE", help="see --sanitize")
 
 
@@ -185,6 +188,8 @@ def pytest_collection_modifyitems(config, items):
         for item in items
         if item.nodeid in wanted and (tool == PLAIN or tool in wanted[item.nodeid])
     ]
+    part, parts = map(int, config.getoption("--sanitize-part").split("/"))
+    kept = kept[part::parts]
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = kept
 
