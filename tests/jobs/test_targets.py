@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from snellen import deblur_files, upscale_files
+from snellen import deblur_files, upscale_file, upscale_files
 from snellen.errors import InputError
 from snellen.jobs import DeblurJob, UpscaleJob, run_several
 from snellen.jobs.files import read_by, written_by
@@ -61,6 +61,17 @@ def test_a_psf_that_is_another_result(three, tmp_path):
     with pytest.raises(InputError, match="would become"):
         deblur_files(three[:2], out, psf_size=3, psf_out=out, overwrite=True)
     assert not (out / "b.png").exists()
+
+
+def test_an_option_of_the_encoder_that_names_an_input(three, tmp_path, small_model):
+    """x264 writes its statistics into a file of any name."""
+    before = three[0].read_bytes()
+    with pytest.raises(InputError, match="names an input"):
+        upscale_file(
+            three[0], tmp_path / "o.png", model=small_model, device="cpu",
+            encoder_options={"x264-params": f"pass=1:stats={three[0]}"},
+        )  # fmt: skip
+    assert three[0].read_bytes() == before
 
 
 def test_what_a_job_reads_and_writes(three, tmp_path):

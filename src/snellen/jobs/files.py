@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from snellen.errors import InputError
 from snellen.frames import atomic
-from snellen.frames.protection import File, check_streams
+from snellen.frames.protection import File, check_streams, is_input
 from snellen.jobs.deblur import DeblurJob
 from snellen.jobs.events import Events
 from snellen.jobs.inputs import PIPE, contents, stream
@@ -31,11 +33,26 @@ def protected(job: AnyJob, events: Events) -> Iterator[None]:
     Raises
     ------
     InputError
-        Standard output or standard error goes into a file that the job reads.
+        Standard output or standard error goes into a file that the job reads, or an option of the
+        encoder names one.
     """
     with atomic.protected(read_by(job), events.warning):
         check_streams()
+        _check_encoder(job)
         yield
+
+
+def _check_encoder(job: AnyJob) -> None:
+    """Refuse an option of the encoder that names an input: it may be a file that is written."""
+    if not isinstance(job, UpscaleJob | DeblurJob):
+        return
+    for key, text in job.video.encoding.options.items():
+        for part in (text, *re.split("[=:,]", text)):
+            if part and is_input(Path(part)):
+                raise InputError(
+                    f"{key}={text} names an input, {part}, into which an encoder might write",
+                    parameter="encoder_options",
+                )
 
 
 def read_by(job: AnyJob) -> list[File]:
