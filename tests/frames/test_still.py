@@ -369,6 +369,27 @@ def test_orientation_of_sixteen_bit_colour(random, tmp_path, orientation):
         assert (found[..., channel] == np.asarray(ImageOps.exif_transpose(image))).all()
 
 
+@pytest.mark.parametrize("suffix", [".tif", ".png", ".jpg", ".webp"])
+def test_tags_of_a_big_tiff_are_kept(random, tmp_path, suffix):
+    """Its tags have offsets of 64 bits, but those of EXIF have 32."""
+    source, target = tmp_path / "a.tif", tmp_path / f"b{suffix}"
+    Image.fromarray(drawn(random, (9, 7, 3))).save(source, big_tiff=True, description="a title")
+    write(target, read(source))
+    with Image.open(target) as image:
+        assert image.getexif()[270] == "a title"
+
+
+def test_tags_that_cannot_be_written_are_damage(random, tmp_path, monkeypatch):
+    def broken(exif, offset=8):
+        raise struct.error("too large")
+
+    source = tmp_path / "a.tif"
+    Image.fromarray(drawn(random, (9, 7, 3))).save(source, description="a title")
+    monkeypatch.setattr(Image.Exif, "tobytes", broken)
+    still = read(source)
+    assert still.exif is None and still.damage == ("its EXIF cannot be read (too large)",)
+
+
 @pytest.mark.parametrize("suffix", [".png", ".jpg", ".tif", ".webp"])
 @pytest.mark.parametrize("source", [".png", ".jpg", ".tif", ".webp"])
 def test_profile_and_exif_are_kept(random, tmp_path, source, suffix):

@@ -5,13 +5,15 @@ from __future__ import annotations
 from fuzz.case import Random
 
 FAST = ("--preset", "ultrafast")
+LIMIT = ("--max-pixels", "100000")
+"""Most cases set it: what a harmed header may claim is small, and so are memory and time."""
 SCORED = (80, 72)
 """Pictures that MAD can score: it leaves a margin of 33 pixels out."""
 
 
 def film(random: Random, source: str) -> tuple[list[str], tuple[str, ...]]:
     """Return a command that converts a film, and its outputs."""
-    words = ["upscale", source, "--device", "cpu"]
+    words = ["upscale", source, *_common(random)]
     if random.random() < 0.25:
         words[0] = "deblur"
         words += ["--iterations", "2", "--psf-size", "3"]
@@ -31,7 +33,7 @@ def film(random: Random, source: str) -> tuple[list[str], tuple[str, ...]]:
 
 def picture(random: Random, source: str, suffix: str) -> tuple[list[str], tuple[str, ...]]:
     """Return a command that converts a picture, and its outputs."""
-    words = ["upscale", source, "--device", "cpu"]
+    words = ["upscale", source, *_common(random)]
     if random.random() < 0.3:
         words[0] = "deblur"
         words += ["--iterations", "2", "--psf-size", "3"]
@@ -44,9 +46,13 @@ def picture(random: Random, source: str, suffix: str) -> tuple[list[str], tuple[
 
 def score(random: Random, reference: str, distorted: str) -> tuple[list[str], tuple[str, ...]]:
     """Return a command that scores a film or a picture, and its outputs."""
-    words = ["score", reference, distorted, "--device", "cpu"]
+    words = ["score", reference, distorted, *_common(random)]
     more, outputs = random.choice((
         ([], ()), ([], ()), (["--csv", "out/table.csv"], ("out/table.csv",)),
         (["--map-out", "out/maps"], ("out/maps/",)), (["--resize"], ()),
     ))  # fmt: skip
     return [*words, *more, *random.choice(([], ["--json"]))], outputs
+
+
+def _common(random: Random) -> list[str]:
+    return ["--device", "cpu", *(LIMIT if random.random() < 0.9 else ())]

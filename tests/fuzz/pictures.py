@@ -39,7 +39,17 @@ def _pillow(format: str, mode: str = "RGB", **options):
             exif = Image.Exif()
             exif[274] = random.randrange(1, 9)  # orientation
             exif[270] = "a description \x1b[31m"
+            exif[282] = exif[283] = 72.5
+            if format != "TIFF":  # Pillow writes no folders of tags there
+                exif[0x8769] = {36867: "2026:11:22 21:30:00", 33434: 0.01, 37500: bytes(40)}
+                exif[0x8825] = {1: "N", 2: (1.0, 2.0, 3.0)}
             further["exif"] = exif
+        if random.random() < 0.2:
+            further["icc_profile"] = bytes(128) + b"no profile at all"
+        if random.random() < 0.3 and format != "WEBP":
+            further["dpi"] = random.choice(((72, 300), (1e-3, 1e5), (0, 0), (72.5, 1 / 3)))
+        if format == "TIFF" and random.random() < 0.3:
+            further["big_tiff"] = True
         out = BytesIO()
         image.save(out, format, **further)
         return out.getvalue()

@@ -140,6 +140,7 @@ def _read(path: Path, opened: OpenImage) -> Still:
     orientation = exif.pop(ExifTags.Base.Orientation, 1)
     for tag in _STORAGE & set(exif):
         del exif[tag]
+    block, lost = _exif_block(exif)
     alpha = image.mode == "RGBA" or "transparency" in image.info
     if is_deep:
         file.seek(0)
@@ -150,10 +151,23 @@ def _read(path: Path, opened: OpenImage) -> Still:
         pixels=_oriented(pixels, orientation),
         grey_alpha=image.mode == "LA" or (image.mode in ("L", "1") and alpha),
         profile=image.info.get("icc_profile"),
-        exif=exif.tobytes() if len(exif) else None,
+        exif=block,
         dpi=image.info.get("dpi"),
-        damage=damage.found(file, image, said),
+        damage=damage.found(file, image, said) + lost,
     )
+
+
+def _exif_block(exif: Image.Exif) -> tuple[bytes | None, tuple[str, ...]]:
+    """Return an EXIF block that can be written, or None; and what of it was lost by damage."""
+    if not len(exif):
+        return None, ()
+    exif.bigtiff = False  # a BigTIFF's would have offsets of 64 bits, which no EXIF block has
+    try:
+        block = exif.tobytes()
+        Image.Exif().load(block)
+    except Exception as error:  # Pillow raises exceptions of nearly every class for damaged tags.
+        return None, (f"its EXIF cannot be read ({error})",)
+    return block, ()
 
 
 def _has_16_bit_colour(image: Image.Image) -> bool:
