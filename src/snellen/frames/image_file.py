@@ -108,9 +108,9 @@ def _check_plausible(path: Path, image: Image.Image, size: int) -> None:
     tiles = getattr(image, "tile", None)
     if not tiles:
         return
-    decoder, options = tiles[0][0], tiles[0][3]
+    decoder = tiles[0][0]
     if decoder == "libtiff":
-        decoder = options[1]
+        decoder = image.info.get("compression")
     most = _RAW if decoder in ("raw", "ppm") else _PACKED if decoder in _PACKERS else None
     width, height = image.size
     if most is not None and width * height > most * size + _SLACK:

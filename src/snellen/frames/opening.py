@@ -67,7 +67,7 @@ class InputFile(FileIO):
 
 
 class FFmpegFile:
-    """A file for FFmpeg, closed when FFmpeg's container lets go of it.
+    """A file for FFmpeg, closed by `close` or with its last reference.
 
     `read` is a function of the system, which no signal of Python interrupts: FFmpeg would take an
     interrupt for an error and forget it.
@@ -113,9 +113,14 @@ class FFmpegFile:
         """Return the place in the file."""
         return self.seek(0, os.SEEK_CUR)
 
+    def close(self) -> None:
+        """Close the file; FFmpeg must have let go of it."""
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
     def __del__(self) -> None:
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
+        self.close()
 
 
 def opened(path: Path, limit: int) -> BinaryIO:

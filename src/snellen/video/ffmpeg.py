@@ -19,7 +19,7 @@ from av.video.stream import VideoStream
 
 from snellen.errors import InputError
 from snellen.frames import limits
-from snellen.frames.opening import FFmpegFile
+from snellen.frames.opening import FFmpegFile, InputFile
 from snellen.video import allocation, logs, pixels
 from snellen.video.pipes import Incoming
 from snellen.video.timestamps import fraction
@@ -45,10 +45,12 @@ _LISTS = {"concat", "dash", "hls", "imf", "lavfi", "rtp", "rtsp", "sap", "sdp", 
           "webm_dash_manifest"}  # fmt: skip
 """Demuxers of text files that name other files or addresses, which FFmpeg would open."""
 
+_EDGES = 1 << 18
+"""Pixels that a decoder may add at the edges of a small picture."""
 _BUFFER = 1 << 18
 """Bytes that FFmpeg reads of a file at once."""
-_LARGEST = 400 << 20
-"""Bytes of one allocation while FFmpeg opens an input: more than the index of 90 hours of video."""
+_LARGEST = 192 << 20
+"""Bytes of one allocation while FFmpeg opens an input: enough to index 70 hours of video."""
 
 
 @cache
@@ -68,9 +70,10 @@ def _refuse(url: str, flags: int, options: dict[str, str]) -> Any:
     raise PermissionError(errno.EACCES, "it refers to another file, which is not opened")
 
 
-def open_path(path: Path, hwaccel: HWAccel | None = None) -> InputContainer:
+def open_path(file: Path | FFmpegFile, hwaccel: HWAccel | None = None) -> InputContainer:
     """Open this file and no other; raises FFmpeg's own errors, or InputError without a file."""
-    return _open(FFmpegFile(path), hwaccel=hwaccel, options=_limits())
+    opened = FFmpegFile(file) if isinstance(file, Path) else file
+    return _open(opened, hwaccel=hwaccel, options=_limits())
 
 
 def open_own(file: BytesIO) -> InputContainer:
@@ -89,26 +92,50 @@ def _open(file: Any, **how: Any) -> InputContainer:
 
 
 def _limits() -> dict[str, str]:
-    """Return the options of decoders that refuse too large pictures."""
-    return {"max_pixels": str(limits.greatest(film=True))}
+    """Return the options of decoders that refuse too large pictures.
+
+    They count pixels that they add at the edges, and compare some sizes only later: with room.
+    """
+    limit = limits.greatest(film=True)
+    return {"max_pixels": str(limit + limit // 4 + _EDGES)}
 
 
-def open_input(source: Path | Incoming, hwaccel: HWAccel | None = None) -> InputContainer:
-    """Open a file, or a stream of y4m; InputError says why it cannot be opened."""
+def open_input(
+    source: Path | Incoming, hwaccel: HWAccel | None = None, file: FFmpegFile | None = None
+) -> InputContainer:
+    """Open a file, or a stream; InputError says why it cannot be opened.
+
+    `file`: the file, if it is open already.
+    """
     what = name(source)
     try:
-        return open_path(source, hwaccel) if isinstance(source, Path) else _open_pipe(source)
+        if isinstance(source, Path):
+            return open_path(file or source, hwaccel)
+        return _open_pipe(source)
     except InputError:
         raise
     except PermissionError as error:
         raise InputError(f"{what}: {reason(error)}") from None
     except (av.FFmpegError, OSError, ValueError) as error:
+        _check_y4m(source)
         y4m = isinstance(source, Incoming) and source.format is not None
         expected = "y4m (YUV4MPEG2)" if y4m else "a video file"
         raise InputError(
             f"{what} cannot be read as {expected} ({reason(error)}): it is something else, "
             "or damaged beyond reading (as an .mp4 that was cut off before its index)"
         ) from None
+
+
+def _check_y4m(source: Path | Incoming) -> None:
+    """Refuse (InputError) y4m of a size that FFmpeg refuses without a word about it."""
+    header = source.header if isinstance(source, Incoming) else b""
+    if isinstance(source, Path):
+        with suppress(InputError, OSError), InputFile(source) as file:
+            header = file.read(256)
+    words = header.partition(b"\n")[0].split()
+    if words[:1] == [b"YUV4MPEG2"]:
+        sizes = {word[:1]: int(word[1:]) for word in words[1:] if word[1:].isdigit()}
+        limits.check_size(name(source), sizes.get(b"W", 0), sizes.get(b"H", 0), film=True)
 
 
 def _open_pipe(pipe: Incoming) -> InputContainer:

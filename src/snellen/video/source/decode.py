@@ -65,7 +65,15 @@ class Source:
         self.busy = False
         self._clip = clip
         self._variable_rate = False
-        self._file = _input(source)
+        self._pipe: InputFile | None = None
+        self._file: Path | Incoming
+        if not isinstance(source, Path):
+            self._file = Incoming(source)
+        elif is_stream(source):
+            self._pipe = InputFile(source)
+            self._file = Incoming(self._pipe, format=None, title=str(source))
+        else:
+            self._file = source
         hardware, notice = nvdec.choose(decoder, self._file, self.name)
         self._hardware = hardware
         self._open(seek=True)
@@ -107,7 +115,9 @@ class Source:
     def close(self) -> None:
         """Close the container; the planes of frames stay valid."""
         if not self.busy:
-            self._reader.container.close()
+            self._reader.close()
+            if self._pipe is not None:
+                self._pipe.close()
 
     # Opening: the first frame gives the pictures' properties and time 0.
 
@@ -324,12 +334,3 @@ class Source:
         filters = deinterlacing(stream, frame)
         self._filters = FilterGraph(filters, stream, frame, self._time_base)
         return self._filters.push(frame)
-
-
-def _input(source: Path | BinaryIO) -> Path | Incoming:
-    """Return a file that can be opened more than once as its path, and any other as a stream."""
-    if not isinstance(source, Path):
-        return Incoming(source)
-    if is_stream(source):
-        return Incoming(InputFile(source), format=None, title=str(source))
-    return source

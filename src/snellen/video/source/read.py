@@ -14,6 +14,7 @@ from av.packet import Packet
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
+from snellen.frames.opening import FFmpegFile
 from snellen.video.ffmpeg import choose_stream, limit_size, open_input, reason, start_of
 from snellen.video.pipes import Incoming
 from snellen.video.source import nvdec
@@ -57,12 +58,14 @@ class Reader:
     def __init__(self, file: Path | Incoming, what: str, hardware: bool = False) -> None:
         self._file = file
         self._what = what
-        self.container = open_input(file, nvdec.settings(fall_back=True) if hardware else None)
+        self._opened = FFmpegFile(file) if isinstance(file, Path) else None
+        how = nvdec.settings(fall_back=True) if hardware else None
+        self.container = open_input(file, how, self._opened)
         try:
             self.stream = choose_stream(self.container, what)
             limit_size(self.stream, what)
         except BaseException:
-            self.container.close()
+            self.close()
             raise
         self.stream.codec_context.thread_type = "AUTO"
         if hardware:
@@ -80,6 +83,12 @@ class Reader:
         self._widest = 0
         self._unseen: set[int] = set()
         self._frame_per_packet = self.stream.codec_context.codec.canonical_name in _FRAME_PER_PACKET
+
+    def close(self) -> None:
+        """Close the container and its file."""
+        self.container.close()
+        if self._opened is not None:
+            self._opened.close()
 
     def start(self) -> Fraction:
         """Return where the contents begin, in seconds of the container's clock."""
