@@ -166,6 +166,32 @@ def test_a_full_disk(capfd, place, words):
         subprocess.run(["umount", "full"], timeout=60)
 
 
+def test_a_read_only_file_system(capfd, place):
+    Path("disk").mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "ro,size=64k", "none", "disk"]
+    try:
+        done = subprocess.run(mount, capture_output=True, timeout=60).returncode
+    except FileNotFoundError:
+        done = 1
+    if done:
+        pytest.skip("a file system can be mounted by root only")
+    try:
+        for words in (
+            ["upscale", "a.png", "-o", "disk/o.png", *UPSCALE],
+            ["deblur", "a.png", "-o", "o.png", "--psf-out", "disk/o.npy", *DEBLUR],
+            ["score", "a.png", "b.png", "--csv", "disk/t.csv"],
+            ["score", "a.png", "b.png", "--map-out", "disk/maps"],
+            ["train", "--images", ".", "-o", "disk/o.safetensors"],
+        ):
+            assert run(*words) == 1
+            out, err = capfd.readouterr()
+            assert not out and err.count("\n") == 1 and "disk" in err, err
+            assert "Read-only file system" in err
+        assert not Path("o.png").exists()
+    finally:
+        subprocess.run(["umount", "disk"], timeout=60)
+
+
 _LIMITED = """
 import resource, sys
 from snellen.cli import main

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image
 
-from snellen.aplus.model import Model, load
+from snellen.aplus.model import load
 from snellen.cli.train import train as command
 from snellen.errors import IncompleteError, InputError, OutputError
 from support.aplus.drawings import drawing
@@ -89,11 +89,10 @@ def test_the_command_refuses(folder, tmp_path, monkeypatch, words, message):
 
 
 def test_nothing_is_left_of_a_model_that_cannot_be_written(folder, tmp_path, monkeypatch):
-    def full(self, path):
-        Path(path).write_bytes(b"half a model")
-        raise OSError("no space left on device")
+    def full(descriptor):
+        raise OSError(28, "no space left on device")
 
-    monkeypatch.setattr(Model, "save", full)
+    monkeypatch.setattr("os.fsync", full)
     done = run("--images", folder, "-o", tmp_path / "m.safetensors", *SMALL)
     assert isinstance(done.exception, OutputError) and "no space" in str(done.exception)
     assert [path.name for path in tmp_path.iterdir()] == ["drawings"]

@@ -222,3 +222,103 @@ def test_without_hard_links(tmp_path, monkeypatch):
         temporary.write_text("newer")
     assert [path.name for path in tmp_path.iterdir()] == ["a.png"]
     assert (tmp_path / "a.png").read_text() == "new"
+
+
+def test_contents_are_on_the_disk_before_the_name(tmp_path, monkeypatch):
+    goal, seen, real = tmp_path / "a.png", [], os.fsync
+
+    def sync(descriptor):
+        seen.append((stat.S_ISDIR(os.fstat(descriptor).st_mode), goal.exists()))
+        real(descriptor)
+
+    monkeypatch.setattr("os.fsync", sync)
+    with atomic.writing(goal, False) as file:
+        file.write(b"done")
+    assert seen == [(False, False), (True, True)]
+
+
+@pytest.mark.parametrize(("number", "fails"), [(22, False), (5, True), (28, True), (122, True)])
+def test_what_the_disk_says_at_last(tmp_path, monkeypatch, number, fails):
+    """EINVAL comes from file systems that have no fsync."""
+
+    def sync(descriptor):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("os.fsync", sync)
+    goal = tmp_path / "a.png"
+    if not fails:
+        with atomic.writing(goal, False) as file:
+            file.write(b"done")
+        assert goal.read_bytes() == b"done"
+        return
+    with (
+        pytest.raises(OutputError, match=r"a\.png could not be written: " + os.strerror(number)),
+        atomic.writing(goal, False) as file,
+    ):
+        file.write(b"done")
+    assert names(tmp_path) == []
+
+
+def test_the_umask_is_never_changed(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.umask", lambda mask: pytest.fail("other threads would see it"))
+    with atomic.replacing(tmp_path / "a.png", False):
+        pass
+
+
+@pytest.mark.parametrize("mask", [0o777, 0o400, 0o200])
+def test_a_umask_that_keeps_the_owner_out(tmp_path, mask):
+    before = os.umask(mask)
+    try:
+        with atomic.replacing(tmp_path / "a.png", False) as temporary:
+            temporary.write_bytes(b"done")
+            assert temporary.stat().st_mode & 0o600 == 0o600
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "a.png").stat().st_mode) == 0o666 & ~mask
+
+
+def test_a_private_file_stays_private_meanwhile(tmp_path):
+    goal = tmp_path / "a.png"
+    goal.write_bytes(b"secret")
+    goal.chmod(0o640)
+    with atomic.replacing(goal, True) as temporary:
+        assert stat.S_IMODE(temporary.stat().st_mode) == 0o600
+    assert stat.S_IMODE(goal.stat().st_mode) == 0o640
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives away")
+@pytest.mark.parametrize("may", [True, False])
+def test_the_owner_of_a_file_that_is_replaced(tmp_path, monkeypatch, may):
+    goal = tmp_path / "a.png"
+    goal.write_bytes(b"theirs")
+    goal.chmod(0o664)
+    os.chown(goal, 1234, 5678)
+    if not may:
+
+        def refuse(*arguments):
+            raise PermissionError(1, "Operation not permitted")
+
+        monkeypatch.setattr("os.fchown", refuse)
+    with atomic.replacing(goal, True):
+        pass
+    found = goal.stat()
+    assert (found.st_uid, found.st_gid) == ((1234, 5678) if may else (0, found.st_gid))
+    assert stat.S_IMODE(found.st_mode) == (0o664 if may else 0o644)  # another group may read only
+
+
+def test_what_a_library_writes_is_never_cut_short(tmp_path):
+    """Through a descriptor Pillow would not look at how much of a write the system took."""
+    with atomic.writing(tmp_path / "a.png", False) as file, pytest.raises(OSError):
+        file.fileno()
+
+
+def test_a_file_without_a_name_is_no_target(tmp_path):
+    if not os.path.lexists("/proc/self/fd"):
+        pytest.skip("no /proc here")
+    (tmp_path / "gone").touch()
+    with (tmp_path / "gone").open("w") as stream:
+        (tmp_path / "gone").unlink()
+        (tmp_path / "a.png").symlink_to(f"/proc/self/fd/{stream.fileno()}")
+        with pytest.raises(InputError, match="not a file that can be replaced"):
+            atomic.check_target(tmp_path / "a.png", None, True)
+    assert names(tmp_path) == ["a.png"]

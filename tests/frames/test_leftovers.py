@@ -165,3 +165,52 @@ def test_the_race_for_a_file_that_is_not_yet_locked(tmp_path, monkeypatch):
     monkeypatch.setattr(leftovers, "_lock", late)
     write(target)
     assert stolen and hidden(tmp_path) == []
+
+
+def test_an_owner_that_is_interrupted_before_it_holds_the_file(tmp_path):
+    left = leftovers.Temporary(tmp_path / "out.png", 0o600)
+    assert len(hidden(tmp_path)) == 1
+    del left
+    assert hidden(tmp_path) == []
+
+
+def test_a_whole_folder(tmp_path, dead_name):
+    heard = []
+    left = sorted(dead_name(tmp_path / name).name for name in ("one.png", "other.png"))
+    with atomic.replacing(tmp_path / "living.png", True):
+        with atomic.protected([], lambda *words: heard.append(words)):
+            atomic.sweep(tmp_path)
+        assert len(hidden(tmp_path)) == 1
+    assert heard == [(str(tmp_path), f"removed what a killed run had left: {', '.join(left)}")]
+
+
+def test_without_locks_of_this_kind(tmp_path, dead_name, monkeypatch):
+    """Windows has none; there no open file can be removed."""
+    monkeypatch.setattr(leftovers, "fcntl", None)
+    dead_name(tmp_path / "out.png")
+    with atomic.replacing(tmp_path / "out.png", True) as temporary:
+        write(tmp_path / "out.png")
+        assert temporary.exists()
+    assert hidden(tmp_path) == []
+
+
+def test_a_folder_that_is_moved_meanwhile(tmp_path):
+    folder, moved = tmp_path / "folder", tmp_path / "moved"
+    folder.mkdir()
+    with (
+        pytest.raises(OSError, match="has been removed"),
+        atomic.writing(folder / "out.png", True) as file,
+    ):
+        file.write(b"done")
+        folder.rename(moved)
+    assert list(moved.iterdir()) == []
+
+
+def test_a_temporary_file_that_another_one_takes_the_place_of(tmp_path):
+    with (
+        pytest.raises(OSError, match="has been removed"),
+        atomic.replacing(tmp_path / "out.png", True) as temporary,
+    ):
+        temporary.unlink()
+        temporary.write_bytes(b"not ours")
+    assert temporary.read_bytes() == b"not ours" and not (tmp_path / "out.png").exists()

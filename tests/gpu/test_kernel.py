@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from snellen import caches
 from snellen.errors import DeviceError
 from snellen.gpu import kernel as kernels
 from snellen.gpu.kernel import ARCHES, Kernel
@@ -158,20 +159,34 @@ def test_a_damaged_cache_is_compiled_again(compilations, place, damage):
     assert add().compile("sm_80").code == first.code and len(compilations) == 2
 
 
-def test_a_cache_that_cannot_be_written_is_no_error(compilations, place):
-    place.parent.write_bytes(b"")  # a file where the folder would be
+def test_a_cache_that_cannot_be_written_is_no_error(compilations, monkeypatch):
+    monkeypatch.setattr(caches, "folders", lambda: iter(()))
     assert add().compile("sm_80").code == add().compile("sm_80").code and len(compilations) == 2
 
 
-def test_where_the_cache_is(nvrtc, monkeypatch, tmp_path):
-    for name in ("SNELLEN_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
-        monkeypatch.delenv(name, raising=False)
-    assert nvrtc._cache() == Path.home() / ".cache" / "snellen" / "kernels"
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert nvrtc._cache() == tmp_path / "snellen" / "kernels"
-    monkeypatch.setattr(nvrtc.sys, "platform", "win32")
-    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
-    assert nvrtc._cache() == tmp_path / "local" / "snellen" / "kernels"
+@pytest.mark.parametrize("content", [b"", b"{", b'{"log": ""}\nno cubin', b'{"log": 1}', b"\xff\n"])
+def test_what_is_no_machine_code_is_compiled_again(compilations, place, content):
+    """Its digest is right, but it was not written by us."""
+    first = add().compile("sm_80")
+    (kept,) = place.iterdir()
+    caches.write("kernels", kept.stem, content)
+    assert add().compile("sm_80").code == first.code and len(compilations) == 2
+
+
+def test_kept_code_that_the_driver_refuses_is_compiled_again(compilations, place, monkeypatch):
+    first = add().compile("sm_80")
+    (kept,) = place.iterdir()
+    caches.write("kernels", kept.stem, b'{"log": ""}\n\x7fELF and nothing else')
+
+    def load(binary, name, device):
+        if binary.code != first.code:
+            raise DeviceError("CUDA_ERROR_INVALID_IMAGE")
+        return "loaded"
+
+    monkeypatch.setattr(kernels, "_load", load)
+    assert add()._load("sm_80", 0) == "loaded" and len(compilations) == 2
+    again = add().compile("sm_80")
+    assert again.kept and again.code == first.code
 
 
 def test_headers_of_cuda(nvrtc, place, tmp_path):

@@ -166,3 +166,29 @@ def test_an_index_that_is_not_ours_removes_nothing(tmp_path, random, index):
     (folder / "index.json").write_text(index)
     drawn(folder, random, "c")
     assert all(path.read_text() == "mine" for path in others)
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_new_files_are_removed_after_an_error(tmp_path, random, monkeypatch, there):
+    """And the folder, where it is new; what has been replaced is whole."""
+    worst, folder, real = Worst(1), tmp_path / "maps", heatmap._bytes
+    worst.keep("frame1", scored(3.0, random), {"frame": 1})
+    if there:
+        folder.mkdir()
+        (folder / "frame1_detection.png").write_bytes(b"before")
+        (folder / "mine.txt").touch()
+
+    def fails(image, text=None):
+        if text is None:  # the legend
+            raise OutputError("no space")
+        return real(image, text)
+
+    monkeypatch.setattr(heatmap, "_bytes", fails)
+    with pytest.raises(OutputError):
+        heatmap.write(folder, worst, FACTS, overwrite=True)
+    if there:
+        assert {path.name for path in folder.iterdir()} == {"frame1_detection.png", "mine.txt"}
+        with Image.open(folder / "frame1_detection.png") as image:
+            image.load()
+    else:
+        assert not folder.exists()

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from snellen.aplus.differences import FILTERS
 from snellen.errors import InputError, ModelError, quoted
-from snellen.frames import values
+from snellen.frames import atomic, values
 from snellen.frames.opening import contents, is_address
 
 FORMAT = "snellen-aplus-1"
@@ -90,11 +90,22 @@ class Model:
             return f"got anchors of norm {norms.min():.3g} … {norms.max():.3g}; expected 1"
         return None
 
-    def save(self, path: str | Path) -> None:
-        """Write a safetensors file. To replace a file atomically, the caller passes a temporary.
+    def save(self, path: str | Path, overwrite: bool = True) -> None:
+        """Write a safetensors file; it appears only when it is complete.
 
         Equal models give equal files: safetensors itself writes the strings of the header in
         another order each time.
+
+        Parameters
+        ----------
+        path : str or Path
+        overwrite : bool
+            Whether an existing file is replaced.
+
+        Raises
+        ------
+        OutputError
+            The disk is full or not writable, or the file exists and `overwrite` is False.
         """
         from safetensors.numpy import save
 
@@ -109,7 +120,9 @@ class Model:
         header = {**json.loads(whole[8 : 8 + size]), "__metadata__": dict(sorted(meta.items()))}
         text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
         text += b" " * (-len(text) % 8)  # tensors begin at a multiple of 8 bytes
-        Path(path).write_bytes(len(text).to_bytes(8, "little") + text + whole[8 + size :])
+        with atomic.writing(Path(path), overwrite) as file:
+            file.write(len(text).to_bytes(8, "little") + text)
+            file.write(memoryview(whole)[8 + size :])
 
 
 def load(model: str | Path | Model | None, scale: int) -> Model:

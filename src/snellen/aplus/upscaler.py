@@ -20,8 +20,10 @@ from snellen.frames import arrays, values
 from snellen.frames.frame import Format, Frame, check_format
 from snellen.gpu import device as devices
 from snellen.gpu import profile
+from snellen.process import Home
 
 CHROMA = ("auto", "cpu", "gpu")
+WHAT = "this Upscaler"
 
 
 def memory_of(height: int, width: int, scale: int) -> int:
@@ -105,6 +107,7 @@ class Upscaler:
         self.scale = self.model.scale
         self.chroma = self._chroma = chroma
         self.slots = (cpu.Backend if self.device == "cpu" else cuda.Backend).slots
+        self._home = Home(WHAT)
         self._format: Format | None = None
         self._backend: Backend | None = None
 
@@ -152,7 +155,7 @@ class Upscaler:
                 self._backend = cuda.Backend(
                     self.model, format, target, self.device, self._chroma, on_device=on_device
                 )
-        self._format, self.chroma = format, self._backend.chroma
+        self._format, self.chroma, self._home = format, self._backend.chroma, Home(WHAT)
         return target
 
     def run(self, frame: Frame) -> Frame:
@@ -181,7 +184,7 @@ class Upscaler:
         """End the threads and drop all buffers; `prepare` may follow again."""
         backend, self._backend, self._format = self._backend, None, None
         self.chroma = self._chroma
-        if backend:
+        if backend and not self._home.keep(backend):
             backend.close()
 
     def __enter__(self) -> Upscaler:
@@ -199,6 +202,7 @@ class Upscaler:
         """Return the backend for a frame as it is prepared for."""
         if self._format is None or self._backend is None:
             raise InputError("this Upscaler is not prepared: call prepare(format) before run")
+        self._home.check()
         if not isinstance(frame, Frame) or not isinstance(frame.planes, tuple | list):
             kind = "a Frame of one array" if isinstance(frame, Frame) else type(frame).__name__
             raise InputError(

@@ -7,6 +7,7 @@ raises it again, and `check` does so too. Others that arrive during the clean-up
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -84,6 +85,18 @@ def again() -> None:
 def end(code: int) -> None:
     """Say that the work has ended: a signal now ends the process with this code."""
     _State.end = code
+    # After an interrupt within a text that `exec` ran (dataclasses does, while they are imported)
+    # `python -m` ends as if by SIGINT, although the interrupt was caught. The next text forgets it.
+    exec("")
+    atexit.register(_ignore)
+
+
+def _ignore() -> None:
+    """Ignore signals: Python is about to give up its handlers, and the work is done."""
+    for name in _NAMES:
+        number = getattr(signal, name, None)
+        if number is not None:
+            signal.signal(number, signal.SIG_IGN)
 
 
 def _handle(number: int, frame: FrameType | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,7 +9,9 @@ from contextlib import contextmanager
 import scipy.linalg.cython_blas  # noqa: F401
 from threadpoolctl import ThreadpoolController
 
-_lock = threading.RLock()
+from snellen import process
+
+_lock = process.lock()
 
 
 @contextmanager

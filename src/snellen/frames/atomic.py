@@ -16,7 +16,7 @@ from snellen.frames import leftovers, protection
 from snellen.frames.leftovers import Temporary
 from snellen.frames.protection import protected
 
-__all__ = ["check_folder", "check_target", "protected", "replacing", "writing"]
+__all__ = ["check_folder", "check_target", "protected", "replacing", "sweep", "writing"]
 
 _NOT_REPLACEABLE = "{} is not a file that can be replaced"
 _NO_SYNC = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
@@ -163,11 +163,7 @@ def replacing(target: Path, overwrite: bool) -> Iterator[Path]:
     with _os_errors_as_output_errors(target):
         goal = _resolved(target)
         there = _replaceable(target, goal) is not None
-        notice = leftovers.remove(goal)
-        tell = protection.current().tell
-        if notice is not None and tell is not None:
-            tell(str(target), notice)
-        owner = os.getpid()
+        _tell(target, leftovers.remove(goal.parent, goal.name))
         # Whoever may not read the old file must not read the new one while it is being written.
         temporary = Temporary(goal, _OWN if there else 0o666)
     try:
@@ -176,16 +172,26 @@ def replacing(target: Path, overwrite: bool) -> Iterator[Path]:
             if rights & _OWN != _OWN:  # a umask that keeps the owner out
                 temporary.path.chmod(rights | _OWN)
         yield temporary.path
-        if os.getpid() != owner:
+        if not temporary.is_ours:
             raise OutputError(f"{target} is written by the process that began it")
         with _os_errors_as_output_errors(target):
             _finish(temporary, rights, target, goal, overwrite)
     except BaseException:
-        if os.getpid() == owner:  # and not a forked child
-            temporary.remove()
+        temporary.remove()
         raise
     finally:
         temporary.close()
+
+
+def sweep(folder: Path) -> None:
+    """Remove what killed runs left of any output in a folder, and tell it to the current run."""
+    _tell(folder, leftovers.remove(Path(os.path.realpath(folder))))
+
+
+def _tell(output: Path, notice: str | None) -> None:
+    tell = protection.current().tell
+    if notice is not None and tell is not None:
+        tell(str(output), notice)
 
 
 def _finish(temporary: Temporary, rights: int, target: Path, goal: Path, overwrite: bool) -> None:

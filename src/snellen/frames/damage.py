@@ -17,6 +17,8 @@ from typing import Any, BinaryIO
 import simplejpeg
 from PIL import Image, _imaging
 
+from snellen import process
+
 _PIECE = 1 << 20
 """Bytes that are read or inflated at once."""
 
@@ -255,7 +257,7 @@ _CHECKS: dict[str, Callable[[BinaryIO, Image.Image], list[str]]] = {
 # several concurrent blocks sets ours and the last one restores the one before. Each thread
 # collects its own messages; what libtiff says in other threads goes to the handler before.
 
-_lock = threading.Lock()
+_lock = process.lock()
 _listeners = 0
 _before: int | None = None
 _thread = threading.local()

@@ -60,6 +60,7 @@ from snellen.gpu import device as devices
 from snellen.gpu.graph import capture
 from snellen.gpu.memory import lasting, pinned
 from snellen.gpu.profile import paused, stage
+from snellen.process import Home
 
 Arrays = tuple[Any, ...]
 """NumPy or CuPy arrays."""
@@ -204,7 +205,7 @@ class Engine:
     ):
         self.device, self._outputs, self._on_device = device, tuple(outputs), on_device
         self._ordinal = devices.ordinal(device)
-        self._closed = False
+        self._closed, self._home = False, Home("this engine")
         self._free: SimpleQueue[_Slot | None] = SimpleQueue()
         with self._on_gpu():
             self._shared = streams is not None
@@ -245,6 +246,7 @@ class Engine:
         DeviceError
             Memory does not suffice, or CUDA failed.
         """
+        self._home.check()
         inputs = tuple(inputs)
         with self._on_gpu():
             slot = self._take()
@@ -267,6 +269,8 @@ class Engine:
 
     def close(self) -> None:
         """Wait for the frames in flight, whose results stay valid, and drop all buffers."""
+        if self._home.keep(self.__dict__):
+            return
         with self.streams.lock:
             again, self._closed = self._closed, True
         with self._on_gpu():

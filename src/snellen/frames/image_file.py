@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import BinaryIO, NamedTuple
 
 from PIL import Image, UnidentifiedImageError
 
+from snellen import process
 from snellen.errors import InputError
 from snellen.frames import damage, limits
 from snellen.frames.opening import opened
@@ -42,7 +42,7 @@ class OpenImage(NamedTuple):
     """What libtiff finds wrong while it decodes."""
 
 
-_limit_lock = threading.Lock()
+_limit_lock = process.lock()
 _limit_users = 0  # blocks of `without_size_limit` that are running
 _host_limit: int | None = None  # the host program's value, to be restored after the last of them
 

@@ -13,6 +13,7 @@ import os
 import re
 import secrets
 import stat
+import time
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
@@ -45,6 +46,8 @@ _FLAGS = (
     | getattr(os, "O_BINARY", 0)
 )
 _TRIES = 100
+_FRESH, _PATIENCE = 1.0, 0.05
+"""Seconds."""
 _LISTED = 10
 """Names in one message."""
 
@@ -75,6 +78,7 @@ class Temporary:
     """
 
     def __init__(self, target: Path, mode: int) -> None:
+        self.descriptor, self._folder, self._process = -1, -1, os.getpid()
         for _ in range(_TRIES):
             self.path = target.parent / _new_name(target)
             _living.add(str(self.path))
@@ -87,28 +91,61 @@ class Temporary:
                 raise
             # Another run may have taken the file for a leftover before it was locked.
             if _lock(self.descriptor) is not False and self.is_there():
+                self._folder = _opened(target.parent)
                 return
             self.close()
         raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    def __del__(self) -> None:
+        # An interrupt may come before the owner has got hold of the file, or while it is made.
+        if self.descriptor >= 0:
+            self.remove()
+            self.close()
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this process has made the file; a forked child must not touch it."""
+        return os.getpid() == self._process
 
     def is_there(self) -> bool:
         """Return whether the path still leads to this file."""
         return _is_same(self.descriptor, self.path)
 
     def remove(self) -> None:
-        """Remove the file, if it is still there."""
-        if os.name == "nt":  # which removes no open file
-            self.close()
+        """Remove the file, if it is ours and still there, also where its folder was moved to."""
+        if not self.is_ours or self.descriptor < 0:
+            return
         with suppress(OSError):
-            self.path.unlink()
+            if os.name == "nt":  # which removes no open file
+                self.close()
+                self.path.unlink()
+            elif self._folder < 0:
+                if self.is_there():
+                    self.path.unlink()
+            elif os.path.samestat(
+                os.fstat(self.descriptor), os.lstat(self.path.name, dir_fd=self._folder)
+            ):
+                os.unlink(self.path.name, dir_fd=self._folder)
 
     def close(self) -> None:
         """Close the file and end its lock; any number of times."""
-        descriptor, self.descriptor = self.descriptor, -1
-        if descriptor >= 0:
-            with suppress(OSError):
-                os.close(descriptor)
+        descriptors = self.descriptor, self._folder
+        self.descriptor = self._folder = -1
+        for descriptor in descriptors:
+            if descriptor >= 0:
+                with suppress(OSError):
+                    os.close(descriptor)
         _living.discard(str(self.path))
+
+
+def _opened(folder: Path) -> int:
+    """Return a descriptor of a folder; -1 where the system gives none."""
+    if os.unlink not in os.supports_dir_fd or not hasattr(os, "O_DIRECTORY"):
+        return -1
+    try:  # O_PATH of Linux needs no right to read
+        return os.open(folder, os.O_DIRECTORY | getattr(os, "O_PATH", os.O_RDONLY))
+    except OSError:
+        return -1
 
 
 def _is_same(descriptor: int, path: Path) -> bool:
@@ -118,25 +155,32 @@ def _is_same(descriptor: int, path: Path) -> bool:
         return False
 
 
-def remove(target: Path) -> str | None:
-    """Remove what killed runs left of an output; return a sentence about it, if there is any.
+def is_hidden(name: str) -> bool:
+    """Return whether a file's name is that of a temporary file."""
+    return _NAME.fullmatch(name) is not None
+
+
+def remove(folder: Path, output: str | None = None) -> str | None:
+    """Remove what killed runs left of outputs; return a sentence about it, if there is any.
 
     Parameters
     ----------
-    target : Path
-        The output, all links followed.
+    folder : Path
+        Of the outputs, all links followed.
+    output : str, optional
+        Name of the output; None: all that the folder holds.
     """
     run = protection.current()
-    if target.parent not in run.listings:
-        run.listings[target.parent] = _listing(target.parent)
-    which = _which(target)
+    if folder not in run.listings:
+        run.listings[folder] = _listing(folder)
+    which = None if output is None else _which(output)
     removed: list[str] = []
     kept: list[str] = []
-    for name in run.listings[target.parent]:
+    for name in run.listings[folder]:
         found = _NAME.fullmatch(name)
-        if found is None or found[1] != which:
+        if found is None or which not in (None, found[1]):
             continue
-        outcome = _remove(target.parent / name, found[2] == _machine())
+        outcome = _remove(folder / name, found[2] == _machine())
         if outcome is not None:
             (removed if outcome else kept).append(name)
     texts = []
@@ -153,7 +197,7 @@ def remove(target: Path) -> str | None:
 def _listing(folder: Path) -> list[str]:
     try:
         with os.scandir(folder) as entries:
-            return sorted(entry.name for entry in entries if _NAME.fullmatch(entry.name))
+            return sorted(entry.name for entry in entries if is_hidden(entry.name))
     except OSError:  # a folder that may be written to, but not read
         return []
 
@@ -167,6 +211,8 @@ def _remove(path: Path, of_this_machine: bool) -> bool | None:
         owner = os.geteuid() if hasattr(os, "geteuid") else found.st_uid
         if not stat.S_ISREG(found.st_mode) or found.st_uid != owner or protection.is_input(path):
             return None
+        if found.st_size == 0 and abs(time.time() - found.st_mtime) < _FRESH:
+            time.sleep(_PATIENCE)  # it may have been made just now, and be locked in a moment
         if fcntl is None:
             path.unlink()
             return True
@@ -203,11 +249,11 @@ def _lock(descriptor: int) -> bool | None:
 def _new_name(target: Path) -> str:
     suffix = target.suffix if len(os.fsencode(target.suffix)) <= _SUFFIX else ""
     number = secrets.token_hex(8)
-    return f".{target.stem[:_STEM]}.snellen-{_which(target)}-{_machine()}-{number}{suffix}"
+    return f".{target.stem[:_STEM]}.snellen-{_which(target.name)}-{_machine()}-{number}{suffix}"
 
 
-def _which(target: Path) -> str:
-    return sha256(os.fsencode(target.name)).hexdigest()[:12]
+def _which(name: str) -> str:
+    return sha256(os.fsencode(name)).hexdigest()[:12]
 
 
 @cache

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from contextlib import suppress
 from typing import Generic, TypeVar
 
+from snellen import process
 from snellen.gpu import graph
 
 Value = TypeVar("Value")
@@ -27,7 +27,7 @@ class Cache(Generic[Value]):
 
     def __init__(self, most: int):
         self._most = most
-        self._lock = threading.Lock()
+        self._lock = process.lock()
         self._devices: dict[int, OrderedDict[Hashable, Value]] = {}
 
     def get(self, device: int, key: Hashable, make: Callable[[], Value]) -> Value:
@@ -74,11 +74,12 @@ class Resident:
     """
 
     def __init__(self, device: int):
-        self._device = device
+        self._device, self._home = device, process.Home("this object")
 
     def __del__(self) -> None:
         with suppress(Exception):  # CUDA may be gone when the process ends
-            synchronize(self._device)
+            if not self._home.keep(self.__dict__):
+                synchronize(self._device)
 
 
 def synchronize(device: int) -> None:

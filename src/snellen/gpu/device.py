@@ -17,6 +17,10 @@ from snellen.gpu import driver
 NO_MEMORY = 2  # cudaErrorMemoryAllocation
 _DIGITS = 6  # of a GPU's number
 
+FORKED = (
+    "this process was forked from one that had used the GPU, whose driver does not allow that; "
+    "start processes by spawn"
+)
 _current = threading.local()
 
 
@@ -129,6 +133,8 @@ def why_not(ordinal: int = 0) -> str:
     CuPy and NVRTC are loaded for it, and the GPU gets a context.
     """
     known = driver.version()
+    if driver.forked():
+        return FORKED
     if not known:
         return "no NVIDIA driver answers here; install one (and the GPU), see nvidia.com/drivers"
     extra = 13 if known >= 13000 else 12
@@ -164,6 +170,8 @@ def using(device: str) -> Iterator[None]:
         return
     import cupy
 
+    if driver.forked():
+        raise DeviceError(f"{device} cannot be used: {FORKED}", parameter="device")
     number = ordinal(device)
     with cupy.cuda.Device(number) as chosen:
         chosen.use()  # `with` alone makes no context in a new thread where the device is 0 already

@@ -7,6 +7,11 @@ import sys
 from contextlib import suppress
 from typing import Any
 
+from snellen.process import Home
+
+_home: Home | None = None  # where CUDA was initialised
+_foreign = False  # whether this is a child of a process where another library did so
+NOT_INITIALISED = 3  # CUDA_ERROR_NOT_INITIALIZED, of cuInit: in such a child only
 OLDEST = 75  # compute capability 7.5, Turing: the oldest that CUDA 13 compiles for
 
 
@@ -19,10 +24,21 @@ def library() -> Any:
 
 def version() -> int:
     """Return the newest CUDA that the driver supports, 13000 for 13.0; 0 where none works."""
+    global _home, _foreign
     driver, found = library(), ctypes.c_int()
-    if driver is None or driver.cuInit(0) or driver.cuDriverGetVersion(ctypes.byref(found)):
+    if driver is None or forked():
         return 0
+    error = driver.cuInit(0)
+    _foreign = error == NOT_INITIALISED
+    if error or driver.cuDriverGetVersion(ctypes.byref(found)):
+        return 0
+    _home = _home or Home("the GPU's context")
     return found.value
+
+
+def forked() -> bool:
+    """Return whether this process was forked from one that had used a GPU: it cannot use any."""
+    return _foreign or (_home is not None and not _home.here)
 
 
 def too_old(version: int, toolkit: int) -> str:

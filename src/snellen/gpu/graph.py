@@ -7,10 +7,10 @@ for the other.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
+from snellen import process
 from snellen.gpu import profile
 
 Work = Callable[[], object]
@@ -86,5 +86,5 @@ def synchronize() -> None:
         cupy.cuda.Device().synchronize()
 
 
-_capturing = threading.RLock()
+_capturing = process.lock()
 """Held while a stream is captured, and while a thread waits for a whole GPU."""

@@ -163,9 +163,20 @@ class Kernel:
             with self._lock:
                 loaded = self._loaded.get(device)
                 if loaded is None:
-                    loaded = _load(self.compile(cuda.arch(device)), self.name, device)
+                    loaded = self._load(cuda.arch(device), device)
                     self._loaded[device] = loaded
         return loaded
+
+    def _load(self, arch: str, device: int) -> _Loaded:
+        """Load the kernel; compile it anew if what was kept on disk is not what it should be."""
+        binary = self.compile(arch)
+        try:
+            return _load(binary, self.name, device)
+        except DeviceError:
+            if not binary.kept:
+                raise
+        anew = nvrtc.compile(self.file, arch, self.constants, anew=True)
+        return _load(anew, self.name, device)
 
     def _check(self, loaded: _Loaded, values: list[Any], shared: int) -> None:
         """Check the arguments of the first launch, and whenever their number is wrong."""

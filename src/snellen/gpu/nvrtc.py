@@ -1,4 +1,6 @@
-"""CUDA source → machine code for one architecture, by NVRTC, which needs no GPU; cached on disk.
+"""CUDA source → machine code for one architecture, by NVRTC, which needs no GPU; kept on disk.
+
+Where it is kept, and whose files are taken, is for `caches` to say.
 
 Includes are searched for in the folder of the source and in the package's own, so that a kernel
 says `#include "gpu/device.cuh"`. Headers of CUDA, such as <cuda_fp16.h>, are found only where the
@@ -11,19 +13,18 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 import re
-import sys
-import tempfile
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from snellen import caches
 from snellen.errors import DeviceError
 
 PACKAGE = Path(__file__).parent.parent
+KIND = "kernels"
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ class Binary:
     """The machine code: a cubin."""
     log: str
     """Messages of the compiler and the assembler."""
+    kept: bool = field(default=False, compare=False)
+    """Whether the code was read from the disk, and not compiled now."""
 
     def usage(self, name: str) -> Usage:
         """Return the use of registers and memory of the kernel with this name."""
@@ -75,7 +78,7 @@ class Binary:
         )
 
 
-def compile(file: Path, arch: str, constants: dict[str, str]) -> Binary:
+def compile(file: Path, arch: str, constants: dict[str, str], *, anew: bool = False) -> Binary:
     """Compile a file of kernels, or read the result from the cache on disk.
 
     Parameters
@@ -86,6 +89,8 @@ def compile(file: Path, arch: str, constants: dict[str, str]) -> Binary:
         Architecture to compile for, as "sm_90".
     constants : dict
         Macros and their values.
+    anew : bool
+        Whether to compile although the result is kept on disk, and to replace it there.
 
     Raises
     ------
@@ -102,13 +107,11 @@ def compile(file: Path, arch: str, constants: dict[str, str]) -> Binary:
     if any("#include <" in text for text in (source, *headers.values())):
         include += _toolkit_headers()
     key = _key(version(), arch, str(file), source, constants, include, headers)
-    path = _cache() / f"{key}.cubin"
-    found = _read(path)
-    if found is None:
-        found = _compile(file, source, arch, constants, include)
-        _write(path, *found)
-    code, log = found
-    return Binary(file, arch, code, log)
+    kept = None if anew else _unpacked(caches.read(KIND, key))
+    code, log = kept or _compile(file, source, arch, constants, include)
+    if kept is None:
+        caches.write(KIND, key, _packed(code, log))
+    return Binary(file, arch, code, log, kept is not None)
 
 
 def version() -> tuple[int, int]:
@@ -189,36 +192,15 @@ def _key(*parts: object) -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
-def _cache() -> Path:
-    """Return the folder of compiled kernels: in $SNELLEN_CACHE, or the user's cache folder."""
-    if chosen := os.environ.get("SNELLEN_CACHE"):
-        return Path(chosen) / "kernels"
-    if sys.platform == "win32" and (local := os.environ.get("LOCALAPPDATA")):
-        return Path(local) / "snellen" / "kernels"
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111  never raises
-    return Path(home) / "snellen" / "kernels"
-
-
-def _read(path: Path) -> tuple[bytes, str] | None:
-    """Return code and log from the disk; None where they are missing or damaged."""
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        header, _, code = path.read_bytes().partition(b"\n")
-        about = json.loads(header)
-        if about["sha256"] == hashlib.sha256(code).hexdigest():
-            return code, str(about["log"])
+def _unpacked(kept: bytes | None) -> tuple[bytes, str] | None:
+    """Return code and log from what was kept on disk; None where there is none, or no cubin."""
+    with suppress(ValueError, KeyError, TypeError):
+        header, _, code = (kept or b"").partition(b"\n")
+        log = json.loads(header)["log"]
+        if code.startswith(b"\x7fELF"):
+            return code, str(log)
     return None
 
 
-def _write(path: Path, code: bytes, log: str) -> None:
-    """Write code and log to a complete file or to none; a disk that is full is no error."""
-    about = {"log": log, "sha256": hashlib.sha256(code).hexdigest()}
-    with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(".part", dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as part:
-                part.write(json.dumps(about).encode() + b"\n" + code)
-            Path(name).replace(path)
-        except OSError:
-            Path(name).unlink(missing_ok=True)
-            raise
+def _packed(code: bytes, log: str) -> bytes:
+    return json.dumps({"log": log}).encode() + b"\n" + code

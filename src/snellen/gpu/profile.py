@@ -27,13 +27,13 @@ Under Nsight Systems or Nsight Compute each stage is also an NVTX range.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from time import perf_counter
 from types import TracebackType
 from typing import Any
 
+from snellen import process
 from snellen.errors import InputError
 from snellen.gpu import device
 
@@ -179,5 +179,5 @@ def _nvtx() -> Any:
 _NOTHING = nullcontext()
 _recording: Recording | None = None
 _pauses = 0
-_lock = threading.Lock()  # of _pauses
+_lock = process.lock()  # of _pauses
 _ranges = INJECTION in os.environ

@@ -21,6 +21,7 @@ def checkup() -> dict[str, Any]:
 
     Encoders are opened, the models enlarge a picture, and on a GPU a kernel is compiled and run.
     """
+    from snellen import caches
     from snellen.gpu import device
     from snellen.jobs.machine import facts
 
@@ -31,6 +32,7 @@ def checkup() -> dict[str, Any]:
         "encoders": {name: _encoder(name) for name in ENCODERS},
         "models": _models(),
         "compiler": _compiler(),
+        "caches": caches.states(),
     }
 
 
@@ -81,13 +83,10 @@ def _kernels() -> str:
 
 
 def _compiler() -> str:
-    """Return whether loops compile (the models have just used them) and where they are kept."""
+    """Return whether loops compile: the models have just used them."""
     from snellen.aplus.overlap import overlap
 
-    if not overlap.signatures:
-        return "no loop has been compiled"
-    folder = overlap.stats.cache_path
-    return f"works, kept in {folder}" if folder else "works, but nothing can be kept: slow starts"
+    return "works" if overlap.signatures else "no loop has been compiled"
 
 
 def _models() -> dict[str, str]:

@@ -112,8 +112,8 @@ def run_score(job: ScoreJob, events: Events) -> ScoreResult:
 
     Raises
     ------
-    InputError, DeviceError
-        There is no score.
+    InputError, DeviceError, OutputError
+        There is no score; OutputError: a folder takes no file.
     """
     kind = job.check()
     from snellen.jobs.score_run import films, folders, images

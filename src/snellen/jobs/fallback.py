@@ -24,7 +24,7 @@ def chosen(device: str, events: Events) -> str:
         A device that does not exist or cannot be used.
     """
     found = ",".join(devices.several(device))
-    if device == "auto" and found == "cpu" and driver.version():
+    if device == "auto" and found == "cpu" and (driver.version() or driver.forked()):
         events.warning("`device`=auto", f"the CPU is used: {devices.why_not()}")
     return found
 

@@ -101,7 +101,8 @@ def score_files(
         Wrong use, unusable inputs or device. Of videos too short for ST-MAD the scores are there:
         `error.result` is the ScoreResult.
     OutputError
-        Table or maps could not be written; `error.result` is the ScoreResult.
+        Table or maps could not be written; `error.result` is the ScoreResult, or None where that
+        was known before the work.
     IncompleteError
         A video was damaged: what could be decoded was scored, and `error.result` is the
         ScoreResult.

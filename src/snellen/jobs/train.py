@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.aplus.training import train as training
 from snellen.aplus.training.protocol import EVALUATED, planes, psnr_table, require
-from snellen.errors import InputError, OutputError, SnellenError
+from snellen.errors import InputError, SnellenError
 from snellen.frames import atomic
 from snellen.jobs.events import Events, Progress
 from snellen.jobs.fields import check_types
@@ -114,8 +114,7 @@ def run_train(job: TrainJob, events: Events) -> TrainResult:
     )
     tables = {name: psnr_table(found, model) for name, found in validation.items()}
     model = _described(model, job, tables)
-    with atomic.replacing(job.target, job.overwrite) as temporary:
-        _save(model, temporary, job.target)
+    model.save(job.target, job.overwrite)
     error = damaged(broken.items(), f"what could be decoded is learnt in {job.target}")
     return TrainResult(job.images, job.target, model, report, tables, error)
 
@@ -143,13 +142,3 @@ def _described(model: Model, job: TrainJob, tables: Mapping[str, Mapping[str, fl
         about[f"psnr_{name}"] = f"{mean(table):.4f}"
         about[f"psnr_{name}_images"] = ", ".join(f"{k}: {v:.4f}" for k, v in table.items())
     return replace(model, about=about)
-
-
-def _save(model: Model, path: Path, target: Path) -> None:
-    from safetensors import SafetensorError
-
-    try:
-        model.save(path)
-    except (SafetensorError, OSError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise OutputError(f"{target} could not be written: {why}") from error

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import fft
 
 from snellen.cpu import threads
+from snellen.cpu import transforms as fft
 from snellen.frames.frame import Format, Plane
 from snellen.gpu.profile import stage
 from snellen.mad import combine, loggabor, masking

@@ -22,6 +22,7 @@ from PIL.PngImagePlugin import PngInfo
 
 from snellen.errors import InputError, OutputError
 from snellen.frames import atomic
+from snellen.frames.leftovers import is_hidden
 from snellen.frames.protection import is_input
 
 DETECTION = 200.0
@@ -134,6 +135,7 @@ def write(folder: Path, worst: Worst, facts: dict[str, Any], overwrite: bool) ->
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise OutputError(f"{folder} could not be made: {error.strerror or error}") from error
+    atomic.sweep(folder)
     before = _named(folder) if overwrite else set()
     added: list[Path] = []
     try:
@@ -174,7 +176,7 @@ def _check(folder: Path, overwrite: bool) -> None:
         raise InputError(
             f"{folder} is a file or a broken link", advice="name a folder for the maps"
         )
-    if folder.is_dir() and any(folder.iterdir()) and not overwrite:
+    if folder.is_dir() and not overwrite and any(not is_hidden(p.name) for p in folder.iterdir()):
         raise InputError(
             f"{folder} is not empty",
             parameter="overwrite",

@@ -19,8 +19,10 @@ from snellen.mad import definition as definitions
 from snellen.mad.backend import Backend
 from snellen.mad.definition import SMALLEST, Definition
 from snellen.mad.result import Score
+from snellen.process import Home
 
 DTYPES = ("float32", "float64")
+WHAT = "this Scorer"
 BYTES = 100  # of memory for a pixel, at least: what the CPU takes in float32
 
 
@@ -82,6 +84,7 @@ class Scorer:
         self.device = ",".join(self.devices)
         self.dtype = self._dtype = dtype or ("float64" if self.device == "cpu" else None)
         self.device_name = " + ".join(devices.name(one) for one in self.devices)
+        self._home = Home(WHAT)
         self._format: Format | None = None
         self._backend: Backend | None = None
         self._finer: Backend | None = None
@@ -128,7 +131,7 @@ class Scorer:
         luma = replace(format, subsampling=None)
         self._backend = self._made(luma, peak, self._dtype)
         self._format, self._peak, self.dtype = luma, peak, self._backend.dtype
-        self.slots = self._backend.slots
+        self.slots, self._home = self._backend.slots, Home(WHAT)
         return format
 
     def run(self, reference: Any, distorted: Any, *, maps: bool = False) -> Score:
@@ -241,7 +244,7 @@ class Scorer:
         backends, self._backend, self._finer = (self._backend, self._finer), None, None
         self._format, self._has_reference, self.slots = None, False, 1
         for backend in backends:
-            if backend:
+            if backend and not self._home.keep(backend):
                 backend.close()
 
     def __enter__(self) -> Scorer:
@@ -315,6 +318,7 @@ class Scorer:
             raise InputError(
                 "this Scorer is not prepared", advice="call prepare(format) before run"
             )
+        self._home.check()
         if not isinstance(plane, np.ndarray) and (
             self.device == "cpu" or arrays.place(plane) != self.devices[0]
         ):

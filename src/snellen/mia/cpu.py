@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import fft
 
+from snellen.cpu import transforms as fft
 from snellen.cpu.threads import available
 from snellen.gpu.profile import stage
 from snellen.mia import pointwise

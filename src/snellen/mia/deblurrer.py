@@ -24,6 +24,9 @@ from snellen.mia.definition import EVERY, ITERATIONS, PSF_SIZE, START, Definitio
 from snellen.mia.pictures import Pictures
 from snellen.mia.progress import Callback, iterated
 from snellen.mia.result import Restored
+from snellen.process import Home
+
+WHAT = "this Deblurrer"
 
 BYTES = 30
 """Of memory for a sample, at least: that of float32 on the CPU, without a margin."""
@@ -149,8 +152,11 @@ class Deblurrer:
         self.device = devices.single(device, "MIA")
         self.device_name = devices.name(self.device)
         self.prepared = self._on_device = False
+        self._home = Home(WHAT)
         self._backend: Backend | None = None
         self._in_flight: Any = None
+        self._frames: Any = None
+        self._start: Any = None
 
     def prepare(
         self, format: Format, bits: int | None = None, *, on_device: bool = False
@@ -211,7 +217,7 @@ class Deblurrer:
             self._start = start = self._frames.spread(blur)
             self._restored(self._backend, self._pictures.blank(), 1)  # compiles everything
             self._start = start
-        self.prepared = True
+        self.prepared, self._home = True, Home(WHAT)
         return replace(self._pictures.target, subsampling=None)
 
     def run(self, image: Any, callback: Callback | None = None) -> Restored:
@@ -292,12 +298,14 @@ class Deblurrer:
         """Release threads and buffers; `prepare` may follow again."""
         self.prepared = False
         in_flight, self._in_flight = self._in_flight, None
-        if in_flight:
-            in_flight.close()
         backend, self._backend = self._backend, None
+        held = in_flight, backend, self._frames, self._start
         self._frames = self._start = None
-        if backend:
-            backend.close()
+        if self._home.keep(*held):
+            return
+        for part in (in_flight, backend):
+            if part:
+                part.close()
 
     def __enter__(self) -> Deblurrer:
         return self
@@ -356,5 +364,6 @@ class Deblurrer:
             raise InputError(
                 "this Deblurrer is not prepared", advice="call prepare(format) before run"
             )
+        self._home.check()
         self._pictures.check(image)
         return self._backend

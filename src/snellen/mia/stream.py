@@ -22,6 +22,7 @@ from snellen.gpu import device as devices
 from snellen.mia import settings
 from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.result import Restored
+from snellen.process import Home
 
 POLICIES = ("block", "drop")
 IN_FLIGHT = 2
@@ -125,6 +126,7 @@ class Stream:
         self._deblurrer = deblurrer
         self._waiting: deque[_Job] = deque()
         self._done: deque[Region] = deque()
+        self._home = Home("this Stream")
         self._changed = threading.Condition()
         self._pushed = self._dropped = 0
         self._finished = self._ended = False
@@ -181,6 +183,7 @@ class Stream:
         SnellenError
             What stopped the stream, after all results before it.
         """
+        self._home.check()
         with self._changed:
             while wait and not (self._done or self._ended):
                 self._changed.wait(_PATIENCE)
@@ -197,12 +200,15 @@ class Stream:
 
     def finish(self) -> None:
         """Say that no more frames come; what waits is still restored."""
+        self._home.check()
         with self._changed:
             self._finished = True
             self._changed.notify_all()
 
     def close(self) -> None:
         """Stop: what waits, and results that were not taken, are thrown away."""
+        if self._home.keep(self.__dict__):
+            return
         with self._changed:
             self._finished = True
             self._waiting.clear()
@@ -302,6 +308,7 @@ class Stream:
 
     def _check(self, frame: Any, position: Any) -> tuple[int, int]:
         """Return column and row of a region that is inside its frame."""
+        self._home.check()
         with self._changed:
             self._check_open()
         device = self._deblurrer.device

@@ -8,6 +8,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Generic, TypeVar
 
+from snellen.process import Home
+
 T = TypeVar("T")
 
 DEPTH = 4
@@ -27,6 +29,7 @@ class Channel(Generic[T]):
     """Holds at most `size` items between one producer and one consumer."""
 
     def __init__(self, size: int) -> None:
+        self._home = Home("this run")
         self._items: deque[T] = deque()
         self._size = size
         self._changed = threading.Condition()
@@ -35,6 +38,7 @@ class Channel(Generic[T]):
 
     def put(self, item: T) -> None:
         """Wait for room and add `item`; raises the reason given to `stop`."""
+        self._home.check()
         with self._changed:
             while self._stopped is None and len(self._items) >= self._size:
                 self._changed.wait(POLL)
@@ -65,6 +69,7 @@ class Channel(Generic[T]):
     def __iter__(self) -> Iterator[T]:
         """Yield items until the channel is closed and empty."""
         while True:
+            self._home.check()
             with self._changed:
                 while self._stopped is None and not self._items and not self._closed:
                     self._changed.wait(POLL)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Generic, TypeVar
 
+from snellen.process import Home
 from snellen.video.channel import POLL, join
 
 T = TypeVar("T")
@@ -55,6 +56,7 @@ class Workers(Generic[T, U]):
         stop: Callable[[], None],
         patience: float,
     ) -> None:
+        self._home = Home("this run")
         self._run = run
         self._count = count
         self._items = iter(items)
@@ -87,6 +89,7 @@ class Workers(Generic[T, U]):
     def __iter__(self) -> Iterator[U]:
         """Yield results in the order of the items."""
         while True:
+            self._home.check()
             with self._changed:
                 while not (self._jobs[0].done if self._jobs else self._ended):
                     self._changed.wait(POLL)

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import fft
 
+from snellen.cpu import transforms as fft
 from snellen.frames.arrays import library
 from snellen.mia.l0.transform import Transform
 from snellen.mia.psf import to_period

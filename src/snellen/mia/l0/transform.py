@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import fft
 
 from snellen.cpu import threads
+from snellen.cpu import transforms as fft
 from snellen.fft.plan import Plan
 from snellen.frames.arrays import library
 

@@ -43,7 +43,7 @@ class Output:
         self._target, self._source = target, source
         if not isinstance(target, Path):
             self.muxer, self.suffix = "yuv4mpegpipe", "y4m"
-            check_stream(target, "standard output", source)
+            check_stream(target, f"the output {self.name}", source)
             return
         self.suffix = target.suffix.lower()
         if self.suffix not in MUXERS:

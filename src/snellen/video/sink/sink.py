@@ -14,6 +14,7 @@ from av.packet import Packet
 from av.video.frame import VideoFrame
 
 from snellen.frames.frame import Frame, Plane
+from snellen.process import Home
 from snellen.video import pixels
 from snellen.video.media import Item, MediaInfo
 from snellen.video.passthrough.streams import Copier
@@ -59,6 +60,7 @@ class Sink:
     def __init__(
         self, file: Path | BinaryIO, muxer: str, plan: Plan, info: MediaInfo, copier: Copier
     ) -> None:
+        self._home = Home("this output")
         self._plan = plan
         self._copier = copier
         self._durations: dict[int, int] = {}
@@ -113,6 +115,8 @@ class Sink:
 
     def abandon(self) -> None:
         """Close the container; its contents are incomplete."""
+        if self._home.keep(self.__dict__):
+            return  # closing it would write into the parent's file
         with contextlib.suppress(Exception):
             self._out.close()
 

@@ -14,6 +14,7 @@ from av.video.frame import VideoFrame
 from snellen.errors import InputError
 from snellen.frames.frame import Frame
 from snellen.frames.opening import InputFile, is_stream
+from snellen.process import Home
 from snellen.video import pixels
 from snellen.video.clip import Clip
 from snellen.video.ffmpeg import name, start_of
@@ -62,7 +63,7 @@ class Source:
 
     def __init__(self, source: Path | BinaryIO, clip: Clip, decoder: str = "auto") -> None:
         self.name = name(source)
-        self.busy = False
+        self.busy, self._home = False, Home("this input")
         self._clip = clip
         self._variable_rate = False
         self._pipe: InputFile | None = None
@@ -114,7 +115,7 @@ class Source:
 
     def close(self) -> None:
         """Close the container; the planes of frames stay valid."""
-        if not self.busy:
+        if not self.busy and not self._home.keep(self.__dict__):
             self._reader.close()
             if self._pipe is not None:
                 self._pipe.close()
