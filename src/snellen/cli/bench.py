@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from snellen.cli import terminal
+from snellen.cli.options import NAMED
 from snellen.errors import SnellenError
 from snellen.frames import atomic
 
@@ -33,7 +34,7 @@ def command(method: str, text: str) -> None:
         click.option("--repeats", type=click.IntRange(1), default=5, show_default=True,
                      help="Timed rounds on the CPU; four times as many on a GPU."),
         click.option("--quick", is_flag=True, help="Fewer sizes."),
-        click.option("-o", "--output", type=click.Path(path_type=Path),
+        click.option("-o", "--output", type=NAMED,
                      help="Write JSON here, too."),
         click.option("--json", "as_json", is_flag=True, help="Only the JSON object on stdout."),
         click.option("--overwrite", is_flag=True, help="Replace an existing output."),

@@ -42,7 +42,7 @@ def option(parameter: str) -> str:
 
 
 class _Named(click.Path):
-    """A path that is not the empty string, which would mean the current folder.
+    """A path that a file can have: not empty, which would mean the current folder, and no NUL.
 
     Nor is it the file that standard output goes to: even an error of ``--json`` would spoil it.
     """
@@ -50,6 +50,12 @@ class _Named(click.Path):
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         if value == "":
             self.fail("got an empty name; name a file, a folder or -", param, ctx)
+        try:
+            unusable = b"\0" in os.fsencode(value)
+        except ValueError:
+            unusable = True
+        if unusable:
+            self.fail(f"got {value!r}; expected the name of a file, a folder or -", param, ctx)
         with suppress(OSError, ValueError, AttributeError):
             found, out = Path(value).stat(), os.fstat(sys.stdout.fileno())
             if stat.S_ISREG(out.st_mode) and os.path.samestat(found, out):

@@ -14,26 +14,25 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from snellen.cli import interrupts, report, terminal
-from snellen.cli.options import MAX_PIXELS, key_values, option
+from snellen.cli.options import MAX_PIXELS, NAMED, key_values, option
 from snellen.errors import worded
 
 if TYPE_CHECKING:
     from snellen.jobs.events import Events, Progress
     from snellen.jobs.train import TrainResult
 
-FOLDER = click.Path(path_type=Path)
 LEARNING = ("window", "anchors", "energy", "sparsity", "iterations", "samples", "neighbours",
             "ridge", "seed", "seeds", "hold_out")  # fmt: skip
 
 
 @click.command()
-@click.option("--images", required=True, type=FOLDER, help="Folder of training images.")
+@click.option("--images", required=True, type=NAMED, help="Folder of training images.")
 @click.option("--scale", type=click.IntRange(2, 4), default=2, show_default=True)
-@click.option("-o", "--output", required=True, type=FOLDER, help="The model, a .safetensors file.")
+@click.option("-o", "--output", required=True, type=NAMED, help="The model, a .safetensors file.")
 @click.option(
     "--validate",
     multiple=True,
-    type=FOLDER,
+    type=NAMED,
     help="Folder of images to measure the finished model on; may be repeated.",
 )
 @click.option("--seed", type=int, help="First seed of K-SVD [default: 0].")

@@ -34,7 +34,7 @@ def whole(name: str, value: object, least: int = 1, most: int = MOST) -> int:
         large = number > most
     else:
         large = False
-    range_ = f"{least} or more" if most == MOST and not large else f"{least} to {most}"
+    range_ = f"{least} or more" if most >= MOST and not large else f"{least} to {most}"
     raise InputError(
         f"got `{name}`={quoted(value)}; expected a whole number, {range_}", parameter=name
     )

@@ -1,0 +1,79 @@
+"""Every option of every command with values that nobody would give: an error of ours, or done."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+import numpy as np
+import pytest
+from PIL import Image
+
+from support.cli import run
+
+pytestmark = pytest.mark.usefixtures("signals")
+
+VALUES = [
+    "", "0", "-0", "-1", "nan", "inf", "-inf", "1e400", "1e-400", "1e30", "9223372036854775808",
+    "1" + "0" * 400, "1" + "0" * 5000, "٣", "²", "x" * 5000, "a\0b", "\udcff\udc80", "\ud800",
+    "\x1b[31m\n", "%d", "{}", "0x10", "1_000", " 2 ", "True", "None", "cuda:9", "=", "=x", "x=",
+    "k=\0", "k=\udcff", "..", "/", "*", "~", "http://x/", "1:2:3", "1,2,3,4", "1e9,0,1,1",
+    "-9999999999,1,1,1",
+]  # fmt: skip
+ARGUMENTS = {
+    "upscale": ["a.png", "-o", "out.png"],
+    "deblur": ["a.png", "-o", "out.png", "--iterations", "1", "--psf-size", "3"],
+    "score": ["a.png", "b.png"],
+    "train": ["--images", "none", "-o", "out.safetensors"],
+}
+LONG = {"--iterations", "--tile"}
+"""Options of which a great value is allowed and takes long."""
+
+
+def options(name):
+    command = getattr(import_module(f"snellen.cli.{name}"), name)
+    return [
+        one.opts[-1]
+        for one in command.params
+        if isinstance(one, click.Option) and not one.is_flag and one.opts[-1] not in LONG
+    ]
+
+
+def check(capsys, words, monkeypatch):
+    code = run(*words)
+    out, err = capsys.readouterr()
+    assert code in (0, 1, 2), (words, err)
+    assert err.isprintable() or all(line.isprintable() for line in err.split("\n")), (words, err)
+    assert (code == 0) or (err.count("\n") >= 1 and "error: " in err), (words, err)
+    assert ("Traceback" not in err and out.isascii()) or "×" in out or out == "", (words, out)
+
+
+@pytest.fixture
+def pictures(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    numbers = np.random.default_rng(1).integers(9, 200, (34, 35), np.uint8)
+    for name in ("a.png", "b.png"):
+        Image.fromarray(numbers).save(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_some_values(capsys, pictures, monkeypatch, name):
+    """Another value for each option; the slow test takes all."""
+    for number, option in enumerate(options(name)):
+        for value in (VALUES * 2)[number % len(VALUES) :][::11][:1]:
+            check(capsys, [name, *ARGUMENTS[name], option, value], monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_all_values(capsys, pictures, monkeypatch, name):
+    for option in options(name):
+        for value in VALUES:
+            check(capsys, [name, *ARGUMENTS[name], option, value], monkeypatch)
+
+
+@pytest.mark.parametrize("value", ["", "\ud800", "a\0b", "\x1b[31m\n", "x" * 5000, "http://x/"])
+def test_names_of_files(capsys, pictures, monkeypatch, value):
+    for words in (["upscale", value, "-o", "o.png"], ["score", "a.png", value]):
+        if value not in ("..", "/", "~"):
+            check(capsys, words, monkeypatch)
