@@ -115,3 +115,23 @@ def test_no_descriptor_stays_open(tmp_path):
     for _ in range(3):
         Source(source, Clip()).close()
     assert len(list(Path("/proc/self/fd").iterdir())) <= before + 1
+
+
+@pytest.mark.parametrize("name", ["in.gif", "in.y4m"])
+def test_a_claim_that_the_file_cannot_hold(tmp_path, name):
+    source = tmp_path / name
+    gif = b"GIF89a\x88\x13\x88\x13\xf0\0\0" + bytes(6)
+    gif += b",\0\0\0\0\x88\x13\x88\x13\0\x02\x02\x4c\x01\0;"
+    y4m = b"YUV4MPEG2 W5000 H5000 F25:1 Ip C420\nFRAME\n" + bytes(99)
+    source.write_bytes({"in.gif": gif, "in.y4m": y4m}[name])
+    refused(source, tmp_path / "out.mkv", "claims 5000×5000 pixels, more than .* bytes can hold")
+
+
+def test_flat_films_are_not_refused(tmp_path):
+    source = tmp_path / "in.gif"
+    with av.open(str(source), "w") as out:
+        stream = out.add_stream("gif", rate=10)
+        stream.width, stream.height, stream.pix_fmt = 2000, 1500, "gray"
+        out.mux(stream.encode(av.VideoFrame(2000, 1500, "gray")))
+        out.mux(stream.encode(None))
+    Source(source, Clip()).close()

@@ -45,6 +45,11 @@ _LISTS = {"concat", "dash", "hls", "imf", "lavfi", "rtp", "rtsp", "sap", "sdp", 
           "webm_dash_manifest"}  # fmt: skip
 """Demuxers of text files that name other files or addresses, which FFmpeg would open."""
 
+_DENSEST = {
+    "rawvideo": 8, "wrapped_avframe": 8, "gif": 1 << 14, "png": 1 << 14, "apng": 1 << 14,
+    "mjpeg": 1 << 14, "bmp": 1 << 14, "tiff": 1 << 14,
+}  # fmt: skip
+"""Most pixels of a frame in a byte of its file; of LZW, deflate and JPEG with room to spare."""
 _EDGES = 1 << 18
 """Pixels that a decoder may add at the edges of a small picture."""
 _BUFFER = 1 << 18
@@ -154,6 +159,14 @@ def limit_size(stream: VideoStream, what: str) -> None:
     """Refuse (InputError) a stream of too large pictures; let its decoder refuse later ones."""
     context = stream.codec_context
     limits.check_size(what, context.width, context.height, film=True)
+    most = _DENSEST.get(context.codec.canonical_name)
+    container: Any = stream.container
+    size = int(container.size)  # below 0: unknown
+    if most and size > 0 and context.width * context.height > most * size + _EDGES:
+        raise InputError(
+            f"{what}: its header claims {context.width}×{context.height} pixels, more than "
+            f"{size:,} bytes can hold"
+        )
     context.options = {**context.options, **_limits()}
 
 
