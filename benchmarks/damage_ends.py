@@ -18,8 +18,6 @@ from benchmarks.sound import FILMS, Film, make, read
 from snellen.errors import InputError
 
 REFUSED, SAID, UNSAID, NOTHING = "refused", "said", "unsaid", "no frame lost"
-SILENT = ("a.nut",)
-"""Films whose container gives no means to know that a packet is incomplete."""
 
 
 def outcomes(film: Film, folder: Path, seed: int, cuts: int) -> dict[str, dict[str, int]]:

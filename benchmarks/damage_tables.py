@@ -40,7 +40,7 @@ def ends(found: dict[str, Any]) -> Iterable[str]:
     """Yield the rows of the table of films that are cut."""
     yield (
         f"| of {found['cuts']} cuts each | within packets: said or refused | not said "
-        "| where packets begin: said or refused | not said |"
+        "| where the data of packets begin: said or refused | not said |"
     )
     yield "|---|---|---|---|---|"
     for name, kinds in found["films"].items():

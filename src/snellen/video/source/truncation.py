@@ -20,6 +20,7 @@ from snellen.video.source.ends import (
     mp4,
     mpeg,
     mxf,
+    nut,
     ogg,
 )
 
@@ -36,9 +37,25 @@ _WALKS: dict[str, Callable[[BinaryIO, int], str | None]] = {
     "mpeg": mpeg.program,
     "mpegts": mpeg.transport,
     "mxf": mxf.klv,
+    "nut": nut.frames,
     "ogg": ogg.pages,
 }
-"""By FFmpeg's name of the container. Others give no means: raw streams, y4m between frames, NUT."""
+"""By FFmpeg's name of the container. Others give no means, as raw streams."""
+
+_MOST = 20_000_000
+"""Reads after which a walk is given up: more parts than any film has."""
+
+
+class _Walked(BufferedReader):
+    """A file that is walked; a file of endless tiny parts does not hold us up."""
+
+    reads = 0
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        self.reads += 1
+        if self.reads > _MOST:
+            raise ValueError
+        return super().read(size)
 
 
 def cut_short(path: Path, format: str, whole: bool) -> str | None:
@@ -52,9 +69,14 @@ def cut_short(path: Path, format: str, whole: bool) -> str | None:
     whole : bool
         Whether all of it was read; False: only a cut through the index counts.
     """
-    with BufferedReader(InputFile(path)) as file:
-        size = file.seek(0, 2)
-        if format.startswith("mov"):
-            return mp4.boxes(file, size, whole)
-        walk = _WALKS.get(format) if whole else None
-        return None if walk is None else walk(file, size)
+    try:
+        with _Walked(InputFile(path)) as file:
+            size = file.seek(0, 2)
+            if format.startswith("mov"):
+                return mp4.boxes(file, size, whole)
+            walk = _WALKS.get(format) if whole else None
+            return None if walk is None else walk(file, size)
+    except (IndexError, OverflowError, ValueError):
+        return None  # the file shrinks meanwhile, or its parts cannot be what they say
+    except OSError as error:
+        return f"the end of the input cannot be read ({error.strerror or error})"

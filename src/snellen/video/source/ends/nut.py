@@ -1,0 +1,155 @@
+"""The end of NUT files, by the frames behind their last syncpoint (NUT specification, 2013)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from snellen.video.source.ends.message import within
+
+_MAIN = bytes.fromhex("4e4d7a561f5f04ad")
+_SYNCPOINT = bytes.fromhex("4e4be4adeeca4569")
+_MOST = 1 << 20
+"""Bytes of the header, and more of the end, that are searched."""
+_PTS, _STREAM, _SIZE, _CHECKSUM, _RESERVED, _HEADER, _MATCH, _CODED, _INVALID = (
+    8, 16, 32, 64, 128, 1024, 2048, 4096, 8192,
+)  # fmt: skip
+"""Flags of a frame: what its header states."""
+
+
+_LARGE = 4096
+"""Packets of more bytes have a checksum of their header."""
+
+
+class _CutError(Exception):
+    """The data end within a number."""
+
+
+@dataclass
+class _Code:
+    """What one value of a frame's first byte stands for."""
+
+    flags: int
+    factor: int
+    size: int
+    reserved: int
+    header: int
+
+
+@dataclass
+class _Numbers:
+    """Reads numbers of a variable length: 7 bits a byte, the highest first."""
+
+    data: bytes
+    at: int = field(default=0)
+
+    def byte(self) -> int:
+        """Return the next byte."""
+        if self.at >= len(self.data):
+            raise _CutError
+        self.at += 1
+        return self.data[self.at - 1]
+
+    def number(self) -> int:
+        """Return the next number, of 10 bytes at most."""
+        value = 0
+        for _ in range(10):
+            byte = self.byte()
+            value = value << 7 | byte & 0x7F
+            if byte < 0x80:
+                return value
+        raise ValueError
+
+
+def frames(file: BinaryIO, size: int) -> str | None:
+    """Check whether the file ends within a frame, or within a packet with a start code."""
+    file.seek(0)
+    head = file.read(_MOST)
+    begin = head.find(_MAIN)
+    file.seek(max(0, size - 4 * _MOST))
+    tail = file.read(4 * _MOST)
+    at = tail.rfind(_SYNCPOINT)
+    if begin < 0 or at < 0:
+        return None
+    try:
+        codes, headers = _table(_Numbers(head, begin + 8))
+    except _CutError:
+        return None
+    last = at
+    try:
+        while at < len(tail):
+            last, at = at, _next(tail, at, codes, headers)
+            if at <= last:
+                return None
+    except _CutError:
+        return within("a frame's header", len(tail) - last, len(tail) - last + 1)
+    return within("a frame", len(tail) - last, at - last) if at > len(tail) else None
+
+
+def _table(numbers: _Numbers) -> tuple[list[_Code], list[int]]:
+    """Return the meaning of each first byte of frames, and the lengths of elided headers."""
+    forward = numbers.number()
+    if forward > _LARGE:
+        numbers.at += 4  # the header's checksum
+    if numbers.number() > 3:
+        numbers.number()  # minor version
+    numbers.number()
+    numbers.number()
+    for _ in range(2 * numbers.number()):
+        numbers.number()  # time bases
+    codes: list[_Code] = []
+    factor, header = 1, 0
+    while len(codes) < 256:
+        flags, given = numbers.number(), numbers.number()
+        size = reserved = 0
+        count = None
+        for place in range(given):
+            value = numbers.number()
+            if place == 1:
+                factor = value
+            elif place == 3:
+                size = value
+            elif place == 4:
+                reserved = value
+            elif place == 5:
+                count = value
+            elif place == 7:
+                header = value
+        for step in range(min(256, factor - size if count is None else count)):
+            if len(codes) == ord("N"):
+                codes.append(_Code(_INVALID, 1, 0, 0, 0))
+            if len(codes) < 256:
+                codes.append(_Code(flags, factor, size + step, reserved, header))
+    headers = [0]
+    for _ in range(numbers.number()):
+        length = numbers.number()
+        headers.append(length)
+        numbers.at += length
+    return codes, headers
+
+
+def _next(data: bytes, at: int, codes: list[_Code], headers: list[int]) -> int:
+    """Return where the frame or packet at a place ends."""
+    numbers = _Numbers(data, at)
+    if data[at] == ord("N"):
+        numbers.at += 8  # a start code; then the length of what follows, checksummed if large
+        forward = numbers.number()
+        return numbers.at + (4 if forward > _LARGE else 0) + forward
+    code = codes[numbers.byte()]
+    flags = code.flags
+    if flags & _INVALID:
+        raise IndexError
+    if flags & _CODED:
+        flags ^= numbers.number()
+    if flags & _STREAM:
+        numbers.number()
+    if flags & _PTS:
+        numbers.number()
+    size = code.size + (numbers.number() * code.factor if flags & _SIZE else 0)
+    if flags & _MATCH:
+        numbers.number()
+    header = numbers.number() if flags & _HEADER else code.header
+    for _ in range(numbers.number() if flags & _RESERVED else code.reserved):
+        numbers.number()
+    numbers.at += 4 * bool(flags & _CHECKSUM)
+    return numbers.at + size - headers[header]
