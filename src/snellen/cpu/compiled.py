@@ -13,6 +13,7 @@ from typing import Any
 import numba
 import numpy as np
 from numba.core.caching import NullCache
+from numba.core.ccallback import CFunc
 from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.serialize import dumps
@@ -36,6 +37,19 @@ def compiled(loop: Callable[..., Any]) -> Any:
         hasattr(made, "_cache") and not loop.__closure__
     ):  # a function where NUMBA_DISABLE_JIT is set
         made._cache = _Kept(loop)
+    return made
+
+
+def compiled_callback(
+    function: Callable[..., Any], returned: Any, arguments: tuple[Any, ...]
+) -> Any:
+    """Compile a function for callers in C, who get its `address`; it is kept as loops are.
+
+    It takes the interpreter's lock only to report an exception, of which there must be none.
+    """
+    made: Any = CFunc(function, (arguments, returned), locals={}, options={})
+    made._cache = _Kept(function)
+    made.compile()
     return made
 
 

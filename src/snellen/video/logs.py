@@ -1,35 +1,165 @@
-"""Captures FFmpeg's log messages during single calls; otherwise they are off."""
+"""Listens to FFmpeg's messages, each of which goes to the listener that it concerns."""
 
 from __future__ import annotations
 
-import ctypes
-import time
+import re
+import threading
+import weakref
+from atexit import register
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from functools import cache
-from pathlib import Path
+from contextlib import contextmanager
 
 import av.logging
 from av.container import InputContainer
 
+from snellen.errors import InputError
+from snellen.video import log_slots
+
+_CONTEXT = re.compile(r"\[([^\[\]]*) @ (?:0x)?[0-9a-fA-F]+\] ?")
+"""What FFmpeg writes before a message: the name of a codec or container, and an address."""
+_GENERATIONS = 120
+"""Different tags of a slot, so that late messages of its last owner go nowhere."""
+
+_lock = threading.RLock()
+_owners: list[bool] = [False] * log_slots.SLOTS
+_here = threading.local()
+
+Message = tuple[int, str, str]
+"""Level, name of the codec or container, and text; without text: it was replaced too soon."""
+
+
+class Listener:
+    """Collects the messages of the objects that carry its tag, and of the threads that it is in.
+
+    While a listener is open, FFmpeg's callback is ours; then it is PyAV's again, with the level
+    that PyAV was given. Nothing is printed, and no message takes the interpreter's lock.
+
+    Parameters
+    ----------
+    level : int
+        The least urgent messages to collect.
+
+    Attributes
+    ----------
+    options : dict
+        Options of a codec that tag its messages; its threads inherit the tag.
+    """
+
+    def __init__(self, level: int = av.logging.WARNING) -> None:
+        self._slot = _acquire()
+        header = log_slots.memory["header"][self._slot]
+        generation = (int(header["tag"]) // log_slots.SLOTS + 1) % _GENERATIONS
+        tag = self._slot + log_slots.SLOTS * max(1, generation)
+        header["level"] = level
+        header["tag"] = tag
+        self.options = {"log_level_offset": str(tag << 16)}
+        self._tag = tag
+        self._header = header
+        self._records = log_slots.memory["records"][self._slot]
+        self._taken = int(header["count"])
+        self._errors = int(header["errors"])
+        self._close = weakref.finalize(self, _release, self._slot)
+
+    def close(self) -> None:
+        """Listen no more."""
+        self._close()
+
+    @contextmanager
+    def here(self) -> Iterator[None]:
+        """Collect what this thread logs during a call into FFmpeg."""
+        _install()  # somebody else may have set PyAV's level meanwhile
+        outer: Listener | None = getattr(_here, "listener", None)
+        if outer is not None:
+            outer._header["thread"] = 0
+        _here.listener = self
+        self._header["thread"] = threading.get_ident()
+        try:
+            yield
+        finally:
+            self._header["thread"] = 0
+            _here.listener = outer
+            if outer is not None:
+                outer._header["thread"] = threading.get_ident()
+
+    def take(self) -> list[Message]:
+        """Return the messages since the last call."""
+        errors, count = int(self._header["errors"]), int(self._header["count"])
+        if count == self._taken:
+            return []
+        found: list[Message] = []
+        replaced = 0
+        while self._taken < count:
+            record = self._records[self._taken % log_slots.RECORDS]
+            number = int(record["number"])  # first: once it is there, the rest is too
+            if number <= self._taken:  # it is being written
+                return found
+            self._taken += 1
+            level, text = int(record["level"]), bytes(record["text"])
+            if number != self._taken or number != int(record["number"]):
+                replaced += 1  # by a later one
+                continue
+            self._errors += level <= av.logging.ERROR
+            if int(record["tag"]) in (0, self._tag):  # not of the slot's last owner
+                found.append((level, *_parted(text)))
+        if replaced and errors > self._errors:
+            found += [(av.logging.ERROR, "", "")] * min(replaced, errors - self._errors)
+            self._errors = errors
+        return found
+
+
+def _parted(line: bytes) -> tuple[str, str]:
+    """Return the name and the text of a line of FFmpeg; an older text may lie behind it."""
+    text, name = line.partition(b"\0")[0].decode("utf-8", "replace"), ""
+    while match := _CONTEXT.match(text):
+        name, text = match[1], text[match.end() :]
+    return name, text
+
+
+def _acquire() -> int:
+    log_slots.callback()
+    with _lock:
+        if all(_owners):
+            raise InputError(f"{len(_owners)} films are open at once; expected fewer")
+        slot = _owners.index(False)
+        _owners[slot] = True
+        _install()
+        return slot
+
+
+def _release(slot: int) -> None:
+    with _lock:
+        log_slots.memory["header"][slot]["thread"] = 0
+        log_slots.memory["header"][slot]["level"] = -1
+        _owners[slot] = False
+        if not any(_owners):
+            _restore()
+
+
+def _install() -> None:
+    library, callback = log_slots.libavutil(), log_slots.callback()
+    if library is not None and callback is not None:
+        library.av_log_set_callback(callback)
+
+
+@register
+def _restore() -> None:
+    """Give the messages back to PyAV, which ignores them or not, as it was told."""
+    av.logging.set_level(av.logging.get_level())
+
 
 @contextmanager
-def listening(level: int = av.logging.WARNING) -> Iterator[list[tuple[int, str, str]]]:
-    """Collect FFmpeg's messages as (level, name, text).
-
-    Only for short calls while no other thread decodes or encodes: a codec's worker thread that
-    logs waits for the interpreter's lock, whose holder may be waiting for that thread.
-    """
-    before = av.logging.get_level()
-    with av.logging.Capture(local=False) as messages:
-        av.logging.set_level(level)
-        try:
-            yield messages
-        finally:
-            # A decoder's thread may be about to log: PyAV fails on a level of None.
-            av.logging.set_level(av.logging.PANIC)
-            time.sleep(0.002)
-            av.logging.set_level(before)
+def listening(level: int = av.logging.WARNING) -> Iterator[list[Message]]:
+    """Collect what this thread logs; the list is filled when the block ends."""
+    listener = Listener(level)
+    messages: list[Message] = []
+    try:
+        with listener.here():
+            try:
+                yield messages
+            finally:
+                messages += listener.take()
+    finally:
+        listener.close()
 
 
 def description(container: InputContainer) -> str:
@@ -37,28 +167,14 @@ def description(container: InputContainer) -> str:
     before = libav_level()
     av.logging.set_libav_level(av.logging.VERBOSE)  # fewer details at its default level
     try:
-        # The outer capture takes what a decoder's threads may log meanwhile.
-        with listening(av.logging.INFO):
+        with listening(av.logging.INFO) as messages:
             text: str = container.dumps_format()  # type: ignore[attr-defined,unused-ignore]
-            return text
+        return text + "".join(words for _, _, words in messages)
     finally:
         av.logging.set_libav_level(before)
 
 
 def libav_level() -> int:
     """Return FFmpeg's own level, which PyAV can set but not get; its default if not found."""
-    library = _libavutil()
+    library = log_slots.libavutil()
     return int(library.av_log_get_level()) if library is not None else av.logging.INFO
-
-
-@cache
-def _libavutil() -> ctypes.CDLL | None:
-    """Return the library inside PyAV's wheel, which is loaded already."""
-    package = Path(av.__file__).parent
-    for folder in (package.parent / "av.libs", package / ".dylibs"):
-        for file in folder.glob("*avutil*"):
-            with suppress(OSError, AttributeError):
-                library = ctypes.CDLL(str(file))
-                library.av_log_get_level.restype = ctypes.c_int
-                return library
-    return None

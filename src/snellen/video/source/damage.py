@@ -15,6 +15,7 @@ from snellen.frames.frame import Format
 from snellen.frames.opening import InputFile
 from snellen.video.messages import counted
 from snellen.video.pipes import Incoming
+from snellen.video.source.complaints import Complaints
 from snellen.video.timestamps import fraction
 
 _SLACK = Fraction(1, 10)
@@ -31,12 +32,16 @@ _UNFINISHED = 1 << 30
 class Damage:
     """Counts what could not be read."""
 
+    complaints: Complaints
+    """FFmpeg's own messages about damage."""
     undecodable: int = 0
     """Video packets that gave an error instead of a frame."""
     corrupt: int = 0
     """Frames that the decoder marks as damaged; they are written."""
     swallowed: int = 0
     """Video packets that gave neither a frame nor an error."""
+    missing: int = 0
+    """Frames that are missing inside a stream of constant rate, by the times of the others."""
     torn: int = 0
     """Packets, of any stream, that the demuxer marks as damaged."""
     appeared: bool = False
@@ -58,6 +63,9 @@ class Damage:
             found.append(f"{counted(self.undecodable, 'video packet')} could not be decoded")
         if self.swallowed:
             found.append(f"{counted(self.swallowed, 'video packet')} gave no picture")
+        missing = self.missing - self.swallowed - self.undecodable
+        if missing > 0:
+            found.append(f"{counted(missing, 'frame')} missing inside, by the times of the others")
         if self.corrupt:
             found.append(f"{counted(self.corrupt, 'frame')} decoded with visible damage, written")
         if self.torn:
@@ -67,6 +75,7 @@ class Damage:
             found.append(f"{counted(len(self.reading), 'read error')} ({kinds})")
         if self.appeared:
             found.append("streams that appear in the middle of the input are left out")
+        found += self.complaints.sentences()
         return (*found, *(text for text in (self.ending, self.short) if text))
 
 

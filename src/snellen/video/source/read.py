@@ -15,10 +15,14 @@ from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
 from snellen.frames.opening import FFmpegFile
+from snellen.video import logs
 from snellen.video.ffmpeg import choose_stream, limit_size, open_input, reason, start_of
 from snellen.video.pipes import Incoming
 from snellen.video.source import nvdec
+from snellen.video.source.complaints import Complaints
 from snellen.video.source.damage import Damage, shortfall
+from snellen.video.source.gaps import Gaps
+from snellen.video.source.start import Start
 from snellen.video.source.stream_info import rate_of
 from snellen.video.source.truncation import cut_short
 from snellen.video.timestamps import fraction
@@ -27,6 +31,8 @@ _MAX_ERRORS = 50
 """Consecutive read errors, without a packet between them, after which reading ends."""
 _MARGIN = Fraction(2)
 """Seconds to read beyond the end of a clip, for audio that is stored late in the file."""
+_DETECT = {"err_detect": "crccheck+bitstream+buffer"}
+"""What decoders check besides, and log: checksums, and lengths of what they read."""
 _FRAME_PER_PACKET = {"h264", "hevc", "av1", "ffv1", "prores", "dnxhd", "mjpeg"}
 """Codecs of which each packet holds one shown frame, unless it holds a single field."""
 
@@ -60,19 +66,33 @@ class Reader:
         self._what = what
         self._opened = FFmpegFile(file) if isinstance(file, Path) else None
         how = nvdec.settings(fall_back=True) if hardware else None
-        self.container = open_input(file, how, self._opened)
+        self._log = logs.Listener()
+        try:
+            with self._log.here():
+                self.container = open_input(file, how, self._opened)
+        except BaseException:
+            self._log.close()
+            raise
         try:
             self.stream = choose_stream(self.container, what)
             limit_size(self.stream, what)
         except BaseException:
             self.close()
             raise
-        self.stream.codec_context.thread_type = "AUTO"
+        context = self.stream.codec_context
+        context.thread_type = "AUTO"
+        context.options = {**(context.options or {}), **self._log.options, **_DETECT}
+        names = {context.codec.name, context.codec.canonical_name}
+        self._start = Start(self.container.format.name)
         if hardware:
             nvdec.prepare(self.stream)
         self.time_base = fraction(self.stream.time_base) or Fraction(1, 1000)
         self.rate = rate_of(self.stream)
-        self.damage = Damage()
+        complaints = Complaints(self.container.format.name, names)
+        complaints.hear(self._log.take(), opening=True)
+        self.damage = Damage(complaints=complaints)
+        step = 1 / (self.rate * self.time_base)
+        self._gaps = Gaps(self.container.format.name, step, self.time_base)
         self._clip_end: Fraction | None = None
         self._from_start = True
         self._packets_read = 0
@@ -85,10 +105,11 @@ class Reader:
         self._frame_per_packet = self.stream.codec_context.codec.canonical_name in _FRAME_PER_PACKET
 
     def close(self) -> None:
-        """Close the container and its file."""
+        """Close the container and its file, and listen to FFmpeg no more."""
         self.container.close()
         if self._opened is not None:
             self._opened.close()
+        self._log.close()
 
     def start(self) -> Fraction:
         """Return where the contents begin, in seconds of the container's clock."""
@@ -103,10 +124,12 @@ class Reader:
     def seek(self, seconds: Fraction) -> bool:
         """Seek to a key frame before `seconds` of the container's clock; return if it worked."""
         try:
-            self.container.seek(floor(seconds / self.time_base), stream=self.stream)
+            with self._log.here():
+                self.container.seek(floor(seconds / self.time_base), stream=self.stream)
         except (av.FFmpegError, OSError):
             return False
         self._from_start = False
+        self._start.cut = True
         return True
 
     def end_clip(self, end: Fraction) -> None:
@@ -115,13 +138,17 @@ class Reader:
 
     def forget(self, ticks: int) -> None:
         """Discard the damage found so far: the clip begins at time `ticks`."""
-        self.damage = Damage()
+        self._hear()
+        complaints = self.damage.complaints
+        complaints.forget(self._start.number(ticks))
+        self.damage = Damage(complaints=complaints)
         self._earliest = ticks
 
     def decode(self) -> Iterator[VideoFrame | Packet[Any]]:
         """Yield frames of the video, and packets of other streams; an error skips its packet."""
         for packet in self._packets():
             self.damage.torn += packet.is_corrupt
+            self._gaps.read(packet, self._is_video(packet))
             if not self._is_video(packet):
                 yield packet
             elif self._clip_end is None:
@@ -147,7 +174,13 @@ class Reader:
         Packets before the first frame may refer to one that the file never held.
         """
         first, last = self._earliest, self._latest
-        if not self._frame_per_packet or first is None or last is None:
+        if first is None or last is None:
+            return
+        # AVI has no times: where frames are reordered, those of their packets are different ones.
+        timed = self.container.format.name != "avi"
+        self.damage.missing = self._gaps.missing(first, self._unseen) if timed else 0
+        part = not self._from_start or self._clip_end is not None
+        if not self._frame_per_packet or (part and not timed):
             return
         until = None if self._clip_end is None else last
         unseen = sum(first < t and (until is None or t < until) for t in self._unseen)
@@ -160,6 +193,7 @@ class Reader:
         if frame.pts is None:
             return
         self._unseen.discard(frame.pts)
+        self._gaps.see(frame.pts)
         if self._earliest is None:
             self._earliest = frame.pts
         if self._latest is not None:
@@ -169,16 +203,42 @@ class Reader:
     def _decoded(self, packet: Packet[Any] | None) -> list[VideoFrame]:
         if packet is not None and packet.pts is not None and not packet.is_discard:
             self._unseen.add(packet.pts)
+        if packet is not None:
+            self.damage.complaints.at = self._start.send(packet)
         try:
-            frames = self.stream.decode(packet)
+            with self._log.here():
+                frames = self.stream.decode(packet)
         except EOFError:
             return []
         except (av.FFmpegError, ValueError):
             self.damage.undecodable += 1
             return []
+        finally:
+            self._hear()
         for frame in frames:
             self._see(frame)
         return frames
+
+    def _hear(self) -> None:
+        """Judge what FFmpeg has logged meanwhile."""
+        messages = self._log.take()
+        if messages:
+            self.damage.complaints.hear(messages, lead=self._start.leading(self._threads))
+
+    @property
+    def _threads(self) -> int:
+        return max(1, self.stream.codec_context.thread_count)
+
+    def _demuxed(self) -> Iterator[Packet[Any]]:
+        """Read packets, and listen meanwhile."""
+        packets = self.container.demux()
+        while True:
+            with self._log.here():
+                packet = next(packets, None)
+            self._hear()
+            if packet is None:
+                return
+            yield packet
 
     def _tail(self, path: Path) -> Iterator[VideoFrame]:
         """Decode the end of a damaged input once more, in a single thread.
@@ -215,7 +275,7 @@ class Reader:
         errors = 0
         while errors <= _MAX_ERRORS:
             try:
-                for packet in self.container.demux():
+                for packet in self._demuxed():
                     if packet.size == 0:
                         # The end of a stream; with a time, AVI's repetition of the last frame.
                         self._packets_read += packet.dts is not None and self._is_video(packet)

@@ -1,0 +1,126 @@
+"""Which of FFmpeg's messages mean damage, and what is said of them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+import av.logging
+
+from snellen.video.logs import Message
+from snellen.video.messages import counted
+
+_HARMLESS = re.compile(
+    r"edit list|out of order|not implemented|patch welcome|SEI type|non monotonically"
+    r"|Could not find codec parameters|co located POCs unavailable|[Uu]nsupported|unknown"
+    r"|hardware|hwaccel|deprecated|Cannot load|Discarding interleaved|Failed to parse extradata",
+)
+"""Errors that sound files give as well."""
+_VISIBLE = re.compile(
+    r"concealing|corrupt|damaged|error while decoding|error at MB|CRC|[Cc]hecksum|missing reference"
+    r"|overread|EOI missing|[Ii]nvalid (?:data|marker|slice|frame|code)|truncat(?!ed DV)"
+    r"|Packet mismatch|incomplete|Broken frame|broken|Slice mismatch"
+    r"|slice end not reached|lost|sync"
+)
+"""Warnings that damage gives."""
+_REFERENCES = re.compile(
+    r"[Rr]eference|Could not find ref|mmco|[Ff]rame num|POC|recovery|co located|no frame"
+    r"|first frame|unavailable"
+)
+"""Messages about pictures that are not there, as before a cut."""
+_NUMBERS = re.compile(r"0x[0-9a-fA-F]+|[0-9]+")
+
+_KINDS = 3
+"""Kinds of messages of which a sentence gives an example."""
+_MOST = 1000
+"""Kinds of messages that are told apart."""
+_LENGTH = 90
+"""Characters of an example."""
+
+_Kind = tuple[str, str, str]
+"""Whose message, "error" or "warning", and the text without its numbers."""
+
+
+class Complaints:
+    """Counts FFmpeg's messages about damage of what was read.
+
+    Parameters
+    ----------
+    demuxer : str
+        FFmpeg's name of the container.
+    codecs : set of str
+        Names under which the decoder and the parser of the video log.
+
+    Attributes
+    ----------
+    at : int
+        Number of the video packet that was sent last.
+    """
+
+    def __init__(self, demuxer: str, codecs: set[str]) -> None:
+        self.at = 0
+        self._demuxer = demuxer
+        self._codecs = codecs
+        self._counts: Counter[tuple[_Kind, int]] = Counter()
+        self._examples: dict[_Kind, str] = {}
+
+    def hear(self, messages: Iterable[Message], opening: bool = False, lead: bool = False) -> None:
+        """Count those that mean damage.
+
+        Parameters
+        ----------
+        messages : iterable
+        opening : bool
+            Whether the container is being opened: what a decoder says then, it will say again.
+        lead : bool
+            Whether pictures may be in the decoder that refer to some before a cut.
+        """
+        for level, name, text in messages:
+            whose = self._whose(name)
+            if whose is None or (opening and whose != self._demuxer_name):
+                continue
+            if level > av.logging.ERROR and not _VISIBLE.search(text):
+                continue
+            if _HARMLESS.search(text) or (lead and whose != self._demuxer_name):
+                continue
+            self._count(whose, "error" if level <= av.logging.ERROR else "warning", text)
+
+    def forget(self, before: int) -> None:
+        """Discard what was heard before packet `before` was sent."""
+        self._counts = Counter({k: n for k, n in self._counts.items() if k[1] >= before})
+
+    def sentences(self) -> tuple[str, ...]:
+        """Return a sentence for the demuxer and for the decoder, if they had complaints."""
+        kinds: Counter[_Kind] = Counter()
+        for (kind, _), number in self._counts.items():
+            kinds[kind] += number
+        found = []
+        for whose, severity in dict.fromkeys((kind[0], kind[1]) for kind in kinds):
+            mine = [(k, n) for k, n in kinds.most_common() if k[:2] == (whose, severity)]
+            texts = [self._examples[kind] for kind, _ in mine[:_KINDS] if self._examples[kind]]
+            more = len(mine) - _KINDS
+            if more > 0:
+                texts.append(f"and {counted(more, 'other message')}")
+            total = counted(sum(number for _, number in mine), severity)
+            found.append(f"{total} of the {whose}" + (f" ({'; '.join(texts)})" if texts else ""))
+        return tuple(found)
+
+    @property
+    def _demuxer_name(self) -> str:
+        return f"{self._demuxer.partition(',')[0]} demuxer"
+
+    def _whose(self, name: str) -> str | None:
+        if name in self._codecs:
+            return f"{name} decoder"
+        return self._demuxer_name if name in (self._demuxer, "") else None
+
+    def _count(self, whose: str, severity: str, text: str) -> None:
+        example = "".join(c if c.isprintable() else "?" for c in text.strip())
+        if len(example) > _LENGTH:
+            example = example[: _LENGTH - 1] + "…"
+        kind = (whose, severity, _NUMBERS.sub("#", example))
+        if kind not in self._examples and len(self._examples) >= _MOST:
+            kind = (whose, severity, "")
+        self._examples.setdefault(kind, example if kind[2] else "")
+        self._counts[kind, self.at] += 1

@@ -1,0 +1,119 @@
+"""Frames that are missing inside a stream of constant rate, by the times of those that came.
+
+A film of variable rate has gaps by design. So a gap counts only where the file holds a packet
+whose frame should be in it, or where bytes of the file were skipped around it. Of ASF, which does
+not tell where its packets are, gaps count if they are rare, and no sound goes on in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from fractions import Fraction
+from math import floor
+from typing import Any
+
+from av.packet import Packet
+
+from snellen.video.timestamps import fraction
+
+_CONTIGUOUS = ("matroska", "flv", "nut")
+"""Containers whose packets lie one behind the other, each with its position."""
+_HOLE = 64
+"""Bytes between two packets beyond which some were skipped: headers in between are smaller."""
+_RARE = 25
+"""Regular distances for each gap, at least, where gaps leave no other trace."""
+_NEAR = 8
+"""Frames by which reordering may part a packet from the gap that it leaves."""
+_WIDE = Fraction(7, 4)
+"""A distance of so many frames is a gap, also where times are rounded."""
+
+
+class Gaps:
+    """Notes the times of frames and the positions of packets.
+
+    Parameters
+    ----------
+    container : str
+        FFmpeg's name.
+    step : Fraction
+        Ticks of a frame, on average.
+    time_base : Fraction
+        Seconds of a tick.
+    """
+
+    def __init__(self, container: str, step: Fraction, time_base: Fraction) -> None:
+        self._contiguous = container.startswith(_CONTIGUOUS)
+        self._traceless = container == "asf"
+        self._step = step
+        self._base = time_base
+        self._sounds: set[int] = set()
+        self._end: int | None = None
+        self._stamp: int | None = None
+        self._skipped = False
+        self._holes: list[tuple[int, int]] = []
+        self._last: int | None = None
+        self._regular = 0
+        self._gaps: list[tuple[int, int]] = []
+
+    def read(self, packet: Packet[Any], video: bool) -> None:
+        """Note a packet of any stream, in the order of the file."""
+        if self._contiguous and packet.pos is not None and packet.pos >= 0:
+            if self._end is not None and packet.pos > self._end + _HOLE:
+                self._skipped = True
+            self._end = packet.pos + packet.size
+        stamp = packet.dts if packet.dts is not None else packet.pts
+        if stamp is None:
+            return
+        if not video:
+            if self._traceless and packet.stream.type == "audio":
+                self._sounds.add(
+                    self._moment(stamp * (fraction(packet.stream.time_base) or Fraction(0)))
+                )
+            return
+        if self._skipped and self._stamp is not None:
+            self._holes.append((min(self._stamp, stamp), max(self._stamp, stamp)))
+        self._skipped = False
+        self._stamp = stamp
+
+    def see(self, ticks: int) -> None:
+        """Note the time of the next frame that is shown."""
+        if self._last is not None:
+            if ticks - self._last >= max(_WIDE * self._step, self._step + 2):
+                self._gaps.append((self._last, ticks))
+            else:
+                self._regular += 1
+        self._last = ticks
+
+    def missing(self, since: int | None, unseen: Collection[int]) -> int:
+        """Return how many frames are missing for certain.
+
+        Parameters
+        ----------
+        since : int or None
+            The time at which the clip begins.
+        unseen : collection of int
+            Times of packets that gave no frame.
+        """
+        if self._regular < 2 * len(self._gaps):
+            return 0  # the rate varies, or is unknown
+        margin, near = self._step / 2, _NEAR * self._step
+        lost = 0
+        for first, second in self._gaps:
+            if since is not None and first < since:
+                continue
+            packets = sum(first + margin < t < second - margin for t in unseen)
+            hole = any(a - near <= second and first <= b + near for a, b in self._holes)
+            rare = len(self._gaps) * _RARE <= self._regular
+            if hole or (self._traceless and rare and not self._sound(first, second)):
+                packets = max(packets, round((second - first) / self._step) - 1)
+            lost += packets
+        return lost
+
+    def _moment(self, seconds: Fraction) -> int:
+        """Return a number for each duration of a frame."""
+        return floor(seconds / (self._step * self._base))
+
+    def _sound(self, first: int, second: int) -> bool:
+        """Return whether a packet of sound begins in the gap."""
+        moments = range(self._moment(first * self._base) + 1, self._moment(second * self._base))
+        return any(moment in self._sounds for moment in moments)
