@@ -6,6 +6,7 @@
 # make lint    style, types and layers, as CI checks them
 # make docs    build the documentation site in docs/_build, offline; a warning is an error
 # make release-check    was this source run by the GPU tests? See CONTRIBUTING.md
+# make faults RUNS=300    strike commands by signals at that many moments; SEED=n repeats some
 # make sanitize    compute-sanitizer over its tests, on a GPU; writes benchmarks/gpu-sanitizer.json
 # make release    build wheel and sdist of the commit, bit for bit the same for everyone; see there
 #
@@ -24,7 +25,7 @@ endif
 JOBS ?= auto
 PYTEST = $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal
 
-.PHONY: demo test slow fuzz env lint docs release-check release sanitize clean
+.PHONY: demo test slow fuzz env lint docs release-check release sanitize faults clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
@@ -53,6 +54,10 @@ docs: $(VENV)/.docs
 
 release-check: $(VENV)/.env
 	$(BIN)/python .ci/release_check.py
+
+faults: $(VENV)/.test
+	SNELLEN_FAULTS=$(or $(RUNS),300) SNELLEN_FAULTS_SEED=$(or $(SEED),0) \
+		$(BIN)/python -m pytest tests/faults -m "" -s
 
 sanitize: $(VENV)/.test
 	$(BIN)/python -m benchmarks.sanitize $(ARGS)
