@@ -27,6 +27,8 @@ def packets(file: BinaryIO, size: int) -> str | None:
     count = int.from_bytes(head[at + 56 : at + 64], "little")
     flags = int.from_bytes(head[at + 88 : at + 92], "little")
     length = int.from_bytes(head[at + 96 : at + 100], "little")
+    if start > size:
+        return within("its header", size, start)
     file.seek(start)
     data = file.read(24)
     if data[:16] != _DATA or not length:
