@@ -7,7 +7,7 @@ methods fail, numbers of a thousand digits, arrays, NaN.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from itertools import islice
 from math import isfinite
 from numbers import Integral, Real
@@ -99,20 +99,20 @@ def path(name: str, value: object) -> Path:
     )
 
 
-def items(name: str, value: object, most: int) -> tuple[Any, ...]:
-    """Return what is in a sequence or another collection (InputError: none, or more than `most`).
+def items(name: str, value: object, most: int) -> Iterator[Any]:
+    """Yield what is in a sequence or another collection (InputError: none, or more than `most`).
 
-    No collection is read further than that: it may have no end.
+    The caller checks each at once: a collection may claim any length, or have no end.
     """
     try:
-        found = tuple(islice(iter(value), most + 1))  # type: ignore[call-overload]
+        found: Iterator[Any] = iter(value)  # type: ignore[call-overload]
     except Exception as error:  # of any library
         raise InputError(
             f"got `{name}`={quoted(value)}; expected a sequence", parameter=name
         ) from error
-    if len(found) > most:
+    yield from islice(found, most)
+    if next(found, None) is not None:
         raise InputError(f"got more than {most:,} of `{name}`", parameter=name)
-    return found
 
 
 def check_bytes(needed: int, what: str) -> None:
