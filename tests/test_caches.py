@@ -223,3 +223,12 @@ def test_the_users_folder_without_settings(monkeypatch):
     assert first.path == Path.home().resolve() / ".cache/snellen" and first.private
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # the specification says to ignore it
     assert len(list(caches.folders())) == 1
+
+
+def test_what_a_killed_process_left_is_removed(places, file):
+    old, new = (file.parent / f".{KEY[:16]}-{name}.part" for name in ("old", "new"))
+    for left in (old, new):
+        left.write_bytes(b"")
+    os.utime(old, (0, 0))
+    caches.write("kernels", "b" * 64, b"more")
+    assert not old.exists() and new.exists()

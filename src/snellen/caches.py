@@ -14,6 +14,7 @@ import os
 import stat
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from uuid import uuid4
 LARGEST = 64 << 20  # bytes of a file; cubins have less than 2 MB, compiled loops less than 1 MB
 OTHERS = stat.S_IWGRP | stat.S_IWOTH
 SUFFIX = ".bin"
+ABANDONED = 3600  # seconds after which an unfinished file belongs to a process that was killed
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,7 @@ def write(kind: str, key: str, content: bytes) -> None:
         with suppress(OSError):
             _make(path, 0o700 if folder.private else 0o755)
             if not distrust(path):
+                _sweep(path)
                 _write(path, key, content)
                 return
 
@@ -159,6 +162,14 @@ def _make(path: Path, mode: int) -> None:
     for folder in reversed(missing):
         with suppress(FileExistsError):
             folder.mkdir(mode)
+
+
+def _sweep(path: Path) -> None:
+    """Remove what killed processes left: a file takes milliseconds to write, not an hour."""
+    for left in path.glob(".*.part"):
+        with suppress(OSError):
+            if left.lstat().st_mtime < time.time() - ABANDONED:
+                left.unlink()
 
 
 def _write(path: Path, key: str, content: bytes) -> None:

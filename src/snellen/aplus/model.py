@@ -25,6 +25,7 @@ FORMAT = "snellen-aplus-1"
 SCALES = (2, 3, 4)
 NORM_TOLERANCE = 1e-3  # deviation of an anchor's norm from 1, enough for rounding to float16
 _MOST_BYTES = 1 << 29  # of a file; ours have 5 MB
+LARGEST = 65504.0  # of a projection's values: float16 ends there, learnt ones have less than 10
 WINDOW = 3  # side of a window, low-resolution pixels; Timofte, De Smet, Van Gool 2014
 
 Array = npt.NDArray[np.floating]
@@ -85,7 +86,12 @@ class Model:
                 return f"got {name} of dtype {found}; expected {' or '.join(dtypes)}"
             if not np.isfinite(getattr(self, name)).all():
                 return f"got NaN or infinity in {name}; expected finite numbers"
-        norms = np.linalg.norm(self.anchors, axis=1)
+        for name, limit in (("basis", 1 + NORM_TOLERANCE), ("projections", LARGEST)):
+            most = float(np.abs(getattr(self, name)).max())
+            if most > limit:
+                return f"got {name} with a value of ±{most:.3g}; expected at most {limit:.6g}"
+        with np.errstate(over="ignore"):
+            norms = np.linalg.norm(self.anchors, axis=1)
         if np.abs(norms - 1).max() > NORM_TOLERANCE:
             return f"got anchors of norm {norms.min():.3g} … {norms.max():.3g}; expected 1"
         return None
@@ -203,6 +209,8 @@ def _stamp(path: Path) -> tuple[int, int]:
 @lru_cache(maxsize=4)
 def _read(path: Path, stamp: tuple[int, int]) -> Model:
     meta, tensors = _file(path)
+    for array in tensors.values():
+        array.setflags(write=False)  # all callers get the same model
     missing = {"anchors", "basis", "projections"} - set(tensors)
     if meta.get("format") != FORMAT or missing:
         raise ModelError(f"{path} is a safetensors file but not an A+ model ({FORMAT})")
@@ -246,5 +254,5 @@ def _file(path: Path) -> tuple[dict[str, str], dict[str, Array]]:
         return dict(strings), tensors
     except (SafetensorError, ValueError) as error:
         raise ModelError(f"{path} is damaged or not a safetensors file: {error}") from error
-    except (TypeError, KeyError, AttributeError) as error:  # for example BF16 or F8_E4M3
+    except Exception as error:  # for example BF16 or F8_E4M3, of many classes
         raise ModelError(f"{path} has a dtype that NumPy does not support: {error}") from error

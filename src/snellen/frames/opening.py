@@ -147,7 +147,10 @@ def contents(path: Path, limit: int) -> bytes:
         As `InputFile`, or there are more than `limit` bytes.
     """
     with InputFile(path) as file:
-        return _all(file, path, limit)
+        try:
+            return _all(file, path, limit)
+        except OSError as error:  # of the disk, or of the network that the file lies behind
+            raise unreadable(path, error) from error
 
 
 def is_stream(path: Path) -> bool:

@@ -15,7 +15,7 @@ from snellen.jobs.fields import check_types
 from snellen.video.region import Track
 
 _WHOLE = re.compile(r"-?\d{1,9}")
-_MOST_BYTES = 64 << 20
+_MOST_BYTES = 16 << 20
 """Of a file of positions: enough for ten million frames."""
 FARTHEST = 10**9
 """Greatest number of a region or a position, pixels."""

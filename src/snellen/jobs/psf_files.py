@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from contextlib import suppress
 from io import BytesIO
+from math import prod
 from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib import format
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
@@ -205,9 +207,22 @@ def _grey(path: Path) -> Array:
     return grey
 
 
+def _check_size(data: bytes) -> None:
+    """Refuse (ValueError) a header that claims more numbers than the file has."""
+    file = BytesIO(data)
+    if not data.startswith(format.MAGIC_PREFIX):
+        return  # np.load says what it is
+    version = format.read_magic(file)
+    read = format.read_array_header_1_0 if version == (1, 0) else format.read_array_header_2_0
+    shape, _, dtype = read(file)
+    if prod(shape) * dtype.itemsize > len(data) - file.tell():
+        raise ValueError("the file is shorter than its header says")
+
+
 def _array(path: Path) -> Array:
     data = contents(path, _MOST_BYTES)
     try:
+        _check_size(data)
         array: Array = np.load(BytesIO(data), allow_pickle=False)
     except Exception as error:  # of nearly every class, MemoryError for a shape that is a lie
         raise InputError(

@@ -103,7 +103,8 @@ def given(psf: Any, name: str = "psf") -> Float64:
             parameter=parameter,
         )
     check_bytes(8 * plane.size // min(plane.shape[-2:]) * (longest + 1), f"{shown} {plane.shape}")
-    plane = plane.astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):  # of float128; refused below
+        plane = plane.astype(np.float64)
     if not np.isfinite(plane).all() or plane.min() < 0:
         raise InputError(
             f"{shown} has values that are negative, NaN or infinite; expected 0 or more",
