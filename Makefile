@@ -2,6 +2,7 @@
 # make test    build the environment, run the tests but the slow ones; JOBS=4: so many at once
 # make slow    run the slow tests
 # make fuzz    hostile files against the commands: SECONDS=3600 SEED=… KIND=film; see tests/fuzz
+# make soak    long runs in one process: nothing grows; FRAMES=… CALLS=… JOBS=… DEVICE=cuda; see tests/soak
 # make env     build the environment in .venv, with the snellen command in it
 # make lint    style, types and layers, as CI checks them
 # make docs    build the documentation site in docs/_build, offline; a warning is an error
@@ -26,6 +27,7 @@ JOBS ?= auto
 PYTEST = $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal
 
 .PHONY: demo test slow fuzz env lint docs release-check release sanitize faults clean
+.PHONY: demo test slow fuzz soak env lint docs release-check release sanitize clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
@@ -58,6 +60,9 @@ release-check: $(VENV)/.env
 faults: $(VENV)/.test
 	SNELLEN_FAULTS=$(or $(RUNS),300) SNELLEN_FAULTS_SEED=$(or $(SEED),0) \
 		$(BIN)/python -m pytest tests/faults -m "" -s
+soak: $(VENV)/.test
+	PYTHONPATH=src:tests $(BIN)/python -m soak $(if $(FRAMES),--frames $(FRAMES)) $(if $(CALLS),--calls $(CALLS)) \
+		$(if $(filter-out auto,$(JOBS)),--jobs $(JOBS)) $(if $(DEVICE),--device $(DEVICE))
 
 sanitize: $(VENV)/.test
 	$(BIN)/python -m benchmarks.sanitize $(ARGS)
