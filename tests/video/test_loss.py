@@ -133,3 +133,13 @@ def test_sentences_are_few_and_short():
     assert first.startswith("507 errors of the h264 decoder (error while decoding MB 0 1; aaa")
     assert "and 5 other messages" in first and len(first) < 400 and "\x1b" not in first
     assert second == "1 error of the mov demuxer (error reading header)"
+
+
+def test_a_rare_gap_in_asf_counts_unless_sound_goes_on():
+    for kept, missing in (((6,), 1), ((3, 6, 9), 0)):
+        found = Gaps("asf", Fraction(40), Fraction(1, 1000))
+        for number in range(15):
+            if number not in kept:
+                found.read(Positioned(529, 100, 40 * number), True)
+                found.see(40 * number)
+        assert found.missing(0, ()) == missing

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from fractions import Fraction
-from math import floor
+from math import ceil, floor
 from typing import Any
 
 from av.packet import Packet
@@ -20,7 +20,7 @@ _CONTIGUOUS = ("matroska", "flv", "nut")
 """Containers whose packets lie one behind the other, each with its position."""
 _HOLE = 64
 """Bytes between two packets beyond which some were skipped: headers in between are smaller."""
-_RARE = 25
+_RARE = 12
 """Regular distances for each gap, at least, where gaps leave no other trace."""
 _NEAR = 8
 """Frames by which reordering may part a packet from the gap that it leaves."""
@@ -45,6 +45,7 @@ class Gaps:
         self._contiguous = container.startswith(_CONTIGUOUS)
         self._traceless = container == "asf"
         self._step = step
+        self._wide = ceil(max(_WIDE * step, step + 2))
         self._base = time_base
         self._sounds: set[int] = set()
         self._end: int | None = None
@@ -78,7 +79,7 @@ class Gaps:
     def see(self, ticks: int) -> None:
         """Note the time of the next frame that is shown."""
         if self._last is not None:
-            if ticks - self._last >= max(_WIDE * self._step, self._step + 2):
+            if ticks - self._last >= self._wide:
                 self._gaps.append((self._last, ticks))
             else:
                 self._regular += 1
