@@ -36,7 +36,7 @@ def mutated(random: Random, data: bytes, other: bytes = b"") -> tuple[bytes, str
 
 def _place(random: Random, data: bytearray) -> int:
     """Return an offset: often near the front, where headers are."""
-    if random.random() < 0.4:
+    if random.random() < 0.25:
         return random.randrange(min(len(data), 200) or 1)
     return random.randrange(len(data) or 1)
 
@@ -170,4 +170,4 @@ MUTATORS: tuple[Mutator, ...] = (
     flip_bits, set_bytes, zero_block, noise_block, remove_block, double_block, swap_blocks,
     truncate, append, resize_field, field, word, magic, empty, splice,
 )  # fmt: skip
-WEIGHTS = (4, 3, 4, 3, 3, 2, 2, 4, 1, 3, 10, 2, 1, 0.2, 2)
+WEIGHTS = (4, 3, 4, 3, 3, 2, 2, 4, 1, 3, 8, 1.5, 0.4, 0.1, 2)

@@ -29,6 +29,7 @@ def main() -> None:
         if "decode" in request:
             from fuzz.witness import decoded
 
+            _quiet()
             answer = decoded(request["decode"])
         else:
             answer = _run(request)
@@ -99,6 +100,13 @@ def _redirect(stdin: str | None) -> None:
         file = os.open(name, flags, 0o644)
         os.dup2(file, number)
         os.close(file)
+
+
+def _quiet() -> None:
+    """Send what PyAV itself prints, to the witness's standard error, to nowhere."""
+    file = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(file, 2)
+    os.close(file)
 
 
 def _memory(name: str) -> float:
