@@ -1,4 +1,4 @@
-"""Tests share code through the packages support and fuzz: no test module imports another one."""
+"""Tests share code through the package support: no test module imports another one."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import pytest
 
 TESTS = Path(__file__).parent
 FILES = sorted(TESTS.rglob("*.py"))
+SHARED = {"support", *(program.parent.name for program in TESTS.glob("*/__main__.py"))}
+"""Folders whose modules are imported: those of programs, such as the fuzzer, by their tests."""
 
 
 def imported(path):
@@ -24,7 +26,7 @@ def imported(path):
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(TESTS)))
 def test_only_support_is_imported(path):
-    folders = {entry.name for entry in TESTS.iterdir() if entry.is_dir()} - {"support", "fuzz"}
+    folders = {entry.name for entry in TESTS.iterdir() if entry.is_dir()} - SHARED
     for name in imported(path):
         parts = name.split(".")
         assert not any(part.startswith("test_") or part == "conftest" for part in parts), name
