@@ -15,15 +15,9 @@ Errors
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from snellen._version import __version__ as __version__
-from snellen.errors import DeviceError as DeviceError
-from snellen.errors import IncompleteError as IncompleteError
-from snellen.errors import InputError as InputError
-from snellen.errors import ModelError as ModelError
-from snellen.errors import OutputError as OutputError
-from snellen.errors import SnellenError as SnellenError
+
+TYPE_CHECKING = False  # typing would take as long to import as all else that the command needs
 
 __all__ = [
     "Deblurrer", "DeviceError", "Format", "Frame", "IncompleteError", "InputError", "ModelError",
@@ -33,8 +27,16 @@ __all__ = [
 ]  # fmt: skip
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from snellen.aplus.image import upscale as upscale
     from snellen.aplus.upscaler import Upscaler as Upscaler
+    from snellen.errors import DeviceError as DeviceError
+    from snellen.errors import IncompleteError as IncompleteError
+    from snellen.errors import InputError as InputError
+    from snellen.errors import ModelError as ModelError
+    from snellen.errors import OutputError as OutputError
+    from snellen.errors import SnellenError as SnellenError
     from snellen.frames.frame import Format as Format
     from snellen.frames.frame import Frame as Frame
     from snellen.jobs.deblur_file import deblur_file as deblur_file
@@ -67,6 +69,17 @@ _HOME = {
     "score_files": "snellen.jobs.score_files",
     "Format": "snellen.frames.frame",
     "Frame": "snellen.frames.frame",
+    **dict.fromkeys(
+        (
+            "DeviceError",
+            "IncompleteError",
+            "InputError",
+            "ModelError",
+            "OutputError",
+            "SnellenError",
+        ),
+        "snellen.errors",
+    ),
 }
 
 

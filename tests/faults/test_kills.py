@@ -107,3 +107,20 @@ def test_a_signal_while_python_ends(tmp_path):
     )
     done = subprocess.run([sys.executable, "late.py"], cwd=tmp_path, check=False)
     assert done.returncode == 3
+
+
+def test_the_end_beside_threads_that_are_in_a_library(tmp_path):
+    """Python's own end aborts where SciPy's C++ comes back to it (seen once in 300 runs)."""
+    (tmp_path / "busy.py").write_text(
+        "import atexit, sys, threading\nimport numpy as np\nfrom scipy import fft\n"
+        "from snellen.cli import interrupts\n"
+        "def work():\n    while True:\n        fft.rfft2(np.ones((64, 64)))\n"
+        "for _ in range(3):\n    threading.Thread(target=work, daemon=True).start()\n"
+        "atexit.register(print, 'cleaned up')\n"
+        "interrupts.end(130)\ninterrupts.leave(130)\nsys.exit(130)\n"
+    )
+    for _ in range(4):
+        done = subprocess.run(
+            [sys.executable, "busy.py"], cwd=tmp_path, check=False, capture_output=True, timeout=60
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (130, b"cleaned up\n", b"")

@@ -11,9 +11,12 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
 
 from snellen.cli import interrupts
+
+TYPE_CHECKING = False  # typing would take as long to import as all else
+if TYPE_CHECKING:
+    from typing import Any
 
 PIPE_CODE = 141
 """As a shell shows a process that SIGPIPE ended."""
@@ -40,7 +43,9 @@ def main(arguments: list[str] | None = None) -> None:
         _interrupted(program)
         if program:
             interrupts.end(code)
-    if not program:
+    if program:
+        interrupts.leave(code)
+    else:
         interrupts.restore(before)
     if code:
         sys.exit(code)

@@ -14,8 +14,11 @@ import sys
 import threading
 from contextlib import suppress
 from time import monotonic
-from types import FrameType
-from typing import Any
+
+TYPE_CHECKING = False  # typing would take as long to import as all else
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import Any
 
 CODE = 130
 """Exit code of an interrupted command."""
@@ -89,6 +92,21 @@ def end(code: int) -> None:
     # `python -m` ends as if by SIGINT, although the interrupt was caught. The next text forgets it.
     exec("")
     atexit.register(_ignore)
+
+
+def leave(code: int) -> None:
+    """End the process at once if threads still run, in calls of libraries that do not return.
+
+    Python would end these threads when they come back to it, which aborts the process where C++
+    has called it.
+    """
+    if threading.active_count() > 1:
+        with suppress(BaseException):
+            atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(Exception):
+                stream.flush()
+        os._exit(code)
 
 
 def _ignore() -> None:
