@@ -26,8 +26,7 @@ endif
 JOBS ?= auto
 PYTEST = $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal
 
-.PHONY: demo test slow fuzz env lint docs release-check release sanitize faults clean
-.PHONY: demo test slow fuzz soak env lint docs release-check release sanitize clean
+.PHONY: demo test slow fuzz soak env lint docs release-check release sanitize faults clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
@@ -60,6 +59,7 @@ release-check: $(VENV)/.env
 faults: $(VENV)/.test
 	SNELLEN_FAULTS=$(or $(RUNS),300) SNELLEN_FAULTS_SEED=$(or $(SEED),0) \
 		$(BIN)/python -m pytest tests/faults -m "" -s
+
 soak: $(VENV)/.test
 	PYTHONPATH=src:tests $(BIN)/python -m soak $(if $(FRAMES),--frames $(FRAMES)) $(if $(CALLS),--calls $(CALLS)) \
 		$(if $(filter-out auto,$(JOBS)),--jobs $(JOBS)) $(if $(DEVICE),--device $(DEVICE))
