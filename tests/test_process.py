@@ -43,7 +43,7 @@ def test_forks_while_threads_work():
 
 @pytest.mark.slow
 def test_a_fork_while_loops_are_compiled(tmp_path):
-    forks("busy", 2, SNELLEN_CACHE=str(tmp_path / "cache"), XDG_CACHE_HOME=str(tmp_path))
+    forks("compiling", SNELLEN_CACHE=str(tmp_path / "cache"), XDG_CACHE_HOME=str(tmp_path))
 
 
 @pytest.mark.slow

@@ -1,6 +1,6 @@
 """A program that forks while objects of Snellen are open; the first argument names the part.
 
-A child that does not end within a minute is killed by its alarm, and the program fails.
+A child that does not end in time is killed by its alarm, and the program fails.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from snellen import Deblurrer, Format, Frame, Scorer, Stream, Upscaler
 from snellen.errors import DeviceError, InputError
 from snellen.jobs.events import Silent
 
-LIMIT = 60
+LIMIT = 400
 SIZE = 40
 PICTURE = np.random.default_rng(0).integers(0, 256, (SIZE, SIZE), np.uint8)
 FLOATS = PICTURE.astype(np.float32) / 255
@@ -122,8 +122,17 @@ def objects(device="cpu"):
         one.close()
 
 
+def compiling():
+    """Fork while another thread compiles."""
+    thread = threading.Thread(target=snellen.upscale, args=(PICTURE,), kwargs={"device": "cpu"})
+    thread.start()
+    time.sleep(2)
+    in_child(lambda: snellen.upscale(PICTURE, device="cpu"))
+    thread.join()
+
+
 def busy():
-    """Fork while other threads compile, and while they hold locks; and in a pool of processes."""
+    """Fork while other threads hold locks; and in a pool of processes."""
     stop = threading.Event()
 
     def work():
@@ -163,13 +172,13 @@ class Forking(Silent):
 def film():
     """A child of a run leaves the film alone, however it ends."""
     source, folder = Path(sys.argv[2]), Path(sys.argv[3])
-    snellen.upscale_file(source, folder / "plain.mkv", device="cpu")
+    snellen.upscale_file(source, folder / "plain.mp4", device="cpu")
 
     def leave():
         sys.exit(3)
 
     for number, end in enumerate((leave, lambda: None)):
-        target, events = folder / f"{number}.mkv", Forking(end)
+        target, events = folder / f"{number}.mp4", Forking(end)
         try:
             snellen.upscale_file(source, target, device="cpu", events=events)
         except SystemExit:
@@ -180,9 +189,13 @@ def film():
             assert "another process" in str(error)
             sys.exit(3)
         ended(events.child, 3)
-        assert target.read_bytes() == (folder / "plain.mkv").read_bytes()
+        assert target.read_bytes() == (folder / "plain.mp4").read_bytes()
     assert len(list(folder.iterdir())) == 3
 
 
+PARTS = {
+    "objects": objects, "gpu": lambda: objects("cuda"), "busy": busy, "compiling": compiling,
+    "film": film,
+}  # fmt: skip
 if __name__ == "__main__":
-    {"objects": objects, "gpu": lambda: objects("cuda"), "busy": busy, "film": film}[sys.argv[1]]()
+    PARTS[sys.argv[1]]()
