@@ -15,7 +15,7 @@ from support.faults import COMMANDS, Scene, inputs, no_core, tree
 DROP, DAC_OVERRIDE = 24, 1
 """PR_CAPBSET_DROP and CAP_DAC_OVERRIDE of Linux."""
 WRITERS = [c for c in COMMANDS if c.words[-1] != "-" and c.name not in ("bench",)]
-QUICK = ("image", "train")
+QUICK = ("train",)
 
 
 def chosen(commands):
@@ -47,7 +47,7 @@ def refused(scene, ended, *words):
     return lines
 
 
-@pytest.mark.parametrize("size", [0, 700])
+@pytest.mark.parametrize("size", [700, pytest.param(0, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("command", chosen(WRITERS))
 def test_a_limit_of_the_files_size(scene, command, size):
     def limited():

@@ -93,12 +93,6 @@ def changed(folder, given, command, ways, draw):
     return found
 
 
-def test_an_image_is_removed_or_emptied(tmp_path, given):
-    draw = random.Random(SEED)
-    command = next(c for c in COMMANDS if c.name == "train")
-    assert changed(tmp_path, given, command, (emptied,), draw) == []
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_any_change_at_any_moment(tmp_path, given, name):

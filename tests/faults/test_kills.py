@@ -72,9 +72,10 @@ def after_a_kill(scene, command, whole):
 
 
 def test_some_signals(tmp_path, given):
-    """One image, twice: the rest is slow."""
+    """One command, twice: the rest is slow."""
     draw = random.Random(SEED)
-    assert strike(tmp_path, given, COMMANDS[:1], 3, draw) == []
+    commands = [c for c in COMMANDS if c.name == "train"]
+    assert strike(tmp_path, given, commands, 2, draw) == []
 
 
 @pytest.mark.slow
@@ -119,7 +120,7 @@ def test_the_end_beside_threads_that_are_in_a_library(tmp_path):
         "atexit.register(print, 'cleaned up')\n"
         "interrupts.end(130)\ninterrupts.leave(130)\nsys.exit(130)\n"
     )
-    for _ in range(4):
+    for _ in range(2):
         done = subprocess.run(
             [sys.executable, "busy.py"], cwd=tmp_path, check=False, capture_output=True, timeout=60
         )
