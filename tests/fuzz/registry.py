@@ -127,7 +127,7 @@ def folder_score(random: Random) -> Case:
         suffix, data = pictures.drawn(random, commands.SCORED)
         stem = names.hostile(random)[:200] if random.random() < 0.3 else "file"
         for side in ("in/a", "in/b"):
-            harmed = mutated(random, data)[0] if random.random() < 0.4 else data
+            harmed = _harmed(random, data)[0] if random.random() < 0.4 else data
             files[f"{side}/{number}{stem}{suffix}"] = harmed
     words, outputs = commands.score(random, "in/a", "in/b")
     return Case(words, files, outputs, "folders")
@@ -138,9 +138,9 @@ def training(random: Random) -> Case:
     """A folder of pictures, one of them harmed, from which a model is learnt."""
     files = {}
     for number in range(4):
-        suffix, data = pictures.drawn(random, (48, 40))
-        note = "whole"
+        suffix, data, note = ".png", pictures.grey(random, 48, 40), "whole"
         if number == 0:
+            suffix, data = pictures.drawn(random, (48, 40))
             data, note = _harmed(random, data)
         files[f"in/{number}{suffix}"] = data
     words = ["train", "--images", "in", "--anchors", "4", "--samples", "400", "--iterations", "1",
