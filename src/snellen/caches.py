@@ -141,8 +141,8 @@ def _real(path: str) -> Path:
 
 def _content(path: Path) -> bytes | None:
     """Return the content of a file of `_write`; None where it is damaged or not to be trusted."""
-    flags = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC"))
-    handle = os.open(path, os.O_RDONLY | flags | getattr(os, "O_BINARY", 0))
+    flags = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+    handle = os.open(path, os.O_RDONLY | flags)
     with os.fdopen(handle, "rb") as file:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST:
@@ -175,7 +175,7 @@ def _sweep(path: Path) -> None:
 def _write(path: Path, key: str, content: bytes) -> None:
     temporary = path / f".{key[:16]}-{uuid4().hex}.part"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    handle = os.open(temporary, flags | getattr(os, "O_CLOEXEC", 0), 0o644)
+    handle = os.open(temporary, flags, 0o644)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(hashlib.sha256(content).digest() + content)

@@ -42,8 +42,8 @@ def dead_name():
     return make
 
 
-def write(target, tell=None):
-    with atomic.protected([], tell), atomic.writing(target, True) as file:
+def write(target, warn=None):
+    with atomic.protected([], warn), atomic.writing(target, True) as file:
         file.write(b"done")
     assert target.read_bytes() == b"done"
 

@@ -53,6 +53,16 @@ def test_an_input_by_its_descriptor(source):
                 refused(source, "is the input itself")
 
 
+def test_what_cannot_be_found_protects_nothing(source):
+    def files():
+        yield source
+        raise InputError("no such folder")
+
+    with pytest.raises(InputError, match="no such folder"), atomic.protected(files()):
+        pytest.fail("it begins")
+    atomic.check_target(source, None, True)
+
+
 def test_inputs_are_counted(source, tmp_path):
     with atomic.protected([source, source]):
         with atomic.protected([tmp_path / "none.png", source]):

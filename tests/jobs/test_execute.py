@@ -49,6 +49,12 @@ def test_one_that_fails_does_not_stop_the_others(picture, saved, tmp_path, small
 def test_what_is_no_job():
     with pytest.raises(InputError, match="got a str; expected a job"):
         run("upscale")
+    finished = run_several(["upscale", 42, None])
+    assert [str(one.error) for one in finished] == [
+        f"got a {kind}; expected a job" for kind in ("str", "int", "NoneType")
+    ]
+    with pytest.raises(InputError, match="got jobs=42; expected a sequence"):
+        run_several(42)
 
 
 @pytest.mark.parametrize("runner", [run, lambda job, events: run_several([job], events)])

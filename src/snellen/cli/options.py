@@ -28,8 +28,8 @@ _OPTIONS = {
 """Options whose name is not that of the parameter."""
 _PYTHON = frozenset(
     {"batch", "bits", "blind", "callback", "deblurrer", "events", "format", "frame", "history",
-     "multiframe", "on_device", "policy", "position", "prepare", "queue", "recentre", "shape",
-     "siting", "subsampling", "white"}
+     "jobs", "multiframe", "on_device", "policy", "position", "prepare", "queue", "recentre",
+     "shape", "siting", "subsampling", "white"}
 )  # fmt: skip
 """Parameters that commands do not have."""
 

@@ -33,9 +33,8 @@ def compiled(loop: Callable[..., Any]) -> Any:
     Floating-point arithmetic follows IEEE 754: fastmath is off.
     """
     made = numba.njit(nogil=True)(loop)
-    if (
-        hasattr(made, "_cache") and not loop.__closure__
-    ):  # a function where NUMBA_DISABLE_JIT is set
+    # Where NUMBA_DISABLE_JIT is set, Numba returns the function itself.
+    if hasattr(made, "_cache") and not loop.__closure__:
         made._cache = _Kept(loop)
     return made
 

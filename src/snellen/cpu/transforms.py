@@ -17,6 +17,7 @@ from scipy import fft as scipy_fft
 
 next_fast_len = scipy_fft.next_fast_len
 POLL = 0.2  # seconds of a single wait
+PATIENCE = 10.0  # seconds that a fork waits: an interrupt may have left a transform uncounted
 
 
 class _Gate:
@@ -45,8 +46,7 @@ class _Gate:
         """Wait for what runs, and let nothing begin."""
         with self._changed:
             self._forking += 1
-            while self._running:
-                self._changed.wait(POLL)
+            self._changed.wait_for(lambda: not self._running, PATIENCE)
 
     def forked(self) -> None:
         """Let transforms begin again, in the parent."""

@@ -140,7 +140,7 @@ def replacing(target: Path, overwrite: bool) -> Iterator[Path]:
     attributes are those of any new file in the folder. Before the rename the file's contents are on
     the disk (fsync), after it the folder's.
 
-    What killed runs left of this output is removed first, and told to the current run.
+    What killed runs left of this output is removed first, and reported to the current run.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def replacing(target: Path, overwrite: bool) -> Iterator[Path]:
     with _os_errors_as_output_errors(target):
         goal = _resolved(target)
         there = _replaceable(target, goal) is not None
-        _tell(target, leftovers.remove(goal.parent, goal.name))
+        _warn(target, leftovers.remove(goal.parent, goal.name))
         # Whoever may not read the old file must not read the new one while it is being written.
         temporary = Temporary(goal, _OWN if there else 0o666)
     try:
@@ -184,14 +184,14 @@ def replacing(target: Path, overwrite: bool) -> Iterator[Path]:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what killed runs left of any output in a folder, and tell it to the current run."""
-    _tell(folder, leftovers.remove(Path(os.path.realpath(folder))))
+    """Remove what killed runs left of any output in a folder, and report it to the current run."""
+    _warn(folder, leftovers.remove(Path(os.path.realpath(folder))))
 
 
-def _tell(output: Path, notice: str | None) -> None:
-    tell = protection.current().tell
-    if notice is not None and tell is not None:
-        tell(str(output), notice)
+def _warn(output: Path, notice: str | None) -> None:
+    warn = protection.current().warn
+    if notice is not None and warn is not None:
+        warn(str(output), notice)
 
 
 def _finish(temporary: Temporary, rights: int, target: Path, goal: Path, overwrite: bool) -> None:

@@ -112,11 +112,8 @@ def _check_plausible(path: Path, image: Image.Image, size: int) -> None:
     if decoder == "libtiff":
         decoder = image.info.get("compression")
     most = _RAW if decoder in ("raw", "ppm") else _PACKED if decoder in _PACKERS else None
-    width, height = image.size
-    if most is not None and width * height > most * size + _SLACK:
-        raise InputError(
-            f"{path}: its header claims {width}×{height} pixels, more than {size:,} bytes can hold"
-        )
+    if most is not None:
+        limits.check_plausible(path, *image.size, size, most, _SLACK)
 
 
 def check_kind(path: Path, image: Image.Image) -> None:

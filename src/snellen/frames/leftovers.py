@@ -39,12 +39,7 @@ _LOCAL = frozenset(
      "overlay", "ramfs", "reiserfs", "tmpfs", "vfat", "xfs", "zfs"}
 )  # fmt: skip
 """File systems of Linux that belong to one machine."""
-_FLAGS = (
-    os.O_RDWR
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_BINARY", 0)
-)
+_FLAGS = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 _TRIES = 100
 _FRESH, _PATIENCE = 1.0, 0.05
 """Seconds."""
@@ -189,7 +184,7 @@ def remove(folder: Path, output: str | None = None) -> str | None:
     if kept:
         texts.append(
             f"a killed run, or one on another machine that still writes, has left {_names(kept)}: "
-            "locks do not tell here, so it stays"
+            "locks prove nothing here, so it stays"
         )
     return "; ".join(texts) or None
 

@@ -73,6 +73,30 @@ def check_size(name: object, width: int, height: int, film: bool = False) -> Non
         )
 
 
+def check_plausible(
+    name: object, width: int, height: int, size: int, most: int, slack: int
+) -> None:
+    """Refuse (InputError) a header that claims more pixels than its file can hold.
+
+    Parameters
+    ----------
+    name : object
+        The file, for the error.
+    width, height : int
+        What the header claims, pixels.
+    size : int
+        Bytes of the file.
+    most : int
+        Most pixels that a byte can hold.
+    slack : int
+        Pixels that are allowed in any case.
+    """
+    if width * height > most * size + slack:
+        raise InputError(
+            f"{name}: its header claims {width}×{height} pixels, more than {size:,} bytes can hold"
+        )
+
+
 @cache
 def memory() -> int:
     """Return the bytes of memory that this process may use: the machine's, or its cgroup's."""

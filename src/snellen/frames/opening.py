@@ -22,7 +22,6 @@ _PATIENCE_MS = 100
 """Milliseconds of a wait after which Python looks for signals."""
 _FLAGS = (
     os.O_RDONLY
-    | getattr(os, "O_CLOEXEC", 0)
     | getattr(os, "O_NONBLOCK", 0)  # a pipe without a writer opens at once
     | getattr(os, "O_NOCTTY", 0)
     | getattr(os, "O_BINARY", 0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -13,12 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from snellen import process
 from snellen.errors import InputError
 
 Identity = tuple[int, int]
 """Device and inode: what a file is, whatever it is called."""
 File = Path | IO[Any]
-Tell = Callable[[str, str], None]
+Warn = Callable[[str, str], None]
 """Called with the name of an output, and a sentence about it."""
 
 
@@ -41,21 +41,18 @@ class _Inputs:
     """The files that are being read in this process, counted, since several jobs may share one."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = process.lock()
         self._counts: dict[Identity | str, tuple[int, str]] = {}
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._renew)
 
     def add(self, files: Iterable[File]) -> list[Identity | str]:
         """Add files; return the keys under which they are counted."""
-        keys: list[Identity | str] = []
+        # What finds the files may fail, and then nothing is counted.
+        named = [(key, file) for file in files for key in _keys(file)]
         with self._lock:
-            for file in files:
-                for key in _keys(file):
-                    count, name = self._counts.get(key, (0, _name(file)))
-                    self._counts[key] = count + 1, name
-                    keys.append(key)
-        return keys
+            for key, file in named:
+                count, name = self._counts.get(key, (0, _name(file)))
+                self._counts[key] = count + 1, name
+        return [key for key, _ in named]
 
     def remove(self, keys: Iterable[Identity | str]) -> None:
         """Take away what `add` returned."""
@@ -73,9 +70,6 @@ class _Inputs:
             if (found := self._counts.get(key)) is not None:
                 return found[1]
         return None
-
-    def _renew(self) -> None:
-        self._lock = threading.Lock()
 
 
 def _keys(file: File) -> list[Identity | str]:
@@ -105,7 +99,7 @@ class Run:
     """Files that have got their names, and these."""
     listings: dict[Path, list[str]] = field(default_factory=dict)
     """Hidden files of earlier runs in each folder, as the run found them."""
-    tell: Tell | None = None
+    warn: Warn | None = None
     """Receives what users should know of outputs."""
 
 
@@ -114,7 +108,7 @@ _RUN: ContextVar[Run | None] = ContextVar("run", default=None)
 
 
 @contextmanager
-def protected(files: Iterable[File], tell: Tell | None = None) -> Iterator[None]:
+def protected(files: Iterable[File], warn: Warn | None = None) -> Iterator[None]:
     """Protect files that are read from every output of this process, until the block ends.
 
     Blocks may be nested, and several threads may have theirs. The outputs of one outermost block
@@ -124,13 +118,13 @@ def protected(files: Iterable[File], tell: Tell | None = None) -> Iterator[None]
     ----------
     files : iterable of Path or stream
         What is read. Files that do not exist, pipes and devices are ignored.
-    tell : callable, optional
+    warn : callable, optional
         Called with an output's name and a sentence: which files of a killed run were removed.
     """
     outer = _RUN.get() or Run()
     keys = _INPUTS.add(files)
     try:
-        token = _RUN.set(Run(outer.outputs, outer.listings, tell or outer.tell))
+        token = _RUN.set(Run(outer.outputs, outer.listings, warn or outer.warn))
         try:
             yield
         finally:

@@ -84,15 +84,19 @@ def text(name: str, value: object, expected: str = "text") -> str:
     raise InputError(f"got `{name}`={quoted(value)}; expected {expected}", parameter=name)
 
 
+def is_name(text: str, longest: int = MOST) -> bool:
+    """Return whether the system takes a text as a name: no NUL, fewer bytes than `longest`."""
+    try:
+        return "\0" not in text and len(os.fsencode(text)) < longest
+    except UnicodeEncodeError:
+        return False
+
+
 def path(name: str, value: object) -> Path:
     """Return the path that a str or Path is (InputError: no name that a file can have)."""
     given = str(value) if isinstance(value, Path) else value
-    if isinstance(given, str) and given and "\0" not in given:
-        try:
-            if len(os.fsencode(given)) < LONGEST:
-                return value if isinstance(value, Path) else Path(given)
-        except UnicodeEncodeError:
-            pass
+    if isinstance(given, str) and given and is_name(given, LONGEST):
+        return value if isinstance(value, Path) else Path(given)
     raise InputError(
         f"got `{name}`={quoted(value)}; expected the name of a file or folder, or -",
         parameter=name,

@@ -9,11 +9,12 @@ from typing import Any, TypeVar, overload
 
 from snellen.errors import InputError, SnellenError, unexpected
 from snellen.frames import atomic, limits
+from snellen.frames.values import items
 from snellen.jobs.deblur import DeblurJob, DeblurResult
 from snellen.jobs.events import Collected, Events, listening
 from snellen.jobs.files import AnyJob, protected, read_by, written_by
 from snellen.jobs.inputs import claim, is_image, planned, stream
-from snellen.jobs.options import File, path, paths
+from snellen.jobs.options import MANY, File, path, paths
 from snellen.jobs.profile import recorded
 from snellen.jobs.score import FILM, FOLDER, IMAGE, ScoreJob, ScoreResult
 from snellen.jobs.train import TrainJob, TrainResult, run_train
@@ -64,12 +65,16 @@ def run(job: AnyJob, events: Events | None = None) -> AnyResult:
     InputError, ModelError, DeviceError, OutputError
         The job cannot be done; nothing is left under the output's name.
     """
-    if not isinstance(job, AnyJob):
-        raise InputError(f"got a {type(job).__name__}; expected a job")
+    _check(job)
     listener = listening(events)
     growth = job.scale**2 if isinstance(job, UpscaleJob) else 1
     with protected(job, listener), limits.at_most(job.max_pixels, growth):
         return _run(job, listener)
+
+
+def _check(job: object) -> None:
+    if not isinstance(job, AnyJob):
+        raise InputError(f"got a {type(job).__name__}; expected a job")
 
 
 def _run(job: AnyJob, listener: Events) -> AnyResult:
@@ -149,11 +154,12 @@ def run_several(
     """
     listener = Collected(listening(events))
     finished = []
-    jobs = list(jobs)
+    given = list(items("jobs", jobs, MANY))
     outputs: dict[str, Path] = {}
-    with atomic.protected(one for job in jobs for one in read_by(job)):
-        for job in jobs:
+    with atomic.protected(one for job in given if isinstance(job, AnyJob) for one in read_by(job)):
+        for job in given:
             try:
+                _check(job)
                 claim(set(written_by(job)), outputs, "target")
                 result = run(job, listener)
                 one = Finished(job, result, result.error)

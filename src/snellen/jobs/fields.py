@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import is_dataclass
 from fractions import Fraction
@@ -14,7 +13,7 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from snellen.errors import InputError, quoted
-from snellen.frames.values import number
+from snellen.frames.values import is_name, number
 
 MOST = 2**63 - 1
 """Greatest whole number of a field; most fields have a range of their own."""
@@ -64,18 +63,10 @@ def _fits(value: Any, hint: Any) -> bool:
     if not isinstance(value, hint):
         return False
     if hint in (str, Path):
-        return _is_readable(str(value))
+        return is_name(str(value))
     if is_dataclass(hint):
         check_types(value)
     return True
-
-
-def _is_readable(value: str) -> bool:
-    """Return whether a text can be given to any library: no NUL, nothing that has no bytes."""
-    try:
-        return "\0" not in value and bool(os.fsencode(value) or True)
-    except UnicodeEncodeError:
-        return False
 
 
 def _all_fit(values: tuple[Any, ...], inner: tuple[Any, ...]) -> bool:

@@ -16,15 +16,13 @@ from snellen.gpu import device as devices
 from snellen.jobs.fields import check_types
 from snellen.jobs.psf_files import Psf, inline, start_value
 from snellen.mad.definition import Definition
-from snellen.video.clip import Clip
+from snellen.video.clip import LONGEST, Clip
 from snellen.video.sink.encoding import Encoding
 
 File = str | Path
 Time = float | str | Fraction
 """Seconds as a number, or as text: "90.5", "1:30.5"."""
 
-LONGEST = 10**9
-"""Seconds: no time of a video is greater."""
 MANY = 10**6
 """Files of one call at most."""
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import ctypes
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from functools import cache
-from pathlib import Path
+from contextlib import contextmanager
 
-import av
+from snellen import process
+from snellen.video.libavutil import libavutil
 
 _DEFAULT = (1 << 31) - 1
 """FFmpeg's own limit in bytes."""
 
-_lock = threading.Lock()
+_lock = process.lock()
 _users = 0  # blocks of `largest` that are running
 
 
@@ -26,30 +23,17 @@ def largest(size: int) -> Iterator[None]:
     gives it its default again. Nothing happens where FFmpeg's library is not found.
     """
     global _users
-    library = _libavutil()
+    library = libavutil()
     if library is None:
         yield
         return
     with _lock:
         _users += 1
-        library.av_max_alloc(ctypes.c_size_t(size))
+        library.av_max_alloc(size)
     try:
         yield
     finally:
         with _lock:
             _users -= 1
             if not _users:
-                library.av_max_alloc(ctypes.c_size_t(_DEFAULT))
-
-
-@cache
-def _libavutil() -> ctypes.CDLL | None:
-    """Return the library inside PyAV's wheel, which is loaded already."""
-    package = Path(av.__file__).parent
-    for folder in (package.parent / "av.libs", package / ".dylibs"):
-        for file in folder.glob("*avutil*"):
-            with suppress(OSError, AttributeError):
-                library = ctypes.CDLL(str(file))
-                library.av_max_alloc.restype = None
-                return library
-    return None
+                library.av_max_alloc(_DEFAULT)

@@ -8,8 +8,8 @@ from fractions import Fraction
 from snellen.errors import InputError, quoted
 from snellen.frames.values import flag, number, whole
 
-_LONGEST = 10**9
-"""Seconds: FFmpeg's times are 64-bit ticks."""
+LONGEST = 10**9
+"""Greatest time in seconds: FFmpeg's are 64-bit ticks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Clip:
         for name in ("start", "duration"):
             value = getattr(self, name)
             found = number(value)
-            if value is not None and (found is None or abs(found) > _LONGEST):
+            if value is not None and (found is None or abs(found) > LONGEST):
                 raise InputError(f"got `{name}`={quoted(value)}; expected seconds", parameter=name)
         if self.start is not None and self.start < 0:
             raise InputError(

@@ -162,11 +162,8 @@ def limit_size(stream: VideoStream, what: str) -> None:
     most = _DENSEST.get(context.codec.canonical_name)
     container: Any = stream.container
     size = int(container.size)  # below 0: unknown
-    if most and size > 0 and context.width * context.height > most * size + _EDGES:
-        raise InputError(
-            f"{what}: its header claims {context.width}×{context.height} pixels, more than "
-            f"{size:,} bytes can hold"
-        )
+    if most and size > 0:
+        limits.check_plausible(what, context.width, context.height, size, most, _EDGES)
     context.options = {**context.options, **_limits()}
 
 

@@ -7,9 +7,7 @@ wait for ever for a holder of the lock who waits for that thread. This one takes
 from __future__ import annotations
 
 import ctypes
-from contextlib import suppress
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import av.logging
@@ -22,6 +20,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from snellen.cpu.compiled import compiled_callback
+from snellen.video.libavutil import libavutil
 
 SLOTS = 256
 """Listeners that can be active at once."""
@@ -167,18 +166,3 @@ def callback() -> int | None:
 
 
 _kept: list[Any] = []
-
-
-@cache
-def libavutil() -> ctypes.CDLL | None:
-    """Return the library inside PyAV's wheel, which is loaded already."""
-    package = Path(av.__file__).parent
-    for folder in (package.parent / "av.libs", package / ".dylibs"):
-        for file in folder.glob("*avutil*"):
-            with suppress(OSError, AttributeError):
-                library = ctypes.CDLL(str(file))
-                library.av_log_get_level.restype = ctypes.c_int
-                library.av_log_set_callback.argtypes = [ctypes.c_void_p]
-                library.av_log_set_callback.restype = None
-                return library
-    return None

@@ -12,15 +12,17 @@ from contextlib import contextmanager
 import av.logging
 from av.container import InputContainer
 
+from snellen import process
 from snellen.errors import InputError
 from snellen.video import log_slots
+from snellen.video.libavutil import libavutil
 
 _CONTEXT = re.compile(r"\[([^\[\]]*) @ (?:0x)?[0-9a-fA-F]+\] ?")
 """What FFmpeg writes before a message: the name of a codec or container, and an address."""
 _GENERATIONS = 120
 """Different tags of a slot, so that late messages of its last owner go nowhere."""
 
-_lock = threading.RLock()
+_lock = process.lock()
 _owners: list[bool] = [False] * log_slots.SLOTS
 _here = threading.local()
 
@@ -136,7 +138,7 @@ def _release(slot: int) -> None:
 
 
 def _install() -> None:
-    library, callback = log_slots.libavutil(), log_slots.callback()
+    library, callback = libavutil(), log_slots.callback()
     if library is not None and callback is not None:
         library.av_log_set_callback(callback)
 
@@ -176,5 +178,5 @@ def description(container: InputContainer) -> str:
 
 def libav_level() -> int:
     """Return FFmpeg's own level, which PyAV can set but not get; its default if not found."""
-    library = log_slots.libavutil()
+    library = libavutil()
     return int(library.av_log_get_level()) if library is not None else av.logging.INFO
