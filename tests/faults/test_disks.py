@@ -38,7 +38,9 @@ def scene(tmp_path, given):
 
 def refused(scene, ended, *words):
     """Check for exit code 1 or 2, a line of error with some of these words, and nothing made."""
-    lines = [line for line in ended.err.splitlines() if line.startswith("error: ")]
+    lines = [
+        line for line in ended.err.splitlines() if line.startswith(("error: ", '{"event": "error"'))
+    ]
     assert ended.code in (1, 2) and lines, ended
     assert "Traceback" not in ended.err and "Exception ignored" not in ended.err, ended.err
     assert any(word in line for line in lines for word in words), lines
