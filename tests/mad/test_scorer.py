@@ -238,7 +238,7 @@ def test_wrong_white(white):
 
 @pytest.mark.parametrize("how", [{"bits": 10}, {"on_device": True}])
 def test_a_scorer_gives_no_frames(how):
-    with pytest.raises(InputError, match=rf"got {next(iter(how))}=.*gives numbers and no frames"):
+    with pytest.raises(InputError, match=rf"got {next(iter(how))}=.*gives numbers, no frames"):
         Scorer(device="cpu").prepare(Format(40, 40), **how)
 
 
