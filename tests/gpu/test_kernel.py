@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -187,6 +188,19 @@ def test_kept_code_that_the_driver_refuses_is_compiled_again(compilations, place
     assert add()._load("sm_80", 0) == "loaded" and len(compilations) == 2
     again = add().compile("sm_80")
     assert again.kept and again.code == first.code
+
+
+def test_equal_code_is_loaded_once(compilations, monkeypatch):
+    monkeypatch.setattr(kernels, "_functions", OrderedDict())
+    monkeypatch.setattr(kernels, "_MOST", 2)
+    loads = []
+    monkeypatch.setattr(kernels, "_load_anew", lambda *which: loads.append(which[1:]) or object())
+    first = add()._load("sm_80", 0)
+    assert add()._load("sm_80", 0) is first and loads == [("add", 0)]
+    assert add()._load("sm_80", 1) is not first and len(loads) == 2
+    add()._load("sm_90", 0)
+    assert len(kernels._functions) == 2
+    assert add()._load("sm_80", 0) is not first, "the least recently used one was dropped"
 
 
 def test_headers_of_cuda(nvrtc, place, tmp_path):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
+from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from math import isfinite
 from pathlib import Path
@@ -12,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from snellen import process
 from snellen.errors import DeviceError
 from snellen.gpu import nvrtc
 from snellen.gpu.nvrtc import Binary, Usage
@@ -196,7 +200,7 @@ class Kernel:
         from cuda.bindings import driver
 
         most = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        with self._lock:
+        with loaded.lock:
             if shared <= loaded.granted:  # by another thread
                 return
             (error,) = driver.cuKernelSetAttribute(most, shared, loaded.handle, loaded.device)
@@ -224,7 +228,7 @@ class Kernel:
 
 @dataclass
 class _Loaded:
-    """A kernel on one device."""
+    """A function on one device, which all kernels of the same code share."""
 
     function: Any
     handle: Any
@@ -238,6 +242,8 @@ class _Loaded:
     """Bytes of each parameter; None where the driver is older than 12.4 and cannot say."""
     count: int = 0
     launched: bool = False
+    lock: AbstractContextManager[Any] = field(default_factory=threading.Lock)
+    """Held while `granted` is raised."""
 
     def attribute(self, name: str) -> int:
         """Return an attribute of the function, by its name in the driver's enumeration."""
@@ -250,7 +256,30 @@ class _Loaded:
         return int(value)
 
 
+_MOST = 1024
+"""Functions that are shared; a function of an earlier kernel is loaded once more."""
+_functions: OrderedDict[tuple[bytes, str, int], _Loaded] = OrderedDict()
+_sharing = process.lock()
+
+
 def _load(binary: Binary, name: str, device: int) -> _Loaded:
+    """Return a function of compiled code on a device, as an earlier kernel has loaded it.
+
+    Every picture of another size has kernels of its own, often of the same code. The driver keeps
+    host memory for all code that it has loaded, and older releases of cuda.core never unload it.
+    """
+    key = hashlib.sha256(binary.code).digest(), name, device
+    with _sharing:
+        loaded = _functions.get(key)
+        if loaded is None:
+            loaded = _functions[key] = _load_anew(binary, name, device)
+            if len(_functions) > _MOST:
+                _functions.popitem(last=False)
+        _functions.move_to_end(key)
+    return loaded
+
+
+def _load_anew(binary: Binary, name: str, device: int) -> _Loaded:
     core = nvrtc.cuda_core()
     try:
         function = core.ObjectCode.from_cubin(binary.code).get_kernel(name)
