@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.sound --seeds 3`` makes them in a temporary folder, reads each to its end as
 a job does, and names those that were called damaged: none should be. The same films, cut at random
-points, are what ``python -m benchmarks.damage`` measures.
+points, are what ``python -m benchmarks.damage_ends`` measures.
 """
 
 from __future__ import annotations
