@@ -12,6 +12,7 @@ from snellen.video.compare import compare
 from snellen.video.source.complaints import Complaints
 from snellen.video.source.decode import Source
 from snellen.video.source.gaps import Gaps
+from snellen.video.source.truncation import fragments_short
 from support.video.clips import make
 from support.video.comparisons import Difference
 
@@ -143,3 +144,76 @@ def test_a_rare_gap_in_asf_counts_unless_sound_goes_on():
                 found.read(Positioned(529, 100, 40 * number), True)
                 found.see(40 * number)
         assert found.missing(0, ()) == missing
+
+
+def test_whole_packets_of_a_transport_stream_that_are_gone(tmp_path):
+    path = film(tmp_path / "a.ts", frames=30, options={**X264, "crf": "40"})
+    data = path.read_bytes()
+    starts = [n for n in range(0, len(data), 188) if data[n + 1] & 0x41 == 0x41]
+    first, second = starts[16], starts[19]
+    for harmed in (
+        data[:first] + bytes(second - first) + data[second:],
+        data[:first] + data[second:],
+        data[:first] + data[second - 100 :],
+    ):
+        path.write_bytes(harmed)
+        frames, said = read(path)
+        assert frames < 30
+        assert any("missing inside" in text for text in said)
+
+
+def test_fragments_behind_boxes_that_are_none(tmp_path):
+    container = {"movflags": "frag_every_frame+empty_moov+default_base_moof"}
+    path = film(tmp_path / "a.mp4", frames=20, options={**X264, "bf": "0"}, container=container)
+    data = path.read_bytes()
+    at = [n - 4 for n in range(len(data)) if data.startswith(b"moof", n)]
+    here = at[12]
+    path.write_bytes(data[:here] + b"\0\0\0\x0cwhat1234" + data[here:])
+    assert read(path) == (20, ())  # a box of others
+    for harmed in (
+        data[:here] + bytes(60) + data[here + 60 :],
+        data[: here + 4] + b"m00f" + data[here + 8 :],
+        data[: here - 9] + data[here:],
+        data[:here] + data[here : here + 40] + data[here:],
+    ):
+        path.write_bytes(harmed)
+        frames, said = read(path)
+        assert 3 < frames < 20
+        assert said
+
+
+def test_samples_that_fragments_state_are_counted(tmp_path):
+    container = {"movflags": "frag_keyframe+empty_moov"}
+    options = {**X264, "bf": "0", "g": "5"}
+    path = film(tmp_path / "a.mp4", frames=20, options=options, container=container)
+    assert fragments_short(path, "mov,mp4", 1, 20) is None
+    assert fragments_short(path, "mov,mp4", 2, 0) is None
+    assert "1 of 20 video packets" in fragments_short(path, "mov,mp4", 1, 19)
+
+
+@pytest.mark.parametrize("suffix", ["avi", "nut"])
+def test_a_packet_without_its_header(tmp_path, suffix):
+    options = {**X264, "bf": "0", "g": "60"}
+    path = film(tmp_path / f"a.{suffix}", frames=30, options=options)
+    with av.open(str(path)) as container:
+        places = [packet.pos for packet in container.demux() if packet.pos]
+    data = bytearray(path.read_bytes())
+    data[places[20] : places[20] + 4] = b"\xff" * 4
+    path.write_bytes(data)
+    frames, said = read(path)
+    assert frames < 30
+    assert said
+
+
+@pytest.mark.parametrize("codec", ["mpeg1video", "mpeg2video"])
+def test_zero_bytes_behind_a_slice_are_no_damage(tmp_path, codec):
+    rate = {"b": "2000k", "minrate": "2000k", "maxrate": "2000k", "bufsize": "400k"}
+    path = film(tmp_path / "a.mpg", frames=12, codec=codec, options=rate)
+    assert path.stat().st_size > 100_000
+    assert read(path) == (12, ())
+
+
+def test_slow_flv_whose_frames_are_reordered(tmp_path):
+    options = {"preset": "medium", "bf": "3", "x264-params": "b-pyramid=2:b-adapt=0"}
+    path = film(tmp_path / "a.flv", frames=9, rate=Fraction(1), options=options)
+    assert read(path) == (9, ())

@@ -8,12 +8,17 @@ not tell where its packets are, gaps count if they are rare, and no sound goes o
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 from fractions import Fraction
+from io import BufferedReader
 from math import ceil, floor
+from pathlib import Path
 from typing import Any
 
 from av.packet import Packet
 
+from snellen.frames.opening import InputFile
+from snellen.video.source.ends import mpeg
 from snellen.video.timestamps import fraction
 
 _CONTIGUOUS = ("matroska", "flv", "nut")
@@ -24,6 +29,8 @@ _RARE = 12
 """Regular distances for each gap, at least, where gaps leave no other trace."""
 _NEAR = 8
 """Frames by which reordering may part a packet from the gap that it leaves."""
+_SPANS = 1000
+"""Gaps at which a transport stream is searched for missing packets."""
 _WIDE = Fraction(7, 4)
 """A distance of so many frames is a gap, also where times are rounded."""
 
@@ -44,6 +51,9 @@ class Gaps:
     def __init__(self, container: str, step: Fraction, time_base: Fraction) -> None:
         self._contiguous = container.startswith(_CONTIGUOUS)
         self._traceless = container == "asf"
+        self._numbered = container == "mpegts"
+        self._before: int | None = None
+        self._spans: list[tuple[int, int, int, int]] = []
         self._step = step
         self._wide = ceil(max(_WIDE * step, step + 2))
         self._base = time_base
@@ -52,6 +62,7 @@ class Gaps:
         self._stamp: int | None = None
         self._skipped = False
         self._holes: list[tuple[int, int]] = []
+        self._torn: list[tuple[int, int]] = []
         self._last: int | None = None
         self._regular = 0
         self._gaps: list[tuple[int, int]] = []
@@ -74,7 +85,21 @@ class Gaps:
         if self._skipped and self._stamp is not None:
             self._holes.append((min(self._stamp, stamp), max(self._stamp, stamp)))
         self._skipped = False
+        if self._numbered:
+            self._note(packet.pos, stamp)
         self._stamp = stamp
+
+    def look(self, path: Path) -> None:
+        """Find out where packets of a transport stream are missing: only around gaps in time."""
+        if not self._numbered or not self._gaps:
+            return
+        with suppress(OSError), BufferedReader(InputFile(path)) as file:
+            if self._before is not None and self._stamp is not None:
+                self._spans.append((self._before, file.seek(0, 2), self._stamp, self._stamp))
+            for first, last, a, b in self._spans:
+                if mpeg.skipped(file, first, last):
+                    self._torn.append((a, b))
+        self._spans = []
 
     def see(self, ticks: int) -> None:
         """Note the time of the next frame that is shown."""
@@ -95,20 +120,33 @@ class Gaps:
         unseen : collection of int
             Times of packets that gave no frame.
         """
-        if self._regular < 2 * len(self._gaps):
-            return 0  # the rate varies, or is unknown
         margin, near = self._step / 2, _NEAR * self._step
         lost = 0
+        varies = self._regular < 2 * len(self._gaps)  # or the rate is unknown
         for first, second in self._gaps:
             if since is not None and first < since:
                 continue
             packets = sum(first + margin < t < second - margin for t in unseen)
-            hole = any(a - near <= second and first <= b + near for a, b in self._holes)
+            torn = any(a - near <= second and first <= b + near for a, b in self._torn)
+            if varies and not torn:
+                continue
+            hole = torn or any(a - near <= second and first <= b + near for a, b in self._holes)
             rare = len(self._gaps) * _RARE <= self._regular
             if hole or (self._traceless and rare and not self._sound(first, second)):
                 packets = max(packets, round((second - first) / self._step) - 1)
             lost += packets
         return lost
+
+    def _note(self, pos: int | None, stamp: int) -> None:
+        """Note between which positions of a transport stream times are missing."""
+        if pos is None or pos < 0:
+            return
+        last, before = self._stamp, self._before
+        self._before = pos
+        if last is None or before is None or before >= pos or len(self._spans) >= _SPANS:
+            return
+        if stamp - last >= self._wide:
+            self._spans.append((before, pos, last, stamp))
 
     def _moment(self, seconds: Fraction) -> int:
         """Return a number for each duration of a frame."""

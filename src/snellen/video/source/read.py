@@ -24,15 +24,17 @@ from snellen.video.source.damage import Damage, shortfall
 from snellen.video.source.gaps import Gaps
 from snellen.video.source.start import Start
 from snellen.video.source.stream_info import rate_of
-from snellen.video.source.truncation import cut_short
+from snellen.video.source.truncation import cut_short, fragments_short
 from snellen.video.timestamps import fraction
 
 _MAX_ERRORS = 50
 """Consecutive read errors, without a packet between them, after which reading ends."""
 _MARGIN = Fraction(2)
 """Seconds to read beyond the end of a clip, for audio that is stored late in the file."""
-_DETECT = {"err_detect": "crccheck+bitstream+buffer"}
+_DETECT = "crccheck+bitstream+buffer"
 """What decoders check besides, and log: checksums, and lengths of what they read."""
+_STUFFED = {"mpeg1video", "mpeg2video"}
+"""Codecs that may have any number of zero bytes behind a slice: no fault of lengths."""
 _FRAME_PER_PACKET = {"h264", "hevc", "av1", "ffv1", "prores", "dnxhd", "mjpeg"}
 """Codecs of which each packet holds one shown frame, unless it holds a single field."""
 
@@ -81,7 +83,9 @@ class Reader:
             raise
         context = self.stream.codec_context
         context.thread_type = "AUTO"
-        context.options = {**(context.options or {}), **self._log.options, **_DETECT}
+        stuffed = context.codec.canonical_name in _STUFFED
+        detect = _DETECT.replace("+bitstream", "") if stuffed else _DETECT
+        context.options = {**(context.options or {}), **self._log.options, "err_detect": detect}
         names = {context.codec.name, context.codec.canonical_name}
         self._start = Start(self.container.format.name)
         if hardware:
@@ -159,6 +163,9 @@ class Reader:
         if self._path is not None and self.damage.short is None:
             name = self.container.format.name
             self.damage.short = cut_short(self._path, name, self._clip_end is None)
+            if self.damage.short is None and self._from_start and self._clip_end is None:
+                read = self._packets_read
+                self.damage.short = fragments_short(self._path, name, self.stream.id, read)
         if self._clip_end is None and self.damage and self._path is not None:
             yield from self._tail(self._path)
             self._count_unseen()
@@ -178,6 +185,8 @@ class Reader:
             return
         # AVI has no times: where frames are reordered, those of their packets are different ones.
         timed = self.container.format.name != "avi"
+        if timed and self._path is not None:
+            self._gaps.look(self._path)
         self.damage.missing = self._gaps.missing(first, self._unseen) if timed else 0
         part = not self._from_start or self._clip_end is not None
         if not self._frame_per_packet or (part and not timed):
@@ -315,6 +324,8 @@ class Reader:
         if stamp is None:
             return False
         shown = max(stamp, packet.pts if packet.pts is not None else stamp)
+        if self.container.format.name == "avi":
+            shown = stamp  # it has no times: these count its chunks
         kind = 0 if video else 1
         self._ends[kind] = max(self._ends[kind], (shown + (packet.duration or 0)) * base)
         if self._clip_end is None:

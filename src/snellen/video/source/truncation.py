@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
@@ -80,3 +81,15 @@ def cut_short(path: Path, format: str, whole: bool) -> str | None:
         return None  # the file shrinks meanwhile, or its parts cannot be what they say
     except OSError as error:
         return f"the end of the input cannot be read ({error.strerror or error})"
+
+
+def fragments_short(path: Path, format: str, track: int, packets: int) -> str | None:
+    """Return a sentence if the fragments of an mp4 state more samples of a track than were read."""
+    if not format.startswith("mov"):
+        return None
+    with suppress(OSError, ValueError), _Walked(InputFile(path)) as file:
+        samples = mp4.fragment_samples(file, file.seek(0, 2), track)
+        if samples > packets:
+            lost = samples - packets
+            return f"{lost} of {samples} video packets in the input's fragments are missing"
+    return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import BinaryIO
 
 from snellen.video.source.ends.message import before, within
@@ -9,6 +11,12 @@ from snellen.video.source.ends.message import before, within
 _BOXES = {b"ftyp", b"styp", b"moov", b"moof", b"mdat", b"sidx", b"ssix", b"mfra", b"meta", b"uuid",
           b"free", b"skip", b"wide", b"emsg", b"prft", b"pnot", b"pdin", b"udta"}  # fmt: skip
 """Top-level boxes of mp4 and mov; other data that cameras append does not matter."""
+_FRAGMENT = re.compile(rb"moof....mfhd|traf....tfhd", re.DOTALL)
+_PART = re.compile(rb"mfhd|tfhd")
+"""What a fragment holds, and nothing else."""
+_BLOCK = 1 << 20
+_MOST = 1 << 24
+"""Greatest length of a fragment's index that is read."""
 _EMPTY = (b"free", b"skip", b"wide")
 """Boxes that hold nothing."""
 
@@ -25,7 +33,11 @@ def boxes(file: BinaryIO, size: int, whole: bool) -> str | None:
         if length == 1:
             length = int.from_bytes(head[8:16], "big")
         if kind not in _BOXES or length < 8:
-            return None  # length 0: up to the end, wherever that is
+            if length >= 8 and _begins(file, at + length) and not _holds_fragment(file, at, length):
+                at += length  # a box of others
+                continue
+            # Length 0: up to the end, wherever that is.
+            return _behind(file, at, size) if whole else None
         if at + length > size:
             counts = (whole and kind not in _EMPTY) or kind == b"moov"
             return within(f"its box {kind.decode()!r}", size - at, length) if counts else None
@@ -38,6 +50,74 @@ def boxes(file: BinaryIO, size: int, whole: bool) -> str | None:
     if indexed > size:
         return within("the segments of its index 'sidx'", size, indexed)
     return before("the data of its last fragment") if fragment else None
+
+
+def fragment_samples(file: BinaryIO, size: int, track: int) -> int:
+    """Return how many samples of a track all fragments together state (8.8.8)."""
+    at = found = 0
+    while at < size:
+        file.seek(at)
+        head = file.read(16)
+        length, kind = int.from_bytes(head[:4], "big"), head[4:8]
+        if length == 1:
+            length = int.from_bytes(head[8:16], "big")
+        if len(head) < 8 or length < 8:
+            break
+        if kind == b"moof" and at + length <= size and length <= _MOST:
+            file.seek(at)
+            found += _samples(file.read(length), track)
+        at += length
+    return found
+
+
+def _samples(fragment: bytes, track: int) -> int:
+    found = 0
+    for kind, part in _children(fragment[8:]):
+        if kind != b"traf":
+            continue
+        inside = list(_children(part))
+        if any(k == b"tfhd" and int.from_bytes(body[4:8], "big") == track for k, body in inside):
+            found += sum(int.from_bytes(body[4:8], "big") for k, body in inside if k == b"trun")
+    return found
+
+
+def _children(data: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the names and contents of boxes."""
+    at = 0
+    while at + 8 <= len(data):
+        length = int.from_bytes(data[at : at + 4], "big")
+        if length < 8 or at + length > len(data):
+            return
+        yield data[at + 4 : at + 8], data[at + 8 : at + length]
+        at += length
+
+
+def _begins(file: BinaryIO, at: int) -> bool:
+    """Return whether a known box begins here."""
+    file.seek(at)
+    head = file.read(8)
+    return head[4:] in _BOXES and int.from_bytes(head[:4], "big") != 0
+
+
+def _holds_fragment(file: BinaryIO, at: int, length: int) -> bool:
+    """Return whether this box, of an unknown name, has a fragment's contents."""
+    file.seek(at + 8)
+    return _PART.search(file.read(min(length - 8, 64))) is not None
+
+
+def _behind(file: BinaryIO, at: int, size: int) -> str | None:
+    """Return a sentence if a fragment lies behind data that are no box: FFmpeg stops there."""
+    start, rest = at, b""
+    while at < size:
+        file.seek(at)
+        block = file.read(_BLOCK)
+        if not block:
+            break
+        if _FRAGMENT.search(rest + block):
+            return f"the boxes of the input are broken at byte {start}, and fragments lie behind"
+        rest = block[-24:]
+        at += len(block)
+    return None
 
 
 def _indexed(file: BinaryIO, at: int, length: int) -> int:

@@ -10,6 +10,10 @@ _SYNC = 0x47
 """First byte of a transport stream's packet."""
 _SYNC_COUNT, _LEAST = 16, 5
 """Sync bytes at equal distances that establish the size of packets; in a short file the least."""
+_NULL = 0x1FFF
+"""Number of the stream that fills gaps."""
+_REGION = 1 << 24
+"""Bytes that are searched for missing packets."""
 _TAIL = 1 << 18
 """Bytes at the end of a program stream that are searched for the start of a pack."""
 _PACK, _END = b"\0\0\1\xba", b"\0\0\1\xb9"
@@ -26,6 +30,35 @@ def transport(file: BinaryIO, size: int) -> str | None:
                 rest = (size - start + lead) % length
                 return within("a packet", rest, length) if rest else None
     return None
+
+
+def skipped(file: BinaryIO, first: int, last: int) -> bool:
+    """Return whether packets of a transport stream are missing between two positions.
+
+    Each packet of a stream that carries data counts one up, up to 15 (2.4.3.3); one may be there
+    twice, and the stream may say that it begins anew.
+    """
+    file.seek(first)
+    data = file.read(min(last + 208 - first, _REGION))
+    lead, length = max(
+        ((0, 188), (4, 192), (16, 204), (0, 204)),
+        key=lambda form: data[form[0] :: form[1]].count(_SYNC) * form[1],
+    )
+    counters: dict[int, int] = {}
+    for at in range(lead, len(data) - 188 + 1, length):
+        if first + at > last + lead:
+            break
+        if data[at] != _SYNC:
+            return True
+        stream, counter = int.from_bytes(data[at + 1 : at + 3], "big") & 0x1FFF, data[at + 3] & 15
+        anew = data[at + 3] & 0x20 and data[at + 4] and data[at + 5] & 0x80
+        before = counters.get(stream)
+        if stream == _NULL or not data[at + 3] & 0x10:
+            continue
+        counters[stream] = counter
+        if before is not None and not anew and counter not in (before, (before + 1) & 15):
+            return True
+    return False
 
 
 def program(file: BinaryIO, size: int) -> str | None:

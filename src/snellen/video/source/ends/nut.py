@@ -9,6 +9,7 @@ from snellen.video.source.ends.message import within
 
 _MAIN = bytes.fromhex("4e4d7a561f5f04ad")
 _SYNCPOINT = bytes.fromhex("4e4be4adeeca4569")
+_INDEX = bytes.fromhex("4e58dd672f23e64e")
 _MOST = 1 << 20
 """Bytes of the header, and more of the end, that are searched."""
 _PTS, _STREAM, _SIZE, _CHECKSUM, _RESERVED, _HEADER, _MATCH, _CODED, _INVALID = (
@@ -83,6 +84,9 @@ def frames(file: BinaryIO, size: int) -> str | None:
                 return None
     except _CutError:
         return within("a frame's header", len(tail) - last, len(tail) - last + 1)
+    except (IndexError, ValueError):
+        broken = _INDEX in tail[last:]
+        return "frames behind the last syncpoint are broken" if broken else None
     return within("a frame", len(tail) - last, at - last) if at > len(tail) else None
 
 
