@@ -51,6 +51,10 @@ def test_the_names():
         assert getattr(snellen, name) is not None
 
 
+def test_errors_need_no_import_of_their_own():
+    assert "snellen.errors" in modules_after("import snellen", "snellen.errors.InternalError")
+
+
 @pytest.mark.parametrize("package", [snellen, snellen.jobs])
 def test_type_checkers_see_every_name(package):
     """The lazy names are imported for them, each from the module that it comes from."""

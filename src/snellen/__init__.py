@@ -27,8 +27,6 @@ __all__ = [
 ]  # fmt: skip
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from snellen.aplus.image import upscale as upscale
     from snellen.aplus.upscaler import Upscaler as Upscaler
     from snellen.errors import DeviceError as DeviceError
@@ -70,25 +68,20 @@ _HOME = {
     "Format": "snellen.frames.frame",
     "Frame": "snellen.frames.frame",
     **dict.fromkeys(
-        (
-            "DeviceError",
-            "IncompleteError",
-            "InputError",
-            "ModelError",
-            "OutputError",
-            "SnellenError",
-        ),
-        "snellen.errors",
+        ("DeviceError", "IncompleteError", "InputError", "ModelError", "OutputError",
+         "SnellenError"), "snellen.errors",
     ),
-}
+}  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Import a public name when it is first asked for: `import snellen` stays quick."""
-    if name not in _HOME:
-        raise AttributeError(f"module 'snellen' has no attribute {name!r}")
     from importlib import import_module
 
+    if name == "errors":
+        return import_module("snellen.errors")
+    if name not in _HOME:
+        raise AttributeError(f"module 'snellen' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)
 
 

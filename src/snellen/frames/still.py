@@ -22,7 +22,12 @@ from snellen.frames.image_file import OpenImage, check_kind, opened_image
 
 Array = npt.NDArray[Any]
 
-SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".ppm", ".pgm", ".pnm")
+_FORMATS = {
+    ".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".tif": "TIFF", ".tiff": "TIFF",
+    ".webp": "WEBP", ".bmp": "BMP", ".ppm": "PPM", ".pgm": "PPM", ".pnm": "PPM",
+}  # fmt: skip
+"""Pillow's names of the formats that are written. To look them up there loads all its plugins."""
+SUFFIXES = tuple(_FORMATS)
 """File name suffixes, lower case, of images. Files with any other suffix are taken for videos."""
 
 JPEG = {"quality": 95, "subsampling": 0}
@@ -277,8 +282,12 @@ def _save(file: IO[bytes], suffix: str, still: Still) -> None:
     elif suffix == ".webp":
         options = dict(WEBP)
     metadata = {"icc_profile": still.profile, "exif": still.exif, "dpi": still.dpi}
-    format = Image.registered_extensions()[suffix]
-    image.save(file, format, **options, **{key: value for key, value in metadata.items() if value})
+    image.save(
+        file,
+        _FORMATS[suffix],
+        **options,
+        **{key: value for key, value in metadata.items() if value},
+    )
 
 
 def _encode16(path: Path, still: Still) -> bytes:
