@@ -198,8 +198,8 @@ def damage(run: Outcome) -> Iterator[str]:
     if case.film is None or case.whole or run.code != 0:
         return
     found = run.witness(str(run.folder / case.film))
-    if found["errors"]:
-        yield f"exit code 0, but FFmpeg reports {found['errors'][:3]}"
+    if errors := [text for text in found["errors"] if not _HARMLESS.search(text)]:
+        yield f"exit code 0, but FFmpeg reports {errors[:3]}"
     elif _ZEROED.fullmatch(case.note.partition(": ")[2]) and _gaps(found["times"]):
         whole = run.folder.parent / ("whole" + Path(case.film).suffix)
         whole.write_bytes(case.original or b"")
@@ -208,6 +208,8 @@ def damage(run: Outcome) -> Iterator[str]:
             yield f"exit code 0 with {found['frames']} of {first['frames']} frames, and a gap"
 
 
+_HARMLESS = re.compile("SEI type|nsupported|not implemented|Could not find codec parameters")
+"""Errors that FFmpeg reports of sound files too: of what it does not know, not of damage."""
 _ZEROED = re.compile(r"((zero|noise|remove)_block\+?)+")
 """Harms that leave the times of the other frames as they were."""
 

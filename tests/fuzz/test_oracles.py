@@ -128,6 +128,13 @@ def test_damage(ran):
     assert named(ran(3, b"error: damaged\n", whole=True)) >= {"damage"}
 
 
+def test_what_ffmpeg_does_not_know_is_no_damage(ran):
+    known = {**GOOD, "errors": ["h264: SEI type 61 size 49 truncated at 10"]}
+    run = finished(ran(0, b"", film="in/a.png"))
+    run.witness = lambda path: GOOD if "out" in path else known
+    assert faults(run) == []
+
+
 def test_frames_that_are_lost_inside_a_film(ran):
     run = finished(ran(0, b"", film="in/a.png", original=b"film", note="h264: zero_block"))
     lost, whole = ({**GOOD, "times": times, "frames": len(times)} for times in (
