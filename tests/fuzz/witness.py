@@ -29,7 +29,7 @@ def decoded(path: str) -> dict:
             return {"frames": 0, "size": (0, 0), "errors": [repr(error)], "times": []}
     times: list[float | None] = []
     cut = path.endswith((".ts", ".mpg"))  # these may begin anywhere, as broadcasts do
-    size = (0, 0)
+    size, others = (0, 0), set()
     with av.logging.Capture(local=False) as said:
         try:
             with (
@@ -37,6 +37,8 @@ def decoded(path: str) -> dict:
                 av.open(file, metadata_errors="replace") as container,
             ):
                 video = container.streams.video[0]
+                decoders = [one.codec_context for one in container.streams if one.codec_context]
+                others = {one.name for one in decoders} - {video.codec_context.name}
                 for packet in container.demux(video):
                     try:
                         for frame in packet.decode():
@@ -50,6 +52,10 @@ def decoded(path: str) -> dict:
             said.clear()
         except Exception as error:
             said.append((av.logging.ERROR, "open", repr(error)))
-    errors = [f"{name}: {text.strip()}" for level, name, text in said
-              if level <= av.logging.ERROR and not name.startswith(_SOUND)]  # fmt: skip
+    # Other streams are copied as they are.
+    errors = [
+        f"{name}: {text.strip()}"
+        for level, name, text in said
+        if level <= av.logging.ERROR and not name.startswith(_SOUND) and name not in others
+    ]
     return {"frames": len(times), "size": size, "errors": errors[:20], "times": times}
