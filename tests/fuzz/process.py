@@ -15,6 +15,7 @@ from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
 SOURCE = TESTS.parent / "src"
+PATHS = os.pathsep.join([str(SOURCE), str(TESTS), os.environ.get("PYTHONPATH", "")])
 
 HUNG = 60.0
 """Seconds after which a case hangs."""
@@ -96,7 +97,7 @@ class Worker:
 def environment() -> dict[str, str]:
     """Return the environment of children: they find our code, and their threads are few."""
     return {
-        **os.environ, "PYTHONPATH": f"{SOURCE}{os.pathsep}{TESTS}", "OPENBLAS_NUM_THREADS": "1",
+        **os.environ, "PYTHONPATH": PATHS, "OPENBLAS_NUM_THREADS": "1",
         "NO_COLOR": "1", "SVT_LOG": "1",
     }  # fmt: skip
 
