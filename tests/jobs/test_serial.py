@@ -13,6 +13,7 @@ import av
 import numpy as np
 import pytest
 
+import snellen
 from snellen.errors import InputError
 from snellen.jobs import (
     Clip,
@@ -100,6 +101,36 @@ def test_numbers_of_numpy_become_plain_ones():
     job = DeblurJob(source="a.png", target="b.png", mia=mia, window=1)
     again = DeblurJob.from_json(job.to_json())
     assert again == job and type(again.mia.iterations) is int
+
+
+class Text(str):
+    def __eq__(self, other):
+        raise ValueError("not comparable")
+
+    __hash__ = str.__hash__
+
+
+class Whole(int):
+    def __eq__(self, other):
+        raise ValueError("not comparable")
+
+    __lt__ = __le__ = __gt__ = __ge__ = __eq__
+    __hash__ = int.__hash__
+
+
+def test_texts_and_numbers_that_cannot_be_compared():
+    """Of classes derived from Python's: what they hold counts."""
+    job = UpscaleJob(source="a", target="b", scale=Whole(3), chroma=Text("cpu"))
+    assert job == UpscaleJob(source="a", target="b", scale=3, chroma="cpu")
+    assert VideoOptions(Clip(Whole(1)), decoder=Text("cpu")).named() == ("start", "decoder")
+    assert Settings(Whole(2), energy=Whole(1)) == Settings(2, energy=1)
+    assert snellen.Format(8, 8, Whole(10)) == snellen.Format(8, 8, 10)
+    upscaler = snellen.Upscaler(Whole(2), device="cpu", chroma=Text("cpu"))
+    assert (upscaler.scale, upscaler.chroma) == (2, "cpu")
+    deblurrer = snellen.Deblurrer(noise=Text("poisson"), edges=Text("taper"), device="cpu")
+    assert (deblurrer.definition.noise, deblurrer.edges) == ("poisson", "taper")
+    scorer = snellen.Scorer(variant=Text("2011"), dtype=Text("float32"), device="cpu")
+    assert (scorer.definition.variant, scorer.dtype) == ("2011", "float32")
 
 
 @pytest.mark.parametrize(

@@ -5,20 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from snellen.errors import InputError
 from snellen.mia import edges, psf
 from snellen.mia.cpu import Backend
 from snellen.mia.definition import Definition
 from support.mia import drawn, reference
 
 SHAPES = [(33, 32), (50, 41), (41, 90)]
-
-
-def test_the_rules():
-    for name in ("circular", "taper", "extend"):
-        edges.check(name)
-    with pytest.raises(InputError, match="edges='mirror'; expected one of circular, taper"):
-        edges.check("mirror")
 
 
 @pytest.mark.parametrize(

@@ -146,11 +146,12 @@ def load(model: str | Path | Model | None, scale: int) -> Model:
     ModelError
         The file is missing, damaged or not a model, or the model is for another scale.
     """
-    if not isinstance(scale, Integral) or isinstance(scale, bool) or scale not in SCALES:
+    if not isinstance(scale, Integral) or values.number(scale) not in SCALES:
         raise ModelError(
             f"got `scale`={quoted(scale)}; expected one of {', '.join(map(str, SCALES))}",
             parameter="scale",
         )
+    scale = int(scale)
     if not isinstance(model, Model):
         path = _find(model, scale)
         model = _read(path, _stamp(path))

@@ -94,7 +94,7 @@ class Upscaler:
         chroma: str = "auto",
     ) -> None:
         self.device = devices.single(device, "A+")
-        values.choice("chroma", chroma, CHROMA)
+        chroma = values.choice("chroma", chroma, CHROMA)
         if chroma == "gpu" and self.device == "cpu":
             reason = "as asked for" if device != "auto" else devices.why_not()
             raise DeviceError(

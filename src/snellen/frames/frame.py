@@ -59,7 +59,7 @@ class Format:
                 "of 4:2:0, or None",
                 parameter="subsampling",
             )
-        if not isinstance(self.bits, Integral) or self.bits not in _DEPTHS:
+        if not isinstance(self.bits, Integral) or values.number(self.bits) not in _DEPTHS:
             raise InputError(
                 f"got `bits`={quoted(self.bits)}; expected 8 to 16, or 0 for float32",
                 parameter="bits",

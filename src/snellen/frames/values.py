@@ -25,6 +25,20 @@ LONGEST = 4096
 """Bytes of the name of a file, with its folders."""
 
 
+def plain(value: Any) -> Any:
+    """Return a text or number of a derived class, which may compare as it likes, as Python's own.
+
+    Anything else is returned as it is.
+    """
+    if type(value) in (str, int, float, bool):
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int.__int__(value)
+    return float.__float__(value) if isinstance(value, float) else value
+
+
 def whole(name: str, value: object, least: int = 1, most: int = MOST) -> int:
     """Return a whole number of any library (InputError: it is none, or out of its range)."""
     if isinstance(value, Integral) and not isinstance(value, bool):
@@ -63,13 +77,13 @@ def choice(name: str, value: object, allowed: Collection[str], also: str = "") -
 
     `also` is what else the caller would have taken, for the message: ", or None".
     """
-    word = str.__str__(value) if isinstance(value, str) else ""  # of a class derived from str
+    word = plain(value) if isinstance(value, str) else ""
     if word not in allowed:
         raise InputError(
             f"got `{name}`={quoted(value)}; expected one of {', '.join(allowed)}{also}",
             parameter=name,
         )
-    return word
+    return str(word)
 
 
 def text(name: str, value: object, expected: str = "text") -> str:

@@ -13,7 +13,7 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from snellen.errors import InputError, quoted
-from snellen.frames.values import is_name, number
+from snellen.frames.values import is_name, number, plain
 
 MOST = 2**63 - 1
 """Greatest whole number of a field; most fields have a range of their own."""
@@ -26,11 +26,14 @@ _WORDS = {
 def check_types(value: Any) -> None:
     """Refuse (InputError) a dataclass with a field whose value is of another type than it states.
 
-    Whole numbers and numbers may be of any library. Dataclasses in fields are checked too.
+    Whole numbers and numbers may be of any library. Dataclasses in fields are checked too. Texts
+    and numbers of classes derived from Python's become Python's.
     """
     kind: Any = type(value)
     for name, hint in _hints(kind).items():
-        held = getattr(value, name)
+        held = plain(given := getattr(value, name))
+        if held is not given:
+            object.__setattr__(value, name, held)
         if not _fits(held, hint):
             raise InputError(
                 f"got `{name}`={quoted(held)}; expected {_words(hint)}", parameter=name

@@ -38,7 +38,7 @@ class Definition:
     254: what their code does when it is given integers."""
 
     def __post_init__(self) -> None:
-        values.choice("variant", self.variant, VARIANTS)
+        object.__setattr__(self, "variant", values.choice("variant", self.variant, VARIANTS))
         scale = values.number(self.hi_scale)
         if scale is None or not 0 < scale <= MOST:
             raise InputError(

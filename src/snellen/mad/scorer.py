@@ -79,7 +79,7 @@ class Scorer:
     ) -> None:
         self.definition = Definition(variant, hi_scale, eight_bit_lut)
         if dtype is not None:
-            values.choice("dtype", dtype, DTYPES, ", or None")
+            dtype = values.choice("dtype", dtype, DTYPES, ", or None")
         self.devices = devices.several(device)
         self.device = ",".join(self.devices)
         self.dtype = self._dtype = dtype or ("float64" if self.device == "cpu" else None)

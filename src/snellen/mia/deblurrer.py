@@ -12,7 +12,7 @@ import numpy as np
 from snellen.errors import InputError
 from snellen.frames import arrays
 from snellen.frames.frame import Format, check_format
-from snellen.frames.values import check_bytes
+from snellen.frames.values import check_bytes, choice
 from snellen.gpu import device as devices
 from snellen.gpu.profile import paused, stage
 from snellen.mia import edges as rules
@@ -131,7 +131,7 @@ class Deblurrer:
     ) -> None:
         settings.tv(tv)
         self.definition = Definition(noise, read_noise, psf is None, tv)
-        rules.check(edges)
+        edges = choice("edges", edges, rules.EDGES)
         settings.flags(recentre=recentre, warm=warm, history=history)
         if warm and psf is not None:
             raise InputError(

@@ -80,7 +80,7 @@ class Definition:
     at a larger λ). Rounding decides the phase, so float32 and float64 then differ by as much."""
 
     def __post_init__(self) -> None:
-        choice("noise", self.noise, NOISES)
+        object.__setattr__(self, "noise", choice("noise", self.noise, NOISES))
         in_range("read_noise", self.read_noise, MOST, "white being 1, as 2 / 255")
         in_range("tv", self.tv, MOST, "as 0.001 … 0.004")
         if self.read_noise and self.noise != "poisson":

@@ -21,21 +21,9 @@ import numpy as np
 from scipy.fft import next_fast_len
 
 from snellen.frames.arrays import library
-from snellen.frames.values import choice
 from snellen.mia.definition import SIDES, UNOBSERVED
 
 EDGES = ("circular", "taper", "extend")
-
-
-def check(edges: str) -> None:
-    """Refuse a name that is not a rule.
-
-    Raises
-    ------
-    InputError
-        There is no such rule.
-    """
-    choice("edges", edges, EDGES)
 
 
 def period(shape: tuple[int, int], side: int, edges: str) -> tuple[int, int]:

@@ -243,7 +243,7 @@ def _prior(prior: str | None, psf: Any, multiframe: bool) -> str | None:
     """Check that a prior has something to find."""
     if prior is None:
         return None
-    choice("prior", prior, PRIORS, ", or None")
+    prior = choice("prior", prior, PRIORS, ", or None")
     if psf is not None:
         raise InputError(
             f"`prior`={prior!r} with `psf`, which it would find",

@@ -119,7 +119,7 @@ class Stream:
                 advice="make one for each Stream, or close it first",
             )
         self._size = settings.whole("queue", queue)
-        values.choice("policy", policy, POLICIES)
+        policy = values.choice("policy", policy, POLICIES)
         self._drops = policy == "drop"
         self._shape = rows, columns = settings.shape(shape)
         deblurrer.prepare(Format(columns, rows, 0, white=settings.white(data_range)))

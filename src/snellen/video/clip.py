@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from snellen.errors import InputError, quoted
-from snellen.frames.values import flag, number, whole
+from snellen.frames.values import flag, number, plain, whole
 
 LONGEST = 10**9
 """Greatest time in seconds: FFmpeg's are 64-bit ticks."""
@@ -26,6 +26,8 @@ class Clip:
     """Whether interlaced pictures are deinterlaced; False: they are refused."""
 
     def __post_init__(self) -> None:
+        for name in ("start", "duration", "frames"):
+            object.__setattr__(self, name, plain(getattr(self, name)))
         for name in ("start", "duration"):
             value = getattr(self, name)
             found = number(value)

@@ -25,7 +25,7 @@ from snellen.aplus.training.samples import Samples, dictionary_windows, grid, pr
 from snellen.cpu.blas import single_threaded
 from snellen.cpu.threads import available
 from snellen.errors import InputError, quoted
-from snellen.frames.values import MOST, number, whole
+from snellen.frames.values import MOST, number, plain, whole
 
 Float32 = npt.NDArray[np.float32]
 Progress = Callable[[str, float], None]
@@ -83,9 +83,10 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name, (least, most) in _COUNTS.items():
-            whole(name, getattr(self, name), least, most)
+            object.__setattr__(self, name, whole(name, getattr(self, name), least, most))
         for name in ("energy", "ratio", "ridge"):
-            value = getattr(self, name)
+            value = plain(getattr(self, name))
+            object.__setattr__(self, name, value)
             found = number(value) is not None or (name == "ridge" and value is None)
             self._require(found, name, "a finite number")
         self._require(self.scale in SCALES, "scale", f"one of {', '.join(map(str, SCALES))}")
