@@ -118,6 +118,14 @@ def test_hooks(capsys, monkeypatch):
     assert lines[2] == "warning: RuntimeWarning: of a\\nlibrary"
 
 
+def test_an_interrupt_that_a_callback_prints_is_raised_again(capsys, monkeypatch):
+    seen = []
+    monkeypatch.setattr(faults.interrupts, "again", lambda: seen.append(1))
+    faults._printed(KeyboardInterrupt, KeyboardInterrupt(), None)
+    faults._printed(ValueError, ValueError(), None)
+    assert seen == [1] and capsys.readouterr() == ("", "")
+
+
 def test_a_program_routes_warnings_and_logs():
     code = (
         "import logging, sys, threading, warnings\nimport click, snellen.cli.doctor\n"

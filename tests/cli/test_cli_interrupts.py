@@ -152,3 +152,25 @@ def test_the_library_leaves_signals_alone():
         "assert before == [signal.getsignal(n) for n in (2, 15)]"
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_an_interrupt_that_a_library_raises_for_want_of_threads_is_none(monkeypatch):
+    """OpenBLAS does so while it is loaded; a user's Ctrl-C in the same moment is one."""
+    monkeypatch.setattr(interrupts._State, "first", None)
+    monkeypatch.setattr(interrupts._State, "end", None)
+    create_module = compile(
+        "def create_module(go):\n    go(2, __import__('sys')._getframe())",
+        "<frozen importlib._bootstrap_external>",
+        "exec",
+    )
+    space = {}
+    exec(create_module, space)
+    with pytest.raises(KeyboardInterrupt):
+        space["create_module"](interrupts._handle)
+    monkeypatch.setattr(interrupts._State, "first", None)
+    monkeypatch.setattr(interrupts, "_can_start_threads", lambda: False)
+    with pytest.raises(MemoryError):
+        space["create_module"](interrupts._handle)
+    with pytest.raises(KeyboardInterrupt):
+        interrupts._handle(2, None)
+    monkeypatch.setattr(interrupts._State, "first", None)

@@ -12,6 +12,7 @@ import click
 import pytest
 
 from snellen.cli import terminal
+from snellen.errors import OutputError
 from support.cli import run
 
 pytestmark = pytest.mark.usefixtures("signals")
@@ -124,6 +125,7 @@ def shell(line, **environment):
         ),
         ("$S upscale - -o - <&-", 2, "error: standard input is closed"),
         ("$S --help 2>&-", 0, ""),
+        ("$S nothing 2>/dev/full", 2, ""),
         ("$S nothing 2>&-", 2, ""),
         ("$S --help | :; exit ${PIPESTATUS[0]}", 0, ""),
     ],
@@ -158,3 +160,28 @@ def test_a_file_never_gets_the_number_of_a_standard_stream():
         ["bash", "-c", '"$0" -c "$1" <&- >&- 2>&-', sys.executable, program], timeout=60
     )
     assert done.returncode == 0
+
+
+def test_the_reason_behind_an_error_is_found():
+    try:
+        try:
+            raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+        except OSError as error:
+            raise OutputError("<stdout> could not be written") from error
+    except OutputError as error:
+        assert terminal.gone(error).errno == errno.EPIPE
+    assert terminal.gone(OSError(errno.ENOSPC, "full")) is None
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="for /dev/full")
+@pytest.mark.parametrize(
+    ("where", "code", "lines"),
+    [("| head -c 20 >/dev/null; exit ${PIPESTATUS[0]}", 141, 0), (">/dev/full", 1, 1)],
+)
+def test_video_to_a_standard_output_that_is_lost(tmp_path, where, code, lines):
+    header = b"YUV4MPEG2 W64 H48 F25:1 Ip A1:1 C420jpeg\n"
+    frame = b"FRAME\n" + bytes(range(256)) * 18
+    (tmp_path / "in.y4m").write_bytes(header + 40 * frame)
+    done = shell(f"$S upscale {tmp_path}/in.y4m -o - {where}")
+    assert (done.returncode, done.stderr.count("\n")) == (code, lines), done.stderr

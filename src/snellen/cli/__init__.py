@@ -62,13 +62,15 @@ def _run(words: list[str], program: bool) -> int:
     if program:
         faults.hook()
     faults.watch(words)
+    code = 0
     try:
         code = _command(words)
         interrupts.check()
         terminal.finish()
     except terminal.Lost as lost:
-        code = PIPE_CODE if lost.is_pipe else 1
-        if not lost.is_pipe:
+        said = code != 0  # the command failed, and has said so
+        code = code or (PIPE_CODE if lost.is_pipe else 1)
+        if not (said or lost.is_pipe):
             reason = lost.error.strerror or lost.error
             terminal.err(f"error: standard output could not be written: {reason}")
         if program:

@@ -33,6 +33,7 @@ def hook() -> None:
     """Catch in this process what Python would print by itself: for a process of its own only."""
     threading.excepthook = _in_thread
     sys.unraisablehook = _dropped
+    sys.excepthook = _printed
     warnings.showwarning = _warned
     logging.lastResort = _Lines(logging.WARNING)
 
@@ -63,6 +64,16 @@ def _in_thread(arguments: Any) -> None:
     error = arguments.exc_value
     if isinstance(error, Exception):
         _State.found = report(error)
+
+
+def _printed(kind: Any, error: BaseException, trace: Any) -> None:
+    """Take up an interrupt that a C library's callback would print with its traceback, and drop.
+
+    `main` lets no exception out, so nothing else comes here than what such callbacks print before
+    they hand it to `_dropped`.
+    """
+    if isinstance(error, KeyboardInterrupt):
+        interrupts.again()
 
 
 def _dropped(arguments: Any) -> None:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from snellen.cli import interrupts
+from snellen.cli import interrupts, terminal
 from snellen.cli.report import Report
 from snellen.errors import SnellenError
 
@@ -57,6 +57,8 @@ def run_files(
             report.result(text, **facts)
             report.profile(str(_first(job.source)), one.result.profile)
         if one.error is not None:
+            if str(job.target) == "-" and (gone := terminal.gone(one.error)) is not None:
+                raise terminal.Lost(gone)
             report.failure(str(_first(job.source)), one.error)
 
     finished = run_several(jobs, events, done)

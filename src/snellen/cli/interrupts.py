@@ -120,6 +120,8 @@ def _ignore() -> None:
 def _handle(number: int, frame: FrameType | None) -> None:
     if _State.end is not None:
         os._exit(_State.end)
+    if number == signal.SIGINT and _is_importing(frame) and not _can_start_threads():
+        raise MemoryError("no thread can be started")
     if _State.first is None:
         _State.first = monotonic()
     elif _is_cleaning():
@@ -127,6 +129,32 @@ def _handle(number: int, frame: FrameType | None) -> None:
             os._exit(CODE)
         return
     raise KeyboardInterrupt
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    """Return whether a library is being loaded just now."""
+    for _ in range(8):
+        if frame is None:
+            break
+        if frame.f_code.co_name == "create_module" and "importlib" in frame.f_code.co_filename:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _can_start_threads() -> bool:
+    """Return whether a thread can be started.
+
+    OpenBLAS raises SIGINT in its own process where it cannot start its threads while it is loaded:
+    for want of memory, or at the limit of processes. That is no interrupt by a user.
+    """
+    try:
+        thread = threading.Thread(target=bool)
+        thread.start()
+    except (RuntimeError, MemoryError):
+        return False
+    thread.join()
+    return True
 
 
 def _is_cleaning() -> bool:

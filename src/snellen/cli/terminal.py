@@ -21,6 +21,8 @@ _INVISIBLE = frozenset(
 _SIMPLER = {"→": "->", "×": "x", "…": "...", "−": "-", "–": "-", "·": ".", "σ": "sigma", "’": "'"}
 """What stands for characters of ours where an encoding lacks them."""
 _SIMPLY = "snellen.simply"
+_GONE = (errno.EPIPE, errno.ESHUTDOWN, errno.ECONNRESET)
+"""What a system says where the reader of a pipe or socket has gone away."""
 
 
 class Lost(BaseException):
@@ -39,7 +41,19 @@ class Lost(BaseException):
     @property
     def is_pipe(self) -> bool:
         """Whether the reader of a pipe has gone away, which is no error."""
-        return self.error.errno in (errno.EPIPE, errno.ESHUTDOWN, errno.ECONNRESET)
+        return self.error.errno in _GONE
+
+
+def gone(error: BaseException) -> OSError | None:
+    """Return what says, behind an error, that the reader of a pipe has gone away; None: nothing."""
+    seen: set[int] = set()
+    behind: BaseException | None = error
+    while behind is not None and id(behind) not in seen:
+        if isinstance(behind, OSError) and behind.errno in _GONE:
+            return behind
+        seen.add(id(behind))
+        behind = behind.__cause__
+    return None
 
 
 def shown(text: object) -> str:
@@ -69,9 +83,11 @@ def out(*lines: str) -> None:
 
 def err(*lines: str) -> None:
     """Write lines to standard error, if anybody can read them."""
-    with suppress(OSError, ValueError):
+    try:
         if sys.stderr is not None:
             _write(sys.stderr, lines)
+    except (OSError, ValueError):
+        _forsake(sys.stderr)
 
 
 def interactive() -> bool:
@@ -108,19 +124,27 @@ def finish() -> None:
         pass  # closed
     except OSError as error:
         raise Lost(error) from error
-    with suppress(OSError, ValueError):
+    try:
         if sys.stderr is not None:
             sys.stderr.flush()
+    except (OSError, ValueError):
+        _forsake(sys.stderr)
 
 
 def abandon() -> None:
     """Let what is still buffered go nowhere: Python's own end neither fails nor waits for it."""
-    with suppress(OSError):
+    for stream in (sys.stdout, sys.stderr):
+        _forsake(stream)
+
+
+def _forsake(stream: IO[str] | None) -> None:
+    """Let what a stream still holds go nowhere: else Python fails at it, and ends with 120."""
+    with suppress(OSError, ValueError, AttributeError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
-        for stream in (sys.stdout, sys.stderr):
-            with suppress(OSError, ValueError, AttributeError):
-                os.dup2(nowhere, stream.fileno())
-        os.close(nowhere)
+        try:
+            os.dup2(nowhere, stream.fileno())  # type: ignore[union-attr]
+        finally:
+            os.close(nowhere)
 
 
 class _State:
