@@ -146,6 +146,12 @@ def test_a_rare_gap_in_asf_counts_unless_sound_goes_on():
         assert found.missing(0, ()) == missing
 
 
+def _without_start_code(data, at):
+    """The packet of a transport stream at `at` with a broken start code in its payload."""
+    payload = at + 4 + (1 + data[at + 4] if data[at + 3] & 0x20 else 0)
+    return data[:payload] + b"\xff" + data[payload + 1 :]
+
+
 def test_whole_packets_of_a_transport_stream_that_are_gone(tmp_path):
     path = film(tmp_path / "a.ts", frames=30, options={**X264, "crf": "40"})
     data = path.read_bytes()
@@ -155,6 +161,7 @@ def test_whole_packets_of_a_transport_stream_that_are_gone(tmp_path):
         data[:first] + bytes(second - first) + data[second:],
         data[:first] + data[second:],
         data[:first] + data[second - 100 :],
+        _without_start_code(data, first),
     ):
         path.write_bytes(harmed)
         frames, said = read(path)
@@ -174,6 +181,8 @@ def test_fragments_behind_boxes_that_are_none(tmp_path):
         data[:here] + bytes(60) + data[here + 60 :],
         data[: here + 4] + b"m00f" + data[here + 8 :],
         data[: here - 9] + data[here:],
+        data[:here] + bytes(60) + data[data.index(b"mfra") - 4 :],
+        data[: at[-1]] + bytes(60) + data[at[-1] + 60 : data.index(b"mfra") - 4],
         data[:here] + data[here : here + 40] + data[here:],
     ):
         path.write_bytes(harmed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import BinaryIO
 
 from snellen.video.source.ends.message import before, within
@@ -11,7 +12,10 @@ from snellen.video.source.ends.message import before, within
 _BOXES = {b"ftyp", b"styp", b"moov", b"moof", b"mdat", b"sidx", b"ssix", b"mfra", b"meta", b"uuid",
           b"free", b"skip", b"wide", b"emsg", b"prft", b"pnot", b"pdin", b"udta"}  # fmt: skip
 """Top-level boxes of mp4 and mov; other data that cameras append does not matter."""
-_FRAGMENT = re.compile(rb"moof....mfhd|traf....tfhd", re.DOTALL)
+_FRAGMENT = re.compile(rb"moof....mfhd|traf....tfhd|mfra....tfra", re.DOTALL)
+_DATA = re.compile(b"mdat")
+_TRIED = 100
+"""Of so many places in a block that might be boxes of data it is tried whether they are."""
 _PART = re.compile(rb"mfhd|tfhd")
 """What a fragment holds, and nothing else."""
 _BLOCK = 1 << 20
@@ -105,6 +109,12 @@ def _holds_fragment(file: BinaryIO, at: int, length: int) -> bool:
     return _PART.search(file.read(min(length - 8, 64))) is not None
 
 
+def _ends(file: BinaryIO, at: int, length: bytes, size: int) -> bool:
+    """Return whether a box of this length ends with the file, or before a known box."""
+    end = at + int.from_bytes(length, "big")
+    return end >= at + 8 and (end == size or (end < size and _begins(file, end)))
+
+
 def _behind(file: BinaryIO, at: int, size: int) -> str | None:
     """Return a sentence if a fragment lies behind data that are no box: FFmpeg stops there."""
     start, rest = at, b""
@@ -113,8 +123,16 @@ def _behind(file: BinaryIO, at: int, size: int) -> str | None:
         block = file.read(_BLOCK)
         if not block:
             break
-        if _FRAGMENT.search(rest + block):
-            return f"the boxes of the input are broken at byte {start}, and fragments lie behind"
+        data = rest + block
+        begin = at - len(rest) - 4
+        chained = (
+            _ends(
+                file, begin + match.start(), data[max(0, match.start() - 4) : match.start()], size
+            )
+            for match in islice(_DATA.finditer(data), _TRIED)
+        )
+        if _FRAGMENT.search(data) or any(chained):
+            return f"the boxes of the input are broken at byte {start}, and more of it lies behind"
         rest = block[-24:]
         at += len(block)
     return None

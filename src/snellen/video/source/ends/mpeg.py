@@ -36,7 +36,8 @@ def skipped(file: BinaryIO, first: int, last: int) -> bool:
     """Return whether packets of a transport stream are missing between two positions.
 
     Each packet of a stream that carries data counts one up, up to 15 (2.4.3.3); one may be there
-    twice, and the stream may say that it begins anew.
+    twice, and the stream may say that it begins anew. At the first position a packet of the stream
+    begins whose own packets must begin with a start code.
     """
     file.seek(first)
     data = file.read(min(last + 208 - first, _REGION))
@@ -45,17 +46,25 @@ def skipped(file: BinaryIO, first: int, last: int) -> bool:
         key=lambda form: data[form[0] :: form[1]].count(_SYNC) * form[1],
     )
     counters: dict[int, int] = {}
+    own: int | None = None
     for at in range(lead, len(data) - 188 + 1, length):
         if first + at > last + lead:
             break
         if data[at] != _SYNC:
             return True
+        if data[at + 1] & 0x80:
+            return True  # a receiver has marked it as wrong
         stream, counter = int.from_bytes(data[at + 1 : at + 3], "big") & 0x1FFF, data[at + 3] & 15
         anew = data[at + 3] & 0x20 and data[at + 4] and data[at + 5] & 0x80
         before = counters.get(stream)
         if stream == _NULL or not data[at + 3] & 0x10:
             continue
         counters[stream] = counter
+        own = stream if own is None else own
+        begins = stream == own and data[at + 1] & 0x40
+        payload = at + 4 + (1 + data[at + 4] if data[at + 3] & 0x20 else 0)
+        if begins and data[payload : payload + 3] != b"\0\0\1":
+            return True
         if before is not None and not anew and counter not in (before, (before + 1) & 15):
             return True
     return False
