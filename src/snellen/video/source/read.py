@@ -99,6 +99,7 @@ class Reader:
         self._gaps = Gaps(self.container.format.name, step, self.time_base)
         self._clip_end: Fraction | None = None
         self._from_start = True
+        self._forgot = False
         self._packets_read = 0
         self._ends = [Fraction(0), Fraction(0)]
         self._past: set[int] = set()
@@ -142,6 +143,7 @@ class Reader:
 
     def forget(self, ticks: int) -> None:
         """Discard the damage found so far: the clip begins at time `ticks`."""
+        self._forgot = True
         self._hear()
         complaints = self.damage.complaints
         complaints.forget(self._start.number(ticks))
@@ -159,6 +161,9 @@ class Reader:
                 yield from self._decoded(packet)
         if self._clip_end is None:
             yield from self._decoded(None)
+            if self._from_start and not self._forgot and self._earliest is not None:
+                headless = self._start.headless(self._earliest)
+                self.damage.undecodable = max(self.damage.undecodable, headless)
         self._count_unseen()
         if self._path is not None and self.damage.short is None:
             name = self.container.format.name

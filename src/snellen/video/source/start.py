@@ -32,6 +32,7 @@ class Start:
         self._sent = 0
         self._key: int | None = None
         self._last = 0
+        self._headless = 0
         self._times: deque[tuple[int, int]] = deque(maxlen=_REMEMBERED)
 
     def send(self, packet: Packet[Any]) -> int:
@@ -44,10 +45,19 @@ class Start:
                 self._key = packet.pts if packet.pts is not None else -(1 << 62)
                 if self._sent == 1:
                     return 1
+                self._headless = self._sent - 1
             self._last = self._sent
         elif packet.pts is not None and packet.pts < self._key:
             self._last = self._sent  # shown before the key frame: it may refer to what is cut off
         return self._sent
+
+    def headless(self, earliest: int) -> int:
+        """Return how many packets before the first key frame gave nothing, by the first time shown.
+
+        A file that can be cut anywhere may begin with such packets; in others they are damaged.
+        """
+        lost = not self.cut and self._key is not None and earliest >= self._key
+        return self._headless if lost else 0
 
     def leading(self, threads: int) -> bool:
         """Return whether a message may be about such a packet; `threads` are in the decoder."""
