@@ -263,9 +263,21 @@ def alarms(seed: int, folder: Path, films: tuple[Film, ...] = FILMS) -> Iterator
             yield f"{path.name}: {'; '.join(said)}"
 
 
-def main() -> int:
-    """Make and read all films; exit status 1 if one of them is called damaged."""
-    parser = argparse.ArgumentParser(description=__doc__)
+def judge(about: str | None, what: str, count: int, alarms: Callable[..., Iterator[str]]) -> int:
+    """Make and read a corpus for each seed of the command line; 1 if a file is called damaged.
+
+    Parameters
+    ----------
+    about : str
+        Description of the command.
+    what : str
+        What the corpus holds: "films".
+    count : int
+        How many for each seed.
+    alarms : callable
+        Takes a seed and a folder; yields a line for each file that is refused or called damaged.
+    """
+    parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--seed", type=int, default=1, help="the first seed")
     parser.add_argument("--seeds", type=int, default=3, help="so many seeds")
     parsed = parser.parse_args()
@@ -274,9 +286,9 @@ def main() -> int:
         wrong = [line for seed in seeds for line in alarms(seed, Path(folder))]
     for line in wrong:
         print("FALSE ALARM", line)
-    print(f"{len(seeds) * len(FILMS)} sound films, {len(wrong)} called damaged")
+    print(f"{len(seeds) * count} sound {what}, {len(wrong)} called damaged")
     return min(1, len(wrong))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(judge(__doc__, "films", len(FILMS), alarms))

@@ -6,7 +6,6 @@ job does, and names those that were refused or called damaged: none should be.
 
 from __future__ import annotations
 
-import argparse
 import io
 import random
 import struct
@@ -21,6 +20,7 @@ import av
 import numpy as np
 from PIL import Image, PngImagePlugin
 
+from benchmarks.sound import judge
 from snellen.errors import InputError
 from snellen.frames.still import Still, read, write
 
@@ -262,20 +262,5 @@ def alarms(seed: int, folder: Path, names: tuple[str, ...] = tuple(IMAGES)) -> I
             yield f"{path.name}: {'; '.join(said)}"
 
 
-def main() -> int:
-    """Make and read all images; exit status 1 if one of them is called damaged."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=1, help="the first seed")
-    parser.add_argument("--seeds", type=int, default=3, help="so many seeds")
-    parsed = parser.parse_args()
-    seeds = range(parsed.seed, parsed.seed + parsed.seeds)
-    with tempfile.TemporaryDirectory() as folder:
-        wrong = [line for seed in seeds for line in alarms(seed, Path(folder))]
-    for line in wrong:
-        print("FALSE ALARM", line)
-    print(f"{len(seeds) * len(IMAGES)} sound images, {len(wrong)} called damaged")
-    return min(1, len(wrong))
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(judge(__doc__, "images", len(IMAGES), alarms))

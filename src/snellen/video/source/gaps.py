@@ -89,7 +89,7 @@ class Gaps:
             self._note(packet.pos, stamp)
         self._stamp = stamp
 
-    def look(self, path: Path) -> None:
+    def search(self, path: Path) -> None:
         """Find out where packets of a transport stream are missing: only around gaps in time."""
         if not self._numbered or not self._gaps:
             return

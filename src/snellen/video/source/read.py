@@ -191,7 +191,7 @@ class Reader:
         # AVI has no times: where frames are reordered, those of their packets are different ones.
         timed = self.container.format.name != "avi"
         if timed and self._path is not None:
-            self._gaps.look(self._path)
+            self._gaps.search(self._path)
         self.damage.missing = self._gaps.missing(first, self._unseen) if timed else 0
         part = not self._from_start or self._clip_end is not None
         if not self._frame_per_packet or (part and not timed):
