@@ -48,10 +48,10 @@ def decoded(path: str) -> dict:
                             size = frame.width, frame.height
                     except av.FFmpegError as error:
                         said.append((av.logging.ERROR, "decode", str(error)))
-        except UnicodeDecodeError:  # PyAV's, of a tag or a codec's name
-            said.clear()
-        except Exception as error:
+        except av.FFmpegError as error:
             said.append((av.logging.ERROR, "open", repr(error)))
+        except (UnicodeDecodeError, OSError):  # PyAV's: a tag or a codec's name; a seek beyond all
+            said.clear()
     # Other streams are copied as they are.
     errors = [
         f"{name}: {text.strip()}"

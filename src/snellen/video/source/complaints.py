@@ -13,8 +13,9 @@ from snellen.video.messages import counted
 
 _HARMLESS = re.compile(
     r"edit list|out of order|not implemented|patch welcome|SEI type|non monotonically"
-    r"|Could not find codec parameters|co located POCs unavailable|[Uu]nsupported|unknown"
-    r"|hardware|hwaccel|deprecated|Cannot load|Discarding interleaved|Failed to parse extradata",
+    r"|Could not find codec parameters|co located POCs unavailable|[Uu]nsupported"
+    r"|unknown(?! stream)|hardware|hwaccel|deprecated|Cannot load|Discarding interleaved"
+    r"|Failed to parse extradata",
 )
 """Errors that sound files give as well."""
 _VISIBLE = re.compile(
