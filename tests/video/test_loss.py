@@ -182,6 +182,7 @@ def test_fragments_behind_boxes_that_are_none(tmp_path):
         data[: here + 4] + b"m00f" + data[here + 8 :],
         data[: here - 9] + data[here:],
         data[:here] + bytes(60) + data[data.index(b"mfra") - 4 :],
+        data[:here] + data[-70:],
         data[: at[-1]] + bytes(60) + data[at[-1] + 60 : data.index(b"mfra") - 4],
         data[:here] + data[here : here + 40] + data[here:],
     ):

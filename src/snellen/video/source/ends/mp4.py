@@ -27,7 +27,7 @@ _EMPTY = (b"free", b"skip", b"wide")
 
 def boxes(file: BinaryIO, size: int, whole: bool) -> str | None:
     """Walk the boxes: size, name, content (4.2); not `whole`: only the index counts."""
-    at, fragment, indexed = 0, False, 0
+    at, fragment, fragmented, indexed = 0, False, False, 0
     while at < size:
         file.seek(at)
         head = file.read(16)
@@ -41,10 +41,13 @@ def boxes(file: BinaryIO, size: int, whole: bool) -> str | None:
                 at += length  # a box of others
                 continue
             # Length 0: up to the end, wherever that is.
+            if whole and fragmented and any(head):
+                return f"the boxes of the input are broken at byte {at}"
             return _behind(file, at, size) if whole else None
         if at + length > size:
             counts = (whole and kind not in _EMPTY) or kind == b"moov"
             return within(f"its box {kind.decode()!r}", size - at, length) if counts else None
+        fragmented |= kind == b"moof"
         fragment = kind == b"moof" or (fragment and kind != b"mdat")
         at += length
         if kind == b"sidx":
