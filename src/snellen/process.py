@@ -11,9 +11,14 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from snellen.errors import InputError
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class Home:
@@ -56,6 +61,75 @@ class Home:
         return True
 
 
+class Holder:
+    """Base of what holds threads, buffers or a GPU: it is not copied, and methods may take turns.
+
+    A copy would share what it holds, and closing one would close the other. `_holds` says whether
+    there is anything yet; before, an object is its settings, and can be copied and pickled.
+    """
+
+    _what = "this object"
+    _turn: Any = None
+
+    def _holds(self) -> bool:
+        """Return whether the object holds what cannot be copied."""
+        return True
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self._holds():
+            raise InputError(
+                f"{self._what} holds threads and buffers, and cannot be copied or pickled",
+                advice="make another one, or copy it before `prepare`",
+            )
+        return {name: value for name, value in self.__dict__.items() if name != "_turn"}
+
+
+class _Turn:
+    """Whose turn it is: a lock, and whether its owner is at work."""
+
+    __slots__ = ("home", "lock", "working")
+
+    def __init__(self) -> None:
+        self.home, self.lock, self.working = os.getpid(), threading.RLock(), False
+
+
+def _turn_of(holder: Holder) -> _Turn:
+    turn: _Turn | None = holder._turn
+    if turn is None or turn.home != os.getpid():  # a thread of the parent may hold its lock
+        with _making:
+            turn = holder._turn
+            if turn is None or turn.home != os.getpid():
+                turn = holder._turn = _Turn()
+    return turn
+
+
+def in_turn(
+    method: Callable[Concatenate[Any, P], R],
+) -> Callable[Concatenate[Any, P], R]:
+    """Make calls of a Holder's methods wait for each other, whatever threads they come from.
+
+    A call from within another one of the same thread (a callback, a generator, a signal handler) is
+    refused by InputError, since both would use the same buffers.
+    """
+
+    @wraps(method)
+    def run(holder: Any, /, *arguments: P.args, **options: P.kwargs) -> R:
+        turn = _turn_of(holder)
+        with turn.lock:
+            if turn.working:
+                raise InputError(
+                    f"{holder._what} is at work: this call came from within another one",
+                    advice="make another one for callbacks and generators",
+                )
+            turn.working = True
+            try:
+                return method(holder, *arguments, **options)
+            finally:
+                turn.working = False
+
+    return run
+
+
 def lock() -> Any:
     """Return a re-entrant lock for a global of a module, which is free in a forked child.
 
@@ -65,3 +139,6 @@ def lock() -> Any:
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=made._at_fork_reinit)  # type: ignore[attr-defined]
     return made
+
+
+_making = lock()

@@ -67,14 +67,18 @@ class Backend:
                   for rows in strips(self.model, self.source)),
                 *self._chroma.tasks(self._pool, planes[1:], out[1:]),
             ]  # fmt: skip
-            wait(tasks)
+            try:
+                wait(tasks)
+            finally:  # of an interrupt
+                for task in tasks:
+                    task.cancel()
         for task in tasks:
             task.result()
         return replace(frame, planes=out)
 
     def close(self) -> None:
-        """End the threads."""
-        self._pool.shutdown(cancel_futures=True)
+        """End the threads, after the frames in work: who waits for a task would never be told."""
+        self._pool.shutdown()
 
     def _use(self, source: Format, target: Format) -> None:
         self.source, self.target = source, target

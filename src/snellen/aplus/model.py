@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import resources
-from numbers import Integral
 from pathlib import Path
 
 import numpy as np
@@ -146,7 +145,7 @@ def load(model: str | Path | Model | None, scale: int) -> Model:
     ModelError
         The file is missing, damaged or not a model, or the model is for another scale.
     """
-    if not isinstance(scale, Integral) or values.number(scale) not in SCALES:
+    if values.integer(scale) not in SCALES:
         raise ModelError(
             f"got `scale`={quoted(scale)}; expected one of {', '.join(map(str, SCALES))}",
             parameter="scale",

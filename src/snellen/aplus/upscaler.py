@@ -6,6 +6,7 @@ The stages are composed in `cpu.py` and, for a GPU, in `cuda/luma.py`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol
@@ -15,12 +16,12 @@ import numpy as np
 from snellen.aplus import cpu
 from snellen.aplus.cuda import frames as cuda
 from snellen.aplus.model import Model, load
-from snellen.errors import DeviceError, InputError
+from snellen.errors import DeviceError, InputError, SnellenError
 from snellen.frames import arrays, values
 from snellen.frames.frame import Format, Frame, check_format
 from snellen.gpu import device as devices
 from snellen.gpu import profile
-from snellen.process import Home
+from snellen.process import Holder, Home
 
 CHROMA = ("auto", "cpu", "gpu")
 WHAT = "this Upscaler"
@@ -46,7 +47,7 @@ class Backend(Protocol):
         ...
 
 
-class Upscaler:
+class Upscaler(Holder):
     """Enlarge frames by A+: luma by all seven steps, chroma by bicubic.
 
     `prepare` lays out the model, starts the threads, compiles and allocates; `run` enlarges one
@@ -86,6 +87,8 @@ class Upscaler:
         The device cannot be used.
     """
 
+    _what = WHAT
+
     def __init__(
         self,
         scale: int = 2,
@@ -113,7 +116,11 @@ class Upscaler:
 
     def outcome(self, format: Format, frames: int) -> Format:
         """Return the format of the results of frames of `format`, however many there are."""
+        check_format(format)
         return format.scaled(self.scale)
+
+    def _holds(self) -> bool:
+        return self._backend is not None
 
     def prepare(
         self, format: Format, bits: int | None = None, *, on_device: bool = False
@@ -178,7 +185,13 @@ class Upscaler:
         InputError
             Not prepared, or a frame of another shape or type.
         """
-        return self._checked(frame).run(frame)
+        backend, frame = self._checked(frame)
+        try:
+            return backend.run(frame)
+        except RuntimeError as error:  # of the pool of threads
+            if backend is self._backend or isinstance(error, SnellenError):
+                raise
+            raise InputError("this Upscaler was closed while a frame was in work") from error
 
     def close(self) -> None:
         """End the threads and drop all buffers; `prepare` may follow again."""
@@ -198,9 +211,10 @@ class Upscaler:
     ) -> None:
         self.close()
 
-    def _checked(self, frame: Frame) -> Backend:
-        """Return the backend for a frame as it is prepared for."""
-        if self._format is None or self._backend is None:
+    def _checked(self, frame: Frame) -> tuple[Backend, Frame]:
+        """Return the backend for a frame as it is prepared for, and the frame for it."""
+        backend, format = self._backend, self._format  # another thread may close it
+        if format is None or backend is None:
             raise InputError("this Upscaler is not prepared: call prepare(format) before run")
         self._home.check()
         if not isinstance(frame, Frame) or not isinstance(frame.planes, tuple | list):
@@ -211,20 +225,22 @@ class Upscaler:
                 advice="snellen.upscale takes an array",
             )
         for plane in frame.planes:
-            if not isinstance(plane, np.ndarray) and not hasattr(plane, "__dlpack_device__"):
+            if not isinstance(plane, np.ndarray) and not arrays.is_cupy(plane):
                 raise InputError(
-                    f"got a {type(plane).__name__} as a plane; expected arrays", parameter="frame"
+                    f"got a {type(plane).__name__} as a plane; expected arrays of NumPy, or of "
+                    "CuPy on a GPU",
+                    parameter="frame",
                 )
-            arrays.check_plain(plane)
-        wanted = [(shape, self._format.dtype) for shape in self._format.shapes]
-        found = [(plane.shape, plane.dtype) for plane in frame.planes]
+        planes = tuple(arrays.plain(plane) for plane in frame.planes)
+        wanted = [(shape, format.dtype) for shape in format.shapes]
+        found = [(plane.shape, plane.dtype) for plane in planes]
         if found != wanted:
             raise InputError(
                 f"got planes {found}; expected {wanted}", advice="prepare again for these"
             )
-        on_host = [isinstance(plane, np.ndarray) for plane in frame.planes]
+        on_host = [isinstance(plane, np.ndarray) for plane in planes]
         if self.device == "cpu" and not all(on_host):
             raise InputError("got planes on a GPU; expected NumPy arrays, as `device`=cpu works")
         if any(on_host) and not all(on_host):
             raise InputError("got planes partly on a GPU; expected all there, or all NumPy arrays")
-        return self._backend
+        return backend, replace(frame, planes=planes)

@@ -8,13 +8,15 @@ of points.
 
 from __future__ import annotations
 
+import operator
+import sys
 from collections.abc import Callable
 from functools import cache
 from math import prod
 from pathlib import Path
 from typing import Any
 
-from snellen.errors import InputError
+from snellen.errors import InputError, quoted
 from snellen.fft.lines import COMPLEX, exchange, twiddles
 from snellen.gpu.kernel import Kernel
 
@@ -237,20 +239,24 @@ def _columns(height: int, width: int, inverse: bool, real: bool) -> Callable[...
 
 def _checked(x: Any, dtype: str, half: int) -> tuple[int, int]:
     """Return height and width of the real or complex picture, after checking the array."""
-    shape: tuple[int, ...] = tuple(getattr(x, "shape", ()))
+    try:
+        shape: tuple[int, ...] = tuple(operator.index(side) for side in x.shape)
+        kind = str(x.dtype)
+    except Exception:  # no array; of any library
+        shape, kind = (), type(x).__name__
     sides: tuple[int, ...] = shape[-2:] if len(shape) > 1 else ()
     if half and sides:
         sides = sides[0], 2 * (sides[1] - 1)
-    if not sides or not set(sides) <= set(SIDES) or str(x.dtype) != dtype:
+    if not sides or not set(sides) <= set(SIDES) or kind != dtype:
         raise InputError(
-            f"got an array {shape} of {getattr(x, 'dtype', type(x).__name__)}; expected {dtype} "
+            f"got an array {shape} of {quoted(kind, str)}; expected {dtype} "
             f"(..., H, {'W / 2 + 1' if half else 'W'}) with H and W of {SIDES}",
             parameter="x",
             advice="use cupy.fft for other sizes",
         )
-    if not hasattr(x, "__cuda_array_interface__"):
+    if not _is_cupy(x):
         raise InputError(
-            "got a NumPy array; expected one of CuPy",
+            f"got an array of {type(x).__module__}; expected one of CuPy",
             parameter="x",
             advice="use scipy.fft on the CPU",
         )
@@ -263,7 +269,7 @@ def _target(out: Any, shape: tuple[int, ...], dtype: str, device: Any) -> Any:
         import cupy
 
         return cupy.empty(shape, dtype)
-    if not hasattr(out, "__cuda_array_interface__") or out.device != device:
+    if not _is_cupy(out) or out.device != device:
         kind = f"{type(out).__module__}.{type(out).__name__}"
         raise InputError(
             f"got `out`={kind} on {getattr(out, 'device', 'cpu')!r}; expected a CuPy array on "
@@ -277,3 +283,9 @@ def _target(out: Any, shape: tuple[int, ...], dtype: str, device: Any) -> Any:
             parameter="out",
         )
     return out
+
+
+def _is_cupy(x: Any) -> bool:
+    """Return whether an object is an array of CuPy, which is not imported for it."""
+    cupy = sys.modules.get("cupy")
+    return cupy is not None and isinstance(x, cupy.ndarray)

@@ -122,10 +122,10 @@ def read(image: Any) -> Any:
             advice="fill what is masked first, as array.filled(0)",
         )
     if isinstance(image, np.ndarray):
-        return _checked(np.asarray(image) if type(image) is np.ndarray else image.view(np.ndarray))
+        return _checked(np.ndarray.view(image, np.ndarray))
     if isinstance(image, str | bytes | Path):
         raise InputError(
-            f"got {quoted(image if isinstance(image, bytes) else str(image))}; expected an array",
+            f"got {quoted(str(image) if isinstance(image, Path) else image)}; expected an array",
             advice="files are for snellen.upscale_file, deblur_file and score_files",
         )
     home = place(image)
@@ -150,13 +150,25 @@ def read(image: Any) -> Any:
         ) from error
 
 
-def check_plain(array: Any) -> None:
-    """Refuse (InputError) NumPy's arrays that do not behave like one: masked ones, matrices."""
+def plain(array: Any) -> Any:
+    """Return an array of a class derived from NumPy's as NumPy's own, others as they are.
+
+    Masked arrays and matrices, which do not behave like one, are refused (InputError).
+    """
     if isinstance(array, np.ma.MaskedArray | np.matrix):
         raise InputError(
             f"got a {type(array).__name__}; expected an array of NumPy",
             advice="take numpy.asarray of a matrix, and fill what is masked: array.filled(0)",
         )
+    if isinstance(array, np.ndarray) and type(array) is not np.ndarray:
+        return np.ndarray.view(array, np.ndarray)
+    return array
+
+
+def is_cupy(array: Any) -> bool:
+    """Return whether an object is an array of CuPy, which is not imported for it."""
+    cupy = sys.modules.get("cupy")
+    return cupy is not None and isinstance(array, cupy.ndarray)
 
 
 def _check_readable(image: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -59,22 +58,28 @@ class Format:
                 "of 4:2:0, or None",
                 parameter="subsampling",
             )
-        if not isinstance(self.bits, Integral) or values.number(self.bits) not in _DEPTHS:
+        bits = values.integer(self.bits)
+        if bits not in _DEPTHS:
             raise InputError(
                 f"got `bits`={quoted(self.bits)}; expected 8 to 16, or 0 for float32",
                 parameter="bits",
             )
-        object.__setattr__(self, "bits", int(self.bits))
+        object.__setattr__(self, "bits", bits)
         if not _is_siting(self.siting):
             raise InputError(
                 f"got `siting`={quoted(self.siting)}; expected (across, down), as (0.25, 0.5)",
                 parameter="siting",
             )
-        values.flag("full_range", self.full_range)
-        if self.white is not None and not (values.number(self.white) or 0.0) > 0:
+        object.__setattr__(self, "full_range", values.flag("full_range", self.full_range))
+        white = None if self.white is None else values.number(self.white)
+        if self.white is not None and (white is None or not white > 0):
             raise InputError(
                 f"got `white`={quoted(self.white)}; expected a positive number", parameter="white"
             )
+        object.__setattr__(self, "white", white)
+        for name, kind in (("subsampling", int), ("siting", float)):  # hashable, whatever was given
+            if (both := getattr(self, name)) is not None:
+                object.__setattr__(self, name, tuple(kind(one) for one in both))
 
     @property
     def dtype(self) -> np.dtype[np.generic]:
@@ -124,7 +129,9 @@ def _is_subsampling(value: object) -> bool:
     return value is None or (
         isinstance(value, tuple | list)
         and len(value) == 2
-        and all(isinstance(one, int | np.integer) and 0 <= one <= _DEEPEST for one in value)
+        and all(
+            (found := values.integer(one)) is not None and 0 <= found <= _DEEPEST for one in value
+        )
     )
 
 
@@ -132,7 +139,7 @@ def _is_siting(value: object) -> bool:
     return (
         isinstance(value, tuple | list)
         and len(value) == 2
-        and all(values.number(one) is not None and 0 <= one <= 1 for one in value)
+        and all((found := values.number(one)) is not None and 0 <= found <= 1 for one in value)
     )
 
 

@@ -41,26 +41,33 @@ def plain(value: Any) -> Any:
 
 def whole(name: str, value: object, least: int = 1, most: int = MOST) -> int:
     """Return a whole number of any library (InputError: it is none, or out of its range)."""
-    if isinstance(value, Integral) and not isinstance(value, bool):
-        number = int(value)
-        if least <= number <= most:
-            return number
-        large = number > most
-    else:
-        large = False
+    found = integer(value)
+    if found is not None and least <= found <= most:
+        return found
+    large = found is not None and found > most
     range_ = f"{least} or more" if most >= MOST and not large else f"{least} to {most}"
     raise InputError(
         f"got `{name}`={quoted(value)}; expected a whole number, {range_}", parameter=name
     )
 
 
+def integer(value: object) -> int | None:
+    """Return a whole number of any library as an int; None: it is none."""
+    if not isinstance(value, Integral) or isinstance(value, bool | np.timedelta64):
+        return None
+    try:
+        return int(value)
+    except Exception:  # of any library
+        return None
+
+
 def number(value: object) -> float | None:
     """Return a finite real number of any library as a float; None: it is none."""
-    if not isinstance(value, Real) or isinstance(value, bool):
+    if not isinstance(value, Real) or isinstance(value, bool | np.timedelta64):
         return None
     try:
         found = float(value)
-    except (OverflowError, ValueError, ArithmeticError):
+    except Exception:  # too large; of any library
         return None
     return found if isfinite(found) else None
 
@@ -88,13 +95,15 @@ def choice(name: str, value: object, allowed: Collection[str], also: str = "") -
 
 def text(name: str, value: object, expected: str = "text") -> str:
     """Return a text that any library takes (InputError: no text, NUL or no UTF-8 in it)."""
-    if isinstance(value, str) and "\0" not in value:
+    if isinstance(value, str):
+        word = str.__str__(value)  # of a class derived from str
         try:
-            value.encode()
+            word.encode()
         except UnicodeEncodeError:
             pass
         else:
-            return value
+            if "\0" not in word:
+                return word
     raise InputError(f"got `{name}`={quoted(value)}; expected {expected}", parameter=name)
 
 
@@ -109,7 +118,8 @@ def is_name(text: str, longest: int = MOST) -> bool:
 def path(name: str, value: object) -> Path:
     """Return the path that a str or Path is (InputError: no name that a file can have)."""
     given = str(value) if isinstance(value, Path) else value
-    if isinstance(given, str) and given and is_name(given, LONGEST):
+    given = str.__str__(given) if isinstance(given, str) else ""  # of a class derived from str
+    if given and is_name(given, LONGEST):
         return value if isinstance(value, Path) else Path(given)
     raise InputError(
         f"got `{name}`={quoted(value)}; expected the name of a file or folder, or -",

@@ -10,12 +10,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 
 from snellen.errors import DeviceError, InputError, quoted
 from snellen.gpu import driver
 
 NO_MEMORY = 2  # cudaErrorMemoryAllocation
 _DIGITS = 6  # of a GPU's number
+_MOST_NAMES = 64  # of devices in a list
 
 FORKED = (
     "this process was forked from one that had used the GPU, whose driver does not allow that; "
@@ -102,17 +104,18 @@ def single(device: str | Sequence[str], method: str) -> str:
 
 def names(device: str | Sequence[str]) -> list[str]:
     """Return the names in a list of devices (InputError: neither text nor a list of it)."""
-    parts = [device] if isinstance(device, str) else device
-    if (
-        not isinstance(parts, Sequence)
-        or not parts
-        or not all(isinstance(part, str) for part in parts)
-    ):
+    try:
+        parts = [device] if isinstance(device, str) else list(islice(device, _MOST_NAMES))
+        if not isinstance(device, Sequence):
+            parts = []
+    except Exception:  # of any library
+        parts = []
+    if not parts or not all(isinstance(part, str) for part in parts):
         raise InputError(
             f"got `device`={quoted(device)}; expected auto, cpu, cuda, cuda:N, or a list of these",
             parameter="device",
         )
-    return [name.strip() for part in parts for name in part.split(",")]
+    return [name.strip() for part in parts for name in str.__str__(part).split(",")]
 
 
 def ordinal(device: str) -> int:

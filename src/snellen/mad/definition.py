@@ -45,6 +45,7 @@ class Definition:
                 f"`hi_scale`={quoted(self.hi_scale)}; expected a number above 0, as 200, 10 or 1",
                 parameter="hi_scale",
             )
+        object.__setattr__(self, "hi_scale", scale)
         values.flag("eight_bit_lut", self.eight_bit_lut)
 
 

@@ -19,14 +19,14 @@ from snellen.mad import definition as definitions
 from snellen.mad.backend import Backend
 from snellen.mad.definition import SMALLEST, Definition
 from snellen.mad.result import Score
-from snellen.process import Home
+from snellen.process import Holder, Home, in_turn
 
 DTYPES = ("float32", "float64")
 WHAT = "this Scorer"
 BYTES = 100  # of memory for a pixel, at least: what the CPU takes in float32
 
 
-class Scorer:
+class Scorer(Holder):
     """Score pictures of one format against references by MAD (Larson, Chandler 2010).
 
     `prepare` makes filters, compiles and allocates. Then call `run` for each pair; or
@@ -69,6 +69,8 @@ class Scorer:
         The device cannot be used.
     """
 
+    _what = WHAT
+
     def __init__(
         self,
         variant: str = "2011",
@@ -91,6 +93,10 @@ class Scorer:
         self._has_reference = False
         self.slots = 1
 
+    def _holds(self) -> bool:
+        return self._backend is not None
+
+    @in_turn
     def prepare(
         self, format: Format, bits: int | None = None, *, on_device: bool = False
     ) -> Format:
@@ -112,7 +118,7 @@ class Scorer:
             The GPU's memory does not suffice.
         """
         check_format(format)
-        self.close()
+        self._close()
         if values.flag("on_device", on_device) or bits is not None:
             name = "on_device" if on_device else "bits"
             raise InputError(
@@ -134,12 +140,13 @@ class Scorer:
         self.slots, self._home = self._backend.slots, Home(WHAT)
         return format
 
+    @in_turn
     def run(self, reference: Any, distorted: Any, *, maps: bool = False) -> Score:
         """Score one pair: `set_reference`, then `compare`."""
-        self._check(distorted)
-        self._check(reference)
+        distorted, reference = self._check(distorted), self._check(reference)
         return self._begin(reference, distorted, values.flag("maps", maps))()
 
+    @in_turn
     def submit(self, reference: Any, distorted: Any) -> Callable[[], Score]:
         """Begin a pair, and return a function that waits for its score and returns it.
 
@@ -157,10 +164,10 @@ class Scorer:
         InputError
             Not prepared, or a plane of another shape or type.
         """
-        self._check(distorted)
-        self._check(reference)
+        distorted, reference = self._check(distorted), self._check(reference)
         return self._begin(reference, distorted, in_flight=True)
 
+    @in_turn
     def runs(self, pairs: Iterable[tuple[Any, Any]]) -> list[Score]:
         """Score many pairs, as `run` does one after another, and return their scores in order.
 
@@ -189,9 +196,9 @@ class Scorer:
                     "distorted)"
                 )
             reference, distorted = pair
-            self._check(distorted)
+            distorted = self._check(distorted)
             if reference is not None:
-                self._check(reference)
+                reference = self._check(reference)
                 while given is None and pending:  # they may need the samples of the old reference
                     found.append(pending.popleft()())
                 given = reference
@@ -200,6 +207,7 @@ class Scorer:
                 found.append(pending.popleft()())
         return found + [result() for result in pending]
 
+    @in_turn
     def set_reference(self, reference: Any) -> None:
         """Compute the reference's half of MAD and keep it until the next reference.
 
@@ -215,11 +223,13 @@ class Scorer:
         InputError
             Not prepared, or a plane of another shape or type.
         """
-        backend = self._check(reference)
+        reference, backend = self._check(reference), self._backend
+        assert backend is not None
         self._has_reference = False
         backend.set_reference(reference)
         self._has_reference = True
 
+    @in_turn
     def compare(self, distorted: Any, *, maps: bool = False) -> Score:
         """Score a picture against the reference that is set.
 
@@ -236,11 +246,21 @@ class Scorer:
         InputError
             No reference is set, or a plane of another shape or type.
         """
-        self._check(distorted)
+        distorted = self._check(distorted)
         return self._begin(None, distorted, values.flag("maps", maps))()
 
     def close(self) -> None:
         """Release threads and buffers; `prepare` may follow again."""
+        if self._home.here:
+            self._close_in_turn()
+        else:
+            self._close()
+
+    @in_turn
+    def _close_in_turn(self) -> None:
+        self._close()
+
+    def _close(self) -> None:
         backends, self._backend, self._finer = (self._backend, self._finer), None, None
         self._format, self._has_reference, self.slots = None, False, 1
         for backend in backends:
@@ -308,12 +328,13 @@ class Scorer:
     def _finely(self, reference: Any, distorted: Any, maps: bool) -> Score:
         """Score a pair once more, in float64, by a backend that is made at its first use."""
         if self._finer is None:
-            assert self._format is not None
+            if self._format is None:
+                raise InputError("this Scorer was closed before this score was asked for")
             self._finer = self._made(self._format, self._peak, "float64")
         return self._finer.submit(reference, distorted, maps)()[0]
 
-    def _check(self, plane: Any) -> Backend:
-        """Return the backend for a plane; refuse one of another shape, type or place."""
+    def _check(self, plane: Any) -> Any:
+        """Return a plane for the backend; refuse one of another shape, type or place."""
         if self._format is None or self._backend is None:
             raise InputError(
                 "this Scorer is not prepared", advice="call prepare(format) before run"
@@ -328,7 +349,7 @@ class Scorer:
                 f"{self.device!r}",
                 advice="use snellen.score for arrays of other libraries",
             )
-        arrays.check_plain(plane)
+        plane = arrays.plain(plane)
         shape, types = self._format.shapes[0], [self._format.dtype]
         if self._format.bits == 0:
             types.append(np.dtype(np.float64))
@@ -338,7 +359,7 @@ class Scorer:
                 f"{' or '.join(map(str, types))}",
                 advice="prepare again",
             )
-        return self._backend
+        return plane
 
 
 def _iterated(pairs: Any) -> Iterable[Any]:

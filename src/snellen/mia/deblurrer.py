@@ -24,7 +24,7 @@ from snellen.mia.definition import EVERY, ITERATIONS, PSF_SIZE, START, Definitio
 from snellen.mia.pictures import Pictures
 from snellen.mia.progress import Callback, iterated
 from snellen.mia.result import Restored
-from snellen.process import Home
+from snellen.process import Holder, Home, in_turn
 
 WHAT = "this Deblurrer"
 
@@ -32,7 +32,7 @@ BYTES = 30
 """Of memory for a sample, at least: that of float32 on the CPU, without a margin."""
 
 
-class Deblurrer:
+class Deblurrer(Holder):
     """Restore many pictures of one shape by MIA, the multiplicative iterative algorithm.
 
     A picture is one plane, grey or luma; for colour there is `snellen.deblur`.
@@ -108,6 +108,8 @@ class Deblurrer:
         The device cannot be used.
     """
 
+    _what = WHAT
+
     def __init__(
         self,
         psf: Any = None,
@@ -158,6 +160,10 @@ class Deblurrer:
         self._frames: Any = None
         self._start: Any = None
 
+    def _holds(self) -> bool:
+        return self._backend is not None
+
+    @in_turn
     def prepare(
         self, format: Format, bits: int | None = None, *, on_device: bool = False
     ) -> Format:
@@ -194,7 +200,7 @@ class Deblurrer:
             BYTES * pictures * format.height * format.width,
             f"{pictures} × {format.width}×{format.height} by MIA",
         )
-        self.close()
+        self._close()
         if on_device and self.device == "cpu":
             raise InputError(
                 "`on_device`=True for a Deblurrer on the CPU",
@@ -220,6 +226,7 @@ class Deblurrer:
         self.prepared, self._home = True, Home(WHAT)
         return replace(self._pictures.target, subsampling=None)
 
+    @in_turn
     def run(self, image: Any, callback: Callback | None = None) -> Restored:
         """Restore a picture, or a batch of them.
 
@@ -248,7 +255,7 @@ class Deblurrer:
             finite or far beyond white; a callback that cannot be called.
         """
         settings.callback(callback)
-        backend = self._check(image)
+        backend, image = self._check(image)
         if self._in_flight:
             self._in_flight.settle()  # it uses the same buffers
         with arrays.working(image, self.device):
@@ -279,10 +286,15 @@ class Deblurrer:
         it. At most `slots` functions may be outstanding. Errors are those of `run`, and come from
         this call or from the function.
         """
-        self._check(image)
         if self.slots == 1 or not isinstance(image, np.ndarray):
             restored = self.run(image)
             return lambda: restored
+        return self._begun(image)
+
+    @in_turn
+    def _begun(self, image: Any) -> Callable[[], Restored]:
+        """Begin a picture in main memory that goes to a GPU."""
+        _, image = self._check(image)
         frames = image.reshape(self._pictures.whole)
         flat, start = samples.flat(frames), self._start
         first = frames[:, :1, :1, :1].copy()  # the value of each flat picture
@@ -296,6 +308,16 @@ class Deblurrer:
 
     def close(self) -> None:
         """Release threads and buffers; `prepare` may follow again."""
+        if self._home.here:
+            self._close_in_turn()
+        else:
+            self._close()
+
+    @in_turn
+    def _close_in_turn(self) -> None:
+        self._close()
+
+    def _close(self) -> None:
         self.prepared = False
         in_flight, self._in_flight = self._in_flight, None
         backend, self._backend = self._backend, None
@@ -358,12 +380,11 @@ class Deblurrer:
             )  # fmt: skip
         return self._in_flight
 
-    def _check(self, image: Any) -> Backend:
-        """Return the backend for a picture, which is checked."""
+    def _check(self, image: Any) -> tuple[Backend, Any]:
+        """Return the backend for a picture, and the picture, which is checked."""
         if self._backend is None:
             raise InputError(
                 "this Deblurrer is not prepared", advice="call prepare(format) before run"
             )
         self._home.check()
-        self._pictures.check(image)
-        return self._backend
+        return self._backend, self._pictures.check(image)

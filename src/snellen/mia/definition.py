@@ -80,9 +80,11 @@ class Definition:
     at a larger λ). Rounding decides the phase, so float32 and float64 then differ by as much."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "noise", choice("noise", self.noise, NOISES))
-        in_range("read_noise", self.read_noise, MOST, "white being 1, as 2 / 255")
-        in_range("tv", self.tv, MOST, "as 0.001 … 0.004")
+        read_noise = in_range("read_noise", self.read_noise, MOST, "white being 1, as 2 / 255")
+        tv = in_range("tv", self.tv, MOST, "as 0.001 … 0.004")
+        held = {"noise": choice("noise", self.noise, NOISES), "read_noise": read_noise, "tv": tv}
+        for name, value in held.items():  # Python's own: those of few digits would round the rest
+            object.__setattr__(self, name, value)
         if self.read_noise and self.noise != "poisson":
             raise InputError(
                 f"`read_noise`={self.read_noise!r} with `noise`={self.noise!r}, which includes it",
@@ -92,11 +94,12 @@ class Definition:
         flag("blind", self.blind)
 
 
-def in_range(name: str, value: object, most: float, usual: str) -> None:
-    """Refuse a value that is not a number from 0 to `most` (InputError)."""
+def in_range(name: str, value: object, most: float, usual: str) -> float:
+    """Return a number from 0 to `most`; refuse other values (InputError)."""
     found = number(value)
     if found is None or not 0 <= found <= most:
         raise InputError(
             f"`{name}`={quoted(value)}; expected a number from 0 to {most:g}, {usual}",
             parameter=name,
         )
+    return found

@@ -57,8 +57,8 @@ class Pictures:
         """Return a black batch."""
         return np.zeros((*self._lead, *self.shape), np.uint8)
 
-    def check(self, image: Any) -> None:
-        """Refuse (InputError) an array of another shape or type, or on another device."""
+    def check(self, image: Any) -> Any:
+        """Return an array; refuse (InputError) another shape or type, or another device."""
         if not isinstance(image, np.ndarray) and (
             self._device == "cpu" or arrays.place(image) != self._device
         ):
@@ -68,13 +68,14 @@ class Pictures:
                 f"{self._device!r}",
                 advice="use snellen.deblur for arrays of other libraries",
             )
-        arrays.check_plain(image)
+        image = arrays.plain(image)
         if image.shape != (*self._lead, *self.shape):
             raise InputError(
                 f"got an array {image.shape}; prepared for {(*self._lead, *self.shape)}",
                 advice="prepare again, or use snellen.deblur for colour",
             )
         check_dtype(image.dtype)
+        return image
 
     def white(self, dtype: np.dtype[Any]) -> float:
         """Return the sample value of white of pictures of a type."""

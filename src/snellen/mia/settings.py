@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from itertools import islice
 from numbers import Real
 from typing import Any
 
@@ -94,14 +95,17 @@ def dtype(name: str | None) -> str:
 
 def shape(value: object) -> tuple[int, int]:
     """Return rows and columns (InputError: these are not two numbers)."""
-    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
+    try:
+        if not isinstance(value, Sequence) or isinstance(value, str):
+            raise TypeError
+        one, other = islice(value, 3)
+    except Exception as error:  # of any library, or not two
         raise InputError(
             f"`shape`={quoted(value)}; expected (rows, columns) of one plane",
             parameter="shape",
             advice="use snellen.deblur for colour",
-        )
-    rows, columns = (whole("shape", size) for size in value)
-    return rows, columns
+        ) from error
+    return whole("shape", one), whole("shape", other)
 
 
 def position(value: Any) -> tuple[int, int]:

@@ -22,7 +22,7 @@ from snellen.gpu import device as devices
 from snellen.mia import settings
 from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.result import Restored
-from snellen.process import Home
+from snellen.process import Holder, Home
 
 POLICIES = ("block", "drop")
 IN_FLIGHT = 2
@@ -55,7 +55,7 @@ class _Job:
     """On a GPU: when the picture is there."""
 
 
-class Stream:
+class Stream(Holder):
     """Restore a region of every frame that is pushed, in a thread of its own.
 
     ::
@@ -100,6 +100,8 @@ class Stream:
         already, as that of another stream.
     """
 
+    _what = "this Stream"
+
     def __init__(
         self,
         deblurrer: Deblurrer,
@@ -126,7 +128,7 @@ class Stream:
         self._deblurrer = deblurrer
         self._waiting: deque[_Job] = deque()
         self._done: deque[Region] = deque()
-        self._home = Home("this Stream")
+        self._home = Home(self._what)
         self._changed = threading.Condition()
         self._pushed = self._dropped = 0
         self._finished = self._ended = False
@@ -159,7 +161,7 @@ class Stream:
             What stopped the stream, as samples that no picture has.
         """
         since = time.perf_counter()
-        column, row = self._check(frame, position)
+        frame, column, row = self._check(frame, position)
         rows, columns = self._shape
         job = _Job(self._pushed, (column, row), None, since)
         self._copy(frame[row : row + rows, column : column + columns], job)
@@ -306,8 +308,8 @@ class Stream:
             job.picture = region.copy()
             job.event = cupy.cuda.get_current_stream().record()
 
-    def _check(self, frame: Any, position: Any) -> tuple[int, int]:
-        """Return column and row of a region that is inside its frame."""
+    def _check(self, frame: Any, position: Any) -> tuple[Any, int, int]:
+        """Return a frame, and column and row of a region that is inside it."""
         self._home.check()
         with self._changed:
             self._check_open()
@@ -318,7 +320,7 @@ class Stream:
                 f"{'' if device == 'cpu' else ', nor CuPy there'}, for a stream on {device!r}",
                 parameter="frame",
             )
-        arrays.check_plain(frame)
+        frame = arrays.plain(frame)
         if frame.ndim != 2:
             raise InputError(
                 f"got a frame of shape {frame.shape}; expected (rows, columns) of one plane",
@@ -335,7 +337,7 @@ class Stream:
                 parameter="position",
                 advice="move it inside",
             )
-        return column, row
+        return frame, column, row
 
     def _check_open(self) -> None:
         if self._error is not None:
