@@ -38,8 +38,8 @@ class Deblurrer(Holder):
     A picture is one plane, grey or luma; for colour there is `snellen.deblur`.
 
     `prepare` allocates and compiles; then call `run` for each picture, or each batch of them.
-    `close` releases everything; a Deblurrer is a context manager that closes itself. Use it from
-    one thread at a time.
+    `close` releases everything; a Deblurrer is a context manager that closes itself. Calls
+    from several threads wait for each other.
 
     Parameters
     ----------
