@@ -126,6 +126,7 @@ class TestEnds:
         assert self.said(tmp_path, stated, "flv") is None
         assert f"of {size} bytes" in self.said(tmp_path, stated[:-17], "flv")
         assert "of the 9.000 s" in self.said(tmp_path, flv(duration=9), "flv")
+        assert "of the 9.000 s" in self.said(tmp_path, flv(duration=9) + b"\xff" * 99, "flv")
 
     def test_gif(self, tmp_path):
         whole = gif()

@@ -26,7 +26,7 @@ def tags(file: BinaryIO, size: int) -> str | None:
         head = file.read(11)
         kind, length = head[0] & 0x1F, int.from_bytes(head[1:4], "big")
         if kind not in (_SOUND, _VIDEO, _SCRIPT):
-            return None  # what follows the film
+            break  # what follows the film, or is broken
         if len(head) < 11 or at + 11 + length + 4 > size:
             return within("a tag", size - at, 11 + length + 4)
         if kind == _SCRIPT and not stated:
