@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+import snellen
 from snellen import Deblurrer, Format, Frame, InputError, Scorer, Stream, Upscaler, fft
 
 RANDOM = np.random.default_rng(14)
@@ -169,3 +170,17 @@ def test_numbers_of_few_digits_and_times():
         Format(np.timedelta64(5), 8)
     format = Format(8, 8, np.int8(8), subsampling=[np.int8(1), 1], siting=[0.5, 0])
     assert hash(format) == hash(Format(8, 8, subsampling=(1, 1), siting=(0.5, 0.0)))
+
+
+def test_a_caller_who_wants_exceptions_of_numpy():
+    """Numbers that are too small for their type are rounded, whatever NumPy is told to do."""
+    with np.errstate(all="raise"):
+        small = np.full((14, 15), 5e-324)
+        assert snellen.upscale(small, device="cpu").shape == (28, 30)
+        found = snellen.deblur(SMALL, psf_size=3, iterations=20, start=0.01, device="cpu")
+        assert np.isfinite(found.image).all()
+        assert snellen.deblur(small, np.full((3, 3), 5e-324), iterations=2, device="cpu").fit == 0
+        with deblurrer(start=1e308, history=True) as holder:
+            holder.prepare(Format(15, 14, 0))
+            holder.run(small)
+        assert np.geterr()["under"] == "raise"

@@ -15,6 +15,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+import numpy as np
+
 from snellen.errors import InputError
 
 P = ParamSpec("P")
@@ -123,7 +125,8 @@ def in_turn(
                 )
             turn.working = True
             try:
-                return method(holder, *arguments, **options)
+                with np.errstate(all="ignore"):  # the caller may have asked for exceptions
+                    return method(holder, *arguments, **options)
             finally:
                 turn.working = False
 

@@ -29,6 +29,7 @@ CHANNELS = (3, 4)  # RGB, RGBA
 LARGEST = 1e35  # of float samples: float32 ends at 3.4e38, and features are sums of many
 
 
+@np.errstate(all="ignore")  # the caller may have asked NumPy for exceptions
 def upscale(
     image: Any,
     scale: int = 2,

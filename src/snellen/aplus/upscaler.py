@@ -122,6 +122,7 @@ class Upscaler(Holder):
     def _holds(self) -> bool:
         return self._backend is not None
 
+    @np.errstate(all="ignore")  # the caller may have asked NumPy for exceptions
     def prepare(
         self, format: Format, bits: int | None = None, *, on_device: bool = False
     ) -> Format:
@@ -165,6 +166,7 @@ class Upscaler(Holder):
         self._format, self.chroma, self._home = format, self._backend.chroma, Home(WHAT)
         return target
 
+    @np.errstate(all="ignore")  # the caller may have asked NumPy for exceptions
     def run(self, frame: Frame) -> Frame:
         """Enlarge one frame. May be called from several threads.
 

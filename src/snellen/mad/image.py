@@ -31,6 +31,7 @@ PAIR = 1000  # bytes of a pair's numbers, until all are known
 SLACK = 1e-6  # of the range: rounding may put float samples so far beyond it; they are clipped
 
 
+@np.errstate(all="ignore")  # the caller may have asked NumPy for exceptions
 def score(
     reference: Any,
     distorted: Any,

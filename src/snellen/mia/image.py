@@ -35,6 +35,7 @@ Array = Any
 Float64 = npt.NDArray[np.float64]
 
 
+@np.errstate(all="ignore")  # the caller may have asked NumPy for exceptions
 def deblur(
     image: Any,
     psf: Any = None,

@@ -62,11 +62,11 @@ def gaussian(sigma: object, side: int) -> Float64:
             f"`start`={quoted(sigma)}; expected σ in pixels, a number above 0, or a PSF's array",
             parameter="start",
         )
-    with np.errstate(over="ignore"):  # far from the middle of a very narrow one
+    with np.errstate(all="ignore"):  # far from the middle of a very narrow one, and in a wide one
         distance = (np.arange(side) - side // 2) / width
-    bell = np.exp(-(distance.clip(-100, 100) ** 2) / 2)  # e^−5000 is 0
-    plane: Float64 = np.outer(bell, bell)
-    plane /= plane.sum()
+        bell = np.exp(-(distance.clip(-100, 100) ** 2) / 2)  # e^−5000 is 0
+        plane: Float64 = np.outer(bell, bell)
+        plane /= plane.sum()
     return plane
 
 
@@ -103,14 +103,14 @@ def given(psf: Any, name: str = "psf") -> Float64:
             parameter=parameter,
         )
     check_bytes(8 * plane.size // min(plane.shape[-2:]) * (longest + 1), f"{shown} {plane.shape}")
-    with np.errstate(over="ignore", invalid="ignore"):  # of float128; refused below
+    with np.errstate(all="ignore"):  # of float128; refused below
         plane = plane.astype(np.float64)
     if not np.isfinite(plane).all() or plane.min() < 0:
         raise InputError(
             f"{shown} has values that are negative, NaN or infinite; expected 0 or more",
             parameter=parameter,
         )
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):
         total = plane.sum((-2, -1), keepdims=True)
     if not (total > 0).all():
         raise InputError(f"{shown} is 0 everywhere; expected a value above 0", parameter=parameter)
@@ -124,7 +124,8 @@ def given(psf: Any, name: str = "psf") -> Float64:
     out = np.zeros((*plane.shape[:-2], *2 * (side(max(height, width)),)))
     middle = out.shape[-1] // 2
     top, left = middle - height // 2, middle - width // 2
-    out[..., top : top + height, left : left + width] = plane / total
+    with np.errstate(all="ignore"):
+        out[..., top : top + height, left : left + width] = plane / total
     return out
 
 
