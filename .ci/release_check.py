@@ -78,7 +78,7 @@ def main() -> int:
         if path.exists():
             found += check(json.loads(path.read_text(encoding="utf-8")), here)
         else:
-            found.append(f"no record of the GPU at {path.relative_to(ROOT)}")
+            found.append(f"no record of the GPU at {path.parent.name}/{path.name}")
     for fault in found:
         print(fault, file=sys.stderr)
     return 1 if found else 0

@@ -260,7 +260,7 @@ def test_anything_with_array(random, random_model, backend):
         (np.zeros((4, 4), "datetime64[s]"), "datetime64"),
         (np.zeros((4, 4), "S3"), "expected one of"),
         ([[1, 2], [3, 4]], "int64"),
-        (None, "object"),
+        (None, "got None; expected an array"),
         ("picture.png", "expected an array; files are for"),
         (np.zeros(4, np.uint8), r"shape \(4,\); expected"),
         (np.float32(3), r"shape \(\)"),
@@ -297,10 +297,10 @@ def test_one_hole_in_a_batch(random, random_model, backend):
 @pytest.mark.parametrize(
     ("dtype", "bits", "words"),
     [
-        (np.uint8, 10, "expected 8 to 8 for uint8"),
-        (np.uint8, 7, "expected 8 to 8"),
-        (np.uint16, 17, "expected 8 to 16"),
-        (np.uint16, 0, "expected 8 to 16"),
+        (np.uint8, 10, "expected a whole number, 8 to 8"),
+        (np.uint8, 7, "got bits=7; expected a whole number, 8 to 8"),
+        (np.uint16, 17, "8 to 16"),
+        (np.uint16, 0, "8 to 16"),
         (np.float32, 8, "for integer samples"),
         (np.float64, 0, "for integer samples"),
     ],

@@ -208,7 +208,7 @@ def damage(run: Outcome) -> Iterator[str]:
             yield f"exit code 0 with {found['frames']} of {first['frames']} frames, and a gap"
 
 
-_HARMLESS = re.compile("SEI type|nsupported|not implemented|Could not find codec parameters")
+_HARMLESS = re.compile("nsupported|not implemented|Could not find codec parameters")
 """Errors that FFmpeg reports of sound files too: of what it does not know, not of damage."""
 _ZEROED = re.compile(r"((zero|noise|remove)_block\+?)+")
 """Harms that leave the times of the other frames as they were."""

@@ -265,7 +265,7 @@ GREY, DEEP, REAL = (np.zeros((34, 36), t) for t in ("u1", "u2", "f4"))
     [
         (np.zeros((34, 34), bool), GREY, {}, "got dtype bool; expected one of uint8, uint16"),
         (GREY, np.zeros((34, 36), np.int16), {}, "dtype int16"),
-        (None, GREY, {}, "dtype object"),
+        (None, GREY, {}, "got None; expected an array"),
         (GREY, "picture.png", {}, "expected an array; files are for"),
         (GREY, [[1, 2], [3, 4]], {}, "int64"),
         (GREY[0], GREY, {}, r"shape \(36,\); expected \(…, H, W\) or"),

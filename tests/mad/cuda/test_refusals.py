@@ -22,7 +22,7 @@ def test_other_types_than_floats(device, dtype):
 
 @pytest.mark.parametrize("device", [None, 0, [0]])
 def test_no_names_of_devices(device):
-    with pytest.raises(DeviceError, match="expected auto, cpu"):
+    with pytest.raises(InputError, match="expected auto, cpu"):
         Scorer(device=device)
 
 

@@ -58,6 +58,8 @@ _NAMES = {
     "profile": ("baseline", "main", "high", "high10", "high422", "high444"),
 }
 """Values that libx264 knows; it reports others on standard error, whatever the log level."""
+_PRESET_NUMBERS = frozenset("0123456789")
+"""libx264's presets have numbers, too."""
 
 
 def choose(picture: PictureInfo, muxer: str, encoding: Encoding) -> Encoder:
@@ -248,7 +250,9 @@ def _check(codec: str, encoding: Encoding) -> None:
                 parameter="encoder_options",
                 advice="leave it out",
             )
-        if codec != "libx264" or key not in _NAMES or value is None or value.isdigit():
+        if codec != "libx264" or key not in _NAMES or value is None:
+            continue
+        if key == "preset" and value in _PRESET_NUMBERS:
             continue
         requested = re.split(r"[,./+-]", value) if key == "tune" else [value]
         if not set(requested) <= set(_NAMES[key]):

@@ -12,7 +12,7 @@ from snellen.video.logs import Message
 from snellen.video.messages import counted
 
 _HARMLESS = re.compile(
-    r"edit list|out of order|not implemented|patch welcome|SEI type|non monotonically"
+    r"edit list|out of order|not implemented|patch welcome|non monotonically"
     r"|Could not find codec parameters|co located POCs unavailable|[Uu]nsupported"
     r"|unknown(?! stream)|hardware|hwaccel|deprecated|Cannot load|Discarding interleaved"
     r"|Failed to parse extradata",
