@@ -292,7 +292,7 @@ class Whole:
 
     def out_varies(self, out: bytes) -> bool:
         """Whether what a run said differs from this one in its times alone."""
-        plain = [re.sub(rb"[0-9.]+ s\b", b"", text) for text in (out, self.out)]
+        plain = [re.sub(rb"[0-9.]+ m?s\b|\(99 %: [0-9.]+\)", b"", text) for text in (out, self.out)]
         return bool(self.files) and plain[0] == plain[1]
 
 

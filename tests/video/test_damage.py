@@ -1,5 +1,6 @@
 """Damaged input: all that can be decoded is written, and what is missing is reported."""
 
+import os
 import random
 from fractions import Fraction
 
@@ -11,6 +12,7 @@ from snellen.errors import InputError
 from snellen.video.convert import Clip, Encoding, convert
 from snellen.video.sink import sink
 from snellen.video.source.damage import clock_time
+from snellen.video.source.decode import Source
 from support.video.clips import luma, make, picture, read
 from support.video.steps import Nearest
 
@@ -340,3 +342,16 @@ def test_audio_that_the_muxer_refuses_costs_only_itself(tmp_path, step, monkeypa
     before, after = read(source), read(tmp_path / "out.mkv")
     assert after.times == before.times
     assert len(after.packets[1]) == len(before.packets[1]) - 1
+
+
+def test_a_file_that_is_changed_while_it_is_read(tmp_path):
+    film = tmp_path / "film.y4m"
+    header, frame = b"YUV4MPEG2 W64 H48 F25:1 C420jpeg\n", b"FRAME\n" + bytes(64 * 48 * 3 // 2)
+    film.write_bytes(header + frame * 300)
+    source = Source(film, Clip())
+    items = source.items()
+    next(items)
+    os.truncate(film, len(header) + 100 * len(frame))  # at the end of a frame
+    reports = [item.report for item in items if item.report is not None]
+    source.close()
+    assert "the file was changed while it was read" in reports[-1].damage

@@ -95,6 +95,7 @@ class FFmpegFile:
             self.name = file.name
             self._descriptor = os.dup(file.fileno())
         self.read = partial(os.read, self._descriptor)
+        self._state = self._size_and_time()
 
     def seek(self, offset: int, whence: int = 0) -> int:
         """Move to `offset`; return the place, or a negative error number.
@@ -111,6 +112,15 @@ class FFmpegFile:
     def tell(self) -> int:
         """Return the place in the file."""
         return self.seek(0, os.SEEK_CUR)
+
+    @property
+    def changed(self) -> bool:
+        """Whether somebody has written into the file since it was opened."""
+        return self._descriptor >= 0 and self._size_and_time() != self._state
+
+    def _size_and_time(self) -> tuple[int, int]:
+        about = os.fstat(self._descriptor)
+        return about.st_size, about.st_mtime_ns
 
     def close(self) -> None:
         """Close the file; FFmpeg must have let go of it."""

@@ -46,6 +46,8 @@ class Damage:
     """Packets, of any stream, that the demuxer marks as damaged."""
     appeared: bool = False
     """Whether streams appeared that were not there at the beginning."""
+    changed: bool = False
+    """Whether somebody wrote into the file while it was read."""
     reading: list[str] = field(default_factory=list)
     """Messages of the demuxer's errors."""
     ending: str | None = None
@@ -75,6 +77,8 @@ class Damage:
             found.append(f"{counted(len(self.reading), 'read error')} ({kinds})")
         if self.appeared:
             found.append("streams that appear in the middle of the input are left out")
+        if self.changed:
+            found.append("the file was changed while it was read")
         found += self.complaints.sentences()
         return (*found, *(text for text in (self.ending, self.short) if text))
 

@@ -165,6 +165,7 @@ class Reader:
                 headless = self._start.headless(self._earliest)
                 self.damage.undecodable = max(self.damage.undecodable, headless)
         self._count_unseen()
+        self.damage.changed = self._opened is not None and self._opened.changed
         if self._path is not None and self.damage.short is None:
             name = self.container.format.name
             self.damage.short = cut_short(self._path, name, self._clip_end is None)
