@@ -133,6 +133,7 @@ def compiling():
 
 def busy():
     """Fork while other threads hold locks; and in a pool of processes."""
+    functions("cpu")  # Python's locks of imports are not for us to free
     stop = threading.Event()
 
     def work():

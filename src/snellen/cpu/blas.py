@@ -10,6 +10,7 @@ import scipy.linalg.cython_blas  # noqa: F401
 from threadpoolctl import ThreadpoolController
 
 from snellen import process
+from snellen.cpu.transforms import GATE
 
 _lock = process.lock()
 
@@ -23,5 +24,11 @@ def single_threaded() -> Iterator[None]:
     restore a limit of one thread for good. A block uses all cores by itself, so waiting costs
     nothing. A thread may nest blocks.
     """
-    with _lock, ThreadpoolController().limit(limits=1, user_api="blas"):
-        yield
+    with _lock:
+        with GATE:  # a fork meanwhile would leave OpenBLAS's own locks taken in the child
+            limit = ThreadpoolController().limit(limits=1, user_api="blas")
+        try:
+            yield
+        finally:
+            with GATE:
+                limit.restore_original_limits()

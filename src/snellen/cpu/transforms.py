@@ -55,15 +55,16 @@ class _Gate:
             self._changed.notify_all()
 
 
-_gate = _Gate()
+GATE = _Gate()
+"""Of transforms, and of changes to the number of BLAS threads."""
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_gate.fork, after_in_parent=_gate.forked, after_in_child=_gate.reset)
+    os.register_at_fork(before=GATE.fork, after_in_parent=GATE.forked, after_in_child=GATE.reset)
 
 
 def _guarded(transform: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(transform)
     def run(*arguments: Any, **options: Any) -> Any:
-        with _gate:
+        with GATE:
             return transform(*arguments, **options)
 
     return run
