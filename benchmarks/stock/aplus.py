@@ -111,7 +111,7 @@ class Operators:
 
     def tensor(self, array: npt.NDArray[Any]) -> Any:
         """Return an array as a float32 tensor of the device."""
-        return self.torch.from_numpy(np.ascontiguousarray(array, np.float32)).to(self.device)
+        return self.torch.from_numpy(np.array(array, np.float32, order="C")).to(self.device)
 
     def windows(self, height: int, width: int) -> int:
         """Return how many windows fit."""

@@ -327,7 +327,10 @@ def test_the_driver_reports_what_the_assembler_reports(cuda, name):
     from snellen.gpu import device
 
     kernel = add(name=name)
-    assert kernel.attributes() == kernel.compile(device.arch()).usage(name)
+    binary = kernel.compile(device.arch())
+    if not binary.log.strip():
+        pytest.skip("NVRTC took the code from a cache of its own, which has no log")
+    assert kernel.attributes() == binary.usage(name)
 
 
 @pytest.mark.gpu

@@ -190,7 +190,8 @@ class Scorer(Holder):
         pending: deque[Callable[[], Score]] = deque()
         given = None
         for pair in _iterated(pairs):
-            if not isinstance(pair, tuple | list) or len(pair) != 2:
+            pictures = isinstance(pair, tuple | list) or getattr(pair, "ndim", 0) == 3
+            if not pictures or len(pair) != 2:
                 raise InputError(
                     f"got {quoted(type(pair).__name__, str)} as a pair; expected (reference, "
                     "distorted)"
