@@ -39,7 +39,7 @@ slow: $(VENV)/.test
 
 SECONDS = 3600
 fuzz: $(VENV)/.test
-	PYTHONPATH=src:tests $(BIN)/python -m fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) \
+	PYTHONPATH=$(CURDIR)/src:$(CURDIR)/tests $(BIN)/python -m fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) \
 		$(if $(KIND),--kind $(KIND)) $(if $(CASE),--case $(CASE)) $(if $(KEEP),--keep $(KEEP))
 
 env: $(VENV)/.env
@@ -61,7 +61,7 @@ faults: $(VENV)/.test
 		$(BIN)/python -m pytest tests/faults -m "" -s
 
 soak: $(VENV)/.test
-	PYTHONPATH=src:tests $(BIN)/python -m soak $(if $(FRAMES),--frames $(FRAMES)) $(if $(CALLS),--calls $(CALLS)) \
+	PYTHONPATH=$(CURDIR)/src:$(CURDIR)/tests $(BIN)/python -m soak $(if $(FRAMES),--frames $(FRAMES)) $(if $(CALLS),--calls $(CALLS)) \
 		$(if $(filter-out auto,$(JOBS)),--jobs $(JOBS)) $(if $(DEVICE),--device $(DEVICE))
 
 sanitize: $(VENV)/.test

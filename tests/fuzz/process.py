@@ -15,7 +15,9 @@ from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
 SOURCE = TESTS.parent / "src"
-PATHS = os.pathsep.join([str(SOURCE), str(TESTS), os.environ.get("PYTHONPATH", "")])
+PATHS = os.pathsep.join([str(SOURCE), str(TESTS)])
+"""PYTHONPATH of children. The caller's own is left out: its relative folders would be looked for
+in each case's folder, which the trace would show as files that nobody named."""
 
 HUNG = 60.0
 """Seconds after which a case hangs."""

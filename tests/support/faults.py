@@ -178,7 +178,7 @@ class Scene:
         """The environment of a child; a disk that is full must not break Python's own files."""
         return {
             **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]),
+            "PYTHONPATH": str(ROOT / "src"),
             "PYTHONDONTWRITEBYTECODE": "1",
             "TMPDIR": str(self.folder / "tmp"),
             "NO_COLOR": "1",
