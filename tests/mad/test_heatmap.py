@@ -84,6 +84,18 @@ def test_files(tmp_path, random):
     assert {path.name for path in folder.iterdir()} == names
 
 
+def test_long_names_are_cut_and_stay_apart(tmp_path):
+    """A file's name may have 255 bytes, and those of its maps have more behind it."""
+    worst, planes = Worst(2), np.ones((2, 40, 40))
+    for last, mad in (("é", 1.0), ("è", 2.0)):
+        worst.keep("é" * 126 + last, Score(mad, 1, 1, *planes), {"mad": mad})
+    heatmap.write(tmp_path, worst, FACTS, overwrite=False)
+    entries = json.loads((tmp_path / "index.json").read_text())["maps"]
+    files = [entry[kind] for entry in entries for kind in BRIGHTEST]
+    assert len({*files}) == 4 and all((tmp_path / file).is_file() for file in files)
+    assert all(file.startswith("é" * 100) for file in files)
+
+
 def test_the_legend_shows_both_scales(tmp_path):
     heatmap.write(tmp_path, Worst(1), FACTS, overwrite=True)
     with Image.open(tmp_path / "legend.png") as image:

@@ -1,8 +1,10 @@
 """Damaged input: all that can be decoded is written, and what is missing is reported."""
 
+import errno
 import os
 import random
 from fractions import Fraction
+from types import SimpleNamespace
 
 import av
 import numpy as np
@@ -13,6 +15,7 @@ from snellen.video.convert import Clip, Encoding, convert
 from snellen.video.sink import sink
 from snellen.video.source.damage import clock_time
 from snellen.video.source.decode import Source
+from snellen.video.source.read import Reader
 from support.video.clips import luma, make, picture, read
 from support.video.steps import Nearest
 
@@ -355,3 +358,27 @@ def test_a_file_that_is_changed_while_it_is_read(tmp_path):
     reports = [item.report for item in items if item.report is not None]
     source.close()
     assert "the file was changed while it was read" in reports[-1].damage
+
+
+@pytest.mark.parametrize("why", [errno.EAGAIN, errno.ENOMEM])
+def test_a_decoder_without_threads_or_memory_is_no_fault_of_the_input(tmp_path, why):
+    reader = Reader(make(tmp_path / "in.mkv", frames=3), "in.mkv")
+    real = reader.stream
+
+    class Poor:
+        """The stream of a process that may start no thread."""
+
+        index, type = real.index, real.type
+        codec_context = SimpleNamespace(is_open=False, thread_count=2)
+
+        def decode(self, packet):
+            av.error.err_check(-why)
+
+    try:
+        reader.stream = Poor()
+        with pytest.raises(MemoryError, match="no memory, or no threads"):
+            list(reader.decode())
+        assert not reader.damage.undecodable
+    finally:
+        reader.stream = real
+        reader.close()

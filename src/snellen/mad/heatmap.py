@@ -39,6 +39,9 @@ _RULE = "colour = floor(255 * ln(1 + value) / ln(1 + brightest) + 0.5)"
 
 _STOPS = [(0, 0, 8), (48, 16, 112), (136, 32, 120), (216, 72, 64), (248, 152, 32), (255, 252, 192)]
 """Black, violet, purple, red, orange, pale yellow: luma rises in steps of about 45."""
+LONGEST = 220
+"""Bytes of a picture's name in those of its maps: with "_appearance.png" at most 255, as systems
+allow, and some room for what marks a file that is being written."""
 INDEX = "index.json"
 LEGEND = "legend.png"
 
@@ -140,8 +143,8 @@ def write(folder: Path, worst: Worst, facts: dict[str, Any], overwrite: bool) ->
     added: list[Path] = []
     try:
         maps = []
-        for one in worst.kept:
-            files = {kind: f"{one.name}_{kind}.png" for kind in BRIGHTEST}
+        for number, one in enumerate(worst.kept):
+            files = {kind: f"{_shortened(one.name, number)}_{kind}.png" for kind in BRIGHTEST}
             for kind, file in files.items():
                 _put(folder / file, _png(getattr(one, kind), kind), overwrite, added)
             maps.append({**one.facts, **files})
@@ -157,6 +160,15 @@ def write(folder: Path, worst: Worst, facts: dict[str, Any], overwrite: bool) ->
                 folder.rmdir()
         raise
     _remove(folder, before - {one[kind] for one in maps for kind in BRIGHTEST})
+
+
+def _shortened(name: str, number: int) -> str:
+    """Return a name that leaves room for what follows it; cut, it ends with the map's number."""
+    if len(os.fsencode(name)) <= LONGEST:
+        return name
+    while len(os.fsencode(name)) > LONGEST - len(str(number)) - 1:
+        name = name[:-1]
+    return f"{name}-{number}"
 
 
 def check(folder: Path, overwrite: bool) -> None:

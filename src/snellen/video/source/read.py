@@ -225,7 +225,10 @@ class Reader:
                 frames = self.stream.decode(packet)
         except EOFError:
             return []
-        except (av.FFmpegError, ValueError):
+        except (av.FFmpegError, ValueError) as error:
+            unopened = not self.stream.codec_context.is_open
+            if unopened and isinstance(error, MemoryError | BlockingIOError):
+                raise MemoryError("the decoder got no memory, or no threads") from error
             self.damage.undecodable += 1
             return []
         finally:
