@@ -22,6 +22,7 @@ SIZES = [(1, 1), (3, 5), (17, 33)]
 def fake(request, monkeypatch):
     """A GPU whose streams run in an order of their own; nothing may touch memory that is gone."""
     monkeypatch.setattr(engines, "_unused", {})
+    monkeypatch.setattr(engines, "_lent", set())
     engines._idle.cache_clear()
     cupy = FakeCupy(request.param).install(monkeypatch)
     yield cupy
@@ -286,6 +287,31 @@ def test_an_engine_that_is_dropped_waits_for_its_frames(fake):
     del engine
     gc.collect()
     check(pending.result(), frame)
+
+
+def test_an_engine_that_the_collector_finds_in_a_cycle_gives_back_streams_that_live(fake):
+    """The collector calls `__del__` of CuPy's streams, too, before or after the engine's."""
+
+    class Owner:
+        def __init__(self):
+            self.double = worker(fake, (5, 7))
+            out = [((5, 7), np.int64), ((1,), np.float64)]
+            self.engine = Engine("cuda:0", [((5, 7), np.uint8)], out, self.work)
+
+        def work(self, inputs, outputs):
+            self.double(inputs, outputs)
+
+    (frame,) = planes(1, (5, 7))
+    owner = Owner()
+    number = id(owner.engine.streams)
+    check(owner.engine.submit([frame]).result(), frame)
+    del owner
+    gc.collect()
+    engine = make(fake, (5, 7))
+    assert id(engine.streams) == number
+    check(engine.submit([frame]).result(), frame)
+    engine.close()
+    assert not engines._lent
 
 
 def test_close_drops_all_memory(fake):

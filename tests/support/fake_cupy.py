@@ -44,7 +44,7 @@ class FakeCupy:
         cuda.Device, cuda.Event = Device, lambda **options: Event(self)
         cuda.get_current_stream = self.current
         cuda.alloc_pinned_memory = lambda size: self.block(size)
-        cuda.Stream = lambda **options: Stream(self)
+        cuda.Stream = lambda **options: Handle(Stream(self))
         cuda.Stream.null = self.null
         cupy = ModuleType("cupy")
         cupy.cuda = cuda
@@ -235,6 +235,27 @@ class Stream:
 
     def __exit__(self, *error):
         self.cupy.stack.streams.pop()
+
+
+class Handle:
+    """A stream as its user holds it: as in CuPy, its `__del__` destroys the stream."""
+
+    def __init__(self, stream):
+        self._stream, self._destroyed = stream, False
+
+    def __getattr__(self, name):
+        if self._destroyed:
+            self._stream.cupy.faults.append(f"`{name}` of a stream that is destroyed")
+        return getattr(self._stream, name)
+
+    def __enter__(self):
+        return self.__getattr__("__enter__")()
+
+    def __exit__(self, *error):
+        return self._stream.__exit__(*error)
+
+    def __del__(self):
+        self._destroyed = True
 
 
 class Event:

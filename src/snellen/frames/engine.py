@@ -75,6 +75,7 @@ class Streams:
     """Three streams of the current GPU, and the lock under which a frame is queued on them.
 
     Engines that share scratch arrays share their streams: give the streams of one to the other.
+    `unused` makes them, not the class itself.
 
     Attributes
     ----------
@@ -89,7 +90,7 @@ class Streams:
 
         self.up, self.compute, self.down = (cupy.cuda.Stream(non_blocking=True) for _ in range(3))
         self.lock = threading.RLock()  # an engine that the garbage collector finds closes itself
-        self._free: list[Streams] | None = None
+        self._free: list[Streams] = []
 
     @classmethod
     def unused(cls, ordinal: int) -> Streams:
@@ -100,16 +101,17 @@ class Streams:
         """
         free = _unused.setdefault(ordinal, [])
         try:
-            return free.pop()
+            streams = free.pop()
         except IndexError:
             streams = cls()
         streams._free = free
+        _lent.add(streams)
         return streams
 
     def give_back(self) -> None:
         """Let a later engine of this GPU have the streams; called once."""
-        if self._free is not None:
-            self._free.append(self)
+        self._free.append(self)
+        _lent.discard(self)
 
     def settle(self) -> None:
         """Wait until all that is queued is done, whatever went wrong."""
@@ -120,6 +122,9 @@ class Streams:
 
 _unused: dict[int, list[Streams]] = {}
 """Streams that were given back, by the GPU: never more than were in use at once."""
+_lent: set[Streams] = set()
+"""Streams in use. CuPy destroys a stream in its `__del__`, and the garbage collector calls that for
+all objects of a cycle, in any order: were they only the engine's, it would use them after that."""
 
 
 class Pending:

@@ -14,6 +14,7 @@ import pytest
 from snellen.aplus.cuda.frames import Backend
 from snellen.aplus.upscaler import Upscaler
 from snellen.errors import DeviceError, InputError
+from snellen.frames import engine
 from snellen.frames.frame import CENTRE, LEFT, TOP_LEFT, Format, Frame
 from snellen.gpu import device, profile
 from support.aplus import reference
@@ -266,6 +267,23 @@ def test_close_gives_back_the_memory(cuda, random, random_model):
         on_gpu(model, drawn(random, format), format)
     # What one has given back serves the next.
     assert (pool.used_bytes(), pool.total_bytes()) == before
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_the_streams_of_one_serve_the_next(random, random_model, closed):
+    """Also where nobody closes it."""
+    format = Format(64, 48, 8, (1, 1))
+    gc.collect()  # what other tests left
+    for _ in range(3):
+        backend = Backend(random_model(2), format, format.scaled(2), "cuda:0")
+        streams = backend._streams
+        assert streams in engine._lent and streams not in engine._unused[0]
+        backend.run(Frame(drawn(random, format)))
+        if closed:
+            backend.close()
+        del backend
+        gc.collect()
+        assert streams not in engine._lent and engine._unused[0].count(streams) == 1
 
 
 def test_close_leaves_the_callers_memory_alone(cuda, random, random_model):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import pytest
 
+from snellen.frames import engine
 from snellen.frames.frame import Format
 from snellen.mad.cuda import appearance
+from snellen.mad.cuda.backend import Backend
 from snellen.mad.definition import Definition
 from support.mad import drawn, reference
 from support.mad.checks import NEAR, check_maps, numbers
@@ -146,3 +150,20 @@ def test_some_of_the_subbands(cuda, random, monkeypatch, size, bands, scratch, d
     np.testing.assert_allclose(found, wanted, rtol=0, atol=share * wanted.max())
     both = (np.sqrt((x.astype(np.float64) ** 2).mean()) for x in (found, wanted))
     assert next(both) == pytest.approx(next(both), rel=rel)
+
+
+def test_a_backend_that_nobody_closes_leaves_streams_that_live(random):
+    """Its engine is in a cycle: the collector calls `__del__` of all in it, in any order."""
+    planes = drawn.pair(random, (40, 50))
+    gc.collect()  # what other tests left
+    found = []
+    for _ in range(5):
+        backend = Backend(Definition(), Format(50, 40), 255.0, "cuda:0")
+        found.append(backend.submit(*planes, in_flight=True)()[0])
+        streams = backend._engine.streams
+        del backend
+        gc.collect()
+        assert engine._unused[0][-1] is streams
+        streams.settle()
+        assert streams.compute.done
+    assert len({one.mad for one in found}) == 1

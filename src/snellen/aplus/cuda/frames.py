@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import replace
 from time import perf_counter
+from weakref import finalize
 
 import numpy as np
 
@@ -75,7 +76,8 @@ class Backend:
         self._pool = ThreadPoolExecutor(threads.available(), thread_name_prefix="snellen")
         self._engines: dict[int, Engine] = {}
         with self._on_gpu():
-            self._streams = Streams()
+            self._streams = streams = Streams.unused(devices.ordinal(device))
+            self._give_back = finalize(self, streams.give_back)  # once: closed, or dropped
             with lasting():
                 self._planes = Planes(model, source, target, memory)
         self._choose(chroma)
@@ -111,6 +113,7 @@ class Backend:
         for engine in self._engines.values():
             engine.close()
         self._engines.clear()
+        self._give_back()
         del self._planes
 
     @contextmanager
