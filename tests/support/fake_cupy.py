@@ -12,6 +12,7 @@ import ctypes
 import random
 import sys
 import threading
+from contextlib import contextmanager
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
@@ -46,6 +47,8 @@ class FakeCupy:
         cuda.alloc_pinned_memory = lambda size: self.block(size)
         cuda.Stream = lambda **options: Handle(Stream(self))
         cuda.Stream.null = self.null
+        cuda.MemoryPool = lambda: MemoryPool(self)
+        cuda.using_allocator = self.using_allocator
         cupy = ModuleType("cupy")
         cupy.cuda = cuda
         cupy.empty = lambda shape, dtype: Array(self, shape, dtype)
@@ -66,6 +69,20 @@ class FakeCupy:
         block.live, block.address = self.live, block.ctypes.data
         self.live[block.address] = size
         return block
+
+    @contextmanager
+    def using_allocator(self, allocator):
+        """Take the memory of arrays from an allocator, in this thread."""
+        before = getattr(self.stack, "allocator", None)
+        self.stack.allocator = allocator
+        try:
+            yield
+        finally:
+            self.stack.allocator = before
+
+    def allocated(self, size):
+        """Return the memory of a new array."""
+        return (getattr(self.stack, "allocator", None) or self.block)(size)
 
     def zeros(self, shape, dtype):
         """Return an array that its stream fills with zeros."""
@@ -134,13 +151,25 @@ class Block(np.ndarray):
             self[:] = GARBAGE
 
 
+class MemoryPool:
+    """Memory that lives as long as the pool, whoever drops what it has given out."""
+
+    def __init__(self, cupy):
+        self._cupy, self._blocks = cupy, []
+
+    def malloc(self, size):
+        """Return memory."""
+        self._blocks.append(self._cupy.block(size))
+        return self._blocks[-1][:]
+
+
 class Array:
     """An array on the GPU."""
 
     def __init__(self, cupy, shape, dtype):
         self.shape, self.dtype = tuple(shape), np.dtype(dtype)
         self.nbytes = int(np.prod(self.shape)) * self.dtype.itemsize
-        self._cupy, self._block = cupy, cupy.block(self.nbytes)
+        self._cupy, self._block = cupy, cupy.allocated(self.nbytes)
         self.data = SimpleNamespace(ptr=self._block.ctypes.data)
         self.flags = SimpleNamespace(c_contiguous=True)
         self.device = SimpleNamespace(id=0)

@@ -152,6 +152,9 @@ class DeblurStep:
         if self._deblurrer is not None:
             with job_names():
                 self._deblurrer.prepare(Format(width, height, 0))
+                if self._deblurrer.slots > 1:  # what keeps planes in flight is made now
+                    many = () if self._window == 1 else (self._window,)
+                    self._deblurrer.submit(np.zeros((*many, height, width), np.float32))()
 
     @property
     def slots(self) -> int:

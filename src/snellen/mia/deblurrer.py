@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -157,6 +158,7 @@ class Deblurrer(Holder):
         self._home = Home(WHAT)
         self._backend: Backend | None = None
         self._in_flight: Any = None
+        self._more: Any = None
         self._frames: Any = None
         self._start: Any = None
 
@@ -213,13 +215,17 @@ class Deblurrer(Holder):
         psfs.fits(self.side, shape)
         blur = settings.spread(self._blur, self._lead).reshape(*self._counts, *[self.side] * 2)
         period = rules.period(shape, self.side, self.edges)
+        place = partial(
+            frames_on_device,
+            self.device, self._pictures.whole, period, self.side, self.edges, self.dtype,
+        )  # fmt: skip
+        restore = partial(
+            backend_on_device,
+            self.device, self.definition, period, self._counts[1], batch, self.dtype,
+        )  # fmt: skip
+        self._more = lambda: (place(), restore())
         with arrays.working(None, self.device), paused():
-            self._frames = frames_on_device(
-                self.device, self._pictures.whole, period, self.side, self.edges, self.dtype
-            )
-            self._backend = backend_on_device(
-                self.device, self.definition, period, self._counts[1], batch, self.dtype
-            )
+            self._frames, self._backend = place(), restore()
             self._start = start = self._frames.spread(blur)
             self._restored(self._backend, self._pictures.blank(), 1)  # compiles everything
             self._start = start
@@ -322,7 +328,7 @@ class Deblurrer(Holder):
         in_flight, self._in_flight = self._in_flight, None
         backend, self._backend = self._backend, None
         held = in_flight, backend, self._frames, self._start
-        self._frames = self._start = None
+        self._frames = self._start = self._more = None
         if self._home.keep(*held):
             return
         for part in (in_flight, backend):
@@ -375,8 +381,8 @@ class Deblurrer(Holder):
 
             backend: Any = self._backend
             self._in_flight = InFlight(
-                self.device, self._pictures.whole, self.side, self._frames, backend, self._start,
-                self.iterations, self.recentre,
+                self.device, self._pictures.whole, self.side, (self._frames, backend), self._more,
+                self._start, self.iterations, self.recentre,
             )  # fmt: skip
         return self._in_flight
 

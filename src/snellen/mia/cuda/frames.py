@@ -90,7 +90,8 @@ class Frames:
             self._samples.set(self._staged_in)
         else:
             self._samples[...] = frames
-            self._samples /= self._real(peak)
+            if peak != 1:
+                self._samples /= self._real(peak)
         self._launch(
             "place_frames",
             self._grid(self._period, self._batch),
@@ -123,7 +124,7 @@ class Frames:
         )
         return h
 
-    def finish(self, f: Any, h: Any, recentre: bool) -> tuple[Any, Any]:
+    def finish(self, f: Any, h: Any, recentre: bool, out: Any = None) -> tuple[Any, Any]:
         """Return pictures and PSFs without margins; `recentre` shifts both to centre the PSFs.
 
         Parameters
@@ -131,17 +132,19 @@ class Frames:
         f : (B, H, W)
         h : (B, M, H, W)
         recentre : bool
+        out : (n,) CuPy array, optional
+            Where the results are written, see `results`; a new array by default.
 
         Returns
         -------
         pictures : (B, rows, columns)
-            New arrays; white is 1.
+            Views of `results`; white is 1.
         psfs : (B, M, K, K)
         """
         import cupy
 
         f, h = (cupy.ascontiguousarray(planes) for planes in (f, h))
-        results = cupy.empty(len(self._staged_out), self._real)
+        results = cupy.empty(len(self._staged_out), self._real) if out is None else out
         pictures, psfs = self.views(results)
         support = (self._frames, self._side, *self._period)
         shifts = self._shifts if recentre else None

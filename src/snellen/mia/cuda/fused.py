@@ -46,6 +46,12 @@ class Backend:
         Another precision or another period.
     DeviceError
         The memory of the GPU does not suffice, or CUDA reports an error.
+
+    Attributes
+    ----------
+    layout : Layout
+    leaves_room : bool
+        Whether a launch takes half of the GPU's multiprocessors at most, so that others run beside.
     """
 
     slots = SLOTS
@@ -77,6 +83,7 @@ class Backend:
             gaussian = definition.noise == "gaussian"
             layouts = [layout] if layout else candidates(*period, batch, here, gaussian)
             self.layout, self._kernel = fitting(layouts, here, definition, frames)
+            self.leaves_room = 2 * batch * self.layout.cluster <= here.multiprocessors
             self._y = cupy.empty((batch, frames, *period), np.float32)
             self._f = cupy.empty((batch, 2, *period), np.float32)  # of even and odd iterations
             self._h = cupy.empty((batch, frames, *period), np.float32)
@@ -133,10 +140,10 @@ class Backend:
             found: npt.NDArray[np.float64] = self.fit_on_gpu().get()
         return found
 
-    def fit_on_gpu(self) -> Any:
-        """Return the same as a CuPy array. Nothing waits for it."""
+    def fit_on_gpu(self, psf: Any = None) -> Any:
+        """Return the same as a CuPy array; `psf`: what `psf` has returned. Nothing waits for it."""
         with devices.using(self._device), devices.reporting():
-            return self._measure(self._y, self.estimate, self.psf)
+            return self._measure(self._y, self.estimate, self.psf if psf is None else psf)
 
     def close(self) -> None:
         """Wait for the GPU and drop all arrays."""

@@ -1,18 +1,26 @@
 """Pictures in flight on a GPU: one is uploaded while another is restored and a third comes back.
 
 It serves periods whose iterations are one launch (see `fused`), so that nothing waits for the GPU
-from the upload to the download.
+from the upload to the download. All work of a batch is one CUDA graph.
+
+Where a batch leaves most of the GPU idle, as one picture does on the 16 multiprocessors of its
+cluster, each slot is a lane of its own, with streams and buffers that no other one uses: then
+several batches are restored side by side. Larger batches share one lane, and are restored one
+after another.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import cycle
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from snellen.frames.engine import Engine
+from snellen.gpu import device as devices
+from snellen.gpu.memory import lasting
 from snellen.gpu.profile import stage
 from snellen.mia import samples
 from snellen.mia.cuda.frames import Frames
@@ -21,6 +29,9 @@ from snellen.mia.cuda.fused import Backend
 Array = npt.NDArray[Any]
 Results = tuple[Array, Array, Array]
 """Pictures (B, rows, columns), white being 1, PSFs (B, M, K, K) and the data fidelity (B,)."""
+
+Parts = tuple[Frames, Backend]
+"""What places pictures on the period, and what restores them: the buffers of a lane."""
 
 
 class InFlight:
@@ -34,8 +45,10 @@ class InFlight:
         (B, M, rows, columns) of a batch of pictures.
     side : int
         K, of the PSFs.
-    frames, backend : Frames, Backend
+    parts : (Frames, Backend)
         Both are used by this object alone from `submit` until `settle`.
+    more : callable
+        Returns others like `parts`, for a further lane; they are closed with this object.
     start : (B, M, H, W) CuPy array
         The PSFs that each picture starts from, on the period.
     iterations : int
@@ -52,35 +65,94 @@ class InFlight:
         device: str,
         shape: tuple[int, int, int, int],
         side: int,
-        frames: Frames,
-        backend: Backend,
+        parts: Parts,
+        more: Callable[[], Parts],
         start: Any,
         iterations: int,
         recentre: bool,
     ):
-        self._frames, self._backend, self._start = frames, backend, start
-        self._iterations, self._recentre = iterations, recentre
-        batch, count, rows, columns = shape
-        results = batch * (rows * columns + count * side**2) + 1
-        # Temporary arrays of `_restore` change from call to call, which a graph does not allow.
-        self._engine = Engine(
-            device,
-            inputs=[(shape, np.float32)],
-            outputs=[((results,), np.float32), ((batch,), np.float64)],
-            work=self._restore,
-            slots=backend.slots,
-            graphs=False,
-        )
+        backend = parts[1]
+        self._more: list[Parts] = []
+        if backend.leaves_room:
+            with devices.using(device), devices.reporting(), lasting():
+                self._more += [more() for _ in range(backend.slots - 1)]
+        slots = backend.slots - len(self._more)
+        self._lanes = [
+            _Lane(device, shape, side, one, start, iterations, recentre, slots)
+            for one in (parts, *self._more)
+        ]
+        self._turns = cycle(self._lanes)
+        self._kind: tuple[np.dtype[Any], float] | None = None
 
     def submit(self, frames: Array, peak: float) -> Callable[[], Results]:
         """Begin a batch of pictures (B, M, rows, columns); return a function that waits for it.
 
-        `peak` is the sample value of white. The function raises InputError where samples are
-        negative, not finite or far beyond white.
+        `peak` is the sample value of white. The samples go to the GPU in the type that they have.
+        The function raises InputError where samples are negative, not finite or far beyond white.
         """
-        with np.errstate(over="ignore", invalid="ignore"):  # refused later
-            scaled = np.divide(frames, np.float32(peak), dtype=np.float32, casting="unsafe")
-        pending = self._engine.submit((scaled,))
+        kind = frames.dtype.newbyteorder("="), peak
+        if self._kind != kind:  # a graph holds both: those of all lanes are made at once
+            self._kind = None
+            for lane in self._lanes:
+                lane.prepare(*kind)
+            self._kind = kind
+        return next(self._turns).submit(frames, peak)
+
+    def settle(self) -> None:
+        """Wait until nothing is in flight; results that were not asked for stay valid."""
+        for lane in self._lanes:
+            lane.settle()
+
+    def close(self) -> None:
+        """Wait for what is in flight, and release the buffers."""
+        for lane in self._lanes:
+            lane.close()
+        for _, backend in self._more:
+            backend.close()
+        self._more.clear()
+
+
+class _Lane:
+    """Restores batches one after another, with `slots` of them on their way."""
+
+    def __init__(
+        self,
+        device: str,
+        shape: tuple[int, int, int, int],
+        side: int,
+        parts: Parts,
+        start: Any,
+        iterations: int,
+        recentre: bool,
+        slots: int,
+    ):
+        self._device, self._shape, self._slots = device, shape, slots
+        self._frames, self._backend = parts
+        self._start, self._iterations, self._recentre = start, iterations, recentre
+        batch, count, rows, columns = shape
+        self._results = batch * (rows * columns + count * side**2) + 1
+        self._engine: Engine | None = None
+        self._memory: Any = None
+
+    def prepare(self, dtype: np.dtype[Any], peak: float) -> None:
+        """Get ready for samples of a type and a value of white."""
+        import cupy
+
+        self.close()
+        # A graph keeps the addresses of temporary arrays: nobody else may use their memory.
+        self._memory = cupy.cuda.MemoryPool()
+        self._engine = Engine(
+            self._device,
+            inputs=[(self._shape, dtype)],
+            outputs=[((self._results,), np.float32), ((self._shape[0],), np.float64)],
+            work=self._restoring(peak),
+            slots=self._slots,
+        )
+
+    def submit(self, frames: Array, peak: float) -> Callable[[], Results]:
+        """Begin a batch; see `InFlight.submit`."""
+        assert self._engine is not None
+        pending = self._engine.submit((frames,))
 
         def result() -> Results:
             results, fit = pending.result()
@@ -90,22 +162,33 @@ class InFlight:
         return result
 
     def settle(self) -> None:
-        """Wait until nothing is in flight; results that were not asked for stay valid."""
-        self._engine.streams.settle()
+        """Wait until nothing is in flight."""
+        if self._engine is not None:
+            self._engine.streams.settle()
 
     def close(self) -> None:
-        """Wait for what is in flight, and release the buffers."""
-        self._engine.close()
+        """Wait for what is in flight, and release the engine and the memory of its graphs."""
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            engine.close()
+        self._memory = None
 
-    def _restore(self, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
-        """Queue the restoration of a batch on CuPy's current stream."""
-        with stage("place on the period"):
-            y, f = self._frames.place(inputs[0], 1.0)
-            self._backend.start(y, f, self._start)
-        with stage("iterations"):
-            self._backend.iterate(self._iterations)
-        with stage("data fidelity"):
-            outputs[1][...] = self._backend.fit_on_gpu()
-        with stage("centre and cut"):
-            self._frames.finish(self._backend.estimate, self._backend.psf, self._recentre)
-        outputs[0][...] = self._frames.results
+    def _restoring(self, peak: float) -> Callable[[tuple[Any, ...], tuple[Any, ...]], None]:
+        """Return what queues the restoration of a batch on CuPy's current stream."""
+        import cupy
+
+        def work(inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+            frames, backend = self._frames, self._backend
+            with cupy.cuda.using_allocator(self._memory.malloc):
+                with stage("place on the period"):
+                    y, f = frames.place(inputs[0], peak)
+                    backend.start(y, f, self._start)
+                with stage("iterations"):
+                    backend.iterate(self._iterations)
+                with stage("data fidelity"):
+                    h = backend.psf
+                    outputs[1][...] = backend.fit_on_gpu(h)
+                with stage("centre and cut"):
+                    frames.finish(backend.estimate, h, self._recentre, outputs[0])
+
+        return work
