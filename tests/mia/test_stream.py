@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 import threading
 import time
+import weakref
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -433,3 +434,55 @@ def test_an_error_follows_the_results_before_it(film, bad, words):
         assert [region.number for region in first] == [0, 1]
         with pytest.raises(InputError, match=words):
             stream.pop()
+
+
+def test_a_stream_that_nobody_holds_closes_itself(film):
+    """Idle, with a region in work, and after its end; its thread does not hold it."""
+    for state in ("idle", "working", "ended"):
+        gate = Gate()
+        stream = Stream(gate, (32, 32))
+        thread = stream._thread
+        if state == "working":
+            stream.push(film[0][0])
+            stream.push(film[1][0])
+            assert gate.begun.acquire(timeout=PATIENCE)
+        if state == "ended":
+            stream.finish()
+            thread.join(PATIENCE)
+        there = weakref.ref(stream)
+        del stream
+        assert there() is None
+        assert gate.prepared or state != "working"  # the region in work is restored first
+        gate.permits.release()
+        thread.join(PATIENCE)
+        assert not thread.is_alive() and not gate.prepared
+        assert not gate.begun.acquire(blocking=False)
+
+
+class Slow(Deferred):
+    """Each result waits for a permit."""
+
+    def __init__(self):
+        super().__init__()
+        self.permits, self.asked = threading.Semaphore(0), threading.Semaphore(0)
+
+    def run(self, image, callback=None):
+        self.asked.release()
+        assert self.permits.acquire(timeout=PATIENCE)
+        return super().run(image, callback)
+
+
+def test_closing_waits_for_one_region_in_flight(film):
+    """The result of the other one that was begun is not asked for."""
+    slow = Slow()
+    stream = Stream(slow, (32, 32), len(film))
+    for one in film:
+        stream.push(*one)
+    assert slow.asked.acquire(timeout=PATIENCE)
+    closer = within(stream.close)
+    while not stream._core._stopped:
+        time.sleep(0.001)
+    slow.permits.release()
+    closer.join(PATIENCE)
+    assert not closer.is_alive() and not slow.prepared
+    assert not slow.asked.acquire(blocking=False)
