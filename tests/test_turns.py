@@ -161,13 +161,13 @@ def test_transforms_refuse_what_is_no_array(odd):
 def test_numbers_of_few_digits_and_times():
     found = deblurrer(read_noise=np.float16(0.01), tv=np.float16(0.001)).definition
     assert type(found.read_noise) is float and type(found.tv) is float
-    for options in ({"read_noise": np.timedelta64(5)}, {"tv": np.timedelta64(0)}):
+    for options in ({"read_noise": np.timedelta64(5, "s")}, {"tv": np.timedelta64(0, "s")}):
         with pytest.raises(InputError):
             deblurrer(**options)
     with pytest.raises(InputError):
-        Scorer(hi_scale=np.timedelta64(5), device="cpu")
+        Scorer(hi_scale=np.timedelta64(5, "s"), device="cpu")
     with pytest.raises(InputError):
-        Format(np.timedelta64(5), 8)
+        Format(np.timedelta64(5, "s"), 8)
     format = Format(8, 8, np.int8(8), subsampling=[np.int8(1), 1], siting=[0.5, 0])
     assert hash(format) == hash(Format(8, 8, subsampling=(1, 1), siting=(0.5, 0.0)))
 

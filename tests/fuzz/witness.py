@@ -30,11 +30,13 @@ def decoded(path: str) -> dict:
     times: list[float | None] = []
     cut = path.endswith((".ts", ".mpg"))  # these may begin anywhere, as broadcasts do
     size, others = (0, 0), set()
+    # PyAV 19 decodes all tags somehow.
+    how = {"metadata_errors": "replace"} if av.__version__ < "19" else {}
     with av.logging.Capture(local=False) as said:
         try:
             with (
                 Path(path).open("rb") as file,
-                av.open(file, metadata_errors="replace") as container,
+                av.open(file, **how) as container,
             ):
                 video = container.streams.video[0]
                 decoders = [one.codec_context for one in container.streams if one.codec_context]

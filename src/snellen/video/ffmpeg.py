@@ -161,7 +161,7 @@ def limit_size(stream: VideoStream, what: str) -> None:
     limits.check_size(what, context.width, context.height, film=True)
     most = _DENSEST.get(context.codec.canonical_name)
     container: Any = stream.container
-    size = int(container.size)  # below 0: unknown
+    size = int(container.size or 0)  # of a pipe below 0, or None, by the version of PyAV
     if most and size > 0:
         limits.check_plausible(what, context.width, context.height, size, most, _EDGES)
     context.options = {**context.options, **_limits()}
