@@ -13,6 +13,7 @@ TREE = [
     ("InputError", (errors.SnellenError, ValueError), 2),
     ("ModelError", (errors.InputError,), 2),
     ("DeviceError", (errors.SnellenError, RuntimeError), 2),
+    ("DeviceMemoryError", (errors.DeviceError,), 2),
     ("OutputError", (errors.SnellenError, OSError), 1),
     ("IncompleteError", (errors.SnellenError, RuntimeError), 3),
 ]

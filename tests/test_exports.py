@@ -31,6 +31,7 @@ def modules_after(*lines):
 FUNCTIONS = ["deblur", "score", "upscale"]
 FILE_FUNCTIONS = ["deblur_file", "deblur_files", "score_files", "upscale_file", "upscale_files"]
 CLASSES = ["Deblurrer", "Scorer", "Stream", "Upscaler"]
+MEMORY = ["clear_cache"]
 VALUES = ["Format", "Frame", "Restored", "Score"]
 ERRORS = ["DeviceError", "IncompleteError", "InputError", "ModelError", "OutputError",
           "SnellenError"]  # fmt: skip
@@ -45,7 +46,7 @@ def methods(kind):
 
 
 def test_the_names():
-    names = [*FUNCTIONS, *FILE_FUNCTIONS, *CLASSES, *VALUES, *ERRORS, "__version__"]
+    names = [*FUNCTIONS, *FILE_FUNCTIONS, *CLASSES, *VALUES, *ERRORS, *MEMORY, "__version__"]
     assert sorted(snellen.__all__) == sorted(names) and dir(snellen) == snellen.__all__
     for name in snellen.__all__:
         assert getattr(snellen, name) is not None
@@ -106,7 +107,7 @@ def test_the_signatures_for_files():
     assert parameters(snellen.score_files) == wanted
 
 
-@pytest.mark.parametrize("name", [*FUNCTIONS, *FILE_FUNCTIONS, *CLASSES, *VALUES, *ERRORS])
+@pytest.mark.parametrize("name", [*FUNCTIONS, *FILE_FUNCTIONS, *CLASSES, *MEMORY, *VALUES, *ERRORS])
 def test_every_name_is_documented(name):
     """Functions by sections that name each parameter."""
     thing = getattr(snellen, name)

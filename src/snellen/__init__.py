@@ -7,6 +7,8 @@ Files: images, videos, folders of both
     upscale_files(sources, folder), deblur_files(sources, folder)
 Many frames or pictures of one format: prepare, run, close
     Upscaler, Deblurrer, Scorer; Stream: a region of each frame in real time
+Memory
+    clear_cache: releases what the functions keep for the next call
 Values
     Frame and Format of the classes' frames; Restored and Score: what deblurring and scoring return
 Errors
@@ -22,8 +24,8 @@ TYPE_CHECKING = False  # typing would take as long to import as all else that th
 __all__ = [
     "Deblurrer", "DeviceError", "Format", "Frame", "IncompleteError", "InputError", "ModelError",
     "OutputError", "Restored", "Score", "Scorer", "SnellenError", "Stream", "Upscaler",
-    "__version__", "deblur", "deblur_file", "deblur_files", "score", "score_files", "upscale",
-    "upscale_file", "upscale_files",
+    "__version__", "clear_cache", "deblur", "deblur_file", "deblur_files", "score", "score_files",
+    "upscale", "upscale_file", "upscale_files",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from snellen.errors import SnellenError as SnellenError
     from snellen.frames.frame import Format as Format
     from snellen.frames.frame import Frame as Frame
+    from snellen.frames.prepared import clear_cache as clear_cache
     from snellen.jobs.deblur_file import deblur_file as deblur_file
     from snellen.jobs.deblur_file import deblur_files as deblur_files
     from snellen.jobs.score_files import score_files as score_files
@@ -65,6 +68,7 @@ _HOME = {
     "Scorer": "snellen.mad.scorer",
     "Score": "snellen.mad.result",
     "score_files": "snellen.jobs.score_files",
+    "clear_cache": "snellen.frames.prepared",
     "Format": "snellen.frames.frame",
     "Frame": "snellen.frames.frame",
     **dict.fromkeys(

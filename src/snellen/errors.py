@@ -6,6 +6,7 @@
     ├─ InputError      (also ValueError)   wrong use or unusable input             exit code 2
     │  └─ ModelError                       a model file that is wrong or damaged   exit code 2
     ├─ DeviceError     (also RuntimeError) the device asked for cannot be used     exit code 2
+    │  └─ DeviceMemoryError                its memory does not suffice             exit code 2
     ├─ OutputError     (also OSError)      the result could not be written         exit code 1
     ├─ IncompleteError (also RuntimeError) what could be decoded is written, not all  exit code 3
     └─ InternalError                    a fault of Snellen itself                   exit code 4
@@ -124,6 +125,10 @@ class DeviceError(SnellenError, RuntimeError):
     """The requested device does not exist here or cannot be used."""
 
     exit_code = 2
+
+
+class DeviceMemoryError(DeviceError):
+    """The memory of the GPU, or what can be page-locked, does not suffice."""
 
 
 class OutputError(SnellenError, OSError):

@@ -17,6 +17,8 @@ from types import ModuleType, SimpleNamespace
 
 import numpy as np
 
+from snellen.gpu import memory as gpu_memory
+
 GARBAGE = 0xA5
 
 
@@ -44,10 +46,11 @@ class FakeCupy:
         cuda.runtime, cuda.memory = runtime, memory
         cuda.Device, cuda.Event = Device, lambda **options: Event(self)
         cuda.get_current_stream = self.current
-        cuda.alloc_pinned_memory = lambda size: self.block(size)
+        cuda.PinnedMemory, cuda.PinnedMemoryPointer = PinnedMemory, self.page_locked
+        monkeypatch.setattr(gpu_memory, "pages", gpu_memory.Pages())
         cuda.Stream = lambda **options: Handle(Stream(self))
         cuda.Stream.null = self.null
-        cuda.MemoryPool = lambda: MemoryPool(self)
+        cuda.MemoryPool = lambda allocator=None: MemoryPool(self)
         cuda.using_allocator = self.using_allocator
         cupy = ModuleType("cupy")
         cupy.cuda = cuda
@@ -83,6 +86,21 @@ class FakeCupy:
     def allocated(self, size):
         """Return the memory of a new array."""
         return (getattr(self.stack, "allocator", None) or self.block)(size)
+
+    def page_locked(self, memory, offset):
+        """Return the bytes of page-locked memory, which count as live until they are dropped."""
+        fake, size, address = self, memory.size, memory.ptr
+
+        class Pointer(ctypes.c_uint8 * size):
+            def __del__(self):
+                fake.live.pop(address, None)
+                ctypes.memset(address, GARBAGE, size)
+
+        ctypes.memset(address, GARBAGE, size)
+        self.live[address] = size
+        pointer = Pointer.from_address(address)
+        pointer.held = memory
+        return pointer
 
     def zeros(self, shape, dtype):
         """Return an array that its stream fills with zeros."""
@@ -161,6 +179,14 @@ class MemoryPool:
         """Return memory."""
         self._blocks.append(self._cupy.block(size))
         return self._blocks[-1][:]
+
+
+class PinnedMemory:
+    """Memory that a pool keeps."""
+
+    def __init__(self, size, flags):
+        self.bytes = np.empty(size, np.uint8)
+        self.ptr, self.size = self.bytes.ctypes.data, size
 
 
 class Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from snellen.errors import DeviceError
+from snellen.errors import DeviceMemoryError
 
 
 class Plan:
@@ -26,7 +26,7 @@ class Plan:
 
     Raises
     ------
-    DeviceError
+    DeviceMemoryError
         The memory of the GPU does not suffice.
     """
 
@@ -46,7 +46,7 @@ class Plan:
                 double if dtype == "float64" else single, batch, "C", 1, made[1],
             )  # fmt: skip
         except cufft.CuFFTError as error:
-            raise DeviceError(
+            raise DeviceMemoryError(
                 f"cuFFT makes no plan for {batch} of {width}×{height} ({error}): the memory of the "
                 "GPU may not suffice",
                 parameter="device",

@@ -1,11 +1,15 @@
-"""A cache of objects on GPUs that take long to make, bounded for each GPU."""
+"""A cache of constants on GPUs that take long to make, bounded for each GPU and shared by all.
+
+`frames.prepared` keeps objects with buffers, which one call at a time uses.
+"""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from contextlib import suppress
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+from weakref import WeakSet
 
 from snellen import process
 from snellen.gpu import graph
@@ -29,6 +33,7 @@ class Cache(Generic[Value]):
         self._most = most
         self._lock = process.lock()
         self._devices: dict[int, OrderedDict[Hashable, Value]] = {}
+        _all.add(self)
 
     def get(self, device: int, key: Hashable, make: Callable[[], Value]) -> Value:
         """Return the object of a GPU with this key; make it if there is none.
@@ -58,6 +63,15 @@ class Cache(Generic[Value]):
         with self._lock:
             dropped, self._devices = self._devices, {}
         del dropped
+
+
+_all: WeakSet[Cache[Any]] = WeakSet()
+
+
+def clear() -> None:
+    """Drop the objects of all caches."""
+    for cache in list(_all):
+        cache.clear()
 
 
 class Resident:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 
-from snellen.errors import DeviceError, InputError, quoted
+from snellen.errors import DeviceError, DeviceMemoryError, InputError, quoted
 from snellen.gpu import driver
 
 NO_MEMORY = 2  # cudaErrorMemoryAllocation
@@ -192,7 +192,7 @@ def current() -> str:
 
 @contextmanager
 def reporting() -> Iterator[None]:
-    """Raise errors of CuPy and CUDA as DeviceError."""
+    """Raise errors of CuPy and CUDA as DeviceError, those of memory as DeviceMemoryError."""
     from cupy.cuda.memory import OutOfMemoryError
     from cupy.cuda.runtime import CUDARuntimeError
 
@@ -200,10 +200,12 @@ def reporting() -> Iterator[None]:
     try:
         yield
     except OutOfMemoryError as error:
-        raise DeviceError(f"the GPU's memory does not suffice ({error})", advice=advice) from error
+        raise DeviceMemoryError(
+            f"the GPU's memory does not suffice ({error})", advice=advice
+        ) from error
     except CUDARuntimeError as error:
         if error.status == NO_MEMORY:
-            raise DeviceError(
+            raise DeviceMemoryError(
                 "the GPU's memory, or the memory that can be page-locked, does not suffice",
                 advice=advice,
             ) from error

@@ -1,35 +1,154 @@
-"""Memory: page-locked memory of the host, and what is free on a GPU."""
+"""Memory: Snellen's own pools on the GPUs and of page-locked memory, and what is free.
+
+What is prepared for later calls stays allocated. It comes from pools of Snellen's own, so that
+neither CuPy's default pool nor its pool of page-locked memory, which belong to the caller, grow::
+
+    with own():  # a thread that prepares or uses an object
+        scratch = cupy.empty(...)  # of Snellen's pool
+        with callers():
+            result = cupy.empty(...)  # of the caller's pool, or whatever allocator it has chosen
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from snellen import process
+
+NO_MEMORY = 2  # cudaErrorMemoryAllocation
+PORTABLE = 1  # cudaHostAllocPortable: page-locked for every GPU
+IDLE = 1 << 29  # most bytes of page-locked memory that nobody uses and that are kept for later
+BLOCKS = 512  # most blocks of such memory
+STEPS = 8  # sizes of page-locked blocks between two powers of two: at most 1/8 is wasted
+SMALLEST = 4096  # bytes of a page-locked block
+SHARE = 8  # idle objects keep at most this part of a GPU's memory
+
+relieved: list[Callable[[int | None], bool]] = []
+"""Called where memory runs short, with N of "cuda:N" or None for page-locked memory: whoever keeps
+memory for later calls releases it and returns whether there was any."""
+
+_thread = threading.local()  # .callers: the allocator that was current outside of `own`
+_pool: Any = None
+_devices: set[int] = set()  # where the pool has been used
+_making = process.lock()
+
+
+@contextmanager
+def own() -> Iterator[None]:
+    """Allocate CuPy arrays of this thread from Snellen's pool."""
+    from cupy.cuda import get_allocator, using_allocator
+
+    outside = getattr(_thread, "callers", None)
+    if outside is not None:
+        yield
+        return
+    _thread.callers = get_allocator()
+    try:
+        with using_allocator(_allocate):
+            yield
+    finally:
+        _thread.callers = None
+
+
+@contextmanager
+def callers() -> Iterator[None]:
+    """Allocate CuPy arrays of this thread by the caller's allocator: results, and in callbacks.
+
+    Where its memory runs short, what is kept for later calls is released first.
+    """
+    from cupy.cuda import get_allocator, using_allocator
+    from cupy.cuda.memory import OutOfMemoryError
+
+    inside = getattr(_thread, "callers", None)
+    allocate = inside or get_allocator()
+
+    def sufficing(size: int) -> Any:
+        try:
+            return allocate(size)
+        except OutOfMemoryError:
+            if not _relieve():
+                raise
+        return allocate(size)
+
+    _thread.callers = None
+    try:
+        with using_allocator(sufficing):
+            yield
+    finally:
+        _thread.callers = inside
+
+
+def held() -> int:
+    """Return the bytes of the current GPU that Snellen's pool holds, used or not."""
+    return int(_pool.total_bytes()) if _pool else 0
+
+
+def budget() -> int:
+    """Return how many bytes of the current GPU idle objects may make Snellen's pool hold.
+
+    That is 1 / SHARE of the GPU's memory, or of the limit of CuPy's pool (CUPY_GPU_MEMORY_LIMIT).
+    """
+    import cupy
+
+    limit = int(cupy.get_default_memory_pool().get_limit())
+    return (limit or _total(int(cupy.cuda.runtime.getDevice()))) // SHARE
+
+
+@cache
+def _total(device: int) -> int:
+    """Return the bytes of the current GPU, which is `device`."""
+    from cupy.cuda.runtime import memGetInfo
+
+    return int(memGetInfo()[1])
+
+
+def trim() -> None:
+    """Give memory of Snellen's pool that nobody uses back to the current GPU."""
+    if _pool:
+        _pool.free_all_blocks()
+
+
+def clear() -> None:
+    """Give all memory back that nobody uses: of every GPU, and page-locked."""
+    pages.clear()
+    if not _devices:
+        return
+    import cupy
+
+    for device in list(_devices):
+        with cupy.cuda.Device(device):
+            trim()
+
 
 def free_memory() -> int:
     """Return how many bytes may still be allocated on the current GPU.
 
-    That is what the driver has free and what CuPy's pool holds unused, within the pool's limit
-    where one is set (CUPY_GPU_MEMORY_LIMIT).
+    That is what the driver has free and what the pool in use holds unused, within the limit of
+    CuPy's pool where one is set (CUPY_GPU_MEMORY_LIMIT), which holds for both pools together.
     """
     import cupy
 
     pool = cupy.get_default_memory_pool()
+    limit, others = int(pool.get_limit()), 0
+    if _pool and getattr(_thread, "callers", None) is not None:
+        pool, others = _pool, int(pool.total_bytes())
     free = int(cupy.cuda.runtime.memGetInfo()[0]) + int(pool.free_bytes())
-    limit = int(pool.get_limit())
-    return min(free, limit - int(pool.used_bytes())) if limit else free
+    return min(free, limit - others - int(pool.used_bytes())) if limit else free
 
 
 @contextmanager
 def lasting() -> Iterator[None]:
     """Allocate arrays that live longer than the current stream, and wait until they are filled.
 
-    CuPy's pool has a free list for each stream, and nobody can use the list of a stream that has
+    CuPy's pools have a free list for each stream, and nobody can use the list of a stream that has
     ended. So buffers for private streams are allocated on the default stream; later allocations
     reuse their memory. Before they are dropped, the caller waits until no stream uses them.
     """
@@ -43,13 +162,158 @@ def lasting() -> Iterator[None]:
 def pinned(shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """Return an array in page-locked memory, which asynchronous copies to and from a GPU need.
 
-    When the array and all views of it are gone, CuPy's pool reuses its memory for the next call of
-    the same size: the slow cudaHostAlloc is called for the first frames only. So hold the array
-    until every copy that was queued with it is done.
+    When the array and all views of it are gone, its memory serves later calls of about the same
+    size: the slow cudaHostAlloc is called for the first frames only. So hold the array until every
+    copy that was queued with it is done.
     """
-    import cupy
+    from cupy.cuda import PinnedMemoryPointer
 
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
-    # The array holds the pool's block through the buffer protocol; the last view releases it.
-    memory = cupy.cuda.alloc_pinned_memory(math.prod(shape) * np.dtype(dtype).itemsize)
-    return np.ndarray(shape, dtype, buffer=memory)
+    # The array holds the block through the buffer protocol; the last view releases it.
+    block = pages.take(math.prod(shape) * np.dtype(dtype).itemsize)
+    return np.ndarray(shape, dtype, buffer=PinnedMemoryPointer(block, 0))
+
+
+def _allocate(size: int) -> Any:
+    """Allocate from Snellen's pool, on the current device and stream."""
+    global _pool
+    from cupy.cuda import MemoryPool
+    from cupy.cuda.runtime import getDevice
+
+    device = int(getDevice())
+    if device not in _devices:
+        with _making:
+            _pool = _pool or MemoryPool(_from_driver)
+            _pool.set_limit(size=0)  # `_from_driver` knows the limit of both pools together
+            _devices.add(device)
+    return _pool.malloc(size)
+
+
+def _from_driver(size: int) -> Any:
+    """Allocate for Snellen's pool, which has added `size` to its total already."""
+    from cupy.cuda import Memory, MemoryPointer
+    from cupy.cuda.memory import OutOfMemoryError
+    from cupy.cuda.runtime import CUDARuntimeError
+
+    if _excess() > 0:
+        _pool.free_all_blocks()
+    if _excess() > 0 and _relieve():
+        _pool.free_all_blocks()
+    if (excess := _excess()) > 0:
+        total = held() - size
+        raise OutOfMemoryError(size, total, held() - excess)
+    try:
+        return MemoryPointer(Memory(size), 0)
+    except CUDARuntimeError as error:
+        if error.status != NO_MEMORY or not _relieve():
+            raise
+    _pool.free_all_blocks()
+    return MemoryPointer(Memory(size), 0)
+
+
+def _excess() -> int:
+    """Return by how many bytes both pools are beyond the limit of CuPy's; 0: there is none."""
+    import cupy
+
+    pool = cupy.get_default_memory_pool()
+    limit = int(pool.get_limit())
+    return int(pool.total_bytes()) + held() - limit if limit else 0
+
+
+def _relieve(host: bool = False) -> bool:
+    """Let everybody release what is kept on the current GPU; return whether there was anything."""
+    import cupy
+
+    if cupy.cuda.get_current_stream().is_capturing():
+        return False  # nobody may wait for a GPU in a capture
+    device = None if host else int(cupy.cuda.runtime.getDevice())
+    found = [release(device) for release in relieved]
+    return any(found)
+
+
+class Pages:
+    """A pool of page-locked memory, bounded: what is not used for long is released."""
+
+    def __init__(self) -> None:
+        self._lock, self._home = process.lock(), process.Home("page-locked memory")
+        self._idle: list[Any] = []  # the last one was used last
+        self._bytes = self.lent = 0
+
+    def take(self, size: int) -> Block:
+        """Return a block of at least `size` bytes; the last reference to it gives it back."""
+        size = rounded(size)
+        block = Block(self._found(size) or self._locked(size), self)
+        with self._lock:
+            self.lent += size
+        return block
+
+    def give(self, memory: Any) -> None:
+        """Take memory back."""
+        dropped = []
+        with self._lock:
+            self._idle.append(memory)
+            self._bytes += memory.size
+            self.lent -= memory.size
+            while self._bytes > IDLE or len(self._idle) > BLOCKS:
+                dropped.append(self._idle.pop(0))
+                self._bytes -= dropped[-1].size
+        del dropped  # after the lock, as releasing waits for the GPU
+
+    def clear(self) -> None:
+        """Release what nobody uses."""
+        with self._lock:
+            dropped, self._idle, self._bytes = self._idle, [], 0
+        if not self._home.keep(dropped):
+            del dropped
+
+    def _found(self, size: int) -> Any:
+        """Return idle memory of this size, if there is any."""
+        with self._lock:
+            if self._home.keep(self._idle):  # the parent's
+                self._idle, self._home = [], process.Home("page-locked memory")
+                self._bytes = self.lent = 0
+            for memory in reversed(tuple(self._idle)):
+                if memory.size == size:
+                    with suppress(ValueError):  # the garbage collector gave and dropped meanwhile
+                        self._idle.remove(memory)
+                        self._bytes -= size
+                        return memory
+        return None
+
+    def _locked(self, size: int) -> Any:
+        """Return new memory; where it does not suffice, what is kept is released first."""
+        from cupy.cuda import PinnedMemory
+        from cupy.cuda.runtime import CUDARuntimeError
+
+        try:
+            return PinnedMemory(size, PORTABLE)
+        except CUDARuntimeError as error:
+            if error.status != NO_MEMORY:
+                raise
+        _relieve(host=True)
+        self.clear()
+        return PinnedMemory(size, PORTABLE)
+
+
+class Block:
+    """Page-locked memory that is in use, as `PinnedMemoryPointer` takes it."""
+
+    def __init__(self, memory: Any, pages: Pages):
+        self.ptr, self.size = memory.ptr, memory.size
+        self._memory, self._pages = memory, pages
+        self._home = process.Home("page-locked memory")
+
+    def __del__(self) -> None:
+        if not self._home.keep(self._memory):
+            self._pages.give(self._memory)
+
+
+def rounded(size: int) -> int:
+    """Return the size of the block for `size` bytes: pictures of like sizes share blocks."""
+    if size <= SMALLEST:
+        return SMALLEST
+    step = (1 << (size - 1).bit_length() - 1) // STEPS
+    return -(-size // step) * step
+
+
+pages = Pages()

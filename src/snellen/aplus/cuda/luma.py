@@ -11,10 +11,10 @@ from snellen.aplus.cuda.match import Match
 from snellen.aplus.cuda.overlap import Overlap
 from snellen.aplus.cuda.regress import Regress, row
 from snellen.aplus.model import Model
-from snellen.errors import DeviceError
+from snellen.errors import DeviceError, DeviceMemoryError
 from snellen.frames.frame import Format
 from snellen.gpu.cache import Cache, Resident
-from snellen.gpu.memory import free_memory, lasting
+from snellen.gpu.memory import free_memory, lasting, own
 from snellen.gpu.profile import stage
 
 LARGEST = 3 << 30  # most bytes of features and patches at once: those of a 4K plane at ×2
@@ -64,7 +64,7 @@ class Luma:
         fit = memory // bytes_a_row
         self.rows = source.height if fit >= source.height else fit - 2 * self.halo
         if self.rows < 1:
-            raise DeviceError(
+            raise DeviceMemoryError(
                 f"{memory / 1e6:.0f} MB of GPU memory do not suffice for a picture {width} pixels "
                 f"wide, which needs {bytes_a_row * (2 * self.halo + 1) / 1e6:.0f} MB",
                 advice="close other programs, or use `device`=cpu",
@@ -127,7 +127,7 @@ def _stages(model: Model, bits: int, to: int, full_range: bool) -> _Stages:
     target = source.scaled(model.scale, to)
 
     def make() -> _Stages:
-        with lasting():
+        with own(), lasting():
             return _Stages(model, source, target, device)
 
     return _models.get(device, (model, bits, to, full_range), make)
