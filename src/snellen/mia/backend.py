@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from snellen.frames.arrays import library
 from snellen.mia.definition import SIDES, Definition
+
+T = TypeVar("T")
+
+Later = Callable[[], T]
+"""A function that waits for a result and returns it."""
+
+Float64 = npt.NDArray[np.float64]
 
 
 class Backend(Protocol):
@@ -34,13 +43,37 @@ class Backend(Protocol):
         """The PSFs h (B, M, H, W), each of sum 1; valid until the next call."""
         ...
 
-    def fit(self) -> npt.NDArray[np.float64]:
+    def fit(self) -> Float64:
         """Return the data fidelity of y and h ⊛ f of each picture: (B,)."""
+        ...
+
+    def measure(self) -> Later[Float64]:
+        """Begin what `fit` does; return a function that waits for it and returns the same."""
+        ...
+
+    def change(self, before: Any) -> Later[float]:
+        """Begin to compare the estimates with `before` (B, H, W), which becomes a copy of them.
+
+        Returns
+        -------
+        callable
+            It waits for the greatest ‖f − before‖ / ‖f‖ of all pictures, 0 for a black one, and
+            returns it.
+        """
         ...
 
     def close(self) -> None:
         """Release threads and buffers."""
         ...
+
+
+def change(f: Any, before: Any) -> Later[float]:
+    """Compare estimates (B, H, W) with `before`: see `Backend.change`."""
+    xp = library(f)
+    change, size = (xp.linalg.norm(x.reshape(len(x), -1), axis=1) for x in (f - before, f))
+    greatest = (change / xp.maximum(size, np.finfo(f.dtype).tiny)).max()
+    before[...] = f
+    return lambda: float(greatest)
 
 
 def on_device(

@@ -5,7 +5,9 @@ The functions take NumPy or CuPy arrays and return arrays of the same library.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -16,10 +18,11 @@ from snellen.frames.arrays import library
 from snellen.frames.frame import Format
 from snellen.gpu import device as devices
 from snellen.gpu import memory
-from snellen.mia import edges, psf
-from snellen.mia.deblurrer import Deblurrer
+from snellen.mia import edges
 from snellen.mia.progress import Callback
+from snellen.mia.restorer import Method, Prepared, Restorer
 from snellen.mia.result import Restored, Step
+from snellen.mia.settings import given, spread
 
 HOST = 1 << 24  # samples on their periods that a batch has at most on the CPU: 0.7 GB
 BYTES = 128
@@ -46,7 +49,7 @@ class Found:
 
 
 def restored(
-    planes: Any, psfs: Float64 | None, settings: dict[str, Any], callback: Callback | None = None
+    planes: Any, psfs: Float64 | None, method: Method, callback: Callback | None = None
 ) -> Found:
     """Restore pictures.
 
@@ -55,23 +58,26 @@ def restored(
     planes : (N, M, rows, columns) float32 or float64
         M frames of each of N ≥ 1 pictures; white is 1.
     psfs : (N, M, K, K) float64, optional
-        PSF of each frame. None: they are estimated.
-    settings : dict
-        Parameters of the Deblurrer except for its PSF.
+        PSF of each frame. None: they are estimated, from `method.start`.
+    method : Method
+        The format and the counts are those of `planes`.
     callback : callable, optional
         See `Deblurrer.run`; it is called for one batch after another.
     """
     count, frames, rows, columns = planes.shape
-    side = psf.side(settings["psf_size"]) if psfs is None else psfs.shape[-1]
-    period = edges.period((rows, columns), side, settings["edges"])
+    prepared = method.prepared
+    if psfs is not None:
+        definition = replace(prepared.definition, blind=False)
+        how = replace(method.how, recentre=False)
+        method = replace(method, prepared=replace(prepared, definition=definition), how=how)
+    side = prepared.side
+    period = edges.period((rows, columns), side, prepared.edges)
     runs, pictures, blurs = [], [], []
     size = planes.dtype.itemsize
     samples = frames * period[0] * period[1] * size // 4
-    available = _available(
-        settings["device"], 2 * count * (rows * columns + frames * side**2) * size
-    )
+    available = _available(prepared.device, 2 * count * (rows * columns + frames * side**2) * size)
     for part in _parts(count, samples, available):
-        run = _run(planes[part], None if psfs is None else psfs[part], settings, callback)
+        run = _run(planes[part], None if psfs is None else psfs[part], method, callback)
         pictures.append(run.image.reshape(-1, rows, columns))
         blurs.append(run.psf.reshape(-1, frames, side, side))
         runs.append(run)
@@ -82,17 +88,27 @@ def restored(
     return Found(images, estimated, fit, iterations, _history(runs))
 
 
-def _run(
-    planes: Any, psfs: Float64 | None, settings: dict[str, Any], callback: Callback | None
-) -> Restored:
+def _run(planes: Any, psfs: Float64 | None, method: Method, callback: Callback | None) -> Restored:
     """Restore a batch."""
     batch, frames, rows, columns = planes.shape
     lead = tuple(count for count in (batch, frames) if count > 1)
-    if psfs is not None:
-        psfs = psfs.reshape(*lead, *psfs.shape[2:])
-    with Deblurrer(psfs, **settings, frames=frames, batch=batch) as deblurrer:
-        deblurrer.prepare(Format(columns, rows, 0))
-        return deblurrer.run(planes.reshape(*lead, rows, columns), callback)
+    blurs = method.start if psfs is None else given(psfs.reshape(*lead, *psfs.shape[2:]))
+    blurs = spread(blurs, lead).reshape(batch, frames, *blurs.shape[-2:])
+    format = Format(columns, rows, 0)
+    prepared = replace(method.prepared, format=format, counts=(batch, frames))
+    with _restorer(prepared) as restorer:
+        image = planes.reshape(*lead, rows, columns)
+        return restorer.run(image, restorer.spread(blurs), method.how, callback)[0]
+
+
+@contextmanager
+def _restorer(prepared: Prepared) -> Iterator[Restorer]:
+    """Return a Restorer on the current device."""
+    restorer = Restorer(prepared)
+    try:
+        yield restorer
+    finally:
+        restorer.close()
 
 
 def _available(device: str, results: int) -> int:

@@ -17,6 +17,7 @@ from snellen.cpu import transforms as fft
 from snellen.cpu.threads import available
 from snellen.gpu.profile import stage
 from snellen.mia import pointwise
+from snellen.mia.backend import Later, change
 from snellen.mia.definition import EPS, LEAST, TV_EPS, TV_LEAST, Definition
 
 TOGETHER = 1 << 17
@@ -111,6 +112,15 @@ class Backend:
     def fit(self) -> Array:
         """Return how far y is from h ⊛ f: (B,) float64; see `Restored.fit`."""
         return np.concatenate(self._each(Share.fit))
+
+    def measure(self) -> Later[Array]:
+        """Do the same now; return a function that returns the result."""
+        found = self.fit()
+        return lambda: found
+
+    def change(self, before: Array) -> Later[float]:
+        """Compare the pictures with `before`, which becomes a copy: `backend.Backend.change`."""
+        return change(self.estimate, before)
 
     def close(self) -> None:
         """Stop the threads."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -13,24 +12,19 @@ import numpy as np
 from snellen.errors import InputError
 from snellen.frames import arrays
 from snellen.frames.frame import Format, check_format
-from snellen.frames.values import check_bytes, choice
+from snellen.frames.values import choice
 from snellen.gpu import device as devices
-from snellen.gpu.profile import paused, stage
+from snellen.gpu.profile import paused
 from snellen.mia import edges as rules
 from snellen.mia import psf as psfs
 from snellen.mia import samples, settings
-from snellen.mia.backend import Backend, frames_on_device
-from snellen.mia.backend import on_device as backend_on_device
 from snellen.mia.definition import EVERY, ITERATIONS, PSF_SIZE, START, Definition
-from snellen.mia.pictures import Pictures
-from snellen.mia.progress import Callback, iterated
+from snellen.mia.progress import Callback
+from snellen.mia.restorer import Method, Prepared, Restorer, Run, check_memory
 from snellen.mia.result import Restored
 from snellen.process import Holder, Home, in_turn
 
 WHAT = "this Deblurrer"
-
-BYTES = 30
-"""Of memory for a sample, at least: that of float32 on the CPU, without a margin."""
 
 
 class Deblurrer(Holder):
@@ -92,8 +86,6 @@ class Deblurrer(Holder):
     ----------
     device : str
         The device in use: "cpu" or "cuda:N".
-    device_name : str
-        Name of the GPU; "cpu".
     dtype : str
         "float32" or "float64".
     side : int
@@ -142,28 +134,35 @@ class Deblurrer(Holder):
                 parameter="warm",
                 advice="leave one of them out",
             )
-        self.edges, self.tolerance = edges, settings.tolerance(tolerance)
-        self.iterations = settings.whole("iterations", iterations)
-        self.every = settings.whole("every", every)
+        self.edges = edges
+        self._how = Run(
+            settings.whole("iterations", iterations),
+            settings.whole("every", every),
+            settings.tolerance(tolerance),
+            history,
+            recentre and psf is None,
+        )
         self._counts = settings.whole("batch", batch), settings.whole("frames", frames)
-        settings.steps(self.iterations, self._counts[1])
+        settings.steps(self._how.iterations, self._counts[1])
         self._lead = tuple(count for count in self._counts if count > 1)
-        self.recentre, self.warm, self.history = recentre and psf is None, warm, history
+        self.warm = warm
         self.dtype = settings.dtype(dtype)
         self._blur = settings.first(start, psf_size) if psf is None else settings.given(psf)
         self.side = self._blur.shape[-1]
         self.device = devices.single(device, "MIA")
-        self.device_name = devices.name(self.device)
         self.prepared = self._on_device = False
         self._home = Home(WHAT)
-        self._backend: Backend | None = None
+        self._restorer: Restorer | None = None
         self._in_flight: Any = None
-        self._more: Any = None
-        self._frames: Any = None
         self._start: Any = None
 
+    @property
+    def device_name(self) -> str:
+        """Name of the GPU; "cpu"."""
+        return devices.name(self.device)
+
     def _holds(self) -> bool:
-        return self._backend is not None
+        return self._restorer is not None
 
     @in_turn
     def prepare(
@@ -197,11 +196,7 @@ class Deblurrer(Holder):
         """
         check_format(format)
         settings.flags(on_device=on_device)
-        pictures = self._counts[0] * self._counts[1]
-        check_bytes(
-            BYTES * pictures * format.height * format.width,
-            f"{pictures} × {format.width}×{format.height} by MIA",
-        )
+        check_memory(format, self._counts)
         self._close()
         if on_device and self.device == "cpu":
             raise InputError(
@@ -209,28 +204,25 @@ class Deblurrer(Holder):
                 parameter="on_device",
                 advice="leave it out, or ask for a GPU as `device`",
             )
-        settings.white(format.white, "white")
-        self._pictures = Pictures(format, bits, self._counts, self.side, self.device)
-        self._on_device, shape, batch = on_device, self._pictures.shape, self._counts[0]
-        psfs.fits(self.side, shape)
-        blur = settings.spread(self._blur, self._lead).reshape(*self._counts, *[self.side] * 2)
-        period = rules.period(shape, self.side, self.edges)
-        place = partial(
-            frames_on_device,
-            self.device, self._pictures.whole, period, self.side, self.edges, self.dtype,
-        )  # fmt: skip
-        restore = partial(
-            backend_on_device,
-            self.device, self.definition, period, self._counts[1], batch, self.dtype,
-        )  # fmt: skip
-        self._more = lambda: (place(), restore())
+        method = self.method(format, bits)
+        blurs = settings.spread(method.start, self._lead).reshape(*self._counts, *[self.side] * 2)
+        self._on_device = on_device
+        made = Restorer(method.prepared)
         with arrays.working(None, self.device), paused():
-            self._frames, self._backend = place(), restore()
-            self._start = start = self._frames.spread(blur)
-            self._restored(self._backend, self._pictures.blank(), 1)  # compiles everything
-            self._start = start
+            self._start = made.spread(blurs)
+        self._restorer = made
         self.prepared, self._home = True, Home(WHAT)
-        return replace(self._pictures.target, subsampling=None)
+        return replace(made.pictures.target, subsampling=None)
+
+    def method(self, format: Format, bits: int | None = None) -> Method:
+        """Return the settings for pictures of a format; InputError: the PSF is larger than they."""
+        settings.white(format.white, "white")
+        psfs.fits(self.side, (format.height, format.width))
+        prepared = Prepared(
+            self.definition, format, bits, self._counts, self.side, self.edges, self.dtype,
+            self.device,
+        )  # fmt: skip
+        return Method(prepared, self._how, self._blur)
 
     @in_turn
     def run(self, image: Any, callback: Callback | None = None) -> Restored:
@@ -261,12 +253,16 @@ class Deblurrer(Holder):
             finite or far beyond white; a callback that cannot be called.
         """
         settings.callback(callback)
-        backend, image = self._check(image)
+        restorer, image = self._check(image)
         if self._in_flight:
             self._in_flight.settle()  # it uses the same buffers
         with arrays.working(image, self.device):
             try:
-                return self._restored(backend, image, self.iterations, callback)
+                found, self._start = restorer.run(
+                    image, self._start, self._how, callback, warm=self.warm,
+                    on_device=self._on_device,
+                )  # fmt: skip
+                return found
             except BaseException:  # of a callback: kernels may still use the buffers
                 if self.device != "cpu":
                     import cupy
@@ -281,8 +277,8 @@ class Deblurrer(Holder):
         More than 1 on a GPU where the period's sides are 32, 64, 128 or 256, in float32, without
         tolerance, warm, history and on_device: then no work waits for the host.
         """
-        waits = self.tolerance or self.warm or self.history or self._on_device
-        return 1 if waits or self._backend is None else self._backend.slots
+        waits = self._how.tolerance or self.warm or self._how.history or self._on_device
+        return 1 if waits or self._restorer is None else self._restorer.backend.slots
 
     def submit(self, image: Any) -> Callable[[], Restored]:
         """Begin a picture, or a batch; return a function that waits for the result and returns it.
@@ -300,15 +296,16 @@ class Deblurrer(Holder):
     @in_turn
     def _begun(self, image: Any) -> Callable[[], Restored]:
         """Begin a picture in main memory that goes to a GPU."""
-        _, image = self._check(image)
-        frames = image.reshape(self._pictures.whole)
+        restorer, image = self._check(image)
+        pictures = restorer.pictures
+        frames = image.reshape(pictures.whole)
         flat, start = samples.flat(frames), self._start
         first = frames[:, :1, :1, :1].copy()  # the value of each flat picture
-        pending = self._flights().submit(frames, self._pictures.white(image.dtype))
+        pending = self._flights(restorer).submit(frames, pictures.white(image.dtype))
 
         def result() -> Restored:
             with arrays.working(None, self.device):
-                return self._pictures.finished(first, flat, start, pending(), self.iterations)
+                return pictures.finished(first, flat, start, pending(), self._how.iterations)
 
         return result
 
@@ -326,12 +323,12 @@ class Deblurrer(Holder):
     def _close(self) -> None:
         self.prepared = False
         in_flight, self._in_flight = self._in_flight, None
-        backend, self._backend = self._backend, None
-        held = in_flight, backend, self._frames, self._start
-        self._frames = self._start = self._more = None
+        restorer, self._restorer = self._restorer, None
+        held = in_flight, restorer, self._start
+        self._start = None
         if self._home.keep(*held):
             return
-        for part in (in_flight, backend):
+        for part in (in_flight, restorer):
             if part:
                 part.close()
 
@@ -346,51 +343,24 @@ class Deblurrer(Holder):
     ) -> None:
         self.close()
 
-    def _restored(
-        self, backend: Backend, image: Any, iterations: int, callback: Callback | None = None
-    ) -> Restored:
-        at, peak = self._frames, self._pictures.white(image.dtype)
-        frames = image.reshape(self._pictures.whole)
-        with stage("place on the period"):
-            y, f = at.place(frames, peak)
-            flat = samples.flat(frames)
-            backend.start(y, f, self._start)
-        cut = callback and self._pictures.cutting(callback)
-        with stage("iterations"):
-            done, history = iterated(
-                backend, iterations, self.every, self.tolerance, cut, self.history
-            )
-        with stage("data fidelity"):
-            fit = backend.fit()
-        with stage("centre and cut"):
-            sharp, blurs = at.finish(backend.estimate, backend.psf, self.recentre)
-        start = at.spread(blurs) if self.warm else self._start
-        if isinstance(image, np.ndarray) and self.device != "cpu" and not self._on_device:
-            sharp, blurs = at.fetch()
-        at.refuse(peak)  # which waits for the GPU, so that the next call may be on another stream
-        flat = flat if isinstance(flat, np.ndarray) else flat.get()
-        for i in np.flatnonzero(flat).tolist():
-            start[i] = self._start[i]
-        begun, self._start = self._start, start
-        return self._pictures.finished(frames, flat, begun, (sharp, blurs, fit), done, history)
-
-    def _flights(self) -> Any:
+    def _flights(self, restorer: Restorer) -> Any:
         """Return what keeps pictures in flight, made at its first use."""
         if self._in_flight is None:
             from snellen.mia.cuda.in_flight import InFlight
 
-            backend: Any = self._backend
+            more: Any = restorer.more
+            parts: Any = (restorer.frames, restorer.backend)
             self._in_flight = InFlight(
-                self.device, self._pictures.whole, self.side, (self._frames, backend), self._more,
-                self._start, self.iterations, self.recentre,
+                self.device, restorer.pictures.whole, self.side, parts, more,
+                self._start, self._how.iterations, self._how.recentre,
             )  # fmt: skip
         return self._in_flight
 
-    def _check(self, image: Any) -> tuple[Backend, Any]:
-        """Return the backend for a picture, and the picture, which is checked."""
-        if self._backend is None:
+    def _check(self, image: Any) -> tuple[Restorer, Any]:
+        """Return what is prepared, and a picture, which is checked."""
+        if self._restorer is None:
             raise InputError(
                 "this Deblurrer is not prepared", advice="call prepare(format) before run"
             )
         self._home.check()
-        return self._backend, self._pictures.check(image)
+        return self._restorer, self._restorer.pictures.check(image)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,14 @@ from snellen.errors import InputError
 from snellen.frames import arrays
 from snellen.frames.axes import Axes, check_dtype
 from snellen.frames.colour import KB, KG, KR
+from snellen.frames.frame import Format
 from snellen.frames.values import check_bytes, choice
-from snellen.mia import psf as psfs
 from snellen.mia import samples, settings
 from snellen.mia.batches import Found, restored
 from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.definition import EVERY, ITERATIONS, PSF_SIZE, START
 from snellen.mia.progress import Callback, Watch
+from snellen.mia.restorer import Method
 from snellen.mia.result import Restored
 from snellen.mia.tiles import Tiles, each, psf_axes
 
@@ -167,8 +169,9 @@ def deblur(
         peak = samples.white(array.dtype, settings.white(data_range))
         samples.refuse(samples.wrong(array, peak), peak)
         blur = None if psf is None else settings.given(psf)
-        side = Deblurrer(blur, **how).side  # which checks the settings
-        psfs.fits(side, axes.size)
+        rows, columns = axes.size
+        method = Deblurrer(blur, **how, frames=prod(axes.frames)).method(Format(columns, rows, 0))
+        side = method.prepared.side
         tiles = None if tile is None else Tiles(axes.size, tile, side)
         if not array.size:  # a batch of none
             none = arrays.library(array).empty((*psf_axes(axes, tiles), side, side), np.float32)
@@ -178,7 +181,7 @@ def deblur(
         given = axes.planes(there)
         planes = samples.scaled(given, peak, how["dtype"])
         blurs = None if blur is None else each(blur, axes, tiles)
-        found = _found(planes, blurs, tiles, how, prior, callback)
+        found = _found(planes, blurs, tiles, method, prior, callback)
         sharp = samples.finished(found.pictures, peak, there.dtype)
         same = given.min((2, 3, 4)) == given.max((2, 3, 4))
         # A picture of one value comes back to the last bit.
@@ -198,7 +201,7 @@ def _found(
     planes: Array,
     blurs: Float64 | None,
     tiles: Tiles | None,
-    how: dict[str, Any],
+    method: Method,
     prior: str | None,
     callback: Callback | None,
 ) -> Found:
@@ -211,11 +214,12 @@ def _found(
         luma = tiles.split(luma)
         planes = xp.stack([tiles.split(channel) for channel in planes])
     if blurs is None and prior:
-        blurs = _estimated(luma, how, callback)
+        blurs = _estimated(luma, method.prepared.side, callback)
     if blurs is None:
-        found = restored(luma, None, how, callback)
+        found = restored(luma, None, method, callback)
         if len(planes) == 3:
-            same = {**how, "iterations": found.iterations, "tolerance": 0.0, "history": False}
+            how = replace(method.how, iterations=found.iterations, tolerance=0.0, history=False)
+            same = replace(method, how=how)
             found = replace(
                 _with(planes, _host(found.psfs), same, _on_channels(callback, found.iterations)),
                 psfs=found.psfs, history=found.history,
@@ -223,18 +227,18 @@ def _found(
         else:
             found = replace(found, pictures=found.pictures[None])
     else:
-        found = _with(planes, blurs, how, callback)
+        found = _with(planes, blurs, method, callback)
     if tiles:
         merged = [tiles.merge(channel) for channel in found.pictures]
         found = replace(found, pictures=xp.stack(merged))
     return found
 
 
-def _with(planes: Array, blurs: Float64, how: dict[str, Any], callback: Callback | None) -> Found:
+def _with(planes: Array, blurs: Float64, method: Method, callback: Callback | None) -> Found:
     """Restore channels (C, N, M, rows, columns) with the PSFs (N, M, K, K)."""
     count, pictures = planes.shape[:2]
     every = np.concatenate([blurs] * count)
-    found = restored(planes.reshape(-1, *planes.shape[2:]), every, how, callback)
+    found = restored(planes.reshape(-1, *planes.shape[2:]), every, method, callback)
     sharp = found.pictures.reshape(count, pictures, *planes.shape[3:])
     fit = found.fit.reshape(count, pictures).mean(0)
     return replace(found, pictures=sharp, psfs=found.psfs[:pictures], fit=fit)
@@ -267,7 +271,7 @@ def _on_channels(callback: Callback | None, iterations: int) -> Callback | None:
     return lambda done, *_: callback.report("channels", done, iterations)
 
 
-def _estimated(luma: Array, how: dict[str, Any], callback: Callback | None) -> Float64:
+def _estimated(luma: Array, side: int, callback: Callback | None) -> Float64:
     """Return the PSFs that the prior finds (N, 1, K, K) of pictures (N, 1, rows, columns)."""
     l0 = import_module("snellen.mia.l0.prior")
     found = []
@@ -277,7 +281,7 @@ def _estimated(luma: Array, how: dict[str, Any], callback: Callback | None) -> F
             if isinstance(callback, Watch):
                 callback.report("prior", before * total + done, len(luma) * total)
 
-        found.append(settings.given(l0.estimate(one[0], how["psf_size"], report))[None])
+        found.append(settings.given(l0.estimate(one[0], side, report))[None])
     return np.stack(found)
 
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from snellen.frames.arrays import library
-from snellen.mia.backend import Backend
+from snellen.mia.backend import Backend, Float64, Later
 from snellen.mia.result import Step
 
 Callback = Callable[[int, Any, Any], object]
 """Function that is called with the number of iterations done, the estimate f and the PSFs h."""
+
+WAITING = 64
+"""Checks whose results a GPU may still owe: they hold its memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,8 @@ def iterated(
 ) -> tuple[int, tuple[Step, ...]]:
     """Iterate; return the number of iterations done, and the progress at every check.
 
-    Without tolerance, callback and history, all iterations are one call of the backend.
+    Without tolerance, callback and history, all iterations are one call of the backend. With
+    history alone nothing waits for a GPU until all iterations are queued, WAITING checks at most.
 
     Parameters
     ----------
@@ -58,30 +60,35 @@ def iterated(
     history : bool
         Whether to return the progress.
     """
-    steps: list[Step] = []
     if not (tolerance or callback or history):
         backend.iterate(iterations)
         return iterations, ()
-    before = backend.estimate.copy()
-    for done in range(every, iterations + 1, every):
+    steps: list[Step] = []
+    waiting: deque[tuple[int, Later[Float64], Later[float]]] = deque()
+    before = backend.estimate.copy() if tolerance or history else None
+    done = 0
+    while done + every <= iterations:
         backend.iterate(every)
-        change = 0.0
-        if tolerance or history:
-            change = _change(backend.estimate, before)
-            before = backend.estimate.copy()
+        done += every
+        change = _none if before is None else backend.change(before)
         if history:
-            steps.append(Step(done, float(backend.fit().mean()), change))
+            waiting.append((done, backend.measure(), change))
+            if len(waiting) > WAITING:
+                steps.append(_step(*waiting.popleft()))
         if callback:
             callback(done, backend.estimate, backend.psf)
-        if tolerance and change < tolerance:
-            return done, tuple(steps)
-    if rest := iterations % every:
-        backend.iterate(rest)
-    return iterations, tuple(steps)
+        if tolerance and change() < tolerance:
+            break
+    else:
+        if rest := iterations - done:
+            backend.iterate(rest)
+        done = iterations
+    return done, (*steps, *(_step(*one) for one in waiting))
 
 
-def _change(f: Any, before: Any) -> float:
-    """Return the greatest ‖f − before‖ / ‖f‖ of all pictures; it is 0 for a black picture."""
-    xp = library(f)
-    change, size = (xp.linalg.norm(x.reshape(len(x), -1), axis=1) for x in (f - before, f))
-    return float((change / xp.maximum(size, np.finfo(f.dtype).tiny)).max())
+def _step(iteration: int, fit: Later[Float64], change: Later[float]) -> Step:
+    return Step(iteration, float(fit().mean()), change())
+
+
+def _none() -> float:
+    return 0.0

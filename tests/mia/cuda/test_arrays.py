@@ -86,7 +86,7 @@ def test_the_deblurrer_takes_both(cuda, random, dtype, edges):
 def test_which_backend(cuda, size, dtype, kind):
     with Deblurrer(device="cuda", dtype=dtype) as deblurrer:
         deblurrer.prepare(drawn.floats(size))
-        assert type(deblurrer._backend) is kind
+        assert type(deblurrer._restorer.backend) is kind
 
 
 @pytest.mark.parametrize("size", [(64, 64), (60, 100)])

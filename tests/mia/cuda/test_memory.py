@@ -48,7 +48,7 @@ def formula(size, rule, frames, real, options, deblurrer):
     numbers = (2 * frames + 1) * period + frames * pixels
     numbers += (3 * frames + 2) * period
     if {height, width} <= set(SIDES) and real == 4:
-        layout = deblurrer._backend.layout
+        layout = deblurrer._restorer.backend.layout
         outside = 0 if layout.in_shared else 2 * layout.workspace
         return real * (numbers + 2 * period * gaussian + outside)
     numbers += (4 * frames + 4) * spectrum + period * tv
@@ -75,11 +75,10 @@ def test_memory_is_what_the_formula_says(pool, size, rule, dtype, counts, option
         used = pool.used_bytes() - before
         real = np.dtype(dtype).itemsize
         held = batch * formula(size, rule, frames, real, OPTIONS[option], one)
-        forward = getattr(one._backend, "_forward", None)
-        plans = (forward, one._backend._backward) if forward else ()
-        work = sum(plan._plan.work_area.mem.size for plan in plans)
+        plans = getattr(one._restorer.backend, "_plans", ())
+        work = sum(plan._plan.work_area.mem.size for pair in plans for plan in pair)
     # Sums of PSFs by 512 shares, tables for each line of the period, and rounding.
-    shares = 512 * 8 * batch * frames if forward else 0
+    shares = 512 * 8 * batch * frames if plans else 0
     tables = sum(edges.period(size, SIDE, rule)) * 16
     assert held <= used - work <= held + shares + tables + 40 * ROUND
 

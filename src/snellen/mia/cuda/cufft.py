@@ -17,15 +17,22 @@ import numpy.typing as npt
 from snellen.fft.plan import Plan
 from snellen.gpu import device as devices
 from snellen.gpu import profile
-from snellen.gpu.graph import capture, synchronize
+from snellen.gpu.graph import Work, capture, synchronize
 from snellen.gpu.kernel import Kernel
 from snellen.gpu.memory import lasting
+from snellen.mia.backend import Later
 from snellen.mia.cuda.buffers import Buffers
 from snellen.mia.definition import EPS, LEAST, TV_EPS, TV_LEAST, Definition
 
 THREADS = 256
 BLOCKS = 512  # blocks that share the sum of one plane, at most
 GRID_ROWS = 65535  # rows of a grid, at most; kernels loop over more planes than that
+REPEATS = 10  # iterations in one graph, at most: the default of `every`
+NODES = 400  # kernels in one graph, about, at most
+BESIDE = 1 << 20
+"""Samples of a period up to which f and h are transformed at once. Larger ones fill a GPU alone,
+and further plans would take further memory."""
+SECOND = 1  # of the plans: those of the second stream, where there are such
 
 STAGES = {
     "blur_spectra": "products of spectra",
@@ -37,6 +44,7 @@ STAGES = {
     "correct_psf": "update of h",
     "normalise_psf": "update of h",
     "data_fidelity": "sum of the data fidelity",
+    "change": "change of f",
 }
 """The kernels of cufft.cu, each with the stage that it counts for in a profile."""
 
@@ -44,8 +52,9 @@ STAGES = {
 class Backend:
     """MIA of a batch of pictures on one period of any size, with the contract of `cpu.Backend`.
 
-    An iteration is captured as a CUDA graph and replayed, where that works. Planes are transformed
-    one by one: see `Plan`.
+    Iterations are captured as CUDA graphs, of one and of REPEATS, and replayed, where that works.
+    Planes are transformed one by one: see `Plan`. The transforms of f and of h need nothing of each
+    other, so those of small periods run on two streams.
 
     Parameters
     ----------
@@ -90,14 +99,24 @@ class Backend:
         self._kernels = dict(zip(STAGES, kernels(self._dtype), strict=True))
         self._all_observed = True  # whether all samples of y were; it matters with Gaussian noise
         with self._on_gpu(), lasting():
-            self._forward, self._backward = (Plan(k, *period, self._dtype) for k in ("r2c", "c2r"))
             blocks = _sum_grid(self._size, 1)[0]
             self._at = Buffers(definition, period, frames, batch, self._dtype, blocks)
+            is_beside = self._size <= BESIDE and self._at.aligned is None
+            # A plan has a work area of its own: two streams cannot share one.
+            self._plans = [
+                tuple(Plan(kind, *period, self._dtype) for kind in ("r2c", "c2r"))
+                for _ in range(1 + is_beside)
+            ]
+            self._beside = cupy.cuda.Stream(non_blocking=True) if is_beside else None
+        repeats = max(1, min(REPEATS, NODES // (12 * batch * frames + 8)))
         with self._on_gpu(), cupy.cuda.Stream(non_blocking=True) as own:
             kinds = (True,) if self._poisson else (False, True)
             for kind in kinds:
                 self._step(kind)  # loads the kernels, which a capture cannot
-            self._steps = {kind: capture(partial(self._step, kind)) for kind in kinds}
+            self._steps = {
+                kind: {count: capture(partial(self._repeat, kind, count)) for count in {1, repeats}}
+                for kind in kinds
+            }
             own.synchronize()
 
     def start(self, y: Any, f: Any, h: Any) -> None:
@@ -127,8 +146,10 @@ class Backend:
     def iterate(self, count: int) -> None:
         """Queue `count` iterations of all pictures on CuPy's current stream."""
         with self._on_gpu():
-            for _ in range(count):
-                self._steps[self._all_observed]()
+            for repeats, steps in sorted(self._steps[self._all_observed].items(), reverse=True):
+                for _ in range(count // repeats):
+                    steps()
+                count %= repeats
 
     @property
     def estimate(self) -> Any:
@@ -142,12 +163,15 @@ class Backend:
 
     def fit(self) -> npt.NDArray[np.float64]:
         """Return the data fidelity of each picture, (B,) float64; see `Restored.fit`."""
+        return self.measure()()
+
+    def measure(self) -> Later[npt.NDArray[np.float64]]:
+        """Begin the same; return a function that waits for it."""
         import cupy
 
         at, samples = self._at, self._frames * self._size
         with self._on_gpu():
-            self._transform(at.h, at.h_spectrum)
-            self._transform(at.f, at.f_spectrum)
+            self._spectra()
             self._model()
             grid = _sum_grid(samples, self._batch)
             sums = cupy.empty((self._batch, grid[0], 2))
@@ -161,68 +185,121 @@ class Backend:
                 self._poisson,
                 sums,
             )
-            total, count = sums.get().sum(1).T
-        found: npt.NDArray[np.float64] = total / np.maximum(count, 1)
-        return found
+
+        def result() -> npt.NDArray[np.float64]:
+            with self._on_gpu():
+                total, count = sums.get().sum(1).T
+            found: npt.NDArray[np.float64] = total / np.maximum(count, 1)
+            return found
+
+        return result
+
+    def change(self, before: Any) -> Later[float]:
+        """Compare the pictures with `before`, which becomes a copy: `backend.Backend.change`."""
+        import cupy
+
+        with self._on_gpu():
+            grid = _sum_grid(self._size, self._batch)
+            sums = cupy.empty((self._batch, grid[0], 2))
+            self._launch("change", grid, self._at.f, self._batch, self._size, before, sums)
+
+        def result() -> float:
+            with self._on_gpu():
+                change, size = np.sqrt(sums.get().sum(1)).T
+            return float((change / np.maximum(size, np.finfo(self._real).tiny)).max())
+
+        return result
 
     def close(self) -> None:
         """Wait for the GPU and drop all arrays."""
         with self._on_gpu():
             synchronize()
-            del self._steps, self._at, self._forward, self._backward
+            del self._steps, self._at, self._plans, self._beside
+
+    def _repeat(self, all_observed: bool, count: int) -> None:
+        """Do so many iterations, one by one."""
+        for _ in range(count):
+            self._step(all_observed)
 
     def _step(self, all_observed: bool) -> None:
         """Do one iteration; `all_observed` matters with Gaussian noise only."""
-        at, count = self._at, np.int64(self._at.f.size)
-        if self._blind:
-            self._transform(at.h, at.h_spectrum)
-        self._transform(at.f, at.f_spectrum)
+        self._spectra(self._blind)
         if self._poisson:
             self._poisson_step()
         else:
             self._gaussian_step(all_observed)
-        if at.tv_divisor is not None:
-            weight = self._real(self._definition.tv)
-            grid = _grid(self._size, self._batch)
-            self._launch(
-                "total_variation", grid, at.f, self._batch, *self._period, weight, at.tv_divisor
-            )
-        self._launch(
-            "update_estimate",
-            _grid(at.f.size),
-            at.numerator,
-            at.denominator,
-            at.tv_divisor,
-            count,
-            at.f,
-        )
 
     def _poisson_step(self) -> None:
-        """Compute the correction of f and update h, for Poisson noise."""
-        at = self._at
+        """Update f and h, for Poisson noise."""
+        at, blind = self._at, self._blind
         self._model()
         self._samples("ratio", self._real(self._definition.read_noise**2))
         self._transform(at.g, at.spectra)
-        self._correlate(at.spectra, at.spectra if self._blind else None, at.numerator)
-        if self._blind:
-            self._inverse(at.spectra, at.g)
+        self._correlate(at.spectra, at.spectra if blind else None)
+
+        def estimate() -> None:
+            self._inverse(at.f_sum, at.numerator)
+            self._update_estimate()
+
+        def psf() -> None:
+            self._inverse(at.spectra, at.g, SECOND)
             self._update_psf(at.g, None)
 
+        self._both(estimate, psf if blind else None)
+
     def _gaussian_step(self, all_observed: bool) -> None:
-        """Compute numerator and denominator of f's correction and update h, for Gaussian noise."""
-        at = self._at
+        """Update f and h, for Gaussian noise."""
+        at, blind = self._at, self._blind
         if not all_observed:
             self._model()
             self._samples("insert_observed")
             self._transform(at.g, at.y_spectrum)
-        self._correlate(at.y_spectrum, at.h_out, at.numerator)
-        if self._blind:
-            self._inverse(at.h_out, at.h_numerator)
+        self._correlate(at.y_spectrum, at.h_out)
+        self._both(
+            lambda: self._inverse(at.f_sum, at.numerator),
+            (lambda: self._inverse(at.h_out, at.h_numerator, SECOND)) if blind else None,
+        )
         self._blur(self._real(1))
-        self._correlate(at.spectra, at.spectra if self._blind else None, at.denominator)
-        if self._blind:
-            self._inverse(at.spectra, at.g)
+        self._correlate(at.spectra, at.spectra if blind else None)
+
+        def estimate() -> None:
+            self._inverse(at.f_sum, at.denominator)
+            self._update_estimate()
+
+        def psf() -> None:
+            self._inverse(at.spectra, at.g, SECOND)
             self._update_psf(at.h_numerator, at.g)
+
+        self._both(estimate, psf if blind else None)
+
+    def _both(self, one: Work, other: Work | None) -> None:
+        """Queue two parts of which neither reads or writes what the other writes.
+
+        Where there is a second stream the other one runs there, with plans of its own (SECOND).
+        While stages are timed, they run one after another.
+        """
+        import cupy
+
+        if other is None:
+            one()
+        elif self._beside is None or profile.active():
+            other()
+            one()
+        else:
+            stream = cupy.cuda.get_current_stream()
+            self._beside.wait_event(stream.record())
+            with self._beside:
+                other()
+            one()
+            stream.wait_event(self._beside.record())
+
+    def _spectra(self, of_h: bool = True) -> None:
+        """Compute F, and H."""
+        at = self._at
+        self._both(
+            lambda: self._transform(at.f, at.f_spectrum),
+            (lambda: self._transform(at.h, at.h_spectrum, SECOND)) if of_h else None,
+        )
 
     def _model(self) -> None:
         """Compute g of F and H; `spectra` is destroyed."""
@@ -244,10 +321,10 @@ class Backend:
             at.spectra,
         )
 
-    def _correlate(self, spectra: Any, h_out: Any, out: Any) -> None:
-        """Compute the correlation with h, summed over frames, and the spectrum of that with f.
+    def _correlate(self, spectra: Any, h_out: Any) -> None:
+        """Compute the spectra of correlations: with h, summed over frames, to `f_sum`; with f.
 
-        The latter goes to `h_out`, unless this is None.
+        The latter go to `h_out`, unless this is None.
         """
         at = self._at
         self._launch(
@@ -264,12 +341,29 @@ class Backend:
             at.f_sum,
             h_out,
         )
-        self._inverse(at.f_sum, out)
 
     def _samples(self, name: str, *constants: Any) -> None:
         """Run a kernel that replaces the samples of g."""
         at, count = self._at, self._at.g.size
         self._launch(name, _grid(count), at.y, np.int64(count), *constants, at.g)
+
+    def _update_estimate(self) -> None:
+        at = self._at
+        if at.tv_divisor is not None:
+            weight = self._real(self._definition.tv)
+            grid = _grid(self._size, self._batch)
+            self._launch(
+                "total_variation", grid, at.f, self._batch, *self._period, weight, at.tv_divisor
+            )
+        self._launch(
+            "update_estimate",
+            _grid(at.f.size),
+            at.numerator,
+            at.denominator,
+            at.tv_divisor,
+            np.int64(at.f.size),
+            at.f,
+        )
 
     def _update_psf(self, numerator: Any, denominator: Any) -> None:
         at, planes = self._at, self._batch * self._frames
@@ -294,21 +388,21 @@ class Backend:
         with profile.stage(STAGES[name]):
             self._kernels[name](grid, THREADS, *arguments)
 
-    def _transform(self, planes: Any, spectra: Any) -> None:
+    def _transform(self, planes: Any, spectra: Any, which: int = 0) -> None:
         """Transform all planes forward, through the plane `aligned` where there is one."""
-        aligned = self._at.aligned
+        aligned, forward = self._at.aligned, self._plans[which % len(self._plans)][0]
         with profile.stage("FFT"):
             for plane, spectrum in zip(_each(planes), _each(spectra), strict=True):
                 if aligned is not None:
                     aligned[...] = plane
-                self._forward(plane if aligned is None else aligned, spectrum)
+                forward(plane if aligned is None else aligned, spectrum)
 
-    def _inverse(self, spectra: Any, planes: Any) -> None:
+    def _inverse(self, spectra: Any, planes: Any, which: int = 0) -> None:
         """Transform all spectra to planes; the spectra are destroyed."""
-        aligned = self._at.aligned
+        aligned, backward = self._at.aligned, self._plans[which % len(self._plans)][1]
         with profile.stage("inverse FFT"):
             for spectrum, plane in zip(_each(spectra), _each(planes), strict=True):
-                self._backward(spectrum, plane if aligned is None else aligned)
+                backward(spectrum, plane if aligned is None else aligned)
                 if aligned is not None:
                     plane[...] = aligned
 

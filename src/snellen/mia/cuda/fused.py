@@ -16,6 +16,7 @@ from snellen.frames.engine import SLOTS
 from snellen.gpu import device as devices
 from snellen.gpu.graph import synchronize
 from snellen.gpu.kernel import Kernel
+from snellen.mia.backend import Later, change
 from snellen.mia.cuda.layout import Gpu, Layout, candidates
 from snellen.mia.cuda.measure import Measure
 from snellen.mia.definition import EPS, LEAST, SIDES, TV_EPS, TV_LEAST, Definition
@@ -136,9 +137,23 @@ class Backend:
 
     def fit(self) -> npt.NDArray[np.float64]:
         """Return the data fidelity of each picture, (B,) float64; see `Restored.fit`."""
+        return self.measure()()
+
+    def measure(self) -> Later[npt.NDArray[np.float64]]:
+        """Begin the same; return a function that waits for it."""
+        there = self.fit_on_gpu()
+
+        def result() -> npt.NDArray[np.float64]:
+            with devices.using(self._device), devices.reporting():
+                found: npt.NDArray[np.float64] = there.get()
+            return found
+
+        return result
+
+    def change(self, before: Any) -> Later[float]:
+        """Compare the pictures with `before`, which becomes a copy: `backend.Backend.change`."""
         with devices.using(self._device), devices.reporting():
-            found: npt.NDArray[np.float64] = self.fit_on_gpu().get()
-        return found
+            return change(self.estimate, before)
 
     def fit_on_gpu(self, psf: Any = None) -> Any:
         """Return the same as a CuPy array; `psf`: what `psf` has returned. Nothing waits for it."""

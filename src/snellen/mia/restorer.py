@@ -1,0 +1,199 @@
+"""Restorer: what is prepared for batches of pictures of one format; it knows no PSF and no start.
+
+A `Deblurrer` has one of its own. `snellen.deblur` keeps some from call to call (`batches`): the
+PSF, its start and the number of iterations come with each batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from snellen.frames import arrays
+from snellen.frames.frame import Format
+from snellen.frames.values import check_bytes
+from snellen.gpu.profile import paused, stage
+from snellen.mia import edges as rules
+from snellen.mia import samples
+from snellen.mia.backend import Backend, frames_on_device
+from snellen.mia.backend import on_device as backend_on_device
+from snellen.mia.definition import Definition
+from snellen.mia.pictures import Pictures
+from snellen.mia.progress import Callback, iterated
+from snellen.mia.result import Restored
+
+BYTES = 30
+"""Of memory for a sample, at least: that of float32 on the CPU, without a margin."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """How a batch is restored: what nothing has to be prepared for."""
+
+    iterations: int
+    """Of each picture, at most."""
+    every: int
+    """Iterations between two checks of the progress."""
+    tolerance: float = 0.0
+    """Stop where they change every picture by less; 0: never."""
+    history: bool = False
+    """Whether to record the progress."""
+    recentre: bool = True
+    """Whether PSFs, and the pictures with them, are centred at the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What a Restorer is prepared for."""
+
+    definition: Definition
+    """Of the iteration."""
+    format: Format
+    """Of the pictures: luma only."""
+    bits: int | None
+    """Depth of the results; None: the type of the pictures."""
+    counts: tuple[int, int]
+    """B pictures at once, of M frames each."""
+    side: int
+    """Of the PSFs, odd."""
+    edges: str
+    """The rule of `edges`."""
+    dtype: str
+    """"float32" or "float64"."""
+    device: str
+    """"cpu" or "cuda:N"."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """All settings of a restoration."""
+
+    prepared: Prepared
+    """What has to be prepared."""
+    how: Run
+    """The rest."""
+    start: npt.NDArray[np.float64]
+    """PSFs (…, K, K) that are given, or from which the search starts."""
+
+
+def check_memory(format: Format, counts: tuple[int, int]) -> None:
+    """Refuse (InputError) more pictures than main memory can hold, if all of it were free."""
+    pictures, size = counts[0] * counts[1], f"{format.width}×{format.height}"
+    check_bytes(BYTES * pictures * format.height * format.width, f"{pictures} × {size} by MIA")
+
+
+class Restorer:
+    """Restores batches of pictures on one device, one batch after another.
+
+    Parameters
+    ----------
+    prepared : Prepared
+
+    Attributes
+    ----------
+    pictures : Pictures
+        What is taken and returned.
+    frames
+        What places pictures on the period, and cuts them out: `frames.Frames` or `cuda.frames`'.
+    backend : Backend
+
+    Raises
+    ------
+    DeviceError
+        The GPU's memory does not suffice.
+    """
+
+    def __init__(self, prepared: Prepared):
+        one = prepared
+        check_memory(one.format, one.counts)
+        self.device = one.device
+        self.pictures = Pictures(one.format, one.bits, one.counts, one.side, one.device)
+        period = rules.period(self.pictures.shape, one.side, one.edges)
+        batch, count = one.counts
+        self._place = partial(
+            frames_on_device,
+            one.device, self.pictures.whole, period, one.side, one.edges, one.dtype,
+        )  # fmt: skip
+        self._restore = partial(
+            backend_on_device, one.device, one.definition, period, count, batch, one.dtype
+        )
+        with arrays.working(None, one.device), paused():
+            self.frames, self.backend = self.more()
+            if one.device != "cpu":  # whose loops are compiled by now
+                start = self.spread(np.ones((batch, count, one.side, one.side)))
+                self.run(self.pictures.blank(), start, Run(1, 1))
+
+    def more(self) -> tuple[Any, Backend]:
+        """Return others like `frames` and `backend`, on the current GPU."""
+        return self._place(), self._restore()
+
+    def spread(self, psfs: Any) -> Any:
+        """Return PSFs (B, M, K, K) on the period, as `run` starts from."""
+        return self.frames.spread(psfs)
+
+    def run(
+        self,
+        image: Any,
+        start: Any,
+        how: Run,
+        callback: Callback | None = None,
+        *,
+        warm: bool = False,
+        on_device: bool = False,
+    ) -> tuple[Restored, Any]:
+        """Restore a batch on CuPy's current stream.
+
+        Parameters
+        ----------
+        image : array
+            As `Pictures.check` returns it: NumPy, or CuPy on this GPU.
+        start : (B, M, H, W)
+            The PSFs to start from, on the period.
+        how : Run
+        callback : callable, optional
+            See `Deblurrer.run`.
+        warm : bool
+            Whether the next start is to be what was found here.
+        on_device : bool
+            Whether results stay on the GPU where the pictures are in main memory.
+
+        Returns
+        -------
+        result : Restored
+        start : (B, M, H, W)
+            The next one: a new array of the PSFs that were found, but for pictures of one value.
+            `start` itself where it is not `warm`.
+        """
+        at, backend, peak = self.frames, self.backend, self.pictures.white(image.dtype)
+        frames = image.reshape(self.pictures.whole)
+        with stage("place on the period"):
+            y, f = at.place(frames, peak)
+            flat = samples.flat(frames)
+            backend.start(y, f, start)
+        cut = callback and self.pictures.cutting(callback)
+        with stage("iterations"):
+            done, history = iterated(
+                backend, how.iterations, how.every, how.tolerance, cut, how.history
+            )
+        with stage("data fidelity"):
+            fit = backend.fit()
+        with stage("centre and cut"):
+            sharp, blurs = at.finish(backend.estimate, backend.psf, how.recentre)
+        following = self.spread(blurs) if warm else start
+        if isinstance(image, np.ndarray) and self.device != "cpu" and not on_device:
+            sharp, blurs = at.fetch()
+        at.refuse(peak)  # which waits for the GPU, so that the next call may be on another stream
+        flat = flat if isinstance(flat, np.ndarray) else flat.get()
+        if warm:
+            for i in np.flatnonzero(flat).tolist():
+                following[i] = start[i]
+        found = sharp, blurs, fit
+        return self.pictures.finished(frames, flat, start, found, done, history), following
+
+    def close(self) -> None:
+        """Release threads and buffers."""
+        self.backend.close()
