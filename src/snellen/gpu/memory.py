@@ -52,7 +52,7 @@ def own() -> Iterator[None]:
         return
     _thread.callers = get_allocator()
     try:
-        with using_allocator(_allocate):
+        with using_allocator(allocate):
             yield
     finally:
         _thread.callers = None
@@ -68,15 +68,15 @@ def callers() -> Iterator[None]:
     from cupy.cuda.memory import OutOfMemoryError
 
     inside = getattr(_thread, "callers", None)
-    allocate = inside or get_allocator()
+    given = inside or get_allocator()
 
     def sufficing(size: int) -> Any:
         try:
-            return allocate(size)
+            return given(size)
         except OutOfMemoryError:
             if not _relieve():
                 raise
-        return allocate(size)
+        return given(size)
 
     _thread.callers = None
     try:
@@ -174,8 +174,11 @@ def pinned(shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[An
     return np.ndarray(shape, dtype, buffer=PinnedMemoryPointer(block, 0))
 
 
-def _allocate(size: int) -> Any:
-    """Allocate from Snellen's pool, on the current device and stream."""
+def allocate(size: int) -> Any:
+    """Allocate from Snellen's pool, on the current device and stream.
+
+    Memory that nobody else may use, as that of a graph, comes from MemoryPool(allocate).
+    """
     global _pool
     from cupy.cuda import MemoryPool
     from cupy.cuda.runtime import getDevice
