@@ -196,11 +196,11 @@ def test_damage(capsys, films, tmp_path):
 def test_an_interrupt_leaves_nothing(capsys, films, tmp_path, monkeypatch):
     whole, count = scorer.Scorer.submit, []
 
-    def interrupted(self, reference, distorted):
+    def interrupted(self, reference, distorted, **options):
         count.append(1)
         if len(count) > 3:
             raise KeyboardInterrupt
-        return whole(self, reference, distorted)
+        return whole(self, reference, distorted, **options)
 
     monkeypatch.setattr(scorer.Scorer, "submit", interrupted)
     words = ["--csv", tmp_path / "t.csv", "--map-out", tmp_path / "maps"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+from collections import deque
 
 import numpy as np
 import pytest
@@ -12,7 +13,13 @@ from PIL import Image
 
 from snellen import score_files
 from snellen.errors import InputError, OutputError
+from snellen.frames.frame import Format
+from snellen.jobs.options import MadSettings
+from snellen.jobs.score_step import ScoreStep
+from snellen.mad.heatmap import Worst
+from snellen.mad.scorer import Scorer
 from support.cli import names
+from support.mad import drawn
 from support.video.clips import HEIGHT, WIDTH
 
 
@@ -57,6 +64,47 @@ def test_maps_of_the_worst(films, tmp_path):
     (one,) = json.loads((maps / "index.json").read_text())["maps"]
     ours = ["index.json", "legend.png", one["detection"], one["appearance"]]
     assert names(maps) == sorted([*ours, "notes.txt"])
+
+
+def test_maps_that_are_wanted_in_a_row_are_computed_with_the_score(random, monkeypatch):
+    """Where a film gets worse and worse, no frame but the first is scored twice."""
+    begun = []
+
+    def submit(scorer, one, other, *, maps=False):
+        begun.append((int(other[0, 0]), maps))
+        return original(scorer, one, other, maps=maps)
+
+    original = Scorer.submit
+    monkeypatch.setattr(Scorer, "submit", submit)
+    scene = drawn.scene(random, (70, 90))
+    one = scene.astype(np.uint8)
+    worst = Worst(1)
+    step = ScoreStep(MadSettings(), "cpu", worst, False, "", None)
+    step.prepare(Format(90, 70))
+    pending, found = deque(), []
+    for number, sigma in enumerate([5, 10, 20, 30, 8, 7, 40]):
+        other = drawn.noisy(random, scene, sigma).astype(np.uint8)
+        other[0, 0] = number
+        pending.append((number, step.submit(one, other)))
+        if len(pending) < 2:
+            continue
+        found.append(_kept(*pending.popleft(), worst))
+    found.append(_kept(*pending.popleft(), worst))
+    step.close()
+    assert [number for number, kept in found if kept] == [0, 1, 2, 3, 6]
+    again = {number for number, _ in begun if [n for n, _ in begun].count(number) == 2}
+    assert again == {0, 1, 6}
+    assert [number for number, maps in begun if maps and number not in again] == [2, 3, 4, 5]
+
+
+def _kept(number, wait, worst):
+    """Take a score as a run does."""
+    score = wait()
+    kept = score.detection is not None
+    assert kept == (score.appearance is not None) == worst.wants(score.mad)
+    if kept:
+        worst.keep(f"frame{number}", score, {})
+    return number, kept
 
 
 def test_maps_of_images(images, folders, tmp_path):

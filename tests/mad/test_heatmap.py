@@ -51,6 +51,22 @@ def test_the_worst_are_kept(random):
     assert [one.name for one in worst.kept] == ["frame1", "frame3"]
 
 
+def test_more_and_more_of_the_worst(random):
+    """Those that worse ones replace may never get colours; few wait for them at a time."""
+    worst, scores = Worst(3), [scored(float(mad), random) for mad in range(40)]
+    for number, score in enumerate(scores):
+        assert worst.wants(score.mad)
+        worst.keep(f"frame{number}", score, {"frame": number})
+        assert len(worst._begun) <= 2 * heatmap.SHADING
+    assert [one.facts["frame"] for one in worst.kept] == [39, 38, 37]
+    for one in worst.kept:
+        score = scores[one.facts["frame"]]
+        wanted = heatmap.shades(DETECTION * score.detection, BRIGHTEST["detection"])
+        np.testing.assert_array_equal(one.detection, wanted)
+        wanted = heatmap.shades(score.appearance, BRIGHTEST["appearance"])
+        np.testing.assert_array_equal(one.appearance, wanted)
+
+
 def test_none_are_wanted():
     assert not Worst(0).wants(100.0)
 

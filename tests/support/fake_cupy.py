@@ -189,6 +189,17 @@ class PinnedMemory:
         self.ptr, self.size = self.bytes.ctypes.data, size
 
 
+class Pointer:
+    """An address on the GPU."""
+
+    def __init__(self, cupy, ptr):
+        self._cupy, self.ptr = cupy, ptr
+
+    def copy_from_device_async(self, source, size):
+        """Queue a copy on the current stream."""
+        self._cupy.memcpy_async(self.ptr, source.ptr, size, 3, self._cupy.current().ptr)
+
+
 class Array:
     """An array on the GPU."""
 
@@ -196,7 +207,7 @@ class Array:
         self.shape, self.dtype = tuple(shape), np.dtype(dtype)
         self.nbytes = int(np.prod(self.shape)) * self.dtype.itemsize
         self._cupy, self._block = cupy, cupy.allocated(self.nbytes)
-        self.data = SimpleNamespace(ptr=self._block.ctypes.data)
+        self.data = Pointer(cupy, self._block.ctypes.data)
         self.flags = SimpleNamespace(c_contiguous=True)
         self.device = SimpleNamespace(id=0)
 

@@ -78,7 +78,8 @@ class ScoreJob(Job):
     max_pixels: int | None = None
     """Most pixels of a picture that is read; None: by the memory of the machine."""
     device: str = "auto"
-    """"auto", "cpu", "cuda", "cuda:N", or several GPUs that share each pair: "cuda:0,cuda:1"."""
+    """"auto", "cpu", "cuda", "cuda:N", or several GPUs, "cuda:0,cuda:1": they share the pairs of
+    a video, and each pair of images."""
     decoder: str = "auto"
     """"auto", "cpu" or "nvdec"."""
     profile: bool = False

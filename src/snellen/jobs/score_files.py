@@ -79,8 +79,8 @@ def score_files(
     max_pixels : int, optional
         Most pixels of a picture that is read, or of a frame; None: by the memory of the machine.
     device : str or sequence of str
-        "cpu", "cuda", "cuda:N", "auto", or several GPUs that share each pair: "cuda:0,cuda:1", or
-        ["cuda:0", "cuda:1"].
+        "cpu", "cuda", "cuda:N", "auto", or several GPUs, "cuda:0,cuda:1" or ["cuda:0", "cuda:1"]:
+        they share the pairs of a video, and each pair of images.
     dtype : str, optional
         "float32" or "float64"; None: float64 on the CPU, and on a GPU for small pictures.
     decoder : str

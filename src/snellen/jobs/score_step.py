@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -73,6 +73,7 @@ class ScoreStep:
         self._settings = asdict(settings)
         self._device, self._subject, self._events = device, subject, events
         self._worst = worst
+        self._rising = False  # whether the last picture was among the worst so far
         self._scorer = Scorer(device=chosen(device, events), **self._settings)
         self._range = 0.0
         self._clips = Clips(self._warn) if temporal else None
@@ -99,22 +100,40 @@ class ScoreStep:
 
     def run(self, reference: Array, distorted: Array) -> Score:
         """Return the score, with maps if it is among the worst so far."""
-        return self.submit(reference, distorted)()
+        return self._taken(self._scorer.run, reference, distorted)
 
     def submit(self, reference: Array, distorted: Array) -> Callable[[], Score]:
         """Begin a pair; return a function that waits for its score, as `run` returns it."""
-        pending = self._scorer.submit(reference, distorted)
+        maps = self._rising
+        pending = self._scorer.submit(reference, distorted, maps=maps)
 
-        def result() -> Score:
-            score = pending()
-            # Most pictures are not among the worst; those that are are scored twice.
-            if self._worst.wants(float(score.mad)):
-                score = self._scorer.run(reference, distorted, maps=True)
-            if self._clips is not None:
-                self._clips.add(reference, distorted)
-            return score
+        def begun(reference: Array, distorted: Array, maps: bool) -> Score:
+            return self._scorer.submit(reference, distorted, maps=maps)()
 
-        return result
+        return lambda: self._taken(begun, reference, distorted, pending(), maps)
+
+    def _taken(
+        self,
+        run: Callable[..., Score],
+        reference: Array,
+        distorted: Array,
+        score: Score | None = None,
+        maps: bool = False,
+    ) -> Score:
+        """Return the score of a pair, with maps if it is among the worst so far.
+
+        Few pictures are among them: these are scored twice, but for those that follow one another.
+        """
+        if score is None:
+            score = run(reference, distorted, maps=False)
+        self._rising = self._worst.wants(float(score.mad))
+        if self._rising and not maps:
+            score = run(reference, distorted, maps=True)
+        elif maps and not self._rising:
+            score = replace(score, detection=None, appearance=None)
+        if self._clips is not None:
+            self._clips.add(reference, distorted)
+        return score
 
     def close(self) -> None:
         """Give back threads and buffers."""

@@ -14,7 +14,7 @@ class Backend(Protocol):
     """The precision, "float32" or "float64"."""
 
     slots: int
-    """How many pairs in flight keep the device busy."""
+    """How many pairs in flight keep the devices busy."""
 
     @property
     def reference(self) -> Any:

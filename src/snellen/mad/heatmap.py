@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
@@ -42,6 +44,8 @@ _STOPS = [(0, 0, 8), (48, 16, 112), (136, 32, 120), (216, 72, 64), (248, 152, 32
 LONGEST = 220
 """Bytes of a picture's name in those of its maps: with "_appearance.png" at most 255, as systems
 allow, and some room for what marks a file that is being written."""
+SHADING = 2
+"""Threads that bring maps to their colours; each may have as many maps more to come."""
 INDEX = "index.json"
 LEGEND = "legend.png"
 
@@ -60,33 +64,49 @@ class Kept:
 
 
 class Worst:
-    """The maps of the `count` pictures with the highest MAD; of equal scores the first."""
+    """The maps of the `count` pictures with the highest MAD; of equal scores the first.
+
+    Threads bring maps to their colours meanwhile: that takes longer than a GPU takes for a pair.
+    """
 
     def __init__(self, count: int) -> None:
         self._count = count
-        self._kept: list[Kept] = []
+        self._kept: list[tuple[float, str, dict[str, Any], Future[Any]]] = []
+        self._threads: ThreadPoolExecutor | None = None
+        self._begun: deque[Future[Any]] = deque()
 
     def wants(self, mad: float) -> bool:
         """Return whether a picture of this MAD would be kept."""
-        return len(self._kept) < self._count or (bool(self._kept) and mad > self._kept[-1].mad)
+        return len(self._kept) < self._count or (bool(self._kept) and mad > self._kept[-1][0])
 
     def keep(self, name: str, score: Any, facts: dict[str, Any]) -> None:
         """Keep the maps of a `Score`; drop those of the lowest score if there are too many."""
-        kept = Kept(
-            score.mad,
-            name,
-            facts,
-            shades(DETECTION * score.detection, BRIGHTEST["detection"]),
-            shades(score.appearance, BRIGHTEST["appearance"]),
-        )
-        self._kept.append(kept)
-        self._kept.sort(key=lambda one: -one.mad)
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(SHADING, thread_name_prefix="snellen")
+        if len(self._begun) >= 2 * SHADING:
+            wait([self._begun.popleft()])
+        begun = self._threads.submit(_both, score.detection, score.appearance)
+        self._begun.append(begun)
+        self._kept.append((score.mad, name, facts, begun))
+        self._kept.sort(key=lambda one: -one[0])
+        for *_, dropped in self._kept[self._count :]:
+            dropped.cancel()
         del self._kept[self._count :]
 
     @property
     def kept(self) -> tuple[Kept, ...]:
         """Worst first."""
-        return tuple(self._kept)
+        return tuple(
+            Kept(mad, name, facts, *begun.result()) for mad, name, facts, begun in self._kept
+        )
+
+
+@np.errstate(all="ignore")  # which a new thread does not inherit
+def _both(detection: Any, appearance: Any) -> tuple[Any, Any]:
+    return (
+        shades(DETECTION * detection, BRIGHTEST["detection"]),
+        shades(appearance, BRIGHTEST["appearance"]),
+    )
 
 
 def shades(values: npt.NDArray[Any], brightest: float) -> npt.NDArray[np.uint8]:

@@ -17,6 +17,7 @@ from snellen.gpu import device as devices
 from snellen.gpu.profile import paused
 from snellen.mad import definition as definitions
 from snellen.mad.backend import Backend
+from snellen.mad.backends import Backends
 from snellen.mad.definition import SMALLEST, Definition
 from snellen.mad.result import Score
 from snellen.process import Holder, Home, in_turn
@@ -44,7 +45,8 @@ class Scorer(Holder):
         Take white for 254 in the lightness step, as the authors' table for 8-bit pictures does.
     device : str or sequence of str
         "cpu", "cuda", "cuda:N", or "auto": the GPU where it works. Several GPUs, "cuda:0,cuda:1"
-        or ["cuda:0", "cuda:1"], share the subbands of each pair.
+        or ["cuda:0", "cuda:1"], share the subbands of a pair; of many pairs in main memory, which
+        `submit` and `runs` keep in flight, each GPU takes whole ones.
     dtype : str, optional
         "float32" or "float64". None: float64 on the CPU; on a GPU float64 where float32 would lose
         digits, up to 2^17 pixels and for pictures with large areas of one value, else float32.
@@ -88,13 +90,11 @@ class Scorer(Holder):
         self.device_name = " + ".join(devices.name(one) for one in self.devices)
         self._home = Home(WHAT)
         self._format: Format | None = None
-        self._backend: Backend | None = None
-        self._finer: Backend | None = None
-        self._has_reference = False
+        self._backends: Backends | None = None
         self.slots = 1
 
     def _holds(self) -> bool:
-        return self._backend is not None
+        return self._backends is not None
 
     @in_turn
     def prepare(
@@ -135,22 +135,27 @@ class Scorer(Holder):
         size = f"{format.width}×{format.height} by MAD"
         values.check_bytes(BYTES * format.height * format.width, size)
         luma = replace(format, subsampling=None)
-        self._backend = self._made(luma, peak, self._dtype)
-        self._format, self._peak, self.dtype = luma, peak, self._backend.dtype
-        self.slots, self._home = self._backend.slots, Home(WHAT)
+
+        def make(dtype: str | None, names: tuple[str, ...]) -> Backend:
+            return self._made(luma, peak, dtype, names)
+
+        self._backends = Backends(make, self.devices, self._dtype)
+        self._format, self.dtype = luma, self._backends.main.dtype
+        self.slots, self._home = self._backends.main.slots, Home(WHAT)
         return format
 
     @in_turn
     def run(self, reference: Any, distorted: Any, *, maps: bool = False) -> Score:
         """Score one pair: `set_reference`, then `compare`."""
         distorted, reference = self._check(distorted), self._check(reference)
-        return self._begin(reference, distorted, values.flag("maps", maps))()
+        return self._open().submit(reference, distorted, values.flag("maps", maps))()
 
     @in_turn
-    def submit(self, reference: Any, distorted: Any) -> Callable[[], Score]:
+    def submit(self, reference: Any, distorted: Any, *, maps: bool = False) -> Callable[[], Score]:
         """Begin a pair, and return a function that waits for its score and returns it.
 
-        On a GPU the planes of the next pair are uploaded while one is computed.
+        On a GPU the planes of the next pair are uploaded while one is computed, and the maps of the
+        one before come back. Several GPUs take turns with pairs in main memory.
 
         Parameters
         ----------
@@ -158,6 +163,8 @@ class Scorer(Holder):
             As for `set_reference`, but they must not change until the function has returned: a pair
             for which float32 does not suffice is scored once more. At most `slots` functions may be
             outstanding. The last reference stays set.
+        maps : bool
+            As for `compare`.
 
         Raises
         ------
@@ -165,13 +172,14 @@ class Scorer(Holder):
             Not prepared, or a plane of another shape or type.
         """
         distorted, reference = self._check(distorted), self._check(reference)
-        return self._begin(reference, distorted, in_flight=True)
+        maps = values.flag("maps", maps)
+        return self._open().submit(reference, distorted, maps, in_flight=True)
 
     @in_turn
-    def runs(self, pairs: Iterable[tuple[Any, Any]]) -> list[Score]:
+    def runs(self, pairs: Iterable[tuple[Any, Any]], *, maps: bool = False) -> list[Score]:
         """Score many pairs, as `run` does one after another, and return their scores in order.
 
-        On a GPU the next pair is begun before the host waits for a score.
+        On a GPU the next pairs are begun before the host waits for a score, as by `submit`.
 
         Parameters
         ----------
@@ -180,12 +188,15 @@ class Scorer(Holder):
             which float32 does not suffice are scored once more. None for a reference means that of
             the pair before, or the one that is set: such a pair takes half the work, as in
             `compare`. The last reference stays set.
+        maps : bool
+            As for `compare`.
 
         Raises
         ------
         InputError
             As for `set_reference` and `compare`; the scores before are lost.
         """
+        maps = values.flag("maps", maps)
         found: list[Score] = []
         pending: deque[Callable[[], Score]] = deque()
         given = None
@@ -203,7 +214,7 @@ class Scorer(Holder):
                 while given is None and pending:  # they may need the samples of the old reference
                     found.append(pending.popleft()())
                 given = reference
-            pending.append(self._begin(reference, distorted, known=given, in_flight=True))
+            pending.append(self._open().submit(reference, distorted, maps, True, given))
             if len(pending) == self.slots:
                 found.append(pending.popleft()())
         return found + [result() for result in pending]
@@ -224,11 +235,8 @@ class Scorer(Holder):
         InputError
             Not prepared, or a plane of another shape or type.
         """
-        reference, backend = self._check(reference), self._backend
-        assert backend is not None
-        self._has_reference = False
-        backend.set_reference(reference)
-        self._has_reference = True
+        reference = self._check(reference)
+        self._open().set_reference(reference)
 
     @in_turn
     def compare(self, distorted: Any, *, maps: bool = False) -> Score:
@@ -248,7 +256,7 @@ class Scorer(Holder):
             No reference is set, or a plane of another shape or type.
         """
         distorted = self._check(distorted)
-        return self._begin(None, distorted, values.flag("maps", maps))()
+        return self._open().submit(None, distorted, values.flag("maps", maps))()
 
     def close(self) -> None:
         """Release threads and buffers; `prepare` may follow again."""
@@ -262,11 +270,10 @@ class Scorer(Holder):
         self._close()
 
     def _close(self) -> None:
-        backends, self._backend, self._finer = (self._backend, self._finer), None, None
-        self._format, self._has_reference, self.slots = None, False, 1
-        for backend in backends:
-            if backend and not self._home.keep(backend):
-                backend.close()
+        backends, self._backends = self._backends, None
+        self._format, self.slots = None, 1
+        if backends and not self._home.keep(backends):
+            backends.close()
 
     def __enter__(self) -> Scorer:
         return self
@@ -279,64 +286,30 @@ class Scorer(Holder):
     ) -> None:
         self.close()
 
-    def _made(self, format: Format, peak: float, dtype: str | None) -> Backend:
+    def _made(
+        self, format: Format, peak: float, dtype: str | None, names: tuple[str, ...]
+    ) -> Backend:
         """Return a new backend. The blank pair that it computes is not recorded in a profile."""
         given = self.definition, format, peak
         with paused():
-            if self.device == "cpu":
+            if names == ("cpu",):
                 from snellen.mad import cpu
 
                 return cpu.Backend(*given, dtype or "float64")
             from snellen.mad.cuda import backend, multi_gpu
 
-            if len(self.devices) > 1:
-                return multi_gpu.MultiGpuBackend(*given, self.devices, dtype)
-            return backend.Backend(*given, self.device, dtype)
+            if len(names) > 1:
+                return multi_gpu.MultiGpuBackend(*given, names, dtype)
+            return backend.Backend(*given, names[0], dtype)
 
-    def _begin(
-        self,
-        reference: Any,
-        distorted: Any,
-        maps: bool = False,
-        known: Any = None,
-        in_flight: bool = False,
-    ) -> Callable[[], Score]:
-        """Begin a comparison of checked planes; return a function that waits for the score.
-
-        Where float32 does not suffice, the function compares once more in float64: with
-        `reference`, or with `known`, the array that the reference was set from, or with the
-        samples of the reference that is set when it is called.
-        """
-        backend = self._backend
-        assert backend is not None
-        if reference is None and not self._has_reference:
-            raise InputError(
-                "no reference is set", advice="call set_reference(reference) before compare"
-            )
-        self._has_reference = reference is None
-        pending = backend.submit(reference, distorted, maps, in_flight)
-        self._has_reference = True
-
-        def scored() -> Score:
-            score, flat = pending()
-            if not flat or self._dtype is not None:
-                return score
-            one = known if reference is None else reference
-            return self._finely(backend.reference if one is None else one, distorted, maps)
-
-        return scored
-
-    def _finely(self, reference: Any, distorted: Any, maps: bool) -> Score:
-        """Score a pair once more, in float64, by a backend that is made at its first use."""
-        if self._finer is None:
-            if self._format is None:
-                raise InputError("this Scorer was closed before this score was asked for")
-            self._finer = self._made(self._format, self._peak, "float64")
-        return self._finer.submit(reference, distorted, maps)()[0]
+    def _open(self) -> Backends:
+        """Return the backends, which are there once a plane was checked."""
+        assert self._backends is not None
+        return self._backends
 
     def _check(self, plane: Any) -> Any:
         """Return a plane for the backend; refuse one of another shape, type or place."""
-        if self._format is None or self._backend is None:
+        if self._format is None:
             raise InputError(
                 "this Scorer is not prepared", advice="call prepare(format) before run"
             )

@@ -44,9 +44,9 @@ def test_only_pairs_with_flat_areas(cuda, random):
     with Scorer(device="cuda") as scorer:
         scorer.prepare(Format(size[1], size[0]))
         wanted = scorer.run(*plain)
-        assert scorer.dtype == "float32" and scorer._finer is None
+        assert scorer.dtype == "float32" and not scorer._backends.finer
         found = scorer.run(*flat)
-        assert scorer._finer is not None
+        assert scorer._backends.finer
         assert scorer.run(*plain) == wanted
         scorer.set_reference(plain[0])
         mixed = scorer.compare(flat[1])

@@ -98,7 +98,7 @@ def test_a_pair_of_4k_stays_below_3_gb(cuda, random, pool, bits, areas, most):
         assert pool.total_bytes() - before < most
         scorer.run(plane, plane, maps=True)
         assert pool.total_bytes() - before < most
-        assert (scorer._finer is not None) == (areas == "flat")
+        assert bool(scorer._backends.finer) == (areas == "flat")
 
 
 @pytest.mark.parametrize("there", [False, True])

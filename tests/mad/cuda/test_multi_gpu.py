@@ -101,7 +101,7 @@ def test_helpers_work_by_graphs(gpus):
     """Else Python launches each kernel, one GPU after another."""
     with Scorer(device=gpus) as scorer:
         scorer.prepare(Format(80, 64))
-        for helper in scorer._backend._helpers:
+        for helper in scorer._backends.main._helpers:
             plain = {helper._set_reference, helper._compare, helper._pair}
             assert not {work for _, work in helper._works.values()} & plain
 

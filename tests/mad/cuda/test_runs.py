@@ -80,7 +80,7 @@ def test_pairs_with_flat_areas_are_scored_again_in_their_place(cuda, random, sco
     flat, letterbox = page(random, SIZE, (200, 420)), page(random, SIZE, (220, 420), (100, 0), 16)
     order = [plain, flat, flat, others, letterbox, plain, (plain[0], flat[1]), letterbox]
     wanted = [scorer.run(*planes) for planes in order]
-    assert scorer._finer is not None
+    assert scorer._backends.finer
     truth = score(*flat, device="cpu")
     assert wanted[1].mad == pytest.approx(truth.mad, rel=1e-9)
     library = cuda if there else np
@@ -115,7 +115,7 @@ def test_not_where_float32_is_asked_for(random, device):
     with Scorer(device=device, dtype="float32") as scorer:
         scorer.prepare(Format(SIZE[1], SIZE[0]))
         assert scorer.runs([flat] * 3) == [scorer.run(*flat)] * 3
-        assert scorer._finer is None
+        assert not scorer._backends.finer
 
 
 def test_on_any_stream_and_overwritten_afterwards(cuda, random, scorer):

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from snellen.frames.engine import Engine
+from snellen.frames.engine import SLOTS, Engine
 from snellen.frames.frame import Format
 from snellen.gpu import device as devices
 from snellen.gpu import profile
@@ -31,7 +31,6 @@ from snellen.mad.definition import Definition
 from snellen.mad.result import PendingScore, Score
 
 REFERENCE, DISTORTED = 0, 1
-SLOTS = 2  # pairs in flight: the GPU has work while the host reads a score
 
 
 class Backend:
@@ -108,7 +107,7 @@ class Backend:
             self._done.record(own)
             own.synchronize()
         self._graphs = graphs
-        self._engine: Engine | None = None
+        self._engines: dict[tuple[bool, bool], Engine] = {}
 
     def set_reference(self, reference: Any) -> None:
         """Compute the reference's half and keep it until the next reference.
@@ -127,8 +126,8 @@ class Backend:
     ) -> PendingScore:
         """Begin a comparison, with the reference that is set where `reference` is None.
 
-        With `in_flight` a pair from main memory, without maps, is uploaded while an earlier one is
-        computed; the engine for that is made at its first use.
+        With `in_flight` planes in main memory are uploaded while an earlier pair is computed, and
+        maps come back meanwhile; the engines for that are made at their first use.
 
         Returns
         -------
@@ -137,9 +136,9 @@ class Backend:
             CuPy's. And whether one of the pictures has areas for which float32 does not suffice;
             never in float64.
         """
-        on_host = isinstance(reference, np.ndarray) and isinstance(distorted, np.ndarray)
-        if in_flight and on_host and not maps:
-            return self._submit_from_host(reference, distorted)
+        planes = (distorted,) if reference is None else (reference, distorted)
+        if in_flight and all(isinstance(plane, np.ndarray) for plane in planes):
+            return self._submit_from_host(planes, maps)
         with self.on_gpu(), self.in_order():
             stage(reference, distorted, self.samples)
             (self.run_comparison if reference is None else self.run_pair)()
@@ -172,9 +171,9 @@ class Backend:
 
     def close(self) -> None:
         """Release the memory."""
-        if self._engine:
-            self._engine.close()
-            self._engine = None
+        for engine in reversed(self._engines.values()):  # the first one's streams are shared
+            engine.close()
+        self._engines.clear()
         with self.on_gpu():
             synchronize()
             del self.run_reference, self.run_comparison, self.run_pair, self.finish, self.samples
@@ -201,33 +200,48 @@ class Backend:
         """The samples of the reference that is set."""
         return self.samples[REFERENCE]
 
-    def _submit_from_host(self, reference: Any, distorted: Any) -> PendingScore:
-        """Begin a comparison of planes in main memory in a slot of the engine."""
+    def _submit_from_host(self, planes: tuple[Any, ...], maps: bool) -> PendingScore:
+        """Begin a comparison of planes in main memory in a slot of an engine.
+
+        Planes: the distorted one, after the reference where that is not the one that is set.
+        """
         with self.on_gpu():
-            if self._engine is None:
-                self._done.synchronize()  # the engine computes a blank pair in the same buffers
-                plane = self.samples.shape[1:], self.samples.dtype
-                self._engine = Engine(
-                    self.device, [plane, plane], [((4,), np.float64)], self._in_slot,
-                    slots=SLOTS, graphs=self._graphs,
-                )  # fmt: skip
-            with self._engine.streams.lock:
-                compute = self._engine.streams.compute
+            engine = self._engines.get((len(planes) == 2, maps)) or self._made(len(planes), maps)
+            with engine.streams.lock:
+                compute = engine.streams.compute
                 compute.wait_event(self._done)
-                pending = self._engine.submit((reference, distorted))
+                pending = engine.submit(planes)
                 self._done.record(compute)
 
         def result() -> tuple[Score, bool]:
-            mad, hi, lo, flat = pending.result()[0].tolist()
-            return Score(mad, hi, lo), flat > 0
+            numbers, *both = pending.result()
+            mad, hi, lo, flat = numbers.tolist()
+            return Score(mad, hi, lo, *both), flat > 0
 
         return result
 
+    def _made(self, planes: int, maps: bool) -> Engine:
+        """Return a new engine; it computes with blank planes, in the same buffers as all others."""
+        self._done.synchronize()
+        shape = self.samples.shape[1:]
+        outputs: list[Any] = [((4,), np.float64), *([(shape, self.dtype)] * 2 if maps else ())]
+        first = next(iter(self._engines.values()), None)
+        engine = Engine(
+            self.device, [(shape, self.samples.dtype)] * planes, outputs, self._in_slot,
+            slots=SLOTS, graphs=self._graphs, streams=first.streams if first else None,
+        )  # fmt: skip
+        self._engines[planes == 2, maps] = engine
+        return engine
+
     def _in_slot(self, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
-        """Queue the work for a pair that lies in a slot of the engine."""
-        stage(inputs[0], inputs[1], self.samples)
-        self._pair_and_finish()
-        outputs[0].data.copy_from_device_async(self._out.data, self._out.nbytes)
+        """Queue the work for planes that lie in a slot of an engine."""
+        reference = inputs[0] if len(inputs) == 2 else None
+        stage(reference, inputs[-1], self.samples)
+        (self._compare_and_finish if reference is None else self._pair_and_finish)()
+        numbers, *both = outputs
+        numbers.data.copy_from_device_async(self._out.data, self._out.nbytes)
+        if both:
+            self._fill(*both)
 
     def _set_reference(self) -> None:
         with self._on_second_stream():
@@ -293,13 +307,18 @@ class Backend:
         cupy.cuda.get_current_stream().wait_event(self._beside.record())
 
     def _maps(self) -> tuple[Any, Any]:
+        """Return the maps of the last comparison as new arrays."""
         import cupy
 
         shape = self.samples.shape[1:]
         detection, appearance = (cupy.empty(shape, self.dtype) for _ in range(2))
+        self._fill(detection, appearance)
+        return detection, appearance
+
+    def _fill(self, detection: Any, appearance: Any) -> None:
+        """Fill the maps of the last comparison."""
         self._detection.map(self.samples[REFERENCE], self.samples[DISTORTED], detection)
         self._combine.expand(self.appearance.differences[0], appearance)
-        return detection, appearance
 
 
 def stage(reference: Any, distorted: Any, samples: Any) -> None:

@@ -14,14 +14,16 @@ from typing import Any
 
 import numpy as np
 
+from snellen.frames.engine import SLOTS
 from snellen.frames.frame import Format
 from snellen.gpu import device as devices
 from snellen.gpu.graph import capture
 from snellen.gpu.memory import lasting
 from snellen.mad.cuda.appearance import Appearance
-from snellen.mad.cuda.backend import DISTORTED, REFERENCE, SLOTS, Backend, stage
+from snellen.mad.cuda.backend import DISTORTED, REFERENCE, Backend, stage
 from snellen.mad.cuda.combine import Combine
 from snellen.mad.cuda.loggabor import BANDS
+from snellen.mad.cuda.numbers import MOST
 from snellen.mad.cuda.precision import chosen
 from snellen.mad.definition import Definition
 from snellen.mad.result import PendingScore
@@ -43,8 +45,6 @@ class MultiGpuBackend:
         "float32" or "float64"; see `precision`.
     """
 
-    slots = SLOTS
-
     def __init__(
         self,
         definition: Definition,
@@ -56,6 +56,7 @@ class MultiGpuBackend:
         import cupy
 
         self.dtype = dtype = dtype or chosen(format.height, format.width)
+        self.slots = min(SLOTS * len(devices), MOST)
         first, *others = shares(len(devices))
         self._lead = Backend(
             definition, format, peak, devices[0], dtype, bands=first, guests=len(others)
