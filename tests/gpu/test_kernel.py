@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 from snellen import caches
+from snellen.aplus.cuda import group
 from snellen.errors import DeviceError
+from snellen.gpu import ahead, loaded, nvrtc
 from snellen.gpu import kernel as kernels
 from snellen.gpu.kernel import ARCHES, Kernel
 
@@ -179,28 +181,48 @@ def test_kept_code_that_the_driver_refuses_is_compiled_again(compilations, place
     (kept,) = place.iterdir()
     caches.write("kernels", kept.stem, b'{"log": ""}\n\x7fELF and nothing else')
 
-    def load(binary, name, device):
+    def load(binary, name, device, source):
         if binary.code != first.code:
             raise DeviceError("CUDA_ERROR_INVALID_IMAGE")
         return "loaded"
 
-    monkeypatch.setattr(kernels, "_load", load)
+    monkeypatch.setattr(kernels, "load", load)
     assert add()._load("sm_80", 0) == "loaded" and len(compilations) == 2
     again = add().compile("sm_80")
     assert again.kept and again.code == first.code
 
 
 def test_equal_code_is_loaded_once(compilations, monkeypatch):
-    monkeypatch.setattr(kernels, "_functions", OrderedDict())
-    monkeypatch.setattr(kernels, "_MOST", 2)
+    monkeypatch.setattr(loaded, "_functions", OrderedDict())
+    monkeypatch.setattr(loaded, "_MOST", 2)
     loads = []
-    monkeypatch.setattr(kernels, "_load_anew", lambda *which: loads.append(which[1:]) or object())
+    monkeypatch.setattr(loaded, "_load_anew", lambda *which: loads.append(which[1:]) or object())
     first = add()._load("sm_80", 0)
     assert add()._load("sm_80", 0) is first and loads == [("add", 0)]
     assert add()._load("sm_80", 1) is not first and len(loads) == 2
     add()._load("sm_90", 0)
-    assert len(kernels._functions) == 2
+    assert len(loaded._functions) == 2
     assert add()._load("sm_80", 0) is not first, "the least recently used one was dropped"
+
+
+def test_a_kernel_of_the_package_that_is_made_again_is_not_looked_for(compilations, monkeypatch):
+    """Neither on the disk nor by its code: whoever is not prepared makes kernels at each call."""
+    monkeypatch.setattr(loaded, "_functions", OrderedDict())
+    monkeypatch.setattr(loaded, "_sources", OrderedDict())
+    monkeypatch.setattr(ahead, "_files", OrderedDict())
+    monkeypatch.setattr(loaded, "_load_anew", lambda *which: object())
+    first = make()._load("sm_90", 0)
+    with monkeypatch.context() as here:
+        here.setattr(nvrtc, "compile", None)
+        assert make()._load("sm_90", 0) is first
+    assert make("scatter")._load("sm_90", 0) is not first and compilations == ["sm_90"]
+    assert make()._load("sm_90", 1) is not first and compilations == ["sm_90"]
+    other = make(anchors=2048)._load("sm_90", 0)
+    assert make()._load("sm_90", 0) is first is not other and compilations == ["sm_90"] * 2
+
+
+def make(name="count", anchors=1024):
+    return Kernel(Path(group.__file__).with_suffix(".cu"), name, anchors=anchors)
 
 
 def test_headers_of_cuda(nvrtc, place, tmp_path):

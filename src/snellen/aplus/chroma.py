@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from concurrent.futures import Executor, Future
 from typing import Any
 
-from snellen.frames.bicubic import bicubic
+from snellen.frames.bicubic import bicubic, kernel
 from snellen.frames.frame import Format, Plane
 from snellen.frames.quantise import recode
+from snellen.gpu import device as devices
 from snellen.gpu.profile import stage
 
 ROWS = 256  # rows of the result that a task makes
@@ -32,6 +33,10 @@ class Chroma:
             source.siting[0] if across else 0.5,
             source.siting[1] if down else 0.5,
         )
+        if (
+            len(source.shapes) > 1 and devices.current() != "cpu"
+        ):  # it compiles beside the kernels of luma
+            kernel(self.scale, self.phase, source.dtype.name, target.dtype.name)
 
     def __call__(self, plane: Any, out: Any, first: int = 0) -> None:
         """Fill `out` (h, scale·W) with rows from `first` on of the enlarged `plane` (H, W)."""

@@ -1,13 +1,10 @@
-"""A kernel: one __global__ function of a .cu file, compiled when it is first launched on a GPU."""
+"""A kernel: one __global__ function of a .cu file, compiled when it is first used on a GPU."""
 
 from __future__ import annotations
 
-import hashlib
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from math import isfinite
 from pathlib import Path
@@ -15,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from snellen import process
 from snellen.errors import DeviceError
-from snellen.gpu import nvrtc
-from snellen.gpu.nvrtc import Binary, Usage
+from snellen.gpu import ahead, nvrtc
+from snellen.gpu import device as devices
+from snellen.gpu.loaded import Loaded, known, load
+from snellen.gpu.nvrtc import PACKAGE, Binary, Usage
 
 ARCHES = ("sm_75", "sm_80", "sm_90", "sm_120")
 """What every kernel is checked to compile for; others work where NVRTC knows them."""
@@ -30,7 +28,7 @@ Extent = int | tuple[int, ...]
 
 
 class Kernel:
-    """One __global__ function, compiled at its first launch on a GPU and cached on disk.
+    """One __global__ function, compiled when it is first used on a GPU and cached on disk.
 
     ::
 
@@ -38,6 +36,9 @@ class Kernel:
         add(blocks, 256, x, y, out, x.size)
 
     A launch goes to CuPy's current device and stream. Several threads may launch the same kernel.
+
+    One that is made while a GPU is current (`device.using`) is compiled in a thread from then on,
+    beside others. So make all kernels of a method before the first is launched.
 
     Parameters
     ----------
@@ -65,8 +66,12 @@ class Kernel:
     ):
         self.file, self.name, self.arches, self.spills = file, name, arches, spills
         self.constants = {key.upper(): _literal(value) for key, value in constants.items()}
-        self._loaded: dict[int, _Loaded] = {}
+        self._loaded: dict[int, Loaded] = {}
         self._lock = threading.Lock()
+        self._source = None
+        if file.is_relative_to(PACKAGE):  # others may change
+            self._source = file, name, tuple(self.constants.items())
+            self._begin()
 
     def __repr__(self) -> str:
         given = "".join(f", {key}={value}" for key, value in self.constants.items())
@@ -158,7 +163,13 @@ class Kernel:
             return 0
         return int(found)
 
-    def _here(self, cuda: _Cuda) -> _Loaded:
+    def _begin(self) -> None:
+        """Begin to compile in a thread, if the kernel is made where a GPU is current."""
+        device = devices.current()
+        if device != "cpu" and not known(self._source, devices.ordinal(device)):
+            ahead.begin(self.file, devices.arch(), self.constants)
+
+    def _here(self, cuda: _Cuda) -> Loaded:
         """Return the kernel as it is loaded on the current device."""
         device = cuda.current_device()
         cuda.set_device(device)  # a thread that has just begun has no context
@@ -171,18 +182,20 @@ class Kernel:
                     self._loaded[device] = loaded
         return loaded
 
-    def _load(self, arch: str, device: int) -> _Loaded:
+    def _load(self, arch: str, device: int) -> Loaded:
         """Load the kernel; compile it anew if what was kept on disk is not what it should be."""
-        binary = self.compile(arch)
+        if loaded := known(self._source, device):
+            return loaded
+        binary = ahead.take(self.file, arch, self.constants)
         try:
-            return _load(binary, self.name, device)
+            return load(binary, self.name, device, self._source)
         except DeviceError:
             if not binary.kept:
                 raise
         anew = nvrtc.compile(self.file, arch, self.constants, anew=True)
-        return _load(anew, self.name, device)
+        return load(anew, self.name, device, self._source)
 
-    def _check(self, loaded: _Loaded, values: list[Any], shared: int) -> None:
+    def _check(self, loaded: Loaded, values: list[Any], shared: int) -> None:
         """Check the arguments of the first launch, and whenever their number is wrong."""
         if shared > loaded.granted:
             self._grant(loaded, shared)
@@ -195,7 +208,7 @@ class Kernel:
         loaded.launched = True
         loaded.count = len(values)
 
-    def _grant(self, loaded: _Loaded, shared: int) -> None:
+    def _grant(self, loaded: Loaded, shared: int) -> None:
         """Allow more dynamic shared memory than the 48 KB that every kernel may use."""
         from cuda.bindings import driver
 
@@ -212,7 +225,7 @@ class Kernel:
             f"GPU ({loaded.arch}) does not have ({error.name}); use smaller blocks"
         )
 
-    def _widen(self, loaded: _Loaded) -> None:
+    def _widen(self, loaded: Loaded) -> None:
         """Allow clusters of more blocks than every GPU with clusters allows."""
         from cuda.bindings import driver
 
@@ -224,78 +237,6 @@ class Kernel:
                 f"({loaded.arch}) does not allow ({error.name})"
             )
         loaded.wide = True
-
-
-@dataclass
-class _Loaded:
-    """A function on one device, which all kernels of the same code share."""
-
-    function: Any
-    handle: Any
-    arch: str
-    device: int
-    granted: int = 0
-    """Bytes of dynamic shared memory that a block may use."""
-    wide: bool = False
-    """Whether clusters may have more than PORTABLE blocks."""
-    sizes: list[int] | None = None
-    """Bytes of each parameter; None where the driver is older than 12.4 and cannot say."""
-    count: int = 0
-    launched: bool = False
-    lock: AbstractContextManager[Any] = field(default_factory=threading.Lock)
-    """Held while `granted` is raised."""
-
-    def attribute(self, name: str) -> int:
-        """Return an attribute of the function, by its name in the driver's enumeration."""
-        from cuda.bindings import driver
-
-        which = getattr(driver.CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_{name}")
-        error, value = driver.cuKernelGetAttribute(which, self.handle, self.device)
-        if error:
-            raise DeviceError(f"the driver does not report {name}: {error.name}")
-        return int(value)
-
-
-_MOST = 1024
-"""Functions that are shared; a function of an earlier kernel is loaded once more."""
-_functions: OrderedDict[tuple[bytes, str, int], _Loaded] = OrderedDict()
-_sharing = process.lock()
-
-
-def _load(binary: Binary, name: str, device: int) -> _Loaded:
-    """Return a function of compiled code on a device, as an earlier kernel has loaded it.
-
-    Every picture of another size has kernels of its own, often of the same code. The driver keeps
-    host memory for all code that it has loaded, and older releases of cuda.core never unload it.
-    """
-    key = hashlib.sha256(binary.code).digest(), name, device
-    with _sharing:
-        loaded = _functions.get(key)
-        if loaded is None:
-            loaded = _functions[key] = _load_anew(binary, name, device)
-            if len(_functions) > _MOST:
-                _functions.popitem(last=False)
-        _functions.move_to_end(key)
-    return loaded
-
-
-def _load_anew(binary: Binary, name: str, device: int) -> _Loaded:
-    core = nvrtc.cuda_core()
-    try:
-        function = core.ObjectCode.from_cubin(binary.code).get_kernel(name)
-        handle = function.handle if hasattr(function, "handle") else function._handle
-    except Exception as error:  # its class is private to cuda.core, and has moved
-        raise DeviceError(
-            f"{binary.file}: {name!r}, compiled for {binary.arch}, cannot be loaded: {error}; "
-            'is it declared extern "C" __global__?'
-        ) from error
-    loaded = _Loaded(function, handle, binary.arch, device)
-    loaded.granted = loaded.attribute("MAX_DYNAMIC_SHARED_SIZE_BYTES")
-    try:
-        loaded.sizes = [int(parameter.size) for parameter in function.arguments_info]
-    except (AttributeError, NotImplementedError):
-        loaded.sizes = None
-    return loaded
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ import json
 import re
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -173,8 +174,18 @@ def _compile(
 
 def _headers(file: Path) -> dict[str, str]:
     """Return the text of every header that a file may include, whether it does or not."""
-    found = {*PACKAGE.rglob("*.cuh"), *file.parent.glob("*.cuh")}
-    return {str(path): path.read_text(encoding="utf-8") for path in sorted(found)}
+    if file.is_relative_to(PACKAGE):
+        return _of_package()
+    return _texts({*PACKAGE.rglob("*.cuh"), *file.parent.glob("*.cuh")})
+
+
+@cache
+def _of_package() -> dict[str, str]:
+    return _texts(set(PACKAGE.rglob("*.cuh")))
+
+
+def _texts(paths: set[Path]) -> dict[str, str]:
+    return {str(path): path.read_text(encoding="utf-8") for path in sorted(paths)}
 
 
 def _toolkit_headers() -> list[str]:
