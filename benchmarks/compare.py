@@ -42,7 +42,7 @@ def compare(old: Result, new: Result, allowed: float = WORSE) -> int:
         print("error: the files have no cell in common", file=sys.stderr)
         return 2
     width = max(len(key.name) for key in common)
-    print(f"{'kernel time, ms':<{width}} {'old':>10} {'new':>10}  new / old")
+    print(f"{'time, ms':<{width}} {'old':>10} {'new':>10}  new / old")
     worse = 0
     for key in common:
         before, after = old.cells[key].ms["median"], new.cells[key].ms["median"]
@@ -56,7 +56,9 @@ def compare(old: Result, new: Result, allowed: float = WORSE) -> int:
             print(f"only in the {name} file: {'; '.join(alone)}")
     for cell in new.report.get("cells", ()):
         if "error" in cell:
-            print(f"wrong in the new file: {cell['size']}, {cell['batch']}, {cell['kind']}")
+            names = ("size", "batch", "kind", "call", "device")
+            what = ", ".join(str(cell[name]) for name in names if name in cell)
+            print(f"wrong in the new file: {what}")
             worse += 1
     print(f"{len(common)} cells, {worse} worse by more than {allowed:g} % or wrong")
     return 1 if worse else 0

@@ -24,8 +24,10 @@ class Key(NamedTuple):
     where: str
     """"cpu" or "cuda"."""
     size: str
+    """Of whole calls: what is called."""
     batch: int
     kind: str
+    """Of whole calls: on which devices."""
 
     @property
     def name(self) -> str:
@@ -98,7 +100,7 @@ def read(path: Path) -> Result:
         It is none.
     """
     report = json.loads(path.read_text(encoding="utf-8"))
-    if not isinstance(report, dict) or report.get("benchmark") not in OLD:
+    if not isinstance(report, dict) or report.get("benchmark") not in (*OLD, "calls"):
         raise ValueError(f"{path} is no result of `snellen bench` or `benchmarks.stock`")
     result = Result(path, report)
     if "format" in report:
@@ -111,6 +113,8 @@ def read(path: Path) -> Result:
 def _current(result: Result) -> None:
     """Read format 2. Cells that were wrong have no times and are left out."""
     for row in result.report.get("cells", ()):
+        if "call" in row and "ms" in row:
+            result.cells[result.key(row["call"], 1, row["device"])] = Cell(row["ms"])
         if "kernel_ms" in row:
             key = result.key(row["size"], row["batch"], row["kind"])
             result.cells[key] = Cell(

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import extras
+from benchmarks import calls, extras
 from benchmarks.results import OURS, Key, Result, Spread, Timed, read
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -24,6 +24,7 @@ TITLES = {
     "mad": "MAD: scoring a pair of luma planes",
     "mia": "MIA: 200 iterations of deblurring",
     "fft": "Small Fourier transforms",
+    "calls": "Whole calls",
 }
 KINDS = {
     "aplus": "One luma plane of 8 bits, all seven steps. Of the stages, settle is a part of match.",
@@ -33,11 +34,13 @@ KINDS = {
     "known; the others are its options. Of several pictures at once a CPU does 20 iterations, and "
     "the times are scaled to 200.",
     "fft": "Transforms of arrays on the GPU, many in one CUDA graph, so that no launch counts.",
+    "calls": calls.TEXT,
 }
 
 
 HOW = (
-    "`snellen bench aplus`, `mad`, `mia` and `fft` print our times for your machine; `python -m "
+    "`snellen bench aplus`, `mad`, `mia` and `fft` print our times for your machine, `snellen "
+    "bench calls` those of whole calls, each in a fresh process; `python -m "
     "benchmarks.stock METHOD`, in a checkout, the stock libraries beside them in one run. Each "
     "result is checked first: what is wrong gets no time. The times are medians (least … greatest) "
     "of the computation alone, on a GPU between CUDA events, without transfers; those of a call go "
@@ -128,7 +131,17 @@ def highlights(results: list[Result], folder: str = "docs/benchmarks/") -> str:
     devices_text = "; ".join(f"{where}: {device}" for where, device in devices.items())
     table = rows(["what", "Snellen", "stock library", "ratio", "more"], body)
     text = prose(f"Medians without transfers, each result checked first. {devices_text}.")
-    return f"{text}\n\n{table}"
+    return "\n\n".join([*whole_calls(results, folder), text, table])
+
+
+def whole_calls(results: list[Result], folder: str) -> list[str]:
+    """Return the tables of whole calls for the README, where such were measured."""
+    parts = [
+        rows([f"{what}, {result.device}", *rest], calls.highlights(result))
+        for what, *rest in [calls.README_HEAD]
+        for result in calls.newest(results)
+    ]
+    return [prose(f"{calls.TEXT} [All]({folder}calls.md)."), *parts] if parts else []
 
 
 def section(result: Result) -> str:
@@ -138,7 +151,9 @@ def section(result: Result) -> str:
     source = f"commit {commit}" if commit else f"source digest {report.get('digest')}"
     origin = f"`benchmarks/results/{result.path.name}`, {str(report['date'])[:10]}, {source}."
     parts = [f"## {result.path.stem}: {result.device}", origin]
-    if result.cells and "comparison" not in report:
+    if result.method == "calls":
+        parts.append(rows(calls.HEAD, calls.table(report)))
+    elif result.cells and "comparison" not in report:
         parts += [times(result), stages(result)]
     parts.append(comparisons(result))
     parts += [rows(*table) for table in extras.tables(report)]

@@ -24,9 +24,10 @@ def command(method: str, text: str) -> None:
     """Add the benchmark of a method, with the help text of its command."""
 
     def work(
-        device: str, repeats: int, quick: bool, output: Path | None, as_json: bool, overwrite: bool
-    ) -> None:
-        measure(method, device, repeats, quick, output, as_json, overwrite)
+        device: str, repeats: int, quick: bool, output: Path | None, as_json: bool, overwrite: bool,
+        **more: Any,
+    ) -> None:  # fmt: skip
+        measure(method, device, repeats, quick, output, as_json, overwrite, **more)
 
     options: list[Callable[[Any], Any]] = [
         click.option("--device", default="auto", show_default=True,
@@ -39,6 +40,8 @@ def command(method: str, text: str) -> None:
         click.option("--json", "as_json", is_flag=True, help="Only the JSON object on stdout."),
         click.option("--overwrite", is_flag=True, help="Replace an existing output."),
     ]  # fmt: skip
+    if method == "calls":
+        options.append(click.option("--only", default="", help="Calls with this in their names."))
     for option in reversed(options):
         work = option(work)
     bench.command(method, help=text)(work)
@@ -48,6 +51,7 @@ command("aplus", "Time A+: one luma plane, ×2, ×3 and ×4.")
 command("mad", "Time MAD: 512×512, 1080p and 4K, and each half.")
 command("mia", "Time MIA: 200 iterations, 32² to 256², and options.")
 command("fft", "Time the small FFTs of snellen.fft on a GPU.")
+command("calls", "Time whole calls, films and first uses, in fresh processes.")
 
 
 def measure(
@@ -58,6 +62,7 @@ def measure(
     output: Path | None,
     as_json: bool,
     overwrite: bool,
+    **more: Any,
 ) -> None:
     """Run the benchmark of a method and write its report where it is wanted.
 
@@ -66,12 +71,18 @@ def measure(
     SnellenError
         Some results were wrong; the report, which has no times for these, is written already.
     """
-    from snellen.bench.runner import run
+    from snellen.bench import runner
+    from snellen.bench.calls import run as calls
 
     if output:
         atomic.check_target(output, None, overwrite)
     write = terminal.err if as_json else terminal.out
-    report = run(method, repeats, lambda text: write(*text.split("\n")), device=device, quick=quick)
+    run: Callable[..., dict[str, Any]] = calls.run if method == "calls" else runner.run
+
+    def say(text: str) -> None:
+        write(*text.split("\n"))
+
+    report = run(method, repeats, say, device=device, quick=quick, **more)
     if output:
         with (
             atomic.protected([], lambda name, text: terminal.err(f"warning: {name}: {text}")),
