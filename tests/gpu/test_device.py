@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -45,6 +46,64 @@ def test_a_driver_without_cupy(monkeypatch, driver, version, extra):
     assert device.resolve("auto") == "cpu"
     with pytest.raises(DeviceError, match=rf'cupy.*pip install "snellen\[{extra}\]"'):
         device.resolve("cuda")
+
+
+class Library:
+    """A driver that lists what it is asked, from any thread."""
+
+    def __init__(self, active=0, fails=()):
+        self.active, self.fails, self.asked = active, fails, []
+
+    def __getattr__(self, name):
+        def ask(*arguments):
+            self.asked.append((name, threading.current_thread() is threading.main_thread()))
+            if name == "cuDriverGetVersion":
+                arguments[0]._obj.value = 13000
+            if name == "cuDevicePrimaryCtxGetState":
+                arguments[2]._obj.value = self.active
+            return int(name in self.fails)
+
+        return ask
+
+
+@pytest.mark.parametrize(
+    ("library", "retained"),
+    [
+        (Library(), True),
+        (Library(active=1), False),
+        (Library(fails=["cuDeviceGet"]), False),
+        (Library(fails=["cuInit"]), False),
+        (None, False),
+    ],
+)
+def test_a_thread_starts_cuda(monkeypatch, library, retained):
+    monkeypatch.setattr(nvidia, "library", lambda: library)
+    monkeypatch.setattr(nvidia, "_home", None)
+    before = threading.active_count()
+    with nvidia.starting(0):
+        pass
+    assert threading.active_count() == before
+    asked = library.asked if library else []
+    assert (("cuDevicePrimaryCtxRetain", False) in asked) == retained
+    assert not any(main for _, main in asked)
+
+
+def test_without_threads_the_context_is_made_later(monkeypatch):
+    def start(self):
+        raise RuntimeError("can't start new thread")
+
+    library = Library()
+    monkeypatch.setattr(nvidia, "library", lambda: library)
+    monkeypatch.setattr(nvidia, "_home", None)
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with nvidia.starting(0):
+        pass
+    assert not library.asked
+
+
+def test_an_import_that_fails_as_cuda_starts_is_raised():
+    with pytest.raises(ImportError), nvidia.starting(0):
+        raise ImportError
 
 
 @pytest.mark.parametrize(
@@ -157,6 +216,31 @@ def test_importing_everything_imports_no_cuda():
 def test_the_gpu():
     assert device.why_not() == ""
     assert device.resolve("auto") == device.resolve("cuda") == device.resolve("cuda:0") == "cuda:0"
+
+
+@pytest.mark.gpu
+def test_the_context_that_a_thread_has_made_is_that_of_cupy():
+    """In a process of its own: here there is one already."""
+    code = (
+        "import ctypes, sys\n"
+        "from snellen.gpu import device, driver\n"
+        "with driver.starting(0): assert 'cupy' not in sys.modules\n"
+        "cuda, state = driver.library(), (ctypes.c_uint(), ctypes.c_int())\n"
+        "def active():\n"
+        "    assert not cuda.cuDevicePrimaryCtxGetState(0, *map(ctypes.byref, state))\n"
+        "    return state[1].value\n"
+        "assert active() == 1\n"
+        "made = ctypes.c_void_p()\n"
+        "assert not cuda.cuDevicePrimaryCtxRetain(ctypes.byref(made), 0)\n"
+        "assert device.why_not() == ''\n"
+        "import cupy\n"
+        "assert cupy.arange(10).sum() == 45\n"
+        "current = ctypes.c_void_p()\n"
+        "assert not cuda.cuCtxGetCurrent(ctypes.byref(current))\n"
+        "assert current.value == made.value\n"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert found.returncode == 0, found.stderr.decode()
 
 
 @pytest.mark.gpu

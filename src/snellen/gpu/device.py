@@ -7,9 +7,10 @@ CuPy and cuda.core are imported by the functions that need them, never with the 
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 
 from snellen.errors import DeviceError, DeviceMemoryError, InputError, quoted
@@ -135,6 +136,10 @@ def why_not(ordinal: int = 0) -> str:
 
     CuPy and NVRTC are loaded for it, and the GPU gets a context.
     """
+    if "cupy" not in sys.modules:
+        with driver.starting(ordinal), suppress(Exception):  # the import below says what is wrong
+            import cuda.core  # noqa: F401
+            import cupy
     known = driver.version()
     if driver.forked():
         return FORKED

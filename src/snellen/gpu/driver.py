@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from contextlib import suppress
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from snellen.process import Home
@@ -34,6 +36,38 @@ def version() -> int:
         return 0
     _home = _home or Home("the GPU's context")
     return found.value
+
+
+@contextmanager
+def starting(ordinal: int) -> Iterator[None]:
+    """Let a thread start CUDA and make a GPU's context meanwhile, where there is a driver.
+
+    That takes some tenths of a second, without Python's lock. It is the context that CuPy and
+    PyTorch use; once made, it lasts as long as the process.
+    """
+    thread = threading.Thread(target=_start, args=[ordinal], name="snellen-cuda")
+    begun = False
+    if library() is not None and not forked():
+        with suppress(RuntimeError):  # there can be no more threads
+            thread.start()
+            begun = True
+    try:
+        yield
+    finally:
+        if begun:
+            thread.join()
+
+
+def _start(ordinal: int) -> None:
+    driver = library()
+    device, flags, active, context = (
+        ctypes.c_int(), ctypes.c_uint(), ctypes.c_int(), ctypes.c_void_p()
+    )  # fmt: skip
+    if not version() or driver.cuDeviceGet(ctypes.byref(device), ordinal):
+        return
+    driver.cuDevicePrimaryCtxGetState(device, ctypes.byref(flags), ctypes.byref(active))
+    if not active.value:
+        driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
 
 
 def forked() -> bool:
