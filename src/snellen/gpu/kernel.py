@@ -88,7 +88,13 @@ class Kernel:
         return nvrtc.compile(self.file, arch, self.constants)
 
     def __call__(
-        self, grid: Extent, block: Extent, *args: Any, shared: int = 0, cluster: int = 1
+        self,
+        grid: Extent,
+        block: Extent,
+        *args: Any,
+        shared: int = 0,
+        cluster: int = 1,
+        overlap: bool = False,
     ) -> None:
         """Launch on CuPy's current device and stream.
 
@@ -103,6 +109,10 @@ class Kernel:
             Bytes of dynamic shared memory of each block.
         cluster : int
             Blocks of a cluster (Hopper and newer); `grid`, then an int, is a multiple of it.
+        overlap : bool
+            Whether it may begin while the kernel before it in the stream ends (Hopper and newer,
+            where `can_overlap`). It then waits for that one's end by itself, before it accesses
+            global memory.
 
         Raises
         ------
@@ -119,7 +129,7 @@ class Kernel:
         if cluster > PORTABLE and not loaded.wide:
             self._widen(loaded)
         try:
-            config = cuda.config(grid, block, shared, cluster)
+            config = cuda.config(grid, block, shared, cluster, overlap)
             cuda.launch(cuda.stream(), config, loaded.function, *values)
         except Exception as error:  # its class is private to cuda.core, and has moved
             raise DeviceError(
@@ -157,7 +167,7 @@ class Kernel:
         try:
             if blocks > PORTABLE and not loaded.wide:
                 self._widen(loaded)
-            config = cuda.config(blocks, block, shared, blocks)
+            config = cuda.config(blocks, block, shared, blocks, False)
             found = loaded.function.occupancy.max_active_clusters(config, stream=cuda.stream())
         except Exception:  # drivers say it so; the launch reports any other fault
             return 0
@@ -239,12 +249,20 @@ class Kernel:
         loaded.wide = True
 
 
+def can_overlap() -> bool:
+    """Return whether the installed cuda.core can launch a kernel that overlaps the one before it.
+
+    The GPU must be a Hopper or newer, too.
+    """
+    return hasattr(nvrtc.cuda_core().LaunchConfig, "programmatic_stream_serialization")
+
+
 @dataclass(frozen=True, slots=True)
 class _Cuda:
     """The functions of CuPy and cuda.core that a launch calls, looked up once."""
 
     launch: Callable[..., None]
-    config: Callable[[Extent, Extent, int, int], Any]
+    config: Callable[[Extent, Extent, int, int, bool], Any]
     stream: Callable[[], Any]
     current_device: Callable[[], int]
     set_device: Callable[[int], None]
@@ -261,13 +279,16 @@ def _cuda() -> _Cuda:
     current = cupy.cuda.get_current_stream
 
     @lru_cache(1024)
-    def config(grid: Extent, block: Extent, shared: int, cluster: int) -> Any:
+    def config(grid: Extent, block: Extent, shared: int, cluster: int, overlap: bool) -> Any:
+        extra = {"programmatic_stream_serialization": True} if overlap else {}
         if cluster == 1:
-            return core.LaunchConfig(grid=grid, block=block, shmem_size=shared)
+            return core.LaunchConfig(grid=grid, block=block, shmem_size=shared, **extra)
         if isinstance(grid, tuple):
             raise TypeError(f"got a grid of {grid} for clusters of {cluster}; expected an int")
         clusters = int(grid) // cluster  # with clusters, the grid counts them
-        return core.LaunchConfig(grid=clusters, block=block, cluster=cluster, shmem_size=shared)
+        return core.LaunchConfig(
+            grid=clusters, block=block, cluster=cluster, shmem_size=shared, **extra
+        )
 
     return _Cuda(
         launch=core.launch,
