@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 
 from snellen.aplus.cuda import features, group, match, overlap, regress
 from snellen.aplus.model import Model, load
-from snellen.fft import small
+from snellen.fft import small, square
 from snellen.frames import bicubic
 from snellen.frames.frame import CENTRE, LEFT, TOP_LEFT, Format
 from snellen.gpu.kernel import Kernel
@@ -128,9 +129,16 @@ def transforms():
             for name in ("row_fft", "column_fft", *tile):
                 yield small.kernel(name, *size, inverse, real)
 
+    yield from square.kernels("rfft2", 64, square.Variant(8, 1))
+    yield from square.kernels("fft2", 64, square.Variant(8, 8, apart=True, overlap=True))
+
 
 def slow_transforms():
-    """The same for oblong pictures."""
+    """The same for oblong pictures; every variant of square ones."""
+    for kind, side in product(square.KINDS, square.SIDES):
+        for batch in (1, 132):
+            for variant in square.candidates(kind, side, batch):
+                yield from square.kernels(kind, side, variant)
     for size in ((64, 128), (128, 64), (32, 256), (256, 32), (64, 256), (256, 64)):
         yield small.kernel("tile_fft", *size, False, False)
 

@@ -66,6 +66,10 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/fft/test_small.py::test_real[32x256-three]",
         "tests/fft/test_small.py::test_complex[128x64-two by five]",
     ),
+    "fft/square.cu": tuple(
+        f"tests/fft/test_square.py::test_one_of_each_kind[{case}]"
+        for case in ("fft2-32-alone", "rfft2-64-cluster", "irfft2-64-cluster", "ifft2-64-two")
+    ),
     "jobs/checkup.cu": ("tests/cli/test_cli_doctor.py::test_a_kernel_is_tried_on_the_gpu",),
     "mad/cuda/combine.cu": tuple(
         f"{D}test_combine.py::test_against_the_reference[{case}]"

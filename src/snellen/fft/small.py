@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from snellen.errors import InputError, quoted
+from snellen.fft import square
 from snellen.fft.lines import COMPLEX, exchange, twiddles
 from snellen.gpu.kernel import Kernel
 
-SIDES = (32, 64, 128, 256)
+SIDES = square.SIDES
 # Measured on an H200, lab/mia-gpu.md:
 VALUES = {32: 8, 64: 8, 128: 8, 256: 16}  # values of a lane, by the points of a line
 THREADS = 256  # of a block; tile_fft has twice as many from LARGE points on
@@ -100,14 +101,11 @@ def rfft2(x: Any, out: Any = None) -> Any:
     height, width = _checked(x, "float32", 0)
     import cupy
 
-    batch = prod(x.shape[:-2])
     with x.device:
         x = cupy.ascontiguousarray(x)
         out = _target(out, (*x.shape[:-1], width // 2 + 1), "complex64", x.device)
-        if not batch:
-            return out
-        _rows(height, width, False, True)(x, out, batch * height // 2)
-        _columns(height, width, False, True)(out, out, batch, width // 2 + 1)
+        if x.size:
+            _run("rfft2", height, width, x, out)
     return out
 
 
@@ -134,15 +132,11 @@ def irfft2(x: Any, out: Any = None) -> Any:
     height, width = _checked(x, "complex64", 1)
     import cupy
 
-    batch = prod(x.shape[:-2])
     with x.device:
         x = cupy.ascontiguousarray(x)
         out = _target(out, (*x.shape[:-1], width), "float32", x.device)
-        if not batch:
-            return out
-        spectra = cupy.empty_like(x)
-        _columns(height, width, True, True)(x, spectra, batch, width // 2 + 1)
-        _rows(height, width, True, True)(spectra, out, batch * height // 2)
+        if x.size:
+            _run("irfft2", height, width, x, out)
     return out
 
 
@@ -185,13 +179,47 @@ def _complex(x: Any, out: Any, inverse: bool) -> Any:
         x = cupy.ascontiguousarray(x)
         out = _target(out, x.shape, "complex64", x.device)
         if x.size:
-            _transform(height, width, inverse)(x, out)
+            _run("ifft2" if inverse else "fft2", height, width, x, out)
     return out
 
 
+def _run(kind: str, height: int, width: int, x: Any, out: Any) -> None:
+    """Transform a batch by the kernels that are the fastest for it on the current GPU."""
+    fastest = square.chosen(kind, height, width, prod(x.shape[:-2]))
+    (fastest or transform(kind, height, width))(x, out)
+
+
 @cache
-def _transform(height: int, width: int, inverse: bool) -> Callable[[Any, Any], None]:
-    """Return what transforms complex arrays of a size, on the current GPU."""
+def transform(kind: str, height: int, width: int) -> Callable[[Any, Any], None]:
+    """Return what transforms arrays of a size by the kernels of small.cu, on the current GPU."""
+    inverse = kind in square.INVERSE
+    if kind in square.REAL:
+        return _real(height, width, inverse)
+    return _whole(height, width, inverse)
+
+
+def _real(height: int, width: int, inverse: bool) -> Callable[[Any, Any], None]:
+    """Return what transforms real pictures to half spectra, or back."""
+    rows = _rows(height, width, inverse, True)
+    columns = _columns(height, width, inverse, True)
+
+    def forth(x: Any, out: Any) -> None:
+        batch = x.size // (height * width)
+        rows(x, out, batch * height // 2)
+        columns(out, out, batch, width // 2 + 1)
+
+    def back(x: Any, out: Any) -> None:
+        import cupy
+
+        batch, spectra = out.size // (height * width), cupy.empty_like(x)
+        columns(x, spectra, batch, width // 2 + 1)
+        rows(spectra, out, batch * height // 2)
+
+    return back if inverse else forth
+
+
+def _whole(height: int, width: int, inverse: bool) -> Callable[[Any, Any], None]:
+    """Return what transforms complex pictures."""
     points = height * width
     few = FEW if points > LARGE else 0
     rows = _rows(height, width, inverse, False)

@@ -1,0 +1,64 @@
+// Runs the kernels of square.cu on a CPU: pictures from standard input, results to standard output.
+// Arguments: how many, and the seed of the order of threads.
+#include "fibers.h"
+// The text of square.cu, whose shared memory is that of the block.
+#include "kernel.inc"
+
+static std::vector<float> given, between, made;
+static void (*kernel)(const void *, void *);
+static const void *from;
+static void *to;
+
+static void thread() {
+  kernel(from, to);
+  fibers::now->done = true;
+  fibers::others();
+}
+
+static void run_cluster(unsigned picture, std::mt19937 &random) {
+  using namespace fibers;
+  std::vector<unsigned> order;
+  threads.resize(THREADS * CLUSTER);
+  warps.assign(threads.size() / 32, Group{32, 0, 0}), blocks.assign(CLUSTER, Group{THREADS, 0, 0});
+  cluster = Group{THREADS * CLUSTER, 0, 0}, expected.assign(CLUSTER, 0);
+  passed_on.assign(threads.size(), NAN);
+  shared.assign(CLUSTER, std::vector<float4>(SHARED / 16, float4{NAN, NAN, NAN, NAN}));
+  for (unsigned i = 0; i < threads.size(); i++) {
+    Thread &one = threads[i];
+    order.push_back(i);
+    one.index = i % THREADS, one.block = i / THREADS, one.done = false;
+    one.stack.resize(1 << 16);
+    getcontext(&one.context);
+    one.context.uc_stack.ss_sp = one.stack.data(), one.context.uc_stack.ss_size = one.stack.size();
+    makecontext(&one.context, thread, 0);
+  }
+  for (int round = 0; !order.empty(); round++) {
+    if (round > 10000) fail("threads wait for ever");
+    std::shuffle(order.begin(), order.end(), random);
+    for (unsigned i : order) {
+      now = &threads[i], threadIdx.x = now->index, blockIdx.x = picture * CLUSTER + now->block;
+      swapcontext(&scheduler, &now->context);
+    }
+    order.erase(std::remove_if(order.begin(), order.end(), [](unsigned i) { return threads[i].done; }),
+                order.end());
+  }
+}
+
+int main(int, char **words) {
+  const unsigned count = atoi(words[1]);
+  std::mt19937 random(atoi(words[2]));
+  const size_t pictures = count * SIDE * SIDE, spectra = count * 2 * SIDE * WIDTH;
+  given.resize(REAL && ROWS_FIRST ? pictures : spectra);
+  made.assign(REAL && !ROWS_FIRST ? pictures : spectra, NAN), between.assign(spectra, NAN);
+  if (fread(given.data(), 4, given.size(), stdin) != given.size()) return 2;
+#if TWO_LAUNCHES
+  void *middle = ROWS_FIRST ? made.data() : between.data();
+  kernel = first_pass, from = given.data(), to = middle;
+  for (unsigned i = 0; i < count; i++) run_cluster(i, random);
+  kernel = second_pass, from = middle, to = made.data();
+#else
+  kernel = square_fft, from = given.data(), to = made.data();
+#endif
+  for (unsigned i = 0; i < count; i++) run_cluster(i, random);
+  return fwrite(made.data(), 4, made.size(), stdout) != made.size();
+}
