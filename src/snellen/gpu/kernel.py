@@ -130,7 +130,7 @@ class Kernel:
             self._widen(loaded)
         try:
             config = cuda.config(grid, block, shared, cluster, overlap)
-            cuda.launch(cuda.stream(), config, loaded.function, *values)
+            cuda.launch(cuda.stream(loaded.device), config, loaded.function, *values)
         except Exception as error:  # its class is private to cuda.core, and has moved
             raise DeviceError(
                 f"{self!r} was not launched with grid {grid}, block {block}, clusters of {cluster} "
@@ -168,7 +168,9 @@ class Kernel:
             if blocks > PORTABLE and not loaded.wide:
                 self._widen(loaded)
             config = cuda.config(blocks, block, shared, blocks, False)
-            found = loaded.function.occupancy.max_active_clusters(config, stream=cuda.stream())
+            found = loaded.function.occupancy.max_active_clusters(
+                config, stream=cuda.stream(loaded.device)
+            )
         except Exception:  # drivers say it so; the launch reports any other fault
             return 0
         return int(found)
@@ -263,7 +265,7 @@ class _Cuda:
 
     launch: Callable[..., None]
     config: Callable[[Extent, Extent, int, int, bool], Any]
-    stream: Callable[[], Any]
+    stream: Callable[[int], Any]
     current_device: Callable[[], int]
     set_device: Callable[[int], None]
     arch: Callable[[int], str]
@@ -274,9 +276,13 @@ def _cuda() -> _Cuda:
     import cupy
 
     core = nvrtc.cuda_core()
-    # Made once for each handle: CuPy's streams are not cuda.core's.
-    borrowed = lru_cache(64)(core.Stream.from_handle)
     current = cupy.cuda.get_current_stream
+
+    # CuPy's streams are not cuda.core's, which learn their GPU once: the default stream has the
+    # same handle on all of them.
+    @lru_cache(64)
+    def borrowed(device: int, handle: int) -> Any:
+        return core.Stream.from_handle(handle)
 
     @lru_cache(1024)
     def config(grid: Extent, block: Extent, shared: int, cluster: int, overlap: bool) -> Any:
@@ -293,7 +299,7 @@ def _cuda() -> _Cuda:
     return _Cuda(
         launch=core.launch,
         config=config,
-        stream=lambda: borrowed(current().ptr),
+        stream=lambda device: borrowed(device, current().ptr),
         current_device=cupy.cuda.runtime.getDevice,
         set_device=cupy.cuda.runtime.setDevice,
         arch=lambda device: f"sm_{cupy.cuda.Device(device).compute_capability}",
