@@ -117,18 +117,20 @@ def test_without_cuda_it_is_dropped_all_the_same(monkeypatch):
 @pytest.mark.gpu
 def test_models_of_the_gpu_are_bounded(cuda, random, random_model):
     """As many as MODELS stay; each result is right, also of one that had to be laid out again."""
-    from snellen import upscale
-    from snellen.aplus.cuda.luma import MODELS, _models
+    from snellen import clear_cache, upscale
+    from snellen.aplus.cuda.luma import MODELS
+    from snellen.frames import prepared
+    from snellen.gpu import memory
 
-    _models.clear()
-    pool = cuda.get_default_memory_pool()
+    clear_cache()
     image = cuda.asarray(random.integers(0, 256, (40, 50), np.uint8))
     models = [random_model(2, seed=seed) for seed in range(MODELS + 3)]
     used, wanted = [], []
     for model in models:
         wanted.append(upscale(image, 2, model).get())
+        prepared._released(None)  # what works on pictures; models stay
         gc.collect()
-        used.append(pool.used_bytes())
+        used.append(memory._pool.used_bytes())
     a_model = used[1] - used[0]
     assert a_model > 0
     assert used[-1] == used[MODELS - 1]
@@ -136,17 +138,17 @@ def test_models_of_the_gpu_are_bounded(cuda, random, random_model):
         np.testing.assert_array_equal(upscale(image, 2, model).get(), result)
     held = [weakref.ref(model) for model in models]
     del models, model
-    _models.clear()
+    clear_cache()
     gc.collect()
-    assert pool.used_bytes() == used[0] - a_model
+    assert memory._pool.used_bytes() == used[0] - a_model
     assert not any(one() for one in held)
 
 
 @pytest.mark.gpu
 def test_a_model_is_not_dropped_while_a_stream_reads_it(cuda, random, random_model):
     """Behind a long queue on the caller's stream, with the model dropped and its memory taken."""
-    from snellen import upscale
-    from snellen.aplus.cuda.luma import _models
+    from snellen import clear_cache, upscale
+    from snellen.gpu import memory
 
     image = cuda.asarray(random.integers(0, 256, (60, 80), np.uint8))
     model = random_model(2, anchors=1024, dims=28)
@@ -159,8 +161,8 @@ def test_a_model_is_not_dropped_while_a_stream_reads_it(cuda, random, random_mod
             for _ in range(20):
                 busy @ busy
             found = upscale(image, 2, model)
-            _models.clear()
-            with cuda.cuda.Stream.null:
+            clear_cache()
+            with cuda.cuda.Stream.null, memory.own():
                 # Takes the memory that is free, also the model's if it were already.
                 taken = [cuda.full(1 << 20, np.nan, cuda.float32) for _ in range(20)]
             stream.synchronize()

@@ -24,6 +24,7 @@ GPUS = ["cuda", "cuda:0", "cuda:12"]
 @pytest.fixture
 def driver(monkeypatch):
     """A driver for CUDA 11.8, 12.4 or 13.0, or none."""
+    monkeypatch.setattr(device, "_working", set())
     return lambda version: monkeypatch.setattr(nvidia, "version", lambda: version)
 
 

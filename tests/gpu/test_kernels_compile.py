@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from snellen.aplus.cuda import features, group, match, overlap, regress
+from snellen.aplus.cuda import features, group, match, overlap, regress, samples
 from snellen.aplus.model import Model, load
 from snellen.fft import small, square
 from snellen.frames import bicubic
@@ -106,6 +106,19 @@ def mia():
         yield from mia_cufft.kernels(dtype)
 
 
+def pictures(*kinds):
+    """Kernels between samples and planes of A+, for types, channels and bits."""
+    for dtype, channels, bits in kinds:
+        yield from samples.kernels(np.dtype(dtype), channels, bits, Format(1, 1, bits).dtype)
+
+
+def slow_pictures():
+    """The same for all types."""
+    yield from pictures(("uint8", 4, 8), ("uint16", 1, 8), ("uint16", 3, 16))
+    for dtype in ("float16", "float32", "float64"):
+        yield from pictures(*((dtype, channels, 0) for channels in (1, 3, 4)))
+
+
 def slow_mia():
     """The same for oblong periods, for several frames and for columns sequential."""
     for size in OBLONGS:
@@ -151,6 +164,7 @@ def distinct(*kernels):
 # Each stage's kernels, with the constants of the models that ship.
 CASES = [
     *distinct(*aplus(SHIPPED), *mad(), *mia(), *transforms()),
+    *pictures(("uint8", 3, 8), ("uint16", 1, 10), ("float16", 4, 0), ("float64", 1, 0)),
     checkup.KERNEL,
     *(
         bicubic.kernel(*case)
@@ -163,7 +177,9 @@ CASES = [
     ),
 ]
 
-SLOW = distinct(*CASES, *aplus(OTHERS), *slow_mia(), *slow_transforms())[len(CASES) :]
+SLOW = distinct(
+    *CASES, *aplus(OTHERS), *slow_pictures(), *slow_mia(), *slow_transforms()
+)[len(CASES) :]  # fmt: skip
 """More constants of the kernels of CASES, and models that do not ship."""
 
 HERE = Path(__file__).parent / "kernels"

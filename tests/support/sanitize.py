@@ -54,6 +54,11 @@ TESTS: dict[str, tuple[str, ...]] = {
         f"{A}test_overlap.py::test_every_type[16-8-True]",
         f"{A}test_frames.py::test_tiny_frames[subsampling0-size4]",
     ),
+    "aplus/cuda/samples.cu": (
+        *(f"{A}test_samples.py::test_there_and_back[{case}]"
+          for case in ("uint8-3-8", "uint16-1-10", "float16-4-0", "float64-1-0")),
+        f"{A}test_samples.py::test_what_cannot_be_used[float32-0]",
+    ),
     "frames/bicubic.cu": (
         *(f"tests/frames/test_bicubic.py::test_any_part_on_the_gpu[{case}]"
           for case in ("origin1-2", "origin2-3", "origin5-4")),

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from snellen.aplus.cuda.planes import Planes
+from snellen.aplus.cuda.pictures import Pictures
+from snellen.aplus.cuda.samples import LARGEST
 from snellen.aplus.model import Model, load
 from snellen.aplus.upscaler import Upscaler, memory_of
 from snellen.errors import InputError, quoted
@@ -18,15 +19,19 @@ from snellen.frames import arrays
 from snellen.frames.axes import Axes, check_dtype, check_finite
 from snellen.frames.bicubic import bicubic
 from snellen.frames.colour import rgb, ycc
+from snellen.frames.engine import SLOTS
 from snellen.frames.frame import Format, Frame
+from snellen.frames.prepared import borrowed
 from snellen.frames.quantise import quantise
+from snellen.frames.several import shared
 from snellen.frames.values import check_bytes, whole
+from snellen.gpu import memory
 
 Array = Any
 """Of NumPy or CuPy."""
 
 CHANNELS = (3, 4)  # RGB, RGBA
-LARGEST = 1e35  # of float samples: float32 ends at 3.4e38, and features are sums of many
+WORTH = 1 << 20  # pixels that pay for a thread and a further GPU: half a millisecond
 
 
 @np.errstate(all="ignore")  # the caller may have asked NumPy for exceptions
@@ -34,14 +39,15 @@ def upscale(
     image: Any,
     scale: int = 2,
     model: str | Path | Model | None = None,
-    device: str = "auto",
+    device: str | Sequence[str] = "auto",
     *,
     bits: int | None = None,
 ) -> Any:
     """Enlarge an image by A+ super-resolution.
 
     Luma goes through A+ (Timofte, De Smet, Van Gool, ACCV 2014), chroma and alpha through bicubic.
-    Computed in float32. For many frames of one size use `snellen.Upscaler`.
+    Computed in float32. What is prepared is kept for the next call of the same kind, see
+    `snellen.clear_cache`. For many frames of one size use `snellen.Upscaler`.
 
     An array on a GPU stays there: it is not copied to main memory, work is ordered on the caller's
     current stream (PyTorch's for its tensors, else CuPy's), and the result lies on the same GPU.
@@ -58,9 +64,10 @@ def upscale(
         2, 3 or 4.
     model : str, Path, Model or None
         Name of a shipped model, a file, or a loaded model; None: ours for this scale.
-    device : str
+    device : str or sequence of str
         "cpu", "cuda", "cuda:N" or "auto": where the array lives; for one in main memory the GPU,
-        where it works. An array on a GPU takes "auto", "cuda" or its own name.
+        where it works. An array on a GPU takes "auto", "cuda" or its own name. Several GPUs,
+        "cuda:0,cuda:1" or ["cuda:0", "cuda:1"], share the pictures of a batch in main memory.
     bits : int, optional
         Significant bits of integer samples, 8 to 16: results are clipped to 0 … 2^bits − 1.
         Default: all bits of the type. Float results are clipped only to what their type holds.
@@ -79,68 +86,113 @@ def upscale(
     ModelError, DeviceError
         The model or the device cannot be used, or the GPU's memory does not suffice.
     """
-    chosen = arrays.choose(image, device, "A+")
+    chosen = arrays.choose_several(image, device, "A+")
     loaded = load(model, scale)
-    with arrays.working(image, chosen):
+    on_host = arrays.place(image) == "cpu"
+    with arrays.working(image, "cpu" if on_host else chosen[0]):
         array = arrays.read(image)
         axes = _axes(array, loaded.scale)
-        check_finite(array)
-        _check_range(array)
-        bits = _depth(array, bits)
-        return arrays.like(image, _enlarged(array, axes, loaded, chosen, bits))
+        depth = _depth(array.dtype, bits)
+        if chosen == ("cpu",):
+            large = _on_cpu(array, axes, loaded, depth)
+        elif on_host:
+            large = _from_host(array, axes, loaded, depth, chosen)
+        else:
+            large = _on_gpu(array, axes, loaded, depth, chosen[0])
+        return arrays.like(image, large)
 
 
-def _enlarged(array: Array, axes: Axes, model: Model, device: str, bits: int) -> Array:
-    """Return a checked array, enlarged on a device; NumPy gives NumPy, CuPy gives CuPy."""
-    if device == "cpu" or not isinstance(array, np.ndarray):
-        return _pictures(array, axes, model, device, bits)
-    large = _pictures(arrays.upload(array), axes, model, device, bits).get()
-    return large.astype(array.dtype, copy=False)  # of the same byte order
+def _from_host(
+    array: Array, axes: Axes, model: Model, bits: int, devices: tuple[str, ...]
+) -> Array:
+    """Return an array in main memory, enlarged by GPUs, which share its pictures."""
+    dtype = array.dtype.newbyteorder("=")
+    large = _large(axes, model.scale)
+    result = arrays.result(large.shape, dtype)
+    pictures, out = axes.pictures(array), large.pictures(result)
+    count = len(pictures)
+    odd: list[bool] = []
+
+    def work(device: str, numbers: Iterator[int]) -> None:
+        with _prepared(model, axes, dtype, bits, device, min(count, SLOTS)) as enlarger:
+            odd.append(enlarger.run(numbers, pictures, out))
+
+    if count:
+        least = -(-WORTH // (axes.size[0] * axes.size[1]))
+        shared(devices, count, work, least)
+    if any(odd):
+        _check(array, bits)  # which says what is wrong
+    return result.astype(array.dtype, copy=False)  # of the same byte order
 
 
-def _pictures(array: Array, axes: Axes, model: Model, device: str, bits: int) -> Array:
-    """Return all pictures of an array that lives on the device, enlarged."""
-    scale, colour = model.scale, bool(axes.channels)
-    height, width = axes.size
-    large = replace(axes, size=(height * scale, width * scale))
-    result = arrays.library(array).empty(large.shape, array.dtype)
-    format = Format(width, height, 0, (0, 0)) if colour else Format(width, height, bits)
-    with _enlarger(model, format, device) as enlarge:
+def _on_gpu(array: Array, axes: Axes, model: Model, bits: int, device: str) -> Array:
+    """Return a CuPy array, enlarged on the current stream."""
+    import cupy
+
+    large = _large(axes, model.scale)
+    with memory.callers():
+        result = cupy.empty(large.shape, array.dtype)
+    if not array.size:
+        return result
+    with _prepared(model, axes, array.dtype, bits, device, 0) as enlarger:
+        if enlarger.odd(array):
+            _check(array, bits)
         for picture, out in zip(axes.pictures(array), large.pictures(result), strict=True):
-            if colour:
-                _store(rgb(enlarge(ycc(picture))), bits, out[..., :3])
-                _alpha(picture[..., 3:], scale, bits, out[..., 3:])
-            else:
-                _store(enlarge((picture,))[0], bits, out)
+            enlarger(cupy.ascontiguousarray(picture), out)
     return result
 
 
-@contextmanager
-def _enlarger(
-    model: Model, format: Format, device: str
-) -> Iterator[Callable[[tuple[Array, ...]], tuple[Array, ...]]]:
-    """Give a function that enlarges the planes of a picture."""
-    if device == "cpu":
-        with Upscaler(model.scale, model, "cpu") as upscaler:
-            upscaler.prepare(format)
-            yield lambda planes: upscaler.run(Frame(_plain(planes, format))).planes
-    else:
-        whole = Planes(model, format, format.scaled(model.scale))
-        yield lambda planes: whole.new(_plain(planes, format))
+def _prepared(
+    model: Model, axes: Axes, dtype: np.dtype[Any], bits: int, device: str, slots: int
+) -> AbstractContextManager[Pictures]:
+    """Return a context with what enlarges pictures of one kind on a GPU, kept for the next call."""
+    size, channels = axes.size, axes.channels[0] if axes.channels else 1
+    return borrowed(
+        device,
+        (Pictures, model.digest, size, channels, dtype.name, bits, slots),
+        lambda: Pictures(model, size, channels, dtype, bits, device, slots),
+    )
 
 
-def _plain(planes: tuple[Array, ...], format: Format) -> tuple[Array, ...]:
-    """Return planes of the format's type, samples side by side."""
-    xp = arrays.library(planes[0])
-    return tuple(xp.ascontiguousarray(plane, format.dtype) for plane in planes)
+def _on_cpu(array: Array, axes: Axes, model: Model, bits: int) -> Array:
+    """Return an array in main memory, enlarged on the CPU."""
+    _check(array, bits)
+    scale, colour, (height, width) = model.scale, bool(axes.channels), axes.size
+    large = _large(axes, scale)
+    result = np.empty(large.shape, array.dtype)
+    format = Format(width, height, 0, (0, 0)) if colour else Format(width, height, bits)
+
+    def make() -> Upscaler:
+        upscaler = Upscaler(scale, model, "cpu")
+        upscaler.prepare(format)
+        return upscaler
+
+    def enlarged(planes: tuple[Array, ...]) -> tuple[Array, ...]:
+        plain = (np.ascontiguousarray(plane, format.dtype) for plane in planes)
+        return upscaler.run(Frame(tuple(plain))).planes
+
+    key = Upscaler, model.digest, format
+    with borrowed("cpu", key, make, host=4 * model.projections.size) as upscaler:
+        for picture, out in zip(axes.pictures(array), large.pictures(result), strict=True):
+            if colour:
+                _store(rgb(enlarged(ycc(picture))), bits, out[..., :3])
+                _alpha(picture[..., 3:], scale, bits, out[..., 3:])
+            else:
+                _store(enlarged((picture,))[0], bits, out)
+    return result
+
+
+def _large(axes: Axes, scale: int) -> Axes:
+    """Return the axes of the result."""
+    height, width = axes.size
+    return replace(axes, size=(height * scale, width * scale))
 
 
 def _alpha(alpha: Array, scale: int, bits: int, out: Array) -> None:
     """Enlarge (H, W, 1 or none) by bicubic into `out`."""
-    xp = arrays.library(alpha)
     for channel in range(alpha.shape[-1]):
-        large = xp.empty(out.shape[:2], np.float32)
-        bicubic(xp.ascontiguousarray(alpha[..., channel], np.float32), scale, large)
+        large = np.empty(out.shape[:2], np.float32)
+        bicubic(np.ascontiguousarray(alpha[..., channel], np.float32), scale, large)
         _store(large, bits, out[..., channel])
 
 
@@ -154,7 +206,7 @@ def _store(samples: Array, bits: int, out: Array) -> None:
         out[...] = samples.clip(-limit, limit)
         return
     flat = samples.reshape(len(samples), -1)
-    whole = arrays.library(out).empty(flat.shape, out.dtype.newbyteorder("="))
+    whole = np.empty(flat.shape, out.dtype.newbyteorder("="))
     quantise(flat, (1.0, 0.0), bits, whole)
     out[...] = whole.reshape(out.shape)
 
@@ -169,32 +221,34 @@ def _axes(array: Array, scale: int) -> Axes:
     return axes
 
 
-def _check_range(array: Array) -> None:
-    """Refuse (InputError) floats that are too large."""
-    if array.dtype.kind == "f" and array.size:
-        peak = max(float(array.max()), -float(array.min()))
-        if peak > LARGEST:
+def _check(array: Array, bits: int) -> None:
+    """Refuse (InputError) samples that are not finite, too large, or of more bits."""
+    if not array.size or bits == 8 * array.dtype.itemsize:
+        return
+    check_finite(array)
+    if bits:
+        if (most := int(array.max())) >> bits:
             raise InputError(
-                f"got a sample of ±{peak:g}; expected at most {LARGEST:g}, since A+ computes in "
-                "float32",
-                advice="scale the image first",
+                f"got a sample of {most}, more than {bits} bits hold", parameter="bits"
             )
+        return
+    peak = max(float(array.max()), -float(array.min()))
+    if peak > LARGEST:
+        raise InputError(
+            f"got a sample of ±{peak:g}; expected at most {LARGEST:g}, since A+ computes in "
+            "float32",
+            advice="scale the image first",
+        )
 
 
-def _depth(array: Array, bits: int | None) -> int:
-    if array.dtype.kind == "f":
+def _depth(dtype: np.dtype[Any], bits: int | None) -> int:
+    """Return the significant bits of integers; 0 for floats."""
+    if dtype.kind == "f":
         if bits is not None:
             raise InputError(
-                f"`bits`={quoted(bits)} is for integer samples; got {array.dtype}",
+                f"`bits`={quoted(bits)} is for integer samples; got {dtype}",
                 parameter="bits",
             )
         return 0
-    most = 8 * int(array.dtype.itemsize)
-    if bits is None:
-        return most
-    bits = whole("bits", bits, 8, most)
-    if array.size and int(array.max()) >> bits:
-        raise InputError(
-            f"got a sample of {array.max()}, more than {bits} bits hold", parameter="bits"
-        )
-    return bits
+    most = 8 * int(dtype.itemsize)
+    return most if bits is None else whole("bits", bits, 8, most)

@@ -5,10 +5,11 @@ A model file is in safetensors format: three tensors and a header of strings. It
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, cached_property, lru_cache
 from importlib import resources
 from pathlib import Path
 
@@ -55,6 +56,16 @@ class Model:
     (k, (w·s)², d) float16 or float32."""
     about: Mapping[str, str] = field(default_factory=dict)
     """Origin of the model as strings: data, command, version, date, PSNR."""
+
+    @cached_property
+    def digest(self) -> bytes:
+        """A hash of all that results depend on: equal models have the same."""
+        found = hashlib.blake2b(repr((self.scale, self.window)).encode(), digest_size=16)
+        for name in ("anchors", "basis", "projections"):
+            array = getattr(self, name)
+            found.update(repr((array.shape, array.dtype.name)).encode())
+            found.update(np.ascontiguousarray(array).data)
+        return found.digest()
 
     def __post_init__(self) -> None:
         fault = self._fault()
@@ -165,6 +176,11 @@ def load(model: str | Path | Model | None, scale: int) -> Model:
 
 def shipped() -> dict[str, Path]:
     """Return the models of this package: name → path."""
+    return dict(_shipped())
+
+
+@cache
+def _shipped() -> dict[str, Path]:
     folder = Path(str(resources.files("snellen.aplus") / "models"))
     return {path.stem: path for path in sorted(folder.glob("*.safetensors"))}
 

@@ -5,21 +5,26 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from numbers import Number
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from snellen.errors import InputError, SnellenError, quoted
-from snellen.frames import values
+from snellen.errors import DeviceMemoryError, InputError, SnellenError, quoted
+from snellen.frames import limits, values
 from snellen.gpu import device as devices
+from snellen.gpu import memory
 
 HOST = (1, 3)  # DLPack's device types of pageable and page-locked main memory: kDLCPU, kDLCUDAHost
 CUDA = (2, 13)  # DLPack's device types of GPU memory: kDLCUDA, kDLCUDAManaged
+LOCKED = 1 << 28  # bytes that results may take of page-locked memory in any case
+LOCKED_SHARE = 8  # beyond that, the part of the main memory that may be page-locked
 ADVICE = "copy it to main memory first (PyTorch: .cpu(), CuPy: .get())"
 
 
@@ -93,6 +98,23 @@ def choose(image: Any, device: str | Sequence[str], method: str) -> str:
         parameter="device",
         advice=f"leave `device` out, or {ADVICE}",
     )
+
+
+def choose_several(image: Any, device: str | Sequence[str], method: str) -> tuple[str, ...]:
+    """Return the devices that share an array's pictures; parameters and errors as of `choose`.
+
+    Only an array in main memory is shared; one on a GPU stays there.
+    """
+    home = place(image)
+    if home == "cpu":
+        return devices.several(device)
+    if len(devices.names(device)) > 1:
+        raise InputError(
+            f"the array lives on a GPU ({home}); several GPUs share arrays in main memory",
+            parameter="device",
+            advice=f"leave `device` out, or {ADVICE}",
+        )
+    return (choose(image, device, method),)
 
 
 @contextmanager
@@ -209,6 +231,19 @@ def upload(array: np.ndarray[Any, Any]) -> Any:
     there = cupy.empty(array.shape, array.dtype.newbyteorder("="))
     there.set(np.ascontiguousarray(array, there.dtype))
     return there
+
+
+def result(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """Return a new array in main memory for a result from a GPU.
+
+    It is page-locked, so that the GPU writes into it, unless results that the caller keeps have
+    taken much of that memory already.
+    """
+    size = memory.pages.lent + math.prod(shape) * np.dtype(dtype).itemsize
+    if size <= LOCKED or size <= limits.memory() // LOCKED_SHARE:
+        with suppress(DeviceMemoryError), devices.reporting():
+            return memory.pinned(shape, dtype)
+    return np.empty(shape, dtype)
 
 
 def like(image: Any, result: Any) -> Any:

@@ -17,14 +17,14 @@ from snellen.frames.arrays import library
 
 KR, KG, KB = 0.299, 0.587, 0.114  # ITU-R BT.601
 
-_TO_YCC = np.array(
+TO_YCC = np.array(
     [
         [KR, KG, KB],
         [-KR / (2 - 2 * KB), -KG / (2 - 2 * KB), 0.5],
         [0.5, -KG / (2 - 2 * KR), -KB / (2 - 2 * KR)],
     ]
 )
-_TO_RGB = np.linalg.inv(_TO_YCC)
+TO_RGB = np.linalg.inv(TO_YCC)
 
 Float32 = npt.NDArray[np.float32]
 
@@ -42,14 +42,14 @@ def ycc(rgb: npt.NDArray[np.generic]) -> tuple[Float32, Float32, Float32]:
     y, cb, cr : (H, W) float32
         In the range of `rgb`; chroma is centred on 0.
     """
-    y, cb, cr = _mix(_TO_YCC, [rgb[..., i] for i in range(3)])
+    y, cb, cr = _mix(TO_YCC, [rgb[..., i] for i in range(3)])
     return y, cb, cr
 
 
 def rgb(planes: tuple[npt.NDArray[np.generic], ...]) -> Float32:
     """Convert (H, W) planes Y, Cb, Cr to (H, W, 3) float32 RGB: the inverse of `ycc`."""
     xp = library(planes[0])
-    mixed: Float32 = xp.stack(_mix(_TO_RGB, list(planes)), axis=-1)
+    mixed: Float32 = xp.stack(_mix(TO_RGB, list(planes)), axis=-1)
     return mixed
 
 

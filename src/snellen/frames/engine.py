@@ -232,6 +232,7 @@ class Engine:
         self,
         inputs: Sequence[Any],
         ready: Iterable[Any] = (),
+        out: Sequence[Any] = (),
     ) -> Pending:
         """Begin a frame; wait for a free slot where all are taken.
 
@@ -243,6 +244,9 @@ class Engine:
             to before the result is ready.
         ready : iterable of cupy.cuda.Event or None
             After these events CuPy arrays may be read; None stands for at once.
+        out : sequence of arrays
+            Where the first results go, contiguous and in page-locked memory; others are new arrays.
+            The caller holds them until the result is ready. Not with `on_device`.
 
         Raises
         ------
@@ -258,7 +262,7 @@ class Engine:
             try:
                 slot.vacate()
                 slot.stage(inputs, self._ordinal)
-                flight = slot.flight = _Flight(inputs, self._new())
+                flight = slot.flight = _Flight(inputs, (*self._given(out), *self._new(len(out))))
                 with self.streams.lock:
                     if self._closed:
                         raise _closed()
@@ -323,10 +327,21 @@ class Engine:
         flight.done.record(streams.down)
         return flight.outputs
 
-    def _new(self) -> Arrays:
-        """Return new arrays for the results of a frame."""
+    def _given(self, out: Sequence[Any]) -> Arrays:
+        """Return the caller's arrays for the first results (InputError: they do not fit)."""
+        for array, (shape, dtype) in zip(out, self._outputs, strict=False):
+            kind = array.shape, array.dtype, array.flags.c_contiguous and array.flags.writeable
+            if kind != (shape, dtype, True):
+                raise InputError(
+                    f"got an array {array.shape} of {array.dtype} for a result; expected {shape} "
+                    f"of {np.dtype(dtype)}, contiguous and writable"
+                )
+        return tuple(out)
+
+    def _new(self, first: int) -> Arrays:
+        """Return new arrays for the results of a frame from number `first` on."""
         if not self._on_device:
-            return tuple(pinned(*kind) for kind in self._outputs)
+            return tuple(pinned(*kind) for kind in self._outputs[first:])
         import cupy
 
         with _idle(self._ordinal):

@@ -25,6 +25,7 @@ FORKED = (
     "start processes by spawn"
 )
 _current = threading.local()
+_working: set[int] = set()  # GPUs that have been tried in this process, or in its parent
 
 
 def resolve(device: str) -> str:
@@ -134,8 +135,11 @@ def ordinal(device: str) -> int:
 def why_not(ordinal: int = 0) -> str:
     """Return why a GPU cannot be used and what to do about it; "" where it works.
 
-    CuPy and NVRTC are loaded for it, and the GPU gets a context.
+    CuPy and NVRTC are loaded for it, and the GPU gets a context. One that worked counts as working
+    from then on.
     """
+    if ordinal in _working and not driver.forked():
+        return ""
     if "cupy" not in sys.modules:
         with driver.starting(ordinal), suppress(Exception):  # the import below says what is wrong
             import cuda.core  # noqa: F401
@@ -167,6 +171,7 @@ def why_not(ordinal: int = 0) -> str:
         return str(error)
     except Exception as error:  # whatever a half-installed CUDA raises is a reason, not a crash
         return f"{type(error).__name__}: {error}; run snellen doctor: it lists what is installed"
+    _working.add(ordinal)
     return ""
 
 

@@ -130,7 +130,7 @@ def _stages(model: Model, bits: int, to: int, full_range: bool) -> _Stages:
         with own(), lasting():
             return _Stages(model, source, target, device)
 
-    return _models.get(device, (model, bits, to, full_range), make)
+    return _models.get(device, (model.digest, bits, to, full_range), make)
 
 
 _models: Cache[_Stages] = Cache(MODELS)

@@ -1,0 +1,193 @@
+"""Pictures as arrays on the GPU: samples → planes → enlarged planes → samples."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import numpy as np
+
+from snellen.aplus.cuda.luma import LARGEST, SHARE
+from snellen.aplus.cuda.planes import Planes
+from snellen.aplus.cuda.samples import Check, Samples
+from snellen.aplus.model import Model
+from snellen.frames.bicubic import bicubic
+from snellen.frames.engine import Engine, Pending
+from snellen.frames.frame import Format
+from snellen.gpu import device as devices
+from snellen.gpu.memory import free_memory, lasting
+
+Arrays = tuple[Any, ...]
+"""Of CuPy."""
+
+
+class Pictures:
+    """A+ for pictures of one shape and type on a GPU, one after another. Holds all buffers.
+
+    Parameters
+    ----------
+    model : Model
+    size : (int, int)
+        Rows and columns of a picture.
+    channels : int
+        1, 3 (RGB) or 4 (RGBA with straight alpha).
+    dtype : dtype
+        Of the samples: uint8, uint16, float16, float32 or float64.
+    bits : int
+        Significant bits of integers; 0: floats.
+    device : str
+        "cuda:N".
+    slots : int
+        Pictures of main memory in flight, as `run` takes them; 0: it is not called.
+
+    Raises
+    ------
+    DeviceError
+        Memory does not suffice, or CUDA failed.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        size: tuple[int, int],
+        channels: int,
+        dtype: np.dtype[Any],
+        bits: int,
+        device: str,
+        slots: int = 0,
+    ):
+        import cupy
+
+        height, width = size
+        colour = channels > 1
+        source = Format(width, height, 0, (0, 0)) if colour else Format(width, height, bits)
+        target = source.scaled(model.scale)
+        self._device, self._scale, self._slots = device, model.scale, slots
+        self._kinds = [
+            ((format.height, format.width, *((channels,) if colour else ())), dtype)
+            for format in (source, target)
+        ]
+        self._engine: Engine | None = None
+        with self._on_gpu(), lasting():
+            free = free_memory() - max(1, slots) * sum(_bytes(*kind) for kind in self._kinds)
+            self._check = Check(dtype, bits) if Check.needed(dtype, bits) else None
+            self._planes = Planes(model, source, target, min(LARGEST, int(SHARE * free)))
+            self._samples: Samples | None = None
+            if colour or dtype != source.dtype or not bits:
+                self._samples = Samples(dtype, channels, bits, source.dtype)
+                self._small, self._large = (
+                    tuple(
+                        cupy.empty((format.height, format.width), format.dtype)
+                        for _ in range(channels)
+                    )
+                    for format in (source, target)
+                )
+            self._done = cupy.cuda.Event(disable_timing=True)
+            self._done.record()
+        if slots:
+            self._engine = Engine(
+                device,
+                inputs=[self._kinds[0]],
+                outputs=[self._kinds[1], *([((1,), np.int32)] if self._check else [])],
+                work=self._work,
+                slots=slots,
+            )
+
+    def __call__(self, picture: Any, out: Any) -> None:
+        """Enlarge a picture on CuPy's current stream; contiguous CuPy arrays on this GPU."""
+        import cupy
+
+        stream = cupy.cuda.get_current_stream()
+        stream.wait_event(self._done)  # of the work before, on whatever stream
+        try:
+            self._enlarge(picture, out)
+        finally:
+            self._done.record(stream)
+
+    def odd(self, pictures: Any) -> bool:
+        """Return whether samples of CuPy pictures cannot be used; wait for the current stream."""
+        import cupy
+
+        if not self._check:
+            return False
+        found = cupy.empty(1, np.int32)
+        self._check(cupy.ascontiguousarray(pictures), found)
+        return bool(found.get()[0])
+
+    def run(self, numbers: Iterator[int], pictures: Any, out: Any) -> bool:
+        """Enlarge some of the pictures in main memory, several in flight.
+
+        Parameters
+        ----------
+        numbers : iterator of int
+            Which ones.
+        pictures : (N, H, W[, channels]) NumPy array
+            Of this type, in any order of bytes.
+        out : (N, s·H, s·W[, channels]) NumPy array
+            Their results, contiguous; page-locked, or copies do not overlap.
+
+        Returns
+        -------
+        bool
+            Whether a picture has samples that cannot be used: NaN, infinity, too large, or of more
+            bits. Results mean nothing then.
+        """
+        engine, flights, odd = self._engine, deque[Pending](), False
+        assert engine is not None
+        try:
+            for number in numbers:
+                if len(flights) == self._slots:
+                    odd |= _odd(flights.popleft())
+                flights.append(engine.submit([pictures[number]], out=[out[number]]))
+            while flights:
+                odd |= _odd(flights.popleft())
+        finally:
+            if flights:  # something failed
+                engine.streams.settle()  # nobody writes to `out` any more
+        return odd
+
+    def close(self) -> None:
+        """Wait for what is queued, and drop all buffers."""
+        if self._engine:
+            self._engine.close()
+        with self._on_gpu():
+            with suppress(Exception):  # CUDA has failed
+                self._done.synchronize()
+            self._engine = self._samples = None
+            self._small = self._large = ()
+            del self._planes
+
+    def _work(self, inputs: Arrays, outputs: Arrays) -> None:
+        """Enlarge a picture of an engine, and say whether its samples can be used."""
+        if self._check:
+            self._check(inputs[0], outputs[1])
+        self._enlarge(inputs[0], outputs[0])
+
+    def _enlarge(self, picture: Any, out: Any) -> None:
+        """Queue all kernels on CuPy's current stream."""
+        if self._samples is None:
+            self._planes((picture,), (out,))
+            return
+        small, large = self._small, self._large
+        self._samples.split(picture, small)
+        self._planes(small[:3], large[:3])
+        if len(small) == 4:
+            bicubic(small[3], self._scale, large[3])
+        self._samples.join(large, out)
+
+    @contextmanager
+    def _on_gpu(self) -> Iterator[None]:
+        with devices.using(self._device), devices.reporting():
+            yield
+
+
+def _odd(flight: Pending) -> bool:
+    """Return, when it is known, whether a picture has samples that cannot be used."""
+    _, *odd = flight.result()
+    return bool(odd) and bool(odd[0][0])
+
+
+def _bytes(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
+    return int(np.prod(shape)) * dtype.itemsize
