@@ -11,8 +11,6 @@
 
 typedef long long Index;
 
-__device__ constexpr float to_ycc[9] = TO_YCC, to_rgb[9] = TO_RGB;
-
 __device__ __forceinline__ float number(SAMPLE sample) {
 #if HALF
   float x;
@@ -37,10 +35,14 @@ __device__ __forceinline__ SAMPLE sample(float x, float limit) {
 #endif
 }
 
+#if CHANNELS > 1
+__device__ constexpr float to_ycc[9] = TO_YCC, to_rgb[9] = TO_RGB;
+
 // Returns a row of a matrix times (a, b, c). Products and sums are rounded one by one, as NumPy does it.
 __device__ __forceinline__ float mix(const float *row, float a, float b, float c) {
   return __fadd_rn(__fadd_rn(__fmul_rn(a, row[0]), __fmul_rn(b, row[1])), __fmul_rn(c, row[2]));
 }
+#endif
 
 extern "C" __global__ void __launch_bounds__(256)
     split(const SAMPLE *__restrict__ picture, Index pixels, PLANE *__restrict__ luma,
@@ -49,11 +51,7 @@ extern "C" __global__ void __launch_bounds__(256)
   if (i >= pixels) return;
   const SAMPLE *pixel = picture + i * CHANNELS;
 #if CHANNELS == 1
-#if HALF
-  luma[i] = number(*pixel);
-#else
-  luma[i] = PLANE(*pixel);
-#endif
+  luma[i] = PLANE(number(*pixel));
 #else
   const float r = number(pixel[0]), g = number(pixel[1]), b = number(pixel[2]);
   luma[i] = mix(to_ycc, r, g, b);
@@ -71,11 +69,7 @@ extern "C" __global__ void __launch_bounds__(256)
   if (i >= pixels) return;
   SAMPLE *pixel = picture + i * CHANNELS;
 #if CHANNELS == 1
-#if INTEGER
-  *pixel = SAMPLE(luma[i]);
-#else
   *pixel = sample(luma[i], limit);
-#endif
 #else
   const float y = luma[i], u = cb[i], v = cr[i];
 #pragma unroll
