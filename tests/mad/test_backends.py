@@ -181,6 +181,13 @@ def test_several_gpus_take_turns_with_pairs_in_flight(make):
     assert mads(found) == wanted and found[5].detection.shape == SIZE
 
 
+def test_several_gpus_share_the_only_pair(make):
+    scorer, log = make("cuda:0,cuda:1")
+    assert mads(scorer.runs(iter([(plane(1), plane(2))]))) == [1002]
+    assert mads(scorer.runs([(None, plane(3))])) == [1003]
+    assert {names for names, *_ in log} == {TWO} and scorer.runs([]) == []
+
+
 def test_several_gpus_share_planes_that_lie_on_the_first(make):
     scorer, log = make("cuda:0,cuda:1")
     there = [(Plane(plane(i), "cuda:0"), Plane(plane(1), "cuda:0")) for i in range(3)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from fractions import Fraction
 from io import BytesIO
 
@@ -13,6 +14,7 @@ import pytest
 from snellen.errors import InputError
 from snellen.video.clip import Clip
 from snellen.video.compare import compare
+from snellen.video.luma_reader import LumaReader
 from snellen.video.source.decode import Source
 from support.video.clips import HEIGHT, WIDTH, luma, make, picture
 from support.video.comparisons import Difference, compared
@@ -242,6 +244,35 @@ def test_an_error_ends_both_threads(lossless, error):
     with pytest.raises(type(error)):
         compare(lossless, lossless, step, print)
     assert step.closed == 1
+
+
+def test_frames_are_decoded_while_the_step_is_prepared(lossless, monkeypatch):
+    readers = []
+
+    class Watched(LumaReader):
+        def __init__(self, *settings):
+            super().__init__(*settings)
+            readers.append(self)
+
+    class Slow(Difference):
+        def prepare(self, format):
+            until = time.monotonic() + 20
+            while min(reader.frames for reader in readers) < 4 and time.monotonic() < until:
+                time.sleep(0.01)
+            self.ahead = [reader.frames for reader in readers]
+            return super().prepare(format)
+
+    class Failing(Difference):
+        def prepare(self, format):
+            raise InputError("too small")
+
+    monkeypatch.setattr("snellen.video.compare.LumaReader", Watched)
+    step = Slow()
+    assert compared(lossless, lossless, step)[0] == list(range(8))
+    assert min(step.ahead) >= 4
+    with pytest.raises(InputError, match="too small"):
+        compare(lossless, lossless, Failing(), print)
+    assert not [one for one in threading.enumerate() if one.name == "decode" and one.is_alive()]
 
 
 def test_a_second_interrupt_closes_no_film_under_its_thread(lossless, monkeypatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import chain, islice
 from types import TracebackType
 from typing import Any
 
@@ -179,7 +180,8 @@ class Scorer(Holder):
     def runs(self, pairs: Iterable[tuple[Any, Any]], *, maps: bool = False) -> list[Score]:
         """Score many pairs, as `run` does one after another, and return their scores in order.
 
-        On a GPU the next pairs are begun before the host waits for a score, as by `submit`.
+        On a GPU the next pairs are begun before the host waits for a score, as by `submit`. Several
+        GPUs share a pair that is the only one.
 
         Parameters
         ----------
@@ -199,8 +201,10 @@ class Scorer(Holder):
         maps = values.flag("maps", maps)
         found: list[Score] = []
         pending: deque[Callable[[], Score]] = deque()
-        given = None
-        for pair in _iterated(pairs):
+        given, pairs = None, iter(_iterated(pairs))
+        first = list(islice(pairs, 2 if len(self.devices) > 1 else 0))
+        follow = len(first) != 1  # several GPUs share a pair that is the only one
+        for pair in chain(first, pairs):
             pictures = isinstance(pair, tuple | list) or getattr(pair, "ndim", 0) == 3
             if not pictures or len(pair) != 2:
                 raise InputError(
@@ -214,7 +218,7 @@ class Scorer(Holder):
                 while given is None and pending:  # they may need the samples of the old reference
                     found.append(pending.popleft()())
                 given = reference
-            pending.append(self._open().submit(reference, distorted, maps, True, given))
+            pending.append(self._open().submit(reference, distorted, maps, follow, given))
             if len(pending) == self.slots:
                 found.append(pending.popleft()())
         return found + [result() for result in pending]

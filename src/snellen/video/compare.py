@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -157,9 +157,10 @@ def compare(
             warn(name, text)
         sides = _sides(sources[0], sources[1], offset, every)
         format = _format(one, other)
-        step.prepare(format)
-        meter = Meter(_total(sides, clip, every), on_progress)
-        frames, ended = _run(sides, step, take, clip, meter)
+        with _reading(sides):
+            step.prepare(format)  # meanwhile the first frames are decoded
+            meter = Meter(_total(sides, clip, every), on_progress)
+            frames, ended = _run(sides, step, take, clip, meter)
         if not frames:
             raise InputError(_no_pair(sides, clip, offset, ended))
         counts = [side.frames if ended else None for side in sides]
@@ -181,6 +182,20 @@ def compare(
         )
 
 
+@contextmanager
+def _reading(sides: _Sides) -> Iterator[None]:
+    """Decode both videos in threads, which have ended after the block."""
+    try:
+        for side in sides:
+            side.start()
+        yield
+    finally:
+        for side in sides:
+            side.stop()
+        for side in sides:  # a second Ctrl-C ends this, but by now both threads are stopping
+            side.abandon()
+
+
 def _run(
     sides: _Sides,
     step: Comparison[T],
@@ -188,26 +203,18 @@ def _run(
     clip: Clip,
     meter: Meter,
 ) -> tuple[int, bool]:
-    """Decode and compare; return how many pairs there were, and whether a video ended.
+    """Compare what is decoded; return how many pairs there were, and whether a video ended.
 
     If one did, the other is read to its end too.
     """
     pairs = _Pairs(sides, clip)
-    try:
+    for compared in _results(step, pairs):
+        take(compared)
+        meter.count()
+    if pairs.ended:
         for side in sides:
-            side.start()
-        for compared in _results(step, pairs):
-            take(compared)
-            meter.count()
-        if pairs.ended:
-            for side in sides:
-                side.finish()
-        return pairs.count, pairs.ended
-    finally:
-        for side in sides:
-            side.stop()
-        for side in sides:  # a second Ctrl-C ends this, but by now both threads are stopping
-            side.abandon()
+            side.finish()
+    return pairs.count, pairs.ended
 
 
 class _Pairs:

@@ -49,7 +49,7 @@ def test_halves_and_pairs_are_recorded_as_graphs(made, dtype):
     """Else Python launches each kernel, and takes its time."""
     backend = made((40, 50), dtype=dtype)
     backend.submit(*np.zeros((2, 40, 50), np.uint8), in_flight=True)()
-    assert backend._engine.captured
+    assert backend._engines[True, False].captured
     plain = {
         backend._set_reference,
         backend._compare,
@@ -160,7 +160,7 @@ def test_a_backend_that_nobody_closes_leaves_streams_that_live(random):
     for _ in range(5):
         backend = Backend(Definition(), Format(50, 40), 255.0, "cuda:0")
         found.append(backend.submit(*planes, in_flight=True)()[0])
-        streams = backend._engine.streams
+        streams = backend._engines[True, False].streams
         del backend
         gc.collect()
         assert engine._unused[0][-1] is streams

@@ -10,7 +10,7 @@ stream. Both ways use the same buffers; the event `_done` orders them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from snellen.frames.frame import Format
 from snellen.gpu import device as devices
 from snellen.gpu import profile
 from snellen.gpu.graph import Work, capture, synchronize
-from snellen.gpu.memory import lasting
+from snellen.gpu.memory import callers, lasting
 from snellen.mad.cuda.appearance import ALL, Appearance
 from snellen.mad.cuda.combine import Combine
 from snellen.mad.cuda.detection import Detection
@@ -153,7 +153,7 @@ class Backend:
 
         numbers = self._pending.take()
         self._out.data.copy_to_host_async(numbers.array.ctypes.data, numbers.array.nbytes)
-        both = self._maps() if maps else ()
+        both = self._maps(host) if maps else ()
         numbers.arrived.record(cupy.cuda.get_current_stream())
         found: list[tuple[Score, bool]] = []
 
@@ -306,12 +306,13 @@ class Backend:
 
         cupy.cuda.get_current_stream().wait_event(self._beside.record())
 
-    def _maps(self) -> tuple[Any, Any]:
-        """Return the maps of the last comparison as new arrays."""
+    def _maps(self, host: bool) -> tuple[Any, Any]:
+        """Return the maps of the last comparison as new arrays: the caller's, or for the `host`."""
         import cupy
 
         shape = self.samples.shape[1:]
-        detection, appearance = (cupy.empty(shape, self.dtype) for _ in range(2))
+        with nullcontext() if host else callers():
+            detection, appearance = (cupy.empty(shape, self.dtype) for _ in range(2))
         self._fill(detection, appearance)
         return detection, appearance
 
