@@ -26,6 +26,8 @@ from snellen.mad.definition import Definition
 from snellen.mia.cuda import cufft as mia_cufft
 from snellen.mia.cuda import frames as mia_frames
 from snellen.mia.cuda import fused as mia_fused
+from snellen.mia.cuda import measure as mia_measure
+from snellen.mia.cuda import scale as mia_scale
 from snellen.mia.cuda.layout import Gpu, Layout, candidates
 from snellen.mia.definition import Definition as Mia
 
@@ -103,7 +105,13 @@ def mia():
         yield mia_kernel(Layout(64, 64, 4, 4, 16, 64, concurrent=True), **how)
     for dtype in ("float32", "float64"):
         yield from mia_frames.kernels(dtype)
+        for sample in mia_frames.SAMPLES:
+            yield mia_frames.place_kernel(dtype, sample)
         yield from mia_cufft.kernels(dtype)
+
+    yield from mia_scale.kernels()
+    for noise in ("poisson", "gaussian"):
+        yield from mia_measure.kernels(noise)
 
 
 def pictures(*kinds):

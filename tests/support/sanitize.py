@@ -113,6 +113,11 @@ TESTS: dict[str, tuple[str, ...]] = {
         *(f"{M}test_cufft.py::test_pictures_of_nothing[0.4-{case}]"
           for case in ("read noise, variation-float32", "given, gaussian-float64")),
     ),
+    "mia/cuda/scale.cu": (f"{M}test_scale.py::test_scale[counts1-period0]",),
+    "mia/cuda/measure.cu": tuple(
+        f"{M}test_scale.py::test_measure[{noise}-counts1-period0]"
+        for noise in ("poisson", "gaussian")
+    ),
     "mia/cuda/frames.cu": (
         f"{M}test_frames.py::test_place[shape1-taper-counts3-float32]",
         f"{M}test_frames.py::test_spread_and_finish[shape1-extend-counts3-float32]",

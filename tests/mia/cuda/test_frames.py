@@ -52,6 +52,7 @@ def test_place(cuda, random, monkeypatch, shape, rule, counts, dtype):
             ("uint8", 255.0),
             ("uint16", 1023.0),
             ("float16", 1.0),
+            ("float32", 3.0),
             ("float64", 2.0),
         ):
             came = (random.random((batch, frames, *shape[:2])) * peak).astype(kind)

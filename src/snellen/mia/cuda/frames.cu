@@ -18,17 +18,27 @@ struct Shift {
   int down, right;
 };
 
+// A float16, of which CUDA's type needs a header.
+struct Half {
+  unsigned short bits;
+  __device__ __forceinline__ operator float() const {
+    float value;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+    return value;
+  }
+};
+
 // Returns i modulo size, for −size ≤ i < 2 · size.
 __device__ __forceinline__ int wrapped(int i, int size) {
   return i < 0 ? i + size : i < size ? i : i - size;
 }
 
 // Computes y (UNOBSERVED in the margin) and the start value of f, the mean of the frames, on the
-// period. `flags` gets a bit for each kind of invalid sample.
+// period; `white` becomes 1. `flags` gets a bit for each kind of invalid sample.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    place_frames(const REAL *__restrict__ samples, int pictures, int frames, int rows, int columns,
-                 const Blend *__restrict__ along_y, const Blend *__restrict__ along_x, int height,
-                 int width, REAL *__restrict__ y, REAL *__restrict__ f,
+    place_frames(const SAMPLE *__restrict__ samples, REAL white, int pictures, int frames, int rows,
+                 int columns, const Blend *__restrict__ along_y, const Blend *__restrict__ along_x,
+                 int height, int width, REAL *__restrict__ y, REAL *__restrict__ f,
                  unsigned *__restrict__ flags) {
   const int k = blockIdx.x * THREADS + threadIdx.x;
   if (k >= height * width) return;
@@ -39,17 +49,20 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   for (int b = blockIdx.y; b < pictures; b += gridDim.y) {
     REAL sum = 0;
     for (int m = 0; m < frames; m++) {
-      const REAL *frame = samples + ((size_t)b * frames + m) * rows * columns;
+      const SAMPLE *frame = samples + ((size_t)b * frames + m) * rows * columns;
+      auto scaled = [&](int row, int column) {
+        return REAL(frame[(size_t)row * columns + column]) / white;
+      };
       auto blend = [&](int column) {
-        return down.weight * frame[(size_t)down.first * columns + column] +
-               (1 - down.weight) * frame[(size_t)down.second * columns + column];
+        return down.weight * scaled(down.first, column) +
+               (1 - down.weight) * scaled(down.second, column);
       };
       const REAL value =
           right.weight * blend(right.first) + (1 - right.weight) * blend(right.second);
       sum += value;
       y[((size_t)b * frames + m) * size + k] = inside ? value : UNOBSERVED;
       if (!inside) continue;
-      const REAL sample = frame[(size_t)i * columns + j];
+      const REAL sample = scaled(i, j);
       const unsigned invalid = !isfinite(sample) ? NOT_FINITE
                                : sample < 0      ? NEGATIVE
                                                  : (sample > LARGEST ? TOO_LARGE : 0);
@@ -133,9 +146,9 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   if (!blockIdx.x && !threadIdx.x) *flags_out = *flags;
 }
 
-// Crops pictures to the frame, shifted opposite to their PSFs.
+// Crops pictures, `stride` samples from each other, to the frame, shifted opposite to their PSFs.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    crop_pictures(const REAL *__restrict__ f, int pictures, int height, int width,
+    crop_pictures(const REAL *__restrict__ f, long long stride, int pictures, int height, int width,
                   const Shift *__restrict__ shifts, int rows, int columns, REAL *__restrict__ out) {
   const int k = blockIdx.x * THREADS + threadIdx.x;
   if (k >= rows * columns) return;
@@ -143,6 +156,6 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     const Shift shift = shifts ? shifts[b] : Shift{0, 0};
     const int i = wrapped(k / columns - shift.down, height);
     const int j = wrapped(k % columns - shift.right, width);
-    out[(size_t)b * rows * columns + k] = f[((size_t)b * height + i) * width + j];
+    out[(size_t)b * rows * columns + k] = f[b * stride + (size_t)i * width + j];
   }
 }

@@ -16,7 +16,12 @@ from snellen.mia.definition import UNOBSERVED
 THREADS = 256
 GRID_ROWS = 65535  # rows of a grid, at most; kernels loop over more planes than that
 
-NAMES = ("place_frames", "place_psf", "find_centre", "crop_psf", "crop_pictures")
+NAMES = ("place_psf", "find_centre", "crop_psf", "crop_pictures")
+SAMPLES = {
+    "uint8": "unsigned char", "uint16": "unsigned short", "float16": "Half", "float32": "float",
+    "float64": "double",
+}  # fmt: skip
+"""What `place_frames` reads, by NumPy's names."""
 
 
 class Frames:
@@ -49,6 +54,7 @@ class Frames:
         self._frames, self._batch = frames, batch
         self._real = np.dtype(dtype).type
         self._kernels = dict(zip(NAMES, kernels(dtype), strict=True))
+        self._dtype, self._placing = dtype, {dtype: place_kernel(dtype, dtype)}
         self._blends = [
             cupy.asarray(blends(*sizes, side, rule, dtype).view(np.uint8))
             for sizes in zip(shape, period, strict=True)
@@ -81,6 +87,8 @@ class Frames:
         y : (B, M, H, W)
         f : (B, H, W)
         """
+        import cupy
+
         self._flags.fill(0)
         if isinstance(frames, np.ndarray):
             with np.errstate(over="ignore", invalid="ignore"):  # refused later
@@ -88,14 +96,15 @@ class Frames:
                     frames, self._real(peak), self._staged_in, dtype=self._real, casting="unsafe"
                 )
             self._samples.set(self._staged_in)
-        else:
-            self._samples[...] = frames
-            if peak != 1:
-                self._samples /= self._real(peak)
-        self._launch(
-            "place_frames",
+            frames, peak = self._samples, 1.0
+        kind = frames.dtype.name
+        if kind not in self._placing:
+            self._placing[kind] = place_kernel(self._dtype, kind)
+        self._placing[kind](
             self._grid(self._period, self._batch),
-            self._samples,
+            THREADS,
+            cupy.ascontiguousarray(frames),
+            self._real(peak),
             self._batch,
             self._frames,
             *self._shape,
@@ -143,7 +152,9 @@ class Frames:
         """
         import cupy
 
-        f, h = (cupy.ascontiguousarray(planes) for planes in (f, h))
+        h = cupy.ascontiguousarray(h)
+        if not f[0].flags.c_contiguous:
+            f = cupy.ascontiguousarray(f)
         results = cupy.empty(len(self._staged_out), self._real) if out is None else out
         pictures, psfs = self.views(results)
         support = (self._frames, self._side, *self._period)
@@ -164,6 +175,7 @@ class Frames:
             "crop_pictures",
             self._grid(self._shape, self._batch),
             f,
+            np.int64(f.strides[0] // f.itemsize),
             self._batch,
             *self._period,
             shifts,
@@ -219,14 +231,27 @@ def blends(size: int, period: int, side: int, rule: str, dtype: str) -> npt.NDAr
 
 def kernels(dtype: str) -> list[Kernel]:
     """Return the kernels in the order of NAMES, not compiled yet."""
+    return [_kernel(name, dtype) for name in NAMES]
+
+
+def place_kernel(dtype: str, sample: str) -> Kernel:
+    """Return `place_frames` for samples of a type, not compiled yet."""
+    return _kernel("place_frames", dtype, sample)
+
+
+def _kernel(name: str, dtype: str, sample: str = "float32") -> Kernel:
     single = dtype == "float32"
     numbers = {"unobserved": UNOBSERVED, "largest": samples.LARGEST}
     constants: dict[str, Any] = {
         "real": "float" if single else "double",
+        "sample": SAMPLES[sample],
         "not_finite": samples.NOT_FINITE,
         "negative": samples.NEGATIVE,
         "too_large": samples.TOO_LARGE,
         **{name: f"({value!r}{'f' * single})" for name, value in numbers.items()},
     }
-    file = Path(__file__).with_suffix(".cu")
-    return [Kernel(file, name, threads=THREADS, **constants) for name in NAMES]
+    # A division that is not the usual one is a call, around which a few registers are saved.
+    spills = 32 if name == "place_frames" else 0
+    return Kernel(
+        Path(__file__).with_suffix(".cu"), name, threads=THREADS, spills=spills, **constants
+    )

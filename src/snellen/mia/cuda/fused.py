@@ -19,6 +19,7 @@ from snellen.gpu.kernel import Kernel
 from snellen.mia.backend import Later, change
 from snellen.mia.cuda.layout import Gpu, Layout, candidates
 from snellen.mia.cuda.measure import Measure
+from snellen.mia.cuda.scale import Scale
 from snellen.mia.definition import EPS, LEAST, SIDES, TV_EPS, TV_LEAST, Definition
 
 
@@ -93,7 +94,7 @@ class Backend:
             self._denominators = cupy.empty((batch, width, height) if gaussian else 1, np.complex64)
             workspace = 0 if self.layout.in_shared else self.layout.workspace
             self._workspace = cupy.empty(max(1, batch * workspace), np.complex64)
-            self._measure = Measure(definition)
+            self._measure, self._scale = Measure(definition), Scale()
 
     def start(self, y: Any, f: Any, h: Any) -> None:
         """Copy the observed frames and the start values; see `cpu.Backend.start`.
@@ -102,11 +103,7 @@ class Backend:
         waits for it.
         """
         with devices.using(self._device), devices.reporting():
-            self._y[...], self._first[...] = y, h
-            self._f[:, 0] = f
-            self._first /= self._first.sum((2, 3), np.float64, keepdims=True)
-            self._h[...] = self._first
-            self._balance()
+            self._scale.start((y, f, h), self._y, self._f, self._first, self._h)
 
     def iterate(self, count: int) -> None:
         """Queue `count` iterations of all pictures on CuPy's current stream, as one launch."""
@@ -129,11 +126,8 @@ class Backend:
     @property
     def psf(self) -> Any:
         """Their PSFs h (B, M, H, W), each of sum 1; one that has vanished is the start value."""
-        import cupy
-
-        with devices.using(self._device):
-            total = self._h.sum((2, 3), keepdims=True)
-            return cupy.where(total > 0, self._h / cupy.maximum(total, TINY), self._first)
+        with devices.using(self._device), devices.reporting():
+            return self._scale.psf(self._h, self._first)
 
     def fit(self) -> npt.NDArray[np.float64]:
         """Return the data fidelity of each picture, (B,) float64; see `Restored.fit`."""
@@ -165,21 +159,7 @@ class Backend:
         with devices.using(self._device):
             synchronize()
             del self._y, self._f, self._h, self._first, self._denominators, self._workspace
-            del self._measure
-
-    def _balance(self) -> None:
-        """Scale h to about the sum of f.
-
-        Both share one complex transform, in which the smaller one would lose its low bits. The
-        factor is a power of two, so that it rounds nothing.
-        """
-        import cupy
-
-        total = self._f[:, 0].sum((1, 2), np.float64)
-        self._h *= cupy.exp2(cupy.rint(cupy.log2(total)))[:, None, None, None]
-
-
-TINY = np.float32(1e-30)
+            del self._measure, self._scale
 
 
 def gpu() -> Gpu:

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from snellen.frames.engine import Engine
 from snellen.gpu import device as devices
+from snellen.gpu import memory
 from snellen.gpu.memory import lasting
 from snellen.gpu.profile import stage
 from snellen.mia import samples
@@ -140,7 +141,7 @@ class _Lane:
 
         self.close()
         # A graph keeps the addresses of temporary arrays: nobody else may use their memory.
-        self._memory = cupy.cuda.MemoryPool()
+        self._memory = cupy.cuda.MemoryPool(memory.allocate)
         self._engine = Engine(
             self._device,
             inputs=[(self._shape, dtype)],

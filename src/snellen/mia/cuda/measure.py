@@ -6,19 +6,26 @@ of a batch and round the darker one as the brighter.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from snellen.fft import irfft2, rfft2
+from snellen.gpu.kernel import Kernel
 from snellen.mia.definition import EPS, Definition
+
+THREADS = 512
+GRID_ROWS = 65535  # rows of a grid, at most; `multiply_spectra` loops over more planes than that
+
+NAMES = ("multiply_spectra", "data_fidelity")
 
 
 class Measure:
     """The data fidelity: mean I-divergence, or mean squared error; see `Restored.fit`."""
 
     def __init__(self, definition: Definition) -> None:
-        self._poisson = definition.noise == "poisson"
+        self._multiply, self._fidelity = kernels(definition.noise)
 
     def __call__(self, y: Any, f: Any, h: Any) -> Any:
         """Return the data fidelity of each picture.
@@ -37,12 +44,20 @@ class Measure:
         """
         import cupy
 
-        g = irfft2(rfft2(f)[:, None] * rfft2(h))
-        observed = y >= 0
-        if self._poisson:
-            g = cupy.maximum(g, np.float32(EPS))
-            terms = y * cupy.log(cupy.maximum(y, np.float32(1e-30)) / g) - y + g
-        else:
-            terms = (y - g) ** 2
-        terms = cupy.where(observed, terms, 0).sum((1, 2, 3), dtype=np.float64)
-        return terms / cupy.maximum(observed.sum((1, 2, 3)), 1)
+        batch, frames = y.shape[:2]
+        own, spectra = rfft2(f), rfft2(h)
+        planes, size = batch * frames, spectra.shape[2] * spectra.shape[3]
+        grid = -(-size // THREADS), min(planes, GRID_ROWS)
+        self._multiply(grid, THREADS, own, spectra, planes, frames, size)
+        del own  # its memory may serve the planes
+        g, out = irfft2(spectra), cupy.empty(batch, np.float64)
+        self._fidelity(batch, THREADS, y, g, y[0].size, out)
+        return out
+
+
+def kernels(noise: str) -> list[Kernel]:
+    """Return the kernels in the order of NAMES, not compiled yet."""
+    file, poisson = Path(__file__).with_suffix(".cu"), noise == "poisson"
+    return [
+        Kernel(file, name, threads=THREADS, poisson=poisson, epsilon=float(EPS)) for name in NAMES
+    ]
