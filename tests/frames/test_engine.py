@@ -314,6 +314,27 @@ def test_an_engine_that_the_collector_finds_in_a_cycle_gives_back_streams_that_l
     assert not engines._lent
 
 
+def test_an_engine_that_cannot_be_made_gives_back_its_streams(fake):
+    """Though the error, whose traceback holds the engine, is kept."""
+    closed = make(fake, (5, 7))
+    closed.close()
+
+    def work(inputs, outputs):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError) as error:
+        Engine("cuda:0", [((5, 7), np.uint8)], [((5, 7), np.int64)], work)
+    (frame,) = planes(1, (5, 7))
+    engine = make(fake, (5, 7))
+    assert engine.streams is closed.streams
+    check(engine.submit([frame]).result(), frame)
+    del error
+    gc.collect()
+    assert not engines._unused[0] and engines._lent == {engine.streams}
+    check(engine.submit([frame]).result(), frame)
+    engine.close()
+
+
 def test_close_drops_all_memory(fake):
     gc.collect()
     before = len(fake.live)

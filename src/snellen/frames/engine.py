@@ -215,15 +215,19 @@ class Engine:
         with self._on_gpu():
             self._shared = streams is not None
             self.streams = streams or Streams.unused(self._ordinal)
-            with lasting():
-                made = [_Slot(inputs, outputs) for _ in range(slots)]
-            with paused(), self.streams.lock, self.streams.compute as compute:
-                for slot in made:
-                    slot.launch = once = partial(work, slot.inputs, slot.outputs)
-                    if graphs:
-                        once()  # a capture cannot load kernels
-                        slot.launch = capture(once)
-                compute.synchronize()
+            try:
+                with lasting():
+                    made = [_Slot(inputs, outputs) for _ in range(slots)]
+                with paused(), self.streams.lock, self.streams.compute as compute:
+                    for slot in made:
+                        slot.launch = once = partial(work, slot.inputs, slot.outputs)
+                        if graphs:
+                            once()  # a capture cannot load kernels
+                            slot.launch = capture(once)
+                    compute.synchronize()
+            except BaseException:
+                self.close()  # now: the error holds this engine, for who knows how long
+                raise
             self.captured = graphs and slot.launch is not once
         for slot in made:
             self._free.put(slot)
