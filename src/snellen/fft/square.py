@@ -198,7 +198,7 @@ def candidates(kind: str, side: int, batch: int) -> list[Variant]:
             elif cluster == 1 or threads >= 4 * WARP:
                 most = (1024, 1536) if values == 8 else (1024,)  # threads of a multiprocessor
                 found += [replace(one, resident=max(1, each // threads)) for each in most]
-                if cluster == 1 and threads <= LARGEST // 2:
+                if cluster in (1, 16) and threads <= LARGEST // 2:
                     found.append(replace(one, apart=True))
         if batch <= FEW:
             found += [
