@@ -252,26 +252,25 @@ import sys
 import numpy as np
 from snellen.aplus import differences, features, match, overlap, regress
 from snellen.aplus.upscaler import Upscaler
-from snellen.frames.bicubic import _across, _down
+from snellen.cpu.compiled import Loop
+from snellen.frames import bicubic, quantise
 from snellen.frames.frame import Format, Frame
-from snellen.frames.quantise import _round
 
-stages = [
-    _down, _across, _round, differences.differences, features.collect, match.match,
-    regress.regress, overlap.overlap,
-]
+modules = (differences, features, match, overlap, regress, bicubic, quantise)
+stages = [one for module in modules for one in vars(module).values() if isinstance(one, Loop)]
+assert len(stages) == 9
 for bits, width in ((8, 40), (8, 960), (8, 1000), (10, 1920), (0, 970)):
     format = Format(width, 9, bits, (1, 1))
     with Upscaler(2, sys.argv[1], "cpu") as step:
         step.prepare(format)
-        before = [len(stage.signatures) for stage in stages]
+        before = [len(stage.types) for stage in stages]
         for fixed in (True, False):
             for pitch in (24, 0):
                 planes = [np.zeros((h, w + pitch), format.dtype)[:, :w] for h, w in format.shapes]
                 for plane in planes:
                     plane.flags.writeable = not fixed
                 step.run(Frame(tuple(planes)))
-                after = [len(stage.signatures) for stage in stages]
+                after = [len(stage.types) for stage in stages]
                 assert after == before, (width, bits, fixed, pitch, before, after)
 """
 

@@ -50,11 +50,9 @@ class Backend:
         self.anchors = np.ascontiguousarray(model.anchors)
         self.basis = np.ascontiguousarray(model.basis.T)
         self._pool = ThreadPoolExecutor(threads.available(), thread_name_prefix="snellen")
-        for width in (8, CHUNK + 8):  # compiles, for whole and for cut blocks
-            blank = Format(width, 8, source.bits, source.subsampling)
-            self._use(blank, blank.scaled(model.scale, target.bits))
-            for pitch in (0, 8):  # for rows that lie end to end and for those that do not
-                self.run(Frame(tuple(blanks(blank, pitch))))
+        blank = Format(8, 8, source.bits, source.subsampling)  # compiles
+        self._use(blank, blank.scaled(model.scale, target.bits))
+        self.run(Frame(tuple(np.zeros(shape, blank.dtype) for shape in blank.shapes)))
         self._use(source, target)
 
     def run(self, frame: Frame) -> Frame:
@@ -111,15 +109,16 @@ class Backend:
         with stage("differences"):
             differences(mid, s, planes)
         step = min(width, CHUNK)
-        raw = np.empty((len(model.basis), step), np.float32)
-        feature = np.empty((len(self.basis), step), np.float32)
+        raw = np.empty(len(model.basis) * step, np.float32)
+        feature = np.empty(len(self.basis) * step, np.float32)
         index = np.empty(step, np.int32)
         for row in range(rows):
             for left in range(0, width, step):
                 n = min(step, width - left)
-                f, i = feature[:, :n], index[:n]
+                collected = raw[: raw.size // step * n].reshape(-1, n)
+                f, i = feature[: feature.size // step * n].reshape(-1, n), index[:n]
                 with stage("features"):
-                    features(planes, model.window, row, left, self.basis, raw[:, :n], f)
+                    features(planes, model.window, row, left, self.basis, collected, f)
                 with stage("match"):
                     match(f, self.anchors, i)
                 with stage("regress"):

@@ -29,7 +29,7 @@ def differences(mid, scale, out):  # type: ignore[no-untyped-def]
     """
     ahead, behind = (scale + 1) // 2, scale // 2
     half = np.float32(0.5)
-    _, _, rows, columns = out.shape
+    rows, columns = out.shape[2], out.shape[3]
     for i in range(rows):
         y = i + scale
         row, above, below = mid[y], mid[y - scale], mid[y + scale]

@@ -66,8 +66,8 @@ def collect(planes, window, row, left, out):  # type: ignore[no-untyped-def]
     out : (4·(w·s)², r, n) float32
         Samples of r rows of n windows each.
     """
-    filters, scale, _, _ = planes.shape
-    _, rows, columns = out.shape
+    filters, scale = planes.shape[0], planes.shape[1]
+    rows, columns = out.shape[1], out.shape[2]
     side = window * scale
     for r in range(rows):
         for f in range(filters):
@@ -75,4 +75,6 @@ def collect(planes, window, row, left, out):  # type: ignore[no-untyped-def]
                 first = left + kx // scale
                 for ky in range(side):
                     pixels = planes[f, kx % scale, (row + r) * scale + ky]
-                    out[(f * side + kx) * side + ky, r] = pixels[first : first + columns]
+                    sample = out[(f * side + kx) * side + ky, r]
+                    for n in range(columns):
+                        sample[n] = pixels[first + n]

@@ -13,12 +13,23 @@ authors'.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from snellen.cpu.compiled import compiled
 
+Float32 = npt.NDArray[np.float32]
 
-@compiled
-def overlap(patches, mid, scale, window, first_row, first_patch, size, out):  # type: ignore[no-untyped-def]
+
+def overlap(
+    patches: Float32,
+    mid: Float32,
+    scale: int,
+    window: int,
+    first_row: int,
+    first_patch: int,
+    size: tuple[int, int],
+    out: Float32,
+) -> None:
     """Add low frequency and mean of patches, for a strip of r low-resolution rows.
 
     Parameters
@@ -36,60 +47,50 @@ def overlap(patches, mid, scale, window, first_row, first_patch, size, out):  # 
     out : (s·r, s·n) float32
         Luma.
     """
-    height, width = size
-    half = window // 2
-    tiny = min(height, width) < window + 2
-    total = np.empty(width, np.float32)
-    for r in range(out.shape[0] // scale):
-        row = first_row + r
-        pixels = out[r * scale : (r + 1) * scale]
-        pixels[:] = mid[r * scale : (r + 1) * scale]
-        top, bottom = max(0, row - half), min(height - 1, row + half)
-        near = patches[top - first_patch : bottom + 1 - first_patch]
-        outer = (0, width - 1)
-        if tiny or row == 0 or row == height - 1:
-            _add_means(near, row - top, scale, window, outer, outer, total, pixels)
-            continue
-        _add_means(near, row - top, scale, window, outer, (0, 0), total, pixels)
-        _add_means(near, row - top, scale, window, outer, (width - 1, width - 1), total, pixels)
-        top, bottom = max(half + 1, row - half), min(height - 2 - half, row + half)
-        near = patches[top - first_patch : bottom + 1 - first_patch]
-        inner = (half + 1, width - 2 - half)
-        _add_means(near, row - top, scale, window, inner, (1, width - 2), total, pixels)
+    out[...] = mid
+    total = np.empty(size[1], np.float32)
+    _add_means(patches, scale, window, first_row, first_patch, *size, total, out)
 
 
 @compiled
-def _add_means(near, row, scale, window, centres, columns, total, pixels):  # type: ignore[no-untyped-def]
-    """Add the mean of the patches that cover them to the pixels of one low-resolution row.
+def _add_means(patches, scale, window, first_row, first_patch, height, width, total, out):  # type: ignore[no-untyped-def]
+    """Add the mean of the patches that cover them to all pixels; `total` is scratch.
 
-    Parameters
-    ----------
-    near : (rows, (w·s)², n) float32
-        Patches of the window rows that count.
-    row : int
-        Index in `near` of the pixels' low-resolution row.
-    centres : (int, int)
-        First and last column of the window centres that count.
-    columns : (int, int)
-        First and last low-resolution column of the pixels that are changed.
-    total : (n,) float32
-        Scratch.
-    pixels : (s, s·n) float32
-        The row; changed in place.
+    A low-resolution row is changed in three parts: its first and its last column, which see all
+    windows, and what is between them, which sees those of the authors. A row at the edge, and one
+    of a tiny picture, is a single part.
     """
-    half = window // 2
-    side = window * scale
-    for x in range(scale):
-        for y in range(scale):
-            total[columns[0] : columns[1] + 1] = 0
-            for d in range(-half, half + 1):
-                begin = max(columns[0], centres[0] - d)
-                end = min(columns[1], centres[1] - d) + 1
-                for a in range(len(near)):
-                    k = ((half - d) * scale + x) * side + (row - a + half) * scale + y
-                    patch = near[a, k]
-                    for c in range(begin, end):
-                        total[c] += patch[c + d]
-            for c in range(columns[0], columns[1] + 1):
-                count = min(centres[1], c + half) - max(centres[0], c - half) + 1
-                pixels[y, c * scale + x] += total[c] / np.float32(count * len(near))
+    half, side = window // 2, window * scale
+    tiny = min(height, width) < window + 2
+    for r in range(out.shape[0] // scale):
+        row = first_row + r
+        whole = tiny or row == 0 or row == height - 1
+        for part in range(1 if whole else 3):
+            left, right = 0, width - 1  # columns of the pixels that are changed
+            top, bottom = max(0, row - half), min(height - 1, row + half)  # windows that count
+            begin, end = 0, width - 1
+            if not whole:
+                if part == 0:
+                    right = 0
+                elif part == 1:
+                    left = width - 1
+                else:
+                    left, right = 1, width - 2
+                    top, bottom = max(half + 1, top), min(height - 2 - half, bottom)
+                    begin, end = half + 1, width - 2 - half
+            rows = bottom + 1 - top
+            for x in range(scale):
+                for y in range(scale):
+                    for c in range(left, right + 1):
+                        total[c] = 0
+                    for d in range(-half, half + 1):
+                        start, stop = max(left, begin - d), min(right, end - d) + 1
+                        for a in range(rows):
+                            k = ((half - d) * scale + x) * side + (row - top - a + half) * scale + y
+                            patch = patches[top - first_patch + a, k]
+                            for c in range(start, stop):
+                                total[c] += patch[c + d]
+                    pixels = out[r * scale + y]
+                    for c in range(left, right + 1):
+                        count = min(end, c + half) - max(begin, c - half) + 1
+                        pixels[c * scale + x] += total[c] / np.float32(count * rows)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from snellen.cpu.compiled import compiled
 
 BLOCK = 16  # patches that are transposed at a time: one cache line of each output row
 
 
-@compiled
-def regress(features, index, projections, out):  # type: ignore[no-untyped-def]
+Float32 = npt.NDArray[np.float32]
+
+
+def regress(
+    features: Float32, index: npt.NDArray[np.int32], projections: Float32, out: Float32
+) -> None:
     """Multiply each feature by the matrix of its anchor.
 
     Parameters
@@ -24,30 +29,30 @@ def regress(features, index, projections, out):  # type: ignore[no-untyped-def]
     out : (p, n) float32
         Patches, one column each, so that `overlap.overlap` reads along rows.
     """
-    count = features.shape[1]
-    size = len(out)
-    patches = np.empty((BLOCK, size), np.float32)
+    scratch = np.empty((BLOCK, len(out)), np.float32)
+    _regress(np.ascontiguousarray(features), index, projections, scratch, out)
+
+
+@compiled(strided=("out",))
+def _regress(features, index, projections, patches, out):  # type: ignore[no-untyped-def]
+    dims, count, size = features.shape[0], features.shape[1], out.shape[0]
+    unrolled = dims - dims % 4
     for start in range(0, count, BLOCK):
         n = min(BLOCK, count - start)
         for q in range(n):
-            _project(projections[index[start + q]], features[:, start + q], patches[q])
+            matrix, patch = projections[index[start + q]], patches[q]
+            for j in range(size):
+                patch[j] = 0
+            for k in range(0, unrolled, 4):  # four dimensions a pass save loads and stores
+                a, b, c, d = matrix[k], matrix[k + 1], matrix[k + 2], matrix[k + 3]
+                e, f = features[k, start + q], features[k + 1, start + q]
+                g, h = features[k + 2, start + q], features[k + 3, start + q]
+                for j in range(size):
+                    patch[j] += (a[j] * e + b[j] * f) + (c[j] * g + d[j] * h)
+            for k in range(unrolled, dims):
+                f = features[k, start + q]
+                for j in range(size):
+                    patch[j] += matrix[k, j] * f
         for j in range(size):
             for q in range(n):
                 out[j, start + q] = patches[q, j]
-
-
-@compiled
-def _project(matrix, feature, out):  # type: ignore[no-untyped-def]
-    """Compute out = featureᵀ · matrix, four dimensions a pass to save loads and stores of `out`."""
-    dims = len(feature)
-    unrolled = dims - dims % 4
-    out[:] = 0
-    for k in range(0, unrolled, 4):
-        a, b, c, d = matrix[k], matrix[k + 1], matrix[k + 2], matrix[k + 3]
-        e, f, g, h = feature[k], feature[k + 1], feature[k + 2], feature[k + 3]
-        for j in range(len(out)):
-            out[j] += (a[j] * e + b[j] * f) + (c[j] * g + d[j] * h)
-    for k in range(unrolled, dims):
-        f = feature[k]
-        for j in range(len(out)):
-            out[j] += matrix[k, j] * f

@@ -1,18 +1,58 @@
-"""BLAS limited to one thread, for code that calls BLAS from several threads of its own."""
+"""BLAS for compiled loops; and limited to one thread, for code with several threads of its own."""
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache, partial
+from importlib import import_module
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
+from pathlib import Path
+from typing import Any
 
-# np.dot in compiled loops calls SciPy's BLAS. Import it first, so that it is limited, too.
-import scipy.linalg.cython_blas  # noqa: F401
+import scipy
 from threadpoolctl import ThreadpoolController
 
 from snellen import process
-from snellen.cpu.transforms import GATE
+from snellen.cpu.external import External
+from snellen.cpu.gate import GATE
+
+MODULE = "scipy.linalg.cython_blas"
 
 _lock = process.lock()
+
+
+@cache
+def _module() -> Any:
+    """Return SciPy's functions for Cython, which loads its BLAS, without the rest of scipy.linalg.
+
+    That takes as long to import as A+ takes for a small picture.
+    """
+    spec = PathFinder.find_spec(MODULE, [str(Path(scipy.__file__).parent / "linalg")])
+    if MODULE in sys.modules or spec is None or spec.loader is None:
+        return import_module(MODULE)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    sys.modules.pop(MODULE, None)  # it has put itself there, but its package is not
+    return module
+
+
+def _address(name: str) -> int:
+    """Return the address of a function of SciPy's BLAS, called as from Fortran."""
+    capsule = _module().__pyx_capi__[name]
+    name_of, pointer_of = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+    name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return int(pointer_of(capsule, name_of(capsule)))
+
+
+sgemm = External("snellen_sgemm", 13, partial(_address, "sgemm"))
+"""C = α·A·B + β·C in float32; a loop passes the address of each argument."""
+sgemv = External("snellen_sgemv", 11, partial(_address, "sgemv"))
+"""y = α·A·x + β·y in float32, likewise."""
 
 
 @contextmanager
@@ -26,6 +66,7 @@ def single_threaded() -> Iterator[None]:
     """
     with _lock:
         with GATE:  # a fork meanwhile would leave OpenBLAS's own locks taken in the child
+            _module()  # so that it is limited, too
             limit = ThreadpoolController().limit(limits=1, user_api="blas")
         try:
             yield

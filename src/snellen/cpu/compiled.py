@@ -1,112 +1,147 @@
-"""Loops compiled by Numba, without the interpreter lock and kept on disk."""
+"""Compiled loops: Python functions over arrays, run as machine code without the interpreter lock.
+
+Numba compiles them, and `compiler` imports it only then: machine code is kept on disk, see
+`machine`. A loop gets arrays and numbers, allocates nothing and returns nothing. It compiles
+quickly if it consists of loops over single elements: slices, tuples, array expressions and most
+NumPy functions bring hundreds of lines with them, and the text of errors that never come.
+"""
 
 from __future__ import annotations
 
-import hashlib
+import ctypes
 import os
-import pickle
-import sys
 from collections.abc import Callable, Iterator
+from functools import update_wrapper
 from types import CodeType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numba
 import numpy as np
-from numba.core.caching import NullCache
-from numba.core.ccallback import CFunc
-from numba.core.compiler import CompileResult
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.serialize import dumps
 
-from snellen import caches
+from snellen.cpu.external import External
 
-KIND = "loops"
+if TYPE_CHECKING:
+    from snellen.cpu.machine import Code
+
 CONSTANTS = (bool, int, float, complex, str, tuple, np.generic)
+NUMBERS: dict[type, tuple[str, Any]] = {
+    bool: ("int64", ctypes.c_int64),
+    int: ("int64", ctypes.c_int64),
+    float: ("float64", ctypes.c_double),
+    np.float64: ("float64", ctypes.c_double),
+    np.float32: ("float32", ctypes.c_float),
+}
+"""Numba's and C's type of an argument that is a number, by its class."""
 
 
-def compiled(loop: Callable[..., Any]) -> Any:
+def compiled(loop: Callable[..., Any] | None = None, *, strided: tuple[str, ...] = ()) -> Any:
     """Compile a function when it is first called with a set of types.
 
-    The machine code is kept on disk, see `caches`; not by Numba's own cache, which runs whatever it
-    finds in its folder, and fails where a file of it is damaged or a disk is full. If no folder can
-    be written (a service account in a read-only container), every process compiles anew.
-    Floating-point arithmetic follows IEEE 754: fastmath is off.
-    """
-    made = numba.njit(nogil=True)(loop)
-    # Where NUMBA_DISABLE_JIT is set, Numba returns the function itself.
-    if hasattr(made, "_cache") and not loop.__closure__:
-        made._cache = _Kept(loop)
-    return made
-
-
-def compiled_callback(
-    function: Callable[..., Any], returned: Any, arguments: tuple[Any, ...]
-) -> Any:
-    """Compile a function for callers in C, who get its `address`; it is kept as loops are.
-
-    It takes the interpreter's lock only to report an exception, of which there must be none.
-    """
-    made: Any = CFunc(function, (arguments, returned), locals={}, options={})
-    made._cache = _Kept(function)
-    made.compile()
-    return made
-
-
-class _Kept(NullCache):
-    """Machine code of one function on disk, by the types of its arguments, as Numba asks for it.
+    Floating-point arithmetic follows IEEE 754: fastmath is off, and a division by zero is no error.
 
     Parameters
     ----------
     loop : callable
+        Its arguments are arrays, int, float and np.float32. It may call other such functions.
+    strided : tuple of str
+        Names of arrays that may have any strides. All others are C-contiguous.
+    """
+    if loop is None:
+        return lambda loop: compiled(loop, strided=strided)
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
+        return loop
+    return Loop(loop, strided)
+
+
+class Loop:
+    """A compiled function.
+
+    Parameters
+    ----------
+    function : callable
+    strided : tuple of str
+        See `compiled`.
     """
 
-    def __init__(self, loop: Callable[..., Any]):
-        self._loop = loop
+    def __init__(self, function: Callable[..., Any], strided: tuple[str, ...]):
+        if function.__closure__:
+            raise TypeError(f"{function.__qualname__} is compiled: it cannot have a closure")
+        update_wrapper(self, function)
+        self.function = function
+        names = function.__code__.co_varnames[: function.__code__.co_argcount]
+        self._layouts = ["A" if name in strided else "C" for name in names]
+        self._codes: dict[tuple[str, ...], Any] = {}
+        self._latest: dict[tuple[type, ...], Any] = {}
 
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the code for a signature; None where it is not kept."""
-        rebuild: Any = CompileResult._rebuild
-        target_context.refresh()
-        if (found := caches.read(KIND, self._key(sig, target_context.codegen()))) is None:
-            return None
-        try:
-            return rebuild(target_context, *pickle.loads(found))
-        except Exception:  # of another Numba, say: it is compiled anew
-            return None
+    @property
+    def types(self) -> list[tuple[str, ...]]:
+        """The types of arguments with which it has been called."""
+        return list(self._codes)
 
-    def save_overload(self, sig: Any, cres: Any) -> None:
-        """Keep the code for a signature, where it can be kept."""
-        if cres.lifted or cres.library.has_dynamic_globals:
-            return
-        dump: Any = dumps
-        try:
-            content: bytes = dump(cres._reduce())
-        except Exception:  # it works, and takes its time at each start
-            return
-        caches.write(KIND, self._key(sig, cres.codegen), content)
+    def __call__(self, *arguments: Any) -> None:
+        """Run the loop; TypeError where a layout is not what the loop takes."""
+        # The machine code itself checks types and layouts of arrays, and returns 0 if they fit.
+        code = self._latest.get(tuple(map(type, arguments)))
+        if code is None or code(*arguments):
+            types = tuple(map(_type, arguments, self._layouts))
+            code = self._latest[tuple(map(type, arguments))] = self._code(types)
+            if code(*arguments):
+                raise TypeError(
+                    f"{self.function.__qualname__} takes C-contiguous arrays; got {types}"
+                )
 
-    def _key(self, sig: Any, codegen: Any) -> str:
-        versions = numba.__version__, np.__version__, sys.version_info[:2]
-        parts = (versions, _meaning(self._loop), str(sig), codegen.magic_tuple())
-        return hashlib.sha256(repr(parts).encode()).hexdigest()
+    def _code(self, types: tuple[str, ...]) -> Any:
+        """Return the machine code for types of arguments."""
+        if len(types) != len(self._layouts):
+            raise TypeError(f"{self.function.__qualname__} takes {len(self._layouts)} arguments")
+        from snellen.cpu import machine
+
+        def make(name: str) -> Code:
+            from snellen.cpu import compiler
+
+            return compiler.loop(name, self.function, types, _callees)
+
+        with machine.LOCK:
+            if types not in self._codes:
+                for external in _externals(self.function):
+                    external.define()
+                meaning = (_meaning(self.function), types)
+                address = machine.address(self.function.__name__, meaning, make)
+                kinds = [ctypes.py_object if one[-1] in "CA" else _C[one] for one in types]
+                kind = ctypes.CFUNCTYPE(ctypes.c_int32, *kinds)  # releases the interpreter lock
+                self._codes[types] = kind(address)
+        return self._codes[types]
 
 
-def _meaning(loop: Callable[..., Any], seen: tuple[Any, ...] = ()) -> list[object]:
+_C = dict(NUMBERS.values())
+
+
+def _type(argument: Any, layout: str) -> str:
+    """Return a number's type, or an array's as "float32 2 C": dtype, axes, layout."""
+    if isinstance(argument, np.ndarray):
+        if not argument.dtype.isnative:
+            raise TypeError(f"got an array of {argument.dtype!r}; expected native byte order")
+        return f"{argument.dtype.name} {argument.ndim} {layout}"
+    if type(argument) not in NUMBERS:
+        raise TypeError(f"got a {type(argument).__name__}; expected an array, int or float")
+    return NUMBERS[type(argument)][0]
+
+
+def _meaning(function: Callable[..., Any], seen: tuple[Any, ...] = ()) -> list[object]:
     """Return all that the machine code of a function depends on, but for the types of arguments.
 
     That is its own code, and constants and compiled functions that it finds by a global name.
     """
-    found: list[object] = [loop.__qualname__, loop.__defaults__]
-    for code in _codes(loop.__code__):
+    found: list[object] = [function.__qualname__, function.__defaults__]
+    for code in _codes(function.__code__):
         constants = [one for one in code.co_consts if not isinstance(one, CodeType)]
         found += [code.co_code, constants, code.co_names, code.co_varnames]
         for name in code.co_names:
-            value = loop.__globals__.get(name)
-            if callable(inner := getattr(value, "py_func", None)):
-                if inner not in seen:
-                    found += _meaning(inner, (*seen, loop, inner))
-            elif isinstance(value, np.ndarray):
-                found.append((name, value.dtype, value.shape, value.tobytes()))
+            value = function.__globals__.get(name)
+            if isinstance(value, Loop):
+                if value.function not in seen:
+                    found += _meaning(value.function, (*seen, function, value.function))
+            elif isinstance(value, External):
+                found.append((name, value.symbol, value.count))
             elif isinstance(value, ModuleType):
                 found += [(one, getattr(value, one, None)) for one in code.co_names
                           if isinstance(getattr(value, one, None), CONSTANTS)]  # fmt: skip
@@ -115,18 +150,25 @@ def _meaning(loop: Callable[..., Any], seen: tuple[Any, ...] = ()) -> list[objec
     return found
 
 
+def _callees(function: Callable[..., Any]) -> dict[str, Callable[..., Any] | External]:
+    """Return what a function calls that is compiled, too, or a function in C, by its names."""
+    values = {name: function.__globals__.get(name) for name in function.__code__.co_names}
+    loops = {name: one.function for name, one in values.items() if isinstance(one, Loop)}
+    return loops | {name: one for name, one in values.items() if isinstance(one, External)}
+
+
+def _externals(function: Callable[..., Any]) -> Iterator[External]:
+    """Yield what a function calls in C, itself or in a loop that it calls."""
+    for one in _callees(function).values():
+        if isinstance(one, External):
+            yield one
+        else:
+            yield from _externals(one)
+
+
 def _codes(code: CodeType) -> Iterator[CodeType]:
     """Yield a function's code, and that of its comprehensions."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _codes(constant)
-
-
-if hasattr(os, "register_at_fork"):
-    # A fork waits for the thread that compiles: the child would wait for its lock for ever.
-    os.register_at_fork(
-        before=global_compiler_lock.acquire,
-        after_in_parent=global_compiler_lock.release,
-        after_in_child=global_compiler_lock.release,
-    )

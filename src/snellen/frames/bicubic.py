@@ -104,13 +104,22 @@ def bicubic(
     if not isinstance(plane, np.ndarray):
         _launch(plane, scale, out, phase, origin, depth, bits)
         return
-    plane = plane.view()
-    plane.flags.writeable = False  # Numba compiles once, not again for arrays that are read-only
-    rows = np.empty((out.shape[0], plane.shape[1]), np.float32)
-    enlarged = np.empty(out.shape, np.float32) if bits else out
-    _down(plane, scale, *phases(scale, phase[1]), origin[0], rows)
-    _across(rows, scale, *phases(scale, phase[0]), origin[1], enlarged)
-    if bits:
+    height, width = out.shape
+    first, weights = phases(scale, phase[1])
+    # The rows of the plane that are taps, as float32; `above` of them are not there.
+    above = origin[0] // scale + int(first.min())
+    top = min(max(above, 0), len(plane) - 1)
+    bottom = (origin[0] + height - 1) // scale + int(first.max()) + TAPS
+    taps = np.ascontiguousarray(plane[top : max(bottom, top + 1)], np.float32)
+    down = np.empty((height, plane.shape[1]), np.float32)
+    _down(taps, scale, first, weights, origin[0] - top * scale, down)
+    direct = not bits and out.flags.c_contiguous
+    enlarged = out if direct else np.empty(out.shape, np.float32)
+    first, weights = phases(scale, phase[0])
+    left = origin[1] // scale
+    near = np.empty((origin[1] + width - 1) // scale - left + TAPS + 1, np.float32)
+    _across(down, scale, first, weights, origin[1], near, enlarged)
+    if not direct:
         quantise(enlarged, depth, bits, out)
 
 
@@ -158,41 +167,40 @@ def _down(plane, scale, first, weights, origin, out):  # type: ignore[no-untyped
     """Enlarge vertically: output rows from row `origin` on, all input columns."""
     last = plane.shape[0] - 1
     for i in range(out.shape[0]):
-        base, k = divmod(origin + i, scale)
-        base += first[k]
-        w = weights[k]
+        k = (origin + i) % scale
+        base = (origin + i) // scale + first[k]
         a = plane[min(max(base, 0), last)]
         b = plane[min(max(base + 1, 0), last)]
         c = plane[min(max(base + 2, 0), last)]
         d = plane[min(max(base + 3, 0), last)]
+        t, u, v, w = weights[k, 0], weights[k, 1], weights[k, 2], weights[k, 3]
+        row = out[i]
         for j in range(out.shape[1]):
-            out[i, j] = (
-                w[0] * np.float32(a[j])
-                + w[1] * np.float32(b[j])
-                + w[2] * np.float32(c[j])
-                + w[3] * np.float32(d[j])
-            )
+            row[j] = t * a[j] + u * b[j] + v * c[j] + w * d[j]
 
 
 @compiled
-def _across(rows, scale, first, weights, origin, out):  # type: ignore[no-untyped-def]
-    """Enlarge horizontally: output columns from column `origin` on."""
-    last, left = rows.shape[1] - 1, origin // scale
-    count = (origin + out.shape[1] - 1) // scale - left + TAPS + 1
-    # The input samples of all taps, from two before the first cell on, with replicated edges.
-    near = np.empty(count, np.float32)
+def _across(rows, scale, first, weights, origin, near, out):  # type: ignore[no-untyped-def]
+    """Enlarge horizontally: output columns from column `origin` on.
+
+    `near` is scratch for the input samples of all taps, from two before the first cell on, with
+    replicated edges.
+    """
+    last, left, count = rows.shape[1] - 1, origin // scale, near.shape[0]
     inside = min(max(2 - left, 0), count)
     beyond = max(min(last + 3 - left, count), inside)
     for i in range(out.shape[0]):
-        row = rows[i]
-        near[:inside] = row[0]
-        near[inside:beyond] = row[left + inside - 2 : left + beyond - 2]
-        near[beyond:] = row[last]
+        row, target = rows[i], out[i]
+        for n in range(inside):
+            near[n] = row[0]
+        for n in range(inside, beyond):
+            near[n] = row[n + left - 2]
+        for n in range(beyond, count):
+            near[n] = row[last]
         for k in range(scale):
             start = (k - origin) % scale
             base = (origin + start) // scale - left + first[k] + 2
             a, b, c, d = near[base:], near[base + 1 :], near[base + 2 :], near[base + 3 :]
-            w = weights[k]
-            target = out[i, start::scale]
-            for n in range(len(target)):  # indexes views from 0: the compiler vectorises this
-                target[n] = w[0] * a[n] + w[1] * b[n] + w[2] * c[n] + w[3] * d[n]
+            t, u, v, w = weights[k, 0], weights[k, 1], weights[k, 2], weights[k, 3]
+            for n in range((out.shape[1] - start + scale - 1) // scale):
+                target[start + n * scale] = t * a[n] + u * b[n] + v * c[n] + w * d[n]

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import av
 import numpy as np
 import numpy.typing as npt
-from av.packet import Packet
 
 from snellen.frames import limits
 
@@ -34,6 +32,9 @@ def decode(data: bytes, kind: str, alpha: bool) -> Array:
     FFmpegError
         The file is damaged.
     """
+    import av  # which most pictures do without
+    from av.packet import Packet
+
     decoder: Any = av.CodecContext.create(DECODERS[kind], "r")
     decoder.thread_count = 1
     decoder.options = {"max_pixels": str(limits.greatest())}
@@ -53,6 +54,8 @@ def encode(pixels: Array, tiff: bool) -> bytes:
     tiff : bool
         Whether it is a TIFF file.
     """
+    import av
+
     alpha = pixels.shape[2] == 4
     frame = av.VideoFrame.from_ndarray(
         np.ascontiguousarray(pixels), "rgba64le" if alpha else "rgb48le"

@@ -54,7 +54,10 @@ def quantise(samples: Plane, depth: tuple[float, float], bits: int, out: Plane) 
         return
     factor, offset, white = (np.float32(x) for x in (*depth, (1 << bits) - 1))
     if isinstance(out, np.ndarray):
-        _round(samples, factor, offset, white, out)
+        kept = out if out.flags.c_contiguous else np.empty(out.shape, out.dtype)
+        _round(np.ascontiguousarray(samples), factor, offset, white, kept)
+        if kept is not out:
+            out[...] = kept
     else:
         xp = library(out)
         out[...] = xp.rint(xp.clip(samples * factor + offset, np.float32(0), white))

@@ -84,9 +84,9 @@ def _kernels() -> str:
 
 def _compiler() -> str:
     """Return whether loops compile: the models have just used them."""
-    from snellen.aplus.overlap import overlap
+    from snellen.frames.quantise import _round
 
-    return "works" if overlap.signatures else "no loop has been compiled"
+    return "works" if _round.types else "no loop has been compiled"
 
 
 def _models() -> dict[str, str]:

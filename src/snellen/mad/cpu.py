@@ -162,7 +162,8 @@ class Detection:
         error *= self._factor
         out = np.empty(self._shape)
         share = -(-len(out) // threads.available())
-        list(self._pool.map(lambda rows: local_mse(error, *rows, out), strips(len(out), share)))
+        each = strips(len(out), share)
+        list(self._pool.map(lambda rows: local_mse(error, rows[0], rows[1], out), each))
         return out
 
 

@@ -20,7 +20,9 @@ def difference(reference, distorted, out):  # type: ignore[no-untyped-def]
     out : (rows, columns)
         Map of blocks.
     """
-    out[:] = 0
+    for a in range(out.shape[0]):
+        for b in range(out.shape[1]):
+            out[a, b] = 0
     for scale in range(reference.shape[0]):
         weight = WEIGHTS[scale]
         for orientation in range(reference.shape[1]):

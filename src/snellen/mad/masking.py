@@ -60,14 +60,14 @@ def blocks(mean, squares, side, means, deviations):  # type: ignore[no-untyped-d
             for i in range(a, a + side):
                 for j in range(b, b + side):
                     centre += mean[i, j]
-            centre /= side**2
+            centre /= side * side
             total = 0.0
             for i in range(a, a + side):
                 for j in range(b, b + side):
                     deviation = mean[i, j] - centre
                     total += squares[i, j] + 16 * deviation * deviation
             means[a, b] = centre
-            deviations[a, b] = np.sqrt(total / (16 * side**2 - 1))
+            deviations[a, b] = np.sqrt(total / (16 * side * side - 1))
 
 
 @compiled

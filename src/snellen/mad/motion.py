@@ -90,6 +90,7 @@ def add_energy(
     pool: ThreadPoolExecutor,
 ) -> None:
     """Add the motion of each block between two frames to `total` (⌊M/8⌋, ⌊N/8⌋)."""
+    previous, following = (np.ascontiguousarray(one) for one in (previous, following))
     share = -(-len(total) // threads.available())
     strips = (range(i, min(i + share, len(total))) for i in range(0, len(total), share))
     list(pool.map(lambda rows: _strip(previous, following, rows.start, rows.stop, total), strips))
@@ -107,32 +108,33 @@ def _strip(previous, following, first, last, total):  # type: ignore[no-untyped-
         for column in range(total.shape[1]):
             xx = xy = yy = xt = yt = 0.0
             for i in range(SIDE * block, SIDE * (block + 1)):
-                old = new = 0.0, 0.0  # samples of the pixel to the left: (above, here)
+                # Samples of the pixel to the left, and of the one above that, in both frames.
+                old = new = old_above = new_above = 0.0
                 if column:
-                    old = _pair(previous, i, SIDE * column - 1)
-                    new = _pair(following, i, SIDE * column - 1)
+                    j = SIDE * column - 1
+                    old, new = np.float64(previous[i, j]), np.float64(following[i, j])
+                    if i:
+                        old_above = np.float64(previous[i - 1, j])
+                        new_above = np.float64(following[i - 1, j])
                 for j in range(SIDE * column, SIDE * (column + 1)):
-                    before, after = _pair(previous, i, j), _pair(following, i, j)
-                    above_left, left = old[0] + new[0], old[1] + new[1]
-                    above, here = before[0] + after[0], before[1] + after[1]
+                    before, after = np.float64(previous[i, j]), np.float64(following[i, j])
+                    before_above = after_above = 0.0
+                    if i:
+                        before_above = np.float64(previous[i - 1, j])
+                        after_above = np.float64(following[i - 1, j])
+                    above_left, left = old_above + new_above, old + new
+                    above, here = before_above + after_above, before + after
                     fx = (above_left + left) - (above + here)
                     fy = (above_left + above) - (left + here)
-                    ft = after[0] - before[0] + after[1] - before[1]
-                    ft += new[0] - old[0] + new[1] - old[1]
+                    ft = after_above - before_above + after - before
+                    ft += new_above - old_above + new - old
                     xx += fx * fx
                     xy += fx * fy
                     yy += fy * fy
                     xt += fx * ft
                     yt += fy * ft
-                    old, new = before, after
+                    old, new, old_above, new_above = before, after, before_above, after_above
             total[block, column] += _squared_flow(xx, xy, yy, xt, yt)
-
-
-@compiled
-def _pair(plane, i, j):  # type: ignore[no-untyped-def]
-    """Return the sample above (i, j), 0 above the frame, and the one there."""
-    above = np.float64(plane[i - 1, j]) if i else 0.0
-    return above, np.float64(plane[i, j])
 
 
 @compiled

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from snellen.cpu.compiled import compiled
 
+Array = npt.NDArray[Any]
 
-@compiled
-def statistics(response, out):  # type: ignore[no-untyped-def]
+
+def statistics(response: Array, out: npt.NDArray[np.float64]) -> None:
     """Compute statistics of |response| in each block of 16 × 16 pixels, every 4 pixels.
 
     A block consists of 4 × 4 tiles of 4 × 4 pixels. Moments of a tile are centred on the tile's
@@ -24,18 +28,22 @@ def statistics(response, out):  # type: ignore[no-untyped-def]
         Sample standard deviation; skewness; kurtosis (3 for a Gaussian). Skewness and kurtosis are
         normalised by the population's standard deviation, and 0 where that is 0.
     """
-    _, rows, columns = out.shape
-    width = 4 * (columns + 3)
-    value = np.empty((4, width))
-    scratch = np.empty((4, width))
-    moments = np.empty((4, 4, columns + 3))  # ring buffer of four rows of tiles
-    block = np.empty((4, columns))
-    for t in range(rows + 3):
+    tiles = out.shape[2] + 3
+    _statistics(
+        response, np.empty((4, 4 * tiles)), np.empty((4, 4 * tiles)), np.empty((4, 4, tiles)),
+        np.empty((4, out.shape[2])), out,
+    )  # fmt: skip
+
+
+@compiled
+def _statistics(response, value, scratch, moments, block, out):  # type: ignore[no-untyped-def]
+    """Compute the statistics; the four arrays are scratch, `moments` of four rows of tiles."""
+    for t in range(out.shape[1] + 3):
         _magnitude(response, 4 * t, value)
         _tiles(value, scratch, moments[t % 4])
         if t >= 3:
-            _blocks(moments, block)
-            _normalise(block, out[:, t - 3])
+            _blocks(moments, scratch[0], block)
+            _normalise(block, out[0, t - 3], out[1, t - 3], out[2, t - 3])
 
 
 @compiled
@@ -74,31 +82,33 @@ def _tiles(value, scratch, out):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _blocks(moments, out):  # type: ignore[no-untyped-def]
+def _blocks(moments, column, out):  # type: ignore[no-untyped-def]
     """Combine the moments of 4 × 4 tiles: the block's mean and sums of powers around it."""
     mean, two, three, four = out[0], out[1], out[2], out[3]
-    column = (moments[0, 0] + moments[1, 0]) + (moments[2, 0] + moments[3, 0])
-    for b in range(len(mean)):  # summed in pairs, so that the mean of equal values is exact
-        mean[b] = ((column[b] + column[b + 1]) + (column[b + 2] + column[b + 3])) / 16
-    out[1:] = 0
+    a, b, c, d = moments[0, 0], moments[1, 0], moments[2, 0], moments[3, 0]
+    for k in range(len(a)):
+        column[k] = (a[k] + b[k]) + (c[k] + d[k])
+    for n in range(len(mean)):  # summed in pairs, so that the mean of equal values is exact
+        mean[n] = ((column[n] + column[n + 1]) + (column[n + 2] + column[n + 3])) / 16
+        two[n] = three[n] = four[n] = 0
     for i in range(4):
         m1, m2, m3, m4 = moments[i, 0], moments[i, 1], moments[i, 2], moments[i, 3]
         for k in range(4):
-            for b in range(len(mean)):
-                d = m1[b + k] - mean[b]
-                dd = d * d
-                two[b] += m2[b + k] + 16 * dd
-                three[b] += m3[b + k] + d * (3 * m2[b + k] + 16 * dd)
-                four[b] += m4[b + k] + d * (4 * m3[b + k] + d * (6 * m2[b + k] + 16 * dd))
+            for n in range(len(mean)):
+                d1 = m1[n + k] - mean[n]
+                dd = d1 * d1
+                two[n] += m2[n + k] + 16 * dd
+                three[n] += m3[n + k] + d1 * (3 * m2[n + k] + 16 * dd)
+                four[n] += m4[n + k] + d1 * (4 * m3[n + k] + d1 * (6 * m2[n + k] + 16 * dd))
 
 
 @compiled
-def _normalise(block, out):  # type: ignore[no-untyped-def]
+def _normalise(block, deviation, skewness, kurtosis):  # type: ignore[no-untyped-def]
     """Turn sums over the 256 pixels of each block into the three statistics."""
-    for b in range(out.shape[1]):
+    for b in range(len(deviation)):
         m2, m3, m4 = block[1, b], block[2, b], block[3, b]
-        out[0, b] = np.sqrt(m2 / 255)
-        out[1, b] = out[2, b] = 0
+        deviation[b] = np.sqrt(m2 / 255)
+        skewness[b] = kurtosis[b] = 0
         if m2 > 0:  # not divided by m2²: it may underflow
-            out[1, b] = 16 * (m3 / m2) / np.sqrt(m2)
-            out[2, b] = 256 * (m4 / m2) / m2
+            skewness[b] = 16 * (m3 / m2) / np.sqrt(m2)
+            kurtosis[b] = 256 * (m4 / m2) / m2

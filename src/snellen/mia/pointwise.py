@@ -5,9 +5,14 @@ Scalar arguments have the dtype of the arrays, so that float32 arrays are comput
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from snellen.cpu.compiled import compiled
+
+Array = npt.NDArray[Any]
 
 ZERO, ONE = np.float32(0), np.float32(1)  # float32, so that they do not promote float32 arrays
 
@@ -38,7 +43,10 @@ def products_conj(picture, spectra, out, first, last):  # type: ignore[no-untype
 def gather(spectra, blurs, share, out, first, last):  # type: ignore[no-untyped-def]
     """Compute `out` = Σ share · spectrum · conj H over the frames."""
     for g in range(out.shape[0]):
-        out[g, first:last] = 0
+        for i in range(first, last):
+            to = out[g, i]
+            for k in range(len(to)):
+                to[k] = 0
         for m in range(blurs.shape[1]):
             factor = share[g, m]
             for i in range(first, last):
@@ -55,7 +63,7 @@ def ratios(y, offset, eps, g, first, last):  # type: ignore[no-untyped-def]
             for i in range(first, last):
                 wanted, model = y[b, m, i], g[b, m, i]
                 for j in range(len(model)):
-                    ratio = np.divide(wanted[j] + offset, max(model[j] + offset, eps))
+                    ratio = (wanted[j] + offset) / max(model[j] + offset, eps)
                     model[j] = ratio if wanted[j] >= ZERO else ONE
 
 
@@ -79,7 +87,7 @@ def quotients(divisor, least, out, first, last):  # type: ignore[no-untyped-def]
                 below, to = divisor[g, m, i], out[g, m, i]
                 for j in range(len(to)):
                     floored = max(below[j], least[g])
-                    to[j] = np.divide(to[j], floored) if floored > ZERO else ZERO
+                    to[j] = to[j] / floored if floored > ZERO else ZERO
 
 
 @compiled
@@ -109,12 +117,18 @@ def update_psf(correction, h):  # type: ignore[no-untyped-def]
                         to[i, j] = new[i, j] / total
 
 
-@compiled
-def flatten(f, weight, eps, least, out, first, last):  # type: ignore[no-untyped-def]
+def flatten(
+    f: Array, weight: np.floating, eps: np.floating, least: np.floating, out: Array, first: int,
+    last: int,
+) -> None:  # fmt: skip
     """Divide `out` by max(1 − λ div(∇f / |∇f|), least); f is periodic."""
-    height, width = f.shape[1:]
-    right, p = np.empty(width, f.dtype), np.empty(width, f.dtype)
-    q, above = np.empty(width, f.dtype), np.empty(width, f.dtype)
+    _flatten(f, weight, eps, least, np.empty((4, f.shape[2]), f.dtype), out, first, last)
+
+
+@compiled
+def _flatten(f, weight, eps, least, rows, out, first, last):  # type: ignore[no-untyped-def]
+    height, width = f.shape[1], f.shape[2]
+    right, p, q, above = rows[0], rows[1], rows[2], rows[3]
     for g in range(f.shape[0]):
         for i in range(first - 1, last):
             row, below, to = f[g, i % height], f[g, (i + 1) % height], out[g, i % height]
@@ -124,12 +138,13 @@ def flatten(f, weight, eps, least, out, first, last):  # type: ignore[no-untyped
             for j in range(width):
                 down = below[j] - row[j]
                 size = np.sqrt(right[j] * right[j] + down * down + eps)
-                p[j], q[j] = np.divide(right[j], size), np.divide(down, size)
+                p[j] = right[j] / size
+                q[j] = down / size
             if i >= first:
                 for j in range(width):
                     left = p[j - 1]  # for j = 0 the last one
                     divergence = p[j] - left + q[j] - above[j]
-                    to[j] = np.divide(to[j], max(ONE - weight * divergence, least))
+                    to[j] = to[j] / max(ONE - weight * divergence, least)
             q, above = above, q
 
 
@@ -138,16 +153,18 @@ def fit(y, g, poisson, eps, out):  # type: ignore[no-untyped-def]
     """Compute the means of y ln(y/g) − y + g, or of (y − g)², over the observed samples."""
     for b in range(y.shape[0]):
         total, count = 0.0, 0
-        for m, i, j in np.ndindex(y.shape[1:]):
-            wanted, model = np.float64(y[b, m, i, j]), np.float64(g[b, m, i, j])
-            if wanted < 0:
-                continue
-            count += 1
-            if not poisson:
-                total += (wanted - model) ** 2
-                continue
-            model = max(model, eps)
-            total += model - wanted
-            if wanted > 0:
-                total += wanted * np.log(wanted / model)
+        for m in range(y.shape[1]):
+            for i in range(y.shape[2]):
+                for j in range(y.shape[3]):
+                    wanted, model = np.float64(y[b, m, i, j]), np.float64(g[b, m, i, j])
+                    if wanted < 0:
+                        continue
+                    count += 1
+                    if not poisson:
+                        total += (wanted - model) * (wanted - model)
+                        continue
+                    model = max(model, eps)
+                    total += model - wanted
+                    if wanted > 0:
+                        total += wanted * np.log(wanted / model)
         out[b] = total / max(count, 1)

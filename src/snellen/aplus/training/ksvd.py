@@ -119,44 +119,42 @@ def code(
     starts = range(0, len(signals), BLOCK)
 
     def block(start: int) -> None:
-        part = slice(start, start + BLOCK)
-        _code_block(signals[part], atoms, gram, index[part], weight[part])
+        factor, now = np.empty((index.shape[1], index.shape[1])), np.empty(len(atoms))
+        for first in range(start, min(start + BLOCK, len(signals)), STRIP):
+            part = slice(first, min(first + STRIP, start + BLOCK))
+            _pursue(signals[part] @ atoms.T, gram, factor, now, index[part], weight[part])
 
     for _ in pool.map(block, starts):
         pass
 
 
 @compiled
-def _code_block(signals, atoms, gram, index, weight):  # type: ignore[no-untyped-def]
-    sparsity = index.shape[1]
-    factor = np.zeros((sparsity, sparsity))
-    now = np.empty(len(atoms))
-    for start in range(0, len(signals), STRIP):
-        products = np.dot(signals[start : start + STRIP], atoms.T)
-        for p in range(len(products)):
-            _pursue(products[p], gram, factor, now, index[start + p], weight[start + p])
-
-
-@compiled
-def _pursue(product, gram, factor, now, index, weight):  # type: ignore[no-untyped-def]
-    """Approximate one signal greedily, with least-squares weights.
+def _pursue(products, gram, factor, now, index, weight):  # type: ignore[no-untyped-def]
+    """Approximate each signal greedily, with least-squares weights.
 
     Parameters
     ----------
-    product : (k,) float64
-        Inner products of the signal with all atoms.
+    products : (n, k) float64
+        Inner products of the signals with all atoms.
     gram : (k, k) float64
         Inner products of the atoms.
     factor : (sparsity, sparsity) float64
         Scratch: Cholesky factor of the Gram matrix of the chosen atoms.
     now : (k,) float64
         Scratch: inner products of the residual with all atoms.
-    index, weight : (sparsity,)
+    index, weight : (n, sparsity)
         Output, see `code`.
     """
-    index[:] = -1
-    weight[:] = 0
-    now[:] = product
+    for p in range(products.shape[0]):
+        _pursue_one(products[p], gram, factor, now, index[p], weight[p])
+
+
+@compiled
+def _pursue_one(product, gram, factor, now, index, weight):  # type: ignore[no-untyped-def]
+    for n in range(len(index)):
+        index[n], weight[n] = -1, 0
+    for k in range(len(now)):
+        now[k] = product[k]
     for n in range(len(index)):
         pick, best = 0, 0.0
         for k in range(len(now)):
@@ -187,7 +185,8 @@ def _pursue(product, gram, factor, now, index, weight):  # type: ignore[no-untyp
                 t -= factor[j, i] * weight[j]
             weight[i] = t / factor[i, i]
         if n + 1 < len(index):
-            now[:] = product
+            for k in range(len(now)):
+                now[k] = product[k]
             for i in range(n + 1):
                 w, row = weight[i], gram[index[i]]
                 for k in range(len(now)):
@@ -203,7 +202,8 @@ def subtract(residual, atoms, index, weight):  # type: ignore[no-untyped-def]
     for p in range(len(residual)):
         for i in range(index.shape[1]):
             if index[p, i] >= 0:
-                residual[p] -= weight[p, i] * atoms[index[p, i]]
+                for k in range(residual.shape[1]):
+                    residual[p, k] -= weight[p, i] * atoms[index[p, i], k]
 
 
 def update(
@@ -245,7 +245,7 @@ def update(
     for k in random.permutation(len(atoms)):
         of_atom = uses[ends[k] : ends[k + 1]]
         if len(of_atom):
-            _improve(residual, atoms[k], of_atom, weight)
+            _improve(residual, atoms[k], of_atom, weight, np.zeros_like(atoms[k]))
             continue
         left = np.flatnonzero(free)
         candidates = left[random.permutation(len(left))[:CANDIDATES]]
@@ -258,24 +258,33 @@ def update(
 
 
 @compiled
-def _improve(residual, atom, uses, weight):  # type: ignore[no-untyped-def]
+def _improve(residual, atom, uses, weight, better):  # type: ignore[no-untyped-def]
     """Update one atom and its weights by one power iteration.
 
     It approximates, by a matrix of rank one, the residuals without the atom's contribution.
+    `better` is scratch of d zeros.
     """
-    sparsity = weight.shape[1]
-    better = np.zeros_like(atom)
-    for use in uses:
-        p, i = use // sparsity, use % sparsity
-        residual[p] += weight[p, i] * atom
-        better += weight[p, i] * residual[p]
-    length = np.sqrt(np.sum(better * better))
+    sparsity, dims = weight.shape[1], len(atom)
+    for u in range(len(uses)):
+        p, i = uses[u] // sparsity, uses[u] % sparsity
+        for k in range(dims):
+            residual[p, k] += weight[p, i] * atom[k]
+            better[k] += weight[p, i] * residual[p, k]
+    energy = 0.0
+    for k in range(dims):
+        energy += better[k] * better[k]
+    length = np.sqrt(energy)
     if length > 0:
-        atom[:] = better / length
-    for use in uses:
-        p, i = use // sparsity, use % sparsity
-        weight[p, i] = np.sum(residual[p] * atom)
-        residual[p] -= weight[p, i] * atom
+        for k in range(dims):
+            atom[k] = better[k] / length
+    for u in range(len(uses)):
+        p, i = uses[u] // sparsity, uses[u] % sparsity
+        total = 0.0
+        for k in range(dims):
+            total += residual[p, k] * atom[k]
+        weight[p, i] = total
+        for k in range(dims):
+            residual[p, k] -= total * atom[k]
 
 
 def replace(

@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import solve
 
 from snellen.aplus.training.samples import Samples
 from snellen.cpu.compiled import compiled
@@ -17,7 +16,6 @@ Int32 = npt.NDArray[np.int32]
 
 ANCHORS = 256  # anchors of a task; scores of ANCHORS × STRIP fit the L2 cache (512 KB)
 STRIP = 512  # features of one matrix product
-CAPACITY = 4  # candidates that an anchor collects before they are sorted, per neighbour wanted
 
 
 def learn(
@@ -46,6 +44,8 @@ def learn(
     progress : callable, optional
         Called with the share that is done, 0 … 1.
     """
+    from scipy.linalg import solve  # takes long to import, and settings are here, too
+
     count, dims = anchors.shape
     out = np.empty((count, samples.patches.shape[1], dims), np.float32)
     damping = ridge * np.eye(dims)
@@ -84,9 +84,13 @@ def nearest(features: Float32, anchors: Float32, count: int, pool: ThreadPoolExe
     half = np.einsum("nd,nd->n", features, features) / 2
     out = np.empty((len(anchors), count), np.int32)
 
-    def block(start: int) -> None:
-        part = slice(start, start + ANCHORS)
-        _nearest(features, half, anchors[part], out[part])
+    def block(first: int) -> None:
+        mine, chosen = anchors[first : first + ANCHORS], out[first : first + ANCHORS]
+        scores = np.empty(chosen.shape, np.float32)
+        for start in range(0, len(features), STRIP):
+            product = mine @ features[start : start + STRIP].T
+            _keep(product, half[start : start + STRIP], start, scores, chosen)
+        chosen.sort(axis=1)
 
     for _ in pool.map(block, range(0, len(anchors), ANCHORS)):
         pass
@@ -94,47 +98,46 @@ def nearest(features: Float32, anchors: Float32, count: int, pool: ThreadPoolExe
 
 
 @compiled
-def _nearest(features, half, anchors, out):  # type: ignore[no-untyped-def]
-    """Write the nearest features of a block of anchors; `half` holds |x|²/2 of each feature."""
-    anchor_count, count = out.shape
-    capacity = CAPACITY * count
-    scores = np.empty((anchor_count, capacity), np.float32)
-    index = np.empty((anchor_count, capacity), np.int32)
-    filled = np.zeros(anchor_count, np.int64)
-    threshold = np.full(anchor_count, -np.inf, np.float32)
-    for start in range(0, len(features), STRIP):
-        product = np.dot(anchors, features[start : start + STRIP].T)
-        for k in range(anchor_count):
-            m, least = filled[k], threshold[k]
-            for p in range(product.shape[1]):
-                score = product[k, p] - half[start + p]
-                if score > least:
-                    scores[k, m] = score
-                    index[k, m] = start + p
-                    m += 1
-                    if m == capacity:
-                        least = _select(scores[k], index[k], m, count)
-                        m = count
-            filled[k], threshold[k] = m, least
-    for k in range(anchor_count):
-        _select(scores[k], index[k], filled[k], count)
-        out[k] = index[k, :count]
+def _keep(product, half, start, scores, index):  # type: ignore[no-untyped-def]
+    """Keep those features of a strip that are among the best so far.
 
-
-@compiled
-def _select(scores, index, filled, count):  # type: ignore[no-untyped-def]
-    """Move the best `count` candidates to the front, in their order; return their least score."""
-    least = np.sort(scores[:filled])[filled - count]
-    ties = count
-    for m in range(filled):
-        if scores[m] > least:
-            ties -= 1
-    selected = 0
-    for m in range(filled):
-        if scores[m] > least or (scores[m] == least and ties > 0):
-            if scores[m] == least:
-                ties -= 1
-            scores[selected] = scores[m]
-            index[selected] = index[m]
-            selected += 1
-    return least
+    Parameters
+    ----------
+    product : (k, n) float32
+        Inner products of the anchors with features start … start + n − 1.
+    half : (n,) float32
+        |x|²/2 of these features.
+    start : int
+    scores, index : (k, count)
+        The best so far, updated. Each row is a heap: an element is worse than those at twice its
+        position + 1 and + 2, so the first one is the worst of all.
+    """
+    count = scores.shape[1]
+    for k in range(product.shape[0]):
+        score, feature = scores[k], index[k]
+        for p in range(product.shape[1]):
+            new, at, filled = product[k, p] - half[p], start + p, min(start + p, count)
+            if filled < count:  # it rises from the end
+                place = filled
+                while place > 0:
+                    above = (place - 1) // 2
+                    if score[above] < new:
+                        break
+                    score[place], feature[place] = score[above], feature[above]
+                    place = above
+                score[place], feature[place] = new, at
+            elif new > score[0]:  # it replaces the worst, and sinks
+                place = 0
+                while 2 * place + 1 < count:
+                    below = 2 * place + 1
+                    other = below + 1
+                    if other < count and (
+                        score[other] < score[below]
+                        or (score[other] == score[below] and feature[other] > feature[below])
+                    ):
+                        below = other
+                    if score[below] > new:
+                        break
+                    score[place], feature[place] = score[below], feature[below]
+                    place = below
+                score[place], feature[place] = new, at

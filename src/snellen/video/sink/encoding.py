@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from snellen.errors import InputError, quoted
 from snellen.frames.values import number, text
-from snellen.video.pixels import PixelFormat
+
+if TYPE_CHECKING:  # it would import PyAV, which pictures do without
+    from snellen.video.pixels import PixelFormat
 
 _FRAME_CLOCK = frozenset(("mpeg1video", "mpeg2video", "mpeg4", "libxvid", "msmpeg4v2", "msmpeg4"))
 """Encoders that read a time base of 1/12800 s as 12800 frames/s, or take none below 1/65535 s."""
