@@ -11,10 +11,10 @@ import av
 import numpy as np
 import pytest
 
+from snellen.frames.luma import samples
 from snellen.gpu import device
 from snellen.mia import cpu
 from snellen.mia.image import deblur
-from snellen.video.region import samples
 from support import cli
 from support.cli import names, run
 from support.jobs import FORMAT, FRAMES, HEIGHT, WIDTH, coded, planes, same

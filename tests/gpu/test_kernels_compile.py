@@ -28,6 +28,7 @@ from snellen.mia.cuda import frames as mia_frames
 from snellen.mia.cuda import fused as mia_fused
 from snellen.mia.cuda import measure as mia_measure
 from snellen.mia.cuda import scale as mia_scale
+from snellen.mia.cuda import tiles as mia_tiles
 from snellen.mia.cuda.layout import Gpu, Layout, candidates
 from snellen.mia.definition import Definition as Mia
 
@@ -108,7 +109,7 @@ def mia():
         for sample in mia_frames.SAMPLES:
             yield mia_frames.place_kernel(dtype, sample)
         yield from mia_cufft.kernels(dtype)
-
+    yield from mia_tiles.kernels()
     yield from mia_scale.kernels()
     for noise in ("poisson", "gaussian"):
         yield from mia_measure.kernels(noise)

@@ -8,8 +8,8 @@ import pytest
 from snellen import Deblurrer, deblur, deblur_file
 from snellen.errors import InputError
 from snellen.frames.frame import Format
+from snellen.frames.luma import samples
 from snellen.jobs import Region
-from snellen.video.region import samples
 from support.cli import names
 from support.jobs import FORMAT, FRAMES, HEIGHT, WIDTH, coded, planes, same, write_y4m
 

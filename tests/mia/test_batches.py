@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.mia.batches import HOST, _available, _parts
+from snellen.mia.batches import HOST, _parts, available
 
 
 @pytest.mark.parametrize("available", [100, 250, 999, 1000, 10**9])
@@ -24,4 +24,4 @@ def test_pictures_that_do_not_fit_go_one_by_one(available):
 
 
 def test_the_limit_of_main_memory():
-    assert _available("cpu", 10**12) == HOST
+    assert available("cpu", 10**12) == HOST

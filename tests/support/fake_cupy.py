@@ -13,6 +13,7 @@ import random
 import sys
 import threading
 from contextlib import contextmanager
+from copy import copy
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
@@ -204,7 +205,8 @@ class Array:
     """An array on the GPU."""
 
     def __init__(self, cupy, shape, dtype):
-        self.shape, self.dtype = tuple(shape), np.dtype(dtype)
+        self.shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        self.dtype = np.dtype(dtype)
         self.nbytes = int(np.prod(self.shape)) * self.dtype.itemsize
         self._cupy, self._block = cupy, cupy.allocated(self.nbytes)
         self.data = Pointer(cupy, self._block.ctypes.data)
@@ -214,6 +216,14 @@ class Array:
     def __setitem__(self, key, other):
         assert key is Ellipsis
         self._cupy.kernel(lambda samples: samples, [other], self)
+
+    def end(self, first):
+        """Return a view of all samples of a line from one on."""
+        view = copy(self)
+        view.shape = (self.shape[0] - first,)
+        view.nbytes = view.shape[0] * self.dtype.itemsize
+        view.data = Pointer(self._cupy, self.data.ptr + first * self.dtype.itemsize)
+        return view
 
     def get(self):
         """Return a copy in host memory, of what lies there now."""

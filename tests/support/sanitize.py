@@ -123,6 +123,10 @@ TESTS: dict[str, tuple[str, ...]] = {
         f"{M}test_frames.py::test_spread_and_finish[shape1-extend-counts3-float32]",
         f"{M}test_frames.py::test_nothing_is_moved_where_nothing_would_be_left[float64]",
     ),
+    "mia/cuda/tiles.cu": (
+        f"{M}test_tiles.py::test_the_bytes_of_numpy[sizes0-float64-3]",
+        f"{M}test_tiles.py::test_code_values_up_and_down[sizes0-8]",
+    ),
 }  # fmt: skip
 """The tests of each file of kernels; its name in the package."""
 

@@ -7,8 +7,9 @@ import pytest
 
 from snellen.errors import InputError
 from snellen.frames.frame import Format, Frame
+from snellen.frames.luma import levels, samples
 from snellen.video.convert import Encoding, convert
-from snellen.video.region import RegionStep, Track, cut, levels, samples
+from snellen.video.region import RegionStep, Track, cut
 from support.video.clips import HEIGHT, WIDTH, luma, make, read
 
 LOSSLESS = Encoding(codec="ffv1")
@@ -56,6 +57,28 @@ class Deferred(Inverted):
         return result
 
 
+class Coded(Deferred):
+    """It takes and returns code values, where both are of 8 bits."""
+
+    codes = None
+
+    def prepare_codes(self, height, width, given, made):
+        self.codes = (given, made) if given.dtype == made.dtype == "uint8" else None
+        self.shape = height, width
+        return self.codes is not None
+
+    def run(self, plane):
+        if self.codes is None:
+            return super().run(plane)
+        given, made = self.codes
+        assert plane.shape == self.shape and plane.dtype == given.dtype
+        self.given.append(plane)
+        share = (plane.astype(np.float32) - np.float32(given.black)).clip(0)
+        share /= np.float32(given.white - given.black)
+        out = (1 - share) * np.float32(made.white - made.black) + np.float32(made.black)
+        return np.rint(out.clip(0, made.most)).astype(made.dtype)
+
+
 def frame(format, random):
     most = 1 << format.bits
     planes = [random.integers(0, most, shape).astype(format.dtype) for shape in format.shapes]
@@ -81,6 +104,25 @@ def test_luma_is_what_the_work_makes_of_it_and_chroma_stays(random, bits, full_r
     for one, other in zip(found.planes[1:], given.planes[1:], strict=True):
         assert (one == other).all()
     assert (found.pts, found.duration) == (7, 2)
+
+
+@pytest.mark.parametrize("paste_back", [False, True])
+@pytest.mark.parametrize("full_range", [False, True])
+@pytest.mark.parametrize(("bits", "to"), [(8, 8), (8, 10), (10, 8), (10, 10)])
+def test_an_operation_may_take_code_values(random, bits, to, full_range, paste_back):
+    """It gets the luma as it is, and returns it as it is to be: the same bytes."""
+    format = Format(WIDTH, HEIGHT, bits, (1, 1), full_range=full_range)
+    given, track = frame(format, random), Track(8, 6, ((4, 2),))
+    found = []
+    for operation in (Inverted(), Coded()):
+        step = RegionStep(operation, track, paste_back)
+        step.prepare(format, to)
+        found.append(step.run(given))
+        (plane,) = operation.given
+        assert plane.dtype == (np.uint8 if getattr(operation, "codes", None) else np.float32)
+    assert bool(operation.codes) is (bits == to == 8)
+    for one, other in zip(found[0].planes, found[1].planes, strict=True):
+        assert one.dtype == other.dtype and (one == other).all()
 
 
 def test_what_is_below_black_is_black(random):

@@ -14,10 +14,12 @@ import numpy.typing as npt
 
 from snellen.errors import InputError
 from snellen.frames.frame import Format
+from snellen.frames.luma import Codes
 from snellen.gpu import device as devices
 from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.image import deblur
 from snellen.mia.result import Restored
+from snellen.mia.tiled import TiledDeblurrer
 
 Array = npt.NDArray[Any]
 
@@ -140,26 +142,42 @@ class DeblurStep:
         self._last: deque[Array] = deque(maxlen=window)
         self._tile = tile
         self._deblurrer: Deblurrer | None = None
-        if tile is None and "prior" not in settings:
-            with job_names():
-                self._deblurrer = Deblurrer(**self._settings, warm=warm, frames=window)
-            if window == 1:
-                self.device = self._deblurrer.device
+        self._tiled: TiledDeblurrer | None = None
+        if "prior" in settings:
+            return
+        with job_names():
+            if tile is not None:
+                self._tiled = TiledDeblurrer(self._settings, tile, window)
+                return
+            self._deblurrer = Deblurrer(**self._settings, warm=warm, frames=window)
+        if window == 1:
+            self.device = self._deblurrer.device
 
     def prepare(self, height: int, width: int) -> None:
         """Get ready for planes of this shape."""
         self._fits.clear()
-        if self._deblurrer is not None:
-            with job_names():
+        with job_names():
+            if self._tiled is not None:
+                self._tiled.prepare((height, width))
+            if self._deblurrer is not None:
                 self._deblurrer.prepare(Format(width, height, 0))
                 if self._deblurrer.slots > 1:  # what keeps planes in flight is made now
                     many = () if self._window == 1 else (self._window,)
                     self._deblurrer.submit(np.zeros((*many, height, width), np.float32))()
 
+    def prepare_codes(self, height: int, width: int, given: Codes, made: Codes) -> bool:
+        """Get ready for planes of code values; return whether they are taken as such."""
+        if self._tiled is None:
+            return False
+        self._fits.clear()
+        with job_names():
+            return self._tiled.prepare((height, width), given, made)
+
     @property
     def slots(self) -> int:
         """How many planes `submit` keeps in flight."""
-        return 1 if self._deblurrer is None else self._deblurrer.slots
+        worker = self._tiled or self._deblurrer
+        return 1 if worker is None else worker.slots
 
     def run(self, plane: Array) -> Array:
         """Return a plane (rows, columns) restored."""
@@ -182,18 +200,20 @@ class DeblurStep:
 
     def close(self) -> None:
         """Give back threads and buffers."""
-        if self._deblurrer is not None:
-            self._deblurrer.close()
+        for worker in (self._tiled, self._deblurrer):
+            if worker is not None:
+                worker.close()
 
     def _begin(self, plane: Array) -> Callable[[], Restored]:
         many = self._window > 1
         if many:
-            self._last.append(plane)
+            self._last.append(plane.copy())  # the frame that it is of may be gone
             while len(self._last) < self._window:  # nothing is before the first frame but itself
                 self._last.append(plane)
             plane = np.stack(self._last)
-        if self._deblurrer is not None:
-            return self._deblurrer.submit(plane)
+        worker = self._tiled or self._deblurrer
+        if worker is not None:
+            return worker.submit(plane)
         restored = deblur(plane, **self._settings, multiframe=many, tile=self._tile)
         return lambda: restored
 

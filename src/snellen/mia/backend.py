@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
-from snellen.frames.arrays import library
+from snellen.mia.checks import Float64, Later
 from snellen.mia.definition import SIDES, Definition
-
-T = TypeVar("T")
-
-Later = Callable[[], T]
-"""A function that waits for a result and returns it."""
-
-Float64 = npt.NDArray[np.float64]
 
 
 class Backend(Protocol):
@@ -65,15 +54,6 @@ class Backend(Protocol):
     def close(self) -> None:
         """Release threads and buffers."""
         ...
-
-
-def change(f: Any, before: Any) -> Later[float]:
-    """Compare estimates (B, H, W) with `before`: see `Backend.change`."""
-    xp = library(f)
-    change, size = (xp.linalg.norm(x.reshape(len(x), -1), axis=1) for x in (f - before, f))
-    greatest = (change / xp.maximum(size, np.finfo(f.dtype).tiny)).max()
-    before[...] = f
-    return lambda: float(greatest)
 
 
 def on_device(

@@ -5,8 +5,7 @@ The functions take NumPy or CuPy arrays and return arrays of the same library.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -16,6 +15,7 @@ import numpy.typing as npt
 
 from snellen.frames.arrays import library
 from snellen.frames.frame import Format
+from snellen.frames.prepared import borrowed
 from snellen.gpu import device as devices
 from snellen.gpu import memory
 from snellen.mia import edges
@@ -75,8 +75,8 @@ def restored(
     runs, pictures, blurs = [], [], []
     size = planes.dtype.itemsize
     samples = frames * period[0] * period[1] * size // 4
-    available = _available(prepared.device, 2 * count * (rows * columns + frames * side**2) * size)
-    for part in _parts(count, samples, available):
+    most = available(prepared.device, 2 * count * (rows * columns + frames * side**2) * size)
+    for part in _parts(count, samples, most):
         run = _run(planes[part], None if psfs is None else psfs[part], method, callback)
         pictures.append(run.image.reshape(-1, rows, columns))
         blurs.append(run.psf.reshape(-1, frames, side, side))
@@ -92,8 +92,7 @@ def _run(planes: Any, psfs: Float64 | None, method: Method, callback: Callback |
     """Restore a batch."""
     batch, frames, rows, columns = planes.shape
     lead = tuple(count for count in (batch, frames) if count > 1)
-    blurs = method.start if psfs is None else given(psfs.reshape(*lead, *psfs.shape[2:]))
-    blurs = spread(blurs, lead).reshape(batch, frames, *blurs.shape[-2:])
+    blurs = starts(method, psfs, batch, frames)
     format = Format(columns, rows, 0)
     prepared = replace(method.prepared, format=format, counts=(batch, frames))
     with _restorer(prepared) as restorer:
@@ -101,17 +100,27 @@ def _run(planes: Any, psfs: Float64 | None, method: Method, callback: Callback |
         return restorer.run(image, restorer.spread(blurs), method.how, callback)[0]
 
 
-@contextmanager
-def _restorer(prepared: Prepared) -> Iterator[Restorer]:
-    """Return a Restorer on the current device."""
-    restorer = Restorer(prepared)
-    try:
-        yield restorer
-    finally:
-        restorer.close()
+def starts(method: Method, psfs: Float64 | None, batch: int, frames: int) -> Float64:
+    """Return the PSFs (batch, frames, K, K) to start from: those that are given, or the method's.
+
+    Given ones are scaled to sum 1.
+    """
+    lead = tuple(count for count in (batch, frames) if count > 1)
+    blurs = method.start if psfs is None else given(psfs.reshape(*lead, *psfs.shape[-2:]))
+    return spread(blurs, lead).reshape(batch, frames, *blurs.shape[-2:])
 
 
-def _available(device: str, results: int) -> int:
+def _restorer(prepared: Prepared) -> AbstractContextManager[Restorer]:
+    """Return a Restorer: on a GPU one that an earlier call has used, where there is one.
+
+    On the CPU little is prepared, and threads and buffers do not outlive the call.
+    """
+    if prepared.device == "cpu":
+        return closing(Restorer(prepared))
+    return borrowed(prepared.device, (Restorer, prepared), lambda: Restorer(prepared))
+
+
+def available(device: str, results: int = 0) -> int:
     """Return how many float32 samples a batch may have, if `results` bytes are for results."""
     if device == "cpu":
         return HOST

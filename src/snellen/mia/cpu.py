@@ -17,7 +17,7 @@ from snellen.cpu import transforms as fft
 from snellen.cpu.threads import available
 from snellen.gpu.profile import stage
 from snellen.mia import pointwise
-from snellen.mia.backend import Later, change
+from snellen.mia.checks import Later, change
 from snellen.mia.definition import EPS, LEAST, TV_EPS, TV_LEAST, Definition
 
 TOGETHER = 1 << 17

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib import import_module
 from math import prod
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from snellen.errors import InputError
 from snellen.frames import arrays
 from snellen.frames.axes import Axes, check_dtype
-from snellen.frames.colour import KB, KG, KR
 from snellen.frames.frame import Format
 from snellen.frames.values import check_bytes, choice
 from snellen.mia import samples, settings
-from snellen.mia.batches import Found, restored
+from snellen.mia.channels import Work, restored_array
 from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.definition import EVERY, ITERATIONS, PSF_SIZE, START
-from snellen.mia.progress import Callback, Watch
-from snellen.mia.restorer import Method
+from snellen.mia.progress import Callback
 from snellen.mia.result import Restored
 from snellen.mia.tiles import Tiles, each, psf_axes
 
@@ -34,7 +30,6 @@ NO_CHANNELS = (2, 4)
 
 Array = Any
 """Of NumPy or CuPy."""
-Float64 = npt.NDArray[np.float64]
 
 
 @np.errstate(all="ignore")  # the caller may have asked NumPy for exceptions
@@ -177,71 +172,12 @@ def deblur(
             none = arrays.library(array).empty((*psf_axes(axes, tiles), side, side), np.float32)
             both = arrays.like(image, array.copy()), arrays.like(image, none)
             return Restored(*both, np.empty(axes.batch), 0)
-        there = arrays.upload(array) if chosen != "cpu" and isinstance(array, np.ndarray) else array
-        given = axes.planes(there)
-        planes = samples.scaled(given, peak, how["dtype"])
         blurs = None if blur is None else each(blur, axes, tiles)
-        found = _found(planes, blurs, tiles, method, prior, callback)
-        sharp = samples.finished(found.pictures, peak, there.dtype)
-        same = given.min((2, 3, 4)) == given.max((2, 3, 4))
-        # A picture of one value comes back to the last bit.
-        sharp = arrays.library(sharp).where(same[..., None, None], given[:, :, 0], sharp)
-        sharp = axes.image(sharp.astype(there.dtype, copy=False))
-        fit: Any = found.fit.reshape(*axes.batch, -1).mean(-1)
-        shape = psf_axes(axes, tiles)
-        both = sharp, found.psfs.reshape(*shape, *found.psfs.shape[-2:])
-        if there is not array:
-            both = both[0].get().astype(array.dtype, copy=False), both[1].get()
-        both = arrays.like(image, both[0]), arrays.like(image, both[1])
-        fit = fit if axes.batch else fit.item()
-        return Restored(*both, fit, found.iterations, found.history)
-
-
-def _found(
-    planes: Array,
-    blurs: Float64 | None,
-    tiles: Tiles | None,
-    method: Method,
-    prior: str | None,
-    callback: Callback | None,
-) -> Found:
-    """Restore channels (C, N, M, rows, columns); the pictures of the result are (C, N, …)."""
-    xp = arrays.library(planes)
-    luma = planes[0]
-    if len(planes) == 3:
-        luma = sum(share * plane for share, plane in zip((KR, KG, KB), planes, strict=True))
-    if tiles:
-        luma = tiles.split(luma)
-        planes = xp.stack([tiles.split(channel) for channel in planes])
-    if blurs is None and prior:
-        blurs = _estimated(luma, method.prepared.side, callback)
-    if blurs is None:
-        found = restored(luma, None, method, callback)
-        if len(planes) == 3:
-            how = replace(method.how, iterations=found.iterations, tolerance=0.0, history=False)
-            same = replace(method, how=how)
-            found = replace(
-                _with(planes, _host(found.psfs), same, _on_channels(callback, found.iterations)),
-                psfs=found.psfs, history=found.history,
-            )  # fmt: skip
-        else:
-            found = replace(found, pictures=found.pictures[None])
-    else:
-        found = _with(planes, blurs, method, callback)
-    if tiles:
-        merged = [tiles.merge(channel) for channel in found.pictures]
-        found = replace(found, pictures=xp.stack(merged))
-    return found
-
-
-def _with(planes: Array, blurs: Float64, method: Method, callback: Callback | None) -> Found:
-    """Restore channels (C, N, M, rows, columns) with the PSFs (N, M, K, K)."""
-    count, pictures = planes.shape[:2]
-    every = np.concatenate([blurs] * count)
-    found = restored(planes.reshape(-1, *planes.shape[2:]), every, method, callback)
-    sharp = found.pictures.reshape(count, pictures, *planes.shape[3:])
-    fit = found.fit.reshape(count, pictures).mean(0)
-    return replace(found, pictures=sharp, psfs=found.psfs[:pictures], fit=fit)
+        work = Work(axes, tiles, method, blurs, prior, peak)
+        found = restored_array(array, work, callback)
+        both = arrays.like(image, found.image), arrays.like(image, found.psf)
+        fit = found.fit if axes.batch else float(found.fit)
+        return replace(found, image=both[0], psf=both[1], fit=fit)
 
 
 def _prior(prior: str | None, psf: Any, multiframe: bool) -> str | None:
@@ -262,30 +198,3 @@ def _prior(prior: str | None, psf: Any, multiframe: bool) -> str | None:
             advice="leave one of them out",
         )
     return prior
-
-
-def _on_channels(callback: Callback | None, iterations: int) -> Callback | None:
-    """Return what is called for the channels: only a Watch reports them."""
-    if not isinstance(callback, Watch):
-        return None
-    return lambda done, *_: callback.report("channels", done, iterations)
-
-
-def _estimated(luma: Array, side: int, callback: Callback | None) -> Float64:
-    """Return the PSFs that the prior finds (N, 1, K, K) of pictures (N, 1, rows, columns)."""
-    l0 = import_module("snellen.mia.l0.prior")
-    found = []
-    for number, one in enumerate(luma):
-
-        def report(done: int, total: int, before: int = number) -> None:
-            if isinstance(callback, Watch):
-                callback.report("prior", before * total + done, len(luma) * total)
-
-        found.append(settings.given(l0.estimate(one[0], side, report))[None])
-    return np.stack(found)
-
-
-def _host(array: Array) -> npt.NDArray[Any]:
-    """Return an array in main memory."""
-    found: npt.NDArray[Any] = array if isinstance(array, np.ndarray) else array.get()
-    return found

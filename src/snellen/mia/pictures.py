@@ -5,6 +5,7 @@ Arrays are NumPy's or CuPy's, and so are the results.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from snellen.errors import InputError
 from snellen.frames import arrays
 from snellen.frames.axes import check_dtype
 from snellen.frames.frame import Format
+from snellen.gpu import memory
 from snellen.mia import edges, samples
 from snellen.mia import psf as psfs
 from snellen.mia.progress import Callback
@@ -129,8 +131,9 @@ class Pictures:
         """Return a callback for arrays on the period; it calls `callback` with copies cut out."""
 
         def cut(iteration: int, f: Any, h: Any) -> None:
-            both = edges.cut(f, self.shape).copy(), psfs.from_period(h, self._side)
-            callback(iteration, *self._without_single_axes(*both))
+            with nullcontext() if self._device == "cpu" else memory.callers():
+                both = edges.cut(f, self.shape).copy(), psfs.from_period(h, self._side)
+                callback(iteration, *self._without_single_axes(*both))
 
         return cut
 

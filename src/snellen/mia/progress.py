@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from snellen.mia.backend import Backend, Float64, Later
+from snellen.mia.backend import Backend
+from snellen.mia.checks import Float64, Later
 from snellen.mia.result import Step
 
 Callback = Callable[[int, Any, Any], object]

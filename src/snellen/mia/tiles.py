@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.errors import InputError
-from snellen.frames.arrays import library
 from snellen.frames.axes import Axes
+from snellen.frames.luma import Codes
 from snellen.mia.settings import whole
 
 Float64 = npt.NDArray[np.float64]
@@ -25,7 +25,8 @@ class Tiles:
 
     Neighbours overlap by 2 (K − 1) samples, but at most by half a tile. A tile is less accurate
     within K // 2 samples of its edge; there only its neighbour counts. In the middle half of the
-    overlap, a raised cosine blends the two.
+    overlap, a raised cosine blends the two. On a GPU one kernel cuts all tiles and one blends them
+    (cuda/tiles.py); they round as NumPy does, so that results have the same bits.
 
     Parameters
     ----------
@@ -38,10 +39,14 @@ class Tiles:
 
     Attributes
     ----------
+    picture : (int, int)
+        Rows and columns of the pictures.
     shape : (int, int)
         Rows and columns of a tile.
     grid : (int, int)
         Number of tiles down and across.
+    lines : (…, …)
+        Of the rows, then of the columns: where the tiles begin, and the weights of their samples.
 
     Raises
     ------
@@ -58,34 +63,47 @@ class Tiles:
                 advice=f"take larger tiles, {4 * side} pixels or more for good results",
             )
         overlap = min(2 * (side - 1), tile // 2)
-        self._picture = shape
-        self._lines = [_line(size, min(tile, size), overlap) for size in shape]
+        self.lines = tuple(_line(size, min(tile, size), overlap) for size in shape)
+        self.picture = shape
         self.shape = min(tile, shape[0]), min(tile, shape[1])
-        self.grid = len(self._lines[0][0]), len(self._lines[1][0])
+        self.grid = len(self.lines[0][0]), len(self.lines[1][0])
 
     def split(self, planes: Any) -> Any:
         """Return the tiles of planes (N, M, rows, columns): (N · tiles, M, …), in row order."""
-        (tops, _), (lefts, _) = self._lines
+        if not isinstance(planes, np.ndarray):
+            return self.on_gpu(planes.dtype.name).split(planes)
+        (tops, _), (lefts, _) = self.lines
         rows, columns = self.shape
         parts = [
             planes[..., top : top + rows, left : left + columns] for top in tops for left in lefts
         ]
-        stack = library(planes).stack(parts, 1)
+        stack = np.stack(parts, 1)
         return stack.reshape(-1, planes.shape[1], rows, columns)
 
     def merge(self, tiles: Any) -> Any:
         """Return the pictures (N, rows, columns) blended from restored tiles (N · tiles, …)."""
-        xp = library(tiles)
+        if not isinstance(tiles, np.ndarray):
+            return self.on_gpu(tiles.dtype.name).merge(tiles)
         down, across = self.grid
         tiles = tiles.reshape(-1, down, across, *self.shape)
-        out = xp.zeros((len(tiles), *self._picture), tiles.dtype)
-        (tops, vertical), (lefts, horizontal) = self._lines
+        out = np.zeros((len(tiles), *self.picture), tiles.dtype)
+        (tops, vertical), (lefts, horizontal) = self.lines
         rows, columns = self.shape
         for i, j in np.ndindex(down, across):
             weight = np.outer(vertical[i], horizontal[j]).astype(tiles.dtype)
             region = (..., slice(tops[i], tops[i] + rows), slice(lefts[j], lefts[j] + columns))
-            out[region] += xp.asarray(weight) * tiles[:, i, j]
+            out[region] += weight * tiles[:, i, j]
         return out
+
+    def on_gpu(self, dtype: str, given: Codes | None = None, made: Codes | None = None) -> Any:
+        """Return the `cuda.tiles.Cutter` of this grid on the current GPU, with its other settings.
+
+        Its tiles are floats of this type. Planes are, too, but those of code values: `given` are
+        cut, `made` are blended.
+        """
+        from snellen.mia.cuda.tiles import Cutter
+
+        return Cutter(self.picture, self.shape, self.lines, dtype, given, made)
 
 
 def psf_axes(axes: Axes, tiles: Tiles | None) -> tuple[int, ...]:

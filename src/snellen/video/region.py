@@ -21,14 +21,12 @@ import numpy.typing as npt
 from snellen.errors import InputError
 from snellen.frames.arrays import library, place, upload
 from snellen.frames.frame import Format, Frame, Plane
+from snellen.frames.luma import Codes, levels, samples
 from snellen.frames.quantise import quantise, recode
 from snellen.gpu import device as devices
 from snellen.video.messages import counted
 
 Float32 = npt.NDArray[np.float32]
-
-BLACK, WHITE = 16, 235
-"""Luma of limited range at 8 bits; ITU-R BT.601, BT.709, BT.2020."""
 
 
 class LumaOperation(Protocol):
@@ -74,6 +72,17 @@ class DeviceOperation(LumaOperation, Protocol):
     @property
     def device(self) -> str:
         """The GPU, "cuda:N"; "cpu": it takes planes in host memory only."""
+        ...
+
+
+class CodeOperation(PipelinedOperation, Protocol):
+    """An operation that also takes luma as it is, and returns it as it is to be.
+
+    Then it converts samples as `samples` does, and results as `quantise`.
+    """
+
+    def prepare_codes(self, height: int, width: int, given: Codes, made: Codes) -> bool:
+        """Prepare for code values instead of floats, where it can; return whether it can."""
         ...
 
 
@@ -148,7 +157,7 @@ class RegionStep:
 
     Parameters
     ----------
-    operation : LumaOperation, PipelinedOperation or DeviceOperation
+    operation : LumaOperation, PipelinedOperation, CodeOperation or DeviceOperation
         Closed by `close`.
     track : Track, optional
         None: whole frames.
@@ -163,7 +172,7 @@ class RegionStep:
         self._track = track
         self._paste_back = paste_back
         self._number = 0
-        self._on_device = False
+        self._on_device = self._is_coded = False
         self._last: tuple[Frame, Any] | None = None
 
     @property
@@ -225,8 +234,18 @@ class RegionStep:
         result = self.outcome(format, 0)
         self._result = replace(result, bits=format.bits if bits is None else bits)
         part = self._track or result
-        self._operation.prepare(part.height, part.width)
+        self._is_coded = self._prepare_codes(part.height, part.width)
+        if not self._is_coded:
+            self._operation.prepare(part.height, part.width)
         return self._result
+
+    def _prepare_codes(self, height: int, width: int) -> bool:
+        """Prepare an operation that takes code values; return whether it does."""
+        prepare = getattr(self._operation, "prepare_codes", None)
+        given, made = Codes.of(self._given), Codes.of(self._result)
+        if prepare is None or given is None or made is None or self._on_device:
+            return False
+        return bool(prepare(height, width, given, made))
 
     def run(self, frame: Frame) -> Frame:
         """Return a frame whose luma is changed in the region; its times are kept."""
@@ -294,10 +313,12 @@ class RegionStep:
         luma = frame.planes[0]
         part = self._track or self._given
         region = slice(y, y + part.height), slice(x, x + part.width)
-        changing = self._changing(samples(self._there(luma[region]), self._given))
+        plane = self._there(luma[region])
+        changing = self._changing(plane if self._is_coded else samples(plane, self._given))
 
         def result() -> Frame:
-            changed = self._quantised(changing())
+            found = changing()
+            changed: Plane = found if self._is_coded else self._quantised(found)
             if self._track is None or not self._paste_back:
                 return replace(frame, planes=(changed, *self._chroma(frame.planes[1:], x, y)))
             whole = self._there(self._recoded(luma, False).copy())
@@ -306,13 +327,13 @@ class RegionStep:
 
         return result
 
-    def _changing(self, plane: Float32) -> Callable[[], Float32]:
+    def _changing(self, plane: Any) -> Callable[[], Any]:
         """Begin to change a plane; an operation without `submit` changes it at once."""
         submit = getattr(self._operation, "submit", None)
         if submit is None:
             changed = self._operation.run(plane)
             return lambda: changed
-        waiting: Callable[[], Float32] = submit(plane)
+        waiting: Callable[[], Any] = submit(plane)
         return waiting
 
     def _there(self, plane: Plane) -> Plane:
@@ -347,21 +368,6 @@ class RegionStep:
         depth = recode(self._given, self._result, chroma)
         quantise(plane.astype(np.float32), depth, self._result.bits, out)
         return out
-
-
-def levels(format: Format) -> tuple[float, float]:
-    """Return the code values of black and white of luma."""
-    if format.full_range:
-        return 0.0, float((1 << format.bits) - 1)
-    return float(BLACK << (format.bits - 8)), float(WHITE << (format.bits - 8))
-
-
-def samples(luma: Plane, format: Format) -> Float32:
-    """Return luma as float32, black 0 and white 1; values below black become 0."""
-    black, white = levels(format)
-    above = luma.astype(np.float32) - np.float32(black)
-    floats: Float32 = library(luma).maximum(above / np.float32(white - black), 0)
-    return floats
 
 
 def cut(plane: Plane, position: tuple[float, float], shape: tuple[int, int]) -> Plane:

@@ -18,9 +18,9 @@ from snellen.bench.calls.case import Call, Figures, Sizes
 from snellen.bench.calls.pictures import SAME, apart, blurred
 from snellen.errors import SnellenError
 from snellen.frames.frame import Format
+from snellen.frames.luma import levels, samples
 from snellen.frames.quantise import quantise
 from snellen.jobs.events import Silent
-from snellen.video.region import levels, samples
 
 Array = npt.NDArray[Any]
 Size = tuple[int, int]

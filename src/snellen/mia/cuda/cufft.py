@@ -20,7 +20,7 @@ from snellen.gpu import profile
 from snellen.gpu.graph import Work, capture, synchronize
 from snellen.gpu.kernel import Kernel
 from snellen.gpu.memory import lasting
-from snellen.mia.backend import Later
+from snellen.mia.checks import Later
 from snellen.mia.cuda.buffers import Buffers
 from snellen.mia.definition import EPS, LEAST, TV_EPS, TV_LEAST, Definition
 

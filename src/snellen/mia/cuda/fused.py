@@ -16,7 +16,7 @@ from snellen.frames.engine import SLOTS
 from snellen.gpu import device as devices
 from snellen.gpu.graph import synchronize
 from snellen.gpu.kernel import Kernel
-from snellen.mia.backend import Later, change
+from snellen.mia.checks import Later, change
 from snellen.mia.cuda.layout import Gpu, Layout, candidates
 from snellen.mia.cuda.measure import Measure
 from snellen.mia.cuda.scale import Scale

@@ -1,0 +1,138 @@
+"""Restoration of arrays of pictures: channels, tiles and batches of them, on one device.
+
+Arrays are NumPy's or CuPy's, and so are the results.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from snellen.frames import arrays
+from snellen.frames.axes import Axes
+from snellen.frames.colour import KB, KG, KR
+from snellen.mia import samples, settings
+from snellen.mia.batches import Found, restored
+from snellen.mia.progress import Callback, Watch
+from snellen.mia.restorer import Method
+from snellen.mia.result import Restored
+from snellen.mia.tiles import Tiles, psf_axes
+
+Array = Any
+"""Of NumPy or CuPy."""
+Float64 = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is done with an array."""
+
+    axes: Axes
+    """Of the array."""
+    tiles: Tiles | None
+    """Of its pictures; None: they are restored whole."""
+    method: Method
+    """All settings, and the device."""
+    blurs: Float64 | None = None
+    """Given PSFs, one for each picture, tile and frame: (N · tiles, M, K, K)."""
+    prior: str | None = None
+    """Which prior finds the PSFs; None: the iterations do, or `blurs` are given."""
+    peak: float = 1.0
+    """The sample value of white."""
+
+
+def restored_array(array: Array, work: Work, callback: Callback | None = None) -> Restored:
+    """Restore an array that was checked, on the current device, which is that of `work`.
+
+    Returns
+    -------
+    Restored
+        As `snellen.deblur` has it, but with arrays of the given one's library.
+    """
+    axes, tiles, method, peak = work.axes, work.tiles, work.method, work.peak
+    on_gpu = method.prepared.device != "cpu"
+    there = arrays.upload(array) if on_gpu and isinstance(array, np.ndarray) else array
+    given = axes.planes(there)
+    planes = samples.scaled(given, peak, method.prepared.dtype)
+    found = _found(planes, work, callback)
+    sharp = samples.finished(found.pictures, peak, there.dtype)
+    same = given.min((2, 3, 4)) == given.max((2, 3, 4))
+    # A picture of one value comes back to the last bit.
+    sharp = arrays.library(sharp).where(same[..., None, None], given[:, :, 0], sharp)
+    sharp = axes.image(sharp.astype(there.dtype, copy=False))
+    fit = found.fit.reshape(*axes.batch, -1).mean(-1)
+    psfs = found.psfs.reshape(*psf_axes(axes, tiles), *found.psfs.shape[-2:])
+    if there is not array:
+        sharp, psfs = sharp.get().astype(array.dtype, copy=False), psfs.get()
+    return Restored(sharp, psfs, fit, found.iterations, found.history)
+
+
+def _found(planes: Array, work: Work, callback: Callback | None) -> Found:
+    """Restore channels (C, N, M, rows, columns); the pictures of the result are (C, N, …)."""
+    xp, tiles, method, blurs = arrays.library(planes), work.tiles, work.method, work.blurs
+    luma = planes[0]
+    if len(planes) == 3:
+        luma = sum(share * plane for share, plane in zip((KR, KG, KB), planes, strict=True))
+    if tiles:
+        luma = tiles.split(luma)
+        planes = xp.stack([tiles.split(channel) for channel in planes])
+    if blurs is None and work.prior:
+        blurs = _estimated(luma, method, callback)
+    if blurs is None:
+        found = restored(luma, None, method, callback)
+        if len(planes) == 3:
+            how = replace(method.how, iterations=found.iterations, tolerance=0.0, history=False)
+            same = replace(method, how=how)
+            found = replace(
+                _with(planes, _host(found.psfs), same, _on_channels(callback, found.iterations)),
+                psfs=found.psfs, history=found.history,
+            )  # fmt: skip
+        else:
+            found = replace(found, pictures=found.pictures[None])
+    else:
+        found = _with(planes, blurs, method, callback)
+    if tiles:
+        merged = [tiles.merge(channel) for channel in found.pictures]
+        found = replace(found, pictures=xp.stack(merged))
+    return found
+
+
+def _with(planes: Array, blurs: Float64, method: Method, callback: Callback | None) -> Found:
+    """Restore channels (C, N, M, rows, columns) with the PSFs (N, M, K, K)."""
+    count, pictures = planes.shape[:2]
+    every = np.concatenate([blurs] * count)
+    found = restored(planes.reshape(-1, *planes.shape[2:]), every, method, callback)
+    sharp = found.pictures.reshape(count, pictures, *planes.shape[3:])
+    fit = found.fit.reshape(count, pictures).mean(0)
+    return replace(found, pictures=sharp, psfs=found.psfs[:pictures], fit=fit)
+
+
+def _on_channels(callback: Callback | None, iterations: int) -> Callback | None:
+    """Return what is called for the channels: only a Watch reports them."""
+    if not isinstance(callback, Watch):
+        return None
+    return lambda done, *_: callback.report("channels", done, iterations)
+
+
+def _estimated(luma: Array, method: Method, callback: Callback | None) -> Float64:
+    """Return the PSFs that the prior finds (N, 1, K, K) of pictures (N, 1, rows, columns)."""
+    l0 = import_module("snellen.mia.l0.prior")
+    found = []
+    for number, one in enumerate(luma):
+
+        def report(done: int, total: int, before: int = number) -> None:
+            if isinstance(callback, Watch):
+                callback.report("prior", before * total + done, len(luma) * total)
+
+        found.append(settings.given(l0.estimate(one[0], method.prepared.side, report))[None])
+    return np.stack(found)
+
+
+def _host(array: Array) -> npt.NDArray[Any]:
+    """Return an array in main memory."""
+    found: npt.NDArray[Any] = array if isinstance(array, np.ndarray) else array.get()
+    return found
