@@ -31,6 +31,7 @@ from snellen.mia.cuda import scale as mia_scale
 from snellen.mia.cuda import tiles as mia_tiles
 from snellen.mia.cuda.layout import Gpu, Layout, candidates
 from snellen.mia.definition import Definition as Mia
+from snellen.mia.l0.cuda import search as mia_search
 
 
 def empty(scale, window, anchors, dims, dtype):
@@ -126,6 +127,7 @@ def slow_pictures():
     yield from pictures(("uint8", 4, 8), ("uint16", 1, 8), ("uint16", 3, 16))
     for dtype in ("float16", "float32", "float64"):
         yield from pictures(*((dtype, channels, 0) for channels in (1, 3, 4)))
+    yield from mia_search.kernels()
 
 
 def slow_mia():

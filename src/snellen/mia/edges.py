@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.fft import next_fast_len
 
 from snellen.frames.arrays import library
@@ -103,14 +104,19 @@ def taper(frames: Any, side: int) -> Any:
     return frames
 
 
-def _weights(frames: Any, reach: int, axis: int) -> Any:
-    """Return the weights w of `taper` along an axis, for a blend of `reach` samples."""
-    size = frames.shape[axis]
-    weight = np.ones(size, frames.dtype)
+def blend(size: int, reach: int, dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
+    """Return the weights w of `taper` along a line of `size`, for a blend of `reach` samples."""
+    weight = np.ones(size, dtype)
     reach = min(reach, size // 2)
     ramp = 0.75 - 0.25 * np.cos(np.pi * (np.arange(reach) + 0.5) / max(reach, 1))
     weight[:reach] = ramp
     weight[size - reach :] = ramp[::-1]
+    return weight
+
+
+def _weights(frames: Any, reach: int, axis: int) -> Any:
+    """Return the weights of `blend` along an axis of frames, as their library broadcasts them."""
+    weight = blend(frames.shape[axis], reach, frames.dtype)
     return library(frames).asarray(weight[:, None] if axis == -2 else weight)
 
 

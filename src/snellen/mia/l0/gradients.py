@@ -33,8 +33,10 @@ def divergence(across: Any, down: Any) -> Any:
     return total
 
 
-def laplacian(period: tuple[int, int], like: Any) -> Any:
-    """Return the spectrum of `divergence` of `differences`, the negative Laplacian.
+def laplacian(period: tuple[int, int], like: Any) -> tuple[Any, Any]:
+    """Return the two parts of the spectrum of `divergence` of `differences`, which is their sum.
+
+    That is the negative Laplacian; its spectrum is real.
 
     Parameters
     ----------
@@ -45,11 +47,14 @@ def laplacian(period: tuple[int, int], like: Any) -> Any:
 
     Returns
     -------
-    (H, W // 2 + 1) float64
-        Half spectrum; it is real.
+    down : (H,) float64
+        By the frequency down.
+    across : (W // 2 + 1,) float64
+        By the frequency across, of the half spectrum.
     """
     down, across = (4 * np.sin(np.pi * np.arange(size) / size) ** 2 for size in period)
-    return library(like).asarray(down[:, None] + across[None, : period[1] // 2 + 1])
+    xp = library(like)
+    return xp.asarray(down), xp.asarray(across[: period[1] // 2 + 1])
 
 
 def strongest(plane: Any) -> tuple[Any, Any]:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from snellen.frames.arrays import library
+from snellen.mia.l0 import pointwise
 from snellen.mia.l0.gradients import differences, divergence
 from snellen.mia.l0.transform import Transform
 
@@ -22,7 +23,7 @@ LAST = 1e5  # β stays below this; ibid.
 
 
 def latent(
-    y: Any, observed: Any, blur: Any, weight: float, curvature: Any, transform: Transform
+    y: Any, observed: Any, blur: Any, weight: float, curvature: tuple[Any, Any], at: Transform
 ) -> Any:
     """Return the latent picture.
 
@@ -36,9 +37,9 @@ def latent(
         Spectrum of the PSF h.
     weight : float
         λ.
-    curvature : (H, W // 2 + 1) float64
+    curvature : (H,) and (W // 2 + 1,) float64
         Spectrum of the negative Laplacian, see `gradients.laplacian`.
-    transform : Transform
+    at : Transform
         Fourier transforms of this size.
 
     Returns
@@ -48,14 +49,41 @@ def latent(
     """
     xp = library(y)
     data, power = xp.conj(blur) * observed, blur.real * blur.real + blur.imag * blur.imag
+    edges, divided = (_edges, _divided) if xp is np else (_edges_there, _divided_there)
     f, beta = y, FIRST * weight
     while beta < LAST:
-        across, down = differences(f)
-        keep = (across * across + down * down >= weight / beta).astype(np.float64)
-        spectrum = transform.forward(divergence(across * keep, down * keep))
-        spectrum *= beta
-        spectrum += data
-        spectrum /= power + beta * curvature
-        f = transform.inverse(spectrum)
+        spectrum = at.forward(edges(f, weight / beta, at))
+        f = at.inverse(divided(data, power, *curvature, beta, spectrum, at))
         beta *= GROWTH
     return f
+
+
+def _edges(f: Any, least: float, at: Transform) -> Any:
+    """Return the divergence of those gradients g whose square is at least λ / β."""
+    out = at.plane
+    at.strips.run(pointwise.edges, f, least, out)
+    return out
+
+
+def _divided(*arguments: Any) -> Any:
+    """Return the spectrum of f of that of g's divergence, in place."""
+    *numbers, spectrum, at = arguments
+    at.strips.run(pointwise.divide, *numbers, spectrum)
+    return spectrum
+
+
+def _edges_there(f: Any, least: float, at: Transform) -> Any:
+    """Return the same as `_edges` on a GPU."""
+    across, down = differences(f)
+    keep = (across * across + down * down >= least).astype(np.float64)
+    return divergence(across * keep, down * keep)
+
+
+def _divided_there(
+    data: Any, power: Any, down: Any, across: Any, beta: float, spectrum: Any, at: Transform
+) -> Any:
+    """Return the same as `_divided` on a GPU."""
+    spectrum *= beta
+    spectrum += data
+    spectrum /= power + beta * (down[:, None] + across)
+    return spectrum

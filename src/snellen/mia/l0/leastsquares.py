@@ -26,8 +26,10 @@ Pair = tuple[Any, Any]
 Float64 = npt.NDArray[np.float64]
 
 
-def estimate_psf(sharp: Pair, blurred: Pair, side: int, transform: Transform) -> Float64:
-    """Return the least-squares PSF, not pruned: it may have negative values and any sum.
+def correlations(
+    sharp: Pair, blurred: Pair, side: int, transform: Transform
+) -> tuple[Float64, Float64]:
+    """Return what the normal equations of a PSF need; for several pictures, add theirs.
 
     Parameters
     ----------
@@ -42,8 +44,10 @@ def estimate_psf(sharp: Pair, blurred: Pair, side: int, transform: Transform) ->
 
     Returns
     -------
-    (side, side) float64
-        In main memory.
+    own : (2 side − 1, 2 side − 1) float64
+        Autocorrelation of the sharp gradients, in main memory.
+    other : (side, side) float64
+        Correlation of the sharp with the blurred gradients, likewise.
     """
     xp = library(sharp[0])
     power, cross = 0.0, 0.0
@@ -52,12 +56,13 @@ def estimate_psf(sharp: Pair, blurred: Pair, side: int, transform: Transform) ->
         power = power + (spectrum * spectrum.conj())
         cross = cross + xp.conj(spectrum) * observed
     own = _lags(transform.inverse(power), 2 * side - 1)
-    other = _lags(transform.inverse(cross), side)
-    return conjugate_gradients(own, other)
+    return own, _lags(transform.inverse(cross), side)
 
 
 def conjugate_gradients(own: Float64, other: Float64) -> Float64:
     """Solve own ⊛ h + RIDGE · h = other for h, by STEPS steps from 0.
+
+    The result is not pruned: it may have negative values and any sum.
 
     Parameters
     ----------

@@ -11,37 +11,43 @@ experiments with the images of Levin et al. 2009.
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from math import ceil, log2
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from snellen.cpu import threads
 from snellen.frames.arrays import library
+from snellen.frames.prepared import borrowed
 from snellen.mia import psf as psfs
 from snellen.mia.definition import PSF_SIZE, START
 from snellen.mia.edges import taper
-from snellen.mia.l0.gradients import differences, laplacian, strongest
-from snellen.mia.l0.latent import latent
-from snellen.mia.l0.leastsquares import estimate_psf
-from snellen.mia.l0.prune import centred, pruned
-from snellen.mia.l0.pyramid import grow, levels, shrink
-from snellen.mia.l0.transform import Transform
+from snellen.mia.l0.crops import chosen
+from snellen.mia.l0.problem import Problem
+from snellen.mia.l0.prune import centred
+from snellen.mia.l0.pyramid import Level, grow, levels, shrink
 
 ITERATIONS = 5  # iterations at each level; Pan et al. 2014
 WEIGHT = 4e-3  # λ of the first iteration, for pictures in 0 … 1; ibid.
 DECAY = 1.1  # λ is divided by this after each iteration, at all levels; ibid.
 LEAST = 1e-4  # lower limit of λ; ibid.
+MOST = 127
+"""Greatest side of a PSF, pixels, of which the GPU computes all. A step of the conjugate gradients
+takes side⁴ products there; for larger ones the CPU's transforms are quicker."""
 SIGMA = 1.0
 """Standard deviation, in pixels of the coarsest level, of the Gaussian that is the first PSF. The
 PSF is centred at the end only; a symmetric start keeps its drift small (lab/mia-l0.md)."""
 
 Float64 = npt.NDArray[np.float64]
+Progress = Callable[[int, int], object]
+"""Called after each iteration with the number of iterations done, and of all. Later ones take
+longer."""
 
 
-def estimate(
-    image: Any, psf_size: int = PSF_SIZE, progress: Callable[[int, int], object] | None = None
-) -> Float64:
+def estimate(image: Any, psf_size: int = PSF_SIZE, progress: Progress | None = None) -> Float64:
     """Return the PSF of a blurred picture.
 
     All arithmetic is float64. In float32, the term with β = 10⁵ drowns that of the blur, and one
@@ -66,53 +72,79 @@ def estimate(
         Gaussian from which MIA starts.
     """
     side = psfs.side(psf_size)
-    plane = image.astype(np.float64)
-    if plane.min() == plane.max():
+    if image.min() == image.max():
         return psfs.gaussian(START, side)
-    plane, every = exposed(plane), levels(plane.shape, side)
-    weight, psf = WEIGHT, psfs.gaussian(SIGMA, every[0].side)
-    for number, (shape, support) in enumerate(every):
-        if number:
-            psf = grow(psf, support)
-        problem = Problem(taper(shrink(plane, shape), support))
-        for iteration in range(ITERATIONS):
-            psf = problem.refined(psf, weight)
-            weight = max(weight / DECAY, LEAST)
-            if progress:
-                progress(number * ITERATIONS + iteration + 1, len(every) * ITERATIONS)
-    return centred(psf)
+    divisor, pictures = exposure(image), [image[part] for part in chosen(image, side)]
+    every = levels(pictures[0].shape, side)
+    first, weights = psfs.gaussian(SIGMA, every[0].side), _weights(len(every))
+    done = 0
+
+    def report(iterations: int) -> None:
+        nonlocal done
+        done += iterations
+        if progress:
+            progress(done, len(every) * ITERATIONS)
+
+    if library(image) is np or side > MOST:
+        found = _search(pictures, divisor, every, first, weights, report)
+    else:
+        found = _search_there(pictures, divisor, side, first, weights, report)
+    return centred(found)
 
 
-def exposed(plane: Any) -> Any:
-    """Return a picture times the power of 2 that brings its greatest sample into (1/2, 1].
+def _search(
+    pictures: list[Any],
+    divisor: float,
+    every: list[Level],
+    psf: Float64,
+    weights: list[list[float]],
+    report: Callable[[int], object],
+) -> Float64:
+    """Return the PSF of pictures of one shape and one blur, from the first one; not centred."""
+    scaled = [picture.astype(np.float64) / divisor for picture in pictures]
+    with ExitStack() as stack:
+        pools = [stack.enter_context(ThreadPoolExecutor(threads.available())) for _ in range(2)]
+        for number, level in enumerate(every):
+            psf = grow(psf, level.side) if number else psf
+            planes = [taper(shrink(picture, level.shape), level.side) for picture in scaled]
+            problem = Problem(planes, (pools[0], pools[1]))
+            for weight in weights[number]:
+                psf = problem.refined(psf, weight)
+                report(1)
+    return psf
 
-    λ, β and the ridge are meant for pictures in 0 … 1. Multiplication by a power of 2 does not
-    round. A picture that uses more than half of that range is unchanged, and 12-bit samples in a
-    16-bit file lead to the same PSF as in their own range.
+
+def _search_there(
+    pictures: list[Any],
+    divisor: float,
+    side: int,
+    first: Float64,
+    weights: list[list[float]],
+    report: Callable[[int], object],
+) -> Float64:
+    """Return the same of pictures on a GPU, by kernels of our own."""
+    from snellen.mia.l0.cuda.search import Search
+
+    what = pictures[0].shape, len(pictures), side
+    device = f"cuda:{pictures[0].device.id}"
+    with borrowed(device, (Search, *what), lambda: Search(*what)) as search:
+        return search.run(pictures, divisor, first, weights, report)
+
+
+def _weights(count: int) -> list[list[float]]:
+    """Return λ of each iteration at each of `count` levels."""
+    every, weight = [], WEIGHT
+    for _ in range(count * ITERATIONS):
+        every.append(weight)
+        weight = max(weight / DECAY, LEAST)
+    return [every[first : first + ITERATIONS] for first in range(0, len(every), ITERATIONS)]
+
+
+def exposure(image: Any) -> float:
+    """Return the power of 2 that brings the greatest sample into (1/2, 1], as a divisor.
+
+    λ, β and the ridge are meant for pictures in 0 … 1. Division by a power of 2 does not round. A
+    picture that uses more than half of that range is unchanged, and 12-bit samples in a 16-bit file
+    lead to the same PSF as in their own range.
     """
-    return plane / 2.0 ** ceil(log2(float(plane.max())))
-
-
-class Problem:
-    """A blurred picture at one level, with the spectra that every iteration needs.
-
-    Parameters
-    ----------
-    y : (H, W) float64
-        The picture; it is taken as periodic, so opposite edges should match.
-    """
-
-    def __init__(self, y: Any):
-        self._y, self._transform = y, Transform(y.shape, y)
-        self._observed = self._transform.forward(y)
-        self._curvature = laplacian(y.shape, y)
-        across, down = (self._transform.forward(plane) for plane in differences(y))
-        self._blurred = across, down
-
-    def refined(self, psf: Float64, weight: float) -> Float64:
-        """Return the PSF (K, K) after an iteration with λ = weight, or the old one if it is 0."""
-        h = psfs.to_period(library(self._y).asarray(psf), self._y.shape)
-        blur = self._transform.forward(h)
-        sharp = latent(self._y, self._observed, blur, weight, self._curvature, self._transform)
-        found = pruned(estimate_psf(strongest(sharp), self._blurred, len(psf), self._transform))
-        return found if found.any() else psf
+    return 2.0 ** ceil(log2(float(image.max())))

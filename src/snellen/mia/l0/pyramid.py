@@ -54,10 +54,19 @@ def shrink(plane: Any, shape: tuple[int, int]) -> Any:
     """Return a plane resampled to a smaller shape (rows, columns): linear, with antialiasing."""
     for axis, size in enumerate(shape):
         if size != plane.shape[axis]:
-            weights = _triangles(plane.shape[axis], size)
-            weights = library(plane).asarray(weights)
-            plane = weights @ plane if axis == 0 else plane @ weights.T
+            plane = _weighted(plane, axis, *triangles(plane.shape[axis], size))
     return plane
+
+
+def _weighted(plane: Any, axis: int, first: Any, weights: Float64) -> Any:
+    """Return weighted sums along an axis: of samples first[i], first[i] + 1, … for sample i."""
+    xp, last = library(plane), plane.shape[axis] - 1
+    total = 0.0
+    for tap, weight in enumerate(weights):
+        at = xp.asarray(np.minimum(first + tap, last))
+        share = xp.asarray(weight if axis else weight[:, None])
+        total = total + share * xp.take(plane, at, axis)
+    return total
 
 
 def grow(psf: Float64, side: int) -> Float64:
@@ -68,12 +77,23 @@ def grow(psf: Float64, side: int) -> Float64:
     return larger
 
 
-def _triangles(size: int, smaller: int) -> Float64:
-    """Return the weights (smaller, size): triangles as wide as a new sample, cut off at edges."""
-    distance = _distances(size, smaller, size / smaller)
-    weights: Float64 = np.maximum(1 - np.abs(distance) * smaller / size, 0)
-    weights /= weights.sum(1, keepdims=True)
-    return weights
+def triangles(size: int, smaller: int) -> tuple[npt.NDArray[np.int64], Float64]:
+    """Return triangles as wide as a new sample, cut off at the edges of `size` input samples.
+
+    Returns
+    -------
+    first : (smaller,) int64
+        The first input sample of each new one.
+    weights : (taps, smaller) float64
+        Of the samples from there on; their sum is 1.
+    """
+    ratio = size / smaller
+    middle = (np.arange(smaller) - (smaller - 1) / 2) * ratio + (size - 1) / 2
+    first = np.maximum(np.floor(middle - ratio).astype(np.int64) + 1, 0)
+    at = first + np.arange(floor(2 * ratio) + 1)[:, None]
+    weights = np.where(at < size, np.maximum(1 - np.abs(at - middle) / ratio, 0), 0)
+    weights /= weights.sum(0)
+    return first, weights
 
 
 def _cubics(size: int, larger: int) -> Float64:

@@ -5,18 +5,15 @@ NumPy arrays are transformed by SciPy, CuPy arrays by cuFFT on their GPU.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
-from snellen.cpu import threads
 from snellen.cpu import transforms as fft
 from snellen.fft.plan import Plan
 from snellen.frames.arrays import library
-
-WORKER = 1 << 17
-"""Samples per thread of a transform on the CPU. With fewer, starting a thread costs more than it
-saves (measured with MIA's transforms)."""
+from snellen.mia.cpu import Strips
 
 
 class Transform:
@@ -28,20 +25,39 @@ class Transform:
         (H, W), any size.
     like : array
         Selects the device: the CPU for a NumPy array, the current GPU for a CuPy array.
+    pool : ThreadPoolExecutor, optional
+        Threads for loops on the CPU; None: the caller's.
+    threads : int
+        Of the CPU, at most.
+
+    Attributes
+    ----------
+    strips : Strips
+        Divides loops among the threads of the CPU.
+    plane : (H, W) float64
+        Scratch of whoever transforms, on the CPU.
     """
 
-    def __init__(self, period: tuple[int, int], like: Any):
+    def __init__(
+        self,
+        period: tuple[int, int],
+        like: Any,
+        pool: ThreadPoolExecutor | None = None,
+        threads: int = 1,
+    ):
         self.period = period
         self._xp = library(like)
         self._plans: tuple[Plan, ...] = ()
         if self._xp is not np:
             self._plans = tuple(Plan(kind, *period, "float64") for kind in ("r2c", "c2r"))
-        self._workers = max(1, min(threads.available(), period[0] * period[1] // WORKER))
+            return
+        self.strips = Strips(pool, period[0], period[0] * period[1], threads)
+        self.plane = np.empty(period)
 
     def forward(self, plane: Any) -> Any:
         """Return the half spectrum, complex128, of a float64 plane (H, W)."""
         if not self._plans:
-            return fft.rfft2(plane, workers=self._workers)
+            return fft.rfft2(plane, workers=self.strips.workers)
         height, width = self.period
         spectrum = self._xp.empty((height, width // 2 + 1), np.complex128)
         self._plans[0](self._xp.ascontiguousarray(plane), spectrum)
@@ -50,7 +66,7 @@ class Transform:
     def inverse(self, spectrum: Any) -> Any:
         """Return the plane (H, W), float64, of a half spectrum, which is overwritten."""
         if not self._plans:
-            return fft.irfft2(spectrum, self.period, workers=self._workers, overwrite_x=True)
+            return fft.irfft2(spectrum, self.period, workers=self.strips.workers, overwrite_x=True)
         plane = self._xp.empty(self.period, np.float64)
         self._plans[1](self._xp.ascontiguousarray(spectrum), plane)
         plane /= plane.size

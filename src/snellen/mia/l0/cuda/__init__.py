@@ -1,0 +1,1 @@
+"""prior="l0" on a GPU."""

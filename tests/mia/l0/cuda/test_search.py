@@ -1,0 +1,96 @@
+"""The search of the PSF on a GPU: what it finds is what the CPU finds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from snellen.mia import psf as psfs
+from snellen.mia.l0 import prior
+from snellen.mia.l0.latent import FIRST, GROWTH, LAST
+from snellen.mia.l0.pyramid import levels
+from support.mia import drawn
+
+CASES = {
+    "one": ((40, 51), 1, 5),
+    "odd": ((95, 113), 1, 11),
+    "three": ((45, 33), 3, 7),  # planes of an odd number of samples, one after another
+    "a PSF as large": ((31, 35), 2, 31),
+    "good lengths": ((128, 96), 2, 15),
+    "lags beyond": ((20, 90), 1, 19),
+}
+
+
+def pictures(count, shape, seed=3):
+    """Scenes in 0 … 1, blurred by one PSF, float32."""
+    random = np.random.default_rng(seed)
+    psf = psfs.to_period(drawn.walk(random, 5), shape)
+    scenes = [drawn.scene(random, shape) for _ in range(count)]
+    return [
+        np.fft.irfft2(np.fft.rfft2(one) * np.fft.rfft2(psf), shape).clip(0, 1).astype(np.float32)
+        for one in scenes
+    ]
+
+
+def search(how, planes, side, divisor=1.0):
+    """What one of the two searches finds, and the iterations that it reported."""
+    every = levels(planes[0].shape, side)
+    reported = []
+    start = psfs.gaussian(prior.SIGMA, every[0].side), prior._weights(len(every))
+    if how == "kernels":
+        found = prior._search_there(planes, divisor, side, *start, reported.append)
+    else:
+        found = prior._search(planes, divisor, every, *start, reported.append)
+    assert sum(reported) == prior.ITERATIONS * len(every)
+    return found
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("case", CASES)
+def test_the_same_as_on_the_cpu(cuda, case):
+    shape, count, side = CASES[case]
+    planes = pictures(count, shape)
+    there = [cuda.asarray(plane) for plane in planes]
+    cuda.full(1 << 22, cuda.nan)  # given back to the pool at once
+    found = search("kernels", there, side, 0.5)
+    # Both are float64; the transforms round differently, but no value is that near a threshold.
+    np.testing.assert_allclose(found, search("arrays", planes, side, 0.5), rtol=0, atol=1e-8)
+    assert all((plane.get() == kept).all() for plane, kept in zip(there, planes, strict=True))
+
+
+@pytest.mark.gpu
+def test_the_same_as_by_arrays_of_cupy(cuda):
+    there = [cuda.asarray(plane) for plane in pictures(2, (50, 61))]
+    kernels, arrays = (search(how, there, 9) for how in ("kernels", "arrays"))
+    np.testing.assert_allclose(kernels, arrays, rtol=0, atol=1e-8)
+
+
+@pytest.mark.gpu
+def test_again_the_same_bytes(cuda):
+    """Sums are in a fixed order, and nothing of other pictures is left in the buffers."""
+    there = [cuda.asarray(plane) for plane in pictures(2, (50, 61))]
+    first = search("kernels", there, 9)
+    search("kernels", [1 - plane for plane in there], 9)
+    assert (search("kernels", there, 9) == first).all()
+
+
+@pytest.mark.gpu
+def test_a_large_psf_is_found_by_arrays(cuda, monkeypatch):
+    """Above MOST the least squares are solved on the CPU."""
+    plane = pictures(1, (40, 51))[0]
+    small = prior.estimate(cuda.asarray(plane), 7)
+    monkeypatch.setattr(prior, "MOST", 5)
+    monkeypatch.setattr(prior, "_search_there", None)
+    found = prior.estimate(cuda.asarray(plane), 7)
+    np.testing.assert_allclose(found, small, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("weight", [4e-3, 1.234e-3, 1e-4, LAST / FIRST / 2])
+def test_as_many_steps_as_on_the_cpu(weight):
+    from snellen.mia.l0.cuda.search import _steps
+
+    betas, beta = [], FIRST * weight
+    while beta < LAST:
+        betas.append(beta)
+        beta *= GROWTH
+    assert _steps(weight) == len(betas) >= 1
