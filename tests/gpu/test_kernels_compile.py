@@ -112,6 +112,7 @@ def mia():
         yield from mia_cufft.kernels(dtype)
     yield from mia_tiles.kernels()
     yield from mia_scale.kernels()
+    yield from mia_search.kernels()
     for noise in ("poisson", "gaussian"):
         yield from mia_measure.kernels(noise)
 
@@ -127,7 +128,6 @@ def slow_pictures():
     yield from pictures(("uint8", 4, 8), ("uint16", 1, 8), ("uint16", 3, 16))
     for dtype in ("float16", "float32", "float64"):
         yield from pictures(*((dtype, channels, 0) for channels in (1, 3, 4)))
-    yield from mia_search.kernels()
 
 
 def slow_mia():
