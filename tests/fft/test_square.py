@@ -11,6 +11,7 @@ import pytest
 from snellen import fft
 from snellen.fft import small, square
 from snellen.fft.square import KINDS, SIDES, Variant, candidates, kernels, nearest, sizes
+from snellen.gpu import device as devices
 from support import fibers
 from support.gpu import busy
 
@@ -49,6 +50,15 @@ def unlike(kind, side):
     return {
         (one.values, one.cluster, one.apart, one.two_launches): one for one in every(kind, side)
     }.values()
+
+
+def those_that_run(kind, side):
+    """Each that the GPU runs, and what transforms by it; they compile side by side."""
+    with devices.using("cuda:0"):
+        made = {one: square.transform(kind, side, one) for one in every(kind, side)}
+        for one in made:
+            if square.runs_here(kind, side, one):
+                yield one, made[one]
 
 
 CASES = [(kind, side) for kind in KINDS for side in SIDES]
@@ -105,38 +115,34 @@ def test_one_of_each_kind(cuda, random, kind, side, shape):
 @pytest.mark.gpu
 @pytest.mark.parametrize(("kind", "side"), CASES, ids=str)
 def test_every_variant(cuda, random, kind, side):
+    variants = list(those_that_run(kind, side))
     for count in (1, 3, 67):
         x = drawn(random, kind, side, count)
         wanted, there = exact(kind, x), cuda.asarray(x)
         dtype = "float32" if kind == "irfft2" else "complex64"
-        for one in every(kind, side):
-            if not square.runs_here(kind, side, one):
-                assert one.cluster > 1 or one.overlap, one
-                continue
+        for one, run in variants:
             out = cuda.full(wanted.shape, np.nan, dtype)
-            square.transform(kind, side, one)(there, out)
+            run(there, out)
             assert error(out.get(), wanted) < WITHIN, (count, one)
             assert (there.get() == x).all(), one
             if kind in ("fft2", "ifft2"):
                 here = there.copy()
-                square.transform(kind, side, one)(here, here)
+                run(here, here)
                 assert (here == out).all(), (count, one)
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize(("kind", "side"), [(k, s) for k, s in CASES if k != "ifft2"], ids=str)
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("kind", ["fft2", "rfft2"])
 def test_kernels_that_overlap_wait_for_each_other(cuda, random, kind, side):
     """Each reads what the one before has written, the first after a kernel that takes its time."""
-    back = {"fft2": "ifft2", "rfft2": "irfft2", "irfft2": "rfft2"}[kind]
-    way = (back, kind) if kind == "irfft2" else (kind, back)
+    back = "i" + kind
+    forth, home = dict(those_that_run(kind, side)), dict(those_that_run(back, side))
     for count in (1, 40):
-        x = drawn(random, way[0], side, count)
-        wanted = [exact(way[0], x), x]
+        x = drawn(random, kind, side, count)
+        wanted = exact(kind, x), x
         late = cuda.asarray(x)
-        for one in every(kind, side):
-            if not all(square.possible(k, side, one) and square.runs_here(k, side, one)
-                       for k in way):  # fmt: skip
-                continue
+        for one in forth.keys() & home.keys():
             with cuda.cuda.Stream(non_blocking=True) as stream:
                 planes = [
                     cuda.full(wanted[i % 2].shape, np.nan, ("complex64", x.dtype)[i % 2])
@@ -146,7 +152,7 @@ def test_kernels_that_overlap_wait_for_each_other(cuda, random, kind, side):
                 busy(cuda)
                 first[...] = late
                 for i, (given, made) in enumerate(zip([first, *planes], planes, strict=False)):
-                    square.transform(way[i % 2], side, one)(given, made)
+                    (forth, home)[i % 2][one](given, made)
                 first.fill(np.nan)
                 stream.synchronize()
             for i, plane in enumerate(planes):
