@@ -17,6 +17,7 @@ from snellen.errors import DeviceError, InputError
 from snellen.gpu import device, memory
 from snellen.gpu import driver as nvidia
 from snellen.jobs import machine
+from support.fake_cupy import FakeCupy
 
 GPUS = ["cuda", "cuda:0", "cuda:12"]
 
@@ -211,6 +212,21 @@ def test_importing_everything_imports_no_cuda():
         "sys.exit(any(name.split('.')[0] in ('cupy', 'cuda') for name in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_gpu_is_tried_again_after_an_error_of_cuda(monkeypatch):
+    """But not where its memory did not suffice."""
+    FakeCupy(0).install(monkeypatch)
+    from cupy.cuda.runtime import CUDARuntimeError
+
+    monkeypatch.setattr(device, "_working", {0, 1})
+    assert device.why_not(1) == ""
+    for status, left in ((device.NO_MEMORY, {0, 1}), (700, set())):
+        error = CUDARuntimeError()
+        error.status = status
+        with pytest.raises(DeviceError), device.reporting():
+            raise error
+        assert device._working == left
 
 
 @pytest.mark.gpu

@@ -136,7 +136,7 @@ def why_not(ordinal: int = 0) -> str:
     """Return why a GPU cannot be used and what to do about it; "" where it works.
 
     CuPy and NVRTC are loaded for it, and the GPU gets a context. One that worked counts as working
-    from then on.
+    until CUDA reports an error.
     """
     if ordinal in _working and not driver.forked():
         return ""
@@ -173,6 +173,11 @@ def why_not(ordinal: int = 0) -> str:
         return f"{type(error).__name__}: {error}; run snellen doctor: it lists what is installed"
     _working.add(ordinal)
     return ""
+
+
+def doubt() -> None:
+    """Let `why_not` try GPUs anew: CUDA has reported an error, and some last."""
+    _working.clear()
 
 
 @contextmanager
@@ -219,6 +224,7 @@ def reporting() -> Iterator[None]:
                 "the GPU's memory, or the memory that can be page-locked, does not suffice",
                 advice=advice,
             ) from error
+        doubt()
         raise DeviceError(
             f"CUDA failed: {error}", advice="start again, update the driver, or use `device`=cpu"
         ) from error

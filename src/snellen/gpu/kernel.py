@@ -132,6 +132,7 @@ class Kernel:
             config = cuda.config(grid, block, shared, cluster, overlap)
             cuda.launch(cuda.stream(loaded.device), config, loaded.function, *values)
         except Exception as error:  # its class is private to cuda.core, and has moved
+            devices.doubt()
             raise DeviceError(
                 f"{self!r} was not launched with grid {grid}, block {block}, clusters of {cluster} "
                 f"and {shared} bytes of shared memory: {error}"
