@@ -42,7 +42,7 @@ class Small(Backend):
         self.cupy, self.device, self.dtype, self._graphs = cupy, "cuda:0", "float64", graphs
         self.samples = Samples(cupy)
         self._kept, self._out = empty(SIZE, np.float64), empty((4,), np.float64)
-        self._engines, self._done = {}, cupy_event()
+        self._engines, self.done = {}, cupy_event()
 
     def _pair_and_finish(self):
         self.cupy.kernel(lambda one: one * 1000.0, [self.samples[0]], self._kept)

@@ -2,9 +2,9 @@
 
 Each half of a comparison processes one plane: the statistics of the reference are kept, and those
 of the distorted picture are compared with them. Only four numbers are copied back, and maps where
-they are asked for. Several comparisons may be in flight: pairs in main memory go through an engine,
-which uploads the next pair while one is computed; planes on the GPU are read on the caller's
-stream. Both ways use the same buffers; the event `_done` orders them.
+they are asked for. Several comparisons may be in flight: planes in main memory go through engines,
+which upload the next ones while a pair is computed and maps of the one before come back; planes on
+the GPU are read on the caller's stream. All use the same buffers; the event `done` orders them.
 """
 
 from __future__ import annotations
@@ -62,6 +62,8 @@ class Backend:
         with a reference, on `samples`. With guests the latter two leave out `finish`.
     finish : callable
         Queues the last step, from the differences to the score.
+    done : cupy.cuda.Event
+        After it, nobody uses the buffers.
 
     Raises
     ------
@@ -103,8 +105,8 @@ class Backend:
             self.run_pair = make(self._pair if guests else self._pair_and_finish)
             self.finish = make(self._finish)
             self._pending = Pending()
-            self._done = cupy.cuda.Event(disable_timing=True)
-            self._done.record(own)
+            self.done = cupy.cuda.Event(disable_timing=True)
+            self.done.record(own)
             own.synchronize()
         self._graphs = graphs
         self._engines: dict[tuple[bool, bool], Engine] = {}
@@ -191,9 +193,9 @@ class Backend:
         import cupy
 
         stream = cupy.cuda.get_current_stream()
-        stream.wait_event(self._done)
+        stream.wait_event(self.done)
         yield
-        self._done.record(stream)
+        self.done.record(stream)
 
     @property
     def reference(self) -> Any:
@@ -209,9 +211,9 @@ class Backend:
             engine = self._engines.get((len(planes) == 2, maps)) or self._made(len(planes), maps)
             with engine.streams.lock:
                 compute = engine.streams.compute
-                compute.wait_event(self._done)
+                compute.wait_event(self.done)
                 pending = engine.submit(planes)
-                self._done.record(compute)
+                self.done.record(compute)
 
         def result() -> tuple[Score, bool]:
             numbers, *both = pending.result()
@@ -222,7 +224,7 @@ class Backend:
 
     def _made(self, planes: int, maps: bool) -> Engine:
         """Return a new engine; it computes with blank planes, in the same buffers as all others."""
-        self._done.synchronize()
+        self.done.synchronize()
         shape = self.samples.shape[1:]
         outputs: list[Any] = [((4,), np.float64), *([(shape, self.dtype)] * 2 if maps else ())]
         first = next(iter(self._engines.values()), None)

@@ -2,7 +2,8 @@
 
 So both pictures of a subband are on one GPU. Each plane of samples is copied to every GPU, and one
 partial map of the block grid is copied back. (The CUDA paper's three GPUs exchanged 126 arrays.)
-The first GPU also does detection and combines.
+The first GPU also does detection and combines. Of a pair in main memory the distorted picture goes
+up while the reference's half is computed.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from snellen.mad.cuda.combine import Combine
 from snellen.mad.cuda.loggabor import BANDS
 from snellen.mad.cuda.numbers import MOST
 from snellen.mad.cuda.precision import chosen
+from snellen.mad.cuda.upload import Upload
 from snellen.mad.definition import Definition
 from snellen.mad.result import PendingScore
 
@@ -70,14 +72,16 @@ class MultiGpuBackend:
         for helper in self._helpers:
             _enable_peer_access(devices[0], helper.device)
         with self._lead.on_gpu():
-            self._ready = cupy.cuda.Event(disable_timing=True)
+            self._upload = Upload(self._lead.samples)
+            # Planes have come from an array of the first GPU; a comparison has read both planes.
+            self._ready, self._compared = (cupy.cuda.Event(disable_timing=True) for _ in "ab")
 
     def set_reference(self, reference: Any) -> None:
         """Compute the reference's half and keep it until the next reference."""
         with self._lead.on_gpu(), self._lead.in_order():
-            self._stage(reference, None)
+            events = self._stage(reference, None)
             for helper in self._helpers:
-                helper.begin("set_reference", self._ready)
+                helper.begin("set_reference", events)
             self._lead.run_reference()
 
     def submit(
@@ -90,16 +94,22 @@ class MultiGpuBackend:
         """
         import cupy
 
+        host = isinstance(distorted, np.ndarray)
+        if host and isinstance(reference, np.ndarray):
+            self.set_reference(reference)
+            reference = None
         with self._lead.on_gpu(), self._lead.in_order():
             stream = cupy.cuda.get_current_stream()
-            self._stage(reference, distorted)
+            events = self._stage(reference, distorted)
             for helper in self._helpers:
-                helper.begin("compare" if reference is None else "pair", self._ready)
+                helper.begin("compare" if reference is None else "pair", events)
             (self._lead.run_comparison if reference is None else self._lead.run_pair)()
             for helper in self._helpers:
                 stream.wait_event(helper.give())
             self._lead.finish()
-            return self._lead.fetch(maps, isinstance(distorted, np.ndarray))
+            found = self._lead.fetch(maps, host)
+            self._compared.record(stream)
+            return found
 
     @property
     def reference(self) -> Any:
@@ -110,11 +120,12 @@ class MultiGpuBackend:
         """Release the memory of all GPUs."""
         with ExitStack() as stack:
             stack.callback(self._lead.close)
+            stack.callback(self._upload.close)
             for helper in self._helpers:  # first, as they may still fetch from the lead
                 stack.callback(helper.close)
 
-    def _stage(self, reference: Any, distorted: Any) -> None:
-        """Copy planes to the first GPU; the helpers fetch them from there after the event `_ready`.
+    def _stage(self, reference: Any, distorted: Any) -> list[Any]:
+        """Copy planes to the first GPU; return the events after which the helpers fetch them there.
 
         A comparison ends with the helpers' results, so they have fetched its planes before the next
         plane overwrites them. A helper may fetch a reference late that has been replaced already;
@@ -122,8 +133,19 @@ class MultiGpuBackend:
         """
         import cupy
 
-        stage(reference, distorted, self._lead.samples)
-        self._ready.record(cupy.cuda.get_current_stream())
+        stream, events = cupy.cuda.get_current_stream(), []
+        if isinstance(reference, np.ndarray):
+            events.append(self._upload(REFERENCE, reference, self._lead.done))
+        if isinstance(distorted, np.ndarray):
+            events.append(self._upload(DISTORTED, distorted, self._compared))
+        for event in events:
+            stream.wait_event(event)
+        one, other = (None if isinstance(p, np.ndarray) else p for p in (reference, distorted))
+        if one is not None or other is not None:
+            stage(one, other, self._lead.samples)
+            self._ready.record(stream)
+            events.append(self._ready)
+        return events
 
 
 class Helper:
@@ -171,11 +193,12 @@ class Helper:
             }
             self._send = _copier(self._appearance.differences[0], guest)
 
-    def begin(self, name: str, ready: Any) -> None:
-        """Fetch the planes once they are `ready`; then "set_reference", "compare" or "pair"."""
+    def begin(self, name: str, events: list[Any]) -> None:
+        """Fetch the planes after these events; then "set_reference", "compare" or "pair"."""
         fetch, work = self._works[name]
         with devices.using(self.device), self._stream as stream:
-            stream.wait_event(ready)
+            for event in events:
+                stream.wait_event(event)
             fetch(stream.ptr)
             work()
 
