@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import snellen
+from snellen.frames import bicubic
 from snellen.frames.frame import Format, Frame
 from snellen.gpu import ahead, loaded
 
@@ -18,6 +19,7 @@ pytestmark = pytest.mark.gpu
 def late(cuda, monkeypatch, tmp_path):
     """Files that were compiled only where they were needed, as if nothing had run before."""
     snellen.clear_cache()
+    bicubic.kernel.cache_clear()
     monkeypatch.setenv("SNELLEN_CACHE", str(tmp_path))
     monkeypatch.setattr(loaded, "_sources", OrderedDict())
     monkeypatch.setattr(ahead, "_files", OrderedDict())

@@ -24,7 +24,7 @@ Key = tuple[Path, str, tuple[tuple[str, str], ...]]
 
 _lock = process.lock()
 _files: OrderedDict[Key, Future[Binary]] = OrderedDict()
-_waiting: list[Key] = []
+_waiting: OrderedDict[Key, Future[Binary]] = OrderedDict()  # those that no thread has begun
 _threads = 0
 
 
@@ -40,8 +40,7 @@ def begin(file: Path, arch: str, constants: dict[str, str]) -> None:
     with _lock:
         if key in _files:
             return
-        _add(key)
-        _waiting.append(key)
+        _waiting[key] = _add(key)
         if _threads >= _cores():
             return
         _threads += 1
@@ -62,11 +61,9 @@ def take(file: Path, arch: str, constants: dict[str, str]) -> Binary:
     key = _key(file, arch, constants)
     with _lock:
         future = _files.get(key)
-        mine = future is None or key in _waiting
+        mine = future is None or _waiting.pop(key, None) is not None
         if future is None:
             future = _add(key)
-        elif mine:
-            _waiting.remove(key)
         _files.move_to_end(key)
     if mine:
         _compile(key, future)
@@ -81,8 +78,7 @@ def _work() -> None:
             if not _waiting or not threading.main_thread().is_alive():
                 _threads -= 1
                 return
-            key = _waiting.pop(0)
-            future = _files[key]
+            key, future = _waiting.popitem(last=False)
         _compile(key, future)
 
 
