@@ -1,5 +1,5 @@
-// What the blocks of a cluster need to send each other complex numbers, and what a kernel needs that
-// begins while the one before it ends. For sm_90 and newer.
+// What the blocks of a cluster need to send each other complex numbers, and what a kernel needs
+// that begins while the one before it ends. For sm_90 and newer.
 //
 // Barriers: `cluster_arrive` and `cluster_wait` are the halves of a barrier of the cluster. An
 // mbarrier in the shared memory of each block counts the bytes that arrive there, once: a block

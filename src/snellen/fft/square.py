@@ -7,7 +7,7 @@ one is faster than the kernels of small.cu. `python -m benchmarks.fft_variants` 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from math import log
@@ -187,28 +187,44 @@ def candidates(kind: str, side: int, batch: int) -> list[Variant]:
     more blocks should share a multiprocessor, so that one loads while another computes.
     """
     points = side * side // (2 if kind in REAL else 1)
-    found = []
-    for values in VALUES[side]:
-        whole = points // values  # threads of a picture
-        for cluster in (1, 2, 4, 8, 16):
-            one = Variant(values, cluster, overlap=True)
-            threads = whole // cluster
-            if batch <= FEW:
-                found.append(replace(one, apart=True))
-            elif cluster == 1 or threads >= 4 * WARP:
-                most = (1024, 1536) if values == 8 else (1024,)  # threads of a multiprocessor
-                found += [replace(one, resident=max(1, each // threads)) for each in most]
-                if cluster in (1, 16) and threads <= LARGEST // 2:
-                    found.append(replace(one, apart=True))
-        if batch <= FEW:
-            found += [
-                Variant(values, whole // threads, overlap=True, two_launches=True)
-                for threads in (WARP, 2 * WARP)
-            ]
-    found = [one for one in dict.fromkeys(found) if possible(kind, side, one)]
-    return [*found, *(replace(one, overlap=False) for one in (found[0], found[-1]))]
+    divided = _for_few if batch <= FEW else _for_many
+    found = [
+        one
+        for values in VALUES[side]
+        for one in divided(values, points // values)
+        if possible(kind, side, one)
+    ]
+    some = found[0], found[len(found) // 2], found[-1]
+    return list(dict.fromkeys([*found, *(replace(one, overlap=False) for one in some)]))
 
 
+def _for_few(values: int, whole: int) -> Iterator[Variant]:
+    """Divide a picture, of so many threads in all, among as many multiprocessors as can be."""
+    for cluster in CLUSTERS:
+        yield Variant(values, cluster, apart=True, overlap=True)
+    for threads in (WARP, 2 * WARP):
+        yield Variant(values, max(1, whole // threads), overlap=True, two_launches=True)
+
+
+def _for_many(values: int, whole: int) -> Iterator[Variant]:
+    """Let blocks of several pictures share a multiprocessor."""
+    for cluster in CLUSTERS:
+        threads = whole // cluster
+        if cluster > 1 and threads < 4 * WARP:
+            break
+        # Threads of a multiprocessor, with 80 and 64 registers, or 64 and 40.
+        for most in (768, 1024) if values == 16 else (1024, 1536):
+            yield Variant(values, cluster, overlap=True, resident=most // threads)
+        if cluster in (1, CLUSTERS[-1]):
+            yield Variant(values, cluster, apart=True, overlap=True)
+    if whole > LARGEST // 2:
+        for threads in (256, 512):
+            yield Variant(
+                values, whole // threads, overlap=True, two_launches=True, resident=1024 // threads
+            )
+
+
+CLUSTERS = (1, 2, 4, 8, 16)
 VALUES = {32: (8,), 64: (8,), 128: (8, 16), 256: (16,)}
 """Values of a thread to try, by the points of a line."""
 FEW = 16
@@ -220,4 +236,5 @@ def possible(kind: str, side: int, variant: Variant) -> bool:
     """Return whether blocks have whole warps, and a GPU as large as Hopper holds one."""
     need = sizes(kind, side, variant)
     warps = WARP <= need.threads <= LARGEST and need.threads % WARP == 0
-    return warps and need.shared <= MOST_SHARED and need.threads * variant.resident <= 2048
+    fits = 0 < need.threads * variant.resident <= 2048 and need.shared <= MOST_SHARED
+    return warps and fits

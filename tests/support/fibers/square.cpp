@@ -39,8 +39,8 @@ static void run_cluster(unsigned picture, std::mt19937 &random) {
       now = &threads[i], threadIdx.x = now->index, blockIdx.x = picture * CLUSTER + now->block;
       swapcontext(&scheduler, &now->context);
     }
-    order.erase(std::remove_if(order.begin(), order.end(), [](unsigned i) { return threads[i].done; }),
-                order.end());
+    const auto done = [](unsigned i) { return threads[i].done; };
+    order.erase(std::remove_if(order.begin(), order.end(), done), order.end());
   }
 }
 
