@@ -318,10 +318,11 @@ class TestFailures:
                     ahead.append(len(seen))
                 return super().run(frame)
 
-        from snellen.video import pixels
+        from snellen.video import channel, pixels
 
         seen, real = [], pixels.planes
         with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(channel, "ROOM", 0)  # as if frames were large
             patch.setattr(pixels, "planes", lambda frame: seen.append(1) or real(frame))
             convert(plain, tmp_path / "out.mp4", Slow(), encoding=FAST)
         assert ahead[0] < 12

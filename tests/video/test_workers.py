@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from snellen.errors import InputError, OutputError
-from snellen.frames.frame import Frame
+from snellen.frames.frame import Format, Frame
+from snellen.video import channel as channels
 from snellen.video import pixels, threads
 from snellen.video.channel import Channel
 from snellen.video.convert import Clip, Encoding, convert, drain
@@ -250,8 +251,9 @@ class TestBounds:
 
         monkeypatch.setattr(sink.Sink, "write", write)
         monkeypatch.setattr(sink.Sink, "finish", sink.Sink.abandon)
+        monkeypatch.setattr(channels, "DEPTHS", (4, 4))
         assert convert(source, tmp_path / "o.mkv", Counting(slots), encoding=LOSSLESS).frames == 40
-        assert slots < most[0] <= slots + threads.DEPTH + 1
+        assert slots < most[0] <= slots + 4 + 1
         gc.collect()
         assert not alive
 
@@ -267,10 +269,24 @@ class TestBounds:
                 return super().work(frame)
 
         monkeypatch.setattr(pixels, "planes", lambda frame: seen.append(1) or real(frame))
+        monkeypatch.setattr(channels, "DEPTHS", (4, 4))
         convert(plain, tmp_path / "o.mkv", Slow(3, linger=0), encoding=LOSSLESS)
         # Two that were done, three in slots, the queue, one in the decoder's hand.
-        assert ahead[0] <= 2 + 3 + threads.DEPTH + 1
+        assert ahead[0] <= 2 + 3 + 4 + 1
         assert len(seen) == 25
+
+    @pytest.mark.parametrize(
+        ("format", "wanted"),
+        [
+            (Format(128, 128, 8, (1, 1)), 32),
+            (Format(1920, 1080, 8, (1, 1)), 21),
+            (Format(1920, 1080, 10, (1, 1)), 10),
+            (Format(3840, 2160, 16, (0, 0)), 4),
+        ],
+    )
+    def test_frames_between_two_threads(self, format, wanted):
+        """Many small ones, so that a slow one delays nobody; a few large ones."""
+        assert channels.depth(format) == wanted
 
     def test_nothing_is_kept_while_waiting(self):
         """Workers that wait for a slow decoder keep none of the frames that they have given out."""
@@ -335,3 +351,26 @@ class TestDrain:
         os.close(writing)
         timer.join()
         assert (step.closed, step.at_close) == (1, 0)
+
+
+def test_a_wait_that_is_interrupted_does_not_end_a_thread(monkeypatch):
+    """Python's join takes it for ended then, until 3.13."""
+    free, waits = threading.Event(), []
+    thread = channels.Thread(free.wait, "slow")
+    never = channels.Thread(free.wait, "not started")
+    thread.start()
+    real = threading.Event.wait
+
+    def wait(self, timeout=None):
+        waits.append(timeout)
+        if len(waits) == 1:
+            raise KeyboardInterrupt
+        free.set()
+        return real(self, timeout)
+
+    assert not channels.join([thread], 0.01)
+    monkeypatch.setattr(thread.ended, "wait", wait.__get__(thread.ended))
+    with pytest.raises(KeyboardInterrupt):
+        channels.join([thread, never])
+    assert thread.is_alive()
+    assert channels.join([thread, never]) and not thread.is_alive() and len(waits) > 1

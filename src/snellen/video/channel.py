@@ -5,15 +5,21 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, TypeVar
 
+import numpy as np
+
+from snellen.frames.frame import Format
 from snellen.process import Home
 
 T = TypeVar("T")
 
-DEPTH = 4
-"""Items that wait between two threads: enough to even out delays, few enough for 4K frames."""
+DEPTHS = 4, 32
+"""Items that wait between two threads, at least and at most: enough that a key frame, which takes
+a decoder as long as many others, delays nobody."""
+ROOM = 64 << 20
+"""Bytes that these may have, where more than the least wait: few enough for 4K frames."""
 PATIENCE = 10.0
 """Seconds to wait, after an error, for a thread that may hang in a stream of the caller's."""
 
@@ -23,6 +29,12 @@ POLL = 0.2
 
 class Stopped(Exception):  # noqa: N818 (a signal, not an error)
     """The other side has stopped; the reason, if there is one, is raised elsewhere."""
+
+
+def depth(format: Format) -> int:
+    """Return how many frames of a format wait between two threads."""
+    size = sum(height * width for height, width in format.shapes) * format.dtype.itemsize
+    return int(np.clip(ROOM // size, *DEPTHS))
 
 
 class Channel(Generic[T]):
@@ -83,10 +95,35 @@ class Channel(Generic[T]):
             del item  # else the frame is kept while this waits for the next one
 
 
-def join(threads: list[threading.Thread], patience: float | None = None) -> bool:
-    """Wait for the threads to end, at most `patience` seconds; return whether they did."""
+class Thread(threading.Thread):
+    """A daemon thread for whose end `join` waits, also where Ctrl-C has interrupted a wait before.
+
+    Python's own `join`, until 3.13, takes a thread for ended when an interrupt breaks its wait:
+    what the thread still uses would be closed under it.
+    """
+
+    def __init__(self, target: Callable[[], object], name: str) -> None:
+        super().__init__(daemon=True, name=name)
+        self._work, self.ended = target, threading.Event()
+
+    def run(self) -> None:
+        """Run the target."""
+        try:
+            self._work()
+        finally:
+            self.ended.set()
+
+
+def join(threads: Sequence[Thread], patience: float | None = None) -> bool:
+    """Wait for the threads to end, at most `patience` seconds; return whether they did.
+
+    Threads that were not started count as ended.
+    """
     until = None if patience is None else time.monotonic() + patience
-    for thread in threads:
-        while thread.is_alive() and (until is None or time.monotonic() < until):
-            thread.join(POLL)
-    return not any(thread.is_alive() for thread in threads)
+    running = [thread for thread in threads if thread.ident is not None]
+    for thread in running:
+        while not thread.ended.is_set() and (until is None or time.monotonic() < until):
+            thread.ended.wait(POLL)
+        if thread.ended.is_set():
+            thread.join(POLL)  # what is left of it is Python's own
+    return all(thread.ended.is_set() for thread in running)

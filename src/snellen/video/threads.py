@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -11,7 +11,7 @@ import av
 
 from snellen.errors import OutputError
 from snellen.video.chain import through
-from snellen.video.channel import DEPTH, PATIENCE, Channel, Stopped, join
+from snellen.video.channel import PATIENCE, Channel, Stopped, Thread, depth, join
 from snellen.video.ffmpeg import reason
 from snellen.video.media import Item, SourceReport
 from snellen.video.passthrough.streams import Copier
@@ -48,10 +48,8 @@ def run_pipeline(
     """Read, run the step and write until the last frame; the step runs in the calling thread."""
     sink = _open_sink(source, plan, copier, output, file)
     reader = SourceThread(source, source.items)
-    results: Channel[Item] = Channel(DEPTH)
-    writer = threading.Thread(
-        target=_write, args=(sink, results, reader.channel, output), daemon=True, name="encode"
-    )
+    results: Channel[Item] = Channel(depth(plan.format))
+    writer = Thread(partial(_write, sink, results, reader.channel, output), "encode")
     try:
         reader.start()
         writer.start()

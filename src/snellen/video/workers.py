@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Generic, TypeVar
 
 from snellen.process import Home
-from snellen.video.channel import POLL, join
+from snellen.video.channel import POLL, Thread, join
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -66,10 +66,7 @@ class Workers(Generic[T, U]):
         self._changed = threading.Condition()
         self._taking = threading.Lock()
         self._ended = False
-        self._threads = [
-            threading.Thread(target=self._work, daemon=True, name=f"worker {number}")
-            for number in range(count)
-        ]
+        self._threads = [Thread(self._work, f"worker {number}") for number in range(count)]
 
     def __enter__(self) -> Workers[T, U]:
         for thread in self._threads:

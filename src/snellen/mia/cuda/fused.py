@@ -81,6 +81,8 @@ class Backend:
         self._definition, self._device = definition, device
         self._frames, self._batch = frames, batch
         with devices.using(device), devices.reporting():
+            # Made before the large kernel is loaded: they compile meanwhile.
+            self._measure, self._scale = Measure(definition), Scale()
             here = gpu()
             gaussian = definition.noise == "gaussian"
             layouts = [layout] if layout else candidates(*period, batch, here, gaussian)
@@ -94,7 +96,6 @@ class Backend:
             self._denominators = cupy.empty((batch, width, height) if gaussian else 1, np.complex64)
             workspace = 0 if self.layout.in_shared else self.layout.workspace
             self._workspace = cupy.empty(max(1, batch * workspace), np.complex64)
-            self._measure, self._scale = Measure(definition), Scale()
 
     def start(self, y: Any, f: Any, h: Any) -> None:
         """Copy the observed frames and the start values; see `cpu.Backend.start`.

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextvars import copy_context
 from functools import partial
 from typing import Generic, TypeVar
 
-from snellen.video.channel import DEPTH, Channel, Stopped, join
+from snellen.video.channel import Channel, Stopped, Thread, depth, join
 from snellen.video.source.decode import Source
 
 T = TypeVar("T")
@@ -32,10 +31,10 @@ class SourceThread(Generic[T]):
     def __init__(self, source: Source, items: Callable[[], Iterator[T]]) -> None:
         self._source = source
         self._items = items
-        self.channel: Channel[T] = Channel(DEPTH)
+        self.channel: Channel[T] = Channel(depth(source.info.picture.format))
         # The limits of pictures belong to the context.
         run = partial(copy_context().run, self._read)
-        self._thread = threading.Thread(target=run, daemon=True, name="decode")
+        self._thread = Thread(run, "decode")
 
     def start(self) -> None:
         """Begin to read."""
