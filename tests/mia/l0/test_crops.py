@@ -15,14 +15,13 @@ from snellen.mia.l0.problem import Problem
 from snellen.mia.l0.prune import pruned
 from support.mia import drawn
 
-SIDE = 96
 EDGE = 8 * 10  # of crops for a PSF of 9 × 9
 
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch):
-    """Pictures of 200² count as large, and crops are small."""
-    monkeypatch.setattr(crops, "WHOLE", 1 << 14)
+    """Crops are small, and few."""
+    monkeypatch.setattr(crops, "COUNT", 4)
     monkeypatch.setattr(crops, "SIDE", EDGE)
 
 

@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from snellen.frames.arrays import library
 
-WHOLE = 1 << 20  # samples of the largest picture that is searched as a whole; our value
-COUNT = 4  # crops of a larger one; our experiments (lab/mia-l0.md), as all below
+COUNT = 8  # crops, at most; our experiments (lab/mia-l0.md), as all below
 SIDE = 512  # of a crop, at least, samples
 SUPPORTS = 8  # sides of the PSF that the side of a crop is at least, as in Levin's pictures
 STEP = 4  # positions that are tried for each side of a crop
 PITCH = 4  # samples of the picture for each one in which edges are looked for, at least
+REDUCED = 1 << 20  # samples in which they are looked for, at most
 DIRECTIONS = 8  # of gradients, up to their sign
 SATURATED = 0.98  # samples above this share of the greatest may be cut off
 DOUBT = 1 / 16  # how much gradients near those count: white paper may not be cut off at all
@@ -48,9 +48,9 @@ def chosen(image: Any, side: int) -> list[Crop]:
     """
     edge = max(SIDE, SUPPORTS * (side + 1))
     shape = min(edge, image.shape[0]), min(edge, image.shape[1])
-    if image.size <= max(WHOLE, COUNT * shape[0] * shape[1]):
+    if image.size <= COUNT * shape[0] * shape[1]:
         return [(slice(None), slice(None))]
-    pitch = max(PITCH, ceil((image.size / WHOLE) ** 0.5))
+    pitch = max(PITCH, ceil((image.size / REDUCED) ** 0.5))
     at = [_positions(size, part) for size, part in zip(image.shape, shape, strict=True)]
     gradients = _gradients(*_reduced(image, pitch), max(1, side // (2 * pitch)))
     sums = np.stack([_sums(plane, at, shape, pitch) for plane in gradients])

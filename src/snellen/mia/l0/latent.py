@@ -50,7 +50,7 @@ def latent(
     xp = library(y)
     data, power = xp.conj(blur) * observed, blur.real * blur.real + blur.imag * blur.imag
     edges, divided = (_edges, _divided) if xp is np else (_edges_there, _divided_there)
-    f, beta = y, FIRST * weight
+    f, beta = xp.ascontiguousarray(y), FIRST * weight
     while beta < LAST:
         spectrum = at.forward(edges(f, weight / beta, at))
         f = at.inverse(divided(data, power, *curvature, beta, spectrum, at))
