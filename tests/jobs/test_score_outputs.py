@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import threading
 from collections import deque
 
 import numpy as np
@@ -91,6 +92,7 @@ def test_maps_that_are_wanted_in_a_row_are_computed_with_the_score(random, monke
         found.append(_kept(*pending.popleft(), worst))
     found.append(_kept(*pending.popleft(), worst))
     step.close()
+    assert not [one for one in threading.enumerate() if one.name.startswith("maps")]
     assert [number for number, kept in found if kept] == [0, 1, 2, 3, 6]
     again = {number for number, _ in begun if [n for n, _ in begun].count(number) == 2}
     assert again == {0, 1, 6}

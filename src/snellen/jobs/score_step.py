@@ -138,6 +138,7 @@ class ScoreStep:
     def close(self) -> None:
         """Give back threads and buffers."""
         self._scorer.close()
+        self._worst.close()
 
     @property
     def device_name(self) -> str:

@@ -82,7 +82,7 @@ class Worst:
     def keep(self, name: str, score: Any, facts: dict[str, Any]) -> None:
         """Keep the maps of a `Score`; drop those of the lowest score if there are too many."""
         if self._threads is None:
-            self._threads = ThreadPoolExecutor(SHADING, thread_name_prefix="snellen")
+            self._threads = ThreadPoolExecutor(SHADING, thread_name_prefix="maps")
         if len(self._begun) >= 2 * SHADING:
             wait([self._begun.popleft()])
         begun = self._threads.submit(_both, score.detection, score.appearance)
@@ -92,6 +92,11 @@ class Worst:
         for *_, dropped in self._kept[self._count :]:
             dropped.cancel()
         del self._kept[self._count :]
+
+    def close(self) -> None:
+        """End the threads; no picture comes after this."""
+        if self._threads is not None:
+            self._threads.shutdown()
 
     @property
     def kept(self) -> tuple[Kept, ...]:
