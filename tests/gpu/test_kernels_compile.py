@@ -22,6 +22,7 @@ from snellen.gpu.kernel import Kernel
 from snellen.gpu.nvrtc import PACKAGE
 from snellen.jobs import checkup
 from snellen.mad.cuda import combine, csf, flat, lightness, loggabor, masking, statistics
+from snellen.mad.cuda import pictures as mad_pictures
 from snellen.mad.definition import Definition
 from snellen.mia.cuda import cufft as mia_cufft
 from snellen.mia.cuda import frames as mia_frames
@@ -124,7 +125,9 @@ def pictures(*kinds):
 
 
 def slow_pictures():
-    """The same for all types."""
+    """The same for all types, and those from samples to luma of MAD."""
+    for dtype in ("uint8", "uint16", "float16", "float32", "float64"):
+        yield from (mad_pictures.kernel(dtype, channels) for channels in (1, 3))
     yield from pictures(("uint8", 4, 8), ("uint16", 1, 8), ("uint16", 3, 16))
     for dtype in ("float16", "float32", "float64"):
         yield from pictures(*((dtype, channels, 0) for channels in (1, 3, 4)))
@@ -176,6 +179,8 @@ def distinct(*kernels):
 CASES = [
     *distinct(*aplus(SHIPPED), *mad(), *mia(), *transforms()),
     *pictures(("uint8", 3, 8), ("uint16", 1, 10), ("float16", 4, 0), ("float64", 1, 0)),
+    mad_pictures.kernel("uint8", 3),
+    mad_pictures.kernel("float32", 1),
     checkup.KERNEL,
     *(
         bicubic.kernel(*case)

@@ -98,6 +98,10 @@ TESTS: dict[str, tuple[str, ...]] = {
         f"{D}test_masking.py::test_visibility[{case}]"
         for case in ("size3-float32", "size4-float64")
     ),
+    "mad/cuda/pictures.cu": tuple(
+        f"{D}test_pictures.py::test_luma[{case}]"
+        for case in ("uint8-3-255", "uint16-1-1023", "float16-3-1.0", "float64-1-255.0")
+    ),
     "mad/cuda/statistics.cu": tuple(  # even and odd widths
         f"{D}test_statistics.py::test_differences[{case}]"
         for case in ("size0-3-6-float32", "size1-3-6-float64")

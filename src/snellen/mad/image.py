@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from itertools import pairwise
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from snellen.errors import InputError
 from snellen.frames import arrays
-from snellen.frames.axes import Axes, check_dtype, check_finite
+from snellen.frames.axes import check_dtype
 from snellen.frames.frame import Format
-from snellen.frames.values import check_bytes, flag
+from snellen.frames.prepared import borrowed
+from snellen.frames.several import shared
+from snellen.frames.values import flag
 from snellen.gpu import device as devices
-from snellen.mad import definition as definitions
-from snellen.mad.definition import SMALLEST
-from snellen.mad.luma import luma
-from snellen.mad.placement import choose_devices, moved, on_host
+from snellen.gpu import memory
+from snellen.mad.definition import Definition
+from snellen.mad.pictures import axes_of, check_samples, expect, feeding
+from snellen.mad.placement import choose_devices, in_main_memory, moved
 from snellen.mad.result import Score
-from snellen.mad.scorer import Scorer
+from snellen.mad.scorer import BYTES, Scorer, precision
 
 Array = Any
 """Of NumPy or CuPy."""
 
-PAIR = 1000  # bytes of a pair's numbers, until all are known
-SLACK = 1e-6  # of the range: rounding may put float samples so far beyond it; they are clipped
+WORTH = 1 << 19  # pixels that pay for a thread and a further GPU: half a millisecond
 
 
 @np.errstate(all="ignore")  # the caller may have asked NumPy for exceptions
@@ -90,23 +89,19 @@ def score(
         The device cannot be used, or the GPU's memory does not suffice.
     """
     flag("maps", maps)
+    definition = Definition(variant, hi_scale, eight_bit_lut)
+    method = _Method(definition, None if dtype is None else precision(dtype))
     for image in (reference, distorted):
         if not arrays.on_gpu(image):  # before anything asks it for its shape
             check_dtype(arrays.read(image).dtype)
     home, chosen = choose_devices((distorted, reference), device)
-    first = chosen[0]
-    scorers = [
-        Scorer(variant, hi_scale, eight_bit_lut, one, dtype)
-        for one in (chosen if _several(reference, distorted) else [chosen])
-    ]
-    with arrays.working(home, first):
+    groups: list[tuple[str, ...]] = [chosen]
+    if _several(reference, distorted):
+        groups = [(one,) for one in chosen]
+    with arrays.working(home, chosen[0]):
         one, other = (arrays.read(image) for image in (reference, distorted))
-        for array in (one, other):
-            check_dtype(array.dtype)
-        if len(scorers) == 1:
-            one, other = (moved(array, first) for array in (one, other))
-        peak = check(one, other, data_range)
-        found = _scored(one, other, peak, scorers, maps)
+        peak = expect(one, other, data_range)
+        found = _scored(one, other, peak, method, groups, maps)
         if not maps:
             return found
         planes = (moved(plane, arrays.place(home)) for plane in (found.detection, found.appearance))
@@ -122,31 +117,79 @@ def _several(reference: Any, distorted: Any) -> bool:
     return any(len(shape) > 2 + (shape[-1:] == (3,)) for shape in shapes)
 
 
+@dataclass(frozen=True, slots=True)
+class _Method:
+    """Which MAD, and in which precision."""
+
+    definition: Definition
+    dtype: str | None
+
+    def scorer(self, format: Format, devices: tuple[str, ...]) -> AbstractContextManager[Scorer]:
+        """Return a context with a prepared Scorer, which is kept for the next call."""
+
+        def make() -> Scorer:
+            how = self.definition
+            scorer = Scorer(how.variant, how.hi_scale, how.eight_bit_lut, devices, self.dtype)
+            scorer.prepare(format)
+            return scorer
+
+        host = 2 * BYTES * format.height * format.width  # in float64
+        return borrowed(devices, (Scorer, self, format), make, host=host)
+
+
 def _scored(
-    reference: Array, distorted: Array, peak: float, scorers: list[Scorer], maps: bool
+    reference: Array,
+    distorted: Array,
+    peak: float,
+    method: _Method,
+    groups: list[tuple[str, ...]],
+    maps: bool,
 ) -> Score:
-    """Return the scores of all pairs of two checked arrays, which the scorers share."""
-    axes = _axes(reference), _axes(distorted)
+    """Return the scores of all pairs of two arrays, which groups of devices share."""
+    axes = axes_of(reference), axes_of(distorted)
     batches = axes[0].batch, axes[1].batch
     batch, size = np.broadcast_shapes(*batches), axes[1].size
     whole = distorted.dtype.kind == "u" and (distorted.dtype.itemsize == 1 or not axes[1].channels)
-    format = Format(size[1], size[0], 8 * int(distorted.dtype.itemsize) if whole else 0)
+    bits = 8 * int(distorted.dtype.itemsize) if whole else 0
+    format = Format(size[1], size[0], bits, white=peak)
     pairs = list(_pairs(batches, batch))
-    edges = [len(pairs) * i // len(scorers) for i in range(len(scorers) + 1)]
-    parts = [pairs[a:b] for a, b in pairwise(edges)]
+    both = reference, distorted
+    on_host = len(groups) > 1 or all(isinstance(array, np.ndarray) for array in both)
     found: list[Any] = [None] * len(pairs)
+    odd: list[bool] = []
 
-    def work(scorer: Scorer, part: list[Any]) -> None:
-        with scorer:
-            for pair, score in _share(reference, distorted, format, peak, scorer, part, maps):
-                found[pair] = score if len(scorers) == 1 else on_host(score)
+    def work(first: str, numbers: Iterator[int]) -> None:
+        (group,) = (group for group in groups if group[0] == first)
+        taken: list[int] = []
 
-    if len(scorers) == 1:
-        work(scorers[0], pairs)
-    else:
-        _finished(reference, distorted)
-        with ThreadPoolExecutor(len(scorers)) as pool:
-            list(pool.map(work, scorers, parts))
+        def given() -> Iterator[tuple[Array | None, Array]]:
+            current = None
+            for number in numbers:
+                pair, one, other = pairs[number]
+                new = None if one == current else planes.plane(reference[one])
+                current = one
+                taken.append(pair)
+                yield new, planes.plane(distorted[other])
+
+        with (
+            devices.using(first),
+            method.scorer(format, group) as scorer,
+            feeding(both, peak, first) as planes,
+        ):
+            if len(group) == 1:
+                scores = scorer.runs(given(), maps=maps)
+            else:  # they share the one pair
+                scores = [scorer.run(*pair, maps=maps) for pair in given()]
+            for pair, score in zip(taken, scores, strict=True):
+                found[pair] = in_main_memory(score) if on_host else score
+            odd.append(planes.odd())
+
+    if len(groups) > 1:
+        _finished(*both)
+    if pairs:
+        shared([group[0] for group in groups], len(pairs), work, -(-WORTH // prod(size)))
+    if any(odd):
+        check_samples(both, peak)  # which says what is wrong
     numbers = np.array([[score.mad, score.hi, score.lo] for score in found]).reshape(-1, 3)
     mad, hi, lo = numbers.T.reshape(3, *batch) if batch else map(float, numbers[0])
     if not maps:
@@ -154,41 +197,11 @@ def _scored(
     if not found:  # a batch of none
         none = arrays.library(distorted).empty((*batch, *size))
         return Score(mad, hi, lo, none, none)
-    both = ([score.detection for score in found], [score.appearance for score in found])
-    detection, appearance = (arrays.library(kind[0]).stack(kind) for kind in both)
+    kinds = ([score.detection for score in found], [score.appearance for score in found])
+    with nullcontext() if isinstance(kinds[0][0], np.ndarray) else memory.callers():
+        detection, appearance = (arrays.library(kind[0]).stack(kind) for kind in kinds)
     shape = (*batch, *size)
     return Score(mad, hi, lo, detection.reshape(shape), appearance.reshape(shape))
-
-
-def _share(
-    reference: Array,
-    distorted: Array,
-    format: Format,
-    peak: float,
-    scorer: Scorer,
-    pairs: list[tuple[int, Any, Any]],
-    maps: bool,
-) -> Iterator[tuple[int, Score]]:
-    """Yield the numbers and the scores of some of the pairs."""
-    device = scorer.devices[0]
-
-    def planes() -> Iterator[tuple[Any, Any]]:
-        current = None
-        for _, one, other in pairs:
-            new = None if one == current else plain(reference[one], peak, device)
-            yield new, plain(distorted[other], peak, device)
-            current = one
-
-    numbers = [pair for pair, _, _ in pairs]
-    with devices.using(device):
-        scorer.prepare(replace(format, white=peak))
-        if not maps:
-            yield from zip(numbers, scorer.runs(planes()), strict=True)
-            return
-        for pair, (new, plane) in zip(numbers, planes(), strict=True):
-            if new is not None:
-                scorer.set_reference(new)
-            yield pair, scorer.compare(plane, maps=True)
 
 
 def _finished(*images: Array) -> None:
@@ -213,77 +226,4 @@ def _pairs(
             pair,
             np.unravel_index(int(one[pair]), batches[0]),
             np.unravel_index(int(other[pair]), batches[1]),
-        )
-
-
-def plain(picture: Array, peak: float, device: str) -> Array:
-    """Return the luma of a picture as a Scorer on the device takes it: integers, or float64."""
-    if not isinstance(picture, np.ndarray):
-        picture = moved(picture, device)
-    xp = arrays.library(picture)
-    plane = luma(picture) if picture.ndim == 3 else picture
-    if plane.dtype.kind == "u":
-        return xp.ascontiguousarray(plane, plane.dtype.newbyteorder("="))
-    return plane.astype(xp.float64).clip(0, peak)
-
-
-def _axes(array: Array) -> Axes:
-    """Return the axes of an array: grey or RGB, large enough for the margin of MAD."""
-    return Axes.of(array.shape, least=SMALLEST)
-
-
-def check(reference: Array, distorted: Array, data_range: float | None) -> float:
-    """Refuse what cannot be scored; return the sample value of white."""
-    for array in (reference, distorted):
-        check_dtype(array.dtype)
-    axes = _axes(reference), _axes(distorted)
-    if reference.dtype.name != distorted.dtype.name:
-        raise InputError(
-            f"got a reference of {reference.dtype} and a distorted picture of {distorted.dtype}; "
-            "expected one dtype",
-            advice="bring both to one dtype and range",
-        )
-    _check_shapes(*axes)
-    bits = 8 if distorted.dtype == np.uint8 else 0
-    if data_range is None and not bits:
-        raise InputError(
-            f"got {distorted.dtype} samples without `data_range`",
-            parameter="data_range",
-            advice="state the value of white, as "
-            + ("1023 or 65535" if distorted.dtype.kind == "u" else "1.0 or 255"),
-        )
-    peak = definitions.peak(data_range, bits)
-    for array in (reference, distorted):
-        _check_samples(array, peak)
-    return peak
-
-
-def _check_shapes(reference: Axes, distorted: Axes) -> None:
-    one, other = ((*axes.size, *axes.channels) for axes in (reference, distorted))
-    if one != other:
-        raise InputError(
-            f"got a reference of {one} and a distorted picture of {other}; expected equal shapes",
-            advice="resize or convert one",
-        )
-    try:
-        pairs = prod(np.broadcast_shapes(reference.batch, distorted.batch))
-    except ValueError as error:
-        raise InputError(
-            f"got batch axes {reference.batch} of the reference and {distorted.batch} of the "
-            "distorted pictures; expected equal axes, or such as NumPy broadcasts"
-        ) from error
-    check_bytes(PAIR * pairs, f"{pairs} pairs")
-
-
-def _check_samples(array: Array, peak: float) -> None:
-    if not array.size:
-        return
-    check_finite(array)
-    least, most = float(array.min()), float(array.max())
-    slack = SLACK * peak if array.dtype.kind == "f" else 0.0
-    if least < -slack or most > peak + slack:
-        raise InputError(
-            f"got samples from {least:g} to {most:g}; expected 0 to {peak:g}",
-            parameter="data_range",
-            advice="state another `data_range`, or clip the samples first",
         )

@@ -35,7 +35,7 @@ def choose_devices(
     return home, chosen
 
 
-def on_host(score: Score) -> Score:
+def in_main_memory(score: Score) -> Score:
     """Return a score with its maps, if any, in main memory."""
     if score.detection is None or isinstance(score.detection, np.ndarray):
         return score

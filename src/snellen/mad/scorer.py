@@ -84,7 +84,7 @@ class Scorer(Holder):
     ) -> None:
         self.definition = Definition(variant, hi_scale, eight_bit_lut)
         if dtype is not None:
-            dtype = values.choice("dtype", dtype, DTYPES, ", or None")
+            dtype = precision(dtype)
         self.devices = devices.several(device)
         self.device = ",".join(self.devices)
         self.dtype = self._dtype = dtype or ("float64" if self.device == "cpu" else None)
@@ -338,6 +338,11 @@ class Scorer(Holder):
                 advice="prepare again",
             )
         return plane
+
+
+def precision(dtype: object) -> str:
+    """Return the name of a precision (InputError: there is no such)."""
+    return values.choice("dtype", dtype, DTYPES, ", or None")
 
 
 def _iterated(pairs: Any) -> Iterable[Any]:

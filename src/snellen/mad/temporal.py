@@ -21,8 +21,8 @@ from snellen.frames import arrays
 from snellen.frames.frame import Format
 from snellen.mad.combine import B1, B2
 from snellen.mad.definition import SMALLEST
-from snellen.mad.image import check, plain
 from snellen.mad.motion import SIDE, Motion, motion
+from snellen.mad.pictures import check, plain
 from snellen.mad.placement import choose_devices
 from snellen.mad.scorer import Scorer
 
