@@ -11,6 +11,7 @@ import snellen
 from snellen.frames import bicubic
 from snellen.frames.frame import Format, Frame
 from snellen.gpu import ahead, loaded
+from snellen.mia.cuda import tiles
 
 pytestmark = pytest.mark.gpu
 
@@ -19,7 +20,8 @@ pytestmark = pytest.mark.gpu
 def late(cuda, monkeypatch, tmp_path):
     """Files that were compiled only where they were needed, as if nothing had run before."""
     snellen.clear_cache()
-    bicubic.kernel.cache_clear()
+    for made in (bicubic.kernel, tiles._kernel):
+        made.cache_clear()
     monkeypatch.setenv("SNELLEN_CACHE", str(tmp_path))
     monkeypatch.setattr(loaded, "_sources", OrderedDict())
     monkeypatch.setattr(ahead, "_files", OrderedDict())
@@ -53,7 +55,16 @@ def test_scoring(late, random):
     assert not late
 
 
-@pytest.mark.parametrize("size", [(64, 64), (128, 128), (90, 150)])
-def test_deblurring(late, random, size):
-    snellen.deblur(picture(random, *size), psf_size=9, iterations=2, device="cuda")
+@pytest.mark.parametrize(
+    ("size", "options"),
+    [
+        ((64, 64), {}),
+        ((128, 128), {"tv": 0.004}),
+        ((90, 150, 3), {}),
+        ((200, 150), {"tile": 64}),
+        ((100, 120), {"prior": "l0"}),
+    ],
+)
+def test_deblurring(late, random, size, options):
+    snellen.deblur(picture(random, *size), psf_size=9, iterations=2, device="cuda", **options)
     assert not late
