@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from snellen import deblur
+from snellen.mia import batches
 from snellen.mia.batches import HOST, _parts, available
+from snellen.mia.progress import Watch
 
 
 @pytest.mark.parametrize("available", [100, 250, 999, 1000, 10**9])
@@ -25,3 +29,13 @@ def test_pictures_that_do_not_fit_go_one_by_one(available):
 
 def test_the_limit_of_main_memory():
     assert available("cpu", 10**12) == HOST
+
+
+def test_progress_counts_all_batches(monkeypatch, random):
+    """Three channels one by one: 1 … 3 of 9 iterations, then 4 … 6, then 7 … 9."""
+    monkeypatch.setattr(batches, "HOST", 1)
+    told = []
+    watch = Watch(lambda *step: told.append(step), 3)
+    psf = np.ones((3, 3))
+    deblur(random.random((20, 24, 3)), psf, iterations=3, every=1, callback=watch, device="cpu")
+    assert told == [("picture", done, 9) for done in range(1, 10)]

@@ -19,7 +19,7 @@ from snellen.frames.prepared import borrowed
 from snellen.gpu import device as devices
 from snellen.gpu import memory
 from snellen.mia import edges
-from snellen.mia.progress import Callback
+from snellen.mia.progress import Callback, Watch
 from snellen.mia.restorer import Method, Prepared, Restorer
 from snellen.mia.result import Restored, Step
 from snellen.mia.settings import given, spread
@@ -76,8 +76,10 @@ def restored(
     size = planes.dtype.itemsize
     samples = frames * period[0] * period[1] * size // 4
     most = available(prepared.device, 2 * count * (rows * columns + frames * side**2) * size)
-    for part in _parts(count, samples, most):
-        run = _run(planes[part], None if psfs is None else psfs[part], method, callback)
+    parts = _parts(count, samples, most)
+    for number, part in enumerate(parts):
+        told = callback.part(number, len(parts)) if isinstance(callback, Watch) else callback
+        run = _run(planes[part], None if psfs is None else psfs[part], method, told)
         pictures.append(run.image.reshape(-1, rows, columns))
         blurs.append(run.psf.reshape(-1, frames, side, side))
         runs.append(run)

@@ -32,6 +32,15 @@ class Watch:
         """Report an iteration of the stage "picture"."""
         self.report("picture", iteration, self.iterations)
 
+    def part(self, number: int, count: int) -> Watch:
+        """Return the Watch of one of `count` batches, which are restored one after another."""
+        report, before = self.report, number * self.iterations
+
+        def of_all(stage: str, done: int, total: int) -> None:
+            report(stage, before + done, count * total)
+
+        return Watch(of_all, self.iterations)
+
 
 def iterated(
     backend: Backend,
