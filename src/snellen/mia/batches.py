@@ -5,6 +5,7 @@ The functions take NumPy or CuPy arrays and return arrays of the same library.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -87,7 +88,7 @@ def restored(
     images, estimated = xp.concatenate(pictures), xp.concatenate(blurs)
     fit = np.concatenate([np.atleast_1d(run.fit) for run in runs])
     iterations = max(run.iterations for run in runs)
-    return Found(images, estimated, fit, iterations, _history(runs))
+    return Found(images, estimated, fit, iterations, joined(runs))
 
 
 def _run(planes: Any, psfs: Float64 | None, method: Method, callback: Callback | None) -> Restored:
@@ -140,7 +141,7 @@ def _parts(count: int, samples: int, available: int) -> list[slice]:
     return [slice(*pair) for pair in pairwise(count * i // parts for i in range(parts + 1))]
 
 
-def _history(runs: list[Restored]) -> tuple[Step, ...]:
+def joined(runs: Sequence[Restored | Found]) -> tuple[Step, ...]:
     """Return the progress over all batches: mean fit and greatest change at each step.
 
     Batches that have stopped before a step do not count in it.

@@ -44,6 +44,11 @@ class Work:
     peak: float = 1.0
     """The sample value of white."""
 
+    @property
+    def device(self) -> str:
+        """The device that does it: "cpu" or "cuda:N"."""
+        return self.method.prepared.device
+
 
 def restored_array(array: Array, work: Work, callback: Callback | None = None) -> Restored:
     """Restore an array that was checked, on the current device, which is that of `work`.
@@ -53,52 +58,72 @@ def restored_array(array: Array, work: Work, callback: Callback | None = None) -
     Restored
         As `snellen.deblur` has it, but with arrays of the given one's library.
     """
-    axes, tiles, method, peak = work.axes, work.tiles, work.method, work.peak
-    on_gpu = method.prepared.device != "cpu"
-    there = arrays.upload(array) if on_gpu and isinstance(array, np.ndarray) else array
-    given = axes.planes(there)
-    planes = samples.scaled(given, peak, method.prepared.dtype)
-    found = _found(planes, work, callback)
-    sharp = samples.finished(found.pictures, peak, there.dtype)
-    same = given.min((2, 3, 4)) == given.max((2, 3, 4))
-    # A picture of one value comes back to the last bit.
-    sharp = arrays.library(sharp).where(same[..., None, None], given[:, :, 0], sharp)
-    sharp = axes.image(sharp.astype(there.dtype, copy=False))
-    fit = found.fit.reshape(*axes.batch, -1).mean(-1)
-    psfs = found.psfs.reshape(*psf_axes(axes, tiles), *found.psfs.shape[-2:])
-    if there is not array:
-        sharp, psfs = sharp.get().astype(array.dtype, copy=False), psfs.get()
-    return Restored(sharp, psfs, fit, found.iterations, found.history)
+    planes = Planes.of(array, work)
+    return finished(array, planes, restored_parts(planes, work, slice(None), callback), work)
 
 
-def _found(planes: Array, work: Work, callback: Callback | None) -> Found:
-    """Restore channels (C, N, M, rows, columns); the pictures of the result are (C, N, …)."""
-    xp, tiles, method, blurs = arrays.library(planes), work.tiles, work.method, work.blurs
-    luma = planes[0]
-    if len(planes) == 3:
-        luma = sum(share * plane for share, plane in zip((KR, KG, KB), planes, strict=True))
+@dataclass(frozen=True, slots=True)
+class Planes:
+    """The channels of all frames of all pictures of an array, on the device that does the work."""
+
+    given: Array
+    """Samples as they were given: (C, N, M, rows, columns)."""
+    scaled: Array
+    """Floats, white is 1."""
+
+    @classmethod
+    def of(cls, array: Array, work: Work) -> Planes:
+        """Return those of an array."""
+        is_there = work.device == "cpu" or not isinstance(array, np.ndarray)
+        given = work.axes.planes(array if is_there else arrays.upload(array))
+        return cls(given, samples.scaled(given, work.peak, work.method.prepared.dtype))
+
+
+def restored_parts(
+    planes: Planes, work: Work, which: slice, callback: Callback | None = None
+) -> Found:
+    """Restore some of the tiles, or pictures where there are none: those with numbers in `which`.
+
+    The pictures of the result are (C, parts, …).
+    """
+    tiles, method, channels = work.tiles, work.method, planes.scaled
+    luma = channels[0]
+    if len(channels) == 3:
+        luma = sum(share * plane for share, plane in zip((KR, KG, KB), channels, strict=True))
     if tiles:
         luma = tiles.split(luma)
-        planes = xp.stack([tiles.split(channel) for channel in planes])
+        channels = arrays.library(luma).stack([tiles.split(channel) for channel in channels])
+    luma, channels = luma[which], channels[:, which]
+    blurs = None if work.blurs is None else work.blurs[which]
     if blurs is None and work.prior:
         blurs = _estimated(luma, method, callback)
-    if blurs is None:
-        found = restored(luma, None, method, callback)
-        if len(planes) == 3:
-            how = replace(method.how, iterations=found.iterations, tolerance=0.0, history=False)
-            same = replace(method, how=how)
-            found = replace(
-                _with(planes, _host(found.psfs), same, _on_channels(callback, found.iterations)),
-                psfs=found.psfs, history=found.history,
-            )  # fmt: skip
-        else:
-            found = replace(found, pictures=found.pictures[None])
-    else:
-        found = _with(planes, blurs, method, callback)
+    if blurs is not None:
+        return _with(channels, blurs, method, callback)
+    found = restored(luma, None, method, callback)
+    if len(channels) == 1:
+        return replace(found, pictures=found.pictures[None])
+    how = replace(method.how, iterations=found.iterations, tolerance=0.0, history=False)
+    watch = _on_channels(callback, found.iterations)
+    coloured = _with(channels, _host(found.psfs), replace(method, how=how), watch)
+    return replace(coloured, psfs=found.psfs, history=found.history)
+
+
+def finished(array: Array, planes: Planes, found: Found, work: Work) -> Restored:
+    """Return the result for an array from all its parts: see `restored_array`."""
+    axes, tiles, given = work.axes, work.tiles, planes.given
+    xp, pictures = arrays.library(given), found.pictures
     if tiles:
-        merged = [tiles.merge(channel) for channel in found.pictures]
-        found = replace(found, pictures=xp.stack(merged))
-    return found
+        pictures = xp.stack([tiles.merge(channel) for channel in pictures])
+    sharp = samples.finished(pictures, work.peak, given.dtype)
+    same = given.min((2, 3, 4)) == given.max((2, 3, 4))
+    # A picture of one value comes back to the last bit.
+    sharp = xp.where(same[..., None, None], given[:, :, 0], sharp)
+    sharp = axes.image(sharp.astype(given.dtype, copy=False))
+    fit = found.fit.reshape(*axes.batch, -1).mean(-1)
+    psfs = found.psfs.reshape(*psf_axes(axes, tiles), *found.psfs.shape[-2:])
+    if isinstance(array, np.ndarray) and not isinstance(sharp, np.ndarray):
+        sharp, psfs = sharp.get().astype(array.dtype, copy=False), psfs.get()
+    return Restored(sharp, psfs, fit, found.iterations, found.history)
 
 
 def _with(planes: Array, blurs: Float64, method: Method, callback: Callback | None) -> Found:

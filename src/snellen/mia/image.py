@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -13,6 +14,7 @@ from snellen.errors import InputError
 from snellen.frames import arrays
 from snellen.frames.axes import Axes, check_dtype
 from snellen.frames.frame import Format
+from snellen.frames.prepared import allocating
 from snellen.frames.values import check_bytes, choice
 from snellen.mia import samples, settings
 from snellen.mia.channels import Work, restored_array
@@ -20,6 +22,7 @@ from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.definition import EVERY, ITERATIONS, PSF_SIZE, START
 from snellen.mia.progress import Callback
 from snellen.mia.result import Restored
+from snellen.mia.shares import restored_by
 from snellen.mia.tiles import Tiles, each, psf_axes
 
 PRIORS = ("l0",)
@@ -120,7 +123,9 @@ def deblur(
         of integers, 1.0 of floats.
     device : str or sequence of str
         "cpu", "cuda", "cuda:N" or "auto": the device where the array is; for an array in main
-        memory the GPU, if it works. One device only.
+        memory the GPU, if it works. Several GPUs, "cuda:0,cuda:1" or ["cuda:0", "cuda:1"], share
+        the pictures of a batch in main memory, or the tiles; with tolerance or a callback, and for
+        what is short, the first does all.
     dtype : str, optional
         "float32" or "float64", of the computation; None: float32.
 
@@ -148,14 +153,17 @@ def deblur(
     prior = _prior(prior, psf, multiframe)
     if iterations is None:
         iterations = PRIOR_ITERATIONS if prior else ITERATIONS
-    chosen = arrays.choose(image, device, "MIA")
+    several = arrays.choose_several(image, device, "MIA")
+    chosen = several[0]
     how = {
         "psf_size": psf_size, "iterations": iterations, "noise": noise, "read_noise": read_noise,
         "tv": (PRIOR_TV if prior else 0.0) if tv is None else tv, "start": start, "edges": edges,
         "recentre": recentre, "tolerance": tolerance, "every": every, "history": True,
         "device": chosen, "dtype": settings.dtype(dtype),
     }  # fmt: skip
-    with arrays.working(image, chosen):
+    # The caller's memory is for arrays that are on a GPU, and their results.
+    allocation = nullcontext() if arrays.on_gpu(image) else allocating((chosen,))
+    with arrays.working(image, chosen), allocation:
         array = arrays.read(image)
         check_dtype(array.dtype)
         axes = Axes.of(array.shape, frames=multiframe, refused=NO_CHANNELS)
@@ -174,7 +182,10 @@ def deblur(
             return Restored(*both, np.empty(axes.batch), 0)
         blurs = None if blur is None else each(blur, axes, tiles)
         work = Work(axes, tiles, method, blurs, prior, peak)
-        found = restored_array(array, work, callback)
+        if len(several) == 1 or callback is not None or tolerance:
+            found = restored_array(array, work, callback)
+        else:
+            found = restored_by(several, array, work)
         both = arrays.like(image, found.image), arrays.like(image, found.psf)
         fit = found.fit if axes.batch else float(found.fit)
         return replace(found, image=both[0], psf=both[1], fit=fit)

@@ -1,0 +1,152 @@
+"""Restoration of an array in main memory, shared among GPUs: its pictures, or the tiles of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from snellen.frames import arrays
+from snellen.frames.prepared import allocating
+from snellen.frames.several import shared
+from snellen.mia import edges
+from snellen.mia.batches import Found, joined
+from snellen.mia.channels import Planes, Work, finished, restored_array, restored_parts
+from snellen.mia.definition import SIDES
+from snellen.mia.result import Restored
+
+WORTH = 5e-3
+"""Seconds that a GPU works at least, so that its thread pays."""
+FUSED, OTHER = 1e-11, 1e-10
+"""Seconds of an iteration for each sample of many pictures, on periods that run in one launch, and
+on others: on an H200, about (lab/mia-gpu.md)."""
+
+Array = npt.NDArray[Any]
+
+
+def restored_by(devices: tuple[str, ...], array: Array, work: Work) -> Restored:
+    """Restore an array that was checked by several GPUs.
+
+    Each gets about as many pictures as the others, in its thread; where there are fewer pictures
+    than GPUs, as many tiles, which the first one blends.
+
+    Parameters
+    ----------
+    devices : tuple of str
+        "cuda:N", each once.
+    array : NumPy array
+    work : Work
+        Without a tolerance, as each share would stop by itself. The device does not matter.
+
+    Returns
+    -------
+    Restored
+        See `channels.restored_array`. It is what one GPU returns, but that the means in the history
+        are rounded in another order.
+    """
+    pictures = prod(work.axes.batch)
+    if work.tiles and pictures < len(devices):
+        return _by_tiles(devices, array, work)
+    return _by_pictures(devices, array, work)
+
+
+def _by_pictures(devices: tuple[str, ...], array: Array, work: Work) -> Restored:
+    axes = work.axes
+    pictures, count = array.reshape(-1, *axes.shape[len(axes.batch) :]), prod(axes.batch)
+    tiles = prod(work.tiles.grid) if work.tiles else 1
+    image = np.empty(pictures.shape[:1] + pictures.shape[1 + len(axes.frames) :], array.dtype)
+    found: dict[int, Restored] = {}
+
+    def restore(device: str, numbers: Iterator[int]) -> None:
+        part = _slice(numbers)
+        if part is None:
+            return
+        blurs = work.blurs
+        if blurs is not None:
+            blurs = blurs[part.start * tiles : part.stop * tiles]
+        batch = (part.stop - part.start,)
+        own = replace(_on(device, work), axes=replace(axes, batch=batch), blurs=blurs)
+        with arrays.working(None, device), allocating((device,)):
+            found[part.start] = one = restored_array(pictures[part], own)
+        image[part] = one.image
+
+    shared(devices, count, restore, _least(work, tiles))
+    runs = [found[start] for start in sorted(found)]
+    psfs = np.concatenate([run.psf for run in runs])
+    fit = np.concatenate([run.fit for run in runs])
+    return Restored(
+        image.reshape(*axes.batch, *image.shape[1:]),
+        psfs.reshape(*axes.batch, *psfs.shape[1:]),
+        fit.reshape(axes.batch),
+        max(run.iterations for run in runs),
+        joined(runs),
+    )
+
+
+def _by_tiles(devices: tuple[str, ...], array: Array, work: Work) -> Restored:
+    assert work.tiles is not None
+    count = prod(work.axes.batch) * prod(work.tiles.grid)
+    found: dict[int, Found] = {}
+
+    def restore(device: str, numbers: Iterator[int]) -> None:
+        part, own = _slice(numbers), _on(device, work)
+        if part is None:
+            return
+        with arrays.working(None, device), allocating((device,)):
+            found[part.start] = restored_parts(Planes.of(array, own), own, part)
+            _wait(device)  # the first GPU reads it on a stream of its own
+
+    shared(devices, count, restore, _least(work, 1))
+    own = _on(devices[0], work)
+    with arrays.working(None, devices[0]), allocating(devices[:1]):
+        result = finished(array, Planes.of(array, own), _together(found), own)
+        _wait(devices[0])  # until it has read what belongs to the others
+        return result
+
+
+def _together(found: dict[int, Found]) -> Found:
+    """Return what several GPUs have found, on the current one."""
+    parts = [found[start] for start in sorted(found)]
+    xp = arrays.library(parts[0].pictures)
+    return Found(
+        xp.concatenate([xp.asarray(part.pictures) for part in parts], 1),
+        xp.concatenate([xp.asarray(part.psfs) for part in parts]),
+        np.concatenate([part.fit for part in parts]),
+        max(part.iterations for part in parts),
+        joined(parts),
+    )
+
+
+def _slice(numbers: Iterator[int]) -> slice | None:
+    """Return consecutive numbers as a slice; None: there are none, as another GPU has failed."""
+    every = list(numbers)
+    return slice(every[0], every[-1] + 1) if every else None
+
+
+def _wait(device: str) -> None:
+    """Wait for what is queued on the current stream of a device."""
+    if device != "cpu":
+        import cupy
+
+        cupy.cuda.get_current_stream().synchronize()
+
+
+def _on(device: str, work: Work) -> Work:
+    """Return the same work for another device."""
+    prepared = replace(work.method.prepared, device=device)
+    return replace(work, method=replace(work.method, prepared=prepared))
+
+
+def _least(work: Work, tiles: int) -> int:
+    """Return how many items of so many tiles a GPU gets at least."""
+    prepared = work.method.prepared
+    shape = work.tiles.shape if work.tiles else work.axes.size
+    period = edges.period(shape, prepared.side, prepared.edges)
+    is_fused = set(period) <= set(SIDES) and prepared.dtype == "float32"
+    samples = tiles * prod(work.axes.frames) * prod(work.axes.channels) * prod(period)
+    seconds = samples * work.method.how.iterations * (FUSED if is_fused else OTHER)
+    return max(1, round(WORTH / seconds))
