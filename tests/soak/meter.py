@@ -28,9 +28,11 @@ def held(gpu: bool) -> dict[str, int]:
     if gpu:
         import cupy
 
+        from snellen.gpu import memory
+
         pool = cupy.get_default_memory_pool()
         free, total = cupy.cuda.runtime.memGetInfo()
-        found |= {"gpu": total - free, "pools": pool.total_bytes()}
+        found |= {"gpu": total - free, "pools": pool.total_bytes() + memory.held()}
     return found
 
 

@@ -19,6 +19,7 @@ from snellen.aplus.model import Model, load
 from snellen.errors import DeviceError, InputError, SnellenError
 from snellen.frames import arrays, values
 from snellen.frames.frame import Format, Frame, check_format
+from snellen.frames.prepared import retried
 from snellen.gpu import device as devices
 from snellen.gpu import profile
 from snellen.process import Holder, Home
@@ -160,8 +161,11 @@ class Upscaler(Holder):
             if self.device == "cpu":
                 self._backend = cpu.Backend(self.model, format, target)
             else:
-                self._backend = cuda.Backend(
-                    self.model, format, target, self.device, self._chroma, on_device=on_device
+                self._backend = retried(
+                    self.device,
+                    lambda: cuda.Backend(
+                        self.model, format, target, self.device, self._chroma, on_device=on_device
+                    ),
                 )
         self._format, self.chroma, self._home = format, self._backend.chroma, Home(WHAT)
         return target

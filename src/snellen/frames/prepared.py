@@ -154,7 +154,7 @@ def _give_back(entry: _Entry) -> None:
     _close(many)
     for device in entry.devices:
         if device != "cpu":
-            _trim(device)
+            _trim(device, bool(many))
 
 
 def _surplus(device: str) -> list[_Entry]:
@@ -169,9 +169,14 @@ def _surplus(device: str) -> list[_Entry]:
     return found
 
 
-def _trim(device: str) -> None:
-    """Close idle objects of a GPU until Snellen's pool there is within its budget."""
+def _trim(device: str, closed: bool) -> None:
+    """Close idle objects of a GPU until Snellen's pool there is within its budget.
+
+    Where one was closed anyway, the pool gives memory back of which it holds more than it uses.
+    """
     with gpus.using(device):
+        if closed and 2 * memory.unused() > memory.held():
+            memory.trim()
         if memory.held() <= (most := memory.budget()):
             return
         memory.trim()

@@ -91,6 +91,11 @@ def held() -> int:
     return int(_pool.total_bytes()) if _pool else 0
 
 
+def unused() -> int:
+    """Return the bytes of the current GPU that Snellen's pool holds and nobody uses."""
+    return int(_pool.free_bytes()) if _pool else 0
+
+
 def budget() -> int:
     """Return how many bytes of the current GPU idle objects may make Snellen's pool hold.
 

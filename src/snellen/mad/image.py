@@ -176,10 +176,7 @@ def _scored(
             method.scorer(format, group) as scorer,
             feeding(both, peak, first) as planes,
         ):
-            if len(group) == 1:
-                scores = scorer.runs(given(), maps=maps)
-            else:  # they share the one pair
-                scores = [scorer.run(*pair, maps=maps) for pair in given()]
+            scores = scorer.runs(given(), maps=maps)
             for pair, score in zip(taken, scores, strict=True):
                 found[pair] = in_main_memory(score) if on_host else score
             odd.append(planes.odd())

@@ -14,6 +14,7 @@ import numpy as np
 from snellen.errors import InputError, quoted
 from snellen.frames import arrays, values
 from snellen.frames.frame import Format, check_format
+from snellen.frames.prepared import retried
 from snellen.gpu import device as devices
 from snellen.gpu.profile import paused
 from snellen.mad import definition as definitions
@@ -140,7 +141,7 @@ class Scorer(Holder):
         def make(dtype: str | None, names: tuple[str, ...]) -> Backend:
             return self._made(luma, peak, dtype, names)
 
-        self._backends = Backends(make, self.devices, self._dtype)
+        self._backends = retried(self.devices, lambda: Backends(make, self.devices, self._dtype))
         self._format, self.dtype = luma, self._backends.main.dtype
         self.slots, self._home = self._backends.main.slots, Home(WHAT)
         return format

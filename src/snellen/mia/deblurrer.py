@@ -12,6 +12,7 @@ import numpy as np
 from snellen.errors import InputError
 from snellen.frames import arrays
 from snellen.frames.frame import Format, check_format
+from snellen.frames.prepared import retried
 from snellen.frames.values import choice
 from snellen.gpu import device as devices
 from snellen.gpu.profile import paused
@@ -207,7 +208,7 @@ class Deblurrer(Holder):
         method = self.method(format, bits)
         blurs = settings.spread(method.start, self._lead).reshape(*self._counts, *[self.side] * 2)
         self._on_device = on_device
-        made = Restorer(method.prepared)
+        made = retried(self.device, lambda: Restorer(method.prepared))
         with arrays.working(None, self.device), paused():
             self._start = made.spread(blurs)
         self._restorer = made

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from snellen import clear_cache
 from snellen.aplus.cuda.frames import Backend
 from snellen.aplus.upscaler import Upscaler
 from snellen.errors import DeviceError, InputError
@@ -133,6 +134,7 @@ def test_no_memory_for_a_single_row(random_model):
 
 def test_frames_that_do_not_fit_beside_the_scratch(cuda, random_model):
     pool = cuda.get_default_memory_pool()
+    clear_cache()
     pool.free_all_blocks()
     pool.set_limit(size=pool.total_bytes() + (3 << 20))  # the scratch takes 80 % of what is free
     refused = pytest.raises(DeviceError, match=r"memory does not suffice.*device=cpu")

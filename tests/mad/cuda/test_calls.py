@@ -42,9 +42,6 @@ class Sum:
         pending = [self._begun(*pair) for pair in pairs]
         return [Score(float(one.get()[0]), 0.0, 0.0) for one in self._ended(pending)]
 
-    def run(self, reference, distorted, *, maps=False):
-        return self.runs([(reference, distorted)])[0]
-
     def _begun(self, reference, distorted):
         if reference is not None:
             self.reference = self._there(reference)

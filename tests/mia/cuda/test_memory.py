@@ -7,8 +7,10 @@ import gc
 import numpy as np
 import pytest
 
-from snellen import Deblurrer, deblur
+from snellen import Deblurrer, clear_cache, deblur
 from snellen.errors import DeviceError
+from snellen.gpu import memory
+from snellen.gpu.device import using
 from snellen.mia import edges
 from snellen.mia.batches import BYTES
 from snellen.mia.definition import SIDES
@@ -91,6 +93,7 @@ def test_what_is_left_suffices(cuda, pool, random, size, option, dtype):
     came = cuda.asarray(np.array([image(random, "float32", size)] * 10))
     how = {"psf_size": SIDE, "iterations": 20, "edges": "taper", "dtype": dtype, **OPTIONS[option]}
     wanted = deblur(came[0], **how)
+    clear_cache()
     pool.free_all_blocks()
     real = np.dtype(dtype).itemsize
     samples = size[0] * size[1] * real // 4
@@ -104,7 +107,10 @@ def test_what_is_left_suffices(cuda, pool, random, size, option, dtype):
 
 
 def test_what_does_not_fit_is_told(cuda, pool, random):
-    came = cuda.asarray(image(random, "float32", (300, 420)))
-    pool.set_limit(size=pool.used_bytes() + 10 * came.nbytes)
+    clear_cache()
+    came = cuda.asarray(image(random, "float32", (1500, 2100)))
+    with using("cuda:0"):
+        held = pool.total_bytes() + memory.held()
+    pool.set_limit(size=held + 10 * came.nbytes)  # no fragments have so much
     with pytest.raises(DeviceError, match="memory does not suffice"):
         deblur(came, psf_size=SIDE)
