@@ -9,6 +9,8 @@ static void (*kernel)(const void *, void *);
 static const void *from;
 static void *to;
 
+constexpr size_t MARGIN = 1 << 12;  // of NaN after what there is: nobody may write there
+
 static void thread() {
   kernel(from, to);
   fibers::now->done = true;
@@ -22,7 +24,7 @@ static void run_cluster(unsigned picture, std::mt19937 &random) {
   warps.assign(threads.size() / 32, Group{32, 0, 0}), blocks.assign(CLUSTER, Group{THREADS, 0, 0});
   cluster = Group{THREADS * CLUSTER, 0, 0}, expected.assign(CLUSTER, 0);
   passed_on.assign(threads.size(), NAN);
-  shared.assign(CLUSTER, std::vector<float4>(SHARED / 16, float4{NAN, NAN, NAN, NAN}));
+  shared.assign(CLUSTER, std::vector<float4>(SHARED / 16 + MARGIN, float4{NAN, NAN, NAN, NAN}));
   for (unsigned i = 0; i < threads.size(); i++) {
     Thread &one = threads[i];
     order.push_back(i);
@@ -42,23 +44,42 @@ static void run_cluster(unsigned picture, std::mt19937 &random) {
     const auto done = [](unsigned i) { return threads[i].done; };
     order.erase(std::remove_if(order.begin(), order.end(), done), order.end());
   }
+  for (const auto &memory : shared)
+    for (size_t i = (SHARED + 15) / 16; i < memory.size(); i++)
+      if (!std::isnan(memory[i].x) || !std::isnan(memory[i].w)) fail("beyond its shared memory");
+  for (long left : expected)
+    if (left) fail("some bytes have not arrived");
+}
+
+static void transform(unsigned count, const void *in, void *middle, void *out,
+                      std::mt19937 &random) {
+  (void)middle;
+#if TWO_LAUNCHES
+  kernel = first_pass, from = in, to = middle;
+  for (unsigned i = 0; i < count; i++) run_cluster(i, random);
+  kernel = second_pass, from = middle, to = out;
+#else
+  kernel = square_fft, from = in, to = out;
+#endif
+  for (unsigned i = 0; i < count; i++) run_cluster(i, random);
 }
 
 int main(int, char **words) {
   const unsigned count = atoi(words[1]);
   std::mt19937 random(atoi(words[2]));
   const size_t pictures = count * SIDE * SIDE, spectra = count * 2 * SIDE * WIDTH;
-  given.resize(REAL && ROWS_FIRST ? pictures : spectra);
-  made.assign(REAL && !ROWS_FIRST ? pictures : spectra, NAN), between.assign(spectra, NAN);
-  if (fread(given.data(), 4, given.size(), stdin) != given.size()) return 2;
-#if TWO_LAUNCHES
-  void *middle = ROWS_FIRST ? made.data() : between.data();
-  kernel = first_pass, from = given.data(), to = middle;
-  for (unsigned i = 0; i < count; i++) run_cluster(i, random);
-  kernel = second_pass, from = middle, to = made.data();
-#else
-  kernel = square_fft, from = given.data(), to = made.data();
-#endif
-  for (unsigned i = 0; i < count; i++) run_cluster(i, random);
-  return fwrite(made.data(), 4, made.size(), stdout) != made.size();
+  const size_t in = REAL && ROWS_FIRST ? pictures : spectra;
+  const size_t out = REAL && !ROWS_FIRST ? pictures : spectra;
+  given.assign(in + MARGIN, NAN), made.assign(out + MARGIN, NAN);
+  between.assign(spectra + MARGIN, NAN);
+  if (fread(given.data(), 4, in, stdin) != in) return 2;
+  transform(count, given.data(), ROWS_FIRST ? made.data() : between.data(), made.data(), random);
+  if (!REAL) {  // in place, too
+    transform(count, given.data(), given.data(), given.data(), random);
+    if (memcmp(given.data(), made.data(), 4 * out)) fibers::fail("in place it differs");
+  }
+  for (size_t i = 0; i < MARGIN; i++)
+    if (!std::isnan(made[out + i]) || !std::isnan(between[spectra + i]))
+      fibers::fail("beyond its array");
+  return fwrite(made.data(), 4, out, stdout) != out;
 }
