@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import product
 from math import nan
 from multiprocessing import get_context
@@ -61,7 +61,7 @@ def compile_all(
 ) -> dict[tuple[str, int, Variant], Row]:
     """Compile what all cells need, side by side; return what each variant uses."""
     variants = {
-        (kind, side, one): None
+        (kind, side, replace(one, ahead=0)): None  # the same kernel
         for kind, side, batch in wanted
         for one in square.candidates(kind, side, batch)
     }
@@ -177,7 +177,8 @@ def short(variant: Any) -> str:
         return variant
     flags = {"apart": "a", "overlap": "o", "two_launches": "t"}
     letters = "".join(letter for name, letter in flags.items() if variant[name])
-    return f"{variant['values']}v{variant['cluster']}b{variant['resident']}r{letters}"
+    ahead = f"+{variant['ahead']}" if variant["ahead"] else ""
+    return f"{variant['values']}v{variant['cluster']}b{variant['resident']}r{letters}{ahead}"
 
 
 def choose(report: dict[str, Any], say: Callable[[str], None]) -> dict[str, Any]:

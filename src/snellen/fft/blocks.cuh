@@ -80,3 +80,11 @@ __device__ __forceinline__ void let_next_begin() {
 __device__ __forceinline__ void await_previous() {
   asm volatile("griddepcontrol.wait;" ::: "memory");
 }
+
+// Asks for bytes of global memory in the L2 cache, a multiple of 16. Older GPUs do nothing.
+__device__ __forceinline__ void fetch_ahead(const char *from, int bytes) {
+#if __CUDA_ARCH__ >= 900
+  const size_t aligned = __cvta_generic_to_global(from) & ~size_t(15);
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(aligned), "r"(bytes) : "memory");
+#endif
+}

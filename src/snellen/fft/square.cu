@@ -5,7 +5,9 @@
 //   square_fft    One launch: CLUSTER blocks share a picture. All of its values are in registers,
 //                 and between the passes along x and y a transposition goes through shared memory,
 //                 with CLUSTER > 1 to that of the block that owns the column (or row). Global
-//                 memory is read once and written once.
+//                 memory is read once and written once. A block asks for its share of the picture
+//                 that comes `ahead` pictures later (0: of none) in the L2 cache, so that global
+//                 memory is read while blocks compute.
 //   first_pass and second_pass
 //                 Two launches, with TWO_LAUNCHES: the transposition goes through global memory,
 //                 and CLUSTER is the number of the blocks of a picture, which know nothing of each
@@ -157,7 +159,7 @@ __device__ __forceinline__ void receive_cells(Values &v, const OneCell::Type *ti
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    square_fft(const void *from, void *to) {
+    square_fft(const void *from, void *to, int ahead) {
   extern __shared__ __align__(128) float4 memory[];
   const Block block(memory);
   auto *tile = reinterpret_cast<OneCell::Type *>(block.exchange + (APART ? EXCHANGE : 0));
@@ -168,6 +170,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     if (APART) cluster_arrive_first();
   }
   block.begin([&] { First::load_first(v, from, block); });
+  if (ahead && threadIdx.x == 0 && block.picture + ahead < gridDim.x / CLUSTER) {
+    constexpr size_t PICTURE = ROWS_FIRST && REAL ? SIDE * SIDE * 4 : SIDE * WIDTH * 8;
+    constexpr int SHARE = PICTURE / CLUSTER;
+    static_assert(SHARE % 16 == 0, "no multiple of what is fetched");
+    const char *later = static_cast<const char *>(from) + (block.picture + ahead) * PICTURE;
+    fetch_ahead(later + block.rank * SHARE, SHARE);
+  }
   __syncthreads();
   First::begin_first(v, block);
   First::transform(v, block);

@@ -46,6 +46,8 @@ class Variant:
     """Whether rows and columns are transformed by a launch each."""
     resident: int = 1
     """Blocks that registers must suffice for on a multiprocessor."""
+    ahead: int = 0
+    """How many pictures later the one is that a block asks for in the L2 cache; 0: none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ def transform(kind: str, side: int, variant: Variant) -> Transform:
     (..., side, side / 2 + 1).
     """
     made, need = kernels(kind, side, variant), sizes(kind, side, variant)
-    cluster = 1 if variant.two_launches else variant.cluster
+    cluster, more = (1, ()) if variant.two_launches else (variant.cluster, (variant.ahead,))
     row = side // 2 + 1 if kind == "irfft2" else side
 
     def run(x: Any, out: Any) -> None:
@@ -117,7 +119,7 @@ def transform(kind: str, side: int, variant: Variant) -> Transform:
             between = cupy.empty_like(x)
         steps = (x, between, out) if variant.two_launches else (x, out)
         for launch, given, result in zip(made, steps, steps[1:], strict=False):
-            launch(batch * variant.cluster, need.threads, given, result,
+            launch(batch * variant.cluster, need.threads, given, result, *more,
                    shared=need.shared, cluster=cluster, overlap=variant.overlap)  # fmt: skip
 
     return run
@@ -195,7 +197,13 @@ def candidates(kind: str, side: int, batch: int) -> list[Variant]:
         if possible(kind, side, one)
     ]
     some = found[0], found[len(found) // 2], found[-1]
-    return list(dict.fromkeys([*found, *(replace(one, overlap=False) for one in some)]))
+    found += [replace(one, overlap=False) for one in some]
+    if batch * side**2 >= BEYOND_CACHE:
+        for one in found[: -len(some)]:
+            at_once = MULTIPROCESSORS * one.resident // one.cluster  # pictures
+            if batch > at_once and not one.two_launches and not one.apart:
+                found.append(replace(one, ahead=at_once))
+    return list(dict.fromkeys(found))
 
 
 def _for_few(values: int, whole: int) -> Iterator[Variant]:
@@ -225,6 +233,8 @@ def _for_many(values: int, whole: int) -> Iterator[Variant]:
 
 
 CLUSTERS = (1, 2, 4, 8, 16)
+MULTIPROCESSORS = 132  # of an H100 and an H200
+BEYOND_CACHE = 2**22  # samples that the L2 cache of these does not hold with what they become
 VALUES = {32: (8,), 64: (8,), 128: (8, 16), 256: (16,)}
 """Values of a thread to try, by the points of a line."""
 FEW = 16

@@ -37,7 +37,7 @@ inline void sincospif(float a, float *s, float *c) {
 constexpr unsigned ALL = ~0u;
 inline struct {
   unsigned x;
-} threadIdx, blockIdx;
+} threadIdx, blockIdx, gridDim;
 
 namespace fibers {
 

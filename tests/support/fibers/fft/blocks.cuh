@@ -35,3 +35,4 @@ inline void cluster_wait() {
 }
 inline void let_next_begin() {}
 inline void await_previous() {}
+inline void fetch_ahead(const char *, int) {}
