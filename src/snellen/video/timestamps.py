@@ -52,20 +52,20 @@ class Clock:
         self.moved = 0
         self.first: int | None = None
         self._last: int | None = None
-        self._anchor = Fraction(0)
+        self._anchor, self._steps = 0, 0  # the next time is so many steps after this one
         self._offset = 0
 
     def __call__(self, ticks: int | None) -> int:
         """Return the time to use for a frame that states `ticks`; None: it states no time."""
         if ticks is None:
             self.missing += 1
-            now = round(self._anchor)
-            self._anchor += self.step
+            now = round(self._anchor + self._steps * self.step)
+            self._steps += 1
             if self._last is not None:
                 now = max(now, self._last + 1)
         else:
             now = self._risen(ticks + self._offset)
-            self._anchor = now + self.step
+            self._anchor, self._steps = now, 1
         if self.first is None:
             self.first = now
         self._last = now

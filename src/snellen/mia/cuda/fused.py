@@ -82,7 +82,7 @@ class Backend:
         self._frames, self._batch = frames, batch
         with devices.using(device), devices.reporting():
             # Made before the large kernel is loaded: they compile meanwhile.
-            self._measure, self._scale = Measure(definition), Scale()
+            self._measure, self._scale = Measure(definition, period), Scale()
             here = gpu()
             gaussian = definition.noise == "gaussian"
             layouts = [layout] if layout else candidates(*period, batch, here, gaussian)

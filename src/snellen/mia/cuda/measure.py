@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from snellen.fft import irfft2, rfft2
+from snellen.fft.small import transform
 from snellen.gpu.kernel import Kernel
 from snellen.mia.definition import EPS, Definition
 
@@ -22,9 +23,17 @@ NAMES = ("multiply_spectra", "data_fidelity")
 
 
 class Measure:
-    """The data fidelity: mean I-divergence, or mean squared error; see `Restored.fit`."""
+    """The data fidelity: mean I-divergence, or mean squared error; see `Restored.fit`.
 
-    def __init__(self, definition: Definition) -> None:
+    Parameters
+    ----------
+    definition : Definition
+    period : (H, W)
+    """
+
+    def __init__(self, definition: Definition, period: tuple[int, int]) -> None:
+        for kind in ("rfft2", "irfft2"):
+            transform(kind, *period)  # whose kernels compile meanwhile
         self._multiply, self._fidelity = kernels(definition.noise)
 
     def __call__(self, y: Any, f: Any, h: Any) -> Any:

@@ -157,6 +157,11 @@ class Copier:
         """How many streams are copied."""
         return len(self._copies)
 
+    @property
+    def waits(self) -> bool:
+        """Whether a packet waits for the video."""
+        return bool(self._waiting)
+
     def attach(self, out: OutputContainer) -> None:
         """Add the streams to the output, whose header is not written yet."""
         for copy in self._copies.values():

@@ -130,7 +130,7 @@ class Sink:
                 # Not every encoder passes durations on.
                 packet.duration = self._durations.pop(packet.pts, packet.duration)
             stamp = packet.dts if packet.dts is not None else packet.pts
-            if stamp is not None:
+            if stamp is not None and self._copier.waits:
                 self._mux(self._copier.due(stamp * base))
             self._mux([packet])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from math import ceil, floor
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -126,6 +127,8 @@ class Source:
         self._reader = Reader(self._file, self.name, self._hardware)
         self._time_base, self._rate = self._reader.time_base, self._reader.rate
         self._clock = Clock(self._time_base, 1 / (self._rate * self._time_base))
+        # Two ticks of slack: 1/30 s is 33 or 34 ms.
+        self._steady = ceil(self._clock.step - 2), floor(self._clock.step + 2)
         self._set_begin(self._reader.start() + (self._clip.start or 0))
         self._count = 0
         self._ended = False
@@ -242,9 +245,9 @@ class Source:
         self, timed: tuple[VideoFrame, int], duration: int, packets: list[Packet[Any]]
     ) -> Item:
         frame, ticks = timed
-        # Two ticks of slack: 1/30 s is 33 or 34 ms.
-        self._variable_rate |= abs(duration - self._clock.step) > 2
-        pts = round(ticks - self._zero / self._time_base)
+        least, most = self._steady
+        self._variable_rate |= not least <= duration <= most
+        pts = round(ticks - self._zero_ticks)
         return Item(Frame(pixels.planes(frame), pts, duration), tuple(packets), self._end)
 
     def _cut(self) -> Iterator[tuple[VideoFrame, int] | Packet[Any]]:
@@ -256,7 +259,8 @@ class Source:
                 yield one
                 continue
             frame, ticks = one
-            time = ticks * self._time_base
+            cut = self._clip.is_part or self._end is not None or not self._count
+            time = ticks * self._time_base if cut else Fraction(0)  # which nobody reads
             if self._ended or (self._clip.start is not None and time < self._begin):
                 continue
             if self._count == 0:
@@ -281,6 +285,8 @@ class Source:
         if self._clip.start is None and time < self._begin:
             self._set_begin(time)
         self._zero = time if self._clip.start is not None else self._begin
+        zero = self._zero / self._time_base
+        self._zero_ticks = zero.numerator if zero.denominator == 1 else zero
         self._picture: PictureInfo = picture_info(
             self._reader.container, self._reader.stream, frame
         )

@@ -101,7 +101,7 @@ class Reader:
         self._from_start = True
         self._forgot = False
         self._packets_read = 0
-        self._ends = [Fraction(0), Fraction(0)]
+        self._reached: dict[int, int] = {}  # ticks where the packets of each stream end so far
         self._past: set[int] = set()
         self._latest: int | None = None
         self._earliest: int | None = None
@@ -316,10 +316,19 @@ class Reader:
                 self.container,
                 self.stream,
                 self._packets_read if self._from_start else None,
-                (self._ends[0], self._ends[1]),
+                self._ends(),
                 1 / self.rate,
                 self._widest * self.time_base,
             )
+
+    def _ends(self) -> tuple[Fraction, Fraction]:
+        """Return where the video ends, as far as it was read, and the other streams; seconds."""
+        ends = [Fraction(0), Fraction(0)]
+        for stream in self.container.streams:
+            other = stream.index != self.stream.index
+            base = fraction(stream.time_base) or Fraction(0)
+            ends[other] = max(ends[other], self._reached.get(stream.index, 0) * base)
+        return ends[0], ends[1]
 
     def _is_video(self, packet: Packet[Any]) -> bool:
         return bool(packet.stream.index == self.stream.index)
@@ -327,7 +336,6 @@ class Reader:
     def _finished(self, packet: Packet[Any]) -> bool:
         """Note how far the streams are read; return whether all have passed the clip's end."""
         video = self._is_video(packet)
-        base = fraction(packet.stream.time_base) or Fraction(0)
         stamp = packet.dts if packet.dts is not None else packet.pts
         self._packets_read += video
         if stamp is None:
@@ -335,11 +343,12 @@ class Reader:
         shown = max(stamp, packet.pts if packet.pts is not None else stamp)
         if self.container.format.name == "avi":
             shown = stamp  # it has no times: these count its chunks
-        kind = 0 if video else 1
-        self._ends[kind] = max(self._ends[kind], (shown + (packet.duration or 0)) * base)
+        index, end = packet.stream.index, shown + (packet.duration or 0)
+        if end > self._reached.get(index, 0):
+            self._reached[index] = end
         if self._clip_end is None:
             return False
-        time = stamp * base
+        time = stamp * (fraction(packet.stream.time_base) or Fraction(0))
         if time >= self._clip_end:
             self._past.add(packet.stream.index)
         awaited = {s.index for s in self.container.streams.audio} | {self.stream.index}
