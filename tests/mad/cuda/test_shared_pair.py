@@ -72,6 +72,15 @@ class Appearance:
         mine = self.differences[: len(self.bands)]
         self.kept._cupy.kernel(work, [self.kept, distorted], mine)
 
+    def respond(self, samples):
+        if not hasattr(self, "responses"):
+            self.responses = made(SIZE, np.float64)
+        self.kept._cupy.kernel(lambda two: two, [samples], self.responses)
+        return self.responses
+
+    def settle(self, responses):
+        self.compare(responses)
+
     def pair(self, reference, distorted):
         self.set_reference(reference)
         self.compare(distorted)
@@ -149,16 +158,19 @@ def fake(request, monkeypatch):
         monkeypatch.setattr(module, "Appearance", Appearance)
         monkeypatch.setattr(module, "Combine", Combine)
     monkeypatch.setattr(backend, "Detection", Detection)
+    monkeypatch.setattr(backend, "Flat", lambda format, dtype: None)
     yield cupy
     assert not cupy.faults
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])  # on two streams, and on one
 @pytest.mark.parametrize("count", [2, 4])
-def test_pairs_and_halves_from_anywhere(fake, monkeypatch, count):
+def test_pairs_and_halves_from_anywhere(fake, monkeypatch, count, dtype):
     monkeypatch.setattr(upload, "STRIP", 8)  # with threads
     random = np.random.default_rng(fake.random.randrange(1000))
     names = tuple(f"cuda:{i}" for i in range(count))
-    both = multi_gpu.MultiGpuBackend(Definition(), Format(*SIZE[::-1]), 255.0, names)
+    both = multi_gpu.MultiGpuBackend(Definition(), Format(*SIZE[::-1]), 255.0, names, dtype)
+    assert all((one._other is None) == (dtype == "float64") for one in both._helpers)
     pending, reference = [], None
 
     def given(plane):

@@ -105,6 +105,24 @@ class Appearance:
         stream.wait_event(self._ahead.record())
         self._compare(self._spectra[1])
 
+    def respond(self, samples: Any) -> Any:
+        """Compute the responses to a picture, samples (H, W); all subbands are one part.
+
+        Returns
+        -------
+        (bands, H, W) complex array
+            For `settle`; the next picture overwrites it.
+        """
+        self._transform(samples, self._spectra[0])
+        (part,) = self._responses(self._spectra[0])
+        return part[-1]
+
+    def settle(self, bands: Any) -> None:
+        """Fill `differences` from responses to the distorted picture: `compare` without them."""
+        with stage("difference"):
+            compare = self._statistics[len(bands)].compare
+            compare(bands, self._kept, self._first, self.differences[: len(bands)])
+
     def _transform(self, samples: Any, spectrum: Any) -> None:
         with stage("grey"):
             self._lightness.grey(samples, self._level, self._plane)
@@ -131,6 +149,12 @@ class Appearance:
             with stage("inverse FFTs"):
                 self._inverse[len(part)](bands, bands)
             yield slice(part.start - self._first, part.stop - self._first), part.start, bands
+
+
+def fits_twice(bands: range, height: int, width: int, dtype: str) -> bool:
+    """Return whether the subbands of two pictures may be under way at once, each as one part."""
+    size = np.dtype(COMPLEX[dtype]).itemsize * height * width
+    return dtype == "float32" and 2 * len(bands) * size <= SCRATCH
 
 
 def parts(bands: range, size: int, share: int = 1) -> Iterator[range]:

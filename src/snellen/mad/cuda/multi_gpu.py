@@ -18,9 +18,9 @@ import numpy as np
 from snellen.frames.engine import SLOTS
 from snellen.frames.frame import Format
 from snellen.gpu import device as devices
-from snellen.gpu.graph import capture
+from snellen.gpu.graph import Work, capture
 from snellen.gpu.memory import lasting
-from snellen.mad.cuda.appearance import Appearance
+from snellen.mad.cuda.appearance import Appearance, fits_twice
 from snellen.mad.cuda.backend import DISTORTED, REFERENCE, Backend, stage
 from snellen.mad.cuda.combine import Combine
 from snellen.mad.cuda.loggabor import BANDS
@@ -30,6 +30,7 @@ from snellen.mad.cuda.upload import Upload
 from snellen.mad.definition import Definition
 from snellen.mad.result import PendingScore
 
+SUM = 2  # the work of a helper after that for REFERENCE and for DISTORTED
 DETECTION = 2.0  # subbands' time that detection and combination take, about, at any size
 
 
@@ -81,7 +82,7 @@ class MultiGpuBackend:
         with self._lead.on_gpu(), self._lead.in_order():
             events = self._stage(reference, None)
             for helper in self._helpers:
-                helper.begin("set_reference", events)
+                helper.set_reference(events)
             self._lead.run_reference()
 
     def submit(
@@ -89,8 +90,8 @@ class MultiGpuBackend:
     ) -> PendingScore:
         """Begin a comparison; see `Backend.submit`.
 
-        The helpers begin first, since their planes are still to be copied, and the host queues the
-        copies of their results when all GPUs are busy.
+        The helpers begin first, since their planes are still to be copied; the host queues what can
+        wait when all GPUs are busy.
         """
         import cupy
 
@@ -101,9 +102,14 @@ class MultiGpuBackend:
         with self._lead.on_gpu(), self._lead.in_order():
             stream = cupy.cuda.get_current_stream()
             events = self._stage(reference, distorted)
-            for helper in self._helpers:
-                helper.begin("compare" if reference is None else "pair", events)
-            (self._lead.run_comparison if reference is None else self._lead.run_pair)()
+            if reference is None:
+                self._compare(events)
+                self._lead.run_comparison()
+            else:
+                for helper in self._helpers:
+                    helper.set_reference(events)
+                self._lead.run_pair()
+                self._compare(events)
             for helper in self._helpers:
                 stream.wait_event(helper.give())
             self._lead.finish()
@@ -123,6 +129,10 @@ class MultiGpuBackend:
             stack.callback(self._upload.close)
             for helper in self._helpers:  # first, as they may still fetch from the lead
                 stack.callback(helper.close)
+
+    def _compare(self, events: list[Any]) -> None:
+        for helper in self._helpers:
+            helper.compare(events)
 
     def _stage(self, reference: Any, distorted: Any) -> list[Any]:
         """Copy planes to the first GPU; return the events after which the helpers fetch them there.
@@ -151,6 +161,9 @@ class MultiGpuBackend:
 class Helper:
     """A GPU that computes the differences of some subbands for another one.
 
+    Where memory suffices, both pictures' subbands are computed at once, on two streams: so few at a
+    time do not fill a GPU.
+
     Parameters
     ----------
     definition, format, peak, device, dtype, bands
@@ -175,55 +188,71 @@ class Helper:
         import cupy
 
         self.device = device
+        twice = fits_twice(bands, format.height, format.width, dtype)
         with self._on_gpu():
             self._stream = cupy.cuda.Stream(non_blocking=True)
-            self._given = cupy.cuda.Event(disable_timing=True)
+            self._beside = cupy.cuda.Stream(non_blocking=True) if twice else self._stream
+            self._given, self._responded = (cupy.cuda.Event(disable_timing=True) for _ in range(2))
             with lasting():
                 self._samples = cupy.zeros(samples.shape, samples.dtype)
                 self._combine = Combine(definition, format, peak, dtype)
-                self._appearance = Appearance(definition, format, peak, dtype, bands)
-            with self._stream:
-                self._pair()  # a capture cannot load kernels
-                works = [capture(work) for work in (self._set_reference, self._compare, self._pair)]
-                self._stream.synchronize()
-            places = {"set_reference": REFERENCE, "compare": DISTORTED, "pair": slice(None)}
-            self._works = {
-                name: (_copier(samples[place], self._samples[place]), work)
-                for (name, place), work in zip(places.items(), works, strict=True)
-            }
+                given = definition, format, peak, dtype, bands
+                self._appearance = Appearance(*given)
+                self._other = Appearance(*given) if twice else None
+            works = self._describe, self._respond, self._sum
+            streams = self._stream, self._beside, self._stream
+            self._works = [*map(_captured, works, streams)]
+            places = REFERENCE, DISTORTED
+            self._fetch = [_copier(samples[place], self._samples[place]) for place in places]
             self._send = _copier(self._appearance.differences[0], guest)
 
-    def begin(self, name: str, events: list[Any]) -> None:
-        """Fetch the planes after these events; then "set_reference", "compare" or "pair"."""
-        fetch, work = self._works[name]
+    def set_reference(self, events: list[Any]) -> None:
+        """Fetch the reference after these events, and compute its half."""
         with devices.using(self.device), self._stream as stream:
-            for event in events:
-                stream.wait_event(event)
-            fetch(stream.ptr)
-            work()
+            self._start(REFERENCE, events, stream)
+
+    def compare(self, events: list[Any]) -> None:
+        """Fetch the distorted picture after these events, and compute its subbands."""
+        with devices.using(self.device), self._beside as stream:
+            stream.wait_event(self._given)  # until then those of before are read
+            self._start(DISTORTED, events, stream)
+            self._responded.record(stream)
 
     def give(self) -> Any:
-        """Send the sum of differences; return the event of its arrival."""
-        with devices.using(self.device):
-            self._send(self._stream.ptr)
-            self._given.record(self._stream)
+        """Compare both pictures, send the sum of differences; return the event of its arrival."""
+        with devices.using(self.device), self._stream as stream:
+            stream.wait_event(self._responded)
+            self._works[SUM]()
+            self._send(stream.ptr)
+            self._given.record(stream)
         return self._given
 
     def close(self) -> None:
         """Release the memory."""
         with self._on_gpu():
-            self._stream.synchronize()
-            del self._works, self._send, self._samples, self._appearance, self._combine
+            for stream in (self._stream, self._beside):
+                stream.synchronize()
+            del self._works, self._fetch, self._send, self._samples, self._combine
+            del self._appearance, self._other
 
-    def _set_reference(self) -> None:
+    def _start(self, place: int, events: list[Any], stream: Any) -> None:
+        for event in events:
+            stream.wait_event(event)
+        self._fetch[place](stream.ptr)
+        self._works[place]()
+
+    def _describe(self) -> None:
         self._appearance.set_reference(self._samples[REFERENCE])
 
-    def _compare(self) -> None:
-        self._appearance.compare(self._samples[DISTORTED])
-        self._combine.appearance(self._appearance.differences)
+    def _respond(self) -> None:
+        if self._other:
+            self._responses = self._other.respond(self._samples[DISTORTED])
+        else:
+            self._appearance.compare(self._samples[DISTORTED])
 
-    def _pair(self) -> None:
-        self._appearance.pair(*self._samples)
+    def _sum(self) -> None:
+        if self._other:
+            self._appearance.settle(self._responses)
         self._combine.appearance(self._appearance.differences)
 
     @contextmanager
@@ -242,6 +271,15 @@ def shares(count: int) -> list[range]:
     first = max(1, round((BANDS + DETECTION) / count - DETECTION)) if count > 1 else BANDS
     others = [(BANDS - first + i) // (count - 1) for i in reversed(range(count - 1))]
     return [range(a, b) for a, b in pairwise(accumulate([first, *others], initial=0))]
+
+
+def _captured(work: Work, stream: Any) -> Work:
+    """Return work as a graph for a stream; it runs once, since a capture cannot load kernels."""
+    with stream:
+        work()
+        made = capture(work)
+        stream.synchronize()
+    return made
 
 
 def _copier(source: Any, target: Any) -> Callable[[int], None]:
