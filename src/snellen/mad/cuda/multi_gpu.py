@@ -199,6 +199,7 @@ class Helper:
                 given = definition, format, peak, dtype, bands
                 self._appearance = Appearance(*given)
                 self._other = Appearance(*given) if twice else None
+            self._responses: Any = None
             works = self._describe, self._respond, self._sum
             streams = self._stream, self._beside, self._stream
             self._works = [*map(_captured, works, streams)]
@@ -212,9 +213,11 @@ class Helper:
             self._start(REFERENCE, events, stream)
 
     def compare(self, events: list[Any]) -> None:
-        """Fetch the distorted picture after these events, and compute its subbands."""
+        """Fetch the distorted picture after these events, and compute its subbands.
+
+        The events come after the comparison before, which reads its subbands until its end.
+        """
         with devices.using(self.device), self._beside as stream:
-            stream.wait_event(self._given)  # until then those of before are read
             self._start(DISTORTED, events, stream)
             self._responded.record(stream)
 
@@ -233,7 +236,7 @@ class Helper:
             for stream in (self._stream, self._beside):
                 stream.synchronize()
             del self._works, self._fetch, self._send, self._samples, self._combine
-            del self._appearance, self._other
+            del self._appearance, self._other, self._responses
 
     def _start(self, place: int, events: list[Any], stream: Any) -> None:
         for event in events:
