@@ -258,7 +258,7 @@ from snellen.frames.frame import Format, Frame
 
 modules = (differences, features, match, overlap, regress, bicubic, quantise)
 stages = [one for module in modules for one in vars(module).values() if isinstance(one, Loop)]
-assert len(stages) == 9
+assert len(stages) == 8
 for bits, width in ((8, 40), (8, 960), (8, 1000), (10, 1920), (0, 970)):
     format = Format(width, 9, bits, (1, 1))
     with Upscaler(2, sys.argv[1], "cpu") as step:

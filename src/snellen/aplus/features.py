@@ -74,7 +74,7 @@ def collect(planes, window, row, left, out):  # type: ignore[no-untyped-def]
             for kx in range(side):
                 first = left + kx // scale
                 for ky in range(side):
-                    pixels = planes[f, kx % scale, (row + r) * scale + ky]
+                    pixels = planes[f, kx % scale, (row + r) * scale + ky][first:]
                     sample = out[(f * side + kx) * side + ky, r]
                     for n in range(columns):
-                        sample[n] = pixels[first + n]
+                        sample[n] = pixels[n]

@@ -54,8 +54,9 @@ def _match(features, anchors, factors, letters, block, score, best, group, sizes
     for start in range(0, count, PATCHES):
         n = min(PATCHES, count - start)
         for k in range(dims):
+            feature, copied = features[k][start:], block[k]
             for p in range(n):
-                block[k, p] = features[k, start + p]
+                copied[p] = feature[p]
         for p in range(n):
             best[p] = -1
             group[p] = 0
@@ -72,44 +73,28 @@ def _match(features, anchors, factors, letters, block, score, best, group, sizes
             else:
                 sgemm(plain, plain, patches, rows, depth, one, right, pitch, left, depth, zero,
                       into, pitch)  # fmt: skip
-            _raise_best(score, first, first + some, n, best, group)
+            # Update the greatest |score|, and the first anchor of the group that has it.
+            end = first + some
+            grouped = end - some % GROUP
+            for r in range(first, grouped, GROUP):
+                a, b, c, d = score[r], score[r + 1], score[r + 2], score[r + 3]
+                e, f, g, h = score[r + 4], score[r + 5], score[r + 6], score[r + 7]
+                anchor = np.int32(r)
+                for p in range(n):
+                    s = max(max(abs(a[p]), abs(b[p])), max(abs(c[p]), abs(d[p])))
+                    t = max(max(abs(e[p]), abs(f[p])), max(abs(g[p]), abs(h[p])))
+                    s = max(s, t)
+                    old = best[p]
+                    best[p] = s if s > old else old
+                    group[p] = anchor if s > old else group[p]
+            for r in range(grouped, end):
+                for p in range(n):
+                    s = abs(score[r, p])
+                    if s > best[p]:
+                        best[p] = s
+                        group[p] = r
         for p in range(n):
             i = group[p]
             while i < total - 1 and abs(score[i, p]) != best[p]:
                 i += 1
             out[start + p] = i
-
-
-@compiled
-def _raise_best(score, begin, end, count, best, group):  # type: ignore[no-untyped-def]
-    """Update the greatest |score| of each patch, and the first anchor of the group that has it.
-
-    Parameters
-    ----------
-    score : (k, PATCHES) float32
-        Scores of the anchors; those with index begin … end − 1 are read.
-    count : int
-        Number of patches.
-    best : (PATCHES,) float32
-        Greatest |score| so far.
-    group : (PATCHES,) int32
-        Index of the first anchor of the group in which `best` was found.
-    """
-    grouped = end - (end - begin) % GROUP
-    for r in range(begin, grouped, GROUP):
-        a, b, c, d = score[r], score[r + 1], score[r + 2], score[r + 3]
-        e, f, g, h = score[r + 4], score[r + 5], score[r + 6], score[r + 7]
-        first = np.int32(r)
-        for p in range(count):
-            s = max(max(abs(a[p]), abs(b[p])), max(abs(c[p]), abs(d[p])))
-            t = max(max(abs(e[p]), abs(f[p])), max(abs(g[p]), abs(h[p])))
-            s = max(s, t)
-            old = best[p]
-            best[p] = s if s > old else old
-            group[p] = first if s > old else group[p]
-    for r in range(grouped, end):
-        for p in range(count):
-            s = abs(score[r, p])
-            if s > best[p]:
-                best[p] = s
-                group[p] = r

@@ -12,10 +12,13 @@ from typing import Any
 
 import numba
 import numpy as np
+from llvmlite import binding as llvm
 from llvmlite import ir
 from numba.core import compiler, types
+from numba.core.codegen import CPUCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
+from numba.core.runtime.nrt import rtsys
 
 from snellen.cpu.external import External
 from snellen.cpu.machine import Code
@@ -132,20 +135,37 @@ def _lowered(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     typing, context = cpu_target.typing_context, cpu_target.target_context
     typing.refresh()
     context.refresh()
-    return numba_compiler.compile_extra(typing, context, function, arguments, types.none, flags, {})
+    library = _Library(context.codegen(), function.__name__)
+    return numba_compiler.compile_extra(
+        typing, context, function, arguments, types.none, flags, {}, library
+    )
+
+
+class _Library(CPUCodeLibrary):
+    """The modules of one loop, not optimised one by one before the whole is."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout
 
 
 def _finished(library: Any, module: Any) -> Code:
-    """Add a module to a library, optimise it as Numba does, and return the object file."""
+    """Add a module with the entry to a library, optimise all of it, and return the object file."""
     library.add_ir_module(module)
-    library.finalize()
-    whole = library._final_module
-    symbols = [one.name for one in (*whole.functions, *whole.global_variables)
-               if one.is_declaration and not one.name.startswith("llvm.")]  # fmt: skip
+    whole, machine = library._final_module, library.codegen._tm
+    for other in library._linking_libraries:
+        if other is not rtsys.library:  # Numba's allocator, which no loop calls
+            whole.link_in(other._get_module_for_linking(), preserve=True)
     for one in (*whole.functions, *whole.global_variables):
         if not one.is_declaration and one.name != module.name:
             one.linkage = "internal"
-    return Code(symbols, library.codegen._tm.emit_object(whole))
+    options = llvm.create_pipeline_tuning_options()
+    options.speed_level = 2
+    options.loop_vectorization, options.slp_vectorization = True, False
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(whole, builder)
+    symbols = [one.name for one in (*whole.functions, *whole.global_variables)
+               if one.is_declaration and not one.name.startswith("llvm.")]  # fmt: skip
+    return Code(symbols, machine.emit_object(whole))
 
 
 def _field(builder: Any, start: Any, offset: int, kind: Any) -> Any:

@@ -107,9 +107,9 @@ def bicubic(
     height, width = out.shape
     first, weights = phases(scale, phase[1])
     # The rows of the plane that are taps, as float32; `above` of them are not there.
-    above = origin[0] // scale + int(first.min())
+    above = origin[0] // scale + int(first[0])
     top = min(max(above, 0), len(plane) - 1)
-    bottom = (origin[0] + height - 1) // scale + int(first.max()) + TAPS
+    bottom = (origin[0] + height - 1) // scale + int(first[-1]) + TAPS
     taps = np.ascontiguousarray(plane[top : max(bottom, top + 1)], np.float32)
     down = np.empty((height, plane.shape[1]), np.float32)
     _down(taps, scale, first, weights, origin[0] - top * scale, down)
@@ -193,8 +193,9 @@ def _across(rows, scale, first, weights, origin, near, out):  # type: ignore[no-
         row, target = rows[i], out[i]
         for n in range(inside):
             near[n] = row[0]
-        for n in range(inside, beyond):
-            near[n] = row[n + left - 2]
+        inner, source = near[inside:], row[left + inside - 2 :]
+        for n in range(beyond - inside):
+            inner[n] = source[n]
         for n in range(beyond, count):
             near[n] = row[last]
         for k in range(scale):
@@ -202,5 +203,6 @@ def _across(rows, scale, first, weights, origin, near, out):  # type: ignore[no-
             base = (origin + start) // scale - left + first[k] + 2
             a, b, c, d = near[base:], near[base + 1 :], near[base + 2 :], near[base + 3 :]
             t, u, v, w = weights[k, 0], weights[k, 1], weights[k, 2], weights[k, 3]
-            for n in range((out.shape[1] - start + scale - 1) // scale):
-                target[start + n * scale] = t * a[n] + u * b[n] + v * c[n] + w * d[n]
+            phase = target[start::scale]
+            for n in range(len(phase)):  # indexes views from 0: the compiler vectorises this
+                phase[n] = t * a[n] + u * b[n] + v * c[n] + w * d[n]
