@@ -1,0 +1,62 @@
+"""The search of the GPU on the CPU, its kernels compiled by g++: indices, sums and order."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+
+from snellen.mia import psf as psfs
+from snellen.mia.l0 import prior
+from snellen.mia.l0.cuda import search
+from snellen.mia.l0.pyramid import levels
+from support import emulated
+from support.mia import drawn
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not shutil.which("g++"), reason="no g++ to compile kernels for the CPU"),
+]
+
+CASES = {
+    "three": ((45, 33), 3, 7),  # planes of an odd number of samples, one after another
+    "lags beyond": ((12, 40), 2, 9),
+}
+
+
+@pytest.fixture
+def kernels(monkeypatch, tmp_path):
+    made = emulated.Kernels(tmp_path)
+    monkeypatch.setitem(sys.modules, "cupy", emulated.cupy())
+    for name, value in {
+        "Kernel": made, "Plan": emulated.Plan, "lasting": nullcontext,
+        "capture": lambda work: work, "synchronize": lambda: None,
+    }.items():  # fmt: skip
+        monkeypatch.setattr(search, name, value)
+    return made
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_same_as_on_the_cpu(kernels, random, case):
+    shape, count, side = CASES[case]
+    psf = np.fft.rfft2(psfs.to_period(drawn.walk(random, 5), shape))
+    planes = [
+        np.fft.irfft2(np.fft.rfft2(drawn.scene(random, shape)) * psf, shape).clip(0, 1)
+        for _ in range(count)
+    ]
+    every = levels(shape, side)
+    start = psfs.gaussian(prior.SIGMA, every[0].side), prior._weights(len(every))
+    there = search.Search(shape, count, side)
+    found = [
+        there.run([emulated.cupy().asarray(one) for one in planes], 0.5, *start, lambda count: None)
+        for _ in range(2)
+    ]
+    wanted = prior._search(planes, 0.5, every, *start, lambda count: None)
+    # Both are float64, and their sums are in another order; no value is near a threshold.
+    np.testing.assert_allclose(found[0], wanted, rtol=0, atol=1e-10)
+    np.testing.assert_array_equal(*found)
+    assert set(kernels.launches) == set(search.NAMES)
+    there.close()

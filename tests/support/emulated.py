@@ -1,0 +1,146 @@
+"""CUDA kernels on the CPU: a .cu file compiled by g++, and as much of CuPy as its callers use.
+
+The threads of a block that wait for each other are coroutines, which take turns at barriers and
+shuffles; others run one after another, and so do blocks. That tests indices, barriers that all
+threads reach, and sums; it finds no races.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import subprocess
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+
+from snellen.gpu.kernel import _argument
+from snellen.gpu.nvrtc import PACKAGE
+
+HEAD = Path(__file__).with_suffix(".h")
+KERNEL = re.compile(r'extern "C" __global__ void\s+__launch_bounds__\(\w+\)\s+(\w+)\(([^)]*)\)')
+
+WAITS = "__syncthreads", "block_sum", "warp_sum"
+"""What makes threads wait for each other; those of other kernels run one after another."""
+
+
+class Array(np.ndarray):
+    """An array of CuPy, as far as that."""
+
+    def get(self):
+        return np.array(self).view(np.ndarray)
+
+    def set(self, other):
+        assert (other.shape, other.dtype) == (self.shape, self.dtype)
+        self[...] = other
+
+
+class Stream:
+    """A stream; work is done when it is queued."""
+
+    def __init__(self, non_blocking=False):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+    def synchronize(self):
+        pass
+
+
+def cupy():
+    """A module in place of CuPy; new memory is not 0."""
+    module = ModuleType("cupy")
+    module.ndarray = Array
+    module.zeros = lambda shape, dtype=np.float64: np.zeros(shape, dtype).view(Array)
+    module.empty = lambda shape, dtype=np.float64: (np.zeros(shape) + np.nan).view(Array)
+    module.asarray = lambda array: np.ascontiguousarray(array).view(Array)
+    module.cuda = SimpleNamespace(Stream=Stream)
+    return module
+
+
+class Plan:
+    """In place of `fft.plan.Plan`; an inverse destroys its input, as cuFFT does."""
+
+    def __init__(self, kind, height, width, dtype):
+        self.kind, self.shape = kind, (height, width)
+
+    def __call__(self, array, out):
+        assert not (array.ctypes.data % 16 or out.ctypes.data % 16)  # cuFFT wants it
+        assert (array if self.kind == "r2c" else out).shape == self.shape
+        if self.kind == "r2c":
+            out[...] = np.fft.rfft2(np.asarray(array))
+        else:
+            out[...] = np.fft.irfft2(np.asarray(array), self.shape) * out.size
+            array[...] = np.nan
+
+
+class Kernels:
+    """Makes kernels of one .cu file, in place of `gpu.kernel.Kernel`.
+
+    Parameters
+    ----------
+    folder : Path
+        For what is compiled.
+    """
+
+    def __init__(self, folder):
+        self.folder, self.libraries, self.launches = folder, {}, []
+
+    def __call__(self, file, name, *, spills=0, threads):
+        if threads not in self.libraries:
+            self.libraries[threads] = _compiled(file, threads, self.folder)
+        run = getattr(self.libraries[threads], f"run_{name}")
+
+        def launch(grid, block, *arguments):
+            self.launches.append(name)
+            columns, rows = grid if isinstance(grid, tuple) else (grid, 1)
+            run(_pointers(arguments), columns, rows, block)
+
+        launch.name = name
+        return launch
+
+
+def _pointers(arguments):
+    """Pointers to each argument, as CUDA gets them."""
+    values = []
+    for one in arguments:
+        if isinstance(one, np.ndarray):
+            values.append(np.array(one.ctypes.data, np.uint64))
+        else:
+            values.append(np.array(_argument(one)))
+    pointers = (ctypes.c_void_p * len(values))(*(value.ctypes.data for value in values))
+    pointers.values = values  # held until the launch is over
+    return pointers
+
+
+def _compiled(file, threads, folder):
+    """The kernels of a file as functions run_NAME(pointers, grid x, grid y, block)."""
+    source = file.read_text("utf-8")
+    lines = [f'#include "{HEAD}"', f'#include "{file}"']
+    found = list(KERNEL.finditer(source))
+    for kernel, after in zip(found, [*found[1:], None], strict=True):
+        name, parameters = kernel.groups()
+        body = source[kernel.end() : after and after.start()]
+        waits = str(any(word in body for word in WAITS)).lower()
+        kinds = [re.sub(r"__restrict__|\w+$", "", one.strip()).strip()
+                 for one in re.sub(r"__restrict__", "", parameters).split(",")]  # fmt: skip
+        passed = ", ".join(f"*({kind} *)a[{i}]" for i, kind in enumerate(kinds))
+        lines += [
+            f"static void call_{name}(void **a) {{ {name}({passed}); }}",
+            f'extern "C" void run_{name}(void **a, int x, int y, int block) '
+            f"{{ launch(call_{name}, a, x, y, block, {waits}); }}",
+        ]
+    made = folder / f"{file.stem}{threads}.cpp"
+    made.write_text("\n".join(lines), "utf-8")
+    library = made.with_suffix(".so")
+    subprocess.run(
+        ["g++", "-std=c++17", "-O2", "-ffp-contract=off", "-fno-gnu-unique", "-Wl,-Bsymbolic",
+         "-shared", "-fPIC", f"-DTHREADS={threads}", f"-I{PACKAGE}", "-o", library, made],
+        check=True,
+    )  # fmt: skip
+    return ctypes.CDLL(str(library))
