@@ -233,6 +233,7 @@ def test_idle_objects_go_where_memory_does_not_suffice(error):
         assert tried == [60, 0] and log.count("closed") == 3 and not elsewhere.closed
     assert not one.closed
     snellen.clear_cache()
+    Gpu.held = 0
 
     def never():
         tried.append(None)
@@ -246,6 +247,21 @@ def test_idle_objects_go_where_memory_does_not_suffice(error):
     with pytest.raises(error):
         retried("cuda:0", never)
     assert tried == [60, 0, None, None, None]
+
+
+def test_fragments_are_given_back_where_memory_does_not_suffice():
+    """Also where nothing is idle: the pool holds memory that nobody uses."""
+    tried = []
+
+    def make():
+        tried.append(Gpu.held)
+        if Gpu.held:
+            raise DeviceMemoryError("full")
+        return Thing([])
+
+    Gpu.held = 70
+    with borrowed("cuda:0", "a", make):
+        assert tried == [70, 0]
 
 
 def test_what_runs_short_elsewhere_releases_idle_objects():

@@ -108,13 +108,15 @@ def _from_host(
     """Return an array in main memory, enlarged by GPUs, which share its pictures."""
     dtype = array.dtype.newbyteorder("=")
     large = _large(axes, model.scale)
-    result = arrays.result(large.shape, dtype)
+    with arrays.working(None, devices[0]):
+        result = arrays.result(large.shape, dtype)
     pictures, out = axes.pictures(array), large.pictures(result)
     count = len(pictures)
     odd: list[bool] = []
 
     def work(device: str, numbers: Iterator[int]) -> None:
-        with _prepared(model, axes, dtype, bits, device, min(count, SLOTS)) as enlarger:
+        kept = _prepared(model, axes, dtype, bits, device, min(count, SLOTS))
+        with arrays.working(None, device), kept as enlarger:
             odd.append(enlarger.run(numbers, pictures, out))
 
     if count:

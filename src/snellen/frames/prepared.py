@@ -107,7 +107,8 @@ def retried(device: str | tuple[str, ...], call: Callable[[], Found]) -> Found:
     try:
         return call()
     except (DeviceMemoryError, MemoryError):
-        if not _released(set(devices)):
+        closed = _released(set(devices))
+        if not (_trimmed(devices) or closed):
             raise
     gc.collect()  # what the first call has left
     return call()
@@ -198,6 +199,18 @@ def _released(devices: set[str] | None) -> bool:
         _idle[:] = [entry for entry in _idle if entry not in found]
     _close(found)
     return bool(found)
+
+
+def _trimmed(devices: tuple[str, ...]) -> bool:
+    """Give back what Snellen's pool does not use on some GPUs; return whether that was any."""
+    found = False
+    for device in devices:
+        if device != "cpu":
+            with gpus.using(device):
+                before = memory.held()
+                memory.trim()
+                found |= memory.held() < before
+    return found
 
 
 def _close(entries: list[_Entry]) -> None:

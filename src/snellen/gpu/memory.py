@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen import process
+from snellen.gpu import driver
 
 NO_MEMORY = 2  # cudaErrorMemoryAllocation
 PORTABLE = 1  # cudaHostAllocPortable: page-locked for every GPU
@@ -74,8 +75,7 @@ def callers() -> Iterator[None]:
         try:
             return given(size)
         except OutOfMemoryError:
-            if not _relieve():
-                raise
+            _relieve()
         return given(size)
 
     _thread.callers = None
@@ -124,7 +124,7 @@ def trim() -> None:
 def clear() -> None:
     """Give all memory back that nobody uses: of every GPU, and page-locked."""
     pages.clear()
-    if not _devices:
+    if not _devices or driver.forked():
         return
     import cupy
 
@@ -205,8 +205,8 @@ def _from_driver(size: int) -> Any:
 
     if _excess() > 0:
         _pool.free_all_blocks()
-    if _excess() > 0 and _relieve():
-        _pool.free_all_blocks()
+    if _excess() > 0:
+        _relieve()
     if (excess := _excess()) > 0:
         total = held() - size
         raise OutOfMemoryError(size, total, held() - excess)
@@ -215,7 +215,6 @@ def _from_driver(size: int) -> Any:
     except CUDARuntimeError as error:
         if error.status != NO_MEMORY or not _relieve():
             raise
-    _pool.free_all_blocks()
     return MemoryPointer(Memory(size), 0)
 
 
@@ -229,13 +228,14 @@ def _excess() -> int:
 
 
 def _relieve(host: bool = False) -> bool:
-    """Let everybody release what is kept on the current GPU; return whether there was anything."""
+    """Release all that is kept on the current GPU, or page-locked; return whether there was any."""
     import cupy
 
     if cupy.cuda.get_current_stream().is_capturing():
         return False  # nobody may wait for a GPU in a capture
     device = None if host else int(cupy.cuda.runtime.getDevice())
     found = [release(device) for release in relieved]
+    trim()
     return any(found)
 
 

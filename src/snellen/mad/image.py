@@ -16,7 +16,6 @@ from snellen.frames.frame import Format
 from snellen.frames.prepared import borrowed
 from snellen.frames.several import shared
 from snellen.frames.values import flag
-from snellen.gpu import device as devices
 from snellen.gpu import memory
 from snellen.mad.definition import Definition
 from snellen.mad.pictures import axes_of, check_samples, expect, feeding
@@ -172,7 +171,7 @@ def _scored(
                 yield new, planes.plane(distorted[other])
 
         with (
-            devices.using(first),
+            arrays.working(None, first),
             method.scorer(format, group) as scorer,
             feeding(both, peak, first) as planes,
         ):
