@@ -22,6 +22,10 @@ from snellen.mia.restorer import Method
 from snellen.mia.result import Restored
 from snellen.mia.tiles import Tiles, psf_axes
 
+FEW = 1 << 20
+"""Samples that NumPy converts in less than 5 ms; CuPy would compile ten functions first, for a
+second (lab/first-use.md). Both compute the same bits."""
+
 Array = Any
 """Of NumPy or CuPy."""
 Float64 = npt.NDArray[np.float64]
@@ -73,9 +77,10 @@ class Planes:
 
     @classmethod
     def of(cls, array: Array, work: Work) -> Planes:
-        """Return those of an array."""
-        is_there = work.device == "cpu" or not isinstance(array, np.ndarray)
-        given = work.axes.planes(array if is_there else arrays.upload(array))
+        """Return those of an array; few samples stay in main memory until they are restored."""
+        few = array.size <= FEW and not work.tiles and not work.prior
+        stays = work.device == "cpu" or few or not isinstance(array, np.ndarray)
+        given = work.axes.planes(array if stays else arrays.upload(array))
         return cls(given, samples.scaled(given, work.peak, work.method.prepared.dtype))
 
 

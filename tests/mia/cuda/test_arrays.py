@@ -9,6 +9,7 @@ import pytest
 
 from snellen import Deblurrer, deblur
 from snellen.errors import InputError
+from snellen.mia import channels as arrays
 from snellen.mia.batches import BYTES
 from snellen.mia.cuda import cufft, fused
 from snellen.mia.stream import Stream
@@ -238,3 +239,34 @@ def test_arrays_in_the_wrong_memory(cuda):
         pytest.raises(InputError, match="no NumPy array, for a stream on 'cpu'"),
     ):
         stream.push(there)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "float32", "float64"])
+@pytest.mark.parametrize(
+    ("shape", "options"),
+    [
+        ((40, 47), {}),
+        ((40, 47, 3), {}),
+        ((2, 3, 64, 64), {"noise": "gaussian"}),
+        ((3, 40, 47, 3), {"multiframe": True}),
+        ((2, 41, 90), {"psf": np.ones((3, 5))}),
+        ((40, 47), {"callback": lambda *_: None, "every": 1}),
+    ],
+)
+def test_where_few_samples_are_converted_changes_no_bit(
+    cuda, random, monkeypatch, shape, options, dtype
+):
+    """By NumPy, and by CuPy as those of large arrays are; a picture of one value among them."""
+    how = {"iterations": 3, "device": "cuda", **({} if "psf" in options else {"psf_size": 5})}
+    given = random.integers(0, 256, shape)
+    given[..., -5:, :20] = 255
+    array = (given / (1 if dtype[0] == "u" else 256)).astype(dtype)
+    if len(shape) > 2 and not options.get("multiframe"):
+        array[0] = array[0].flat[0]
+    found = []
+    for few in (arrays.FEW, 0):
+        monkeypatch.setattr(arrays, "FEW", few)
+        one = deblur(array, **how, **options)
+        assert isinstance(one.image, np.ndarray) and isinstance(one.psf, np.ndarray)
+        found.append((one.image.tobytes(), one.psf.tobytes(), np.asarray(one.fit).tobytes()))
+    assert found[0] == found[1]
