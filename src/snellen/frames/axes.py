@@ -7,6 +7,7 @@ a batch, or the frames of one object where a method takes such. Arrays are NumPy
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -111,8 +112,14 @@ class Axes:
 
 def check_dtype(dtype: np.dtype[Any]) -> None:
     """Refuse (InputError) samples of a type that no method takes."""
-    if dtype.name not in DTYPES:
+    if not _is_taken(dtype):
         raise InputError(f"got dtype {dtype}; expected one of {', '.join(DTYPES)}")
+
+
+@lru_cache(maxsize=64)
+def _is_taken(dtype: np.dtype[Any]) -> bool:
+    """Return whether the name of a type, which NumPy composes anew each time, is in DTYPES."""
+    return dtype.name in DTYPES
 
 
 def check_finite(array: Array) -> None:

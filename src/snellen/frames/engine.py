@@ -113,6 +113,20 @@ class Streams:
         self._free.append(self)
         _lent.discard(self)
 
+    def apart(self) -> list[Streams]:
+        """Return one for each of these streams, for engines that share no scratch arrays.
+
+        Frames of one engine then go up, through and down on one stream, beside those of the others:
+        more streams than a GPU has queues would wait for each other.
+        """
+        found = []
+        for stream in (self.up, self.compute, self.down):
+            one = Streams.__new__(Streams)
+            one.up = one.compute = one.down = stream
+            one.lock, one._free = threading.RLock(), []
+            found.append(one)
+        return found
+
     def settle(self) -> None:
         """Wait until all that is queued is done, whatever went wrong."""
         for stream in (self.up, self.compute, self.down):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 
 import numpy as np
@@ -134,11 +135,14 @@ def test_results_of_lanes_and_of_one(fake, leaves_room):
     flights.settle()
     flights.close()
     flights.close()
+    assert len(engines._unused[0]) == 1 and not engines._lent  # one triple of streams serves all
     assert [one.closed for one in backends] == [False, *[True] * (len(backends) - 1)]
 
 
 def test_a_wrong_picture_among_others(fake):
     flights, _ = made(fake, True)
+    used = {lane._streams.compute for lane in flights._lanes}
+    assert len(used) == 3 and all(lane._streams.up in used for lane in flights._lanes)
     frames = [np.full(SHAPE, value, np.float32) for value in (1, np.nan, 2)]
     one, two, three = (flights.submit(frame, 1.0) for frame in frames)
     assert (three()[0] == 7).all() and (one()[0] == 6).all()
@@ -146,6 +150,10 @@ def test_a_wrong_picture_among_others(fake):
         two()
     assert (flights.submit(frames[2], 1.0)()[0] == 7).all()
     flights.close()
+    other, _ = made(fake, True)
+    del other, one, two, three
+    gc.collect()
+    assert not engines._lent  # also of what nobody has closed
 
 
 def test_a_deblurrer_that_was_closed_can_be_pickled():

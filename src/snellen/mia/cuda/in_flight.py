@@ -4,7 +4,7 @@ It serves periods whose iterations are one launch (see `fused`), so that nothing
 from the upload to the download. All work of a batch is one CUDA graph.
 
 Where a batch leaves most of the GPU idle, as one picture does on the 16 multiprocessors of its
-cluster, each slot is a lane of its own, with streams and buffers that no other one uses: then
+cluster, each slot is a lane of its own, with a stream and buffers that no other one uses: then
 several batches are restored side by side. Larger batches share one lane, and are restored one
 after another.
 """
@@ -14,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import cycle
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 import numpy.typing as npt
 
-from snellen.frames.engine import Engine
+from snellen.frames.engine import Engine, Streams
 from snellen.gpu import device as devices
 from snellen.gpu import memory
 from snellen.gpu.memory import lasting
@@ -33,6 +34,10 @@ Results = tuple[Array, Array, Array]
 
 Parts = tuple[Frames, Backend]
 """What places pictures on the period, and what restores them: the buffers of a lane."""
+
+
+def _nothing() -> None:
+    """Give nothing back: an engine has streams of its own."""
 
 
 class InFlight:
@@ -78,9 +83,16 @@ class InFlight:
             with devices.using(device), devices.reporting(), lasting():
                 self._more += [more() for _ in range(backend.slots - 1)]
         slots = backend.slots - len(self._more)
+        streams: list[Streams | None] = [None]
+        self._give_back: Callable[[], object] = _nothing
+        if self._more:
+            with devices.using(device), devices.reporting():
+                lent = Streams.unused(devices.ordinal(device))
+            self._give_back = finalize(self, lent.give_back)
+            streams = [*lent.apart()]
         self._lanes = [
-            _Lane(device, shape, side, one, start, iterations, recentre, slots)
-            for one in (parts, *self._more)
+            _Lane(device, shape, side, one, start, iterations, recentre, slots, on)
+            for one, on in zip((parts, *self._more), streams, strict=True)
         ]
         self._turns = cycle(self._lanes)
         self._kind: tuple[np.dtype[Any], float] | None = None
@@ -111,6 +123,7 @@ class InFlight:
         for _, backend in self._more:
             backend.close()
         self._more.clear()
+        self._give_back()
 
 
 class _Lane:
@@ -126,8 +139,10 @@ class _Lane:
         iterations: int,
         recentre: bool,
         slots: int,
+        streams: Streams | None,
     ):
         self._device, self._shape, self._slots = device, shape, slots
+        self._streams = streams
         self._frames, self._backend = parts
         self._start, self._iterations, self._recentre = start, iterations, recentre
         batch, count, rows, columns = shape
@@ -148,6 +163,7 @@ class _Lane:
             outputs=[((self._results,), np.float32), ((self._shape[0],), np.float64)],
             work=self._restoring(peak),
             slots=self._slots,
+            streams=self._streams,
         )
 
     def submit(self, frames: Array, peak: float) -> Callable[[], Results]:
