@@ -15,10 +15,12 @@ from snellen.errors import IncompleteError, InputError
 from snellen.frames.still import Still, write
 from snellen.jobs import score_step
 from snellen.jobs.pairs import pair
+from snellen.mad import heatmap
 from snellen.mad.luma import luma
 from snellen.mad.temporal import st_mad
 from snellen.video.luma_reader import grey
 from snellen.video.resize import resize
+from support.mad import drawn
 from support.scores import FRAMES
 from support.video.clips import HEIGHT, WIDTH, make, read
 from support.video.clips import luma as plane
@@ -59,6 +61,38 @@ def test_each_frame_is_scored_as_a_picture(films):
     mads = [row.mad for row in result.table.rows]
     assert result.table.pooled()["mad"].max == max(mads)
     assert result.table.worst(1) == [result.table.rows[int(np.argmax(mads))]]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("device", ["cuda:0", "cuda:0,cuda:1"])
+def test_a_film_in_flight_on_the_gpu_has_the_scores_of_its_pictures(cuda, random, tmp_path, device):
+    """Some with areas of one value, in float64; ever worse ones, with maps at once."""
+    if cuda.cuda.runtime.getDeviceCount() < device.count("cuda"):
+        pytest.skip("2 GPUs are needed")
+    size, found = (400, 422), []
+    for name in ("one", "two"):
+        frames = []
+        for number in range(14):
+            sigma = 0 if name == "one" else 2 * number + 2
+            frame = drawn.noisy(random, drawn.scene(random, size), sigma)
+            if number % 3 == 1:
+                frame[64:192, 128:256] = 99
+            frames.append(np.rint(frame).astype(np.uint8))
+        head = f"YUV4MPEG2 W{size[1]} H{size[0]} F25:1 Ip A1:1 Cmono\n".encode()
+        body = b"".join(b"FRAME\n" + frame.tobytes() for frame in frames)
+        (tmp_path / f"{name}.y4m").write_bytes(head + body)
+        found.append(frames)
+    both = [tmp_path / f"{name}.y4m" for name in ("one", "two")]
+    result = score_files(*both, device=device, maps=tmp_path / "maps", worst=3)
+    with snellen.Scorer(device="cuda:0") as scorer:
+        scorer.prepare(snellen.Format(size[1], size[0]))
+        wanted = [scorer.run(*planes, maps=True) for planes in zip(*found, strict=True)]
+    assert scores(result) == [(one.mad, one.hi, one.lo) for one in wanted]
+    for row in result.table.worst(3):
+        file = tmp_path / "maps" / f"frame{row.frame:06}_appearance.png"
+        with Image.open(file) as image:
+            shades = heatmap.shades(wanted[row.frame].appearance, heatmap.BRIGHTEST["appearance"])
+            np.testing.assert_array_equal(np.asarray(image), shades)
 
 
 def test_parts_and_offset(films):

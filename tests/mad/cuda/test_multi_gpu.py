@@ -11,11 +11,13 @@ from snellen import score
 from snellen.errors import InputError
 from snellen.frames.frame import Format
 from snellen.mad.cuda.loggabor import BANDS
-from snellen.mad.cuda.multi_gpu import shares
+from snellen.mad.cuda.multi_gpu import MultiGpuBackend, shares
+from snellen.mad.definition import Definition
 from snellen.mad.scorer import Scorer
 from support.gpu import busy
 from support.mad import drawn, pairs
 from support.mad.checks import check_maps, numbers
+from support.mad.precision import DTYPES
 
 SIZES = [(34, 34), (61, 83), (64, 150), (367, 401)]
 
@@ -94,6 +96,43 @@ def test_one_reference_against_many(cuda, random, gpus, size):
         scorer.prepare(Format(60, 40))
         with pytest.raises(InputError, match="no reference is set"):
             scorer.compare(np.zeros((40, 60), np.uint8))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("size", [(34, 34), (61, 83), (367, 401)])
+@pytest.mark.parametrize("count", [2, 4, 7])
+def test_one_gpu_in_all_roles(cuda, random, made, size, dtype, count):
+    """What several do can be tested on one: it lends a hand to itself."""
+    alone = made(size, dtype=dtype)
+    format = Format(size[1], size[0])
+    shared = MultiGpuBackend(Definition(), format, 255.0, ("cuda:0",) * count, dtype)
+    assert all((one._other is not None) == (dtype == "float32") for one in shared._helpers)
+    pairs = [drawn.pair(random, size) for _ in range(4)]
+    try:
+        for library in (np, cuda):
+            there = [[library.asarray(plane) for plane in planes] for planes in pairs]
+            wanted = [alone.submit(*planes, maps=True)()[0] for planes in pairs]
+            pending = [shared.submit(*planes, maps=True) for planes in there]
+            for wait, score in zip(pending, wanted, strict=True):
+                found = wait()[0]
+                assert numbers(found) == near(score) and found.hi == score.hi
+                planes = (plane if library is np else plane.get()
+                          for plane in (found.detection, found.appearance))  # fmt: skip
+                for one, other in zip(planes, (score.detection, score.appearance), strict=True):
+                    np.testing.assert_allclose(one, other, rtol=0, atol=1e-5 * other.max())
+            assert numbers(shared.submit(there[0][0], there[0][0])()[0]) == [0, 0, 0]
+            for _ in range(3):
+                whole = [shared.submit(*planes) for planes in there]
+                whole = [numbers(wait()[0]) for wait in whole]
+                shared.set_reference(there[0][0])
+                halves = [shared.submit(None, planes[1]) for planes in there]
+                halves = [numbers(wait()[0]) for wait in halves]
+                assert whole[0] == halves[0] and whole == [
+                    numbers(shared.submit(*planes)()[0]) for planes in there
+                ]
+    finally:
+        shared.close()
 
 
 @pytest.mark.gpu
