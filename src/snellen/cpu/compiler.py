@@ -37,7 +37,7 @@ BYTE, INT, LONG = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 POINTER = BYTE.as_pointer()
 Callees = Callable[[Callable[..., Any]], dict[str, Callable[..., Any] | External]]
 
-OPTIONS: dict[str, Any] = {"error_model": "numpy", "no_cpython_wrapper": True, "_nrt": False}
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "_nrt": False, "inline": "always"}
 
 
 def loop(
@@ -129,13 +129,14 @@ def _linked(function: Callable[..., Any], callees: Callees) -> Any:
 def _lowered(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     """Compile down to LLVM's language; the library that the result has is not finished."""
     numba_compiler: Any = compiler
+    library_class: Any = _Library
     flags = numba_compiler.Flags()
     flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
     flags.error_model, flags.nrt = "numpy", False
     typing, context = cpu_target.typing_context, cpu_target.target_context
     typing.refresh()
     context.refresh()
-    library = _Library(context.codegen(), function.__name__)
+    library = library_class(context.codegen(), function.__name__)
     return numba_compiler.compile_extra(
         typing, context, function, arguments, types.none, flags, {}, library
     )
