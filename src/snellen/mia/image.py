@@ -93,8 +93,9 @@ def deblur(
         Weight of the total variation, which reduces noise, from 0 to 0.1; 0.001 … 0.004 are usual.
         None: 0; with a prior 0.004.
     prior : str, optional
-        "l0": the blur is estimated from few, sharp edges, coarse to fine; then the picture is
-        restored with it. start and recentre have no effect with a prior.
+        "l0": the blur is estimated from few, sharp edges, coarse to fine (of a picture of more than
+        2 megapixels in up to eight crops); then the picture is restored with it. start and recentre
+        have no effect with a prior.
     start : float or array
         The PSF that the search starts from: σ of a Gaussian in pixels, or (K, K).
     edges : str

@@ -136,3 +136,19 @@ def test_a_psf_is_found_in_crops(random):
     size = (32, 32)
     both = np.fft.irfft2(np.fft.rfft2(found, size) * np.fft.rfft2(psf, size).conj(), size)
     assert both.max() / np.sqrt((found**2).sum() * (psf**2).sum()) > 0.95
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_gpu_chooses_the_same(cuda, random, dtype):
+    picture = (drawn.scene(random, (331, 450)) * 0.9).astype(dtype)
+    found = crops.chosen(cuda.asarray(picture), 9)
+    assert found == crops.chosen(picture, 9) and len(found) > 1
+
+
+@pytest.mark.gpu
+def test_the_gpu_searches_crops(cuda, random):
+    picture = fftconvolve(drawn.scene(random, (331, 450)), drawn.walk(random, 9), "valid")
+    found = prior.estimate(cuda.asarray(picture.clip(0, 1)), 9)
+    # Both are float64; the transforms round differently, but no value is that near a threshold.
+    np.testing.assert_allclose(found, prior.estimate(picture.clip(0, 1), 9), rtol=0, atol=1e-8)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from snellen.frames.prepared import clear_cache
 from snellen.mia import psf as psfs
 from snellen.mia.l0 import prior
+from snellen.mia.l0.cuda.search import Search, _steps
 from snellen.mia.l0.latent import FIRST, GROWTH, LAST
 from snellen.mia.l0.pyramid import levels
 from support.mia import drawn
@@ -85,10 +87,30 @@ def test_a_large_psf_is_found_by_arrays(cuda, monkeypatch):
     np.testing.assert_allclose(found, small, rtol=0, atol=1e-8)
 
 
+@pytest.mark.gpu
+def test_what_is_prepared_is_used_again(cuda, monkeypatch):
+    """Another size, PSF or number of pictures has its own; the caller's pool gets nothing."""
+    clear_cache()
+    pool, made = cuda.get_default_memory_pool(), []
+    begin = Search.__init__
+
+    def noted(self, *what):
+        made.append(what)
+        begin(self, *what)
+
+    monkeypatch.setattr(Search, "__init__", noted)
+    one, other = ([cuda.asarray(plane) for plane in pictures(2, (rows, 61))] for rows in (50, 51))
+    used = pool.used_bytes()
+    every = ((one, 9), (one, 7), (one[:1], 9), (other, 9))
+    for planes, side in (*every, *every[::-1]):
+        search("kernels", planes, side)
+    assert made == [((50, 61), 2, 9), ((50, 61), 2, 7), ((50, 61), 1, 9), ((51, 61), 2, 9)]
+    assert pool.used_bytes() == used
+    clear_cache()
+
+
 @pytest.mark.parametrize("weight", [4e-3, 1.234e-3, 1e-4, LAST / FIRST / 2])
 def test_as_many_steps_as_on_the_cpu(weight):
-    from snellen.mia.l0.cuda.search import _steps
-
     betas, beta = [], FIRST * weight
     while beta < LAST:
         betas.append(beta)
