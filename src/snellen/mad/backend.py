@@ -18,7 +18,7 @@ class Backend(Protocol):
 
     @property
     def reference(self) -> Any:
-        """Samples of the reference that is set, where float32 may not suffice; None elsewhere."""
+        """A copy of the samples of the reference that is set; None where nobody needs it."""
         ...
 
     def set_reference(self, reference: Any) -> None:

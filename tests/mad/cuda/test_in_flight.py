@@ -143,6 +143,22 @@ def test_the_same_bytes_in_flight(random, size, bits):
 
 
 @pytest.mark.gpu
+def test_the_reference_of_a_pair_in_flight_goes_to_the_other_precision(random):
+    """Though nobody has waited for the pair, and the next one overwrites it."""
+    size = (400, 421)
+    plain, others = drawn.pair(random, size), drawn.pair(random, size)
+    page = drawn.page(random, size, (200, 421))
+    with Scorer(device="cuda") as scorer:
+        scorer.prepare(Format(size[1], size[0]))
+        wanted = [scorer.run(plain[0], page[1]), scorer.run(*plain), scorer.run(others[0], page[1])]
+        for _ in range(20):
+            first = scorer.submit(plain[0], page[1])
+            found = scorer.compare(plain[1])
+            last = scorer.submit(others[0], page[1])
+            assert [first(), found, last()] == wanted
+
+
+@pytest.mark.gpu
 def test_whole_pairs_on_several_gpus_have_the_bytes_of_one(random, gpus):
     pairs = [drawn.pair(random, (400, 421)) for _ in range(9)]
     pairs.insert(2, drawn.page(random, (400, 421), (200, 421)))

@@ -47,6 +47,11 @@ class Card(fake_cupy.Array):
     def __iter__(self):
         return (self[i] for i in range(len(self)))
 
+    def copy(self):
+        found = Card(self._cupy, self.shape, self.dtype)
+        found.data.copy_from_device_async(self.data, self.nbytes)
+        return found
+
     def fill(self, value):
         self._cupy.kernel(lambda: np.full(self.shape, value, self.dtype), [], self)
 
@@ -185,7 +190,7 @@ def test_pairs_and_halves_from_anywhere(fake, monkeypatch, count, dtype):
 
     cuda = sys.modules["cupy.cuda"]
     streams = [cuda.Stream.null, cuda.Stream(), cuda.Stream()]
-    here, on_gpu = [], []
+    here, on_gpu, copies = [], [], []
     for _ in range(60):
         planes = random.integers(0, 256, (2, *SIZE), np.uint8)
         how = random.integers(3) if reference is not None else 0
@@ -199,6 +204,8 @@ def test_pairs_and_halves_from_anywhere(fake, monkeypatch, count, dtype):
                 reference = planes[1]
             else:
                 pending.append((both.submit(None, given(planes[1])), reference, planes[1]))
+            if random.random() < 0.3:
+                copies.append((both.reference, reference.copy()))
         for plane in here:
             plane[:] = 0
         here.clear()
@@ -207,6 +214,9 @@ def test_pairs_and_halves_from_anywhere(fake, monkeypatch, count, dtype):
                 score, flat = wait()
                 assert ([score.mad, score.hi, score.lo], flat) == (wanted(one, other), False)
             pending.clear()
+    for stream in fake.streams:
+        stream.synchronize()
+    assert all((one.get() == reference).all() for one, reference in copies)
     both.close()
 
 

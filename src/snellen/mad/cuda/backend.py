@@ -199,8 +199,9 @@ class Backend:
 
     @property
     def reference(self) -> Any:
-        """The samples of the reference that is set."""
-        return self.samples[REFERENCE]
+        """The samples of the reference that is set, copied on CuPy's current stream."""
+        with self.on_gpu(), self.in_order():
+            return self.samples[REFERENCE].copy()
 
     def _submit_from_host(self, planes: tuple[Any, ...], maps: bool) -> PendingScore:
         """Begin a comparison of planes in main memory in a slot of an engine.

@@ -119,7 +119,7 @@ class MultiGpuBackend:
 
     @property
     def reference(self) -> Any:
-        """The samples of the reference that is set, on the first GPU."""
+        """The samples of the reference that is set, as a copy on the first GPU."""
         return self._lead.reference
 
     def close(self) -> None:
