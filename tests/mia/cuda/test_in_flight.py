@@ -1,4 +1,4 @@
-"""Pictures in flight on the GPU: what its lanes do with buffers and memory, and equal results."""
+"""Pictures in flight on the GPU: what its queues do with buffers and memory, and equal results."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from snellen import Deblurrer
 from snellen.errors import InputError
 from snellen.frames import engine as engines
+from snellen.gpu import memory
 from snellen.mia.cuda.in_flight import InFlight
 from support.fake_cupy import FakeCupy
 from support.mia import drawn
@@ -56,7 +57,7 @@ class Frames:
 
 
 class Backend:
-    """Adds 1 in each iteration, in buffers that no other lane may touch."""
+    """Adds 1 in each iteration, in buffers that no other queue may touch."""
 
     slots = 3
 
@@ -141,8 +142,8 @@ def test_results_of_lanes_and_of_one(fake, leaves_room):
 
 def test_a_wrong_picture_among_others(fake):
     flights, _ = made(fake, True)
-    used = {lane._streams.compute for lane in flights._lanes}
-    assert len(used) == 3 and all(lane._streams.up in used for lane in flights._lanes)
+    used = {queue._streams.compute for queue in flights._queues}
+    assert len(used) == 3 and all(queue._streams.up in used for queue in flights._queues)
     frames = [np.full(SHAPE, value, np.float32) for value in (1, np.nan, 2)]
     one, two, three = (flights.submit(frame, 1.0) for frame in frames)
     assert (three()[0] == 7).all() and (one()[0] == 6).all()
@@ -157,7 +158,7 @@ def test_a_wrong_picture_among_others(fake):
 
 
 def test_a_deblurrer_that_was_closed_can_be_pickled():
-    """What makes further lanes is dropped with the rest."""
+    """What makes further queues is dropped with the rest."""
     deblurrer = Deblurrer(psf_size=3, iterations=1, device="cpu")
     deblurrer.prepare(drawn.floats((8, 8)))
     deblurrer.close()
@@ -169,7 +170,7 @@ def test_a_deblurrer_that_was_closed_can_be_pickled():
 @pytest.mark.parametrize("counts", [(1, 1), (1, 3), (3, 1), (100, 1)])
 @pytest.mark.parametrize("shape", [(128, 128), (32, 64), (50, 61), (128, 100)])
 def test_the_same_bits_as_one_by_one(cuda, random, shape, counts, kind):
-    """By lanes and by one lane: what `run` gives, picture by picture, PSF and fit too."""
+    """By queues and by one queue: what `run` gives, picture by picture, PSF and fit too."""
     frames, batch = counts
     how = {"psf_size": 9, "iterations": 11, "frames": frames, "batch": batch, "device": "cuda"}
     peak = np.iinfo(kind).max if "u" in kind else 1
@@ -192,6 +193,23 @@ def test_the_same_bits_as_one_by_one(cuda, random, shape, counts, kind):
                 assert one.image.tobytes() == other.image.tobytes()
                 assert one.psf.tobytes() == other.psf.tobytes()
                 assert np.array_equal(one.fit, other.fit)
-        lanes = deblurrer._in_flight._lanes
-        assert all(lane._engine.captured for lane in lanes)
-        assert len(lanes) == (1 if batch == 100 else 3)
+        queues = deblurrer._in_flight._queues
+        assert all(queue._engine.captured for queue in queues)
+        assert len(queues) == (1 if batch == 100 else 3)
+
+
+@pytest.mark.gpu
+def test_nobody_else_gets_the_memory_of_a_graph(cuda, random):
+    """NaN goes into all memory that the pools give out between two pictures, of any size."""
+    pictures = random.random((9, 128, 128)).astype(np.float32)
+    with Deblurrer(psf_size=9, iterations=5, edges="taper", device="cuda") as deblurrer:
+        deblurrer.prepare(drawn.floats((128, 128)))
+        wanted = [deblurrer.run(picture) for picture in pictures]
+        for number in range(60):
+            with memory.own():
+                held = [cuda.full(1 << size, np.nan, np.float32) for size in range(4, 22)]
+            held += [cuda.full(1 << size, np.nan, np.float32) for size in range(4, 22)]
+            found = deblurrer.submit(pictures[number % 9])()
+            assert found.image.tobytes() == wanted[number % 9].image.tobytes()
+            assert found.psf.tobytes() == wanted[number % 9].psf.tobytes()
+            del held

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from snellen.frames.arrays import upload
 from snellen.gpu.kernel import Kernel
 from snellen.gpu.memory import pinned
 from snellen.mia import edges, samples
@@ -56,7 +57,7 @@ class Frames:
         self._kernels = dict(zip(NAMES, kernels(dtype), strict=True))
         self._dtype, self._placing = dtype, {dtype: place_kernel(dtype, dtype)}
         self._blends = [
-            cupy.asarray(blends(*sizes, side, rule, dtype).view(np.uint8))
+            upload(blends(*sizes, side, rule, dtype).view(np.uint8))
             for sizes in zip(shape, period, strict=True)
         ]
         planes = (batch, frames)
@@ -122,10 +123,13 @@ class Frames:
 
         planes = self._batch * self._frames
         h = cupy.empty_like(self._y)
+        if isinstance(blur, np.ndarray):
+            blur = upload(np.asarray(blur, self._real))
+        blur = cupy.ascontiguousarray(blur, self._real)
         self._launch(
             "place_psf",
             self._grid(self._period, planes),
-            cupy.ascontiguousarray(cupy.asarray(blur, self._real)),
+            blur,
             planes,
             self._side,
             *self._period,

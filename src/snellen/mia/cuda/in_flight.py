@@ -4,8 +4,8 @@ It serves periods whose iterations are one launch (see `fused`), so that nothing
 from the upload to the download. All work of a batch is one CUDA graph.
 
 Where a batch leaves most of the GPU idle, as one picture does on the 16 multiprocessors of its
-cluster, each slot is a lane of its own, with a stream and buffers that no other one uses: then
-several batches are restored side by side. Larger batches share one lane, and are restored one
+cluster, each slot is a queue of its own, with a stream and buffers that no other one uses: then
+several batches are restored side by side. Larger batches share one queue, and are restored one
 after another.
 """
 
@@ -33,7 +33,7 @@ Results = tuple[Array, Array, Array]
 """Pictures (B, rows, columns), white being 1, PSFs (B, M, K, K) and the data fidelity (B,)."""
 
 Parts = tuple[Frames, Backend]
-"""What places pictures on the period, and what restores them: the buffers of a lane."""
+"""What places pictures on the period, and what restores them: the buffers of a queue."""
 
 
 def _nothing() -> None:
@@ -54,7 +54,7 @@ class InFlight:
     parts : (Frames, Backend)
         Both are used by this object alone from `submit` until `settle`.
     more : callable
-        Returns others like `parts`, for a further lane; they are closed with this object.
+        Returns others like `parts`, for a further queue; they are closed with this object.
     start : (B, M, H, W) CuPy array
         The PSFs that each picture starts from, on the period.
     iterations : int
@@ -90,11 +90,11 @@ class InFlight:
                 lent = Streams.unused(devices.ordinal(device))
             self._give_back = finalize(self, lent.give_back)
             streams = [*lent.apart()]
-        self._lanes = [
-            _Lane(device, shape, side, one, start, iterations, recentre, slots, on)
+        self._queues = [
+            _Queue(device, shape, side, one, start, iterations, recentre, slots, on)
             for one, on in zip((parts, *self._more), streams, strict=True)
         ]
-        self._turns = cycle(self._lanes)
+        self._turns = cycle(self._queues)
         self._kind: tuple[np.dtype[Any], float] | None = None
 
     def submit(self, frames: Array, peak: float) -> Callable[[], Results]:
@@ -104,29 +104,29 @@ class InFlight:
         The function raises InputError where samples are negative, not finite or far beyond white.
         """
         kind = frames.dtype.newbyteorder("="), peak
-        if self._kind != kind:  # a graph holds both: those of all lanes are made at once
+        if self._kind != kind:  # a graph holds both: those of all queues are made at once
             self._kind = None
-            for lane in self._lanes:
-                lane.prepare(*kind)
+            for queue in self._queues:
+                queue.prepare(*kind)
             self._kind = kind
         return next(self._turns).submit(frames, peak)
 
     def settle(self) -> None:
         """Wait until nothing is in flight; results that were not asked for stay valid."""
-        for lane in self._lanes:
-            lane.settle()
+        for queue in self._queues:
+            queue.settle()
 
     def close(self) -> None:
         """Wait for what is in flight, and release the buffers."""
-        for lane in self._lanes:
-            lane.close()
+        for queue in self._queues:
+            queue.close()
         for _, backend in self._more:
             backend.close()
         self._more.clear()
         self._give_back()
 
 
-class _Lane:
+class _Queue:
     """Restores batches one after another, with `slots` of them on their way."""
 
     def __init__(
