@@ -24,10 +24,10 @@ from snellen.jobs import checkup
 from snellen.mad.cuda import combine, csf, flat, lightness, loggabor, masking, statistics
 from snellen.mad.cuda import pictures as mad_pictures
 from snellen.mad.definition import Definition
-from snellen.mia.cuda import cufft as mia_cufft
 from snellen.mia.cuda import frames as mia_frames
 from snellen.mia.cuda import fused as mia_fused
 from snellen.mia.cuda import measure as mia_measure
+from snellen.mia.cuda import pointwise as mia_pointwise
 from snellen.mia.cuda import scale as mia_scale
 from snellen.mia.cuda import tiles as mia_tiles
 from snellen.mia.cuda.layout import Gpu, Layout, candidates
@@ -110,7 +110,7 @@ def mia():
         yield from mia_frames.kernels(dtype)
         for sample in mia_frames.SAMPLES:
             yield mia_frames.place_kernel(dtype, sample)
-        yield from mia_cufft.kernels(dtype)
+        yield from mia_pointwise.kernels(dtype)
     yield from mia_tiles.kernels()
     yield from mia_scale.kernels()
     yield from mia_search.kernels()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from snellen.mia.cuda import cufft
+from snellen.mia.cuda import cufft, pointwise
 from snellen.mia.cuda.cufft import Backend
 from snellen.mia.definition import Definition
 from support.gpu import busy
@@ -94,8 +94,8 @@ def test_periods(cuda, random, made, period):
 @pytest.mark.parametrize("option", ["poisson", "gaussian", "given, gaussian", "variation"])
 def test_batches(cuda, random, made, monkeypatch, option, blocks, rows):
     """Each picture as if it were alone, however many blocks there are; a margin in some only."""
-    monkeypatch.setattr(cufft, "BLOCKS", blocks)
-    monkeypatch.setattr(cufft, "GRID_ROWS", rows)
+    monkeypatch.setattr(pointwise, "BLOCKS", blocks)
+    monkeypatch.setattr(pointwise, "GRID_ROWS", rows)
     margins = [(0, 0), (5, 9), (0, 3), (0, 0), (1, 1)]
     options = OPTIONS[option]
     problems = [drawn.problem(random, (33, 45), 2, margin=margin) for margin in margins]
@@ -210,3 +210,66 @@ def test_the_current_stream(cuda, random, made):
             found = state(backend)
             stream.synchronize()
         compare(found, wanted, "float64")
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_two_streams_and_graphs_of_many_iterations_change_no_byte(
+    cuda, random, made, monkeypatch, option
+):
+    """Against one stream, and against iterations that are launched one by one."""
+    problem = drawn.problem(random, (60, 100), 2, margin=(3, 0))
+    found = []
+    for beside, counts in ((1 << 20, [25]), (0, [25]), (1 << 20, [1] * 25), (1 << 20, [9, 16])):
+        monkeypatch.setattr(cufft, "BESIDE", beside)
+        backend = made((60, 100), 2, 2, "float32", **OPTIONS[option])
+        assert (backend._beside is None) == (beside == 0)
+        begun(cuda, backend, [problem, problem])
+        for count in counts:
+            backend.iterate(count)
+        found.append([*state(backend), backend.fit()])
+    for others in found[1:]:
+        for one, other in zip(found[0], others, strict=True):
+            assert one.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_checks_that_nobody_waits_for(cuda, random, made, dtype):
+    """Fits and changes are asked for late, and are those of their iteration."""
+    problems = [drawn.problem(random, (60, 100)) for _ in range(2)]
+    backend = made((60, 100), 1, 2, dtype)
+    begun(cuda, backend, problems)
+    before, checks, wanted = backend.estimate.copy(), [], []
+    for _ in range(3):
+        last = before.get().astype(float)
+        backend.iterate(10)
+        checks.append((backend.measure(), backend.change(before)))
+        now = backend.estimate.get().astype(float)
+        assert (before == backend.estimate).all()
+        norms = [np.linalg.norm((x).reshape(2, -1), axis=1) for x in (now - last, now)]
+        wanted.append((backend.fit(), (norms[0] / norms[1]).max()))
+    for (fit, change), (wanted_fit, wanted_change) in zip(checks, wanted, strict=True):
+        assert (fit() == wanted_fit).all()
+        assert change() == pytest.approx(wanted_change, rel=1e-9)
+
+
+def test_a_black_picture_does_not_change(cuda, made):
+    backend = made((36, 60))
+    blank = cuda.zeros((1, 1, 36, 60))
+    backend.start(blank, blank[0], blank + 1)
+    backend.iterate(3)
+    assert backend.change(cuda.zeros((1, 36, 60)))() == 0
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_psfs_start_with_sum_1(cuda, random, made, dtype):
+    """To the bit as before: each divided by its sum in float64; views, and one that is 0."""
+    backend = made((36, 60), 2, 2, dtype)
+    y, f = cuda.ones((2, 2, 36, 60), dtype), cuda.ones((2, 36, 60), dtype)
+    h = random.random((2, 2, 60, 36)).astype(dtype)
+    h[1, 1] = 0
+    there = cuda.asarray(h).swapaxes(2, 3)
+    backend.start(y, f, there)
+    turned = h.swapaxes(2, 3)
+    total = turned.sum((2, 3), np.float64, keepdims=True)
+    wanted = (turned / np.where(total > 0, total, 1)).astype(dtype)
+    np.testing.assert_allclose(backend.psf.get(), wanted, rtol=1e-15 if dtype == "float64" else 0)

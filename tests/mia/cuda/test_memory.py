@@ -114,3 +114,33 @@ def test_what_does_not_fit_is_told(cuda, pool, random):
     pool.set_limit(size=held + 10 * came.nbytes)  # no fragments have so much
     with pytest.raises(DeviceError, match="memory does not suffice"):
         deblur(came, psf_size=SIDE)
+
+
+def test_calls_keep_what_is_prepared(cuda, random, monkeypatch):
+    """One Restorer for all calls of a kind, whatever PSF, start and iterations; equal results; none
+    of it in the caller's pool; released by clear_cache."""
+    from snellen import clear_cache
+    from snellen.mia import batches
+
+    made = []
+    kind = batches.Restorer
+    monkeypatch.setattr(batches, "Restorer", lambda one: made.append(one) or kind(one))
+    clear_cache()
+    came = image(random, "uint8", (300, 420))
+    held = cuda.get_default_memory_pool().total_bytes()
+    found = [deblur(came, psf_size=SIDE, iterations=n, start=s, device="cuda")
+             for n, s in ((20, 2.0), (7, 1.0), (20, 2.0))]  # fmt: skip
+    assert len(made) == 1 and cuda.get_default_memory_pool().total_bytes() == held
+    assert found[0].image.tobytes() == found[2].image.tobytes()
+    assert found[0].psf.tobytes() == found[2].psf.tobytes() and found[0].fit == found[2].fit
+    with Deblurrer(psf_size=SIDE, iterations=7, start=1.0, edges="extend", device="cuda") as one:
+        one.prepare(drawn.floats((300, 420), 255))
+        again = one.run(came)
+    assert again.image.tobytes() == found[1].image.tobytes()
+    blur = found[0].psf
+    for kernel in (blur, blur[::-1].copy()):
+        deblur(came, kernel, iterations=5, device="cuda")
+    assert len(made) == 2
+    clear_cache()
+    deblur(came, blur, iterations=5, device="cuda")
+    assert len(made) == 3

@@ -72,4 +72,4 @@ class Buffers:
         self.y_spectrum, self.h_out = spectra(gaussian), spectra(gaussian and blind)
         odd = period[0] * period[1] % 2 and batch * frames > 1
         self.aligned = cupy.zeros(period, dtype) if odd else None
-        self.partial = cupy.zeros((batch, frames, blocks)) if blind else None
+        self.partial = cupy.zeros((batch, frames, blocks))

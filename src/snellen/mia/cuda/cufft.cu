@@ -111,6 +111,18 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   f[i] = tv_divisor ? estimate / tv_divisor[i] : estimate;
 }
 
+// Computes the sum of each block's samples of PSFs.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    sum_psf(const REAL *__restrict__ h, int planes, int size, double *__restrict__ partial) {
+  for (int plane = blockIdx.y; plane < planes; plane += gridDim.y) {
+    double sum = 0;
+    for (int k = blockIdx.x * THREADS + threadIdx.x; k < size; k += gridDim.x * THREADS)
+      sum += h[(size_t)plane * size + k];
+    sum = block_sum(sum);
+    if (threadIdx.x == 0) partial[(size_t)plane * gridDim.x + blockIdx.x] = sum;
+  }
+}
+
 // Replaces the numerator by h · max(correction, 0) and computes the sum of each block. The
 // correction is numerator / max(denominator, EPS · Σf), or 0 where the divisor is 0; Σf is F at
 // frequency 0. Without a denominator the correction is the numerator.

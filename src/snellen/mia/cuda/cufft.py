@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -18,35 +18,18 @@ from snellen.fft.plan import Plan
 from snellen.gpu import device as devices
 from snellen.gpu import profile
 from snellen.gpu.graph import Work, capture, synchronize
-from snellen.gpu.kernel import Kernel
 from snellen.gpu.memory import lasting
 from snellen.mia.checks import Later
 from snellen.mia.cuda.buffers import Buffers
-from snellen.mia.definition import EPS, LEAST, TV_EPS, TV_LEAST, Definition
+from snellen.mia.cuda.pointwise import Pointwise, blocks
+from snellen.mia.definition import Definition
 
-THREADS = 256
-BLOCKS = 512  # blocks that share the sum of one plane, at most
-GRID_ROWS = 65535  # rows of a grid, at most; kernels loop over more planes than that
 REPEATS = 10  # iterations in one graph, at most: the default of `every`
 NODES = 400  # kernels in one graph, about, at most
 BESIDE = 1 << 20
 """Samples of a period up to which f and h are transformed at once. Larger ones fill a GPU alone,
 and further plans would take further memory."""
 SECOND = 1  # of the plans: those of the second stream, where there are such
-
-STAGES = {
-    "blur_spectra": "products of spectra",
-    "correlate_spectra": "products of spectra",
-    "ratio": "ratios",
-    "insert_observed": "ratios",
-    "total_variation": "total variation",
-    "update_estimate": "update of f",
-    "correct_psf": "update of h",
-    "normalise_psf": "update of h",
-    "data_fidelity": "sum of the data fidelity",
-    "change": "change of f",
-}
-"""The kernels of cufft.cu, each with the stage that it counts for in a profile."""
 
 
 class Backend:
@@ -89,19 +72,15 @@ class Backend:
     ):
         import cupy
 
-        self._definition, self._device = definition, device
+        self._device = device
         self._dtype = dtype or "float32"
-        self._real = np.dtype(self._dtype).type
         self._poisson, self._blind = definition.noise == "poisson", definition.blind
-        self._period, self._frames, self._batch = period, frames, batch
-        self._size, self._half = period[0] * period[1], period[0] * (period[1] // 2 + 1)
-        self._scale = self._real(1 / self._size)
-        self._kernels = dict(zip(STAGES, kernels(self._dtype), strict=True))
+        self._batch = batch
         self._all_observed = True  # whether all samples of y were; it matters with Gaussian noise
         with self._on_gpu(), lasting():
-            blocks = _sum_grid(self._size, 1)[0]
-            self._at = Buffers(definition, period, frames, batch, self._dtype, blocks)
-            is_beside = self._size <= BESIDE and self._at.aligned is None
+            at = Buffers(definition, period, frames, batch, self._dtype, blocks(prod(period)))
+            self._at, self._do = at, Pointwise(definition, at)
+            is_beside = prod(period) <= BESIDE and at.aligned is None
             # A plan has a work area of its own: two streams cannot share one.
             self._plans = [
                 tuple(Plan(kind, *period, self._dtype) for kind in ("r2c", "c2r"))
@@ -137,7 +116,7 @@ class Backend:
         at = self._at
         with self._on_gpu():
             at.y[...], at.f[...] = y, f
-            at.h[...] = h / h.sum((-2, -1), np.float64, keepdims=True)
+            self._do.start_psf(h)
             self._transform(at.h, at.h_spectrum)
             if not self._poisson:
                 self._all_observed = bool((at.y >= 0).all())
@@ -167,24 +146,10 @@ class Backend:
 
     def measure(self) -> Later[npt.NDArray[np.float64]]:
         """Begin the same; return a function that waits for it."""
-        import cupy
-
-        at, samples = self._at, self._frames * self._size
         with self._on_gpu():
             self._spectra()
             self._model()
-            grid = _sum_grid(samples, self._batch)
-            sums = cupy.empty((self._batch, grid[0], 2))
-            self._launch(
-                "data_fidelity",
-                grid,
-                at.y,
-                at.g,
-                self._batch,
-                np.int64(samples),
-                self._poisson,
-                sums,
-            )
+            sums = self._do.data_fidelity()
 
         def result() -> npt.NDArray[np.float64]:
             with self._on_gpu():
@@ -196,17 +161,13 @@ class Backend:
 
     def change(self, before: Any) -> Later[float]:
         """Compare the pictures with `before`, which becomes a copy: `backend.Backend.change`."""
-        import cupy
-
         with self._on_gpu():
-            grid = _sum_grid(self._size, self._batch)
-            sums = cupy.empty((self._batch, grid[0], 2))
-            self._launch("change", grid, self._at.f, self._batch, self._size, before, sums)
+            sums = self._do.change(before)
 
         def result() -> float:
             with self._on_gpu():
                 change, size = np.sqrt(sums.get().sum(1)).T
-            return float((change / np.maximum(size, np.finfo(self._real).tiny)).max())
+            return float((change / np.maximum(size, np.finfo(self._dtype).tiny)).max())
 
         return result
 
@@ -214,7 +175,7 @@ class Backend:
         """Wait for the GPU and drop all arrays."""
         with self._on_gpu():
             synchronize()
-            del self._steps, self._at, self._plans, self._beside
+            del self._steps, self._at, self._do, self._plans, self._beside
 
     def _repeat(self, all_observed: bool, count: int) -> None:
         """Do so many iterations, one by one."""
@@ -233,17 +194,17 @@ class Backend:
         """Update f and h, for Poisson noise."""
         at, blind = self._at, self._blind
         self._model()
-        self._samples("ratio", self._real(self._definition.read_noise**2))
+        self._do.ratio()
         self._transform(at.g, at.spectra)
-        self._correlate(at.spectra, at.spectra if blind else None)
+        self._do.correlate(at.spectra, at.spectra if blind else None)
 
         def estimate() -> None:
             self._inverse(at.f_sum, at.numerator)
-            self._update_estimate()
+            self._do.update_estimate()
 
         def psf() -> None:
             self._inverse(at.spectra, at.g, SECOND)
-            self._update_psf(at.g, None)
+            self._do.update_psf(at.g, None)
 
         self._both(estimate, psf if blind else None)
 
@@ -252,23 +213,23 @@ class Backend:
         at, blind = self._at, self._blind
         if not all_observed:
             self._model()
-            self._samples("insert_observed")
+            self._do.insert_observed()
             self._transform(at.g, at.y_spectrum)
-        self._correlate(at.y_spectrum, at.h_out)
+        self._do.correlate(at.y_spectrum, at.h_out)
         self._both(
             lambda: self._inverse(at.f_sum, at.numerator),
             (lambda: self._inverse(at.h_out, at.h_numerator, SECOND)) if blind else None,
         )
-        self._blur(self._real(1))
-        self._correlate(at.spectra, at.spectra if blind else None)
+        self._do.blur(1.0)
+        self._do.correlate(at.spectra, at.spectra if blind else None)
 
         def estimate() -> None:
             self._inverse(at.f_sum, at.denominator)
-            self._update_estimate()
+            self._do.update_estimate()
 
         def psf() -> None:
             self._inverse(at.spectra, at.g, SECOND)
-            self._update_psf(at.h_numerator, at.g)
+            self._do.update_psf(at.h_numerator, at.g)
 
         self._both(estimate, psf if blind else None)
 
@@ -303,90 +264,8 @@ class Backend:
 
     def _model(self) -> None:
         """Compute g of F and H; `spectra` is destroyed."""
-        self._blur(self._scale)
+        self._do.blur()
         self._inverse(self._at.spectra, self._at.g)
-
-    def _blur(self, scale: Any) -> None:
-        """Fill `spectra` with F · H · scale."""
-        at, planes = self._at, self._batch * self._frames
-        self._launch(
-            "blur_spectra",
-            _grid(self._half, planes),
-            at.f_spectrum,
-            at.h_spectrum,
-            planes,
-            self._frames,
-            self._half,
-            scale,
-            at.spectra,
-        )
-
-    def _correlate(self, spectra: Any, h_out: Any) -> None:
-        """Compute the spectra of correlations: with h, summed over frames, to `f_sum`; with f.
-
-        The latter go to `h_out`, unless this is None.
-        """
-        at = self._at
-        self._launch(
-            "correlate_spectra",
-            _grid(self._half, self._batch),
-            spectra,
-            at.h_spectrum,
-            at.f_spectrum,
-            self._batch,
-            self._frames,
-            self._half,
-            self._scale,
-            self._poisson,
-            at.f_sum,
-            h_out,
-        )
-
-    def _samples(self, name: str, *constants: Any) -> None:
-        """Run a kernel that replaces the samples of g."""
-        at, count = self._at, self._at.g.size
-        self._launch(name, _grid(count), at.y, np.int64(count), *constants, at.g)
-
-    def _update_estimate(self) -> None:
-        at = self._at
-        if at.tv_divisor is not None:
-            weight = self._real(self._definition.tv)
-            grid = _grid(self._size, self._batch)
-            self._launch(
-                "total_variation", grid, at.f, self._batch, *self._period, weight, at.tv_divisor
-            )
-        self._launch(
-            "update_estimate",
-            _grid(at.f.size),
-            at.numerator,
-            at.denominator,
-            at.tv_divisor,
-            np.int64(at.f.size),
-            at.f,
-        )
-
-    def _update_psf(self, numerator: Any, denominator: Any) -> None:
-        at, planes = self._at, self._batch * self._frames
-        grid = _sum_grid(self._size, planes)
-        self._launch(
-            "correct_psf",
-            grid,
-            at.h,
-            denominator,
-            at.f_spectrum,
-            self._half,
-            planes,
-            self._frames,
-            self._size,
-            numerator,
-            at.partial,
-        )
-        self._launch("normalise_psf", grid, numerator, at.partial, planes, self._size, at.h)
-
-    def _launch(self, name: str, grid: tuple[int, int], *arguments: Any) -> None:
-        """Launch a kernel within its stage of a profile."""
-        with profile.stage(STAGES[name]):
-            self._kernels[name](grid, THREADS, *arguments)
 
     def _transform(self, planes: Any, spectra: Any, which: int = 0) -> None:
         """Transform all planes forward, through the plane `aligned` where there is one."""
@@ -412,29 +291,6 @@ class Backend:
             yield
 
 
-def kernels(dtype: str) -> list[Kernel]:
-    """Return the kernels in the order of STAGES, not compiled yet."""
-    single = dtype == "float32"
-    floors = {"eps": EPS, "least": LEAST, "tv_eps": TV_EPS, "tv_least": TV_LEAST}
-    constants: dict[str, Any] = {
-        "real": "float" if single else "double",
-        "complex": "float2" if single else "double2",
-        **{name: f"{value!r}{'f' * single}" for name, value in floors.items()},
-    }
-    file = Path(__file__).with_suffix(".cu")
-    return [Kernel(file, name, threads=THREADS, **constants) for name in STAGES]
-
-
 def _each(array: Any) -> Any:
     """Return an array of all planes, for a loop over them."""
     return array.reshape(-1, *array.shape[-2:])
-
-
-def _grid(samples: int, planes: int = 1) -> tuple[int, int]:
-    """Return a grid with one thread for each sample of a plane."""
-    return -(-samples // THREADS), min(planes, GRID_ROWS)
-
-
-def _sum_grid(samples: int, planes: int) -> tuple[int, int]:
-    """Return a grid of at most BLOCKS blocks for each plane, as sums need it."""
-    return min(BLOCKS, -(-samples // THREADS)), min(planes, GRID_ROWS)
