@@ -13,6 +13,7 @@ from snellen.errors import DeviceError, InputError
 from snellen.frames import engine as engines
 from snellen.frames.engine import Engine
 from snellen.gpu import profile
+from snellen.gpu.memory import pinned
 from support.fake_cupy import FakeCupy
 
 SIZES = [(1, 1), (3, 5), (17, 33)]
@@ -140,6 +141,25 @@ def test_the_caller_may_change_what_was_submitted(fake):
         given[...] = 99
     for frame, one in zip(frames, pending, strict=True):
         check(one.result(), frame)
+
+
+def test_results_that_go_where_the_caller_says(fake):
+    """The first of them; others are new arrays."""
+    frames, engine = planes(7, (5, 7)), make(fake, (5, 7))
+    out = pinned((7, 5, 7), np.int64)
+    both = list(zip(frames, out, strict=True))
+    pending = [engine.submit([frame], out=[place]) for frame, place in both]
+    for (frame, place), one in zip(both, pending, strict=True):
+        result = one.result()
+        check(result, frame)
+        assert result[0] is place or result[0].base is place.base
+        check((place, result[1]), frame)
+    assert all(stream.ops == [] for stream in fake.streams if stream is engine.streams.down)
+    for wrong in (out[0, :4], out[0].astype(np.int32), np.empty((7, 5), np.int64).T):
+        with pytest.raises(InputError, match="for a result; expected"):
+            engine.submit([frames[0]], out=[wrong])
+    check(engine.submit([frames[0]]).result(), frames[0])
+    engine.close()
 
 
 def test_rows_with_a_pitch(fake):

@@ -80,6 +80,7 @@ def fake(request, monkeypatch):
     monkeypatch.setattr(pictures, "Samples", Channels)
     monkeypatch.setattr(pictures, "Check", Check)
     monkeypatch.setattr(pictures, "free_memory", lambda: 1 << 30)
+    monkeypatch.setattr(pictures, "kernel", lambda *case: None)
     monkeypatch.setattr(pictures, "bicubic", lambda plane, scale, out: Twice(
         None, *(type("F", (), {"width": n}) for n in (1, 2)), None)((plane,), (out,)))  # fmt: skip
     monkeypatch.setattr(images, "WORTH", 1)

@@ -13,9 +13,9 @@ from snellen.aplus.cuda.luma import LARGEST, SHARE
 from snellen.aplus.cuda.planes import Planes
 from snellen.aplus.cuda.samples import Check, Samples
 from snellen.aplus.model import Model
-from snellen.frames.bicubic import bicubic
+from snellen.frames.bicubic import bicubic, kernel
 from snellen.frames.engine import Engine, Pending
-from snellen.frames.frame import Format
+from snellen.frames.frame import CENTRE, Format
 from snellen.gpu import device as devices
 from snellen.gpu.memory import free_memory, lasting
 
@@ -77,6 +77,8 @@ class Pictures:
             self._samples: Samples | None = None
             if colour or dtype != source.dtype or not bits:
                 self._samples = Samples(dtype, channels, bits, source.dtype)
+                if colour:  # of chroma and alpha: it is compiled beside those of luma
+                    kernel(model.scale, CENTRE, "float32", "float32")
                 self._small, self._large = (
                     tuple(
                         cupy.empty((format.height, format.width), format.dtype)
