@@ -28,6 +28,9 @@ WAITS = "__syncthreads", "block_sum", "warp_sum"
 class Array(np.ndarray):
     """An array of CuPy, as far as that."""
 
+    def fill(self, value):
+        self[...] = value
+
     def get(self):
         return np.array(self).view(np.ndarray)
 

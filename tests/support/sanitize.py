@@ -24,7 +24,7 @@ PLAIN = "none"
 """Instead of a tool: all tests, so that every kernel is compiled before the tools need it."""
 
 A, D, M = "tests/aplus/cuda/", "tests/mad/cuda/", "tests/mia/cuda/"
-L = "tests/mia/l0/cuda/"
+L = "tests/mia/l0/"
 TESTS: dict[str, tuple[str, ...]] = {
     "aplus/cuda/features.cu": (  # half precision, tf32, float32; windows; several slabs
         *(f"{A}test_features.py::test_equal_to_filters[{case}]"
@@ -124,8 +124,9 @@ TESTS: dict[str, tuple[str, ...]] = {
         for noise in ("poisson", "gaussian")
     ),
     "mia/l0/cuda/search.cu": (
-        f"{L}test_search.py::test_the_same_as_on_the_cpu[one]",
-        f"{L}test_search.py::test_the_same_as_on_the_cpu[three]",
+        f"{L}cuda/test_search.py::test_the_same_as_on_the_cpu[one]",
+        f"{L}cuda/test_search.py::test_the_same_as_on_the_cpu[three]",
+        f"{L}test_crops.py::test_the_gpu_chooses_the_same[float32]",
     ),
     "mia/cuda/frames.cu": (
         f"{M}test_frames.py::test_place[shape1-taper-counts3-float32]",

@@ -74,10 +74,14 @@ def _positions(size: int, part: int) -> npt.NDArray[np.int64]:
 
 def _reduced(image: Any, pitch: int) -> tuple[Float64, Float64]:
     """Return means and maxima of squares of `pitch` samples, in main memory; the greatest is 1."""
-    rows, columns = (size // pitch for size in image.shape)
-    squares = image[: rows * pitch, : columns * pitch].reshape(rows, pitch, columns, pitch)
-    planes = squares.mean((1, 3), dtype=np.float64), squares.max((1, 3))
-    mean, most = (plane if library(plane) is np else plane.get() for plane in planes)
+    if library(image) is np:
+        rows, columns = (size // pitch for size in image.shape)
+        squares = image[: rows * pitch, : columns * pitch].reshape(rows, pitch, columns, pitch)
+        mean, most = squares.mean((1, 3), dtype=np.float64), squares.max((1, 3))
+    else:
+        from snellen.mia.l0.cuda.reduce import reduced
+
+        mean, most = reduced(image, pitch)
     return mean / most.max(), most / most.max()
 
 

@@ -72,7 +72,7 @@ def estimate(image: Any, psf_size: int = PSF_SIZE, progress: Progress | None = N
         Gaussian from which MIA starts.
     """
     side = psfs.side(psf_size)
-    if image.min() == image.max():
+    if float(image.min()) == float(image.max()):
         return psfs.gaussian(START, side)
     divisor, pictures = exposure(image), [image[part] for part in chosen(image, side)]
     every = levels(pictures[0].shape, side)

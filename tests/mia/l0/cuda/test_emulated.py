@@ -11,7 +11,7 @@ import pytest
 
 from snellen.mia import psf as psfs
 from snellen.mia.l0 import prior
-from snellen.mia.l0.cuda import search
+from snellen.mia.l0.cuda import reduce, search
 from snellen.mia.l0.pyramid import levels
 from support import emulated
 from support.mia import drawn
@@ -22,8 +22,8 @@ pytestmark = [
 ]
 
 CASES = {
-    "three": ((45, 33), 3, 7),  # planes of an odd number of samples, one after another
-    "lags beyond": ((12, 40), 2, 9),
+    "three": ((45, 33), 3, 7, "float32"),  # planes of an odd number of samples, one after another
+    "lags beyond": ((12, 40), 2, 9, "float64"),
 }
 
 
@@ -41,22 +41,34 @@ def kernels(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_same_as_on_the_cpu(kernels, random, case):
-    shape, count, side = CASES[case]
+    shape, count, side, dtype = CASES[case]
     psf = np.fft.rfft2(psfs.to_period(drawn.walk(random, 5), shape))
     planes = [
-        np.fft.irfft2(np.fft.rfft2(drawn.scene(random, shape)) * psf, shape).clip(0, 1)
+        np.fft.irfft2(np.fft.rfft2(drawn.scene(random, shape)) * psf, shape)
+        .clip(0, 1)
+        .astype(dtype)
         for _ in range(count)
     ]
     every = levels(shape, side)
     start = psfs.gaussian(prior.SIGMA, every[0].side), prior._weights(len(every))
     there = search.Search(shape, count, side)
-    found = [
-        there.run([emulated.cupy().asarray(one) for one in planes], 0.5, *start, lambda count: None)
-        for _ in range(2)
-    ]
+    # Parts of a larger array, of another precision.
+    given = [emulated.cupy().asarray(np.pad(one, 3).astype(dtype))[3:-3, 3:-3] for one in planes]
+    found = [there.run(given, 0.5, *start, lambda count: None) for _ in range(2)]
     wanted = prior._search(planes, 0.5, every, *start, lambda count: None)
     # Both are float64, and their sums are in another order; no value is near a threshold.
     np.testing.assert_allclose(found[0], wanted, rtol=0, atol=1e-10)
     np.testing.assert_array_equal(*found)
-    assert set(kernels.launches) == set(search.NAMES)
+    assert set(kernels.launches) == {*search.NAMES} - {"reduce_squares"}
     there.close()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_squares(kernels, monkeypatch, random, dtype):
+    monkeypatch.setattr(reduce, "Kernel", kernels)
+    plane = random.random((31, 44)).astype(dtype)
+    there = emulated.cupy().asarray(np.pad(plane, 2))[2:-2, 2:-2]
+    mean, most = reduce.reduced(there, 3)
+    squares = plane[:30, :42].reshape(10, 3, 14, 3)
+    np.testing.assert_allclose(mean, squares.mean((1, 3), dtype=np.float64), rtol=1e-14)
+    np.testing.assert_array_equal(most, squares.max((1, 3)))

@@ -15,14 +15,12 @@ class Buffers:
     Parameters
     ----------
     levels : list of Level
-        The last one has the size of the pictures.
+        The last one has the largest PSF.
     count : int
         Pictures.
 
     Attributes
     ----------
-    pictures : (count, rows, columns)
-        As they are given, but for their exposure.
     y, f, across, down : planes
         The pictures of a level; the latent ones; gradients across and down, the first of which is
         scratch otherwise.
@@ -45,13 +43,11 @@ class Buffers:
     def __init__(self, levels: list[Level], count: int):
         import cupy
 
-        rows, columns = levels[-1].shape
         side = levels[-1].side
         sizes = [height * width for height, width in (level.shape for level in levels)]
         # Of an odd number of samples, cuFFT would not take the second plane where it would begin.
         plane = count * max(size + size % 2 for size in sizes)
         half = count * max(level.shape[0] * (level.shape[1] // 2 + 1) for level in levels)
-        self.pictures = cupy.zeros((count, rows, columns))
         self.y, self.f, self.across, self.down = (cupy.zeros(plane) for _ in range(4))
         self.observed, self.blurred_across, self.blurred_down, self.data, self.spectra = (
             cupy.zeros(half, np.complex128) for _ in range(5)

@@ -49,13 +49,37 @@ __device__ __forceinline__ Gradient edge(Gradient g, double least) {
   return square >= least ? g : Gradient{0., 0.};
 }
 
-// Reduces a picture: `out` (height, width) gets weighted sums of `rows_taps` by `column_taps`
-// samples of `picture` (rows, columns); see pyramid.triangles.
+// Returns a sample of a picture of float (`single`) or double.
+__device__ __forceinline__ double sample(const void *picture, bool single, size_t k) {
+  return single ? static_cast<const float *>(picture)[k] : static_cast<const double *>(picture)[k];
+}
+
+// Means and maxima of squares of `side` samples of a picture, whose rows are `pitch` samples apart:
+// (rows, columns) each; see crops.py.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    shrink(const double *__restrict__ picture, int rows, int columns, const int *__restrict__ top,
-           const double *__restrict__ row_weights, int row_taps, const int *__restrict__ left,
-           const double *__restrict__ column_weights, int column_taps, int height, int width,
-           double *__restrict__ out) {
+    reduce_squares(const void *__restrict__ picture, bool single, long long pitch, int side,
+                   int rows, int columns, double *__restrict__ mean, double *__restrict__ most) {
+  const int k = blockIdx.x * THREADS + threadIdx.x;
+  if (k >= rows * columns) return;
+  const int i = k / columns, j = k - i * columns;
+  double sum = 0, greatest = 0;
+  for (int down = 0; down < side; down++)
+    for (int across = 0; across < side; across++) {
+      const double value =
+          sample(picture, single, (size_t)(i * side + down) * pitch + j * side + across);
+      sum += value, greatest = fmax(greatest, value);
+    }
+  mean[k] = sum / (side * side), most[k] = greatest;
+}
+
+// Reduces a picture (rows, columns), whose rows are `pitch` samples apart: `out` (height, width) gets
+// weighted sums of `row_taps` by `column_taps` samples, divided by `divisor`, a power of two; see
+// pyramid.triangles.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    shrink(const void *__restrict__ picture, bool single, long long pitch, double divisor, int rows,
+           int columns, const int *__restrict__ top, const double *__restrict__ row_weights,
+           int row_taps, const int *__restrict__ left, const double *__restrict__ column_weights,
+           int column_taps, int height, int width, double *__restrict__ out) {
   const int k = blockIdx.x * THREADS + threadIdx.x;
   if (k >= height * width) return;
   const int i = k / width, j = k - i * width;
@@ -65,11 +89,11 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     double inner = 0;
     for (int down = 0; down < row_taps; down++) {
       const int row = min(top[i] + down, rows - 1);
-      inner += row_weights[down * height + i] * picture[(size_t)row * columns + column];
+      inner += row_weights[down * height + i] * sample(picture, single, row * pitch + column);
     }
     total += column_weights[across * width + j] * inner;
   }
-  out[k] = total;
+  out[k] = total / divisor;
 }
 
 // Blends opposite edges into each other, rows first, then columns; see edges.taper.

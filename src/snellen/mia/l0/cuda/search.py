@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import ceil
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,21 +20,21 @@ from snellen.gpu.memory import lasting
 from snellen.gpu.profile import stage
 from snellen.mia.edges import blend
 from snellen.mia.l0.cuda.buffers import Buffers
+from snellen.mia.l0.cuda.reduce import FILE, THREADS, whole_rows
 from snellen.mia.l0.gradients import QUANTILE, laplacian
 from snellen.mia.l0.latent import FIRST, GROWTH, LAST
 from snellen.mia.l0.leastsquares import RIDGE, STEPS
 from snellen.mia.l0.prune import FAINT, SMALL
 from snellen.mia.l0.pyramid import Level, grow, levels, triangles
 
-THREADS = 256
 WIDE = 512  # threads of a kernel that runs as one block
 BLOCKS = 512  # blocks that count the gradients of a picture, at most
 BYTES = range(56, -1, -8)  # shifts of the bytes of a float64, the most significant one first
 
 ONE_BLOCK = ("conjugate_begin", "conjugate_step", "prune")
 NAMES = (
-    "shrink", "taper", "spread", "blur_products", "begin", "edges", "divide", "count_lengths",
-    "pick_length", "strongest", "correlate", "lags", "conjugate_apply", *ONE_BLOCK,
+    "reduce_squares", "shrink", "taper", "spread", "blur_products", "begin", "edges", "divide",
+    "count_lengths", "pick_length", "strongest", "correlate", "lags", "conjugate_apply", *ONE_BLOCK,
 )  # fmt: skip
 """The kernels of search.cu."""
 
@@ -67,10 +66,11 @@ class Search:
         compiled = {kernel.name: kernel for kernel in kernels()}
         with lasting():
             self._at = Buffers(self.levels, count)
-            self._on = [_OnLevel(level, shape, self._at, compiled) for level in self.levels]
+            self._on = [_OnLevel(level, shape, count, self._at, compiled) for level in self.levels]
+            blank = [_Picture(cupy.zeros(shape), 1.0)] * count
         with cupy.cuda.Stream(non_blocking=True) as own:
             for level in self._on:
-                level.record()
+                level.record(blank)
             own.synchronize()
 
     def run(
@@ -96,11 +96,9 @@ class Search:
         report : callable
             Called after each level with the number of iterations at it.
         """
-        for picture, to in zip(pictures, self._at.pictures, strict=True):
-            to[...] = picture
-            to /= exposure
+        given = [_Picture(picture, exposure) for picture in pictures]
         for number, (level, each) in enumerate(zip(self._on, weights, strict=True)):
-            level.start(grow(psf, level.side) if number else psf)
+            level.start(given, grow(psf, level.side) if number else psf)
             for weight in each:
                 level.refine(weight)
             psf = level.psf()
@@ -115,6 +113,16 @@ class Search:
         del self._on, self._at
 
 
+class _Picture:
+    """A picture (rows, columns) as `shrink` takes it, and the number that it is divided by."""
+
+    def __init__(self, array: Any, divisor: float):
+        self._array = whole_rows(array)
+        pitch = np.int64(self._array.strides[0] // self._array.itemsize)
+        single = self._array.dtype == np.float32
+        self.arguments = self._array, single, pitch, np.float64(divisor), *array.shape
+
+
 class _OnLevel:
     """One level: its plans, its graphs, and its views of the buffers.
 
@@ -123,19 +131,26 @@ class _OnLevel:
     level : Level
     shape : (int, int)
         Of the pictures.
+    count : int
+        Pictures.
     at : Buffers
     compiled : dict
         The kernels by name.
     """
 
     def __init__(
-        self, level: Level, shape: tuple[int, int], at: Buffers, compiled: dict[str, Kernel]
+        self,
+        level: Level,
+        shape: tuple[int, int],
+        count: int,
+        at: Buffers,
+        compiled: dict[str, Kernel],
     ):
         import cupy
 
         height, width = self._shape = level.shape
         self.side, self._at, self._kernels = level.side, at, compiled
-        self._count, self._size = len(at.pictures), height * width
+        self._count, self._size = count, height * width
         self._stride, self._half = self._size + self._size % 2, height * (width // 2 + 1)
         self._scale = np.float64(1 / self._size)
         self._forward, self._backward = (
@@ -151,9 +166,9 @@ class _OnLevel:
         self._curvature = laplacian(level.shape, cupy.empty(0))
         self._work: list[Callable[[], object]] = [self._blur, self._step, self._estimate]
 
-    def record(self) -> None:
+    def record(self, blank: list[_Picture]) -> None:
         """Run everything once, which loads the kernels, and capture what is repeated."""
-        self.start(np.zeros((self.side, self.side)))
+        self.start(blank, np.zeros((self.side, self.side)))
         self.refine(LAST / FIRST / 2)  # one β only
         self._work = [capture(work) for work in self._work]
 
@@ -161,17 +176,17 @@ class _OnLevel:
         """Drop the graphs, which hold this object."""
         self._work = []
 
-    def start(self, psf: Float64) -> None:
+    def start(self, pictures: list[_Picture], psf: Float64) -> None:
         """Compute the pictures at this level, and what of them every iteration needs."""
         at, height, width = self._at, *self._shape
         with stage("pyramid"):
-            for number, picture in enumerate(at.pictures):
+            for number, picture in enumerate(pictures):
                 small, y = self._plane(at.f, number), self._plane(at.y, number)
                 self._on_samples(
-                    "shrink", picture, *picture.shape, *self._reduction, height, width, small
+                    "shrink", *picture.arguments, *self._reduction, height, width, small
                 )
                 self._on_samples("taper", small, *self._blend, height, width, y)
-            at.lengths[...] = 0
+            at.lengths.fill(0)
             self._gradients(at.y)
         for planes, spectra in (
             (at.y, at.observed), (at.across, at.blurred_across), (at.down, at.blurred_down)
@@ -319,10 +334,10 @@ def _steps(weight: float) -> int:
 
 def kernels() -> list[Kernel]:
     """Return the kernels in the order of NAMES, not compiled yet."""
-    file, kernels = Path(__file__).with_suffix(".cu"), []
+    kernels = []
     for name in NAMES:
         if name in ONE_BLOCK:  # divisions of float64 are calls, which save registers in memory
-            kernels.append(Kernel(file, name, spills=16, threads=WIDE))
+            kernels.append(Kernel(FILE, name, spills=16, threads=WIDE))
         else:
-            kernels.append(Kernel(file, name, threads=THREADS))
+            kernels.append(Kernel(FILE, name, threads=THREADS))
     return kernels
