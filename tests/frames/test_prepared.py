@@ -140,6 +140,17 @@ def test_errors(error, stays):
     assert Gpu.depth == 0
 
 
+def test_another_number_of_threads(monkeypatch):
+    """An object of the CPU has the threads of when it was made."""
+    log = []
+    for cores in (4, 4, 2, 4):
+        monkeypatch.setattr(prepared.threads, "available", lambda n=cores: n)
+        for device in ("cpu", "cuda:0"):
+            with borrowed(device, "a", lambda: Thing(log)):
+                pass
+    assert log == ["made"] * 3
+
+
 def test_one_that_cannot_be_made():
     with pytest.raises(ZeroDivisionError), borrowed("cpu", "a", lambda: 1 / 0):
         pytest.fail("there is nothing")

@@ -11,7 +11,7 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 
-from snellen.gpu import memory
+from snellen.gpu import graph, memory
 from snellen.gpu.memory import Pages, rounded
 
 GB = 1 << 30
@@ -244,6 +244,28 @@ def test_the_callers_memory_runs_short(cupy):
             assert cupy.alloc(5 * GB).pool is cupy.default
             with pytest.raises(OutOfMemoryError):
                 cupy.alloc(5 * GB)
+
+
+def test_memory_is_given_back_between_captures(cupy, monkeypatch):
+    """Freeing may wait for the GPU, and CUDA would break off a capture of any thread."""
+    done = []
+
+    def capture():
+        with graph.undisturbed():
+            begun.set()
+            done.append(finished.wait(0.3))
+
+    begun, finished = threading.Event(), threading.Event()
+    thread = threading.Thread(target=capture)
+    with memory.own():
+        one = cupy.alloc(GB)
+        one.pool.free(one)
+        thread.start()
+        begun.wait()
+        memory.trim()
+        finished.set()
+    thread.join()
+    assert done == [False] and memory.held() == 0
 
 
 def test_nothing_is_released_in_a_capture(cupy):

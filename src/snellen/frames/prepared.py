@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from snellen import process
+from snellen.cpu import threads
 from snellen.errors import DeviceMemoryError, InputError
 from snellen.frames import limits
 from snellen.gpu import cache, memory
@@ -86,6 +87,8 @@ def borrowed(
         Bytes of main memory that an object of the CPU takes, about.
     """
     devices = (device,) if isinstance(device, str) else tuple(device)
+    if devices == ("cpu",):
+        key = threads.available(), key  # it has so many
     with allocating(devices):
         entry = _taken(devices, key)
         if entry is None:

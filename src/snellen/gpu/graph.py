@@ -7,7 +7,8 @@ for the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from snellen import process
@@ -82,8 +83,15 @@ def synchronize() -> None:
     """Wait until the current GPU has done all queued work, and no thread captures a stream."""
     import cupy
 
-    with _capturing:
+    with undisturbed():
         cupy.cuda.Device().synchronize()
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Hold back captures while the block does what may wait for a whole GPU, as freeing memory."""
+    with _capturing:
+        yield
 
 
 _capturing = process.lock()

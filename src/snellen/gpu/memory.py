@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen import process
-from snellen.gpu import driver
+from snellen.gpu import driver, graph
 
 NO_MEMORY = 2  # cudaErrorMemoryAllocation
 PORTABLE = 1  # cudaHostAllocPortable: page-locked for every GPU
@@ -118,7 +118,8 @@ def _total(device: int) -> int:
 def trim() -> None:
     """Give memory of Snellen's pool that nobody uses back to the current GPU."""
     if _pool:
-        _pool.free_all_blocks()
+        with graph.undisturbed():
+            _pool.free_all_blocks()
 
 
 def clear() -> None:
@@ -204,7 +205,7 @@ def _from_driver(size: int) -> Any:
     from cupy.cuda.runtime import CUDARuntimeError
 
     if _excess() > 0:
-        _pool.free_all_blocks()
+        trim()
     if _excess() > 0:
         _relieve()
     if (excess := _excess()) > 0:
