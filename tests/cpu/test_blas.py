@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 import pytest
+import scipy.linalg  # noqa: F401  loads its BLAS
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from snellen.aplus.upscaler import Upscaler
