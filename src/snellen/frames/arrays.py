@@ -138,7 +138,7 @@ def read(image: Any) -> Any:
     InputError
         The name of a file, or what cannot be read as an array.
     """
-    if isinstance(image, np.ma.MaskedArray):
+    if _is_masked(image):
         raise InputError(
             "got a masked array; expected an array of samples that all count",
             advice="fill what is masked first, as array.filled(0)",
@@ -157,7 +157,7 @@ def read(image: Any) -> Any:
             array = np.asarray(image)
         except Exception as error:  # of an __array__ of any library, or of what has no shape
             raise InputError(f"the array cannot be read: {quoted(error, str)}") from error
-        return read(array) if isinstance(array, np.ma.MaskedArray) else _checked(array)
+        return read(array) if _is_masked(array) else _checked(array)
     try:
         if home == "cpu":
             return _checked(np.from_dlpack(image))
@@ -172,12 +172,18 @@ def read(image: Any) -> Any:
         ) from error
 
 
+def _is_masked(array: object) -> bool:
+    """Return whether an array is masked, without importing what masked arrays need."""
+    module = sys.modules.get("numpy.ma")
+    return module is not None and isinstance(array, module.MaskedArray)
+
+
 def plain(array: Any) -> Any:
     """Return an array of a class derived from NumPy's as NumPy's own, others as they are.
 
     Masked arrays and matrices, which do not behave like one, are refused (InputError).
     """
-    if isinstance(array, np.ma.MaskedArray | np.matrix):
+    if _is_masked(array) or isinstance(array, np.matrix):
         raise InputError(
             f"got a {type(array).__name__}; expected an array of NumPy",
             advice="take numpy.asarray of a matrix, and fill what is masked: array.filled(0)",

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
 
-import simplejpeg
 from PIL import Image, _imaging
 
 from snellen import process
@@ -81,6 +80,8 @@ def _jpeg(file: BinaryIO, image: Image.Image) -> list[str]:
 
 def _libjpeg(data: bytes) -> str | None:
     """Return the last warning of libjpeg, which decodes at 1/8 of the size; None: none."""
+    import simplejpeg  # which only JPEGs need
+
     try:
         simplejpeg.decode_jpeg(
             data, "GRAY", fastdct=True, fastupsample=True, min_height=1, min_width=1, min_factor=8
