@@ -108,8 +108,7 @@ def mia():
         yield mia_kernel(Layout(64, 64, 4, 4, 16, 64, concurrent=True), **how)
     for dtype in ("float32", "float64"):
         yield from mia_frames.kernels(dtype)
-        for sample in mia_frames.SAMPLES:
-            yield mia_frames.place_kernel(dtype, sample)
+        yield mia_frames.place_kernel(dtype, dtype)
         yield from mia_pointwise.kernels(dtype)
     yield from mia_tiles.kernels()
     yield from mia_scale.kernels()
@@ -135,6 +134,9 @@ def slow_pictures():
 
 def slow_mia():
     """The same for oblong periods, for several frames and for columns sequential."""
+    for dtype in ("float32", "float64"):
+        for sample in mia_frames.SAMPLES:
+            yield mia_frames.place_kernel(dtype, sample)
     for size in OBLONGS:
         for batch in BATCHES:
             yield mia_kernel(candidates(*size, batch, HOPPER)[0])
