@@ -125,8 +125,8 @@ def _search_there(
     """Return the same of pictures on a GPU, by kernels of our own."""
     from snellen.mia.l0.cuda.search import Search
 
-    what = pictures[0].shape, len(pictures), side
     device = f"cuda:{pictures[0].device.id}"
+    what = device, pictures[0].shape, len(pictures), side
     with borrowed(device, (Search, *what), lambda: Search(*what)) as search:
         return search.run(pictures, divisor, first, weights, report)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from contextlib import nullcontext
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -32,7 +33,8 @@ def kernels(monkeypatch, tmp_path):
     made = emulated.Kernels(tmp_path)
     monkeypatch.setitem(sys.modules, "cupy", emulated.cupy())
     for name, value in {
-        "Kernel": made, "Plan": emulated.Plan, "lasting": nullcontext,
+        "devices": SimpleNamespace(using=nullcontext), "Kernel": made, "Plan": emulated.Plan,
+        "lasting": nullcontext,
         "capture": lambda work: work, "synchronize": lambda: None,
     }.items():  # fmt: skip
         monkeypatch.setattr(search, name, value)
@@ -51,7 +53,7 @@ def test_the_same_as_on_the_cpu(kernels, random, case):
     ]
     every = levels(shape, side)
     start = psfs.gaussian(prior.SIGMA, every[0].side), prior._weights(len(every))
-    there = search.Search(shape, count, side)
+    there = search.Search("cuda:0", shape, count, side)
     # Parts of a larger array, of another precision.
     given = [emulated.cupy().asarray(np.pad(one, 3).astype(dtype))[3:-3, 3:-3] for one in planes]
     found = [there.run(given, 0.5, *start, lambda count: None) for _ in range(2)]

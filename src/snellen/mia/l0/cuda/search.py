@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.fft.plan import Plan
+from snellen.gpu import device as devices
 from snellen.gpu.graph import capture, synchronize
 from snellen.gpu.kernel import Kernel
 from snellen.gpu.memory import lasting
@@ -42,10 +43,12 @@ Float64 = npt.NDArray[np.float64]
 
 
 class Search:
-    """The search of the PSF of pictures of one shape and one blur, on the current GPU.
+    """The search of the PSF of pictures of one shape and one blur, on one GPU.
 
     Parameters
     ----------
+    device : str
+        "cuda:N"; it is current where `run` is called.
     shape : (int, int)
         Rows and columns.
     count : int
@@ -59,19 +62,20 @@ class Search:
         The memory of the GPU does not suffice, or CUDA reports an error.
     """
 
-    def __init__(self, shape: tuple[int, int], count: int, side: int):
+    def __init__(self, device: str, shape: tuple[int, int], count: int, side: int):
         import cupy
 
-        self.levels = levels(shape, side)
-        compiled = {kernel.name: kernel for kernel in kernels()}
-        with lasting():
-            self._at = Buffers(self.levels, count)
-            self._on = [_OnLevel(level, shape, count, self._at, compiled) for level in self.levels]
-            blank = [_Picture(cupy.zeros(shape), 1.0)] * count
-        with cupy.cuda.Stream(non_blocking=True) as own:
-            for level in self._on:
-                level.record(blank)
-            own.synchronize()
+        self._device, self.levels = device, levels(shape, side)
+        with devices.using(device):
+            named = {kernel.name: kernel for kernel in kernels()}
+            with lasting():
+                self._at = Buffers(self.levels, count)
+                self._on = [_OnLevel(one, shape, count, self._at, named) for one in self.levels]
+                blank = [_Picture(cupy.zeros(shape), 1.0)] * count
+            with cupy.cuda.Stream(non_blocking=True) as own:
+                for level in self._on:
+                    level.record(blank)
+                own.synchronize()
 
     def run(
         self,
@@ -107,10 +111,11 @@ class Search:
 
     def close(self) -> None:
         """Wait for the GPU and drop all arrays."""
-        synchronize()
-        for level in self._on:
-            level.close()
-        del self._on, self._at
+        with devices.using(self._device):
+            synchronize()
+            for level in self._on:
+                level.close()
+            del self._on, self._at
 
 
 class _Picture:
