@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import nullcontext
+from types import ModuleType
+
 import numpy as np
 import pytest
 
 from snellen import deblur
 from snellen.errors import InputError
 from snellen.frames.luma import Codes
+from snellen.mia import tiled as tiled_module
 from snellen.mia.cpu import Backend
 from snellen.mia.tiled import TiledDeblurrer
+from snellen.mia.tiles import Tiles
 
 HOW = {"psf_size": 5, "iterations": 3, "device": "cpu"}
 SHAPE = (30, 44)
@@ -78,3 +84,51 @@ def test_refusals(random):
     tiled.close()
     with pytest.raises(InputError, match="not prepared"):
         tiled.submit(np.zeros(SHAPE, np.float32))
+
+
+def test_lanes_take_turns(random, monkeypatch):
+    """Two pictures are restored side by side where memory suffices; each lane has its parts."""
+    made, closed = [], []
+
+    class Lane:
+        def __init__(self, device, picture, tiles, side, cutter, codes, parts, *rest):
+            assert (picture, tiles, side, codes) == (SHAPE, (6, 1, 20, 20), 5, None)
+            self.parts, self.slots, self.given = parts, rest[-1], []
+            made.append(self)
+
+        def submit(self, planes):
+            self.given.append(planes[0, 0])
+            flat = np.arange(6) == 2
+            return lambda: (planes, np.ones((6, 1, 5, 5), np.float32), np.full(6, 2.0), flat)
+
+        def close(self):
+            closed.append(self)
+
+    module = ModuleType("snellen.mia.cuda.tiled")
+    module.TilesInFlight = Lane
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr(tiled_module, "lasting", nullcontext)
+    monkeypatch.setattr(Tiles, "on_gpu", lambda self, *how: self)
+    for memory, lanes in ((1e9, 2), (6 * 32 * 32, 1), (6 * 32 * 32 - 1, 0)):
+        made.clear()
+        monkeypatch.setattr(
+            tiled_module.batches, "available", lambda device, most=memory: int(most)
+        )
+        tiled = TiledDeblurrer({**HOW, "device": "cpu"}, 20)
+        monkeypatch.setattr(tiled, "device", "cuda:0")
+        monkeypatch.setattr(tiled_module.arrays, "working", lambda *_: nullcontext())
+        assert tiled.prepare(SHAPE) is False and len(made) == lanes
+        assert tiled.slots == (2 * lanes or 1)
+        assert len({id(part) for lane in made for part in lane.parts}) == 2 * lanes
+        if lanes:
+            pictures = [np.full(SHAPE, i, np.float32) for i in range(4)]
+            for picture in pictures:
+                found = tiled.submit(picture)()
+                assert found.image is picture and found.fit == 2 * 5 / 6
+                assert found.psf.shape == (2, 3, 5, 5) and found.psf[0, 2].max() < 1
+            assert [lane.given for lane in made] == [
+                list(range(4))[number::lanes] for number in range(lanes)
+            ]
+        closed.clear()
+        tiled.close()
+        assert closed == made

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import cycle
 from math import prod
 from typing import Any
 
@@ -23,6 +24,12 @@ from snellen.mia.definition import SIDES
 from snellen.mia.restorer import Restorer
 from snellen.mia.result import Restored
 from snellen.mia.tiles import Tiles, each, psf_axes
+
+LANES = 2
+"""Pictures that are restored side by side, in buffers of their own: the tiles of one fill the
+multiprocessors that the last tiles of another leave idle, and those that no cluster fits on."""
+SLOTS = 2
+"""Pictures in flight in a lane."""
 
 Array = npt.NDArray[Any]
 
@@ -51,7 +58,9 @@ class TiledDeblurrer:
         self._work: Work | None = None
         self._restorer: Restorer | None = None
         self._blurs: Any = None
-        self._flights: Any = None
+        self._lanes: list[Any] = []
+        self._turns: Iterator[Any] = iter(())
+        self._more: list[Any] = []
 
     def prepare(
         self, shape: tuple[int, int], given: Codes | None = None, made: Codes | None = None
@@ -79,17 +88,18 @@ class TiledDeblurrer:
         axes = Axes((), (self._frames,) if self._frames > 1 else (), shape, ())
         blurs = None if method.prepared.definition.blind else each(method.start, axes, tiles)
         self._work = Work(axes, tiles, method, blurs)
-        if not self._fits_in_flight(self._work):
+        lanes = self._lanes_of(self._work)
+        if not lanes:
             return False
         codes = None if given is None or made is None else (given, made)
         with arrays.working(None, self.device), paused(), lasting():
-            self._make_flights(self._work, codes)
+            self._make_lanes(self._work, codes, lanes)
         return codes is not None
 
     @property
     def slots(self) -> int:
         """How many pictures `submit` keeps in flight; known after `prepare`."""
-        return 1 if self._flights is None else int(self._flights.slots)
+        return sum(lane.slots for lane in self._lanes) or 1
 
     def submit(self, planes: Array) -> Callable[[], Restored]:
         """Begin a picture; return a function that waits for the result and returns it.
@@ -106,7 +116,7 @@ class TiledDeblurrer:
         """
         if self._work is None:
             raise InputError("this object is not prepared", advice="call prepare before submit")
-        if self._flights is not None:
+        if self._lanes:
             return self._begun(self._work, planes)
         with arrays.working(None, self.device):
             samples.refuse(samples.wrong(planes, 1.0), 1.0)
@@ -116,15 +126,16 @@ class TiledDeblurrer:
     def close(self) -> None:
         """Release buffers; `prepare` may follow again."""
         self._work = None
-        flights, self._flights = self._flights, None
+        lanes, self._lanes = self._lanes, []
+        more, self._more = self._more, []
         restorer, self._restorer = self._restorer, None
-        for part in (flights, restorer):
+        for part in (*lanes, *more, restorer):
             if part is not None:
                 part.close()
 
     def _begun(self, work: Work, planes: Array) -> Callable[[], Restored]:
         """Begin a picture in flight."""
-        pending, blurs, tiles = self._flights.submit(planes), self._blurs, work.tiles
+        pending, blurs, tiles = next(self._turns).submit(planes), self._blurs, work.tiles
         axes = psf_axes(work.axes, tiles)
 
         def result() -> Restored:
@@ -135,7 +146,7 @@ class TiledDeblurrer:
 
         return result
 
-    def _make_flights(self, work: Work, codes: tuple[Codes, Codes] | None) -> None:
+    def _make_lanes(self, work: Work, codes: tuple[Codes, Codes] | None, lanes: int) -> None:
         """Make what keeps pictures in flight on the current GPU."""
         from snellen.mia.cuda.tiled import TilesInFlight
 
@@ -147,18 +158,31 @@ class TiledDeblurrer:
         prepared = replace(method.prepared, format=format, counts=(count, self._frames))
         self._restorer = restorer = Restorer(prepared)
         self._blurs = batches.starts(method, work.blurs, count, self._frames)
-        parts: Any = (restorer.frames, restorer.backend)
-        self._flights = TilesInFlight(
-            self.device, tiles.picture, restorer.pictures.whole, prepared.side, cutter, codes,
-            parts, restorer.spread(self._blurs), how.iterations, how.recentre,
-        )  # fmt: skip
+        start = restorer.spread(self._blurs)
+        parts: list[Any] = [(restorer.frames, restorer.backend)]
+        while len(parts) < lanes:
+            parts.append(restorer.more())
+            self._more.append(parts[-1][1])
+        self._lanes = [
+            TilesInFlight(
+                self.device, tiles.picture, restorer.pictures.whole, prepared.side, cutter, codes,
+                pair, start, how.iterations, how.recentre, SLOTS,
+            )
+            for pair in parts
+        ]  # fmt: skip
+        self._turns = cycle(self._lanes)
 
-    def _fits_in_flight(self, work: Work) -> bool:
-        """Return whether nothing waits for the host, and all tiles fit into the GPU's memory."""
+    def _lanes_of(self, work: Work) -> int:
+        """Return how many lanes of pictures in flight there are to be.
+
+        0: something waits for the host, or not all tiles fit into the GPU's memory at once.
+        """
         prepared, tiles = work.method.prepared, work.tiles
         if self.device == "cpu" or work.method.how.tolerance or prepared.dtype != "float32":
-            return False
+            return 0
         assert tiles is not None
         period = edges.period(tiles.shape, prepared.side, prepared.edges)
-        count = prod(tiles.grid) * self._frames
-        return set(period) <= set(SIDES) and count * prod(period) <= batches.available(self.device)
+        if not set(period) <= set(SIDES):
+            return 0
+        samples = prod(tiles.grid) * self._frames * prod(period)
+        return min(LANES, max(0, batches.available(self.device)) // samples)

@@ -82,8 +82,6 @@ class Frames:
 class Backend:
     """Adds 1 in each iteration."""
 
-    slots = 3
-
     def __init__(self, fake):
         from cupy import empty
 
@@ -119,7 +117,7 @@ def test_pictures_in_flight(monkeypatch, seed, dtype):
     codes = (Codes(dtype, 0, 1, 255),) * 2 if dtype == "uint8" else None
     flights = TilesInFlight(
         "cuda:0", SHAPE, TILES, SIDE, Cutter(fake), codes, (Frames(fake), Backend(fake)), start,
-        5, True,
+        5, True, 3,
     )  # fmt: skip
     pictures = [np.full((2, *SHAPE), value, dtype) for value in (1, 0, 7, 3, 9, 2, 4)]
     pending, found = [], []
@@ -221,7 +219,7 @@ def test_in_flight_as_one_by_one(cuda, random, edges, frames, given):
     pictures[4][...] = 0.1
     wanted = [deblur(one, **how, tile=tile, multiframe=frames > 1) for one in pictures]
     tiled = TiledDeblurrer(how, tile, frames)
-    assert not tiled.prepare(shape) and tiled.slots == 3
+    assert not tiled.prepare(shape) and tiled.slots == 4
     pending, found = [], []
     for picture in pictures:
         pending.append(tiled.submit(picture))

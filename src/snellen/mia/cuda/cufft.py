@@ -119,7 +119,7 @@ class Backend:
             self._do.start_psf(h)
             self._transform(at.h, at.h_spectrum)
             if not self._poisson:
-                self._all_observed = bool((at.y >= 0).all())
+                self._all_observed = float(at.y.min()) >= 0
                 self._transform(at.y, at.y_spectrum)
 
     def iterate(self, count: int) -> None:

@@ -52,9 +52,6 @@ class TilesInFlight:
         The PSFs that each picture starts from, on the period.
     iterations : int
     recentre : bool
-
-    Attributes
-    ----------
     slots : int
         Pictures in flight.
 
@@ -76,6 +73,7 @@ class TilesInFlight:
         start: Any,
         iterations: int,
         recentre: bool,
+        slots: int,
     ):
         import cupy
 
@@ -84,7 +82,7 @@ class TilesInFlight:
         self._iterations, self._recentre = iterations, recentre
         self._shape, self._psfs = (1, frames, *picture), (count, frames, side, side)
         self._pixels, psf = count * prod(tiles[2:]), prod(self._psfs)
-        self.slots = parts[1].slots
+        self.slots = slots
         with lasting():
             self._cut = cupy.empty(tiles, np.float32)
             self._results = cupy.empty(self._pixels + psf + 1, np.float32)
@@ -103,7 +101,7 @@ class TilesInFlight:
                 ((count + 1,), np.int32),
             ],
             work=self._restore,
-            slots=self.slots,
+            slots=slots,
         )
 
     def submit(self, planes: Array) -> Callable[[], Results]:
