@@ -120,7 +120,8 @@ def _image(job: UpscaleJob, events: Events) -> UpscaleResult:
     )  # fmt: skip
 
     def work(device: str) -> tuple[Any, str]:
-        return image.upscale(still.pixels, job.scale, job.model, device), device
+        one = devices.single(device, "A+")  # several share batches only
+        return image.upscale(still.pixels, job.scale, job.model, one), one
 
     pixels, used = on_device(work, job.device, str(job.source), events)
     large = replace(still, pixels=pixels)
