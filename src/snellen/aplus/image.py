@@ -117,7 +117,7 @@ def _from_host(
     def work(device: str, numbers: Iterator[int]) -> None:
         kept = _prepared(model, axes, dtype, bits, device, min(count, SLOTS))
         with arrays.working(None, device), kept as enlarger:
-            odd.append(enlarger.run(numbers, pictures, out))
+            odd.append(enlarger.run(numbers, pictures, out, arrays.locked(result)))
 
     if count:
         least = -(-WORTH // (axes.size[0] * axes.size[1]))

@@ -23,6 +23,7 @@ from snellen.gpu import memory
 
 HOST = (1, 3)  # DLPack's device types of pageable and page-locked main memory: kDLCPU, kDLCUDAHost
 CUDA = (2, 13)  # DLPack's device types of GPU memory: kDLCUDA, kDLCUDAManaged
+KEPT, KEPT_SHARE = 4 << 30, 64  # most bytes kept for the next results; part of the main memory
 LOCKED = 1 << 28  # bytes that results may take of page-locked memory in any case
 LOCKED_SHARE = 8  # beyond that, the part of the main memory that may be page-locked
 ADVICE = "copy it to main memory first (PyTorch: .cpu(), CuPy: .get())"
@@ -242,14 +243,20 @@ def upload(array: np.ndarray[Any, Any]) -> Any:
 def result(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """Return a new array in main memory for a result from a GPU.
 
-    It is page-locked, so that the GPU writes into it, unless results that the caller keeps have
-    taken much of that memory already.
+    It is page-locked (see `locked`), so that the GPU writes into it, unless it is so large that its
+    memory could not be kept for the next call, or results that the caller keeps have taken much.
     """
-    size = memory.pages.lent + math.prod(shape) * np.dtype(dtype).itemsize
-    if size <= LOCKED or size <= limits.memory() // LOCKED_SHARE:
+    size, pages = math.prod(shape) * np.dtype(dtype).itemsize, memory.pages
+    pages.most = max(memory.IDLE, min(KEPT, limits.memory() // KEPT_SHARE))
+    if size <= pages.most and (pages.lent + size <= max(LOCKED, limits.memory() // LOCKED_SHARE)):
         with suppress(DeviceMemoryError), devices.reporting():
             return memory.pinned(shape, dtype)
     return np.empty(shape, dtype)
+
+
+def locked(array: npt.NDArray[Any]) -> bool:
+    """Return whether an array of `result` is page-locked."""
+    return array.base is not None
 
 
 def like(image: Any, result: Any) -> Any:

@@ -127,9 +127,10 @@ def clear_cache() -> None:
 
     `upscale`, `score` and `deblur` keep buffers, models on GPUs, CUDA graphs and threads for the
     next call of the same kind. These are bounded: on a GPU by 16 objects and an eighth of its
-    memory (or of CUPY_GPU_MEMORY_LIMIT), on the CPU by 4 objects and 256 MiB, and by 512 MiB of
-    page-locked memory. They do not lie in CuPy's own pools. This function releases all that no
-    call uses just now; the next call prepares anew. Compiled code stays.
+    memory (or of CUPY_GPU_MEMORY_LIMIT), on the CPU by 4 objects and 256 MiB; page-locked memory
+    by a 64th of the main memory, but 512 MiB at least and 4 GiB at most. They do not lie in CuPy's
+    own pools. This function releases all that no call uses just now; the next call prepares anew.
+    Compiled code stays.
     """
     _released(None)
     cache.clear()

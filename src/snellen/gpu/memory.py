@@ -26,7 +26,7 @@ from snellen.gpu import driver, graph
 
 NO_MEMORY = 2  # cudaErrorMemoryAllocation
 PORTABLE = 1  # cudaHostAllocPortable: page-locked for every GPU
-IDLE = 1 << 29  # most bytes of page-locked memory that nobody uses and that are kept for later
+IDLE = 1 << 29  # bytes of page-locked memory that nobody uses and that are kept for later
 BLOCKS = 512  # most blocks of such memory
 STEPS = 8  # sizes of page-locked blocks between two powers of two: at most 1/8 is wasted
 SMALLEST = 4096  # bytes of a page-locked block
@@ -241,9 +241,18 @@ def _relieve(host: bool = False) -> bool:
 
 
 class Pages:
-    """A pool of page-locked memory, bounded: what is not used for long is released."""
+    """A pool of page-locked memory, bounded: what is not used for long is released.
+
+    Attributes
+    ----------
+    most : int
+        Bytes that nobody uses and that are kept for later.
+    lent : int
+        Bytes in use.
+    """
 
     def __init__(self) -> None:
+        self.most = IDLE
         self._lock, self._home = process.lock(), process.Home("page-locked memory")
         self._idle: list[Any] = []  # the last one was used last
         self._bytes = self.lent = 0
@@ -263,7 +272,7 @@ class Pages:
             self._idle.append(memory)
             self._bytes += memory.size
             self.lent -= memory.size
-            while self._bytes > IDLE or len(self._idle) > BLOCKS:
+            while self._bytes > self.most or len(self._idle) > BLOCKS:
                 dropped.append(self._idle.pop(0))
                 self._bytes -= dropped[-1].size
         del dropped  # after the lock, as releasing waits for the GPU

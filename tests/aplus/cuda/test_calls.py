@@ -144,22 +144,15 @@ def test_results_belong_to_the_caller(fake, random):
 
 def test_results_that_are_too_many_are_not_page_locked(fake, random, monkeypatch):
     batch = drawn(random, (7, 9, 10), "uint8")
-    for name in ("LOCKED", "LOCKED_SHARE"):
-        monkeypatch.setattr(arrays, name, {"LOCKED": 0, "LOCKED_SHARE": 1 << 60}[name])
-    monkeypatch.setattr(fake, "seen", forgiving(fake.seen))
-    found = upscale(batch, device="cuda")
-    assert found.base is None and (found == larger(batch)).all()
-
-
-def forgiving(seen):
-    """Ordinary memory is not registered with the fake; CUDA copies to it, too."""
-    import ctypes
-
-    def there(address, size):
-        given = (ctypes.c_uint8 * size).from_address(address)
-        return np.ctypeslib.as_array(given)
-
-    return there
+    for how in ({"LOCKED": 0, "LOCKED_SHARE": 1 << 60}, {"KEPT": 100}):
+        with monkeypatch.context() as patch:
+            patch.setattr(memory, "IDLE", 100 if "KEPT" in how else memory.IDLE)
+            for name, value in how.items():
+                patch.setattr(arrays, name, value)
+            for devices in ("cuda", "cuda:0,cuda:1"):
+                found = upscale(batch, device=devices)
+                assert not arrays.locked(found) and (found == larger(batch)).all()
+    assert arrays.locked(upscale(batch, device="cuda"))
 
 
 @pytest.mark.parametrize("devices", ["cuda", "cuda:0,cuda:1"])

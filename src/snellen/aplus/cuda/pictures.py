@@ -118,7 +118,7 @@ class Pictures:
         self._check(cupy.ascontiguousarray(pictures), found)
         return bool(found.get()[0])
 
-    def run(self, numbers: Iterator[int], pictures: Any, out: Any) -> bool:
+    def run(self, numbers: Iterator[int], pictures: Any, out: Any, locked: bool) -> bool:
         """Enlarge some of the pictures in main memory, several in flight.
 
         Parameters
@@ -128,7 +128,9 @@ class Pictures:
         pictures : (N, H, W[, channels]) NumPy array
             Of this type, in any order of bytes.
         out : (N, s·H, s·W[, channels]) NumPy array
-            Their results, contiguous; page-locked, or copies do not overlap.
+            Their results, contiguous.
+        locked : bool
+            Whether `out` is page-locked: then the GPU writes into it; else results are copied.
 
         Returns
         -------
@@ -136,15 +138,25 @@ class Pictures:
             Whether a picture has samples that cannot be used: NaN, infinity, too large, or of more
             bits. Results mean nothing then.
         """
-        engine, flights, odd = self._engine, deque[Pending](), False
+        engine, odd = self._engine, False
+        flights: deque[tuple[int, Pending]] = deque()
         assert engine is not None
+
+        def finish() -> bool:
+            number, pending = flights.popleft()
+            result, *found = pending.result()
+            if not locked:
+                np.copyto(out[number], result)
+            return bool(found) and bool(found[0][0])
+
         try:
             for number in numbers:
                 if len(flights) == self._slots:
-                    odd |= _odd(flights.popleft())
-                flights.append(engine.submit([pictures[number]], out=[out[number]]))
+                    odd |= finish()
+                given = [out[number]] if locked else []
+                flights.append((number, engine.submit([pictures[number]], out=given)))
             while flights:
-                odd |= _odd(flights.popleft())
+                odd |= finish()
         finally:
             if flights:  # something failed
                 engine.streams.settle()  # nobody writes to `out` any more
@@ -183,12 +195,6 @@ class Pictures:
     def _on_gpu(self) -> Iterator[None]:
         with devices.using(self._device), devices.reporting():
             yield
-
-
-def _odd(flight: Pending) -> bool:
-    """Return, when it is known, whether a picture has samples that cannot be used."""
-    _, *odd = flight.result()
-    return bool(odd) and bool(odd[0][0])
 
 
 def _bytes(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
