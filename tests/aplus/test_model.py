@@ -292,7 +292,8 @@ WANTED = {
     [pytest.param(*key, marks=[pytest.mark.slow] if key[1] == "Set14" else []) for key in WANTED],
 )
 def test_quality_of_the_shipped_models(shared_data, scale, name):
-    from snellen.aplus.training.protocol import planes, psnr_table
+    from snellen.aplus.training.evaluation import psnr_table
+    from snellen.frames.protocol import planes
 
     table = psnr_table(planes(shared_data / name), load(None, scale))
     assert len(table) == int(name[3:])

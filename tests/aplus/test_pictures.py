@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from snellen.aplus.model import load
-from snellen.aplus.training import protocol
 from snellen.aplus.upscaler import Upscaler
+from snellen.frames import protocol
 from snellen.frames.frame import Format, Frame
 from support.aplus import reference
 

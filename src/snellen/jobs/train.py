@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.aplus.training import train as training
-from snellen.aplus.training.protocol import EVALUATED, planes, psnr_table, require
+from snellen.aplus.training.evaluation import psnr_table
 from snellen.errors import InputError, SnellenError
 from snellen.frames import atomic
+from snellen.frames.protocol import EVALUATED, planes, require
 from snellen.jobs.events import Events, Progress
 from snellen.jobs.fields import check_types
 from snellen.jobs.options import check_optional, check_positive, path, paths

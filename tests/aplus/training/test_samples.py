@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from snellen.aplus.training import protocol, samples
+from snellen.aplus.training import samples
 from snellen.errors import InputError
+from snellen.frames import protocol
 from support.aplus import training_reference as reference
 from support.aplus.drawings import drawing
 

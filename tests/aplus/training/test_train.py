@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from snellen.aplus.model import Model
-from snellen.aplus.training import projections, protocol, samples
+from snellen.aplus.training import projections, samples
+from snellen.aplus.training.evaluation import psnr_table
 from snellen.aplus.training.train import Settings, train
 from snellen.errors import InputError
+from snellen.frames.protocol import planes
 from support.aplus.drawings import drawing
 
 TINY = Settings(2, anchors=16, iterations=3, samples=3000, sizes=3, neighbours=64)
@@ -34,7 +36,7 @@ def test_a_trained_model_is_better_than_bicubic(scale, window):
     held = {"new": drawing(99, (80, 84))}
     bicubic = replace(model, projections=np.zeros_like(model.projections))
     # A tenth of a decibel is far over any rounding, far under what was seen (0.5 dB and more).
-    gain = protocol.psnr_table(held, model)["new"] - protocol.psnr_table(held, bicubic)["new"]
+    gain = psnr_table(held, model)["new"] - psnr_table(held, bicubic)["new"]
     assert gain > 0.1
 
 
@@ -77,15 +79,14 @@ def test_the_best_seed_on_images_held_out_is_taken(drawings):
 def test_retraining_from_the_authors_dictionary(shared_data, pool):
     with np.load(shared_data / "aplus" / "model_x2.npz") as file:
         theirs = Model(2, 3, file["anchors"], file["basis"], file["projections"])
-    images = list(protocol.planes(shared_data / "T91").values())
+    images = list(planes(shared_data / "T91").values())
     factors = [0.98**k for k in range(12)]
     some = samples.pyramid(images, 2, 3, theirs.basis, factors=factors, most=5_000_000, pool=pool)
     found = projections.learn(some, theirs.anchors, neighbours=2048, ridge=0.1, pool=pool)
-    planes = protocol.planes(shared_data / "Set5")
+    held = planes(shared_data / "Set5")
     models = (found, found.astype(np.float16), theirs.projections)
     ours, half, wanted = (
-        np.mean(list(protocol.psnr_table(planes, replace(theirs, projections=p)).values()))
-        for p in models
+        np.mean(list(psnr_table(held, replace(theirs, projections=p)).values())) for p in models
     )
     # METHODS: two independent trainings on one dictionary differ by under 0.0006 dB.
     assert abs(ours - wanted) < 0.0006

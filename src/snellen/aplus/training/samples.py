@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from snellen.aplus.differences import FILTERS, differences
 from snellen.aplus.features import collect, margin
-from snellen.aplus.training.protocol import crop, resized, shrink
 from snellen.errors import InputError
 from snellen.frames.bicubic import bicubic
+from snellen.frames.protocol import crop, resized, shrink
 
 Float32 = npt.NDArray[np.float32]
 Float64 = npt.NDArray[np.float64]

@@ -18,13 +18,14 @@ import numpy.typing as npt
 from snellen._version import __version__
 from snellen.aplus.features import margin
 from snellen.aplus.model import SCALES, WINDOW, Model
+from snellen.aplus.training.evaluation import psnr_table
 from snellen.aplus.training.ksvd import ksvd
 from snellen.aplus.training.projections import learn
-from snellen.aplus.training.protocol import psnr_table, require
 from snellen.aplus.training.samples import Samples, dictionary_windows, grid, principal, pyramid
 from snellen.cpu.blas import single_threaded
 from snellen.cpu.threads import available
 from snellen.errors import InputError, quoted
+from snellen.frames.protocol import require
 from snellen.frames.values import MOST, number, plain, whole
 
 Float32 = npt.NDArray[np.float32]

@@ -1,4 +1,4 @@
-"""The protocol by which A+ is trained and evaluated: reading, cropping, shrinking, PSNR.
+"""The protocol by which super-resolution is trained and evaluated: reading, shrinking, PSNR.
 
 This is the protocol of Timofte, De Smet, Van Gool 2014 (and of Zeyde et al. 2010 before them).
 Images are 8-bit luma. MATLAB's imresize of 2014 makes the low-resolution pictures, which stay in
@@ -14,12 +14,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from snellen.aplus.model import Model
 from snellen.errors import InputError
 from snellen.frames import damage
 from snellen.frames.bicubic import TAPS, cubic
 from snellen.frames.colour import KB, KG, KR
-from snellen.frames.frame import Format, Frame
 from snellen.frames.image_file import opened_image
 from snellen.frames.opening import is_address, missing
 from snellen.frames.still import SUFFIXES
@@ -192,35 +190,6 @@ def psnr(truth: Float32, estimate: Float32, border: int) -> float:
     inside = slice(border, -border or None)
     error = float(np.mean((a - b)[inside, inside] ** 2))
     return 20 * log10(255) - 10 * log10(error) if error else float("inf")
-
-
-def psnr_table(images: Mapping[str, Float32], model: Model) -> dict[str, float]:
-    """Return the PSNR in dB of each image when it is shrunk and enlarged again by `model`.
-
-    Parameters
-    ----------
-    images : dict
-        Name → (H, W) float32 luma in 0 … 1, as `planes` reads it from a folder.
-    model : Model
-
-    Raises
-    ------
-    InputError
-        An image is so small that no pixel is left without its borders.
-    """
-    from snellen.aplus.upscaler import Upscaler
-
-    scale = model.scale
-    require(images, EVALUATED * scale, f"evaluation at ×{scale}")
-    found = {}
-    for name, plane in images.items():
-        truth = crop(plane, scale)
-        low = shrink(truth, 1 / scale)
-        with Upscaler(scale, model) as upscaler:
-            upscaler.prepare(Format(low.shape[1], low.shape[0], bits=0))
-            (large,) = upscaler.run(Frame((low,))).planes
-        found[name] = psnr(truth, np.asarray(large, np.float32), scale)
-    return found
 
 
 def require(images: Mapping[str, Float32], side: int, purpose: str) -> None:
