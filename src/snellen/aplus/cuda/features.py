@@ -11,6 +11,7 @@ import numpy.typing as npt
 from snellen.aplus.cuda.filters import compose, side
 from snellen.aplus.cuda.layout import LANE_DIMS, SLAB, pad, padded
 from snellen.aplus.model import Model
+from snellen.frames.arrays import upload
 from snellen.frames.frame import Format
 from snellen.gpu.c_types import C_TYPES
 from snellen.gpu.kernel import Kernel
@@ -28,11 +29,9 @@ class Features:
     """The filter bank of a model for planes of one format, on the current GPU."""
 
     def __init__(self, model: Model, format: Format):
-        import cupy
-
         self.kernel = kernel(model, format)
         make = pairs if paired(format) else fragments
-        self.filters = cupy.asarray(make(compose(model)))
+        self.filters = upload(make(compose(model)))
         self.slabs = padded(model.basis.shape[1]) // SLAB
         size = side(model.window)
         pitch = (TILE + size - 1 + 7) // 16 * 16 + 8

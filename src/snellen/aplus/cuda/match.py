@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from snellen.aplus.cuda.layout import LANES, SLAB, by_lane, pad, padded
 from snellen.aplus.model import Model
+from snellen.frames.arrays import upload
 from snellen.gpu.device import multiprocessors
 from snellen.gpu.kernel import Kernel
 from snellen.gpu.profile import stage
@@ -37,12 +38,10 @@ class Match:
     """The anchors of a model on the current GPU."""
 
     def __init__(self, model: Model):
-        import cupy
-
         anchors = pad(model.anchors, 1, padded(model.anchors.shape[1]))
         count, self.dims = anchors.shape
         self.settle = settle_kernel(model)
-        self.table = cupy.asarray(
+        self.table = upload(
             np.ascontiguousarray(pad(anchors, 0, -(-count // SETTLE_ANCHORS) * SETTLE_ANCHORS).T)
         )
         self.multiprocessors = multiprocessors()
@@ -50,8 +49,8 @@ class Match:
         if self.match:
             anchors = np.ascontiguousarray(pad(anchors, 0, _padded(count)))
             halves, self.error = half(anchors)
-            self.anchors = cupy.asarray(anchors)
-            self.halves = cupy.asarray(fragments(halves))
+            self.anchors = upload(anchors)
+            self.halves = upload(fragments(halves))
             self.shared = chunk(self.dims, len(anchors)) * self.dims * 2
 
     def __call__(self, features: Any, index: Any, listed: Any, work: Any) -> None:

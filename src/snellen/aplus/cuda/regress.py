@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from snellen.aplus.cuda.layout import SLAB, by_lane, pad, padded
 from snellen.aplus.model import Model
+from snellen.frames.arrays import upload
 from snellen.gpu.kernel import Kernel
 
 WARPS, BUNCH = 4, 4  # warps of a block, and tiles of 16 patches that each processes in turn
@@ -21,10 +22,8 @@ class Regress:
     """The projections of a model on the current GPU."""
 
     def __init__(self, model: Model):
-        import cupy
-
         self.kernel = kernel(model)
-        self.projections = cupy.asarray(rows(model))
+        self.projections = upload(rows(model))
 
     def __call__(self, features: Any, index: Any, order: Any, tiles: Any, out: Any) -> None:
         """Multiply each feature by the matrix of its anchor.

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from snellen.frames.arrays import upload
 from snellen.frames.frame import Format
 from snellen.gpu.kernel import Kernel
 from snellen.mad.cuda.precision import literal, types
@@ -35,10 +36,8 @@ class Lightness:
     """
 
     def __init__(self, definition: Definition, format: Format, peak: float, dtype: str):
-        import cupy
-
         self._level, self._grey, self._light, self._error = kernels(definition, format, dtype)
-        self._table = cupy.asarray(table(format.bits, peak, definition)) if format.bits else None
+        self._table = upload(table(format.bits, peak, definition)) if format.bits else None
         self._size = (format.width, format.height, np.dtype(dtype).type(WHITE / peak))
         self._grid = (-(-format.width // BLOCK[0]), -(-format.height // BLOCK[1]))
 
