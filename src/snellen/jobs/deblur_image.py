@@ -48,6 +48,7 @@ def deblur_image(job: DeblurJob, events: Events) -> DeblurResult:
     settings = method_settings(job)
 
     def work(device: str) -> tuple[Restored, str]:
+        device = devices.single(device, "MIA")  # which reports its progress: that is of one GPU
         try:
             with job_names():
                 found = image.deblur(
