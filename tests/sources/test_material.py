@@ -1,0 +1,139 @@
+"""Coded material: the same for the same seed, aligned, and its files give back every bit."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from snellen.errors import InputError
+from snellen.sources import material, pairs
+from snellen.sources.coder import Coding, coded
+from snellen.sources.degrade import KERNELS, blurred, resized, shrunk
+from snellen.sources.motion import FASTEST, shown, windows
+from snellen.sources.pairs import Pair
+
+
+def still(seed=0, shape=(80, 96)):
+    """Smooth blobs and an edge."""
+    noise = np.random.default_rng(seed).uniform(16, 235, shape).astype(np.float32)
+    plane = blurred(noise, 2.0)
+    plane = (plane - plane.mean()) * 4 + 120
+    plane[:, shape[1] // 2 :] += 40
+    return np.clip(plane, 16, 235).astype(np.uint8)
+
+
+def psnr(a, b):
+    return 10 * np.log10(255**2 / np.mean((a.astype(float) - b) ** 2))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("scale", [2, 3, 4])
+def test_shrinking_keeps_planes_aligned(kernel, scale):
+    ramp = np.add.outer(np.arange(48.0), 2 * np.arange(72.0)) + 10
+    low = resized(ramp, 72 // scale, 48 // scale, kernel)
+    centres = [(np.arange(n // scale) + 0.5) * scale - 0.5 for n in ramp.shape]
+    exact = np.add.outer(centres[0], 2 * centres[1]) + 10
+    inside = slice(3, -3)
+    assert np.abs(low - exact)[inside, inside].max() < 1e-3
+
+
+def test_blur_is_a_gaussian_of_unit_sum():
+    point = np.zeros((31, 31), np.float32)
+    point[15, 15] = 1
+    spread = blurred(point, 1.5)
+    offset = np.arange(31) - 15.0
+    assert spread.sum() == pytest.approx(1, abs=1e-5)
+    # Variance of the samples; the tail beyond 4 σ is cut off.
+    assert (spread.sum(0) * offset**2).sum() == pytest.approx(1.5**2, rel=5e-3)
+    np.testing.assert_allclose(spread, spread.T, atol=1e-8)
+    flat = np.full((9, 12), 77, np.uint8)
+    np.testing.assert_array_equal(shrunk(flat, 3, "lanczos", 0.8), 77)
+
+
+@pytest.mark.parametrize("encoder", ["x264", "x265"])
+def test_a_coarser_factor_costs_more_and_repeats_bit_for_bit(encoder):
+    planes = [np.roll(still(), 2 * k, 1) for k in range(5)]
+    fine, coarse = (coded(planes, Coding(encoder, crf)) for crf in (18, 32))
+    again = coded(planes, Coding(encoder, 32))
+    np.testing.assert_array_equal(coarse.planes, again.planes)
+    assert coarse.bits == again.bits < fine.bits
+    assert psnr(planes[3], coarse.planes[3]) < psnr(planes[3], fine.planes[3])
+    assert psnr(planes[3], fine.planes[3]) > 35
+    assert fine.kinds[0] == "I" and set(fine.kinds[1:]) <= {"P", "B"}
+    assert fine.version != "unknown"
+
+
+def test_windows_stay_inside_and_are_never_enlarged():
+    zoomed = 0
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        parts = windows((80, 96), (64, 72), 8, random)
+        sides = {part.width for part in parts}
+        zoomed += len(sides) > 1
+        for part in parts:
+            assert part.left >= 0 and part.left + part.width <= 96 + 1e-9
+            assert part.top >= 0 and part.top + part.height <= 80 + 1e-9
+            assert part.width >= 72 and part.height >= 64
+        if len(sides) == 1:
+            steps = np.abs(np.diff([part.left for part in parts]))
+            assert steps.max() <= FASTEST
+    assert 6 <= zoomed <= 30
+
+
+def test_a_window_without_zoom_is_a_part_of_the_still():
+    plane, random = still(), np.random.default_rng(1)
+    part = windows((80, 96), (80, 72), 3, random)[-1]
+    left = int(part.left)
+    np.testing.assert_array_equal(shown(plane, part, (80, 72)), plane[:, left : left + 72])
+
+
+@pytest.mark.parametrize("kind", material.KINDS)
+def test_recipes_stay_within_the_limits_of_their_kind(kind):
+    random = np.random.default_rng(0)
+    made = [material.recipe(kind, random) for _ in range(300)]
+    assert {one.kernel for one in made} == set(KERNELS)
+    assert {one.coding.encoder for one in made} == {"x264", "x265"}
+    assert {one.coding.crf for one in made} == set(range(18, 29))
+    assert all((0.4 <= one.sigma <= 1.0) == (kind == "soft") for one in made)
+    assert {one.frame for one in made} == {0, *range(material.SETTLED, material.FRAMES)}
+
+
+def test_pairs_depend_on_the_seed_and_the_name_only():
+    few = {name: still(k) for k, name in enumerate("abc")}
+    first, again, other = (
+        {pair.facts["still"]: pair for pair in material.pairs(stills, "soft", 2, seed)}
+        for stills, seed in ((few, 1), ({"b": few["b"]}, 1), (few, 2))
+    )
+    assert set(first) == set("abc")
+    np.testing.assert_array_equal(first["b"].low, again["b"].low)
+    np.testing.assert_array_equal(first["b"].high, again["b"].high)
+    assert first["b"].facts == again["b"].facts != other["b"].facts
+    assert first["a"].high.shape == tuple(2 * n for n in first["a"].low.shape)
+    large = resized(first["a"].low, *first["a"].high.shape[::-1], "bicubic")
+    assert psnr(large, first["a"].high) > 28
+    with pytest.raises(InputError, match="kind"):
+        next(material.pairs(few, "clean", 2, 1))
+
+
+def test_a_file_gives_back_every_bit(tmp_path):
+    random = np.random.default_rng(0)
+    made = [
+        Pair(*(random.integers(0, 256, (n, n), np.uint8) for n in (8, 16)), {"number": k})
+        for k in range(4)
+    ]
+    path = tmp_path / "pairs.safetensors"
+    assert pairs.write(path, made, {"seed": "1"}) == 4
+    found, about = pairs.read(path)
+    assert about == {"seed": "1"} and json.dumps([one.facts for one in found])
+    for one, back in zip(made, found, strict=True):
+        np.testing.assert_array_equal(one.low, back.low)
+        np.testing.assert_array_equal(one.high, back.high)
+        assert one.facts == back.facts
+    size = path.stat().st_size
+    assert pairs.write(path, made, {}, most=size / 2, overwrite=True) < 4
+    assert path.stat().st_size < size
+    path.write_bytes(b"nothing")
+    with pytest.raises(InputError, match="pairs"):
+        pairs.read(path)
