@@ -54,6 +54,79 @@ command("fft", "Time the small FFTs of snellen.fft on a GPU.")
 command("calls", "Time whole calls, films and first uses, in fresh processes.")
 
 
+@bench.command()
+@click.option(
+    "--pictures",
+    type=NAMED,
+    multiple=True,
+    help="A folder of pictures; may be repeated. [Set5 and Set14 of $SNELLEN_DATA]",
+)
+@click.option(
+    "--clip",
+    "films",
+    type=NAMED,
+    multiple=True,
+    help="A film, of which 12 frames are taken, or a folder of films; may be repeated.",
+)
+@click.option(
+    "--stills",
+    type=NAMED,
+    multiple=True,
+    help="A folder of pictures, which scroll and zoom as clips; may be repeated.",
+)
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    metavar="NAME=FILE",
+    help="A+ by this model, too; may be repeated.",
+)
+@click.option(
+    "--other",
+    "others",
+    multiple=True,
+    metavar="NAME=FOLDER",
+    help="What another program made of --inputs; may be repeated.",
+)
+@click.option("--inputs", type=NAMED, help="Write the small pictures into this new folder.")
+@click.option("--page", type=NAMED, help="Write crops side by side here, as HTML.")
+@click.option("--scale", type=click.Choice(["2", "3", "4"]), default="2", show_default=True)
+@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:N.")
+@click.option("--quick", is_flag=True, help="Without MAD.")
+@click.option("-o", "--output", type=NAMED, help="Write JSON here, too.")
+@click.option("--json", "as_json", is_flag=True, help="Only the JSON object on stdout.")
+@click.option("--overwrite", is_flag=True, help="Replace existing outputs.")
+def quality(
+    output: Path | None, page: Path | None, as_json: bool, overwrite: bool, scale: str, **more: Any
+) -> None:
+    """Measure enlarged pictures, and clips that are blurred, shrunk and coded before.
+
+    PSNR, SSIM and MAD beside the original, of bicubic, Lanczos, A+ and what you name; for clips
+    also what each method makes of coding noise, beside bicubic, and the error in flat areas.
+    """
+    from snellen.bench.quality import report
+
+    for target in (output, page):
+        if target:
+            atomic.check_target(target, None, overwrite)
+    write = terminal.err if as_json else terminal.out
+    found, text = report.make(write, scale=int(scale), overwrite=overwrite, **more)
+    written(output, json.dumps(found, indent=1, ensure_ascii=False) + "\n", overwrite)
+    written(page, text, overwrite)
+    if as_json:
+        terminal.out(json.dumps(found))
+
+
+def written(target: Path | None, text: str, overwrite: bool) -> None:
+    """Write a text where it is wanted."""
+    if target:
+        with (
+            atomic.protected([], lambda name, text: terminal.err(f"warning: {name}: {text}")),
+            atomic.writing(target, overwrite) as file,
+        ):
+            file.write(text.encode())
+
+
 def measure(
     method: str,
     device: str,
@@ -83,12 +156,7 @@ def measure(
         write(*text.split("\n"))
 
     report = run(method, repeats, say, device=device, quick=quick, **more)
-    if output:
-        with (
-            atomic.protected([], lambda name, text: terminal.err(f"warning: {name}: {text}")),
-            atomic.writing(output, overwrite) as file,
-        ):
-            file.write((json.dumps(report, indent=1, ensure_ascii=False) + "\n").encode())
+    written(output, json.dumps(report, indent=1, ensure_ascii=False) + "\n", overwrite)
     if as_json:
         terminal.out(json.dumps(report))
     if report["failed"]:

@@ -1,0 +1,113 @@
+"""The report of `snellen bench quality` as a JSON object, and its page of crops."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from snellen.bench import runner
+from snellen.bench.quality.clips import USED, Clip, film, moved
+from snellen.bench.quality.methods import METHODS, Method, aplus, folder
+from snellen.bench.quality.page import page
+from snellen.bench.quality.run import Run
+from snellen.errors import InputError, OutputError
+from snellen.frames import protocol
+from snellen.frames.still import SUFFIXES
+from snellen.gpu import device as devices
+from snellen.sources.coder import libraries
+
+SETS = ("Set5", "Set14")
+"""Folders of $SNELLEN_DATA that are measured where no pictures are named."""
+
+
+def make(
+    say: Callable[[str], None],
+    *,
+    pictures: Sequence[Path] = (),
+    films: Sequence[Path] = (),
+    stills: Sequence[Path] = (),
+    models: Sequence[str] = (),
+    others: Sequence[str] = (),
+    inputs: Path | None = None,
+    scale: int = 2,
+    device: str = "auto",
+    quick: bool = False,
+    overwrite: bool = False,
+) -> tuple[dict[str, Any], str]:
+    """Measure, and return the report and the page.
+
+    Parameters
+    ----------
+    say : callable
+        Gets lines for the reader.
+    pictures, films, stills : sequence of Path
+        Folders of pictures; films or folders of these; folders of pictures that become clips.
+    models, others : sequence of str
+        NAME=FILE of models of A+, and NAME=FOLDER of what other programs made.
+    inputs : Path, optional
+        New folder for the small pictures.
+    scale : int
+    device : str
+        "auto", "cpu", "cuda" or "cuda:N".
+    quick : bool
+        Whether MAD is left out.
+    overwrite : bool
+        Whether `inputs` may exist.
+
+    Raises
+    ------
+    InputError, OutputError, DeviceError
+    """
+    chosen = devices.resolve(device)
+    if inputs and inputs.exists() and not overwrite:
+        raise OutputError(f"{inputs} exists", parameter="inputs")
+    named = {name: aplus(Path(file), chosen) for name, file in map(_named, models)}
+    named |= {name: folder(Path(path)) for name, path in map(_named, others)}
+    methods: dict[str, Method] = {name: method(chosen) for name, method in METHODS.items()}
+    if taken := methods.keys() & named.keys():
+        raise InputError(f"a method {min(taken)!r} is there already", advice="give another name")
+    sets = list(pictures) or ([] if films or stills else _standard())
+    report = runner.header("quality", chosen, 1, quick, say)
+    run = Run(methods | named, scale, chosen, say, inputs, mad=not quick)
+    for path in sets:
+        run.folder(path)
+    for clip in _clips(films, stills, scale):
+        run.clip(clip)
+    report |= {
+        "scale": scale, "methods": list(run.methods), "frames": list(USED), **libraries(),
+        "pictures": run.pictures, "clips": run.clips,
+    }  # fmt: skip
+    return report, page(run.rows)
+
+
+def _standard() -> list[Path]:
+    """Return the standard sets that are at hand."""
+    root = Path(os.environ.get("SNELLEN_DATA") or ".")
+    if found := [root / name for name in SETS if (root / name).is_dir()]:
+        return found
+    raise InputError(
+        "no pictures are named", advice="give --pictures, --clip or --stills, or SNELLEN_DATA"
+    )
+
+
+def _named(text: str) -> tuple[str, str]:
+    name, equals, path = text.partition("=")
+    if not (name and equals and path):
+        raise InputError(f"got {text!r}; expected NAME=PATH")
+    return name, path
+
+
+def _clips(films: Sequence[Path], stills: Sequence[Path], scale: int) -> Iterable[Clip]:
+    """Yield the clips of films, of folders of films, and of folders of stills."""
+    for path in films:
+        inside = sorted(path.iterdir()) if path.is_dir() else [path]
+        for one in inside:
+            if not one.name.startswith(".") and one.suffix.lower() not in SUFFIXES:
+                yield film(one, scale)
+    for path in stills:
+        found = protocol.planes(path)
+        yield from moved({k: np.rint(255 * v).astype(np.uint8) for k, v in found.items()}, scale)

