@@ -1,0 +1,1 @@
+"""Training of compact networks; only this package imports PyTorch."""

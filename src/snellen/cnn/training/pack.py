@@ -1,0 +1,137 @@
+"""Training pictures in one file: planes of luma, lossless, as small as they go.
+
+A pack is a ZIP of WebP pictures without loss and of `pack.json`, which says what they are. An item
+is a picture as it should come out, and, for sources that a formula does not make, the small
+pictures that were made of it (coded, blurred). Items without these are shrunk when they are read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from snellen.errors import InputError
+
+FORMAT = "snellen-pack-1"
+DATE = (1980, 1, 1, 0, 0, 0)  # of each member: equal packs give equal files
+METHOD, QUALITY = 5, 90  # effort of WebP; the last 3 % would take thrice as long
+
+Codes = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False)
+class Item:
+    """A picture to learn from, or to be measured on."""
+
+    name: str
+    """Its name, different for each."""
+    high: Codes
+    """Luma as it should come out, 8-bit codes (BT.601 limited range)."""
+    lows: Mapping[int, Codes] = field(default_factory=dict)
+    """Scale s → the small picture, (H // s, W // s). Empty: `high` shrunk by bicubic."""
+    held_out: bool = False
+    """Whether it is kept for validation, and never learnt from."""
+    group: str = ""
+    """Kind of picture, or the name of its set; PSNR is reported for each."""
+
+    def __post_init__(self) -> None:
+        for scale, low in self.lows.items():
+            wanted = tuple(side // scale for side in self.high.shape)
+            if low.shape != wanted:
+                raise InputError(f"{self.name} at ×{scale}: got {low.shape}; expected {wanted}")
+
+
+@dataclass(frozen=True, eq=False)
+class Pack:
+    """What is in the file of a pack."""
+
+    items: tuple[Item, ...]
+    about: Mapping[str, str]
+    """Source (clean, film, soft), how it was made, and attribution, as strings."""
+    digest: str
+    """SHA-256 of the samples, as hexadecimal digits."""
+
+
+def write(path: Path, items: Iterable[Item], about: Mapping[str, str]) -> int:
+    """Write a pack; return its size in bytes.
+
+    Parameters
+    ----------
+    path : Path
+    items : iterable of Item
+        Each is written before the next is asked for.
+    about : mapping
+        See `Pack`; it holds at least "source".
+    """
+    listed: list[dict[str, Any]] = []
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as file:
+        for number, item in enumerate(items):
+            planes = {"high": item.high, **{f"low{s}": low for s, low in item.lows.items()}}
+            for key, plane in planes.items():
+                file.writestr(zipfile.ZipInfo(f"{number:04d}.{key}.webp", DATE), _coded(plane))
+            listed.append(
+                {
+                    "name": item.name, "scales": sorted(item.lows), "held_out": item.held_out,
+                    "group": item.group,
+                }
+            )  # fmt: skip
+        text = json.dumps({"format": FORMAT, "about": dict(about), "items": listed}, indent=1)
+        file.writestr(zipfile.ZipInfo("pack.json", DATE), text)
+    return path.stat().st_size
+
+
+def read(path: Path) -> Pack:
+    """Read a pack that `write` wrote.
+
+    Raises
+    ------
+    InputError
+        It is no such file.
+    """
+    try:
+        with zipfile.ZipFile(path) as file:
+            told = json.loads(file.read("pack.json"))
+            if told["format"] != FORMAT:
+                raise InputError(f"{path}: got format {told['format']!r}; expected {FORMAT!r}")
+            items = tuple(_items(file, told["items"]))
+    except (OSError, zipfile.BadZipFile, KeyError, ValueError) as error:
+        raise InputError(f"{path} is not a pack of training pictures: {error}") from error
+    digest = hashlib.sha256()
+    for item in items:
+        for plane in (item.high, *item.lows.values()):
+            digest.update(repr(plane.shape).encode() + plane.tobytes())
+    return Pack(items, told["about"], digest.hexdigest())
+
+
+def _items(file: zipfile.ZipFile, listed: list[dict[str, Any]]) -> Iterator[Item]:
+    for number, one in enumerate(listed):
+        lows = {
+            scale: _decoded(file.read(f"{number:04d}.low{scale}.webp")) for scale in one["scales"]
+        }
+        high = _decoded(file.read(f"{number:04d}.high.webp"))
+        yield Item(one["name"], high, lows, one["held_out"], one["group"])
+
+
+def _coded(plane: Codes) -> bytes:
+    from PIL import Image
+
+    found = BytesIO()
+    picture = Image.fromarray(plane).convert("RGB")  # equal channels cost WebP nothing
+    picture.save(found, "WEBP", lossless=True, quality=QUALITY, method=METHOD)
+    return found.getvalue()
+
+
+def _decoded(data: bytes) -> Codes:
+    from PIL import Image
+
+    with Image.open(BytesIO(data)) as picture:
+        return np.ascontiguousarray(np.asarray(picture.convert("RGB"))[..., 0])

@@ -1,0 +1,244 @@
+"""A run: several networks side by side on one device, for a time or a number of steps."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from snellen._version import __version__
+from snellen.cnn.definition import radius
+from snellen.cnn.model import Model
+from snellen.cnn.training.data import Pair, Patches, pairs, validation
+from snellen.cnn.training.learner import Learner, Settings, Task
+from snellen.cnn.training.network import Network
+from snellen.cnn.training.pack import Pack, read
+from snellen.errors import InputError
+
+CHECKPOINT = "checkpoint.safetensors"
+RESERVE = 20.0  # seconds of a limited time for validation and files at its end
+KEEP = 60.0  # seconds between checkpoints
+LOOKS = 8  # validations before the last
+Report = Callable[[dict[str, Any]], None]
+
+
+class Run:
+    """Networks that are trained in step.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+    settings : Settings
+    folder : Path
+        Where models and the checkpoint go. A checkpoint of the same tasks and settings that lies
+        there is continued.
+    device : torch.device
+    report : callable
+        Gets a dict for each event: data, steps, progress, PSNR.
+    """
+
+    def __init__(
+        self, tasks: Sequence[Task], settings: Settings, folder: Path, device: torch.device,
+        report: Report,
+    ) -> None:  # fmt: skip
+        _arithmetic(settings)
+        self.tasks, self.settings, self.folder = tasks, settings, folder
+        self.device, self._report, self._begun = device, report, time.monotonic()
+        self.packs: dict[str, Pack] = {task.pack: read(Path(task.pack)) for task in tasks}
+        self._held: dict[tuple[str, int], list[Pair]] = {}
+        patches: dict[tuple[str, int, int], Patches] = {}
+        self.learners = []
+        for task in tasks:
+            key, reach = (task.pack, task.scale), radius(task.layers)
+            if (*key, reach) not in patches:
+                items = self.packs[task.pack].items
+                learnt = [item for item in items if not item.held_out]
+                found = pairs(learnt, task.scale, settings.sizes)
+                made = Patches(found, task.scale, settings.patch, reach, device)
+                patches[*key, reach] = made
+                held = [item for item in items if item.held_out]
+                self._held[key] = self._held.get(key) or pairs(held, task.scale, (1.0,))
+                self._tell("data", pack=key[0], scale=key[1], samples=made.low.numel())
+            self.learners.append(Learner(task, settings, patches[*key, reach], device))
+        self.chunk = 0
+        self.steps = 0
+        self.history: list[dict[str, Any]] = []
+        self._continue()
+
+    def _tell(self, event: str, **more: Any) -> None:
+        self._report({"event": event, "seconds": round(time.monotonic() - self._begun, 2), **more})
+
+    @property
+    def _identity(self) -> dict[str, Any]:
+        """What a checkpoint must have in common with the run that continues it."""
+        return {
+            "tasks": [asdict(task) for task in self.tasks],
+            "settings": {**asdict(self.settings), "sizes": list(self.settings.sizes)},
+            "data": {path: pack.digest for path, pack in self.packs.items()},
+        }
+
+    def _continue(self) -> None:
+        path = self.folder / CHECKPOINT
+        if not path.exists():
+            return
+        from safetensors import safe_open
+
+        with safe_open(path, "pt") as file:
+            told = json.loads(file.metadata()["run"])
+            if told["identity"] != self._identity:
+                raise InputError(
+                    f"{path} is of other tasks, settings or data",
+                    advice="give another folder, or remove it",
+                )
+            for learner in self.learners:
+                state = {
+                    key: file.get_tensor(f"{learner.task.name}.{key}") for key in learner.state
+                }
+                learner.restart(told["chunk"], state)
+        self.chunk, self.steps, self.history = told["chunk"], told["steps"], told["history"]
+        self._tell("continued", step=self.chunk * self.settings.chunk, steps=self.steps)
+
+    def keep(self) -> None:
+        """Write the checkpoint."""
+        from safetensors.torch import save_file
+
+        self._wait()
+        tensors = {
+            f"{learner.task.name}.{key}": tensor.cpu()
+            for learner in self.learners
+            for key, tensor in learner.state.items()
+        }
+        told = {
+            "identity": self._identity, "chunk": self.chunk, "steps": self.steps,
+            "history": self.history,
+        }  # fmt: skip
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self.folder / CHECKPOINT
+        save_file(tensors, path.with_suffix(".part"), {"run": json.dumps(told)})
+        path.with_suffix(".part").replace(path)
+
+    def _wait(self) -> None:
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
+
+    def _chunk(self, chunk: int, steps: int) -> None:
+        for learner in self.learners:
+            learner.begin(chunk, steps)
+        for _ in range(self.settings.chunk):
+            for learner in self.learners:
+                learner.step()
+        self._wait()
+
+    def measure(self) -> float:
+        """Return the seconds that a chunk takes; leave the state as it was."""
+        kept = [{k: t.clone() for k, t in learner.state.items()} for learner in self.learners]
+        self._wait()
+        for _ in range(2):  # the first is slower
+            begun = time.monotonic()
+            self._chunk(0, 1)
+        took = time.monotonic() - begun
+        for learner, state in zip(self.learners, kept, strict=True):
+            learner.restart(0, state)
+        self._wait()
+        return took
+
+    def train(self, *, steps: int | None, seconds: float | None, parts: int = 1) -> bool:
+        """Train, and write checkpoints; return whether all steps are done.
+
+        Parameters
+        ----------
+        steps : int or None
+            Steps of the whole training. None: as many as fit into `seconds`, which are measured
+            first. A training that goes on has its number already.
+        seconds : float or None
+            Time of this call, from the making of the run on. None: until the end.
+        parts : int
+            Calls of `seconds` over which the training is spread.
+        """
+        s = self.settings
+        if not self.steps:
+            if steps is None:
+                if seconds is None:
+                    raise InputError("give a number of steps, or a time")
+                a_chunk = self.measure()
+                left = seconds * parts - (time.monotonic() - self._begun) - RESERVE * parts
+                steps = max(1, int(left / a_chunk)) * s.chunk
+            self.steps = -(-steps // s.chunk) * s.chunk
+        every = max(1, self.steps // s.chunk // (LOOKS + 1))
+        self._tell("steps", step=self.chunk * s.chunk, steps=self.steps)
+        kept = time.monotonic()
+        while self.chunk * s.chunk < self.steps:
+            if seconds is not None and time.monotonic() - self._begun > seconds - RESERVE / 2:
+                break
+            self._chunk(self.chunk, self.steps)
+            self.chunk += 1
+            losses = {one.task.name: round(one.loss(), 4) for one in self.learners}
+            self._tell("progress", step=self.chunk * s.chunk, steps=self.steps, loss=losses)
+            if self.chunk % every == 0 and self.chunk * s.chunk < self.steps:
+                self.look()
+            if time.monotonic() - kept > KEEP:
+                self.keep()
+                kept = time.monotonic()
+        self.look()
+        self.keep()
+        return self.chunk * s.chunk >= self.steps
+
+    def look(self) -> dict[str, dict[str, float]]:
+        """Return, report and note the PSNR on the held-out pictures."""
+        self._wait()
+        found = {}
+        for one in self.learners:
+            held = self._held[one.task.pack, one.task.scale]
+            if held:
+                found[one.task.name] = one.averaged(partial(validation, held, device=self.device))
+        self._tell("psnr", step=self.chunk * self.settings.chunk, psnr=found)
+        entry = {"step": self.chunk * self.settings.chunk, "psnr": found}
+        self.history = [e for e in self.history if e["step"] != entry["step"]] + [entry]
+        return found
+
+    def models(self, facts: Mapping[str, str]) -> dict[str, Model]:
+        """Return the networks with the mean of their weights, merged, in half precision.
+
+        Parameters
+        ----------
+        facts : mapping
+            Further strings for their headers.
+        """
+        self._wait()
+        found = {}
+        for one in self.learners:
+            pack = self.packs[one.task.pack]
+            psnr = [
+                {"step": entry["step"], **entry["psnr"].get(one.task.name, {})}
+                for entry in self.history
+            ]
+            about = {
+                **{key: value for key, value in pack.about.items() if isinstance(value, str)},
+                "data": pack.digest,
+                "task": json.dumps({**asdict(one.task), "pack": Path(one.task.pack).name}),
+                "settings": json.dumps(asdict(self.settings)),
+                "steps": f"{self.chunk * self.settings.chunk} of {self.steps}",
+                "held_out_psnr": json.dumps(psnr),
+                "versions": f"snellen {__version__}, PyTorch {torch.__version__}",
+                "device": torch.cuda.get_device_name(self.device)
+                if self.device.type == "cuda"
+                else "CPU",
+                **facts,
+            }
+            found[one.task.name] = one.averaged(partial(Network.model, about=about))
+        return found
+
+
+def _arithmetic(settings: Settings) -> None:
+    """Set what PyTorch has for the whole process: this process does nothing but training."""
+    torch.backends.cudnn.deterministic = not settings.fastest
+    torch.backends.cudnn.benchmark = settings.fastest
+    tf32 = settings.precision == "tf32"
+    torch.backends.cudnn.allow_tf32 = tf32
+    torch.backends.cuda.matmul.allow_tf32 = False  # merging the branches
