@@ -60,10 +60,17 @@ def cupy():
     module = ModuleType("cupy")
     module.ndarray = Array
     module.zeros = lambda shape, dtype=np.float64: np.zeros(shape, dtype).view(Array)
-    module.empty = lambda shape, dtype=np.float64: (np.zeros(shape) + np.nan).view(Array)
+    module.empty = empty
     module.asarray = lambda array: np.ascontiguousarray(array).view(Array)
     module.cuda = SimpleNamespace(Stream=Stream)
     return module
+
+
+def empty(shape, dtype=np.float64):
+    """An array of NaN, or of ones as bits."""
+    array = np.empty(shape, dtype)
+    array.view(np.uint8)[...] = 0xFF
+    return array.view(Array)
 
 
 class Plan:

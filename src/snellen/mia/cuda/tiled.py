@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from snellen.frames.engine import Engine
 from snellen.frames.luma import Codes
+from snellen.gpu import memory
 from snellen.gpu.memory import lasting
 from snellen.gpu.profile import stage
 from snellen.mia import samples
@@ -90,7 +91,7 @@ class TilesInFlight:
             self._values = cupy.empty(count + 1, np.float32), cupy.empty(count + 1, np.int32)
         given, made = (one.dtype for one in codes) if codes else ("float32", "float32")
         # A graph keeps the addresses of temporary arrays: nobody else may use their memory.
-        self._memory = cupy.cuda.MemoryPool()
+        self._memory = cupy.cuda.MemoryPool(memory.allocate)
         self._engine = Engine(
             device,
             inputs=[(self._shape, given)],

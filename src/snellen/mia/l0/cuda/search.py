@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.fft.plan import Plan
+from snellen.frames.arrays import upload
 from snellen.gpu import device as devices
 from snellen.gpu.graph import capture, synchronize
 from snellen.gpu.kernel import Kernel
@@ -151,8 +152,6 @@ class _OnLevel:
         at: Buffers,
         compiled: dict[str, Kernel],
     ):
-        import cupy
-
         height, width = self._shape = level.shape
         self.side, self._at, self._kernels = level.side, at, compiled
         self._count, self._size = count, height * width
@@ -165,10 +164,10 @@ class _OnLevel:
         for large, small in zip(shape, level.shape, strict=True):
             first, weights = triangles(large, small)
             self._reduction += [
-                cupy.asarray(first.astype(np.int32)), cupy.asarray(weights), len(weights),
+                upload(first.astype(np.int32)), upload(weights), len(weights),
             ]  # fmt: skip
-        self._blend = [cupy.asarray(blend(size, level.side // 2)) for size in level.shape]
-        self._curvature = laplacian(level.shape, cupy.empty(0))
+        self._blend = [upload(blend(size, level.side // 2)) for size in level.shape]
+        self._curvature = [upload(part) for part in laplacian(level.shape, np.empty(0))]
         self._work: list[Callable[[], object]] = [self._blur, self._step, self._estimate]
 
     def record(self, blank: list[_Picture]) -> None:
