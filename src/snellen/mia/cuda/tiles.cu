@@ -4,8 +4,9 @@
 // Who holds what: everything is in global memory. A thread has one sample of one plane after
 // another, as there may be more planes than a grid has rows.
 //
-// Barriers: __syncthreads_or in `cut_tiles`, which all threads of a block reach. Results have the same bits in each run, and those of NumPy: products and sums are
-// rounded one by one, in the order of the tiles.
+// Barriers: __syncthreads_or in `cut_tiles`, which all threads of a block reach. Results have the
+// same bits in each run, and those of NumPy: products and sums are rounded one by one, in the order
+// of the tiles.
 __device__ __forceinline__ float times(float a, float b) { return __fmul_rn(a, b); }
 __device__ __forceinline__ double times(double a, double b) { return __dmul_rn(a, b); }
 __device__ __forceinline__ float plus(float a, float b) { return __fadd_rn(a, b); }
