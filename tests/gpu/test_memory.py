@@ -246,7 +246,8 @@ def test_the_callers_memory_runs_short(cupy):
                 cupy.alloc(5 * GB)
 
 
-def test_memory_is_given_back_between_captures(cupy, monkeypatch):
+@pytest.mark.parametrize("kind", ["of a GPU", "page-locked"])
+def test_memory_is_given_back_between_captures(cupy, kind):
     """Freeing may wait for the GPU, and CUDA would break off a capture of any thread."""
     done = []
 
@@ -258,14 +259,18 @@ def test_memory_is_given_back_between_captures(cupy, monkeypatch):
     begun, finished = threading.Event(), threading.Event()
     thread = threading.Thread(target=capture)
     with memory.own():
-        one = cupy.alloc(GB)
+        one, block = cupy.alloc(GB), memory.pages.take(GB)
         one.pool.free(one)
         thread.start()
         begun.wait()
-        memory.trim()
+        if kind == "of a GPU":
+            memory.trim()
+        else:
+            del block  # more than is kept
         finished.set()
     thread.join()
-    assert done == [False] and memory.held() == 0
+    assert done == [False]
+    assert memory.held() == 0 if kind == "of a GPU" else Cuda.locked == 2 * GB
 
 
 def test_nothing_is_released_in_a_capture(cupy):

@@ -275,14 +275,17 @@ class Pages:
             while self._bytes > self.most or len(self._idle) > BLOCKS:
                 dropped.append(self._idle.pop(0))
                 self._bytes -= dropped[-1].size
-        del dropped  # after the lock, as releasing waits for the GPU
+        if dropped:  # after the lock, as releasing waits for the GPU
+            with graph.undisturbed():
+                del dropped
 
     def clear(self) -> None:
         """Release what nobody uses."""
         with self._lock:
             dropped, self._idle, self._bytes = self._idle, [], 0
         if not self._home.keep(dropped):
-            del dropped
+            with graph.undisturbed():
+                del dropped
 
     def _found(self, size: int) -> Any:
         """Return idle memory of this size, if there is any."""
