@@ -140,6 +140,15 @@ def test_errors(error, stays):
     assert Gpu.depth == 0
 
 
+@pytest.mark.parametrize("device", ["cpu", "cuda:0", ("cuda:0", "cuda:1")])
+def test_what_is_queued_is_done_before_another_stream_uses_the_object(monkeypatch, device):
+    idle = []
+    monkeypatch.setattr(prepared.gpus, "settle", lambda: idle.append(len(prepared._idle)))
+    with pytest.raises(InputError), borrowed(device, "a", lambda: Thing([])):
+        raise InputError("of a callback")
+    assert idle == [0] * (2 if isinstance(device, tuple) else 1) and len(prepared._idle) == 1
+
+
 def test_another_number_of_threads(monkeypatch):
     """An object of the CPU has the threads of when it was made."""
     log = []

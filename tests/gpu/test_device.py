@@ -41,6 +41,20 @@ def test_no_driver(driver, name):
         device.resolve(name)
 
 
+def test_without_a_driver_nothing_is_imported(monkeypatch):
+    class Finder:
+        """What is looked for."""
+
+        def find_spec(self, name, path=None, target=None):
+            assert name != "cupy"
+
+    monkeypatch.setattr(device, "_working", set())
+    monkeypatch.setattr(nvidia, "library", lambda: None)
+    monkeypatch.setattr(sys, "meta_path", [Finder(), *sys.meta_path])
+    monkeypatch.delitem(sys.modules, "cupy", raising=False)
+    assert device.resolve("auto") == "cpu"
+
+
 @pytest.mark.parametrize(("version", "extra"), [(12040, "cuda12"), (13000, "cuda13")])
 def test_a_driver_without_cupy(monkeypatch, driver, version, extra):
     driver(version)

@@ -96,6 +96,7 @@ def borrowed(
         try:
             yield entry.thing
         except InputError:
+            _settle(devices)
             _give_back(entry)
             raise
         except BaseException:
@@ -135,6 +136,13 @@ def clear_cache() -> None:
     _released(None)
     cache.clear()
     memory.clear()
+
+
+def _settle(devices: tuple[str, ...]) -> None:
+    """Wait for what a call has queued that did not come to its end: nobody else waits for it."""
+    for device in devices:
+        with suppress(Exception), gpus.using(device):  # CUDA has failed: the next call says it
+            gpus.settle()
 
 
 def _taken(devices: tuple[str, ...], key: Hashable) -> _Entry | None:

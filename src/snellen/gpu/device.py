@@ -140,7 +140,7 @@ def why_not(ordinal: int = 0) -> str:
     """
     if ordinal in _working and not driver.forked():
         return ""
-    if "cupy" not in sys.modules:
+    if "cupy" not in sys.modules and driver.library() is not None and not driver.forked():
         with driver.starting(ordinal), suppress(Exception):  # the import below says what is wrong
             import cuda.core  # noqa: F401
             import cupy
@@ -198,6 +198,15 @@ def using(device: str) -> Iterator[None]:
             yield
         finally:
             _current.device = before
+
+
+def settle() -> None:
+    """Wait for all that is queued on CuPy's current stream; outside of `using`, do nothing."""
+    if current() == "cpu":
+        return
+    import cupy
+
+    cupy.cuda.get_current_stream().synchronize()
 
 
 def current() -> str:

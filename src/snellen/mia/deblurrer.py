@@ -211,6 +211,7 @@ class Deblurrer(Holder):
         made = retried(self.device, lambda: Restorer(method.prepared))
         with arrays.working(None, self.device), paused():
             self._start = made.spread(blurs)
+            devices.settle()  # other streams read it
         self._restorer = made
         self.prepared, self._home = True, Home(WHAT)
         return replace(made.pictures.target, subsampling=None)
@@ -265,10 +266,7 @@ class Deblurrer(Holder):
                 )  # fmt: skip
                 return found
             except BaseException:  # of a callback: kernels may still use the buffers
-                if self.device != "cpu":
-                    import cupy
-
-                    cupy.cuda.get_current_stream().synchronize()
+                devices.settle()
                 raise
 
     @property
