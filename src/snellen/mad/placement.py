@@ -50,4 +50,12 @@ def moved(array: Array, device: str) -> Array:
         return array.get()
     if isinstance(array, np.ndarray):
         return arrays.upload(array)
-    return arrays.library(array).asarray(array)
+    xp = arrays.library(array)
+    if array.flags.c_contiguous:
+        return xp.asarray(array)
+    with devices.using(arrays.place(array)):  # CuPy takes to another GPU what is contiguous only
+        whole = xp.ascontiguousarray(array)
+        devices.settle()
+    found = xp.asarray(whole)
+    devices.settle()  # `whole` has been read
+    return found

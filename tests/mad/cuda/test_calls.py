@@ -258,8 +258,13 @@ def test_several_gpus(cuda, random, count):
             for names in (devices, devices[::-1]):
                 found = score(reference, other, data_range=peak, device=names)
                 assert (found.mad == wanted.mad).all() and (found.lo == wanted.lo).all()
-    there = score(cuda.asarray(one), cuda.asarray(other), data_range=peak, device=devices)
-    assert (there.mad == score(one, other, data_range=peak, device="cuda").mad).all()
+    wanted = score(one, other, data_range=peak, device="cuda")
+    there = [cuda.asarray(array) for array in (one, other)]
+    spaced = [cuda.zeros((*array.shape[:-1], 4), array.dtype)[..., :3] for array in there]
+    for array, wide in zip(there, spaced, strict=True):
+        wide[...] = array
+    for given in (there, spaced):
+        assert (score(*given, data_range=peak, device=devices).mad == wanted.mad).all()
 
 
 def test_samples_as_they_are(random):
