@@ -9,7 +9,7 @@ import pytest
 
 from snellen.cnn import forward
 from snellen.cnn.model import TENSORS, read
-from snellen.cnn.training import pack
+from snellen.sources import pack
 
 torch = pytest.importorskip("torch")
 
@@ -165,6 +165,7 @@ def test_a_run_without_time_writes_what_there_is(tmp_path, drawn):
     assert first.about["steps"] == "0 of 8"
 
 
+@pytest.mark.slow
 def test_steps_are_as_many_as_fit(tmp_path, drawn):
     trained(tmp_path, drawn, "--minutes", "0.4", "--set", "chunk=20")
     events = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]

@@ -59,15 +59,16 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _pack(given: argparse.Namespace) -> int:
-    from snellen.cnn.training import pack
     from snellen.cnn.training.pictures import Folder, attribution, every, names
+    from snellen.sources import pack
 
     folders, about = [Folder(path) for path in given.folder], {"source": "clean"}
     if given.trainset:
         held = names(given.trainset / "held_out.txt")
         folders.append(Folder(given.trainset / "pictures", given.side, held, "trainset"))
         about["attribution"] = attribution(given.trainset / "SOURCES.csv")
-    print(pack.write(given.out, every(folders, held_out=given.test), about), "bytes")
+    count = pack.write(given.out, every(folders, held_out=given.test), about)
+    print(f"{count} pictures, {given.out.stat().st_size} bytes")
     return 0
 
 
@@ -76,8 +77,8 @@ def _train(given: argparse.Namespace) -> int:
 
     from snellen.cnn.training.data import pairs, validation
     from snellen.cnn.training.learner import Settings, Task
-    from snellen.cnn.training.pack import read
     from snellen.cnn.training.run import Run
+    from snellen.sources.pack import read
 
     tasks = []
     for text in given.task:

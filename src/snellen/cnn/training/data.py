@@ -13,11 +13,11 @@ import torch
 from torch import Tensor
 
 from snellen.cnn.definition import HALF, radius
-from snellen.cnn.training.pack import Item
 from snellen.cpu.threads import available
 from snellen.errors import InputError
 from snellen.frames.bicubic import bicubic
 from snellen.frames.protocol import crop, shrink
+from snellen.sources.pack import Item
 
 Float32 = npt.NDArray[np.float32]
 Int64 = npt.NDArray[np.int64]

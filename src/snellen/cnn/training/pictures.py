@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from snellen.cnn.training.pack import Codes, Item
 from snellen.frames.protocol import luma, pictures
+from snellen.sources.pack import Codes, Item
 
 
 @dataclass(frozen=True)

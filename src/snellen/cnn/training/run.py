@@ -18,8 +18,8 @@ from snellen.cnn.model import Model
 from snellen.cnn.training.data import Pair, Patches, pairs, validation
 from snellen.cnn.training.learner import Learner, Settings, Task
 from snellen.cnn.training.network import Network
-from snellen.cnn.training.pack import Pack, read
 from snellen.errors import InputError
+from snellen.sources.pack import Pack, read
 
 CHECKPOINT = "checkpoint.safetensors"
 RESERVE = 20.0  # seconds of a limited time for validation and files at its end

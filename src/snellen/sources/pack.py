@@ -42,6 +42,8 @@ class Item:
     """Whether it is kept for validation, and never learnt from."""
     group: str = ""
     """Kind of picture, or the name of its set; PSNR is reported for each."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """How its small pictures were made; exact as JSON."""
 
     def __post_init__(self) -> None:
         for scale, low in self.lows.items():
@@ -61,8 +63,10 @@ class Pack:
     """SHA-256 of the samples, as hexadecimal digits."""
 
 
-def write(path: Path, items: Iterable[Item], about: Mapping[str, str]) -> int:
-    """Write a pack; return its size in bytes.
+def write(
+    path: Path, items: Iterable[Item], about: Mapping[str, str], most: float = float("inf")
+) -> int:
+    """Write a pack; return how many items it holds.
 
     Parameters
     ----------
@@ -71,22 +75,29 @@ def write(path: Path, items: Iterable[Item], about: Mapping[str, str]) -> int:
         Each is written before the next is asked for.
     about : mapping
         See `Pack`; it holds at least "source".
+    most : float
+        Bytes of pictures; the first item that would pass it ends the pack.
     """
+    size = 0
     listed: list[dict[str, Any]] = []
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as file:
         for number, item in enumerate(items):
             planes = {"high": item.high, **{f"low{s}": low for s, low in item.lows.items()}}
-            for key, plane in planes.items():
-                file.writestr(zipfile.ZipInfo(f"{number:04d}.{key}.webp", DATE), _coded(plane))
+            coded = {key: _coded(plane) for key, plane in planes.items()}
+            size += sum(map(len, coded.values()))
+            if size > most:
+                break
+            for key, data in coded.items():
+                file.writestr(zipfile.ZipInfo(f"{number:04d}.{key}.webp", DATE), data)
             listed.append(
                 {
                     "name": item.name, "scales": sorted(item.lows), "held_out": item.held_out,
-                    "group": item.group,
+                    "group": item.group, "facts": dict(item.facts),
                 }
             )  # fmt: skip
         text = json.dumps({"format": FORMAT, "about": dict(about), "items": listed}, indent=1)
         file.writestr(zipfile.ZipInfo("pack.json", DATE), text)
-    return path.stat().st_size
+    return len(listed)
 
 
 def read(path: Path) -> Pack:
@@ -118,7 +129,7 @@ def _items(file: zipfile.ZipFile, listed: list[dict[str, Any]]) -> Iterator[Item
             scale: _decoded(file.read(f"{number:04d}.low{scale}.webp")) for scale in one["scales"]
         }
         high = _decoded(file.read(f"{number:04d}.high.webp"))
-        yield Item(one["name"], high, lows, one["held_out"], one["group"])
+        yield Item(one["name"], high, lows, one["held_out"], one["group"], one["facts"])
 
 
 def _coded(plane: Codes) -> bytes:

@@ -6,11 +6,9 @@ import zipfile
 
 import numpy as np
 import pytest
-from PIL import Image
 
-from snellen.cnn.training import pack
-from snellen.cnn.training.pictures import Folder, attribution, every, names
 from snellen.errors import InputError
+from snellen.sources import pack
 
 
 def item(random, name, scales=(), **more):
@@ -20,20 +18,26 @@ def item(random, name, scales=(), **more):
 
 
 def test_round_trip(random, tmp_path):
-    items = [item(random, "a", (2, 3), group="film"), item(random, "b", held_out=True)]
+    items = [
+        item(random, "a", (2, 3), group="film", facts={"crf": 23}),
+        item(random, "b", held_out=True),
+    ]
     about = {"source": "film", "attribution": "Ærø (CC0)"}
-    size = pack.write(tmp_path / "a.pack", items, about)
-    assert size == (tmp_path / "a.pack").stat().st_size
+    assert pack.write(tmp_path / "a.pack", items, about) == 2
     found = pack.read(tmp_path / "a.pack")
     assert found.about == about and len(found.items) == 2
     for one, wanted in zip(found.items, items, strict=True):
         assert (one.name, one.held_out, one.group) == (wanted.name, wanted.held_out, wanted.group)
+        assert one.facts == wanted.facts
         np.testing.assert_array_equal(one.high, wanted.high)
         assert set(one.lows) == set(wanted.lows)
         for scale, low in wanted.lows.items():
             np.testing.assert_array_equal(one.lows[scale], low)
     pack.write(tmp_path / "b.pack", items, about)
     assert (tmp_path / "a.pack").read_bytes() == (tmp_path / "b.pack").read_bytes()
+    size = (tmp_path / "a.pack").stat().st_size
+    assert pack.write(tmp_path / "b.pack", items, about, most=size * 0.7) == 1
+    assert len(pack.read(tmp_path / "b.pack").items) == 1
     items[0].high[3, 4] ^= 1
     pack.write(tmp_path / "b.pack", items, about)
     assert pack.read(tmp_path / "b.pack").digest != found.digest
@@ -52,23 +56,3 @@ def test_wrong_packs(random, tmp_path):
         file.writestr("pack.json", '{"format": "other"}')
     with pytest.raises(InputError, match="format 'other'"):
         pack.read(path)
-
-
-def test_folders(random, tmp_path):
-    (tmp_path / "set").mkdir()
-    drawn = random.integers(0, 256, (2, 40, 30), dtype=np.uint8)
-    for name, plane in zip(("dog_1.png", "cat_1.png"), drawn, strict=True):
-        Image.fromarray(plane).save(tmp_path / "set" / name)
-    (tmp_path / "held.txt").write_text("# kept\ndog_1\n\n")
-    folder = Folder(tmp_path / "set", 20, names(tmp_path / "held.txt"), "pets")
-    cat, dog = every([folder])
-    np.testing.assert_array_equal(dog.high, drawn[0][10:30, 5:25])
-    assert (dog.name, dog.held_out, dog.group) == ("set/dog_1.png", True, "pets")
-    assert not cat.held_out
-    assert all(one.held_out for one in every([Folder(tmp_path / "set")], held_out=True))
-
-
-def test_attribution(tmp_path):
-    rows = ("source,author,licence", "b.org,Ann,CC0", "a.org,Ann,CC0", 'c.org,"Bo, C.",MIT')
-    (tmp_path / "s.csv").write_text("\n".join(rows))
-    assert attribution(tmp_path / "s.csv") == "Ann (CC0): a.org, b.org\nBo, C. (MIT): c.org"
