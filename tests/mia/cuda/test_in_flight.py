@@ -167,7 +167,7 @@ def test_a_deblurrer_that_was_closed_can_be_pickled():
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("kind", ["uint8", "uint16", "float16", "float32", "float64", ">u2"])
-@pytest.mark.parametrize("counts", [(1, 1), (1, 3), (3, 1), (100, 1)])
+@pytest.mark.parametrize("counts", [(1, 1), (1, 3), (3, 1), (1, 100)])
 @pytest.mark.parametrize("shape", [(128, 128), (32, 64), (50, 61), (128, 100)])
 def test_the_same_bits_as_one_by_one(cuda, random, shape, counts, kind):
     """By queues and by one queue: what `run` gives, picture by picture, PSF and fit too."""
