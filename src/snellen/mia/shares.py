@@ -13,6 +13,7 @@ import numpy.typing as npt
 from snellen.frames import arrays
 from snellen.frames.prepared import allocating
 from snellen.frames.several import shared
+from snellen.gpu.device import settle
 from snellen.mia import edges
 from snellen.mia.batches import Found, joined
 from snellen.mia.channels import Planes, Work, finished, restored_array, restored_parts
@@ -98,13 +99,13 @@ def _by_tiles(devices: tuple[str, ...], array: Array, work: Work) -> Restored:
             return
         with arrays.working(None, device), allocating((device,)):
             found[part.start] = restored_parts(Planes.of(array, own), own, part)
-            _wait(device)  # the first GPU reads it on a stream of its own
+            settle()  # the first GPU reads it on a stream of its own
 
     shared(devices, count, restore, _least(work, 1))
     own = _on(devices[0], work)
     with arrays.working(None, devices[0]), allocating(devices[:1]):
         result = finished(array, Planes.of(array, own), _together(found), own)
-        _wait(devices[0])  # until it has read what belongs to the others
+        settle()  # until it has read what belongs to the others
         return result
 
 
@@ -125,14 +126,6 @@ def _slice(numbers: Iterator[int]) -> slice | None:
     """Return consecutive numbers as a slice; None: there are none, as another GPU has failed."""
     every = list(numbers)
     return slice(every[0], every[-1] + 1) if every else None
-
-
-def _wait(device: str) -> None:
-    """Wait for what is queued on the current stream of a device."""
-    if device != "cpu":
-        import cupy
-
-        cupy.cuda.get_current_stream().synchronize()
 
 
 def _on(device: str, work: Work) -> Work:
