@@ -149,7 +149,8 @@ def validation(found: Sequence[Pair], network: Any, device: torch.device) -> dic
         Where `network` is.
     """
     groups: dict[str, list[float]] = {}
-    with torch.no_grad():
+    exact = torch.backends.cudnn.flags(deterministic=True, benchmark=False, allow_tf32=False)
+    with torch.no_grad(), exact:
         for one in found:
             reach = radius(network.layers)
             given = torch.from_numpy(np.pad(one.low, reach, mode="edge")).to(device)[None, None]

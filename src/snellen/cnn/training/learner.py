@@ -19,6 +19,8 @@ from snellen.cnn.training.network import Network
 MOMENTS = (0.9, 0.99)  # decay of the means of gradients and of their squares (Adam)
 EPSILON = 1e-8  # Adam
 UNIT = 20.0  # errors are multiplied by it: losses are near 1
+LARGER = 128.0  # factor of gradients, which keeps them within the range of half precision
+TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 LEAST_RATE = 1e-6
 WARM_UP = 4  # steps before a graph is captured; they leave nothing behind
 
@@ -57,7 +59,8 @@ class Settings:
     sizes: tuple[float, ...] = (1.0, 0.8, 0.6)
     """Sizes of each clean picture, relative to it."""
     precision: str = "bf16"
-    """Arithmetic of the convolutions: bf16, or float32 (tf32: on tensor cores)."""
+    """Arithmetic of the convolutions: bf16, fp16, tf32 or float32. What reads the plane is tf32 at
+    least."""
     chunk: int = 50
     """Steps between two looks at the clock."""
     fastest: bool = False
@@ -164,14 +167,14 @@ class Learner:
     def _step(self) -> None:
         s, state = self.settings, self.state
         given, wanted = self.patches.cut(self._places.index_select(0, self._index)[0])
-        half = s.precision == "bf16"
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=half, cache_enabled=False):
+        half = TYPES.get(s.precision)
+        with torch.autocast(self.device.type, half, enabled=bool(half), cache_enabled=False):
             found = self.network(given)
         loss = ((found - wanted) * UNIT).square().mean()
         self._gradient.zero_()
-        loss.backward()
+        (loss * LARGER).backward()
         with torch.no_grad():
-            gradient = self._gradient
+            gradient = self._gradient.div_(LARGER).nan_to_num_(0, 0, 0)
             rate, correction = self._rates.index_select(0, self._index)[0].unbind()
             state["gradient"].lerp_(gradient, 1 - MOMENTS[0])
             state["square"].mul_(MOMENTS[1]).addcmul_(gradient, gradient, value=1 - MOMENTS[1])

@@ -39,6 +39,8 @@ class Convolutions(nn.Module):  # type: ignore[misc]
         Input and output channels.
     branches : bool
         Whether there are branches; without, the 3×3 alone.
+    identity : bool
+        Whether the identity is one of them; it needs as many output as input channels.
     gain : float
         Of the first weights, relative to those of He et al. 2015.
     random : torch.Generator
@@ -46,10 +48,11 @@ class Convolutions(nn.Module):  # type: ignore[misc]
     """
 
     masks: Tensor
+    identity: Tensor
 
     def __init__(
         self, count: int, given: int, made: int, *, branches: bool, gain: float,
-        random: torch.Generator,
+        random: torch.Generator, identity: bool = False,
     ) -> None:  # fmt: skip
         super().__init__()
 
@@ -66,7 +69,11 @@ class Convolutions(nn.Module):  # type: ignore[misc]
             self.out = drawn(made, wide, 3, 3, deviation=0.3 * gain * (2 / (9 * wide)) ** 0.5)
             self.edges = drawn(3, made, given, deviation=given**-0.5)
             self.strength = drawn(3, made, deviation=0.02 * gain)
-            self.register_buffer("masks", torch.tensor(MASKS, dtype=torch.float32))
+            self.register_buffer("masks", torch.tensor(MASKS, dtype=torch.float32).reshape(3, 9))
+            centre = torch.zeros(made, given, 3, 3)
+            if identity:
+                centre[:, :, 1, 1] = torch.eye(given)
+            self.register_buffer("identity", centre)
 
     def merged(self) -> Tensor:
         """Return the weights, (count, made, given, 3, 3)."""
@@ -77,13 +84,8 @@ class Convolutions(nn.Module):  # type: ignore[misc]
         wide = self.out.permute(0, 1, 3, 4, 2).reshape(count, made * 9, -1) @ self.into
         weight = weight + wide.reshape(count, made, 3, 3, given).permute(0, 1, 4, 2, 3)
         edges = (self.edges * self.strength[..., None]).reshape(count, 3, made * given)
-        mixed = edges.transpose(1, 2) @ self.masks.reshape(3, 9)
-        weight = weight + mixed.reshape(count, made, given, 3, 3)
-        if made == given:
-            identity = torch.zeros_like(weight[0])
-            identity[:, :, 1, 1].fill_diagonal_(1)
-            weight = weight + identity
-        return weight
+        mixed = edges.transpose(1, 2) @ self.masks
+        return weight + mixed.reshape(count, made, given, 3, 3) + self.identity
 
 
 class Network(nn.Module):  # type: ignore[misc]
@@ -111,7 +113,7 @@ class Network(nn.Module):  # type: ignore[misc]
         # With the identity beside it, a convolution of the body begins smaller.
         within = 0.5 if branches else 1.0
         self.first = Convolutions(1, 1, channels, gain=1.0, **options)
-        self.body = Convolutions(layers, channels, channels, gain=within, **options)
+        self.body = Convolutions(layers, channels, channels, gain=within, identity=True, **options)
         self.last = Convolutions(1, channels, scale**2, gain=0.02, **options)
         self.slopes = nn.Parameter(torch.full((layers + 1, channels), SLOPE))
         self.skip = nn.Parameter(torch.zeros(scale**2, 1, side, side))
@@ -119,24 +121,24 @@ class Network(nn.Module):  # type: ignore[misc]
     def forward(self, plane: Tensor) -> Tensor:
         """Return r, (B, s², H − 2·reach, W − 2·reach) float32, of (B, 1, H, W) v.
 
-        The convolutions run in the type of autocast, the weights are merged in float32.
+        Convolutions of many channels run in the type of autocast. What reads the plane does not: v
+        has more digits than bfloat16. Weights are merged in float32.
         """
-        with torch.autocast(plane.device.type, enabled=False):
-            first, body, last = (part.merged() for part in (self.first, self.body, self.last))
-        values = plane
-        for index in range(self.layers + 1):
-            weight, bias = (
-                (body[index - 1], self.body.bias[index - 1])
-                if index
-                else (first[0], self.first.bias[0])
-            )
-            values = functional.prelu(
-                functional.conv2d(values, weight, bias), self.slopes[index].to(values.dtype)
-            )
-        found = functional.conv2d(values, last[0], self.last.bias[0]).float()
         inset = radius(self.layers) - self.skip.shape[-1] // 2
         inside = plane[..., inset : plane.shape[-2] - inset, inset : plane.shape[-1] - inset]
-        return found + functional.conv2d(inside, self.skip).float()
+        with torch.autocast(plane.device.type, enabled=False):
+            first, body, last = (part.merged() for part in (self.first, self.body, self.last))
+            values = functional.conv2d(plane, first[0], self.first.bias[0])
+            linear = functional.conv2d(inside, self.skip)
+        values = values.contiguous(memory_format=torch.channels_last)
+        if torch.is_autocast_enabled(plane.device.type):
+            values = values.to(torch.get_autocast_dtype(plane.device.type))
+        values = functional.prelu(values, self.slopes[0].to(values.dtype))
+        for weight, bias, slope in zip(body, self.body.bias, self.slopes[1:], strict=True):
+            values = functional.conv2d(values, _channels_last(weight), bias)
+            values = functional.prelu(values, slope.to(values.dtype))
+        found = functional.conv2d(values, _channels_last(last[0]), self.last.bias[0])
+        return found.float() + linear
 
     def model(self, about: dict[str, str]) -> Model:
         """Return the merged network in half precision."""
@@ -151,3 +153,7 @@ class Network(nn.Module):  # type: ignore[misc]
             name: array.detach().cpu().numpy().astype(np.float16) for name, array in named.items()
         }
         return Model(self.scale, **halves, about=about)
+
+
+def _channels_last(weight: Tensor) -> Tensor:
+    return weight.contiguous(memory_format=torch.channels_last)

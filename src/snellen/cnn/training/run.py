@@ -16,7 +16,7 @@ from snellen._version import __version__
 from snellen.cnn.definition import radius
 from snellen.cnn.model import Model
 from snellen.cnn.training.data import Pair, Patches, pairs, validation
-from snellen.cnn.training.learner import Learner, Settings, Task
+from snellen.cnn.training.learner import TYPES, Learner, Settings, Task
 from snellen.cnn.training.network import Network
 from snellen.errors import InputError
 from snellen.sources.pack import Pack, read
@@ -237,8 +237,11 @@ class Run:
 
 def _arithmetic(settings: Settings) -> None:
     """Set what PyTorch has for the whole process: this process does nothing but training."""
+    if settings.precision not in (*TYPES, "tf32", "float32"):
+        raise InputError(
+            f"got precision {settings.precision!r}; expected bf16, fp16, tf32, float32"
+        )
     torch.backends.cudnn.deterministic = not settings.fastest
     torch.backends.cudnn.benchmark = settings.fastest
-    tf32 = settings.precision == "tf32"
-    torch.backends.cudnn.allow_tf32 = tf32
+    torch.backends.cudnn.allow_tf32 = settings.precision != "float32"
     torch.backends.cuda.matmul.allow_tf32 = False  # merging the branches
