@@ -20,7 +20,7 @@ REAL = [
     pytest.param(2, "Set14/barbara.png", marks=pytest.mark.slow),
     pytest.param(3, "Set14/comic.png", marks=pytest.mark.slow),
     pytest.param(4, "Set14/zebra.png", marks=pytest.mark.slow),
-    (4, "Set5/woman_GT.png"),
+    pytest.param(4, "Set5/woman_GT.png", marks=pytest.mark.slow),
 ]
 
 
@@ -75,8 +75,8 @@ def flat(random):
 @pytest.mark.parametrize(
     ("scale", "draw"),
     [
-        (2, noise),
-        (2, smooth),
+        pytest.param(2, noise, marks=pytest.mark.slow),
+        pytest.param(2, smooth, marks=pytest.mark.slow),
         (2, edges),
         pytest.param(2, flat, marks=pytest.mark.slow),
         pytest.param(3, smooth, marks=pytest.mark.slow),

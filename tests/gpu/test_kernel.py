@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import tempfile
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -23,8 +24,10 @@ FOLDER = Path(__file__).parent / "kernels"
 
 @pytest.fixture
 def place(monkeypatch, tmp_path):
-    """An empty cache."""
+    """An empty cache, and none of the user's behind it."""
     monkeypatch.setenv("SNELLEN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return tmp_path / "cache" / "kernels"
 
 

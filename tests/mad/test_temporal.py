@@ -45,7 +45,9 @@ def settings(backend, dtype):
     return {"device": backend, "dtype": dtype}
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(
+    "shape", [SHAPES[0], *(pytest.param(one, marks=pytest.mark.slow) for one in SHAPES[1:])]
+)
 def test_the_scores_of_small_clips(clips, backend, shape):
     reference, distorted = clips(shape)
     wanted = video.st_mad(reference, distorted)
@@ -81,7 +83,15 @@ def test_identical_clips_score_by_their_motion_alone(clips, backend):
     assert score.stmad == pytest.approx(video.joined(1.0, 0.0, weights), rel=1e-9)
 
 
-@pytest.mark.parametrize("dtype", [np.uint16, ">u2", np.float32, np.float64])
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        np.uint16,
+        pytest.param(">u2", marks=pytest.mark.slow),
+        np.float32,
+        pytest.param(np.float64, marks=pytest.mark.slow),
+    ],
+)
 def test_samples_of_other_types(clips, backend, dtype):
     """10 bits, or floats of 0 … 1: as 8-bit ones of 0 … 255, which need not be whole numbers."""
     peak = 1023 if np.dtype(dtype).kind == "u" else 1

@@ -35,7 +35,14 @@ def check(problem, count, dtype, **options):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        # "frames, margin" has an odd period, too.
+        pytest.param(name, marks=pytest.mark.slow if name in ("odd", "frames") else ())
+        for name in CASES
+    ],
+)
 @pytest.mark.parametrize("option", OPTIONS)
 def test_every_option_against_the_reference(option, name, dtype):
     problem, states = case(option, name)
