@@ -94,5 +94,16 @@ def undisturbed() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def quiet() -> Iterator[bool]:
+    """Say whether no other thread captures; then none begins in the block. Nobody is waited for."""
+    free = _capturing.acquire(blocking=False)
+    try:
+        yield free
+    finally:
+        if free:
+            _capturing.release()
+
+
 _capturing = process.lock()
 """Held while a stream is captured, and while a thread waits for a whole GPU."""

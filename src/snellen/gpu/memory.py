@@ -266,18 +266,17 @@ class Pages:
         return block
 
     def give(self, memory: Any) -> None:
-        """Take memory back."""
+        """Take memory back; wait for no other thread, as the garbage collector may call."""
         dropped = []
-        with self._lock:
-            self._idle.append(memory)
-            self._bytes += memory.size
-            self.lent -= memory.size
-            while self._bytes > self.most or len(self._idle) > BLOCKS:
-                dropped.append(self._idle.pop(0))
-                self._bytes -= dropped[-1].size
-        if dropped:  # after the lock, as releasing waits for the GPU
-            with graph.undisturbed():
-                del dropped
+        with graph.quiet() as quiet:
+            with self._lock:
+                self._idle.append(memory)
+                self._bytes += memory.size
+                self.lent -= memory.size
+                while quiet and (self._bytes > self.most or len(self._idle) > BLOCKS):
+                    dropped.append(self._idle.pop(0))
+                    self._bytes -= dropped[-1].size
+            del dropped  # after the lock, as releasing waits for the GPU
 
     def clear(self) -> None:
         """Release what nobody uses."""
