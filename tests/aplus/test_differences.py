@@ -17,22 +17,23 @@ def by_phase(planes, scale):
     return np.array([[plane[:, phase::scale] for phase in range(scale)] for plane in inner])
 
 
-def differed(mid, scale):
+def differed(mid, scale, centred=False):
     height, width = (length // scale - 2 for length in mid.shape)
     out = np.full((FILTERS, scale, scale * height, width), np.nan, np.float32)
-    differences(mid, scale, out)
+    differences(mid, scale, centred, out)
     return out
 
 
 @pytest.mark.parametrize("scale", [2, 3, 4])
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("seed", [1, 2])
-def test_against_convolution(scale, size, seed):
+@pytest.mark.parametrize(("seed", "centred"), [(1, False), (2, False), (3, True)])
+def test_against_convolution(scale, size, seed, centred):
     random = np.random.default_rng(seed)
     mid = random.random((size[0] * scale, size[1] * scale), np.float32)
-    wanted = by_phase(reference.differences(mid.astype(np.float64), scale), scale)
-    # At most two sums of values up to 1, each rounded once.
-    np.testing.assert_allclose(differed(mid, scale), wanted, rtol=0, atol=2 * reference.UNIT)
+    wanted = by_phase(reference.differences(mid.astype(np.float64), scale, centred), scale)
+    # At most two sums of values up to 1, each rounded once; centred: two differences and their sum.
+    atol = (3 if centred else 2) * reference.UNIT
+    np.testing.assert_allclose(differed(mid, scale, centred), wanted, rtol=0, atol=atol)
 
 
 @pytest.mark.parametrize("scale", [2, 3, 4])

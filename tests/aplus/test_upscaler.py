@@ -18,6 +18,7 @@ from snellen.frames.frame import CENTRE, LEFT, TOP_LEFT, Format, Frame
 from snellen.gpu import device, profile
 from support.aplus import reference
 from support.aplus.frames import enlarged, tolerance
+from support.aplus.oriented import oriented_model
 
 SIZES = [(1, 1), (1, 7), (2, 3), (4, 4), (5, 5), (5, 4), (6, 17), (7, 7), (40, 33)]
 
@@ -250,15 +251,15 @@ def test_planes_may_have_a_pitch_and_be_fixed(random, random_model, backend):
 COMPILED = """
 import sys
 import numpy as np
-from snellen.aplus import differences, features, match, overlap, regress
+from snellen.aplus import differences, features, match, orientation, overlap, regress
 from snellen.aplus.upscaler import Upscaler
 from snellen.cpu.compiled import Loop
 from snellen.frames import bicubic, quantise
 from snellen.frames.frame import Format, Frame
 
-modules = (differences, features, match, overlap, regress, bicubic, quantise)
+modules = (differences, features, match, orientation, overlap, regress, bicubic, quantise)
 stages = [one for module in modules for one in vars(module).values() if isinstance(one, Loop)]
-assert len(stages) == 8
+assert len(stages) == 12
 for bits, width in ((8, 40), (8, 960), (8, 1000), (10, 1920), (0, 970)):
     format = Format(width, 9, bits, (1, 1))
     with Upscaler(2, sys.argv[1], "cpu") as step:
@@ -275,9 +276,11 @@ for bits, width in ((8, 40), (8, 960), (8, 1000), (10, 1920), (0, 970)):
 """
 
 
-def test_run_compiles_nothing(random_model, tmp_path):
+@pytest.mark.parametrize("format", [1, 2])
+def test_run_compiles_nothing(random_model, tmp_path, format):
     """What `prepare` promises: the first frame is as quick as the others. In a fresh process."""
-    random_model(2).save(tmp_path / "m.safetensors")
+    model = random_model(2) if format == 1 else oriented_model(2)
+    model.save(tmp_path / "m.safetensors")
     command = [sys.executable, "-c", COMPILED, str(tmp_path / "m.safetensors")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr

@@ -14,8 +14,10 @@ from snellen.aplus.differences import FILTERS, differences
 from snellen.aplus.features import features, margin
 from snellen.aplus.match import match
 from snellen.aplus.model import Model
+from snellen.aplus.orientation import orientations, turn
 from snellen.aplus.overlap import overlap
 from snellen.aplus.regress import regress
+from snellen.aplus.symmetry import kinds, places
 from snellen.cpu import threads
 from snellen.cpu.blas import single_threaded
 from snellen.frames.bicubic import bicubic
@@ -49,6 +51,8 @@ class Backend:
         )
         self.anchors = np.ascontiguousarray(model.anchors)
         self.basis = np.ascontiguousarray(model.basis.T)
+        if model.strengths is not None:
+            self.kinds, self.places = kinds(model.basis), places(model.window * model.scale)
         self._pool = ThreadPoolExecutor(threads.available(), thread_name_prefix="snellen")
         blank = Format(8, 8, source.bits, source.subsampling)  # compiles
         self._use(blank, blank.scaled(model.scale, target.bits))
@@ -81,6 +85,9 @@ class Backend:
     def _use(self, source: Format, target: Format) -> None:
         self.source, self.target = source, target
         self._chroma = Chroma(source, target)
+        if self.model.strengths is not None:
+            white = source.white or ((1 << source.bits) - 1 if source.bits else 1)
+            self.strengths = np.square(self.model.strengths * np.float32(white))
 
     def _luma(self, plane: Plane, first: int, last: int, out: Plane) -> None:
         """Enlarge rows first … last−1 of `plane` by all seven steps, to their rows of `out`."""
@@ -92,7 +99,12 @@ class Backend:
         with stage("bicubic"):
             bicubic(plane, s, mid, origin=((top - edge) * s, -edge * s))
         patches = np.empty((bottom - top, (window * s) ** 2, width), np.float32)
-        self._predict(mid, patches)
+        signs = None
+        if self.model.strengths is not None:
+            signs = np.empty((bottom - top, 3, width), np.int8)
+            with stage("orientation"):
+                orientations(plane, top, signs)
+        self._predict(mid, signs, patches)
         skip = (first - top + edge) * s
         low = mid[skip : skip + (last - first) * s, edge * s : (edge + width) * s]
         strip = np.empty(low.shape, np.float32)
@@ -101,17 +113,20 @@ class Backend:
             overlap(patches, low, s, window, first, top, plane.shape, strip)
             quantise(strip, depth, self.target.bits, out[first * s : last * s])
 
-    def _predict(self, mid: Float32, patches: Float32) -> None:
-        """Fill patches (rows, (w·s)², n), those of the windows centred on the rows of a strip."""
+    def _predict(self, mid: Float32, signs: npt.NDArray[np.int8] | None, patches: Float32) -> None:
+        """Fill patches (rows, (w·s)², n), those of the windows centred on the rows of a strip.
+
+        `signs` (rows, 3, n) are those of the windows, see `orientation`, None for format 1.
+        """
         model, s = self.model, self.model.scale
         rows, _, width = patches.shape
         planes = np.empty((FILTERS, s, mid.shape[0] - 2 * s, mid.shape[1] // s - 2), np.float32)
         with stage("differences"):
-            differences(mid, s, planes)
+            differences(mid, s, signs is not None, planes)
         step = min(width, CHUNK)
         raw = np.empty(len(model.basis) * step, np.float32)
         feature = np.empty(len(self.basis) * step, np.float32)
-        index = np.empty(step, np.int32)
+        index, strength = np.empty((2, step), np.int32)
         for row in range(rows):
             for left in range(0, width, step):
                 n = min(step, width - left)
@@ -119,10 +134,22 @@ class Backend:
                 f, i = feature[: feature.size // step * n].reshape(-1, n), index[:n]
                 with stage("features"):
                     features(planes, model.window, row, left, self.basis, collected, f)
+                patch = patches[row, :, left : left + n]
+                if signs is None:
+                    with stage("match"):
+                        match(f, self.anchors, i)
+                    with stage("regress"):
+                        regress(f, i, self.projections, patch)
+                    continue
+                sign = signs[row, :, left : left + n].astype(np.float32)
+                with stage("orientation"):
+                    turn(f, sign, self.kinds, self.strengths, strength[:n])
                 with stage("match"):
                     match(f, self.anchors, i)
+                i *= model.classes
+                i += strength[:n]
                 with stage("regress"):
-                    regress(f, i, self.projections, patches[row, :, left : left + n])
+                    regress(f, i, self.projections, patch, sign, self.places)
 
 
 def strips(model: Model, format: Format) -> Iterator[tuple[int, int]]:

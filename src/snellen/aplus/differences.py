@@ -10,11 +10,11 @@ FILTERS = 4  # G, Gᵀ, L, Lᵀ: Timofte, De Smet, Van Gool 2014, as in Zeyde et
 
 
 @compiled
-def differences(mid, scale, out):  # type: ignore[no-untyped-def]
+def differences(mid, scale, centred, out):  # type: ignore[no-untyped-def]
     """Compute first and second differences of a strip, across and down.
 
     The filters are G = [1 O −1] and L = [1 O −2 O 1]/2, where O stands for s − 1 zeros. At ×3, G
-    cannot be centred on a pixel.
+    cannot be centred on a pixel; models of format 2 take the mean of its two places there.
 
     Parameters
     ----------
@@ -22,6 +22,8 @@ def differences(mid, scale, out):  # type: ignore[no-untyped-def]
         Low frequency. Its outermost low-resolution pixels are taps only.
     scale : int
         Magnification s.
+    centred : bool
+        Whether G is centred at ×3.
     out : (4, s, s·(r − 2), n − 2) float32
         Differences by filter (G, Gᵀ, L, Lᵀ) and column phase: column x of phase c is pixel s·x + c.
         Pixels that are one low-resolution pixel apart are neighbours in memory, so windows are
@@ -42,6 +44,15 @@ def differences(mid, scale, out):  # type: ignore[no-untyped-def]
             for x in range(columns):
                 j = x * scale + first
                 out[1, c, i, x] = after[j] - before[j]
+            if centred and ahead != behind:
+                for x in range(columns):
+                    j = x * scale + first
+                    other = row[j + behind] - row[j - ahead]
+                    out[0, c, i, x] = half * (out[0, c, i, x] + other)
+                for x in range(columns):
+                    j = x * scale + first
+                    other = mid[y + behind, j] - mid[y - ahead, j]
+                    out[1, c, i, x] = half * (out[1, c, i, x] + other)
             for x in range(columns):
                 j = x * scale
                 out[2, c, i, x] = half * (row[j + second] + row[j + c]) - row[j + first]

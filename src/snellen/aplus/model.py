@@ -17,12 +17,14 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.aplus.differences import FILTERS
+from snellen.aplus.symmetry import kinds
 from snellen.errors import InputError, ModelError, quoted
 from snellen.frames import atomic, values
 from snellen.frames.opening import contents, is_address
 
-FORMAT = "snellen-aplus-1"
+FORMAT, FORMAT_2 = "snellen-aplus-1", "snellen-aplus-2"
 SCALES = (2, 3, 4)
+MOST_CLASSES = 256  # of strength
 NORM_TOLERANCE = 1e-3  # deviation of an anchor's norm from 1, enough for rounding to float16
 _MOST_BYTES = 1 << 29  # of a file; ours have 5 MB
 LARGEST = 65504.0  # of a projection's values: float16 ends there, learnt ones have less than 10
@@ -56,13 +58,30 @@ class Model:
     (k, (w·s)², d) float16 or float32."""
     about: Mapping[str, str] = field(default_factory=dict)
     """Origin of the model as strings: data, command, version, date, PSNR."""
+    strengths: npt.NDArray[np.float32] | None = None
+    """None: a model of format 1. Format 2 turns windows into one of eight orientations (the basis
+    is adapted to these, see `symmetry.kinds`), and each anchor has c + 1 projections, that of the
+    weakest features first; these are the norms at which the next one begins, where white is 1:
+    (c,) float32, ascending."""
+
+    @property
+    def classes(self) -> int:
+        """Number of projections of each anchor."""
+        return 1 if self.strengths is None else 1 + len(self.strengths)
+
+    @property
+    def tensors(self) -> dict[str, Array]:
+        """What the file holds, by name."""
+        found: dict[str, Array] = {
+            "anchors": self.anchors, "basis": self.basis, "projections": self.projections,
+        }  # fmt: skip
+        return found if self.strengths is None else {**found, "strengths": self.strengths}
 
     @cached_property
     def digest(self) -> bytes:
         """A hash of all that results depend on: equal models have the same."""
         found = hashlib.blake2b(repr((self.scale, self.window)).encode(), digest_size=16)
-        for name in ("anchors", "basis", "projections"):
-            array = getattr(self, name)
+        for array in self.tensors.values():
             found.update(repr((array.shape, array.dtype.name)).encode())
             found.update(np.ascontiguousarray(array).data)
         return found.digest()
@@ -84,12 +103,12 @@ class Model:
         patch = (self.window * self.scale) ** 2
         for name, shape in (
             ("basis", (FILTERS * patch, dims)),
-            ("projections", (count, patch, dims)),
+            ("projections", (count * self.classes, patch, dims)),
         ):
             found = getattr(self, name).shape
             if found != shape:
                 return f"got {name} of shape {found}; expected {shape}"
-        for name in ("anchors", "basis", "projections"):
+        for name in self.tensors:
             dtypes = ("float32", "float16")[: 1 + (name == "projections")]
             if getattr(self, name).dtype.name not in dtypes:
                 found = getattr(self, name).dtype
@@ -104,6 +123,18 @@ class Model:
             norms = np.linalg.norm(self.anchors, axis=1)
         if np.abs(norms - 1).max() > NORM_TOLERANCE:
             return f"got anchors of norm {norms.min():.3g} … {norms.max():.3g}; expected 1"
+        return None if self.strengths is None else self._fault_of_format_2(self.strengths)
+
+    def _fault_of_format_2(self, strengths: npt.NDArray[np.float32]) -> str | None:
+        """Return what is wrong with the fields that only format 2 has; None: nothing."""
+        if strengths.ndim != 1 or len(strengths) >= MOST_CLASSES:
+            return f"got strengths of shape {strengths.shape}; expected (classes − 1,)"
+        if (np.diff(strengths, prepend=np.float32(0)) <= 0).any():
+            return "got strengths that are not ascending; expected numbers greater than 0"
+        try:
+            kinds(self.basis)
+        except ValueError as error:
+            return str(error)
         return None
 
     def save(self, path: str | Path, overwrite: bool = True) -> None:
@@ -125,11 +156,9 @@ class Model:
         """
         from safetensors.numpy import save
 
-        meta = {"format": FORMAT, "scale": str(self.scale), "window": str(self.window)}
-        tensors = {
-            name: np.ascontiguousarray(getattr(self, name))
-            for name in ("anchors", "basis", "projections")
-        }
+        format = FORMAT if self.strengths is None else FORMAT_2
+        meta = {"format": format, "scale": str(self.scale), "window": str(self.window)}
+        tensors = {name: np.ascontiguousarray(array) for name, array in self.tensors.items()}
         meta = {**self.about, **meta}
         whole = save(tensors, metadata=meta)
         size = int.from_bytes(whole[:8], "little")
@@ -227,9 +256,13 @@ def _read(path: Path, stamp: tuple[int, int]) -> Model:
     meta, tensors = _file(path)
     for array in tensors.values():
         array.setflags(write=False)  # all callers get the same model
-    missing = {"anchors", "basis", "projections"} - set(tensors)
-    if meta.get("format") != FORMAT or missing:
-        raise ModelError(f"{path} is a safetensors file but not an A+ model ({FORMAT})")
+    needed = {FORMAT: ("anchors", "basis", "projections"),
+              FORMAT_2: ("anchors", "basis", "projections", "strengths")}  # fmt: skip
+    format = meta.get("format")
+    if format not in needed or set(needed[format]) - set(tensors):
+        raise ModelError(
+            f"{path} is a safetensors file but not an A+ model ({FORMAT} or {FORMAT_2})"
+        )
     try:
         return Model(
             scale=int(meta.pop("scale")),
@@ -238,6 +271,7 @@ def _read(path: Path, stamp: tuple[int, int]) -> Model:
             basis=tensors["basis"],
             projections=tensors["projections"],
             about=meta,
+            strengths=tensors["strengths"] if format == FORMAT_2 else None,
         )
     except (KeyError, ValueError) as error:
         raise ModelError(f"{path}: {error}") from error

@@ -108,6 +108,12 @@ class Upscaler(Holder):
             )
         self.device_name = devices.name(self.device)
         self.model = load(model, scale)
+        if self.model.strengths is not None and self.device != "cpu":
+            raise DeviceError(
+                "got a model of format 2, which works on the CPU only so far",
+                parameter="model",
+                advice="use `device`=cpu",
+            )
         self.scale = self.model.scale
         self.chroma = self._chroma = chroma
         self.slots = (cpu.Backend if self.device == "cpu" else cuda.Backend).slots

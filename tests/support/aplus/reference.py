@@ -1,7 +1,7 @@
 """A+ in plain NumPy float64, from the paper and the published code's behaviour; no code of ours.
 
 A model is anything with scale, window, anchors (k, d), basis (4·(w·s)², d) and projections
-(k, (w·s)², d).
+(k, (w·s)², d). If it has strengths (c,), it is of format 2: projections (k·(c + 1), (w·s)², d).
 """
 
 from __future__ import annotations
@@ -51,9 +51,11 @@ def same(plane, kernel):
     return full[top : top + plane.shape[0], left : left + plane.shape[1]]
 
 
-def differences(mid, scale):
+def differences(mid, scale, centred=False):
     zeros = [0.0] * (scale - 1)
     gradient = np.array([[1.0, *zeros, -1.0]])
+    if centred and scale == 3:
+        gradient = np.array([[0.5, 0.5, 0, -0.5, -0.5]])
     laplacian = np.array([[1.0, *zeros, -2.0, *zeros, 1.0]]) / 2
     return [same(mid, f) for f in (gradient, gradient.T, laplacian, laplacian.T)]
 
@@ -91,21 +93,80 @@ def best(feature, model, error):
     return index, gap <= 2 * (error + (len(feature) + 4) * UNIT * norm)
 
 
+def turn_picture(picture, g):
+    """Flip across if g & 1, then down if g & 2, then transpose if g & 4."""
+    picture = picture[:, ::-1] if g & 1 else picture
+    picture = picture[::-1] if g & 2 else picture
+    return picture.T if g & 4 else picture
+
+
+def turn_picture_back(picture, g):
+    picture = picture.T if g & 4 else picture
+    picture = picture[::-1] if g & 2 else picture
+    return picture[:, ::-1] if g & 1 else picture
+
+
+def turn_window(raw, side, g):
+    """The raw feature that the window has in the picture turned by g."""
+    across, down, twice_across, twice_down = raw.reshape(4, side, side).transpose(0, 2, 1)
+    if g & 1:
+        across = -across
+    if g & 2:
+        down = -down
+    windows = [across, down, twice_across, twice_down]
+    if g & 4:
+        windows = [down, across, twice_down, twice_across]
+    return np.concatenate([turn_picture(window, g).ravel(order="F") for window in windows])
+
+
+def orientations(plane, row, column):
+    """All g in which the window is brighter to the right, and at least as much as downwards."""
+    around = np.pad(plane, 2, mode="edge")[row : row + 5, column : column + 5]
+    along, beside = np.array([-5, -6, 0, 6, 5]), np.array([1, 9, 10, 9, 1])
+    found = []
+    for g in range(8):
+        picture = turn_picture(around, g)
+        across, down = beside @ picture @ along, along @ picture @ beside
+        if across >= down >= 0:
+            found.append(g)
+    return found
+
+
+def oriented_patch(raw, turns, model, error):
+    """Patch of a window of format 2, and whether rounding could give another projection."""
+    side = model.scale * model.window
+    basis = model.basis.astype(np.float64)
+    feature = np.mean([basis.T @ turn_window(raw, side, g) for g in turns], axis=0)
+    index, tie = best(feature, model, error)
+    norm = np.linalg.norm(feature)
+    near = np.abs(model.strengths - norm) <= error + (len(feature) + 4) * UNIT * norm
+    cell = index * (len(model.strengths) + 1) + int((norm >= model.strengths).sum())
+    high = (model.projections[cell].astype(np.float64) @ feature).reshape(side, side, order="F")
+    return np.mean([turn_picture_back(high, g) for g in turns], axis=0), tie or near.any()
+
+
 def windows_of(plane, model, white):
     """Sum of the windows, how many cover each pixel, and where one may take another anchor."""
     s, w = model.scale, model.window
     side = w * s
     mid = bicubic(plane, s)
-    planes = differences(mid, s)
+    oriented = getattr(model, "strengths", None) is not None
+    planes = differences(mid, s, oriented)
     basis = model.basis.astype(np.float64)
     total, count, unsure = np.zeros_like(mid), np.zeros(mid.shape, int), np.zeros(mid.shape, bool)
     for i in corners(mid.shape[0], s, w):
         for j in corners(mid.shape[1], s, w):
-            feature = basis.T @ raw_feature(planes, i, j, side)
-            index, tie = best(feature, model, rounding(len(basis), white))
-            high = model.projections[index].astype(np.float64) @ feature
+            raw, error = raw_feature(planes, i, j, side), rounding(len(basis), white)
+            if oriented:
+                turns = orientations(plane, i // s + w // 2, j // s + w // 2)
+                high, tie = oriented_patch(raw, turns, model, error)
+            else:
+                feature = basis.T @ raw
+                index, tie = best(feature, model, error)
+                high = model.projections[index].astype(np.float64) @ feature
+                high = high.reshape(side, side, order="F")
             place = np.s_[i : i + side, j : j + side]
-            total[place] += mid[place] + high.reshape(side, side, order="F")
+            total[place] += mid[place] + high
             count[place] += 1
             unsure[place] |= tie
     return total, count, unsure

@@ -68,7 +68,7 @@ def degrade(plane: Float32, scale: int) -> tuple[Float32, Float32]:
     return truth, mid
 
 
-def raw_windows(mid: Float32, scale: int, window: int) -> Float32:
+def raw_windows(mid: Float32, scale: int, window: int, centred: bool = False) -> Float32:
     """Return the four difference images under each window of an image, (4·(w·s)², r, n) float32.
 
     Parameters
@@ -77,12 +77,14 @@ def raw_windows(mid: Float32, scale: int, window: int) -> Float32:
         Low frequency of the image, as `degrade` returns it.
     scale, window : int
         See `grid`, which returns r and n.
+    centred : bool
+        See `differences.differences`.
     """
     shape = grid((mid.shape[0], mid.shape[1]), scale, window)
     raw = np.empty((FILTERS * (window * scale) ** 2, *shape), np.float32)
     rows, columns = mid.shape[0] - 2 * scale, mid.shape[1] // scale - 2
     planes = np.empty((FILTERS, scale, max(0, rows), max(0, columns)), np.float32)
-    differences(mid, scale, planes)
+    differences(mid, scale, centred, planes)
     collect(planes, window, 0, 0, raw)
     return raw
 
