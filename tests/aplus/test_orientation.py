@@ -125,7 +125,8 @@ def test_luma(random, scale, size):
     model = oriented_model(scale)
     plane = random.random(size, np.float32)
     wanted, unsure = reference.upscale(plane, model)
-    assert unsure.mean() < 0.05  # ties of anchors, and norms at the edge of a class
+    # Ties of anchors, and norms at the edge of a class; a small picture may have one such window.
+    assert unsure.sum() <= 0.05 * unsure.size + (3 * scale) ** 2
     found = upscaled(model, plane)
     np.testing.assert_allclose(found[~unsure], wanted[~unsure], rtol=0, atol=tolerance(model))
 
@@ -202,6 +203,9 @@ def test_a_basis_that_does_not_turn_is_refused(random_model):
     with pytest.raises(ModelError, match="column 0 of the basis is not adapted"):
         type(model)(2, 3, other.anchors, other.basis, other.projections, {},
                     np.empty(0, np.float32))  # fmt: skip
+    swapped = np.roll(model.basis, 1, axis=1)
+    with pytest.raises(ModelError, match=r"odd column|not adapted"):
+        type(model)(2, 3, model.anchors, swapped, model.projections, {}, model.strengths)
     for strengths in ([2, 1], [0, 1], [1, 1]):
         with pytest.raises(ModelError, match="ascending"):
             _with_strengths(model, strengths)

@@ -35,7 +35,8 @@ class Kind(IntEnum):
     DIAGONAL = 3
     """Flips change its sign, the transposition does not."""
     ACROSS = 4
-    """A flip across changes its sign; the transposition swaps it with the next, of kind DOWN."""
+    """A flip across changes its sign; the transposition swaps it with the next, of kind DOWN. Its
+    number is even, so that a lane of a GPU holds both."""
     DOWN = 5
     """A flip down changes its sign."""
 
@@ -94,9 +95,11 @@ def kinds(basis: Float32) -> Int32:
             for image in images
         )
         kind = next((kind for kind in Kind if SIGNS[kind] == signs), None)
-        second = bool(found) and found[-1] == Kind.ACROSS
+        second = k % 2 == 1 and found[-1] == Kind.ACROSS
         if kind is None or (kind == Kind.DOWN) != second:
             raise ValueError(f"column {k} of the basis is not adapted to flips and turns")
+        if kind == Kind.ACROSS and k % 2:
+            raise ValueError(f"a pair of the basis begins at the odd column {k}")
         if second and not (images[2][:, k - 1] == column).all():
             raise ValueError(f"columns {k - 1} and {k} of the basis are no pair")
         found.append(kind)
@@ -118,7 +121,8 @@ def adapted(covariance: Float64, energy: float) -> tuple[Float32, float]:
     Returns
     -------
     basis : (n, d) float32
-        Orthonormal columns, the strongest first, of which `kinds` are known exactly.
+        Orthonormal columns, the strongest first but that pairs begin at even numbers; `kinds` gives
+        their kinds.
     retained : float
         Share of the energy that the d dimensions retain.
     """
@@ -137,7 +141,14 @@ def adapted(covariance: Float64, energy: float) -> tuple[Float32, float]:
     found.sort(key=lambda one: -one[0])
     shares = np.cumsum([value * len(pair) for value, pair in found]) / np.trace(mean)
     count = min(int(np.searchsorted(shares, energy)) + 1, len(found))
-    columns = [column for _, pair in found[:count] for column in pair]
+    columns: list[Float64] = []
+    waiting: list[Float64] = []  # pairs, for an even number
+    for _, one in found[:count]:
+        (waiting if len(one) == 2 and len(columns) % 2 else columns).extend(one)
+        if len(columns) % 2 == 0:
+            columns, waiting = columns + waiting, []
+    if waiting:
+        columns = [*columns[:-1], *waiting, columns[-1]]
     return np.ascontiguousarray(np.transpose(columns), np.float32), float(shares[count - 1])
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from snellen.aplus.cuda.filters import compose, side
 from support.aplus import reference
+from support.aplus.oriented import oriented_model
 from support.aplus.stages import filtered
 
 
@@ -15,7 +16,8 @@ def chain(plane, model, row, column):
     s, w = model.scale, model.window
     extra = w // 2 + 1  # windows at the edge want pixels beyond it
     wide = np.pad(np.asarray(plane, np.float64), extra + 4, mode="edge")
-    planes = reference.differences(reference.bicubic(wide, s), s)
+    oriented = model.strengths is not None
+    planes = reference.differences(reference.bicubic(wide, s), s, oriented)
     corner = [(i + extra + 4 - w // 2) * s for i in (row, column)]
     return model.basis.T.astype(np.float64) @ reference.raw_feature(planes, *corner, w * s)
 
@@ -23,7 +25,15 @@ def chain(plane, model, row, column):
 @pytest.mark.parametrize("scale", [2, 3, 4])
 @pytest.mark.parametrize("window", [1, 3, 5])
 def test_equal_to_the_steps(random, random_model, scale, window):
-    model = random_model(scale, window)
+    check(random, random_model(scale, window))
+
+
+@pytest.mark.parametrize("scale", [2, 3, 4])
+def test_equal_to_the_steps_of_format_2(random, scale):
+    check(random, oriented_model(scale))
+
+
+def check(random, model):
     plane = random.random((13, 11))
     found = filtered(plane, compose(model))
     for row, column in [(6, 5), (0, 0), (12, 10), (0, 7), (11, 1)]:

@@ -7,13 +7,17 @@ from functools import partial
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from snellen.aplus.model import load
 from snellen.aplus.symmetry import Kind, adapted, kinds, turned
+from snellen.aplus.training.__main__ import main
 from snellen.aplus.training.clusters import clusters, nearest
 from snellen.aplus.training.equations import Equations
 from snellen.aplus.training.evaluation import psnr_table
 from snellen.aplus.training.oriented import Settings, clean, train
+from snellen.sources import pack
+from snellen.sources.pack import Item
 from support.aplus import reference
 from support.aplus.drawings import drawing
 
@@ -68,7 +72,9 @@ def test_the_basis_is_the_pca_of_windows_in_all_orientations(random):
     windows = random.normal(size=(144, 3))
     every = np.concatenate([turned(windows, g) for g in range(8)], axis=1)
     basis, share = adapted(windows @ windows.T, 0.8)
-    assert set(kinds(basis).tolist()) == set(Kind)
+    found = kinds(basis).tolist()
+    assert set(found) == set(Kind)
+    assert all(k % 2 == 0 for k, kind in enumerate(found) if kind == Kind.ACROSS)
     np.testing.assert_allclose(basis.T @ basis, np.eye(basis.shape[1]), atol=1e-5)
     kept = (np.asarray(basis.T, np.float64) @ every) ** 2
     assert kept.sum() / (every**2).sum() == pytest.approx(share, abs=1e-6)
@@ -122,3 +128,27 @@ def test_projections_are_ridge_regressions(random, pool):
             # Written as float32; the solutions are well conditioned.
             atol = 4 * reference.UNIT * np.abs(wanted).max()
             np.testing.assert_allclose(found[cell], wanted, rtol=0, atol=atol)
+
+
+def test_the_command_learns_from_a_folder_or_a_pack(tmp_path, capsys):
+    pictures = [np.round(drawing(k, (64, 68)) * 255).astype(np.uint8) for k in range(5)]
+    (tmp_path / "folder").mkdir()
+    for k in range(4):
+        Image.fromarray(pictures[k]).save(tmp_path / "folder" / f"{k}.png")
+    items = [Item(f"{k}", pictures[k], held_out=k == 4) for k in range(5)]
+    pack.write(tmp_path / "p.pack", items, {"source": "clean"})
+    low, _ = clean(pictures[0].astype(np.float32), 2)
+    low = np.round(low).clip(0, 255).astype(np.uint8)
+    pack.write(tmp_path / "made.pack", [Item("0", pictures[0], {2: low})], {"source": "film"})
+    tiny = [word for name, value in (("anchors", 8), ("classes", 2), ("iterations", 2))
+            for word in ("--set", f"{name}={value}")]  # fmt: skip
+    found = {}
+    for source in ("folder", "p.pack", "made.pack"):
+        out = tmp_path / f"{source}.safetensors"
+        assert main([str(tmp_path / source), str(out), "--sizes", "2", *tiny]) == 0
+        found[source] = load(out, 2)
+    assert found["folder"].digest == found["p.pack"].digest != found["made.pack"].digest
+    assert found["p.pack"].about["pack_source"] == "clean"
+    assert float(found["p.pack"].about["psnr_held_out"]) > 15
+    assert main([str(tmp_path / "folder"), str(out), "--set", "colour=3"]) == 2
+    assert "anchors" in capsys.readouterr().err

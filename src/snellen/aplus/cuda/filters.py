@@ -31,6 +31,8 @@ def compose(model: Model) -> Float64:
     ahead, behind = (s + 1) // 2, s // 2
     rows = np.arange(s, s + w * s)
     first = enlarged[rows + ahead] - enlarged[rows - behind]
+    if model.strengths is not None:  # centred, see `differences.differences`
+        first = (first + enlarged[rows + behind] - enlarged[rows - ahead]) / 2
     second = (enlarged[rows + s] + enlarged[rows - s]) / 2 - enlarged[rows]
     basis = model.basis.astype(np.float64).reshape(FILTERS, w * s, w * s, -1)  # [f, x, y, d]
     across_and_down = ((first, inner), (inner, first), (second, inner), (inner, second))

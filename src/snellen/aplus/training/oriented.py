@@ -67,9 +67,13 @@ class Settings:
     """Seed of k-means."""
 
 
-def clean(image: Float32, scale: int, factor: float = 1.0) -> Pair:
-    """Return a picture, shrunk by `factor`, and its original, by the protocol."""
-    truth = crop(shrink(image, factor), scale)
+def clean(image: Float32, scale: int, factor: float = 1.0, shift: int = 0) -> Pair:
+    """Return a low-resolution picture and its original, by the protocol.
+
+    The original is the image shrunk by `factor`, without its first `shift` rows and columns: other
+    low-resolution pixels, so other samples.
+    """
+    truth = crop(shrink(image, factor)[shift:, shift:], scale)
     return shrink(truth, 1 / scale), truth
 
 
