@@ -162,6 +162,27 @@ def test_a_run_that_goes_on_has_the_same_numbers(tmp_path, drawn, capsys, monkey
     assert "other tasks, settings or data" in capsys.readouterr().err
 
 
+def test_a_network_begins_with_the_weights_of_another(tmp_path, drawn, capsys):
+    first, _ = trained(tmp_path / "first", drawn, "--steps", "4")
+    checkpoint = tmp_path / "first" / run.CHECKPOINT
+    arguments = [
+        "train",
+        str(tmp_path / "next"),
+        "--device",
+        "cpu",
+        "--steps",
+        "2",
+        "--minutes",
+        "0",
+    ]
+    arguments += ["--set", "patch=8", "--set", "precision=float32", "--task"]
+    assert main([*arguments, f"film-x2=2x8@{drawn},{checkpoint}#fast-x2"]) == 0
+    assert read(tmp_path / "next" / "film-x2.safetensors").digest == first.digest
+    capsys.readouterr()
+    assert main([*arguments, f"soft-x2=2x8@{drawn},{checkpoint}#slow-x2"]) == 2
+    assert "expected CHECKPOINT#NAME" in capsys.readouterr().err
+
+
 def test_a_run_without_time_writes_what_there_is(tmp_path, drawn):
     first, _ = trained(tmp_path, drawn, "--steps", "8", "--minutes", "0")
     assert first.about["steps"] == "0 of 8"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import sys
 from dataclasses import fields
@@ -20,7 +21,8 @@ from snellen._version import __version__
 from snellen.errors import InputError
 
 _TASK = re.compile(
-    r"(?P<name>[\w.-]*?x(?P<scale>[234]))=(?P<m>\d+)x(?P<c>\d+)(?P<plain>p?)@(?P<pack>.+)"
+    r"(?P<name>[\w.-]*?x(?P<scale>[234]))=(?P<m>\d+)x(?P<c>\d+)(?P<plain>p?)"
+    r"@(?P<pack>[^,]+)(,(?P<start>.+#.+))?"
 )
 
 
@@ -40,8 +42,9 @@ def main(arguments: list[str] | None = None) -> int:
     train = commands.add_parser("train", help="train networks side by side")
     train.add_argument("folder", type=Path, help="for models, checkpoint and log")
     train.add_argument(
-        "--task", action="append", required=True, metavar="NAME=MxC@PACK",
-        help="NAME ends in x2, x3 or x4; p after C: without branches",
+        "--task", action="append", required=True, metavar="NAME=MxC@PACK[,CHECKPOINT#NAME]",
+        help="NAME ends in x2, x3 or x4; p after C: without branches; begins with the weights of "
+        "NAME in CHECKPOINT",
     )  # fmt: skip
     train.add_argument("--minutes", type=float, help="time of this call")
     train.add_argument("--steps", type=int, help="of the whole training; default: what fits")
@@ -73,6 +76,8 @@ def _pack(given: argparse.Namespace) -> int:
 
 
 def _train(given: argparse.Namespace) -> int:
+    # Without it cuBLAS promises the same bits on one stream only; there is one for each network.
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     import torch
 
     from snellen.cnn.training.data import pairs, validation
@@ -88,7 +93,7 @@ def _train(given: argparse.Namespace) -> int:
         tasks.append(
             Task(
                 found["name"], found["pack"], int(found["scale"]), int(found["m"]),
-                int(found["c"]), branches=not found["plain"],
+                int(found["c"]), branches=not found["plain"], start=found["start"] or "",
             )
         )  # fmt: skip
     settings = Settings(**dict(_setting(text, Settings) for text in given.set))

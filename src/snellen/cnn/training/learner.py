@@ -40,6 +40,8 @@ class Task:
     """Side of the linear filter from the plane to the result."""
     branches: bool = True
     """Whether convolutions have parallel branches."""
+    start: str = ""
+    """FILE#NAME: a network of the same shape in a checkpoint, with whose weights it begins."""
 
 
 @dataclass(frozen=True)
@@ -126,8 +128,9 @@ class Learner:
     def restart(self, chunk: int, state: dict[str, Tensor] | None = None) -> None:
         """Go on from the beginning of a chunk, with a state that was kept."""
         self._source = self._drawn(chunk)
-        for name, tensor in (state or {}).items():
-            self.state[name].copy_(tensor)
+        with self._within():
+            for name, tensor in (state or {}).items():
+                self.state[name].copy_(tensor)
 
     def begin(self, chunk: int, steps: int) -> None:
         """Upload what the steps of the next chunk need."""

@@ -65,7 +65,10 @@ class Run:
                 held = [item for item in items if item.held_out]
                 self._held[key] = self._held.get(key) or pairs(held, task.scale, (1.0,))
                 self._tell("data", pack=key[0], scale=key[1], samples=made.low.numel())
-            self.learners.append(Learner(task, settings, patches[*key, reach], device))
+            learner = Learner(task, settings, patches[*key, reach], device)
+            if task.start:
+                learner.restart(0, _beginning(task.start))
+            self.learners.append(learner)
         self.chunk = 0
         self.steps = 0
         self.history: list[dict[str, Any]] = []
@@ -233,6 +236,19 @@ class Run:
             }
             found[one.task.name] = one.averaged(partial(Network.model, about=about))
         return found
+
+
+def _beginning(start: str) -> dict[str, torch.Tensor]:
+    """Return the weights of a network in a checkpoint, as `Task.start` names it."""
+    from safetensors import SafetensorError, safe_open
+
+    path, _, name = start.rpartition("#")
+    try:
+        with safe_open(path, "pt") as file:
+            mean = file.get_tensor(f"{name}.mean")
+    except (OSError, SafetensorError) as error:
+        raise InputError(f"got start {start!r}; expected CHECKPOINT#NAME: {error}") from error
+    return {"weights": mean, "mean": mean}
 
 
 def _arithmetic(settings: Settings) -> None:
