@@ -10,6 +10,7 @@ from scipy.ndimage import gaussian_filter
 from scipy.signal import fftconvolve
 
 from snellen.mia.l0 import crops, prior
+from snellen.mia.l0.cuda import reduce
 from snellen.mia.l0.leastsquares import conjugate_gradients
 from snellen.mia.l0.problem import Problem
 from snellen.mia.l0.prune import pruned
@@ -152,3 +153,8 @@ def test_the_gpu_searches_crops(cuda, random):
     found = prior.estimate(cuda.asarray(picture.clip(0, 1)), 9)
     # Both are float64; the transforms round differently, but no value is that near a threshold.
     np.testing.assert_allclose(found, prior.estimate(picture.clip(0, 1), 9), rtol=0, atol=1e-8)
+
+
+def test_the_kernel_of_a_gpu_is_one_object():
+    """Its code is loaded at the first call only."""
+    assert reduce._kernel() is reduce._kernel()

@@ -67,7 +67,8 @@ def test_the_same_as_on_the_cpu(kernels, random, case):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_squares(kernels, monkeypatch, random, dtype):
-    monkeypatch.setattr(reduce, "Kernel", kernels)
+    made = kernels(reduce.FILE, "reduce_squares", threads=reduce.THREADS)
+    monkeypatch.setattr(reduce, "_kernel", lambda: made)
     plane = random.random((31, 44)).astype(dtype)
     there = emulated.cupy().asarray(np.pad(plane, 2))[2:-2, 2:-2]
     mean, most = reduce.reduced(there, 3)

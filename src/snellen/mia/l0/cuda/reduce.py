@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,19 +32,15 @@ def reduced(image: Any, side: int) -> tuple[Float64, Float64]:
     image = whole_rows(image)
     mean, most = cupy.empty((rows, columns)), cupy.empty((rows, columns))
     pitch, single = np.int64(image.strides[0] // image.itemsize), image.dtype == np.float32
-    Kernel(FILE, "reduce_squares", threads=THREADS)(
-        -(-rows * columns // THREADS),
-        THREADS,
-        image,
-        single,
-        pitch,
-        side,
-        rows,
-        columns,
-        mean,
-        most,
-    )
+    grid = -(-rows * columns // THREADS)
+    _kernel()(grid, THREADS, image, single, pitch, side, rows, columns, mean, most)
     return mean.get(), most.get()
+
+
+@cache
+def _kernel() -> Kernel:
+    """Return the kernel, not compiled yet; one object for all calls, which loads it once."""
+    return Kernel(FILE, "reduce_squares", threads=THREADS)
 
 
 def whole_rows(image: Any) -> Any:
