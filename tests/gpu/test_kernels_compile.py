@@ -24,6 +24,7 @@ from snellen.jobs import checkup
 from snellen.mad.cuda import combine, csf, flat, lightness, loggabor, masking, statistics
 from snellen.mad.cuda import pictures as mad_pictures
 from snellen.mad.definition import Definition
+from snellen.mia.cuda import change as mia_change
 from snellen.mia.cuda import frames as mia_frames
 from snellen.mia.cuda import fused as mia_fused
 from snellen.mia.cuda import measure as mia_measure
@@ -110,6 +111,7 @@ def mia():
         yield from mia_frames.kernels(dtype)
         yield mia_frames.place_kernel(dtype, dtype)
         yield from mia_pointwise.kernels(dtype)
+        yield mia_change.kernel(dtype)
     yield from mia_tiles.kernels()
     yield from mia_scale.kernels()
     yield from mia_search.kernels()

@@ -101,10 +101,11 @@ class Kernels:
     def __init__(self, folder):
         self.folder, self.libraries, self.launches = folder, {}, []
 
-    def __call__(self, file, name, *, spills=0, threads):
-        if threads not in self.libraries:
-            self.libraries[threads] = _compiled(file, threads, self.folder)
-        run = getattr(self.libraries[threads], f"run_{name}")
+    def __call__(self, file, name, *, spills=0, **constants):
+        key = tuple(constants.items())
+        if key not in self.libraries:
+            self.libraries[key] = _compiled(file, constants, self.folder)
+        run = getattr(self.libraries[key], f"run_{name}")
 
         def launch(grid, block, *arguments):
             self.launches.append(name)
@@ -128,7 +129,7 @@ def _pointers(arguments):
     return pointers
 
 
-def _compiled(file, threads, folder):
+def _compiled(file, constants, folder):
     """The kernels of a file as functions run_NAME(pointers, grid x, grid y, block)."""
     source = file.read_text("utf-8")
     lines = [f'#include "{HEAD}"', f'#include "{file}"']
@@ -145,12 +146,13 @@ def _compiled(file, threads, folder):
             f'extern "C" void run_{name}(void **a, int x, int y, int block) '
             f"{{ launch(call_{name}, a, x, y, block, {waits}); }}",
         ]
-    made = folder / f"{file.stem}{threads}.cpp"
+    made = folder / f"{file.stem}{'_'.join(map(str, constants.values()))}.cpp"
     made.write_text("\n".join(lines), "utf-8")
     library = made.with_suffix(".so")
     subprocess.run(
         ["g++", "-std=c++17", "-O2", "-ffp-contract=off", "-fno-gnu-unique", "-Wl,-Bsymbolic",
-         "-shared", "-fPIC", f"-DTHREADS={threads}", f"-I{PACKAGE}", "-o", library, made],
+         "-shared", "-fPIC", *(f"-D{name.upper()}={value}" for name, value in constants.items()),
+         f"-I{PACKAGE}", "-o", library, made],
         check=True,
     )  # fmt: skip
     return ctypes.CDLL(str(library))

@@ -193,26 +193,3 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
   }
 }
-
-// How far each picture is from `before`: the sums of (f − before)² and of f² of each block's
-// samples. `before` becomes a copy of the pictures.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    change(const REAL *__restrict__ pictures, int count, int size, REAL *__restrict__ before,
-           double2 *__restrict__ partial) {
-  for (int b = blockIdx.y; b < count; b += gridDim.y) {
-    double sum = 0, norm = 0;
-    for (int k = blockIdx.x * THREADS + threadIdx.x; k < size; k += gridDim.x * THREADS) {
-      const size_t here = (size_t)b * size + k;
-      const double now = pictures[here], step = now - before[here];
-      before[here] = pictures[here];
-      sum += step * step;
-      norm += now * now;
-    }
-    sum = block_sum(sum);
-    norm = block_sum(norm);
-    if (threadIdx.x == 0) {
-      partial[(size_t)b * gridDim.x + blockIdx.x].x = sum;
-      partial[(size_t)b * gridDim.x + blockIdx.x].y = norm;
-    }
-  }
-}

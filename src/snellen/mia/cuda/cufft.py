@@ -21,6 +21,7 @@ from snellen.gpu.graph import Work, capture, synchronize
 from snellen.gpu.memory import lasting
 from snellen.mia.checks import Later
 from snellen.mia.cuda.buffers import Buffers
+from snellen.mia.cuda.change import greatest
 from snellen.mia.cuda.pointwise import Pointwise, blocks
 from snellen.mia.definition import Definition
 
@@ -166,8 +167,7 @@ class Backend:
 
         def result() -> float:
             with self._on_gpu():
-                change, size = np.sqrt(sums.get().sum(1)).T
-            return float((change / np.maximum(size, np.finfo(self._dtype).tiny)).max())
+                return greatest(sums, self._dtype)
 
         return result
 

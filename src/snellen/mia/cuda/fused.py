@@ -16,7 +16,8 @@ from snellen.frames.engine import SLOTS
 from snellen.gpu import device as devices
 from snellen.gpu.graph import synchronize
 from snellen.gpu.kernel import Kernel
-from snellen.mia.checks import Later, change
+from snellen.mia.checks import Later
+from snellen.mia.cuda.change import Change, greatest
 from snellen.mia.cuda.layout import Gpu, Layout, candidates
 from snellen.mia.cuda.measure import Measure
 from snellen.mia.cuda.scale import Scale
@@ -83,6 +84,7 @@ class Backend:
         with devices.using(device), devices.reporting():
             # Made before the large kernel is loaded: they compile meanwhile.
             self._measure, self._scale = Measure(definition, period), Scale()
+            self._change = Change("float32")
             here = gpu()
             gaussian = definition.noise == "gaussian"
             layouts = [layout] if layout else candidates(*period, batch, here, gaussian)
@@ -148,7 +150,13 @@ class Backend:
     def change(self, before: Any) -> Later[float]:
         """Compare the pictures with `before`, which becomes a copy: `backend.Backend.change`."""
         with devices.using(self._device), devices.reporting():
-            return change(self.estimate, before)
+            sums = self._change(self.estimate, before)
+
+        def result() -> float:
+            with devices.using(self._device), devices.reporting():
+                return greatest(sums, "float32")
+
+        return result
 
     def fit_on_gpu(self, psf: Any = None) -> Any:
         """Return the same as a CuPy array; `psf`: what `psf` has returned. Nothing waits for it."""
@@ -160,7 +168,7 @@ class Backend:
         with devices.using(self._device):
             synchronize()
             del self._y, self._f, self._h, self._first, self._denominators, self._workspace
-            del self._measure, self._scale
+            del self._measure, self._scale, self._change
 
 
 def gpu() -> Gpu:

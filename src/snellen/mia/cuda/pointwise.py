@@ -13,6 +13,7 @@ import numpy as np
 from snellen.gpu import profile
 from snellen.gpu.kernel import Kernel
 from snellen.mia.cuda.buffers import Buffers
+from snellen.mia.cuda.change import Change
 from snellen.mia.definition import EPS, LEAST, TV_EPS, TV_LEAST, Definition
 
 THREADS = 256
@@ -30,7 +31,6 @@ STAGES = {
     "correct_psf": "update of h",
     "normalise_psf": "update of h",
     "data_fidelity": "sum of the data fidelity",
-    "change": "change of f",
 }
 """The kernels of cufft.cu, each with the stage that it counts for in a profile."""
 
@@ -51,6 +51,7 @@ class Pointwise:
         self._batch, self._frames, *period = at.y.shape
         self._period, self._planes = period, self._batch * self._frames
         self._size, self._half = period[0] * period[1], period[0] * (period[1] // 2 + 1)
+        self._change = Change(at.f.dtype.name)
         self._kernels = dict(zip(STAGES, kernels(at.f.dtype.name), strict=True))
 
     def start_psf(self, h: Any) -> None:
@@ -131,12 +132,7 @@ class Pointwise:
 
     def change(self, before: Any) -> Any:
         """Return sums of (f − before)² and of f²; `before` becomes f: (B, blocks, 2) float64."""
-        import cupy
-
-        grid = _sum_grid(self._size, self._batch)
-        sums = cupy.empty((self._batch, grid[0], 2))
-        self._launch("change", grid, self._at.f, self._batch, self._size, before, sums)
-        return sums
+        return self._change(self._at.f, before)
 
     def _launch(self, name: str, grid: tuple[int, int], *arguments: Any) -> None:
         """Launch a kernel within its stage of a profile."""
