@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gc
 import pickle
+import sys
+import weakref
 
 import numpy as np
 import pytest
 
 from snellen import Deblurrer
-from snellen.errors import InputError
+from snellen.errors import DeviceMemoryError, InputError
 from snellen.frames import engine as engines
 from snellen.gpu import memory
 from snellen.mia.cuda.in_flight import InFlight
@@ -94,14 +96,20 @@ class Backend:
         self.closed = True
 
 
-def made(fake, leaves_room):
-    """Return what keeps pictures in flight, and the backends that it has made by then."""
+def made(fake, leaves_room, most=3):
+    """Return what keeps pictures in flight, and the backends that it has made by then.
+
+    There is memory for so many of them at most.
+    """
     from cupy import empty
+    from cupy.cuda.memory import OutOfMemoryError
 
     start, backends = empty((1, 2, SIDE, SIDE), np.float32), []
     fake.kernel(lambda: np.full((1, 2, SIDE, SIDE), 6), [], start)
 
     def parts():
+        if len(backends) == most:
+            raise OutOfMemoryError("no more")
         backends.append(Backend(fake, leaves_room))
         return Frames(fake), backends[-1]
 
@@ -155,6 +163,61 @@ def test_a_wrong_picture_among_others(fake):
     del other, one, two, three
     gc.collect()
     assert not engines._lent  # also of what nobody has closed
+
+
+def restored_in_turn(flights):
+    """Submit pictures, three in flight, and check what comes back."""
+    pending = []
+    for number in range(7):
+        pending.append(flights.submit(np.full(SHAPE, number, np.float32), 1.0))
+        if len(pending) == 3:
+            assert (pending.pop(0)()[0] == number + 3).all()
+    assert [result()[0].ravel()[0] for result in pending] == [10, 11]
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_the_queues_that_fit(fake, most):
+    """Where there is no memory for a further queue, those that there are do the work."""
+    flights, backends = made(fake, True, most)
+    assert len(backends) == len(flights._queues) == most
+    restored_in_turn(flights)
+    flights.close()
+    assert not engines._lent and len(engines._unused[0]) == 1
+
+
+def test_the_graphs_that_fit(fake):
+    """The same where memory ends as the graphs are made; with too little for one, an error."""
+    held, room, block = [], [np.inf], fake.block
+
+    def used():
+        return sum(one().nbytes for one in held if one() is not None)
+
+    def limited(size):
+        if used() + size > room[0]:
+            raise sys.modules["cupy.cuda.memory"].OutOfMemoryError("full")
+        found = block(size)
+        held.append(weakref.ref(found))
+        return found
+
+    fake.block = limited
+    flights, backends = made(fake, True)
+    buffers = used()
+    restored_in_turn(flights)
+    assert len(flights._queues) == 3
+    room[0] = used() - 1
+    flights.submit(np.zeros(SHAPE, np.uint8), 255.0)()  # graphs of another kind
+    restored_in_turn(flights)
+    count = len(flights._queues)
+    assert count < 3
+    assert [one.closed for one in backends] == [number >= count for number in range(3)]
+    room[0] = buffers // 2
+    for _ in range(2):
+        with pytest.raises(DeviceMemoryError):
+            flights.submit(np.zeros(SHAPE, np.uint8), 255.0)
+    room[0] = np.inf
+    restored_in_turn(flights)
+    flights.close()
+    assert not engines._lent
 
 
 def test_a_deblurrer_that_was_closed_can_be_pickled():

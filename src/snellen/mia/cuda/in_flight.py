@@ -5,13 +5,14 @@ from the upload to the download. All work of a batch is one CUDA graph.
 
 Where a batch leaves most of the GPU idle, as one picture does on the 16 multiprocessors of its
 cluster, each slot is a queue of its own, with a stream and buffers that no other one uses: then
-several batches are restored side by side. Larger batches share one queue, and are restored one
-after another.
+several batches are restored side by side, in as many queues as fit into memory. Larger batches
+share one queue, and are restored one after another.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import cycle
 from typing import Any
 from weakref import finalize
@@ -19,6 +20,7 @@ from weakref import finalize
 import numpy as np
 import numpy.typing as npt
 
+from snellen.errors import DeviceMemoryError
 from snellen.frames.engine import Engine, Streams
 from snellen.gpu import device as devices
 from snellen.gpu import memory
@@ -54,7 +56,8 @@ class InFlight:
     parts : (Frames, Backend)
         Both are used by this object alone from `submit` until `settle`.
     more : callable
-        Returns others like `parts`, for a further queue; they are closed with this object.
+        Returns others like `parts`, for a further queue; they are closed with this object. Where
+        the memory does not suffice for them, there are fewer queues.
     start : (B, M, H, W) CuPy array
         The PSFs that each picture starts from, on the period.
     iterations : int
@@ -63,7 +66,7 @@ class InFlight:
     Raises
     ------
     DeviceError
-        The GPU's memory does not suffice.
+        CUDA failed. That the memory suffices for one queue is known at the first `submit`.
     """
 
     def __init__(
@@ -78,11 +81,13 @@ class InFlight:
         recentre: bool,
     ):
         backend = parts[1]
+        self._slots = backend.slots
         self._more: list[Parts] = []
         if backend.leaves_room:
-            with devices.using(device), devices.reporting(), lasting():
-                self._more += [more() for _ in range(backend.slots - 1)]
-        slots = backend.slots - len(self._more)
+            with suppress(DeviceMemoryError):  # the queues that there are do as well
+                while len(self._more) < backend.slots - 1:
+                    with devices.using(device), devices.reporting(), lasting():
+                        self._more.append(more())
         streams: list[Streams | None] = [None]
         self._give_back: Callable[[], object] = _nothing
         if self._more:
@@ -91,8 +96,8 @@ class InFlight:
             self._give_back = finalize(self, lent.give_back)
             streams = [*lent.apart()]
         self._queues = [
-            _Queue(device, shape, side, one, start, iterations, recentre, slots, on)
-            for one, on in zip((parts, *self._more), streams, strict=True)
+            _Queue(device, shape, side, one, start, iterations, recentre, on)
+            for one, on in zip((parts, *self._more), streams, strict=False)
         ]
         self._turns = cycle(self._queues)
         self._kind: tuple[np.dtype[Any], float] | None = None
@@ -106,10 +111,25 @@ class InFlight:
         kind = frames.dtype.newbyteorder("="), peak
         if self._kind != kind:  # a graph holds both: those of all queues are made at once
             self._kind = None
-            for queue in self._queues:
-                queue.prepare(*kind)
+            self._prepare(*kind)
             self._kind = kind
         return next(self._turns).submit(frames, peak)
+
+    def _prepare(self, dtype: np.dtype[Any], peak: float) -> None:
+        """Get all queues ready; where the memory does not suffice, those that fit."""
+        while True:
+            try:
+                for queue in self._queues:
+                    queue.prepare(dtype, peak, self._slots - len(self._more))
+                break
+            except DeviceMemoryError:
+                for queue in self._queues:
+                    queue.close()
+                if not self._more:
+                    raise
+            self._queues.pop()
+            self._more.pop()[1].close()
+        self._turns = cycle(self._queues)
 
     def settle(self) -> None:
         """Wait until nothing is in flight; results that were not asked for stay valid."""
@@ -127,7 +147,7 @@ class InFlight:
 
 
 class _Queue:
-    """Restores batches one after another, with `slots` of them on their way."""
+    """Restores batches one after another, with several of them on their way."""
 
     def __init__(
         self,
@@ -138,10 +158,9 @@ class _Queue:
         start: Any,
         iterations: int,
         recentre: bool,
-        slots: int,
         streams: Streams | None,
     ):
-        self._device, self._shape, self._slots = device, shape, slots
+        self._device, self._shape = device, shape
         self._streams = streams
         self._frames, self._backend = parts
         self._start, self._iterations, self._recentre = start, iterations, recentre
@@ -150,8 +169,8 @@ class _Queue:
         self._engine: Engine | None = None
         self._memory: Any = None
 
-    def prepare(self, dtype: np.dtype[Any], peak: float) -> None:
-        """Get ready for samples of a type and a value of white."""
+    def prepare(self, dtype: np.dtype[Any], peak: float, slots: int) -> None:
+        """Get ready for samples of a type and a value of white, and for so many batches."""
         import cupy
 
         self.close()
@@ -162,7 +181,7 @@ class _Queue:
             inputs=[(self._shape, dtype)],
             outputs=[((self._results,), np.float32), ((self._shape[0],), np.float64)],
             work=self._restoring(peak),
-            slots=self._slots,
+            slots=slots,
             streams=self._streams,
         )
 
