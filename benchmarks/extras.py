@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from benchmarks import quality_tables
+
 Rows = list[list[str]]
 
 
@@ -91,6 +93,8 @@ SECTIONS = (
 
 def tables(report: dict[str, Any]) -> list[tuple[list[str], Rows]]:
     """Return head and rows of each table that a report has."""
+    if report.get("benchmark") == "quality":
+        return quality_tables.tables(report)
     return [
         (section.head, section.rows(report[key]))
         for section in SECTIONS

@@ -100,7 +100,7 @@ def read(path: Path) -> Result:
         It is none.
     """
     report = json.loads(path.read_text(encoding="utf-8"))
-    if not isinstance(report, dict) or report.get("benchmark") not in (*OLD, "calls"):
+    if not isinstance(report, dict) or report.get("benchmark") not in (*OLD, "calls", "quality"):
         raise ValueError(f"{path} is no result of `snellen bench` or `benchmarks.stock`")
     result = Result(path, report)
     if "format" in report:

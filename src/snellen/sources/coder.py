@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from snellen.errors import InputError
+
 Bytes = npt.NDArray[np.uint8]
 
 ENCODERS = {"x264": "libx264", "x265": "libx265"}
@@ -19,6 +21,13 @@ ENCODERS = {"x264": "libx264", "x265": "libx265"}
 VERSIONS = {"x264": rb"x264 - core (\d+ ?r?\d*)", "x265": rb"x265 \(build (\d+)\)"}
 """What the encoders write about themselves into the first frame."""
 RATE = 25  # frames a second
+SMALLEST = 96  # pixels of a side: on smaller ones libx265 reads and writes beyond its memory
+STEP = 16  # pixels: frames are coded in multiples, so that no encoder pads them by itself
+OPTIONS = {
+    # AVX-512 code of x264's macroblock tree reads memory that nobody wrote: results vary.
+    "x264": {"x264-params": "asm=avx2"},
+    "x265": {"x265-params": "log-level=error:pools=none:frame-threads=1"},
+}
 GREY = 128  # both chroma planes: only luma counts
 
 
@@ -55,26 +64,38 @@ def coded(planes: Sequence[Bytes], coding: Coding) -> Coded:
     Parameters
     ----------
     planes : sequence of (H, W) uint8
-        Luma of consecutive frames, in limited range; both sides are even.
+        Luma of consecutive frames, in limited range.
     coding : Coding
+
+    Raises
+    ------
+    InputError
+        The planes are too small.
     """
     import av  # here, since FFmpeg takes its time and not all that import this module code
     from av.video.frame import PictureType
 
     height, width = planes[0].shape
+    if min(height, width) < SMALLEST:
+        raise InputError(
+            f"frames of {width}×{height} pixels are too small to be coded",
+            advice=f"give pictures that have {SMALLEST} pixels on each side when they are shrunk",
+        )
+    down, across = -height % STEP, -width % STEP
     file = io.BytesIO()
     packets: list[bytes] = []
     with av.open(file, "w", format="matroska") as container:
         stream: Any = container.add_stream(ENCODERS[coding.encoder], rate=RATE)
-        stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
-        stream.options = {"crf": f"{coding.crf:g}", "preset": "medium"}
-        if coding.encoder == "x265":
-            stream.options |= {"x265-params": "log-level=error:pools=none:frame-threads=1"}
+        stream.width, stream.height = width + across, height + down
+        stream.pix_fmt = "yuv420p"
+        crf = {"crf": f"{coding.crf:g}", "preset": "medium"}
+        stream.options = crf | OPTIONS[coding.encoder]
         stream.thread_count = 1
-        chroma = np.full((height // 2, width), GREY, np.uint8)
+        chroma = np.full(((height + down) // 2, width + across), GREY, np.uint8)
         frames = []
         for number, plane in enumerate(planes):
-            frame = av.VideoFrame.from_ndarray(np.concatenate([plane, chroma]), "yuv420p")
+            luma = np.pad(plane, ((0, down), (0, across)), "edge")
+            frame = av.VideoFrame.from_ndarray(np.concatenate([luma, chroma]), "yuv420p")
             frame.pts, frame.time_base = number, Fraction(1, RATE)
             frames.append(frame)
         for given in (*frames, None):

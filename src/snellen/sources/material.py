@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,14 +13,14 @@ from snellen.errors import InputError
 from snellen.sources.coder import Coded, Coding, coded
 from snellen.sources.degrade import KERNELS, Bytes, shrunk
 from snellen.sources.motion import shown, windows
-from snellen.sources.pairs import Pair
+from snellen.sources.pack import Item
 
 KINDS = ("film", "soft")
 CRF = (18, 28)  # constant rate factors, best and worst
 BLUR = (0.4, 1.0)  # σ of `soft`, in pixels of the low plane's source, that is of the high plane
 X265 = 0.3  # share of clips that x265 codes; the others x264
 FRAMES = 8  # of a clip: one I frame, then P and B frames
-FIRST = 0.125  # share of pairs that are I frames, the others P and B
+FIRST = 0.125  # share of items that are I frames, the others P and B
 SETTLED = 2  # from this frame on rate control and motion search have something to go by
 SIDE = 384  # of a high plane, at most
 
@@ -39,7 +40,7 @@ class Recipe:
 def recipe(kind: str, random: np.random.Generator) -> Recipe:
     """Draw a recipe of a kind of source, "film" or "soft"."""
     if kind not in KINDS:
-        raise InputError(f"got `kind`={kind!r}; expected one of {', '.join(KINDS)}")
+        raise InputError(f"no kind of source is called {kind!r}; there are {', '.join(KINDS)}")
     kernel = str(random.choice(sorted(KERNELS)))
     sigma = round(float(random.uniform(*BLUR)), 3) if kind == "soft" else 0.0
     encoder = "x265" if random.random() < X265 else "x264"
@@ -48,13 +49,20 @@ def recipe(kind: str, random: np.random.Generator) -> Recipe:
     return Recipe(kernel, sigma, Coding(encoder, crf), frame)
 
 
-def pairs(
-    stills: Mapping[str, Bytes], kind: str, scale: int, seed: int, rounds: int = 1, side: int = SIDE
-) -> Iterator[Pair]:
-    """Make pairs of stills, the same ones for the same arguments and versions of the encoders.
+def items(
+    stills: Mapping[str, Bytes],
+    kind: str,
+    scale: int,
+    seed: int,
+    *,
+    rounds: int = 1,
+    side: int = SIDE,
+    held_out: tuple[str, ...] = (),
+) -> Iterator[Item]:
+    """Make items for a pack, the same ones for the same arguments and versions of the encoders.
 
-    A pair depends on its still's name and not on the other stills. Stills come in an order that
-    the seed shuffles, so that a part of the pairs is a sample of all.
+    An item depends on its still's name and not on the other stills. Stills come in an order that
+    the seed shuffles, so that a part of the items is a sample of all.
 
     Parameters
     ----------
@@ -69,31 +77,35 @@ def pairs(
         Clips of each still.
     side : int
         Greatest side of a high plane.
+    held_out : tuple of str
+        Beginnings of the names of stills that are kept for validation.
 
     Yields
     ------
-    Pair
-        Its facts: still, recipe, window, kind of frame, bits a pixel, version of the encoder.
+    Item
+        Its facts: recipe, window, type of frame, bits a pixel, version of the encoder.
     """
     for number in range(rounds):
         order = np.random.default_rng((seed, number)).permutation(len(stills))
         for name in (sorted(stills)[k] for k in order):
             source = np.random.default_rng((seed, number, zlib.crc32(name.encode())))
-            yield pair(name, stills[name], recipe(kind, source), scale, source, side)
+            low, high, facts = frame(stills[name], recipe(kind, source), scale, source, side)
+            held = bool(held_out) and name.startswith(held_out)
+            yield Item(f"{name}, {number}", high, {scale: low}, held, kind, facts)
 
 
-def pair(
-    name: str, still: Bytes, made: Recipe, scale: int, random: np.random.Generator, side: int = SIDE
-) -> Pair:
-    """Make one pair by a recipe; `random` draws the motion."""
+def frame(
+    still: Bytes, made: Recipe, scale: int, random: np.random.Generator, side: int = SIDE
+) -> tuple[Bytes, Bytes, dict[str, Any]]:
+    """Return a frame made by a recipe: low, high and facts; `random` draws the motion."""
     highs, where = clip(still, scale, random, side)
     lows = [shrunk(high, scale, made.kernel, made.sigma) for high in highs]
     result: Coded = coded(lows, made.coding)
     facts = {
-        "still": name, **asdict(made), "type": result.kinds[made.frame],
+        **asdict(made), "type": result.kinds[made.frame],
         "bits": round(result.bits, 4), "version": result.version, "window": where[made.frame],
     }  # fmt: skip
-    return Pair(result.planes[made.frame], highs[made.frame], facts)
+    return result.planes[made.frame], highs[made.frame], facts
 
 
 def clip(
@@ -106,10 +118,6 @@ def clip(
     """
     step = 2 * scale
     height, width = (min(side, length * 7 // 8) // step * step for length in still.shape)
-    if not height or not width:
-        raise InputError(
-            f"got a still of {still.shape[1]}×{still.shape[0]} pixels; it is too small"
-        )
     parts = windows((still.shape[0], still.shape[1]), (height, width), count, random)
     highs = [shown(still, part, (height, width)) for part in parts]
     return highs, [[part.left, part.top, part.width, part.height] for part in parts]

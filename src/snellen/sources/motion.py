@@ -61,8 +61,8 @@ def _zoom(
     """Return windows round the middle."""
     found = []
     for factor in factors.tolist():
-        height, width = factor * size[0], factor * size[1]
-        found.append(Window((shape[1] - width) // 2, (shape[0] - height) // 2, width, height))
+        height, width = (min(factor * shown, side) for shown, side in zip(size, shape, strict=True))
+        found.append(Window((shape[1] - width) / 2, (shape[0] - height) / 2, width, height))
     return found
 
 

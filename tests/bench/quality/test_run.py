@@ -17,7 +17,7 @@ from snellen.sources.degrade import blurred
 from support.cli import run as command
 
 
-def picture(shape=(84, 92), seed=0):
+def picture(shape=(224, 248), seed=0):
     """Blobs with an edge, 8 bits."""
     noise = np.random.default_rng(seed).normal(0, 1, shape)
     plane = blurred(noise.astype(np.float32), 1.2) * 90 + 110
@@ -65,9 +65,9 @@ def test_what_other_programs_make_of_the_inputs_is_measured(few, folder, tmp_pat
     found, _ = report.make(print, pictures=[folder], inputs=inputs, device="cpu", quick=True)
     assert [path.name for path in inputs.rglob("*.png")] == ["one.png"]
     with Image.open(inputs / "some" / "one.png") as small:
-        assert small.size == (46, 42)
+        assert small.size == (124, 112)
         (others / "some").mkdir(parents=True)
-        small.resize((92, 84), Image.Resampling.BICUBIC).save(others / "some" / "one.png")
+        small.resize((248, 224), Image.Resampling.BICUBIC).save(others / "some" / "one.png")
     more = {"device": "cpu", "quick": True, "pictures": [folder]}
     found, _ = report.make(print, others=[f"theirs={others}"], **more)
     psnr = {one["method"]: one["psnr"] for one in found["pictures"]}
@@ -75,7 +75,7 @@ def test_what_other_programs_make_of_the_inputs_is_measured(few, folder, tmp_pat
     # The protocol keeps small pictures in float; other programs get 8 bits.
     assert 0 < abs(psnr["theirs"] - psnr["bicubic"]) < 0.1
     Image.fromarray(picture((20, 20))).save(others / "some" / "one.png")
-    with pytest.raises(InputError, match="expected 92×84"):
+    with pytest.raises(InputError, match="expected 248×224"):
         report.make(print, others=[f"theirs={others}"], **more)
     for wrong in ("theirs", f"bicubic={others}", f"theirs={others}/none"):
         with pytest.raises(InputError):

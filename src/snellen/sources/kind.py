@@ -1,0 +1,115 @@
+"""Which kind of source a film is: clean, film or soft, by its codec, its bits and its sharpness.
+
+Sharpness is how much energy the finest band has beside the next one, where the next one is
+strongest: there coding leaves most of it. Both bands are second differences along rows and columns,
+the next one of every other sample of a smoothed picture. Samples at the borders of 8 × 8 blocks do
+not count, so that blocking does not look sharp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log2
+
+import numpy as np
+import numpy.typing as npt
+
+from snellen.sources.degrade import Bytes
+
+Float32 = npt.NDArray[np.float32]
+
+KINDS = ("clean", "film", "soft")
+BLOCK = 8  # pixels: the grid of H.264's and H.265's transforms
+TILE = 16  # pixels: energies are compared in squares of this side
+STRONGEST = 0.1  # share of tiles that count
+SOFT = -0.6  # log₂ of the energies' ratio, below which a source is soft: lab/sources.md
+CLEAN = 1.0  # bits a pixel from which coding leaves no visible traces: lab/sources.md
+MARGIN = 3  # pixels of the edge, which the wider filter does not reach
+LEAST = 1e-3  # energy of a tile that is not flat
+EXACT = frozenset((
+    "ffv1", "rawvideo", "huffyuv", "ffvhuff", "utvideo", "v210", "v410", "png", "qtrle", "magicyuv",
+    "prores", "dnxhd", "cfhd",
+))  # fmt: skip
+"""FFmpeg's names of codecs without loss, and of those that studios work with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What was decided, and from what."""
+
+    name: str
+    """One of KINDS."""
+    reason: str
+    """For the reader."""
+    sharpness: float | None
+    """log₂ of the ratio of energies; None: the pictures are flat."""
+
+
+def decide(frames: Sequence[Bytes], codec: str, bits: float | None) -> Kind:
+    """Decide once for a film.
+
+    Parameters
+    ----------
+    frames : sequence of (H, W) uint8
+        Luma of a few frames from all over the film; the energies of all are taken together, so
+        that the scenes with much detail decide.
+    codec : str
+        FFmpeg's name of the codec.
+    bits : float, optional
+        Of the video stream, a pixel of luma. None: not known.
+    """
+    found = sharpness(frames)
+    if found is not None and found < SOFT:
+        return Kind("soft", f"sharpness {found:.2f} is under {SOFT:g}", found)
+    said = "flat pictures" if found is None else f"sharpness {found:.2f}"
+    if codec in EXACT:
+        return Kind("clean", f"{codec} leaves no traces; {said}", found)
+    if bits is not None and bits >= CLEAN:
+        return Kind("clean", f"{codec}, {bits:.2f} bits a pixel; {said}", found)
+    rate = "" if bits is None else f", {bits:.2f} bits a pixel"
+    return Kind("film", f"{codec}{rate}; {said}", found)
+
+
+def sharpness(frames: Sequence[Bytes]) -> float | None:
+    """Return log₂ of the ratio of energies of the finest band and the next; None: flat."""
+    tiles = [
+        np.stack([_tiles(energy) for energy in bands(plane)])
+        for frame in frames
+        for plane in (frame.astype(np.float32), frame.T.astype(np.float32))
+    ]
+    both = np.concatenate(tiles, axis=1) if tiles else np.zeros((2, 0))
+    both = both[:, both[1] > LEAST]
+    if not both.size:
+        return None
+    kept = both[:, both[1] >= np.quantile(both[1], 1 - STRONGEST)].sum(axis=1)
+    return log2(max(kept[0] / kept[1], LEAST))
+
+
+def bands(plane: Float32) -> tuple[Float32, Float32]:
+    """Return the energies of both bands along rows, 0 where samples do not count."""
+    width = plane.shape[1]
+    inside = slice(MARGIN, width - MARGIN)
+    place = np.arange(width)[inside] % BLOCK
+    counts = (place != 0) & (place != BLOCK - 1)
+    fine, coarse = np.zeros_like(plane), np.zeros_like(plane)
+    if width > 2 * MARGIN:
+        fine[:, inside] = counts * _second(plane, 1)[:, MARGIN - 1 : 1 - MARGIN]
+        smooth = (plane[:, :-2] + 2 * plane[:, 1:-1] + plane[:, 2:]) / np.float32(4)
+        coarse[:, inside] = counts * _second(smooth, 2)
+    return fine**2, coarse**2
+
+
+def _second(plane: Float32, step: int) -> Float32:
+    """Return second differences over a distance, where both neighbours exist."""
+    middle = plane[:, step:-step]
+    found: Float32 = middle + middle - plane[:, : -2 * step] - plane[:, 2 * step :]
+    return found
+
+
+def _tiles(energy: Float32) -> Float32:
+    """Return the sums of squares of TILE pixels; what is left at the end does not count."""
+    rows, columns = (side // TILE for side in energy.shape)
+    cut = energy[: rows * TILE, : columns * TILE]
+    sums: Float32 = cut.reshape(rows, TILE, columns, TILE).sum(axis=(1, 3)).ravel()
+    return sums

@@ -1,0 +1,65 @@
+"""The kind of a source: by sharpness where detail is strong, by codec and bits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from snellen.sources.coder import Coding, coded
+from snellen.sources.degrade import blurred, shrunk
+from snellen.sources.kind import SOFT, decide, sharpness
+
+
+def still(shape=(400, 440)):
+    """Discs with sharp edges and letters' thin lines."""
+    y, x = np.mgrid[: shape[0], : shape[1]]
+    discs = ((x % 97 - 48) ** 2 + (y % 89 - 44) ** 2 < 900) * 80
+    lines = ((x // 3 + y // 2) % 23 == 0) * 50
+    return (60 + discs + lines).astype(np.uint8)
+
+
+def test_a_known_wave_has_the_ratio_of_its_filters():
+    """At ω a second difference over d is 2 − 2·cos(d·ω), and smoothing (1 + cos ω) / 2."""
+    omega = 0.7
+    wave = 100 + 50 * np.sin(omega * np.arange(512))
+    plane = np.tile(np.rint(wave * 100).astype(np.float32) / 100, (64, 1))
+    fine = 2 - 2 * np.cos(omega)
+    coarse = (2 - 2 * np.cos(2 * omega)) * (1 + np.cos(omega)) / 2
+    # Tiles hold 16 samples, not whole periods, and the strongest tenth is a choice of these.
+    assert sharpness([plane]) == pytest.approx(2 * np.log2(fine / coarse), abs=0.1)
+
+
+def test_blur_makes_it_less_and_coding_hardly_changes_it():
+    planes = [np.roll(still(), 3 * k, 1) for k in range(4)]
+    found = []
+    for sigma in (0.0, 0.7, 1.0, 1.5):
+        lows = [shrunk(plane, 2, "bicubic", sigma) for plane in planes]
+        plain, after = sharpness(lows), sharpness(coded(lows, Coding("x264", 26)).planes)
+        assert abs(plain - after) < 0.35
+        found.append(plain)
+    assert found == sorted(found, reverse=True)
+    assert found[0] > SOFT > found[-1]
+
+
+def test_blocks_do_not_look_sharp():
+    soft = blurred(still(), 2.0)
+    blocks = np.add.outer(np.arange(400) // 8 % 2, np.arange(440) // 8 % 2) * 12
+    assert sharpness([soft + blocks]) < sharpness([soft]) < SOFT
+
+
+def test_the_order_of_frames_and_flat_ones_change_nothing():
+    sharp, soft = still(), blurred(still(), 0.6).astype(np.uint8)
+    flat = np.full_like(sharp, 20)
+    assert sharpness([sharp, soft]) == pytest.approx(sharpness([soft, sharp]), abs=1e-6)
+    assert sharpness([sharp, flat]) == sharpness([sharp])
+    assert sharpness([flat]) is sharpness([]) is sharpness([np.ones((5, 5), np.uint8)]) is None
+
+
+def test_the_decision():
+    sharp, soft = [still()], [blurred(still(), 1.5).astype(np.uint8)]
+    assert decide(sharp, "h264", 0.1).name == decide(sharp, "h264", None).name == "film"
+    assert decide(sharp, "h264", 2.0).name == decide(sharp, "ffv1", None).name == "clean"
+    assert decide(soft, "h264", 0.1).name == decide(soft, "ffv1", 9.0).name == "soft"
+    flat = decide([np.full((64, 64), 20, np.uint8)], "hevc", 0.01)
+    assert flat.name == "film" and flat.sharpness is None and "flat" in flat.reason
+    assert "0.10 bits a pixel" in decide(sharp, "h264", 0.1).reason
