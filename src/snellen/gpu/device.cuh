@@ -1,4 +1,4 @@
-// What all kernels share: fixed-size integer types, matrix products of a warp on tensor cores, and
+// What all kernels share: fixed-size integer types, a float16, matrix products of a warp on tensor cores, and
 // asynchronous copies to shared memory.
 //
 // Who holds what: operands and sums are in registers. All lanes of a warp call a product together; no
@@ -13,6 +13,16 @@ typedef unsigned char uint8_t;
 typedef unsigned short uint16_t;
 typedef unsigned int uint32_t;
 typedef unsigned long long uint64_t;
+
+// A float16, of which CUDA's type needs a header.
+struct Half {
+  uint16_t bits;
+  __device__ __forceinline__ operator float() const {
+    float value;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+    return value;
+  }
+};
 
 constexpr unsigned ALL = 0xffffffffu;  // mask of all lanes of a warp
 

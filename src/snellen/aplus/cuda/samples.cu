@@ -4,22 +4,12 @@
 // Who holds what: a thread has one pixel, or with `check` every so many samples, in registers. Global
 // memory is the limit. Barriers: none.
 //
-// Macros from the host: SAMPLE (float16 as its bits, uint16_t, with HALF = 1), INTEGER (whether samples
-// are integers), PLANE (type of luma's plane), CHANNELS (1, 3 or 4; alpha comes last); TO_YCC, TO_RGB:
+// Macros from the host: SAMPLE (with HALF = 1 it is Half), INTEGER (whether samples are integers),
+// PLANE (type of luma's plane), CHANNELS (1, 3 or 4; alpha comes last); TO_YCC, TO_RGB:
 // matrices, rows one after another; MOST: the greatest magnitude of a sample, LIMIT: that of a result.
 #include "gpu/device.cuh"
 
 typedef long long Index;
-
-__device__ __forceinline__ float number(SAMPLE sample) {
-#if HALF
-  float x;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(sample));
-  return x;
-#else
-  return float(sample);
-#endif
-}
 
 // Returns a result as a sample: an integer is rounded half to even and clipped to 0 … limit, a float is
 // clipped to ±limit.
@@ -29,7 +19,7 @@ __device__ __forceinline__ SAMPLE sample(float x, float limit) {
 #elif HALF
   uint16_t bits;
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(clip(x, -limit, limit)));
-  return bits;
+  return {bits};
 #else
   return SAMPLE(clip(x, -limit, limit));
 #endif
@@ -51,13 +41,13 @@ extern "C" __global__ void __launch_bounds__(256)
   if (i >= pixels) return;
   const SAMPLE *pixel = picture + i * CHANNELS;
 #if CHANNELS == 1
-  luma[i] = PLANE(number(*pixel));
+  luma[i] = PLANE(float(*pixel));
 #else
-  const float r = number(pixel[0]), g = number(pixel[1]), b = number(pixel[2]);
+  const float r = pixel[0], g = pixel[1], b = pixel[2];
   luma[i] = mix(to_ycc, r, g, b);
   cb[i] = mix(to_ycc + 3, r, g, b);
   cr[i] = mix(to_ycc + 6, r, g, b);
-  if (CHANNELS == 4) alpha[i] = number(pixel[CHANNELS - 1]);
+  if (CHANNELS == 4) alpha[i] = pixel[CHANNELS - 1];
 #endif
 }
 
@@ -87,7 +77,7 @@ extern "C" __global__ void __launch_bounds__(256)
 #if INTEGER
     odd |= samples[i] > MOST;
 #elif HALF
-    odd |= (samples[i] & 0x7fff) >= 0x7c00;  // infinity, and NaN above it
+    odd |= (samples[i].bits & 0x7fff) >= 0x7c00;  // infinity, and NaN above it
 #else
     odd |= !(fabs(samples[i]) <= MOST);  // also NaN
 #endif

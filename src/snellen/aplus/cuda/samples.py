@@ -16,7 +16,7 @@ FILE = Path(__file__).with_suffix(".cu")
 THREADS = 256
 BLOCKS = 1 << 12  # most blocks that look for samples which cannot be used
 LARGEST = 1e35  # of float samples: float32 ends at 3.4e38, and features are sums of many
-TYPES = {**C_TYPES, "float16": "uint16_t", "float64": "double"}
+TYPES = {**C_TYPES, "float16": "Half", "float64": "double"}
 
 
 class Samples:

@@ -3,22 +3,12 @@
 //
 // Who holds what: a thread has one pixel, in registers. Global memory is the limit. Barriers: none.
 //
-// Macros from the host: SAMPLE (float16 as its bits, uint16_t, with HALF = 1), CHANNELS (1 or 3), PLANE
+// Macros from the host: SAMPLE (float16: Half), CHANNELS (1 or 3), PLANE
 // (type of luma: uint8_t, uint16_t, or double, clipped to 0 … peak); RED, GREEN, BLUE: coefficients;
 // WHOLE: whether luma is an integer.
 #include "gpu/device.cuh"
 
 typedef long long Index;
-
-__device__ __forceinline__ double number(SAMPLE sample) {
-#if HALF
-  float x;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(sample));
-  return x;
-#else
-  return double(sample);
-#endif
-}
 
 extern "C" __global__ void __launch_bounds__(256)
     luma(const SAMPLE *__restrict__ picture, Index pixels, double least, double most, double peak,
@@ -29,7 +19,7 @@ extern "C" __global__ void __launch_bounds__(256)
   bool odd = false;
 #pragma unroll
   for (int channel = 0; channel < CHANNELS; channel++) {
-    samples[channel] = number(picture[i * CHANNELS + channel]);
+    samples[channel] = picture[i * CHANNELS + channel];
     odd |= !(samples[channel] >= least && samples[channel] <= most);  // also NaN
   }
   if (odd) *found = 1;

@@ -5,6 +5,7 @@
 // another; `find_centre` has a block for each picture and `crop_psf` a block for each PSF.
 //
 // Barriers: only those of block_sum.
+#include "gpu/device.cuh"
 #include "mia/cuda/block_sum.cuh"
 
 // Along each axis, a sample of the period is a mean of two samples of the frame, with weights.
@@ -16,16 +17,6 @@ struct Blend {
 // The position of the centre of mass of h, relative to the middle.
 struct Shift {
   int down, right;
-};
-
-// A float16, of which CUDA's type needs a header.
-struct Half {
-  unsigned short bits;
-  __device__ __forceinline__ operator float() const {
-    float value;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
-    return value;
-  }
 };
 
 // Returns i modulo size, for −size ≤ i < 2 · size.
