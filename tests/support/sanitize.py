@@ -118,6 +118,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         *(f"{M}test_cufft.py::test_pictures_of_nothing[0.4-{case}]"
           for case in ("read noise, variation-float32", "given, gaussian-float64")),
     ),
+    "mia/cuda/change.cu": (f"{M}test_change.py::test_a_fused_period[0-period0-3]",),
     "mia/cuda/scale.cu": (f"{M}test_scale.py::test_scale[counts1-period0]",),
     "mia/cuda/measure.cu": tuple(
         f"{M}test_scale.py::test_measure[{noise}-counts1-period0]"
