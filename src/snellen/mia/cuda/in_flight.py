@@ -11,6 +11,7 @@ share one queue, and are restored one after another.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import cycle
@@ -117,6 +118,7 @@ class InFlight:
 
     def _prepare(self, dtype: np.dtype[Any], peak: float) -> None:
         """Get all queues ready; where the memory does not suffice, those that fit."""
+        collected = False
         while True:
             try:
                 for queue in self._queues:
@@ -125,10 +127,13 @@ class InFlight:
             except DeviceMemoryError:
                 for queue in self._queues:
                     queue.close()
-                if not self._more:
+                if collected and not self._more:
                     raise
-            self._queues.pop()
-            self._more.pop()[1].close()
+            if collected:
+                self._queues.pop()
+                self._more.pop()[1].close()
+            gc.collect()  # engines that were closed may be in cycles, and hold their memory
+            collected = True
         self._turns = cycle(self._queues)
 
     def settle(self) -> None:
