@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import enum
 import faulthandler
 import io
@@ -407,9 +408,9 @@ def mutated(rng: random.Random) -> Any:
             if rng.random() < 0.15 and isinstance(node, dict):
                 del node[key]
             elif rng.random() < 0.15 and isinstance(node, dict):
-                node["unknown"] = rng.choice(JSON_VALUES)
+                node["unknown"] = copy.deepcopy(rng.choice(JSON_VALUES))
             else:
-                node[key] = rng.choice(JSON_VALUES)
+                node[key] = copy.deepcopy(rng.choice(JSON_VALUES))
             break
     text = json.dumps(tree)
     how = rng.random()

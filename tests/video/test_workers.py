@@ -18,12 +18,16 @@ from snellen.frames.frame import Format, Frame
 from snellen.video import channel as channels
 from snellen.video import pixels, threads
 from snellen.video.channel import Channel
+from snellen.video.compare import compare
 from snellen.video.convert import Clip, Encoding, convert, drain
 from snellen.video.media import Item
 from snellen.video.sink import sink
+from snellen.video.source.decode import Source
+from snellen.video.source.read import Reader
 from snellen.video.workers import Workers
 from support.video.checks import PATHS
 from support.video.clips import make, read
+from support.video.comparisons import Difference
 from support.video.steps import Nearest, Wide
 
 LOSSLESS = Encoding(codec="ffv1")
@@ -374,3 +378,35 @@ def test_a_wait_that_is_interrupted_does_not_end_a_thread(monkeypatch):
         channels.join([thread, never])
     assert thread.is_alive()
     assert channels.join([thread, never]) and not thread.is_alive() and len(waits) > 1
+
+
+def test_a_thread_of_the_parent_is_over_in_a_child(monkeypatch):
+    """Its end would never be seen there; a lock that it held stays locked."""
+    free = threading.Event()
+    thread, channel = channels.Thread(free.wait, "slow"), Channel(1)
+    thread.start()
+    assert not channels.join([thread], 0.01)
+    with channel._changed, monkeypatch.context() as child:
+        child.setattr(os, "getpid", lambda: -1)
+        child.setattr(thread, "join", lambda patience: None)
+        assert channels.join([thread], 20)
+        ending = threading.Thread(target=channel.stop)
+        ending.start()
+        ending.join(20)
+        assert not ending.is_alive()
+    free.set()
+    assert channels.join([thread], 20)
+
+
+def test_nothing_of_a_film_waits_for_the_collector(plain, lossless, tmp_path):
+    """Decoders have threads: a forked child that collects what its parent left would hang."""
+    gc.collect()
+    gc.disable()
+    try:
+        convert(plain, tmp_path / "out.mkv", Nearest(), encoding=LOSSLESS)
+        drain(plain, Nearest())
+        compare(lossless, lossless, Difference(), lambda pair: None)
+        left = [type(one).__name__ for one in gc.get_objects() if isinstance(one, Source | Reader)]
+    finally:
+        gc.enable()
+    assert left == []

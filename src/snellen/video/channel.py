@@ -67,6 +67,8 @@ class Channel(Generic[T]):
 
     def stop(self, reason: BaseException | None = None) -> None:
         """Discard the queued items; both sides raise `reason` (default: Stopped) from now on."""
+        if not self._home.here:
+            return  # a thread of the parent may hold the lock, and here is nobody to stop
         with self._changed:
             if self._stopped is None:
                 self._stopped = reason if reason is not None else Stopped()
@@ -104,13 +106,20 @@ class Thread(threading.Thread):
 
     def __init__(self, target: Callable[[], object], name: str) -> None:
         super().__init__(daemon=True, name=name)
+        self._home = Home("this thread")
         self._work, self.ended = target, threading.Event()
 
+    @property
+    def over(self) -> bool:
+        """Whether it has ended, or never was in this process, a forked child."""
+        return not self._home.here or self.ended.is_set()
+
     def run(self) -> None:
-        """Run the target."""
+        """Run the target, and forget it: it may own this thread, and a decoder."""
         try:
             self._work()
         finally:
+            del self._work
             self.ended.set()
 
 
@@ -122,8 +131,8 @@ def join(threads: Sequence[Thread], patience: float | None = None) -> bool:
     until = None if patience is None else time.monotonic() + patience
     running = [thread for thread in threads if thread.ident is not None]
     for thread in running:
-        while not thread.ended.is_set() and (until is None or time.monotonic() < until):
+        while not thread.over and (until is None or time.monotonic() < until):
             thread.ended.wait(POLL)
-        if thread.ended.is_set():
+        if thread.over:
             thread.join(POLL)  # what is left of it is Python's own
-    return all(thread.ended.is_set() for thread in running)
+    return all(thread.over for thread in running)

@@ -63,3 +63,5 @@ class SourceThread(Generic[T]):
             pass
         except BaseException as error:
             self.channel.stop(error)
+        finally:
+            del self._items  # it may own this object: its decoder's threads end without a collector
