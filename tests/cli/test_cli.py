@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
+from importlib import import_module
 
 import click
 import pytest
 
 import snellen
 from snellen import errors
+from snellen.cli import groups
 from snellen.cli.commands import COMMANDS
 from support.cli import run
 
@@ -38,6 +41,20 @@ def test_help_of_each_command(capsys, name, flag):
     assert run(name, flag) == 0
     out, err = capsys.readouterr()
     assert f"snellen {name}" in out and err == ""
+
+
+@pytest.mark.parametrize("name", ["upscale", "deblur", "score", "train"])
+def test_help_has_groups_and_examples(capsys, name):
+    command = getattr(import_module(f"snellen.cli.{name}"), name)
+    assert run(name, "--help") == 0
+    out = capsys.readouterr().out
+    titles = re.findall(r"^(\w[\w ]+):$", out, re.MULTILINE)
+    assert titles[0] == groups.FILES and titles[-1] == "Examples"
+    assert titles.index(groups.MACHINE) < titles.index(groups.REPORT)
+    options = [one.opts[-1] for one in command.params if isinstance(one, click.Option)]
+    assert all(re.search(rf"^  (-\w, )?{one}\b", out, re.MULTILINE) for one in options)
+    assert "--help" in out.split(f"{groups.OTHER}:")[1] and out.count("  snellen ") == 2
+    assert "RANGE" not in out
 
 
 def test_version(capsys):

@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 from snellen.cli import terminal
-from snellen.cli.options import NAMED
+from snellen.cli.groups import Command
+from snellen.cli.options import NAMED, OVERWRITE
 from snellen.errors import SnellenError
 from snellen.frames import atomic
 
@@ -38,13 +39,14 @@ def command(method: str, text: str) -> None:
         click.option("-o", "--output", type=NAMED,
                      help="Write JSON here, too."),
         click.option("--json", "as_json", is_flag=True, help="Only the JSON object on stdout."),
-        click.option("--overwrite", is_flag=True, help="Replace an existing output."),
+        OVERWRITE,
     ]  # fmt: skip
     if method == "calls":
         options.append(click.option("--only", default="", help="Calls with this in their names."))
     for option in reversed(options):
         work = option(work)
-    bench.command(method, help=text)(work)
+    example = ("also as JSON, for a comparison", f"snellen bench {method} -o {method}.json")
+    bench.command(method, cls=Command, examples=[example], help=text)(work)
 
 
 command("aplus", "Time A+: one luma plane, ×2, ×3 and ×4.")
@@ -54,7 +56,11 @@ command("fft", "Time the small FFTs of snellen.fft on a GPU.")
 command("calls", "Time whole calls, films and first uses, in fresh processes.")
 
 
-@bench.command()
+@bench.command(
+    cls=Command,
+    examples=[("pictures of your own, with crops side by side",
+               "snellen bench quality --pictures photos --page crops.html")],
+)  # fmt: skip
 @click.option(
     "--pictures",
     type=NAMED,
@@ -95,7 +101,7 @@ command("calls", "Time whole calls, films and first uses, in fresh processes.")
 @click.option("--quick", is_flag=True, help="Without MAD.")
 @click.option("-o", "--output", type=NAMED, help="Write JSON here, too.")
 @click.option("--json", "as_json", is_flag=True, help="Only the JSON object on stdout.")
-@click.option("--overwrite", is_flag=True, help="Replace existing outputs.")
+@OVERWRITE
 def quality(
     output: Path | None, page: Path | None, as_json: bool, overwrite: bool, scale: str, **more: Any
 ) -> None:

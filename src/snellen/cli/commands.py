@@ -8,6 +8,7 @@ from importlib import import_module
 import click
 
 from snellen._version import __version__
+from snellen.cli import groups
 
 COMMANDS = {
     "upscale": "Enlarge videos and images by A+ super-resolution.",
@@ -17,6 +18,10 @@ COMMANDS = {
     "bench": "Measure this machine: speed, memory, and that the result is right.",
     "doctor": "Say what works here: CPU, BLAS, GPU, encoders, models.",
 }
+EXAMPLES = (
+    ("twice as wide and high", "snellen upscale photo.png -o photo-x2.png"),
+    ("all options of a command, by groups", "snellen upscale --help"),
+)
 _COMPLETE = "_SNELLEN_COMPLETE"
 """Environment variable by which a shell asks for completions: click's convention."""
 
@@ -37,6 +42,9 @@ class _Lazy(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        groups.write_examples(formatter, EXAMPLES)
 
 
 @click.command(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
@@ -65,14 +73,14 @@ def invoke(words: list[str]) -> int:
 def _allow_debug(command: click.Command) -> None:
     """Let a command take --debug, which `faults.watch` has read already."""
     if not any("--debug" in parameter.opts for parameter in command.params):
-        command.params.append(
-            click.Option(
-                ["--debug"],
-                is_flag=True,
-                expose_value=False,
-                help="After a fault of Snellen (exit code 4) print its traceback.",
-            )
+        debug = click.Option(
+            ["--debug"],
+            is_flag=True,
+            expose_value=False,
+            help="After a fault of Snellen (exit code 4) print its traceback.",
         )
+        groups.add(debug, groups.REPORT)
+        command.params.append(debug)
     if isinstance(command, click.Group):
         for one in command.commands.values():
             _allow_debug(one)

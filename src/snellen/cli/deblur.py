@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from snellen.cli.files import facts, run_files, sentence
-from snellen.cli.options import DEVICE, NAMED, PIPE, video, video_command
+from snellen.cli.groups import FILES, METHOD, Command, group
+from snellen.cli.options import NAMED, PIPE, video, video_command
 from snellen.cli.report import Report
 
 if TYPE_CHECKING:
@@ -22,96 +23,120 @@ SETTINGS = (
 """Options that are settings of MIA."""
 
 
-@click.command()
-@click.argument("inputs", nargs=-1, required=True, type=NAMED)
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=NAMED,
-    help="File; or an existing folder for several inputs or a folder; - for y4m.",
+@click.command(
+    cls=Command,
+    examples=[
+        ("a single photograph that was shaken",
+         "snellen deblur photo.jpg -o sharp.png --prior l0"),
+        ("a picture whose blur is known, from a picture of a point",
+         "snellen deblur photo.tif -o sharp.tif --psf point.png --tv 0.001"),
+    ],
+)  # fmt: skip
+@click.argument("inputs", metavar="INPUT...", nargs=-1, required=True, type=NAMED)
+@group(
+    FILES,
+    click.option(
+        "-o",
+        "--output",
+        metavar="FILE|FOLDER",
+        required=True,
+        type=NAMED,
+        help="File; or an existing folder for several inputs or a folder; - for y4m.",
+    ),
+    click.option(
+        "--psf-out",
+        type=NAMED,
+        help="Write the blur: .npy holds all that were found, .png (white: its greatest value) the "
+        "last one; of several inputs name an existing folder.",
+    ),
 )
-@click.option("--psf", type=NAMED, help="The blur, where it is known: .npy, or a grey image.")
-@click.option(
-    "--psf-size",
-    type=click.IntRange(1),
-    help="Side of the blur that is estimated, pixels; even ones count one more [default: 31].",
+@group(
+    "The blur",
+    click.option(
+        "--prior",
+        type=click.Choice(["l0"]),
+        help="Find the blur from sharp edges, coarse to fine: for a single shaken photograph.",
+    ),
+    click.option("--psf", type=NAMED, help="The blur, where it is known: .npy, or a grey image."),
+    click.option(
+        "--psf-size",
+        type=click.IntRange(1),
+        help="Side of the blur that is estimated, pixels; even ones count one more [default: 31].",
+    ),
+    click.option(
+        "--psf-start",
+        metavar="SIGMA|FILE",
+        help="Where the search starts: a Gaussian's σ in pixels, or a file as --psf [default: 2].",
+    ),
+    click.option(
+        "--tile", type=click.IntRange(1), help="Side of tiles, each with a blur of its own."
+    ),
+    click.option("--burst", is_flag=True, help="All INPUT are images of one object: one result."),
+    click.option(
+        "--window",
+        type=click.IntRange(1),
+        default=1,
+        help="Restore each frame of a video from so many: itself and those before it.",
+    ),
+    click.option(
+        "--warm", is_flag=True, help="Start each frame of a video with the last one's blur."
+    ),
 )
-@click.option(
-    "--psf-start",
-    metavar="SIGMA|FILE",
-    help="Where the search starts: a Gaussian's σ in pixels, or a file as --psf [default: 2].",
+@group(
+    METHOD,
+    click.option(
+        "--iterations",
+        type=click.IntRange(1),
+        help="At most so many [default: 200; with --prior 100].",
+    ),
+    click.option(
+        "--tolerance",
+        type=click.FloatRange(0),
+        default=0.0,
+        help="Stop when ten iterations change the picture by less, as 0.001 [default: never].",
+    ),
+    click.option(
+        "--noise",
+        type=click.Choice(["poisson", "gaussian"]),
+        default="poisson",
+        show_default=True,
+        help="Of light that is counted, or equal everywhere.",
+    ),
+    click.option(
+        "--read-noise",
+        type=click.FloatRange(0),
+        default=0.0,
+        help="Standard deviation of Gaussian noise added to Poisson's, white being 1 [default: 0].",
+    ),
+    click.option(
+        "--tv",
+        type=click.FloatRange(0),
+        help="Weight of total variation, against noise, as 0.004 [default: 0; with --prior 0.004].",
+    ),
+    click.option(
+        "--edges",
+        type=click.Choice(["extend", "taper", "circular"]),
+        default="extend",
+        show_default=True,
+        help="What is beyond the picture: estimated, blended, or its other side.",
+    ),
+    click.option(
+        "--data-range",
+        type=float,
+        help="The value of white of float images [default: 1]; that of others goes by their bits.",
+    ),
+    click.option("--dtype", type=click.Choice(["float32", "float64"]), help="[default: float32]"),
 )
-@click.option(
-    "--psf-out",
-    type=NAMED,
-    help="Write the blur: .npy holds all that were found, .png (white: its greatest value) the "
-    "last one; of several inputs name an existing folder.",
+@group(
+    "A region",
+    click.option("--roi", metavar="X,Y,W,H", help="Restore this region only, and write it alone."),
+    click.option(
+        "--roi-file",
+        type=NAMED,
+        help="Positions X,Y of a video's region, a line for each frame; of --roi W,H count.",
+    ),
+    click.option("--paste-back", is_flag=True, help="Write whole frames, the region put back."),
 )
-@click.option(
-    "--iterations",
-    type=click.IntRange(1),
-    help="At most so many [default: 200; with --prior 100].",
-)
-@click.option(
-    "--tolerance",
-    type=click.FloatRange(0),
-    default=0.0,
-    help="Stop when ten iterations change the picture by less, as 0.001 [default: never].",
-)
-@click.option(
-    "--noise",
-    type=click.Choice(["poisson", "gaussian"]),
-    default="poisson",
-    show_default=True,
-    help="Of light that is counted, or equal everywhere.",
-)
-@click.option(
-    "--read-noise",
-    type=click.FloatRange(0),
-    default=0.0,
-    help="Standard deviation of Gaussian noise added to Poisson's, white being 1 [default: 0].",
-)
-@click.option(
-    "--tv",
-    type=click.FloatRange(0),
-    help="Weight of total variation, against noise, as 0.004 [default: 0; with --prior 0.004].",
-)
-@click.option(
-    "--prior",
-    type=click.Choice(["l0"]),
-    help="Find the blur from sharp edges, coarse to fine: for a single shaken photograph.",
-)
-@click.option(
-    "--edges",
-    type=click.Choice(["extend", "taper", "circular"]),
-    default="extend",
-    show_default=True,
-    help="What is beyond the picture: estimated, blended, or its other side.",
-)
-@click.option(
-    "--data-range",
-    type=float,
-    help="The value of white of float images [default: 1]; that of others goes by their bits.",
-)
-@click.option("--tile", type=click.IntRange(1), help="Side of tiles, each with a blur of its own.")
-@click.option("--roi", metavar="X,Y,W,H", help="Restore this region only, and write it alone.")
-@click.option(
-    "--roi-file",
-    type=NAMED,
-    help="Positions X,Y of a video's region, a line for each frame; of --roi W,H count.",
-)
-@click.option("--paste-back", is_flag=True, help="Write whole frames, the region put back.")
-@click.option("--burst", is_flag=True, help="All INPUT are images of one object: one result.")
-@click.option(
-    "--window",
-    type=click.IntRange(1),
-    default=1,
-    help="Restore each frame of a video from so many: itself and those before it.",
-)
-@click.option("--warm", is_flag=True, help="Start each frame of a video with the last one's blur.")
-@DEVICE
-@click.option("--dtype", type=click.Choice(["float32", "float64"]), help="[default: float32]")
 @video_command
 def deblur(inputs: tuple[Path, ...], output: Path, as_json: bool, **options: Any) -> None:
     """Make INPUT… (videos, images, folders, - for y4m) sharp by MIA, and find their blur.

@@ -7,9 +7,13 @@ import json
 import click
 
 from snellen.cli import terminal
+from snellen.cli.groups import Command
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    examples=[("the same for a report of a fault", "snellen doctor --json")],
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def doctor(as_json: bool) -> None:
     """Say what really works here: CPU, threads, BLAS, GPU, encoders that open, models."""

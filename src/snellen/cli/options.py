@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from snellen.cli.groups import ENCODING, FILES, MACHINE, REPORT, VIDEO, group
 from snellen.errors import InputError
 
 if TYPE_CHECKING:
@@ -74,7 +75,11 @@ DECODER = click.option(
     "falls back to the CPU.",
 )
 DEVICE = click.option(
-    "--device", default="auto", show_default=True, metavar="auto|cpu|cuda:N|cuda:0,cuda:1"
+    "--device",
+    default="auto",
+    show_default=True,
+    metavar="auto|cpu|cuda:N|cuda:0,cuda:1",
+    help="auto: the first GPU that works, else the CPU.",
 )
 MAX_PIXELS = click.option(
     "--max-pixels",
@@ -83,48 +88,68 @@ MAX_PIXELS = click.option(
     help="Refuse pictures and videos of more pixels [default: by the memory of this machine].",
 )
 PROFILE = click.option("--profile", is_flag=True, help="Time each stage; the table goes to stderr.")
+OVERWRITE = click.option("-y", "--overwrite", is_flag=True, help="Replace existing outputs.")
+START = click.option("--start", metavar="TIME", help="Begin here, in seconds or [HH:]MM:SS.")
+DURATION = click.option("--duration", metavar="TIME", help="Stop after so long.")
+FRAMES = click.option(
+    "--frames", type=click.IntRange(1), metavar="N", help="Stop after so many frames."
+)
+DEINTERLACE = click.option(
+    "--deinterlace", is_flag=True, help="Make interlaced video progressive (bwdif)."
+)
 
-_VIDEO = (
-    DECODER,
-    click.option(
-        "--codec",
-        help="Video encoder [default: libx264, deeper than 10 bit libx265]; those of NVENC are "
-        "experimental (never yet run on hardware).",
+_SHARED = (
+    group(
+        FILES,
+        OVERWRITE,
+        click.option(
+            "--strict",
+            is_flag=True,
+            help="An error where something would be lost, or nvenc replaced.",
+        ),
     ),
-    click.option(
-        "--preset",
-        help="The encoder's preset [default: the encoder's medium]; p1 … p7 with nvenc.",
+    group(VIDEO, START, DURATION, FRAMES, DEINTERLACE, DECODER),
+    group(
+        ENCODING,
+        click.option(
+            "--codec",
+            metavar="NAME",
+            help="Video encoder [default: libx264, deeper than 10 bit libx265]; those of NVENC "
+            "are experimental (never yet run on hardware).",
+        ),
+        click.option(
+            "--preset",
+            metavar="NAME",
+            help="The encoder's preset [default: medium; libsvtav1 6]; p1 … p7 with nvenc.",
+        ),
+        click.option(
+            "--crf",
+            type=float,
+            metavar="N",
+            help="The encoder's quality, smaller is better; cq with nvenc [default: 16; "
+            "libsvtav1 18, libvpx-vp9 15, nvenc 16].",
+        ),
+        click.option("--pix-fmt", metavar="NAME", help="As yuv420p10le [default: the input's]."),
+        click.option(
+            "-e",
+            "--encoder-option",
+            multiple=True,
+            metavar="KEY=VALUE",
+            help="Any option of the encoder; may be repeated.",
+        ),
     ),
-    click.option(
-        "--crf", type=float, help="The encoder's quality, smaller is better; cq with nvenc."
+    group(MACHINE, DEVICE, MAX_PIXELS),
+    group(
+        REPORT,
+        click.option("--json", "as_json", is_flag=True, help="One JSON object a line."),
+        PROFILE,
     ),
-    click.option(
-        "-e",
-        "--encoder-option",
-        multiple=True,
-        metavar="KEY=VALUE",
-        help="Any option of the encoder; may be repeated.",
-    ),
-    click.option("--pix-fmt", help="Pixel format, such as yuv420p10le [default: the input's]."),
-    click.option("--start", metavar="TIME", help="Begin here, in seconds or [HH:]MM:SS."),
-    click.option("--duration", metavar="TIME", help="Stop after so long."),
-    click.option("--frames", type=click.IntRange(1), help="Stop after so many frames."),
-    click.option("--deinterlace", is_flag=True, help="Make interlaced video progressive (bwdif)."),
-    click.option(
-        "--strict",
-        is_flag=True,
-        help="An error where something would be lost, or nvenc replaced.",
-    ),
-    click.option("--overwrite", is_flag=True, help="Replace existing outputs."),
-    MAX_PIXELS,
-    PROFILE,
-    click.option("--json", "as_json", is_flag=True, help="One JSON object a line."),
 )
 
 
 def video_command(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options of how videos are read and written."""
-    for one in reversed(_VIDEO):
+    """Give a command the options that all commands from files to files have."""
+    for one in reversed(_SHARED):
         command = one(command)
     return command
 

@@ -11,7 +11,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from snellen.cli import interrupts, terminal
-from snellen.cli.options import DECODER, DEVICE, MAX_PIXELS, NAMED, PIPE, PROFILE
+from snellen.cli.groups import FILES, MACHINE, METHOD, REPORT, VIDEO, Command, group
+from snellen.cli.options import (
+    DECODER,
+    DEINTERLACE,
+    DEVICE,
+    DURATION,
+    MAX_PIXELS,
+    NAMED,
+    OVERWRITE,
+    PIPE,
+    PROFILE,
+    START,
+)
 from snellen.cli.report import Report
 from snellen.errors import InputError, SnellenError
 
@@ -26,70 +38,102 @@ _COLUMNS = {
 """Statistics, and what the text calls them."""
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    examples=[
+        ("every frame of a film, with heat maps of the two worst",
+         "snellen score film.mkv encoded.mp4 --map-out maps --worst 2"),
+        ("two folders of images that meet by name, as a table",
+         "snellen score originals encoded --csv scores.csv"),
+    ],
+)  # fmt: skip
 @click.argument("reference", metavar="REF", type=NAMED)
 @click.argument("distorted", metavar="DIST", type=NAMED)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line on standard output.")
-@click.option("--csv", "table", type=NAMED, help="A row for each frame; - for standard output.")
-@click.option(
-    "--map-out", "maps", type=NAMED, help="Folder for heat maps of the worst frames, as PNG."
+@group(
+    FILES,
+    click.option("--csv", "table", type=NAMED, help="A row for each frame; - for standard output."),
+    click.option(
+        "--map-out", "maps", type=NAMED, help="Folder for heat maps of the worst frames, as PNG."
+    ),
+    click.option(
+        "--worst",
+        type=click.IntRange(1),
+        default=1,
+        show_default=True,
+        help="So many frames of the highest MAD are named, and drawn with --map-out.",
+    ),
+    OVERWRITE,
 )
-@click.option(
-    "--worst",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="So many frames of the highest MAD are named, and drawn with --map-out.",
+@group(
+    METHOD,
+    click.option(
+        "--temporal",
+        is_flag=True,
+        help="ST-MAD too: of its own scale, for 34 frames or more with motion, all kept in memory.",
+    ),
+    click.option(
+        "--variant",
+        type=click.Choice(["2011", "paper"]),
+        default="2011",
+        show_default=True,
+        help="The lightness of the authors' code of 2011, or of their article.",
+    ),
+    click.option(
+        "--hi-scale",
+        type=float,
+        default=200.0,
+        show_default=True,
+        metavar="NUMBER",
+        help="Factor of HI, any positive number: 200 as the code of 2011, 10 as ST-MAD, 1 as the "
+        "code of April 2010.",
+    ),
+    click.option(
+        "--eight-bit-lut", is_flag=True, help="White as the authors' table for 8 bits has it."
+    ),
+    click.option(
+        "--dtype",
+        type=click.Choice(["float32", "float64"]),
+        help="[default: float64 on the CPU, and on a GPU for small pictures]",
+    ),
 )
-@click.option("--overwrite", is_flag=True, help="Replace existing outputs.")
-@click.option("--resize", is_flag=True, help="Scale DIST to the size of REF (Lanczos).")
-@click.option(
-    "--offset", type=int, default=0, show_default=True, help="Frames by which DIST lags behind REF."
+@group(
+    "What is compared",
+    click.option("--resize", is_flag=True, help="Scale DIST to the size of REF (Lanczos)."),
+    click.option(
+        "--offset",
+        type=int,
+        default=0,
+        show_default=True,
+        help="Frames by which DIST lags behind REF.",
+    ),
+    click.option(
+        "--every",
+        type=click.IntRange(1),
+        default=1,
+        show_default=True,
+        help="Score the first frame that has a partner, then every so many.",
+    ),
+    click.option("--frames", type=click.IntRange(1), help="Score at most so many frames."),
 )
-@click.option(
-    "--every",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Score the first frame that has a partner, then every so many.",
+@group(
+    VIDEO,
+    START,
+    DURATION,
+    DEINTERLACE,
+    DECODER,
 )
-@click.option("--frames", type=click.IntRange(1), help="Score at most so many frames.")
-@click.option("--start", metavar="TIME", help="Begin here in REF, in seconds or [HH:]MM:SS.")
-@click.option("--duration", metavar="TIME", help="Stop after so long.")
-@click.option("--deinterlace", is_flag=True, help="Make interlaced video progressive (bwdif).")
-@click.option(
-    "--temporal",
-    is_flag=True,
-    help="ST-MAD too: of its own scale, for 34 frames or more with motion, all kept in memory.",
+@group(
+    MACHINE,
+    DEVICE,
+    MAX_PIXELS,
 )
-@click.option(
-    "--variant",
-    type=click.Choice(["2011", "paper"]),
-    default="2011",
-    show_default=True,
-    help="The lightness of the authors' code of 2011, or of their article.",
+@group(
+    REPORT,
+    click.option(
+        "--json", "as_json", is_flag=True, help="One JSON object a line on standard output."
+    ),
+    PROFILE,
 )
-@click.option(
-    "--hi-scale",
-    type=float,
-    default=200.0,
-    show_default=True,
-    metavar="NUMBER",
-    help="Factor of HI, any positive number: 200 as the code of 2011, 10 as ST-MAD, 1 as the code "
-    "of April 2010.",
-)
-@click.option(
-    "--eight-bit-lut", is_flag=True, help="White as the authors' table for 8 bits has it."
-)
-@DEVICE
-@click.option(
-    "--dtype",
-    type=click.Choice(["float32", "float64"]),
-    help="[default: float64 on the CPU, and on a GPU for small pictures]",
-)
-@DECODER
-@MAX_PIXELS
-@PROFILE
 def score(reference: Path, distorted: Path, **options: Any) -> None:
     """Score how far DIST is from REF by MAD: higher is worse.
 

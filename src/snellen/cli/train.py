@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from snellen.cli import interrupts, report, terminal
-from snellen.cli.options import MAX_PIXELS, NAMED, key_values, option
+from snellen.cli.groups import FILES, MACHINE, METHOD, REPORT, Command, group
+from snellen.cli.options import MAX_PIXELS, NAMED, OVERWRITE, key_values, option
 from snellen.errors import worded
 
 if TYPE_CHECKING:
@@ -25,38 +26,64 @@ LEARNING = ("window", "anchors", "energy", "sparsity", "iterations", "samples", 
             "ridge", "seed", "seeds", "hold_out")  # fmt: skip
 
 
-@click.command()
-@click.option("--images", required=True, type=NAMED, help="Folder of training images.")
-@click.option("--scale", type=click.IntRange(2, 4), default=2, show_default=True)
-@click.option("-o", "--output", required=True, type=NAMED, help="The model, a .safetensors file.")
-@click.option(
-    "--validate",
-    multiple=True,
-    type=NAMED,
-    help="Folder of images to measure the finished model on; may be repeated.",
+@click.command(
+    cls=Command,
+    examples=[
+        ("a model that doubles width and height",
+         "snellen train --images pictures -o mine.safetensors"),
+        ("the best of four seeds, measured on pictures that no seed has seen",
+         "snellen train --images pictures -o mine.safetensors --seeds 4 --hold-out 10"),
+    ],
+)  # fmt: skip
+@group(
+    FILES,
+    click.option("--images", required=True, type=NAMED, help="Folder of training images."),
+    click.option(
+        "--validate",
+        multiple=True,
+        type=NAMED,
+        help="Folder of images to measure the finished model on; may be repeated.",
+    ),
+    click.option(
+        "-o", "--output", required=True, type=NAMED, help="The model, a .safetensors file."
+    ),
+    click.option(
+        "--about",
+        "notes",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="A note for the model's header, such as a licence; may be repeated.",
+    ),
+    OVERWRITE,
 )
-@click.option("--seed", type=int, help="First seed of K-SVD [default: 0].")
-@click.option("--seeds", type=int, help="Seeds to try; the best is taken [default: 1].")
-@click.option("--hold-out", type=int, help="Training images that compare the seeds [default: 0].")
-@click.option("--anchors", type=int, help="Anchors of the model [default: 1024].")
-@click.option("--window", type=int, help="Side in low-resolution pixels, odd [default: 3].")
-@click.option("--energy", type=float, help="Share of the energy that PCA keeps [default: 0.999].")
-@click.option("--sparsity", type=int, help="Atoms of a feature in K-SVD [default: 3].")
-@click.option("--iterations", type=int, help="Rounds of K-SVD [default: 20].")
-@click.option("--samples", type=int, help="Most samples to learn from [default: 5000000].")
-@click.option("--neighbours", type=int, help="Samples of an anchor [default: 2048].")
-@click.option("--ridge", type=float, help="λ of the regression [default: by the anchors].")
-@click.option("--threads", type=click.IntRange(1), help="[default: all cores of this process]")
-@click.option(
-    "--about",
-    "notes",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="A note for the model's header, such as a licence; may be repeated.",
+@group(
+    METHOD,
+    click.option("--scale", type=click.IntRange(2, 4), default=2, show_default=True),
+    click.option("--seed", type=int, help="First seed of K-SVD [default: 0]."),
+    click.option("--seeds", type=int, help="Seeds to try; the best is taken [default: 1]."),
+    click.option(
+        "--hold-out", type=int, help="Training images that compare the seeds [default: 0]."
+    ),
+    click.option("--anchors", type=int, help="Anchors of the model [default: 1024]."),
+    click.option("--window", type=int, help="Side in low-resolution pixels, odd [default: 3]."),
+    click.option(
+        "--energy", type=float, help="Share of the energy that PCA keeps [default: 0.999]."
+    ),
+    click.option("--sparsity", type=int, help="Atoms of a feature in K-SVD [default: 3]."),
+    click.option("--iterations", type=int, help="Rounds of K-SVD [default: 20]."),
+    click.option("--samples", type=int, help="Most samples to learn from [default: 5000000]."),
+    click.option("--neighbours", type=int, help="Samples of an anchor [default: 2048]."),
+    click.option("--ridge", type=float, help="λ of the regression [default: by the anchors]."),
 )
-@click.option("--json", "as_json", is_flag=True, help="The report as one JSON object.")
-@click.option("--overwrite", is_flag=True, help="Replace an existing output.")
-@MAX_PIXELS
+@group(
+    MACHINE,
+    click.option("--threads", type=click.IntRange(1), help="[default: all cores of this process]"),
+    MAX_PIXELS,
+)
+@group(
+    REPORT,
+    click.option("--json", "as_json", is_flag=True, help="The report as one JSON object."),
+)
 def train(images: Path, scale: int, output: Path, **options: Any) -> None:
     """Learn an A+ model from a folder of images.
 

@@ -8,33 +8,52 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from snellen.cli.files import facts, run_files, sentence
-from snellen.cli.options import DEVICE, NAMED, PIPE, video, video_command
+from snellen.cli.groups import FILES, METHOD, Command, group
+from snellen.cli.options import NAMED, PIPE, video, video_command
 from snellen.cli.report import Report
 
 if TYPE_CHECKING:
     from snellen.jobs.upscale import UpscaleJob, UpscaleResult
 
 
-@click.command()
-@click.argument("inputs", nargs=-1, required=True, type=NAMED)
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=NAMED,
-    help="File; or an existing folder for several inputs or a folder; - for y4m.",
+@click.command(
+    cls=Command,
+    examples=[
+        ("a film, twice as wide and high; sound and subtitles are kept",
+         "snellen upscale film.mkv -o film-4k.mkv"),
+        ("all pictures and films of a folder, three times as large",
+         "snellen upscale photos -o large --scale 3"),
+    ],
+)  # fmt: skip
+@click.argument("inputs", metavar="INPUT...", nargs=-1, required=True, type=NAMED)
+@group(
+    FILES,
+    click.option(
+        "-o",
+        "--output",
+        metavar="FILE|FOLDER",
+        required=True,
+        type=NAMED,
+        help="File; or an existing folder for several inputs or a folder; - for y4m.",
+    ),
 )
-@click.option(
-    "--scale", type=click.IntRange(2, 4), default=2, show_default=True, help="Magnification."
-)
-@click.option("--model", help="A shipped model's name or a .safetensors file.")
-@DEVICE
-@click.option(
-    "--chroma",
-    type=click.Choice(["auto", "cpu", "gpu"]),
-    default="auto",
-    show_default=True,
-    help="Where video's chroma is enlarged.",
+@group(
+    METHOD,
+    click.option(
+        "--scale", type=click.IntRange(2, 4), default=2, show_default=True, help="Magnification."
+    ),
+    click.option(
+        "--model",
+        metavar="NAME|FILE",
+        help="A shipped model's name or a .safetensors file [default: t91-x2, -x3, -x4 by scale].",
+    ),
+    click.option(
+        "--chroma",
+        type=click.Choice(["auto", "cpu", "gpu"]),
+        default="auto",
+        show_default=True,
+        help="Where video's chroma is enlarged.",
+    ),
 )
 @video_command
 def upscale(inputs: tuple[Path, ...], output: Path, as_json: bool, **options: Any) -> None:

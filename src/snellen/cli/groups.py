@@ -1,0 +1,106 @@
+"""The help of a command: its options in groups with titles, and examples at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import click
+
+FILES = "Inputs and outputs"
+METHOD = "Method"
+VIDEO = "Reading video"
+ENCODING = "Writing video"
+IMAGES = "Images"
+MACHINE = "Machine"
+REPORT = "Reports"
+OTHER = "Other"
+
+_ORDER = (FILES, METHOD, VIDEO, ENCODING, IMAGES, MACHINE, REPORT, OTHER)
+"""Groups, as they follow each other; those of a command alone come after METHOD."""
+
+_KINDS = {
+    "integer": "N", "integer range": "N", "float": "NUMBER", "float range": "NUMBER",
+    "path": "PATH",
+}  # fmt: skip
+"""What help calls a value, by click's name of its type."""
+
+_titles: WeakKeyDictionary[click.Parameter, str] = WeakKeyDictionary()
+
+Examples = Sequence[tuple[str, str]]
+"""What each does, and the command line."""
+Decorator = Callable[[Any], Any]
+
+
+def group(title: str, *options: Decorator) -> Decorator:
+    """Return a decorator that gives a command options, which its help shows under a title.
+
+    Groups of one title become one, so that several modules can add to it.
+
+    Parameters
+    ----------
+    title : str
+        One of the constants here, or another one.
+    *options : decorators
+        Of `click.option`, in the order in which help shows them.
+    """
+
+    def decorate(command: Any) -> Any:
+        for option in reversed(options):
+            command = option(command)
+            add(command.__click_params__[-1], title)
+        return command
+
+    return decorate
+
+
+def add(option: click.Parameter, title: str) -> None:
+    """Show an option under a title."""
+    _titles[option] = title
+    if isinstance(option, click.Option) and option.metavar is None and not option.is_flag:
+        option.metavar = _KINDS.get(option.type.name)
+
+
+class Command(click.Command):
+    """A command whose help has groups and examples.
+
+    Parameters
+    ----------
+    examples : sequence of (str, str)
+        What each does, and the command line.
+    """
+
+    def __init__(self, *words: Any, examples: Examples = (), **more: Any) -> None:
+        self.examples = tuple(examples)
+        lines = [f"{line}\n  # {text}" for text, line in examples]
+        if lines:  # for the documentation, which does not ask `format_epilog`
+            more["epilog"] = "\b\nExamples:\n" + "\n".join(lines)
+        super().__init__(*words, **more)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, group by group."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None and isinstance(parameter, click.Option):
+                found.setdefault(_titles.get(parameter, OTHER), []).append(record)
+        for title in sorted(found, key=_place):
+            with formatter.section(title):
+                formatter.write_dl(found[title], col_max=26)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples."""
+        write_examples(formatter, self.examples)
+
+
+def write_examples(formatter: click.HelpFormatter, examples: Examples) -> None:
+    """Write a section of examples, if there are any."""
+    if examples:
+        with formatter.section("Examples"):
+            for text, line in examples:
+                formatter.write(f"  {line}\n      {text}\n")
+
+
+def _place(title: str) -> float:
+    return _ORDER.index(title) if title in _ORDER else _ORDER.index(METHOD) + 0.5
