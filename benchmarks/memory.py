@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.command import arguments, write
-from snellen.aplus.upscaler import Upscaler
 from snellen.bench import aplus, mad, runner
 from snellen.frames.frame import Format, Frame
 from snellen.mad.scorer import Scorer
+from snellen.upscaling.upscaler import Upscaler
 
 
 def upscaling(scale: str, width: str, height: str) -> None:

@@ -11,13 +11,13 @@ import numpy as np
 from benchmarks.command import arguments, write
 from snellen.aplus.differences import FILTERS
 from snellen.aplus.model import WINDOW, Model
-from snellen.aplus.upscaler import Upscaler
 from snellen.bench import clock, runner
 from snellen.bench.aplus import DIFFERING, plane
 from snellen.bench.clock import Line, spread
 from snellen.errors import SnellenError
 from snellen.frames.frame import Format, Frame
 from snellen.gpu import device as devices
+from snellen.upscaling.upscaler import Upscaler
 
 DIMS = (16, 28, 48, 96)
 ANCHORS = (256, 1024, 4096, 8192)

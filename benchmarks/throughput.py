@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from benchmarks.command import arguments, write
-from snellen.aplus.upscaler import Upscaler
 from snellen.bench import runner
 from snellen.bench.aplus import DIFFERING
 from snellen.bench.clock import spread
@@ -22,6 +21,7 @@ from snellen.bench.inputs import codes, picture
 from snellen.errors import SnellenError
 from snellen.frames.frame import Format, Frame, Plane
 from snellen.gpu import device as devices
+from snellen.upscaling.upscaler import Upscaler
 
 SIZE = (1920, 1080)
 FRAMES, WINDOWS = 240, 5

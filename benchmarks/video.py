@@ -19,11 +19,11 @@ import av
 from av.video.frame import VideoFrame
 
 from benchmarks.command import arguments, write
-from snellen.aplus.upscaler import Upscaler
 from snellen.bench import runner
 from snellen.bench.clock import spread
 from snellen.errors import InputError
 from snellen.gpu import device as devices
+from snellen.upscaling.upscaler import Upscaler
 from snellen.video.convert import Encoding, convert
 
 SIZE = (1920, 1080)

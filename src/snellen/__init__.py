@@ -29,8 +29,6 @@ __all__ = [
 ]  # fmt: skip
 
 if TYPE_CHECKING:
-    from snellen.aplus.image import upscale as upscale
-    from snellen.aplus.upscaler import Upscaler as Upscaler
     from snellen.errors import DeviceError as DeviceError
     from snellen.errors import IncompleteError as IncompleteError
     from snellen.errors import InputError as InputError
@@ -52,10 +50,12 @@ if TYPE_CHECKING:
     from snellen.mia.image import deblur as deblur
     from snellen.mia.result import Restored as Restored
     from snellen.mia.stream import Stream as Stream
+    from snellen.upscaling.image import upscale as upscale
+    from snellen.upscaling.upscaler import Upscaler as Upscaler
 
 _HOME = {
-    "upscale": "snellen.aplus.image",
-    "Upscaler": "snellen.aplus.upscaler",
+    "upscale": "snellen.upscaling.image",
+    "Upscaler": "snellen.upscaling.upscaler",
     "upscale_file": "snellen.jobs.upscale_file",
     "upscale_files": "snellen.jobs.upscale_file",
     "deblur": "snellen.mia.image",

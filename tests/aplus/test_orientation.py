@@ -9,9 +9,9 @@ from snellen.aplus import cpu
 from snellen.aplus.orientation import orientations, turn
 from snellen.aplus.regress import BLOCK, regress
 from snellen.aplus.symmetry import Kind, kinds, places, turned
-from snellen.aplus.upscaler import Upscaler
 from snellen.errors import DeviceError, ModelError
 from snellen.frames.frame import Format
+from snellen.upscaling.upscaler import Upscaler
 from support.aplus import reference
 from support.aplus.frames import enlarged, tolerance
 from support.aplus.images import noise

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from snellen.aplus.model import load
-from snellen.aplus.upscaler import Upscaler
 from snellen.frames import protocol
 from snellen.frames.frame import Format, Frame
+from snellen.upscaling.upscaler import Upscaler
 from support.aplus import reference
 
 DECIBELS = 110  # as float

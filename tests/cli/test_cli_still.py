@@ -163,7 +163,7 @@ def test_refusals(capsys, folder, tmp_path):
 def test_an_output_that_is_no_image_is_refused_before_any_work(
     capsys, folder, tmp_path, monkeypatch, name
 ):
-    monkeypatch.setattr("snellen.aplus.image.upscale", None)  # a call would be a TypeError
+    monkeypatch.setattr("snellen.upscaling.image.upscale", None)  # a call would be a TypeError
     refused(capsys, [folder / "a.png", "-o", tmp_path / "out" / name], "no image format")
 
 

@@ -10,11 +10,11 @@ import av
 import numpy as np
 import pytest
 
-from snellen.aplus import upscaler
-from snellen.aplus.upscaler import Upscaler
 from snellen.errors import DeviceError
 from snellen.frames.frame import Format, Frame
 from snellen.gpu import device
+from snellen.upscaling import upscaler
+from snellen.upscaling.upscaler import Upscaler
 from snellen.video.sink import nvenc
 from snellen.video.source import nvdec
 from support.cli import run

@@ -9,9 +9,9 @@ import pytest
 import scipy.linalg  # noqa: F401  loads its BLAS
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from snellen.aplus.upscaler import Upscaler
 from snellen.cpu.blas import single_threaded
 from snellen.frames.frame import Format, Frame
+from snellen.upscaling.upscaler import Upscaler
 
 
 def counts():

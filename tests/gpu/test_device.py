@@ -222,7 +222,7 @@ def test_ordinal(name, number):
 
 def test_importing_everything_imports_no_cuda():
     code = (
-        "import sys, snellen, snellen.aplus.upscaler, snellen.cli.doctor\n"
+        "import sys, snellen, snellen.upscaling.upscaler, snellen.cli.doctor\n"
         "sys.exit(any(name.split('.')[0] in ('cupy', 'cuda') for name in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from snellen.aplus.cuda import features, group, match, overlap, regress, samples
+from snellen.aplus.cuda import features, group, match, overlap, regress
 from snellen.aplus.model import Model, load
 from snellen.fft import small, square
 from snellen.frames import bicubic
@@ -34,6 +34,7 @@ from snellen.mia.cuda import tiles as mia_tiles
 from snellen.mia.cuda.layout import Gpu, Layout, candidates
 from snellen.mia.definition import Definition as Mia
 from snellen.mia.l0.cuda import search as mia_search
+from snellen.upscaling.cuda import samples
 
 
 def empty(scale, window, anchors, dims, dtype):

@@ -83,7 +83,7 @@ def test_an_image_is_enlarged_on_the_cpu(
     def noted(image, scale, model, used):
         return enlarge(image, scale, model, full(used))
 
-    monkeypatch.setattr("snellen.aplus.image.upscale", noted)
+    monkeypatch.setattr("snellen.upscaling.image.upscale", noted)
     source = saved("a.png", pixels := picture())
     result = snellen.upscale_file(source, tmp_path / "b.png", model=small_model, events=heard)
     assert result.device == "cpu" and heard.warnings == [(str(source), TEXT)]
@@ -150,7 +150,7 @@ def test_standard_input_cannot_be_read_twice(gpu, heard, clip, tmp_path, small_m
         def __init__(self, scale, model, device, chroma):
             full(device)
 
-    monkeypatch.setattr("snellen.aplus.upscaler.Upscaler", Full)
+    monkeypatch.setattr("snellen.upscaling.upscaler.Upscaler", Full)
     with clip.open("rb") as file, pytest.raises(DeviceError, match=FULL):
         monkeypatch.setattr("sys.stdin", TextIOWrapper(file))
         snellen.upscale_file("-", tmp_path / "b.y4m", model=small_model, events=heard)

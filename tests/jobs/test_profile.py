@@ -32,7 +32,7 @@ def test_a_result_has_its_stages(picture, saved, tmp_path, small_model, monkeypa
         with profile.stage("all of it"):
             return enlarge(*arguments)
 
-    monkeypatch.setattr("snellen.aplus.image.upscale", staged)
+    monkeypatch.setattr("snellen.upscaling.image.upscale", staged)
     source, how = saved("a.png", picture()), {"model": small_model, "device": "cpu"}
     made = snellen.upscale_file(source, tmp_path / "b.png", **how, profile=True)
     assert "all of it" in [one.stage for one in made.profile]

@@ -24,7 +24,7 @@ PLAIN = "none"
 """Instead of a tool: all tests, so that every kernel is compiled before the tools need it."""
 
 A, D, M = "tests/aplus/cuda/", "tests/mad/cuda/", "tests/mia/cuda/"
-L = "tests/mia/l0/"
+L, U = "tests/mia/l0/", "tests/upscaling/cuda/"
 TESTS: dict[str, tuple[str, ...]] = {
     "aplus/cuda/features.cu": (  # half precision, tf32, float32; windows; several slabs
         *(f"{A}test_features.py::test_equal_to_filters[{case}]"
@@ -53,12 +53,12 @@ TESTS: dict[str, tuple[str, ...]] = {
         *(f"{A}test_overlap.py::test_every_scale_and_window[{case}]"
           for case in ("8-3-2", "8-3-3", "0-3-4", "8-5-2", "0-1-3")),
         f"{A}test_overlap.py::test_every_type[16-8-True]",
-        f"{A}test_frames.py::test_tiny_frames[subsampling0-size4]",
+        f"{U}test_frames.py::test_tiny_frames[subsampling0-size4]",
     ),
-    "aplus/cuda/samples.cu": (
-        *(f"{A}test_samples.py::test_there_and_back[{case}]"
+    "upscaling/cuda/samples.cu": (
+        *(f"{U}test_samples.py::test_there_and_back[{case}]"
           for case in ("uint8-3-8", "uint16-1-10", "float16-4-0", "float64-1-0")),
-        f"{A}test_samples.py::test_what_cannot_be_used[float32-0]",
+        f"{U}test_samples.py::test_what_cannot_be_used[float32-0]",
     ),
     "frames/bicubic.cu": (
         *(f"tests/frames/test_bicubic.py::test_any_part_on_the_gpu[{case}]"

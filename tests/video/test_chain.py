@@ -254,7 +254,7 @@ class TestDevices:
 
         Chroma is on the GPU in both, as in a chain: the CPU rounds some samples otherwise.
         """
-        from snellen.aplus.upscaler import Upscaler
+        from snellen.upscaling.upscaler import Upscaler
 
         model = random_model(2)
         format = Format(WIDTH, HEIGHT, 8, (1, 1))
@@ -282,7 +282,7 @@ class TestDevices:
 
     @pytest.mark.gpu
     def test_two_upscalers_with_frames_in_flight(self, plain, tmp_path, random_model):
-        from snellen.aplus.upscaler import Upscaler
+        from snellen.upscaling.upscaler import Upscaler
 
         model = random_model(2)
 

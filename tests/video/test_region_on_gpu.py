@@ -216,7 +216,7 @@ class TestDeblurring:
     def test_then_upscaling(
         self, cuda, random, random_model, track, paste_back, bits, to, full_range
     ):
-        from snellen.aplus.upscaler import Upscaler
+        from snellen.upscaling.upscaler import Upscaler
 
         model = random_model(2)
         format = replace(FORMAT, bits=bits, full_range=full_range)
@@ -301,7 +301,7 @@ class TestDeblurring:
 
     def test_upscaling_comes_first(self, cuda, random, random_model):
         """A region at an odd place of the enlarged frames, at another depth."""
-        from snellen.aplus.upscaler import Upscaler
+        from snellen.upscaling.upscaler import Upscaler
 
         model = random_model(2)
         format = replace(FORMAT, bits=10)
@@ -325,7 +325,7 @@ class TestDeblurring:
 
     def test_a_film(self, plain, tmp_path, random_model):
         """Frames in flight in both steps."""
-        from snellen.aplus.upscaler import Upscaler
+        from snellen.upscaling.upscaler import Upscaler
         from snellen.video.convert import Encoding, convert
         from support.video.clips import read
 

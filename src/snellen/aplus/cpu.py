@@ -1,15 +1,13 @@
-"""The CPU backend of A+: luma in strips through all steps, each strip in a thread; and chroma."""
+"""The CPU backend of A+: luma in strips through all seven steps, each strip in a thread."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import replace
+from concurrent.futures import Executor, Future
 
 import numpy as np
 import numpy.typing as npt
 
-from snellen.aplus.chroma import Chroma
 from snellen.aplus.differences import FILTERS, differences
 from snellen.aplus.features import features, margin
 from snellen.aplus.match import match
@@ -19,9 +17,8 @@ from snellen.aplus.overlap import overlap
 from snellen.aplus.regress import regress
 from snellen.aplus.symmetry import kinds, places
 from snellen.cpu import threads
-from snellen.cpu.blas import single_threaded
 from snellen.frames.bicubic import bicubic
-from snellen.frames.frame import Format, Frame, Plane
+from snellen.frames.frame import Format, Plane
 from snellen.frames.quantise import quantise, recode
 from snellen.gpu.profile import stage
 
@@ -31,21 +28,18 @@ CHUNK = 960  # windows collected at a time: 540 KB of raw features at ×2; twice
 Float32 = npt.NDArray[np.float32]
 
 
-class Backend:
-    """A+ for frames of one format on the CPU. Holds the threads, and the model as stages want it.
+class Luma:
+    """A+ for luma planes of one format on the CPU. Holds the model as stages want it.
 
     Parameters
     ----------
     model : Model
     source, target : Format
-        Of the frames to come and of the results.
+        Of the frames to come and of the results; planes may have another size.
     """
 
-    slots = 1  # one frame takes all threads
-    chroma = "cpu"
-
     def __init__(self, model: Model, source: Format, target: Format):
-        self.model = model
+        self.model, self.source, self.target = model, source, target
         self.projections = np.ascontiguousarray(
             model.projections.transpose(0, 2, 1).astype(np.float32)
         )
@@ -53,43 +47,25 @@ class Backend:
         self.basis = np.ascontiguousarray(model.basis.T)
         if model.strengths is not None:
             self.kinds, self.places = kinds(model.basis), places(model.window * model.scale)
-        self._pool = ThreadPoolExecutor(threads.available(), thread_name_prefix="snellen")
-        blank = Format(8, 8, source.bits, source.subsampling)  # compiles
-        self._use(blank, blank.scaled(model.scale, target.bits))
-        self.run(Frame(tuple(np.zeros(shape, blank.dtype) for shape in blank.shapes)))
-        self._use(source, target)
+            white = source.white or ((1 << source.bits) - 1 if source.bits else 1)
+            self.strengths = np.square(model.strengths * np.float32(white))
 
-    def run(self, frame: Frame) -> Frame:
-        """Return an enlarged frame with new planes."""
-        planes = frame.planes
-        out = tuple(np.empty(shape, self.target.dtype) for shape in self.target.shapes)
-        with single_threaded():
-            tasks = [
-                *(self._pool.submit(self._luma, planes[0], *rows, out[0])
-                  for rows in strips(self.model, self.source)),
-                *self._chroma.tasks(self._pool, planes[1:], out[1:]),
-            ]  # fmt: skip
-            try:
-                wait(tasks)
-            finally:  # of an interrupt
-                for task in tasks:
-                    task.cancel()
-        for task in tasks:
-            task.result()
-        return replace(frame, planes=out)
+    def tasks(self, pool: Executor, plane: Plane, out: Plane) -> list[Future[None]]:
+        """Let threads enlarge a plane: one task a strip, each of which has a BLAS of one thread.
+
+        Parameters
+        ----------
+        pool : Executor
+        plane : (H, W) array of the source's dtype, rows may have a pitch
+        out : (s·H, s·W) array of the target's dtype, likewise
+        """
+        rows = strips(self.model, *plane.shape)
+        return [pool.submit(self._strip, plane, first, last, out) for first, last in rows]
 
     def close(self) -> None:
-        """End the threads, after the frames in work: who waits for a task would never be told."""
-        self._pool.shutdown()
+        """Do nothing: threads are the caller's."""
 
-    def _use(self, source: Format, target: Format) -> None:
-        self.source, self.target = source, target
-        self._chroma = Chroma(source, target)
-        if self.model.strengths is not None:
-            white = source.white or ((1 << source.bits) - 1 if source.bits else 1)
-            self.strengths = np.square(self.model.strengths * np.float32(white))
-
-    def _luma(self, plane: Plane, first: int, last: int, out: Plane) -> None:
+    def _strip(self, plane: Plane, first: int, last: int, out: Plane) -> None:
         """Enlarge rows first … last−1 of `plane` by all seven steps, to their rows of `out`."""
         s, window = self.model.scale, self.model.window
         height, width = plane.shape
@@ -152,17 +128,11 @@ class Backend:
                     regress(f, i, self.projections, patch, sign, self.places)
 
 
-def strips(model: Model, format: Format) -> Iterator[tuple[int, int]]:
-    """Yield first row and end of each strip."""
+def strips(model: Model, height: int, width: int) -> Iterator[tuple[int, int]]:
+    """Yield first row and end of each strip of a plane."""
     patch = (model.window * model.scale) ** 2
-    fit = STRIP // (4 * patch * format.width)
-    share = -(-format.height // (4 * threads.available()))  # four strips a thread even out
+    fit = STRIP // (4 * patch * width)
+    share = -(-height // (4 * threads.available()))  # four strips a thread even out
     rows = max(4, min(fit, share))
-    for first in range(0, format.height, rows):
-        yield first, min(first + rows, format.height)
-
-
-def blanks(format: Format, pitch: int) -> Iterator[Plane]:
-    """Yield the planes of a blank frame, with so many samples between two rows."""
-    for height, width in format.shapes:
-        yield np.zeros((height, width + pitch), format.dtype)[:, :width]
+    for first in range(0, height, rows):
+        yield first, min(first + rows, height)

@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from snellen.aplus.image import upscale
 from snellen.aplus.model import load
-from snellen.aplus.upscaler import Upscaler
 from snellen.bench.inputs import codes, picture
 from snellen.bench.reference import aplus as reference
 from snellen.bench.runner import Case, Figures, Kernel
 from snellen.errors import SnellenError
 from snellen.frames.frame import Format, Frame, Plane
 from snellen.gpu import graph
+from snellen.upscaling.image import upscale
+from snellen.upscaling.upscaler import Upscaler
 
 SIZES = (
     (2, 1920, 1080), (3, 1280, 720), (4, 960, 540), (2, 3840, 2160), (2, 1280, 720), (2, 960, 540)

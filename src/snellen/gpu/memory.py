@@ -31,6 +31,8 @@ BLOCKS = 512  # most blocks of such memory
 STEPS = 8  # sizes of page-locked blocks between two powers of two: at most 1/8 is wasted
 SMALLEST = 4096  # bytes of a page-locked block
 SHARE = 8  # idle objects keep at most this part of a GPU's memory
+SCRATCH = 3 << 30  # most bytes of a plane's features and patches: those of 4K enlarged ×2 by A+
+SCRATCH_SHARE = 0.8  # the part of the free memory that they may take
 
 relieved: list[Callable[[int | None], bool]] = []
 """Called where memory runs short, with N of "cuda:N" or None for page-locked memory: whoever keeps
@@ -148,6 +150,11 @@ def free_memory() -> int:
         pool, others = _pool, int(pool.total_bytes())
     free = int(cupy.cuda.runtime.memGetInfo()[0]) + int(pool.free_bytes())
     return min(free, limit - others - int(pool.used_bytes())) if limit else free
+
+
+def scratch(taken: int = 0) -> int:
+    """Return the bytes that a plane's stages may take on the current GPU, beside those `taken`."""
+    return min(SCRATCH, int(SCRATCH_SHARE * (free_memory() - taken)))
 
 
 @contextmanager

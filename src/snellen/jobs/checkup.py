@@ -93,9 +93,9 @@ def _models() -> dict[str, str]:
     """Return each shipped model with what it says of itself, after enlarging a picture with it."""
     import numpy as np
 
-    from snellen.aplus.image import upscale
     from snellen.aplus.model import header, shipped
     from snellen.errors import SnellenError
+    from snellen.upscaling.image import upscale
 
     states = {}
     for name, path in shipped().items():

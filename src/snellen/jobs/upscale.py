@@ -109,9 +109,9 @@ def run_upscale(job: UpscaleJob, events: Events) -> UpscaleResult:
 
 
 def _image(job: UpscaleJob, events: Events) -> UpscaleResult:
-    from snellen.aplus import image
     from snellen.frames.still import write
     from snellen.jobs.stills import damaged, opened
+    from snellen.upscaling import image
 
     chroma = ("chroma",) if job.chroma != "auto" else ()
     still, lost = opened(
@@ -134,8 +134,8 @@ def _image(job: UpscaleJob, events: Events) -> UpscaleResult:
 
 
 def _video(job: UpscaleJob, events: Events) -> UpscaleResult:
-    from snellen.aplus.upscaler import Upscaler
     from snellen.jobs.film import converted, damage
+    from snellen.upscaling.upscaler import Upscaler
 
     def step(device: str) -> Upscaler:
         return Upscaler(job.scale, job.model, device, job.chroma)

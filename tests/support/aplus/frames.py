@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from snellen.aplus.upscaler import Upscaler
 from snellen.frames.frame import Frame
+from snellen.upscaling.upscaler import Upscaler
 from support.aplus import reference
 
 

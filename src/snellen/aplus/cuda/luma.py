@@ -14,11 +14,9 @@ from snellen.aplus.model import Model
 from snellen.errors import DeviceError, DeviceMemoryError
 from snellen.frames.frame import Format
 from snellen.gpu.cache import Cache, Resident
-from snellen.gpu.memory import free_memory, lasting, own
+from snellen.gpu.memory import lasting, own, scratch
 from snellen.gpu.profile import stage
 
-LARGEST = 3 << 30  # most bytes of features and patches at once: those of a 4K plane at ×2
-SHARE = 0.8  # part of the free memory that features and patches may take
 MODELS = 8  # models cached on a GPU, each for one pair of sample depths; ours take 5 to 20 MB
 
 
@@ -60,7 +58,7 @@ class Luma:
         width = source.width
         bytes_a_row = width * (4 * dims + 2 + 4 + 4 + 4 * samples)
         if memory is None:
-            memory = min(LARGEST, int(SHARE * free_memory()))
+            memory = scratch()
         fit = memory // bytes_a_row
         self.rows = source.height if fit >= source.height else fit - 2 * self.halo
         if self.rows < 1:

@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.aplus.model import Model, load
-from snellen.aplus.upscaler import Upscaler
 from snellen.errors import InputError
 from snellen.frames.bicubic import bicubic as keys
 from snellen.frames.frame import Format, Frame
 from snellen.frames.protocol import luma
 from snellen.sources.degrade import resized
+from snellen.upscaling.upscaler import Upscaler
 
 Float32 = npt.NDArray[np.float32]
 Method = Callable[[Float32, int, str], Float32 | None]

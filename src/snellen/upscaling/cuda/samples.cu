@@ -1,5 +1,5 @@
-// Converts the samples of a picture, channels interleaved, to the planes that A+ enlarges (`split`) and
-// back (`join`), and looks for samples that A+ cannot take (`check`).
+// Converts the samples of a picture, channels interleaved, to the planes that are enlarged (`split`) and
+// back (`join`), and looks for samples that cannot be enlarged (`check`).
 //
 // Who holds what: a thread has one pixel, or with `check` every so many samples, in registers. Global
 // memory is the limit. Barriers: none.

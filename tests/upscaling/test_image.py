@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snellen import upscale
-from snellen.aplus.upscaler import Upscaler
 from snellen.errors import DeviceError, InputError, ModelError
 from snellen.frames.axes import DTYPES
 from snellen.frames.frame import Format, Frame
+from snellen.upscaling.upscaler import Upscaler
 from support.aplus import reference
 from support.aplus.images import WHITE, drawn
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from snellen.aplus.cuda.samples import LARGEST, Check, Samples, limit
-from snellen.aplus.image import _store
 from snellen.frames.colour import rgb, ycc
 from snellen.frames.frame import Format
+from snellen.upscaling.cuda.samples import LARGEST, Check, Samples, limit
+from snellen.upscaling.image import _store
 from support.aplus.images import WHITE, drawn
 
 KINDS = [("uint8", 8), ("uint16", 8), ("uint16", 10), ("uint16", 16),

@@ -1,6 +1,6 @@
-"""The public face of A+ for frames: settings, devices and checks; a backend does the work.
+"""The public face for frames: settings, devices and checks; a backend does the work.
 
-The stages are composed in `cpu.py` and, for a GPU, in `cuda/luma.py`.
+These are `cpu.Backend` and `cuda.frames.Backend`; luma is left to the method of the model.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ from typing import Protocol
 
 import numpy as np
 
-from snellen.aplus import cpu
-from snellen.aplus.cuda import frames as cuda
 from snellen.aplus.model import Model, load
 from snellen.errors import DeviceError, InputError, SnellenError
 from snellen.frames import arrays, values
@@ -23,6 +21,8 @@ from snellen.frames.prepared import retried
 from snellen.gpu import device as devices
 from snellen.gpu import profile
 from snellen.process import Holder, Home
+from snellen.upscaling import cpu
+from snellen.upscaling.cuda import frames as cuda
 
 CHROMA = ("auto", "cpu", "gpu")
 WHAT = "this Upscaler"

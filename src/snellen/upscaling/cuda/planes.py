@@ -1,17 +1,17 @@
-"""All planes of a frame on the GPU: luma by all seven steps, chroma by bicubic."""
+"""All planes of a frame on the GPU: luma by the method, chroma by bicubic."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from snellen.aplus.chroma import Chroma
 from snellen.aplus.cuda.luma import Luma
 from snellen.aplus.model import Model
 from snellen.frames.frame import Format
+from snellen.upscaling.chroma import Chroma
 
 
 class Planes:
-    """A+ for frames of one format on the current GPU and CuPy's current stream. Owns its buffers.
+    """Enlarges frames of one format on the current GPU and CuPy's stream. Owns its buffers.
 
     Parameters
     ----------

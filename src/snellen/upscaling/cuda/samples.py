@@ -52,7 +52,7 @@ class Samples:
 
 
 class Check:
-    """The search for samples that A+ cannot take: not finite, too large, or of too many bits."""
+    """The search for samples that cannot be enlarged: not finite, too large, or too deep."""
 
     def __init__(self, dtype: np.dtype[Any], bits: int):
         self._kernel = kernels(dtype, 1, bits, dtype)[2]

@@ -11,12 +11,12 @@ import pytest
 
 import snellen
 from snellen import upscale
-from snellen.aplus import image as images
-from snellen.aplus.cuda import pictures
 from snellen.errors import DeviceError, InputError
 from snellen.frames import arrays, engine, prepared
 from snellen.frames.axes import DTYPES
 from snellen.gpu import device, memory
+from snellen.upscaling import image as images
+from snellen.upscaling.cuda import pictures
 from support.aplus.images import drawn
 from support.fake_cupy import FakeCupy
 
@@ -79,7 +79,7 @@ def fake(request, monkeypatch):
     monkeypatch.setattr(pictures, "Planes", Twice)
     monkeypatch.setattr(pictures, "Samples", Channels)
     monkeypatch.setattr(pictures, "Check", Check)
-    monkeypatch.setattr(pictures, "free_memory", lambda: 1 << 30)
+    monkeypatch.setattr(pictures, "scratch", lambda taken: 1 << 30)
     monkeypatch.setattr(pictures, "kernel", lambda *case: None)
     monkeypatch.setattr(pictures, "bicubic", lambda plane, scale, out: Twice(
         None, *(type("F", (), {"width": n}) for n in (1, 2)), None)((plane,), (out,)))  # fmt: skip
@@ -229,11 +229,11 @@ def test_equal_models_share_what_is_prepared(random_model):
 @pytest.mark.parametrize("scale", [2, 3, 4])
 def test_kept_or_not_the_bytes_are_equal(cuda, random, random_model, dtype, scale):
     """And those of the planes' own way, through CuPy's arithmetic."""
-    from snellen.aplus.cuda.planes import Planes
     from snellen.frames.bicubic import bicubic
     from snellen.frames.colour import rgb, ycc
     from snellen.frames.frame import Format
     from snellen.frames.quantise import quantise
+    from snellen.upscaling.cuda.planes import Planes
 
     model = random_model(scale, anchors=64, dims=20)
     depth = {"uint8": 8, "uint16": 16}.get(dtype, 0)

@@ -1,4 +1,4 @@
-"""The GPU backend of A+: frames in flight on a GPU, with chroma there or on the CPU's threads."""
+"""The GPU backend: frames in flight on a GPU, with chroma there or on the CPU's threads."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from weakref import finalize
 
 import numpy as np
 
-from snellen.aplus.cpu import blanks
-from snellen.aplus.cuda.planes import Planes
 from snellen.aplus.model import Model
 from snellen.cpu import threads
 from snellen.frames.engine import SLOTS, Engine, Streams
 from snellen.frames.frame import Format, Frame
 from snellen.gpu import device as devices
 from snellen.gpu.memory import lasting, pinned
+from snellen.upscaling.cpu import blanks
+from snellen.upscaling.cuda.planes import Planes
 
 TIMED = 3  # frames of each slot that time enlarging chroma on the CPU and on the GPU
 
 
 class Backend:
-    """A+ for frames of one format on a GPU. Holds all buffers.
+    """Enlarges frames of one format on a GPU. Holds all buffers.
 
     While the GPU computes one frame it receives the next and sends the one before: see `Engine`.
 

@@ -9,22 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from snellen.aplus.cuda.luma import LARGEST, SHARE
-from snellen.aplus.cuda.planes import Planes
-from snellen.aplus.cuda.samples import Check, Samples
 from snellen.aplus.model import Model
 from snellen.frames.bicubic import bicubic, kernel
 from snellen.frames.engine import Engine, Pending
 from snellen.frames.frame import CENTRE, Format
 from snellen.gpu import device as devices
-from snellen.gpu.memory import free_memory, lasting
+from snellen.gpu.memory import lasting, scratch
+from snellen.upscaling.cuda.planes import Planes
+from snellen.upscaling.cuda.samples import Check, Samples
 
 Arrays = tuple[Any, ...]
 """Of CuPy."""
 
 
 class Pictures:
-    """A+ for pictures of one shape and type on a GPU, one after another. Holds all buffers.
+    """Enlarges pictures of one shape and type on a GPU, one after another. Holds all buffers.
 
     Parameters
     ----------
@@ -71,9 +70,9 @@ class Pictures:
         ]
         self._engine: Engine | None = None
         with self._on_gpu(), lasting():
-            free = free_memory() - max(1, slots) * sum(_bytes(*kind) for kind in self._kinds)
+            taken = max(1, slots) * sum(_bytes(*kind) for kind in self._kinds)
             self._check = Check(dtype, bits) if Check.needed(dtype, bits) else None
-            self._planes = Planes(model, source, target, min(LARGEST, int(SHARE * free)))
+            self._planes = Planes(model, source, target, scratch(taken))
             self._samples: Samples | None = None
             if colour or dtype != source.dtype or not bits:
                 self._samples = Samples(dtype, channels, bits, source.dtype)

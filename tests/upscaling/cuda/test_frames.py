@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from snellen import clear_cache
-from snellen.aplus.cuda.frames import Backend
-from snellen.aplus.upscaler import Upscaler
 from snellen.errors import DeviceError, InputError
 from snellen.frames import engine
 from snellen.frames.frame import CENTRE, LEFT, TOP_LEFT, Format, Frame
 from snellen.gpu import device, profile
+from snellen.upscaling.cuda.frames import Backend
+from snellen.upscaling.upscaler import Upscaler
 from support.aplus import reference
 from support.aplus.frames import enlarged, tolerance
 from support.gpu import busy, memory_state

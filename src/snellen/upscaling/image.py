@@ -10,10 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from snellen.aplus.cuda.pictures import Pictures
-from snellen.aplus.cuda.samples import LARGEST
 from snellen.aplus.model import Model, load
-from snellen.aplus.upscaler import Upscaler, memory_of
 from snellen.errors import InputError, quoted
 from snellen.frames import arrays
 from snellen.frames.axes import Axes, check_dtype, check_finite
@@ -26,6 +23,9 @@ from snellen.frames.quantise import quantise
 from snellen.frames.several import shared
 from snellen.frames.values import check_bytes, whole
 from snellen.gpu import memory
+from snellen.upscaling.cuda.pictures import Pictures
+from snellen.upscaling.cuda.samples import LARGEST
+from snellen.upscaling.upscaler import Upscaler, memory_of
 
 Array = Any
 """Of NumPy or CuPy."""

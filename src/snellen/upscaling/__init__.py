@@ -1,0 +1,1 @@
+"""Enlarging frames, pictures and arrays: luma by a method, chroma and alpha by bicubic."""

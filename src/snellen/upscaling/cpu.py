@@ -1,0 +1,68 @@
+"""The CPU backend: luma by the method's tasks and chroma, both in the same threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import replace
+
+import numpy as np
+
+from snellen.aplus.cpu import Luma
+from snellen.aplus.model import Model
+from snellen.cpu import threads
+from snellen.cpu.blas import single_threaded
+from snellen.frames.frame import Format, Frame, Plane
+from snellen.upscaling.chroma import Chroma
+
+
+class Backend:
+    """Enlarges frames of one format on the CPU. Holds the threads.
+
+    Parameters
+    ----------
+    model : Model
+    source, target : Format
+        Of the frames to come and of the results.
+    """
+
+    slots = 1  # one frame takes all threads
+    chroma = "cpu"
+
+    def __init__(self, model: Model, source: Format, target: Format):
+        self._target = target
+        self._luma, self._chroma = Luma(model, source, target), Chroma(source, target)
+        self._pool = ThreadPoolExecutor(threads.available(), thread_name_prefix="snellen")
+        blank = Format(8, 8, source.bits, source.subsampling)  # compiles
+        self._enlarged(tuple(blanks(blank, 0)), blank.scaled(model.scale, target.bits))
+
+    def run(self, frame: Frame) -> Frame:
+        """Return an enlarged frame with new planes."""
+        return replace(frame, planes=self._enlarged(frame.planes, self._target))
+
+    def close(self) -> None:
+        """End the threads, after the frames in work: who waits for a task would never be told."""
+        self._pool.shutdown()
+        self._luma.close()
+
+    def _enlarged(self, planes: tuple[Plane, ...], target: Format) -> tuple[Plane, ...]:
+        out = tuple(np.empty(shape, target.dtype) for shape in target.shapes)
+        with single_threaded():
+            tasks = [
+                *self._luma.tasks(self._pool, planes[0], out[0]),
+                *self._chroma.tasks(self._pool, planes[1:], out[1:]),
+            ]
+            try:
+                wait(tasks)
+            finally:  # of an interrupt
+                for task in tasks:
+                    task.cancel()
+        for task in tasks:
+            task.result()
+        return out
+
+
+def blanks(format: Format, pitch: int) -> Iterator[Plane]:
+    """Yield the planes of a blank frame, with so many samples between two rows."""
+    for height, width in format.shapes:
+        yield np.zeros((height, width + pitch), format.dtype)[:, :width]
