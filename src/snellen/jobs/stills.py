@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from snellen.errors import IncompleteError, InputError
 from snellen.frames import atomic
 from snellen.frames.still import Still, check, losses, read
-from snellen.jobs.events import Events
+from snellen.jobs.events import Events, Progress
 from snellen.jobs.inputs import PIPE
 
 
@@ -71,3 +72,14 @@ def damaged(found: Iterable[tuple[Path, tuple[str, ...]]], done: str) -> Incompl
     """
     texts = [f"{path} is damaged: {'; '.join(texts)}" for path, texts in found if texts]
     return IncompleteError(f"{'; '.join(texts)}; {done}") if texts else None
+
+
+def rows_of(subject: str, events: Events) -> Callable[[int, int], None]:
+    """Return what reports the rows of a large picture that are done, and all rows, as progress."""
+    began = time.monotonic()
+
+    def report(done: int, total: int) -> None:
+        rate = done / max(time.monotonic() - began, 1e-9)
+        events.progress(Progress(subject, done, total, rate, (total - done) / rate, "row"))
+
+    return report

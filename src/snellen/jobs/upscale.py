@@ -110,7 +110,7 @@ def run_upscale(job: UpscaleJob, events: Events) -> UpscaleResult:
 
 def _image(job: UpscaleJob, events: Events) -> UpscaleResult:
     from snellen.frames.still import write
-    from snellen.jobs.stills import damaged, opened
+    from snellen.jobs.stills import damaged, opened, rows_of
     from snellen.upscaling import image
 
     chroma = ("chroma",) if job.chroma != "auto" else ()
@@ -121,7 +121,8 @@ def _image(job: UpscaleJob, events: Events) -> UpscaleResult:
 
     def work(device: str) -> tuple[Any, str]:
         one = devices.single(device, "A+")  # several share batches only
-        return image.upscale(still.pixels, job.scale, job.model, one), one
+        report = rows_of(str(job.source), events)
+        return image.enlarged(still.pixels, job.scale, job.model, one, report=report), one
 
     pixels, used = on_device(work, job.device, str(job.source), events)
     large = replace(still, pixels=pixels)

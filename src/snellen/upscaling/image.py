@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +23,7 @@ from snellen.frames.quantise import quantise
 from snellen.frames.several import shared
 from snellen.frames.values import check_bytes, whole
 from snellen.gpu import memory
+from snellen.upscaling.bands import bands
 from snellen.upscaling.cuda.pictures import Pictures
 from snellen.upscaling.cuda.samples import LARGEST
 from snellen.upscaling.upscaler import Upscaler, memory_of
@@ -86,6 +87,22 @@ def upscale(
     ModelError, DeviceError
         The model or the device cannot be used, or the GPU's memory does not suffice.
     """
+    return enlarged(image, scale, model, device, bits)
+
+
+@np.errstate(all="ignore")
+def enlarged(
+    image: Any,
+    scale: int = 2,
+    model: str | Path | Model | None = None,
+    device: str | Sequence[str] = "auto",
+    bits: int | None = None,
+    report: Callable[[int, int], None] | None = None,
+) -> Any:
+    """Do what `upscale` does, and call `report` with the rows that are done, and all rows.
+
+    It is called after each band of a large picture in main memory.
+    """
     chosen = arrays.choose_several(image, device, "A+")
     loaded = load(model, scale)
     on_host = arrays.place(image) == "cpu"
@@ -93,13 +110,45 @@ def upscale(
         array = arrays.read(image)
         axes = _axes(array, loaded.scale)
         depth = _depth(array.dtype, bits)
-        if chosen == ("cpu",):
-            large = _on_cpu(array, axes, loaded, depth)
-        elif on_host:
+        if not on_host:
+            large = _on_gpu(array, axes, loaded, depth, chosen[0])
+        elif len(chosen) > 1:
             large = _from_host(array, axes, loaded, depth, chosen)
         else:
-            large = _on_gpu(array, axes, loaded, depth, chosen[0])
+            large = _in_bands(array, axes, loaded, depth, chosen[0], report)
         return arrays.like(image, large)
+
+
+def _in_bands(
+    array: Array,
+    axes: Axes,
+    model: Model,
+    bits: int,
+    device: str,
+    report: Callable[[int, int], None] | None,
+) -> Array:
+    """Return an array in main memory, enlarged by one device; large pictures band by band."""
+
+    def whole(array: Array, axes: Axes) -> Array:
+        if device == "cpu":
+            return _on_cpu(array, axes, model, bits)
+        return _from_host(array, axes, model, bits, (device,))
+
+    plan, (height, _), s = list(bands(*axes.size)), axes.size, model.scale
+    if len(plan) == 1:
+        return whole(array, axes)
+    large, done = _large(axes, s), 0
+    result = np.empty(large.shape, array.dtype)
+    pictures = axes.pictures(array)
+    for picture, out in zip(pictures, large.pictures(result), strict=True):
+        for band in plan:
+            part = picture[band.top : band.bottom]
+            kind = Axes((), (), part.shape[:2], axes.channels)
+            out[band.rows(s)] = whole(part, kind)[band.kept(s)]
+            done += band.last - band.first
+            if report:
+                report(done, height * len(pictures))
+    return result
 
 
 def _from_host(

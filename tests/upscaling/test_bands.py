@@ -1,0 +1,70 @@
+"""Large pictures are enlarged in bands: the result is that in one piece, to the bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from snellen import upscale, upscale_file
+from snellen.frames.still import Still, read, write
+from snellen.jobs.events import Silent
+from snellen.upscaling import bands as module
+from snellen.upscaling.bands import REACH, bands
+
+
+@pytest.fixture
+def narrow(monkeypatch):
+    """Bands of the fewest rows."""
+
+    def use():
+        monkeypatch.setattr(module, "PIXELS", 1)
+
+    return use
+
+
+@pytest.mark.parametrize("height", [1, 4 * REACH, 4 * REACH + 1, 500, 1000])
+def test_every_row_is_there_once(narrow, height):
+    assert len(list(bands(height, 30))) == 1
+    narrow()
+    found = list(bands(height, 30))
+    assert [band.first for band in found] == [0, *(band.last for band in found[:-1])]
+    assert found[-1].last == height
+    for band in found:
+        assert 0 <= band.top <= band.first < band.last <= band.bottom <= height
+        assert band.first - band.top >= REACH or band.top == 0
+        assert band.bottom - band.last >= REACH or band.bottom == height
+    assert len({band.bottom - band.top for band in found}) == 1
+
+
+@pytest.mark.parametrize(
+    ("scale", "shape", "dtype"),
+    [
+        (2, (150, 21, 3), np.uint8),
+        pytest.param(3, (150, 21), np.uint16, marks=pytest.mark.slow),
+        pytest.param(4, (2, 150, 21, 4), np.float32, marks=pytest.mark.slow),
+    ],
+)
+def test_in_bands_as_in_one_piece(random, narrow, scale, shape, dtype, backend):
+    image = random.random(shape)
+    image = (image * (1 if dtype == np.float32 else np.iinfo(dtype).max)).astype(dtype)
+    whole = upscale(image, scale, device=backend)
+    narrow()
+    assert (upscale(image, scale, device=backend) == whole).all()
+
+
+@pytest.mark.slow
+def test_bands_of_a_file_are_progress(random, narrow, tmp_path, small_model):
+    class Heard(Silent):
+        def progress(self, progress):
+            found.append((progress.done, progress.total, progress.unit))
+
+    found = []
+    write(tmp_path / "a.png", Still(random.integers(0, 256, (150, 20), np.uint8)))
+    upscale_file(tmp_path / "a.png", tmp_path / "b.png", model=small_model, device="cpu",
+                 events=Heard())  # fmt: skip
+    assert not found
+    narrow()
+    upscale_file(tmp_path / "a.png", tmp_path / "c.png", model=small_model, device="cpu",
+                 events=Heard())  # fmt: skip
+    assert found == [(48, 150, "row"), (96, 150, "row"), (144, 150, "row"), (150, 150, "row")]
+    assert (read(tmp_path / "b.png").pixels == read(tmp_path / "c.png").pixels).all()
