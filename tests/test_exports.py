@@ -35,6 +35,7 @@ MEMORY = ["clear_cache"]
 VALUES = ["Format", "Frame", "Restored", "Score"]
 ERRORS = ["DeviceError", "IncompleteError", "InputError", "ModelError", "OutputError",
           "SnellenError"]  # fmt: skip
+MODULES = ["errors", "fft", "frame", "jobs"]
 
 
 def parameters(function):
@@ -47,13 +48,18 @@ def methods(kind):
 
 def test_the_names():
     names = [*FUNCTIONS, *FILE_FUNCTIONS, *CLASSES, *VALUES, *ERRORS, *MEMORY, "__version__"]
-    assert sorted(snellen.__all__) == sorted(names) and dir(snellen) == snellen.__all__
+    assert sorted(snellen.__all__) == sorted(names)
+    assert dir(snellen) == sorted([*names, *MODULES])
     for name in snellen.__all__:
         assert getattr(snellen, name) is not None
 
 
-def test_errors_need_no_import_of_their_own():
-    assert "snellen.errors" in modules_after("import snellen", "snellen.errors.InternalError")
+def test_modules_need_no_import_of_their_own():
+    homes = {"snellen.errors", "snellen.fft.small", "snellen.frames.frame", "snellen.jobs"}
+    assert not homes & modules_after("import snellen")
+    uses = ["errors.InternalError", "fft.fft2", "frame.LEFT", "jobs.UpscaleJob"]
+    loaded = modules_after("import snellen", *(f"snellen.{use}" for use in uses))
+    assert homes <= loaded and not {"cupy", "torch", "numba", "av"} & loaded
 
 
 @pytest.mark.parametrize("package", [snellen, snellen.jobs])
@@ -62,7 +68,10 @@ def test_type_checkers_see_every_name(package):
     tree = ast.parse(Path(package.__file__).read_text(encoding="utf-8"))
     (branch,) = [node for node in tree.body if isinstance(node, ast.If)]
     seen = {node.names[0].asname: node.module for node in branch.body}
-    assert seen == package._HOME
+    modules = getattr(package, "_MODULES", {})
+    assert seen == {**package._HOME, **{k: v.rpartition(".")[0] for k, v in modules.items()}}
+    for name, home in modules.items():
+        assert getattr(package, name).__name__ == home
     for name, home in package._HOME.items():
         assert getattr(package, name).__module__ == home and name in package.__all__
     with pytest.raises(AttributeError, match="nothing_such"):

@@ -13,6 +13,8 @@ Values
     Frame and Format of the classes' frames; Restored and Score: what deblurring and scoring return
 Errors
     SnellenError, and below it InputError, ModelError, DeviceError, OutputError, IncompleteError
+Modules, imported when they are first used
+    errors, fft (transforms on a GPU), frame (of Format and Frame), jobs (runs as values)
 """
 
 from __future__ import annotations
@@ -29,12 +31,16 @@ __all__ = [
 ]  # fmt: skip
 
 if TYPE_CHECKING:
+    from snellen import errors as errors
+    from snellen import fft as fft
+    from snellen import jobs as jobs
     from snellen.errors import DeviceError as DeviceError
     from snellen.errors import IncompleteError as IncompleteError
     from snellen.errors import InputError as InputError
     from snellen.errors import ModelError as ModelError
     from snellen.errors import OutputError as OutputError
     from snellen.errors import SnellenError as SnellenError
+    from snellen.frames import frame as frame
     from snellen.frames.frame import Format as Format
     from snellen.frames.frame import Frame as Frame
     from snellen.frames.prepared import clear_cache as clear_cache
@@ -77,17 +83,24 @@ _HOME = {
     ),
 }  # fmt: skip
 
+_MODULES = {
+    "errors": "snellen.errors",
+    "fft": "snellen.fft",
+    "frame": "snellen.frames.frame",
+    "jobs": "snellen.jobs",
+}
+
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is first asked for: `import snellen` stays quick."""
     from importlib import import_module
 
-    if name == "errors":
-        return import_module("snellen.errors")
+    if name in _MODULES:
+        return import_module(_MODULES[name])
     if name not in _HOME:
         raise AttributeError(f"module 'snellen' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted([*__all__, *_MODULES])

@@ -77,6 +77,10 @@ class Holder:
         """Return whether the object holds what cannot be copied."""
         return True
 
+    def __repr__(self) -> str:
+        state = "ready" if self._holds() else "not prepared"
+        return f"<{type(self).__name__} on {getattr(self, 'device', 'no device')}, {state}>"
+
     def __getstate__(self) -> dict[str, Any]:
         if self._holds():
             raise InputError(

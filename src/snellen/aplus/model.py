@@ -20,6 +20,7 @@ from snellen.aplus.differences import FILTERS
 from snellen.aplus.symmetry import kinds
 from snellen.errors import InputError, ModelError, quoted
 from snellen.frames import atomic, values
+from snellen.frames.brief import Brief
 from snellen.frames.opening import contents, is_address
 
 FORMAT, FORMAT_2 = "snellen-aplus-1", "snellen-aplus-2"
@@ -33,8 +34,8 @@ WINDOW = 3  # side of a window, low-resolution pixels; Timofte, De Smet, Van Goo
 Array = npt.NDArray[np.floating]
 
 
-@dataclass(frozen=True, eq=False)
-class Model:
+@dataclass(frozen=True, eq=False, repr=False)
+class Model(Brief):
     """A trained A+ model for one scale. Immutable: its arrays must not be written to.
 
     Raises

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from snellen.errors import InputError, quoted
 from snellen.frames import values
+from snellen.frames.brief import Brief
 
 Plane = npt.NDArray[np.uint8 | np.uint16 | np.float32]
 """One component of a picture, (height, width), rows may have a pitch. CuPy's on a GPU."""
@@ -27,8 +28,8 @@ TOP_LEFT = (0.25, 0.25)
 """Chroma on the top left luma sample: BT.2020 video."""
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+@dataclass(frozen=True, slots=True, repr=False)
+class Format(Brief):
     """Shape and meaning of the planes of a frame."""
 
     width: int
@@ -143,8 +144,8 @@ def _is_siting(value: object) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+@dataclass(frozen=True, slots=True, repr=False)
+class Frame(Brief):
     """One picture: its planes and its time."""
 
     planes: tuple[Plane, ...]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, SnellenError
+from snellen.frames.brief import Brief
 from snellen.jobs import psf_files
 from snellen.jobs.fields import check_types
 from snellen.jobs.inputs import is_image
@@ -43,7 +44,7 @@ _CONFLICTS = (
 """Parameters that do not go together, and why."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class DeblurJob(Job):
     """Restore one image or video by MIA, and find its blur.
 
@@ -166,8 +167,8 @@ class DeblurJob(Job):
             )
 
 
-@dataclass(frozen=True, slots=True)
-class DeblurResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class DeblurResult(Brief):
     """What a DeblurJob made."""
 
     source: Path | tuple[Path, ...]

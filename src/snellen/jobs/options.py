@@ -12,6 +12,7 @@ from typing import Any
 
 from snellen.errors import InputError, quoted
 from snellen.frames import values
+from snellen.frames.brief import Brief
 from snellen.gpu import device as devices
 from snellen.jobs.fields import check_types
 from snellen.jobs.psf_files import Psf, inline, start_value
@@ -31,8 +32,8 @@ DECODERS = ("auto", "cpu", "nvdec")
 _TIME = re.compile(r"\d{1,9}(\.\d{1,9})?|(\d{1,3}:)?\d{1,3}:[0-5]\d(\.\d{1,9})?")
 
 
-@dataclass(frozen=True, slots=True)
-class VideoOptions:
+@dataclass(frozen=True, slots=True, repr=False)
+class VideoOptions(Brief):
     """How videos are read and written; images ignore all of it."""
 
     clip: Clip = field(default_factory=Clip)
@@ -59,8 +60,8 @@ class VideoOptions:
         return tuple(name for name, value in chosen.items() if value is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class MiaSettings:
+@dataclass(frozen=True, slots=True, repr=False)
+class MiaSettings(Brief):
     """Settings of MIA, as `snellen.deblur` has them; None: its default."""
 
     psf: Psf | None = None
@@ -110,8 +111,8 @@ class MiaSettings:
         return {name: value for name, value in chosen.items() if value is not None}
 
 
-@dataclass(frozen=True, slots=True)
-class MadSettings:
+@dataclass(frozen=True, slots=True, repr=False)
+class MadSettings(Brief):
     """Settings of MAD, as `snellen.Scorer` has them."""
 
     variant: str = "2011"

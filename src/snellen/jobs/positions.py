@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from snellen.errors import InputError, quoted
+from snellen.frames.brief import Brief
 from snellen.frames.opening import contents
 from snellen.frames.values import items
 from snellen.jobs.fields import check_types
@@ -25,8 +26,8 @@ _SHOWN = 60
 """Characters of a wrong line that are shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
+@dataclass(frozen=True, slots=True, repr=False)
+class Region(Brief):
     """A rectangle of a picture, or of each frame of a video.
 
     Raises

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from snellen.errors import InputError, SnellenError
 from snellen.frames import values
+from snellen.frames.brief import Brief
 from snellen.frames.opening import missing
 from snellen.jobs import score_outputs
 from snellen.jobs.fields import check_types
@@ -38,7 +39,7 @@ SHORTEST = 34
 """Frames of ST-MAD at least: its slices through time are scored as pictures are."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ScoreJob(Job):
     """Score how far one video, image or folder of images is from another by MAD.
 
@@ -173,8 +174,8 @@ class ScoreJob(Job):
         return self.clip.deinterlace
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class ScoreResult(Brief):
     """What a ScoreJob found."""
 
     reference: Path

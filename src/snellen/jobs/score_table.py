@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from snellen.frames import atomic
+from snellen.frames.brief import Brief
 from snellen.mad.pooling import Pooled, pool
 
 SCORES = ("mad", "hi", "lo")
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ScoreRow(Brief):
     """The score of one picture or frame."""
 
     mad: float
@@ -39,8 +40,8 @@ class ScoreRow:
         return {**found, **{name: getattr(self, name) for name in SCORES}}
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreTable:
+@dataclass(frozen=True, slots=True, repr=False)
+class ScoreTable(Brief):
     """The scores of one run, at least one."""
 
     rows: tuple[ScoreRow, ...]

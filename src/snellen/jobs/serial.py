@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from snellen.errors import InputError, quoted
+from snellen.frames.brief import Brief
 
 VERSION = 1
 """Of the JSON: it rises when a job of before can no longer be read."""
@@ -25,7 +26,7 @@ _TYPES = frozenset(
 """Names in `snellen.jobs` of every type that JSON may hold."""
 
 
-class Job:
+class Job(Brief):
     """Base of all jobs: frozen dataclasses that can be pickled, and written as JSON."""
 
     __slots__ = ()

@@ -13,6 +13,7 @@ from snellen.aplus.training import train as training
 from snellen.aplus.training.evaluation import psnr_table
 from snellen.errors import InputError, SnellenError
 from snellen.frames import atomic
+from snellen.frames.brief import Brief
 from snellen.frames.protocol import EVALUATED, planes, require
 from snellen.jobs.events import Events, Progress
 from snellen.jobs.fields import check_types
@@ -27,7 +28,7 @@ SHARES = 1000
 """Progress counts so many steps in each stage."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class TrainJob(Job):
     """Learn an A+ model from a folder of images.
 
@@ -73,8 +74,8 @@ class TrainJob(Job):
             )
 
 
-@dataclass(frozen=True, slots=True)
-class TrainResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class TrainResult(Brief):
     """What a TrainJob made."""
 
     images: Path

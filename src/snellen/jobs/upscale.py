@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, SnellenError, quoted
+from snellen.frames.brief import Brief
 from snellen.gpu import device as devices
 from snellen.jobs.events import Events
 from snellen.jobs.fallback import on_device
@@ -23,7 +24,7 @@ SCALES = (2, 3, 4)
 CHROMA = ("auto", "cpu", "gpu")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class UpscaleJob(Job):
     """Enlarge one image or video by A+ super-resolution.
 
@@ -73,8 +74,8 @@ class UpscaleJob(Job):
                 )
 
 
-@dataclass(frozen=True, slots=True)
-class UpscaleResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class UpscaleResult(Brief):
     """What an UpscaleJob made."""
 
     source: Path

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from snellen.frames.brief import Brief
 
-@dataclass(frozen=True, slots=True)
-class Pooled:
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Pooled(Brief):
     """Statistics of a video's scores. Of MAD, p95 and max show the worst moments."""
 
     mean: float

@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from snellen.errors import InputError
+from snellen.frames.brief import Brief
+
 Number = float | npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+@dataclass(frozen=True, slots=True, repr=False)
+class Score(Brief):
     """How much a picture differs from its reference; of a batch, numbers are arrays."""
 
     mad: Number
@@ -27,6 +30,15 @@ class Score:
     the margin (16 rows and columns at the top left, 17 at the bottom right)."""
     appearance: Any = None
     """Map (…, H, W) where maps were asked for: lo is its root mean square, without the margin."""
+
+    def __float__(self) -> float:
+        """Return MAD of one picture."""
+        if isinstance(self.mad, np.ndarray):
+            raise InputError(
+                f"got the scores of a batch, {self.mad.shape}; expected that of one picture",
+                advice="take float(score.mad[i]), or score.mad.mean()",
+            )
+        return float(self.mad)
 
 
 PendingScore = Callable[[], tuple[Score, bool]]

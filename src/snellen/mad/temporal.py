@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from snellen.errors import InputError
 from snellen.frames import arrays
+from snellen.frames.brief import Brief
 from snellen.frames.frame import Format
 from snellen.mad.combine import B1, B2
 from snellen.mad.definition import SMALLEST
@@ -37,8 +38,8 @@ Array = Any
 Float64 = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class TemporalScore:
+@dataclass(frozen=True, slots=True, repr=False)
+class TemporalScore(Brief):
     """How much a clip differs from its reference; higher is worse."""
 
     stmad: float

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from math import prod
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from snellen.errors import InputError
 from snellen.frames import arrays
+from snellen.frames.array_types import DLPack
 from snellen.frames.axes import Axes, check_dtype
 from snellen.frames.frame import Format
 from snellen.frames.prepared import allocating
@@ -35,6 +37,52 @@ Array = Any
 """Of NumPy or CuPy."""
 
 
+@overload
+def deblur(
+    image: DLPack,
+    psf: Any = ...,
+    psf_size: int = ...,
+    iterations: int | None = ...,
+    noise: str = ...,
+    *,
+    read_noise: float = ...,
+    tv: float | None = ...,
+    prior: str | None = ...,
+    start: Any = ...,
+    edges: str = ...,
+    recentre: bool = ...,
+    tolerance: float = ...,
+    every: int = ...,
+    callback: Callback | None = ...,
+    multiframe: bool = ...,
+    tile: int | None = ...,
+    data_range: float | None = ...,
+    device: str | Sequence[str] = ...,
+    dtype: str | None = ...,
+) -> Restored[DLPack]: ...
+@overload
+def deblur(
+    image: Any,
+    psf: Any = ...,
+    psf_size: int = ...,
+    iterations: int | None = ...,
+    noise: str = ...,
+    *,
+    read_noise: float = ...,
+    tv: float | None = ...,
+    prior: str | None = ...,
+    start: Any = ...,
+    edges: str = ...,
+    recentre: bool = ...,
+    tolerance: float = ...,
+    every: int = ...,
+    callback: Callback | None = ...,
+    multiframe: bool = ...,
+    tile: int | None = ...,
+    data_range: float | None = ...,
+    device: str | Sequence[str] = ...,
+    dtype: str | None = ...,
+) -> Restored[npt.NDArray[Any]]: ...
 @np.errstate(all="ignore")  # the caller may have asked NumPy for exceptions
 def deblur(
     image: Any,
@@ -57,7 +105,7 @@ def deblur(
     data_range: float | None = None,
     device: str | Sequence[str] = "auto",
     dtype: str | None = None,
-) -> Restored:
+) -> Restored[Any]:
     """Restore a blurred picture by MIA, the multiplicative iterative algorithm; find its blur.
 
     Zhang, Zhang, He, Applied Optics 48(12), 2009; Yan et al. 2017. Without `psf` both the picture

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
 import numpy.typing as npt
 
+from snellen.frames.brief import Brief
 
-@dataclass(frozen=True, slots=True)
-class Step:
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # which mypy knows wherever it runs
+
+    Array = TypeVar("Array", default=Any)
+else:
+    from typing import TypeVar
+
+    Array = TypeVar("Array")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Step(Brief):
     """The progress at one check."""
 
     iteration: int
@@ -21,11 +32,11 @@ class Step:
     """Relative change of the picture since the previous check: ‖f − f before‖ / ‖f‖."""
 
 
-@dataclass(frozen=True, slots=True)
-class Restored:
+@dataclass(frozen=True, slots=True, repr=False)
+class Restored(Brief, Generic[Array]):
     """A restored picture, and the PSF that blurred it."""
 
-    image: Any
+    image: Array
     """Restored picture: an array of the same library, dtype and shape as the input; several frames
     of one object give one picture."""
     psf: Any

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from snellen.errors import InputError, quoted
+from snellen.frames.brief import Brief
 from snellen.frames.values import flag, number, plain, whole
 
 LONGEST = 10**9
 """Greatest time in seconds: FFmpeg's are 64-bit ticks."""
 
 
-@dataclass(frozen=True, slots=True)
-class Clip:
+@dataclass(frozen=True, slots=True, repr=False)
+class Clip(Brief):
     """Which part of the input to work on, and whether it is deinterlaced."""
 
     start: Fraction | None = None

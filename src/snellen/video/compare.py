@@ -18,6 +18,7 @@ from typing import Any, BinaryIO, Generic, TypeVar
 import numpy.typing as npt
 
 from snellen.errors import InputError
+from snellen.frames.brief import Brief
 from snellen.frames.frame import Format, Plane
 from snellen.video import pixels
 from snellen.video.clip import Clip
@@ -49,8 +50,8 @@ class Compared(Generic[T]):
     result: T
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+@dataclass(frozen=True, slots=True, repr=False)
+class Summary(Brief):
     """What was compared."""
 
     frames: int

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from snellen.errors import InputError
+from snellen.frames.brief import Brief
 from snellen.frames.frame import Format
 from snellen.video import pixels
 from snellen.video.chain import rate_of, ticks_of
@@ -36,8 +37,8 @@ from snellen.video.threads import Written, run_dry, run_pipeline
 __all__ = ["Clip", "Encoding", "Progress", "Step", "Summary", "convert", "drain"]
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+@dataclass(frozen=True, slots=True, repr=False)
+class Summary(Brief):
     """What was done."""
 
     frames: int

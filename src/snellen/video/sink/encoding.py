@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from snellen.errors import InputError, quoted
+from snellen.frames.brief import Brief
 from snellen.frames.values import number, text
 
 if TYPE_CHECKING:  # it would import PyAV, which pictures do without
@@ -16,8 +17,8 @@ _FRAME_CLOCK = frozenset(("mpeg1video", "mpeg2video", "mpeg4", "libxvid", "msmpe
 """Encoders that read a time base of 1/12800 s as 12800 frames/s, or take none below 1/65535 s."""
 
 
-@dataclass(frozen=True, slots=True)
-class Encoding:
+@dataclass(frozen=True, slots=True, repr=False)
+class Encoding(Brief):
     """How to encode; None: our choice."""
 
     codec: str | None = None
