@@ -302,3 +302,10 @@ def test_wrong_device():
         score(GREY, GREY, device="cuda:99")
     with pytest.raises(DeviceError, match="got device='gpu'; expected auto"):
         score(GREY, GREY, device="gpu")
+
+
+def test_a_score_is_a_number():
+    found = score(GREY, GREY, device="cpu")
+    assert float(found) == found.mad == 0 and type(float(found)) is float
+    with pytest.raises(InputError, match=r"of a batch, \(2,\)"):
+        float(score(GREY, np.stack([GREY, GREY]), device="cpu"))

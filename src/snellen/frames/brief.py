@@ -35,6 +35,8 @@ def brief(value: Any) -> str:
         return repr(str(value))
     if hasattr(value, "shape") and hasattr(value, "dtype"):
         return f"<{value.dtype} {tuple(value.shape)}>"
+    if isinstance(value, dict) and len(value) > FEW:
+        return f"<{len(value)} entries>"
     if isinstance(value, tuple | list):
         if len(value) > FEW:
             return f"<{len(value)} × {type(value[0]).__name__}>"
