@@ -99,8 +99,8 @@ def test_the_signatures_for_arrays():
 
 
 def test_the_signatures_for_files():
-    video = ["start", "duration", "frames", "deinterlace", "decoder", "codec", "preset", "crf",
-             "encoder_options", "pix_fmt"]  # fmt: skip
+    video = ["start", "duration", "frames", "deinterlace", "interlaced", "ivtc", "decoder", "codec",
+             "preset", "crf", "encoder_options", "pix_fmt"]  # fmt: skip
     last = ["strict", "overwrite", "max_pixels", "profile", "events"]
     wanted = ["source", "target", "scale", "model", "device", "chroma", *video, *last]
     assert parameters(snellen.upscale_file) == wanted
@@ -110,8 +110,9 @@ def test_the_signatures_for_files():
     assert parameters(snellen.deblur_file) == ["source", "target", *mia, *where, *video, *last]
     wanted = [
         "reference", "distorted", "variant", "hi_scale", "eight_bit_lut", "resize", "offset",
-        "every", "frames", "start", "duration", "deinterlace", "temporal", "table", "maps",
-        "worst", "overwrite", "max_pixels", "device", "dtype", "decoder", "profile", "events",
+        "every", "frames", "start", "duration", "deinterlace", "interlaced", "ivtc", "temporal",
+        "table", "maps", "worst", "overwrite", "max_pixels", "device", "dtype", "decoder",
+        "profile", "events",
     ]  # fmt: skip
     assert parameters(snellen.score_files) == wanted
 

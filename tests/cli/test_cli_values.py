@@ -77,3 +77,23 @@ def test_names_of_files(capsys, pictures, monkeypatch, value):
     for words in (["upscale", value, "-o", "o.png"], ["score", "a.png", value]):
         if value not in ("..", "/", "~"):
             check(capsys, words, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("words", "value", "inputs"),
+    [
+        (["--deinterlace", "a.mkv"], "frame", ["a.mkv"]),
+        (["--deinterlace", "field", "a.mkv"], "field", ["a.mkv"]),
+        (["a.mkv", "--deinterlace"], "frame", ["a.mkv"]),
+        (["--deinterlace", "--ivtc", "a.mkv"], "frame", ["a.mkv"]),
+        (["--deinterlace=field", "a.mkv"], "field", ["a.mkv"]),
+        (["a.mkv", "--", "--deinterlace"], None, ["a.mkv", "--deinterlace"]),
+    ],
+)
+def test_an_option_whose_value_may_be_left_out(words, value, inputs):
+    """Older releases had the flag alone: the name of a file behind it is no value."""
+    from snellen.cli.upscale import upscale
+
+    found = upscale.make_context("upscale", ["-o", "b.mkv", *words]).params
+    assert found["deinterlace"] == value
+    assert [str(one) for one in found["inputs"]] == inputs

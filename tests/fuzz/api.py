@@ -260,8 +260,9 @@ def targets(folder: Path) -> list[Target]:
     """Return everything that is public, over pictures in a folder."""
     one, two = folder / "a.png", folder / "b.png"
     video = (
-        "start", "duration", "frames", "deinterlace", "decoder", "codec", "preset", "crf",
-        "encoder_options", "pix_fmt", "strict", "overwrite", "profile", "events", "device",
+        "start", "duration", "frames", "deinterlace", "interlaced", "ivtc", "decoder", "codec",
+        "preset", "crf", "encoder_options", "pix_fmt", "strict", "overwrite", "profile", "events",
+        "device",
     )  # fmt: skip
     mia = (
         "psf", "psf_size", "noise", "read_noise", "tv", "prior", "edges", "recentre", "tolerance",
@@ -333,7 +334,8 @@ def targets(folder: Path) -> list[Target]:
         Target("score_files", snellen.score_files,
                lambda r: {"reference": one, "distorted": two},
                (*mad, "resize", "offset", "every", "temporal", "table", "maps", "worst",
-                "overwrite", "start", "duration", "frames", "deinterlace", "decoder")),
+                "overwrite", "start", "duration", "frames", "deinterlace", "interlaced", "ivtc",
+                "decoder")),
         Target("UpscaleJob", jobs.UpscaleJob, settings(source="a.png", target="b.png"),
                ("scale", "model", "device", "chroma", "video", "strict", "overwrite", "profile"),
                (), round_trip),
@@ -348,7 +350,8 @@ def targets(folder: Path) -> list[Target]:
                round_trip),
         Target("VideoOptions", jobs.VideoOptions, settings(), ("clip", "encoding", "decoder"), (),
                lambda options: options.named()),
-        Target("Clip", jobs.Clip, settings(), ("start", "duration", "frames", "deinterlace")),
+        Target("Clip", jobs.Clip, settings(),
+               ("start", "duration", "frames", "deinterlace", "interlaced", "ivtc")),
         Target("Encoding", jobs.Encoding, settings(),
                ("codec", "preset", "crf", "options", "pix_fmt")),
         Target("MiaSettings", jobs.MiaSettings, settings(), (*mia, "iterations", "psf_start"),

@@ -26,7 +26,9 @@ def film(random: Random, source: str) -> tuple[list[str], tuple[str, ...]]:
     if target != "-" and not target.endswith(".y4m"):
         words += FAST
     words += random.choice(([], [], [], [], ["--frames", "3"], ["--start", "0.1"], ["--strict"],
-                            ["--deinterlace"], ["--profile"], ["--duration", "0.2"]))  # fmt: skip
+                            ["--deinterlace"], ["--deinterlace", "field"], ["--ivtc"],
+                            ["--interlaced", "top", "--deinterlace"], ["--profile"],
+                            ["--duration", "0.2"]))  # fmt: skip
     words += random.choice(([], ["--json"]))
     return words, () if target == "-" else (target,)
 

@@ -53,7 +53,9 @@ def film(random: Random) -> Case:
     harmed, note = _harmed(random, data, films.drawn(random)[1])
     source = "in/film" + (made.suffix if random.random() < 0.9 else ".mkv")
     words, outputs = commands.film(random, source)
-    partly = {"--frames", "--start", "--duration", "--strict", "--deinterlace"} & set(words)
+    partly = {"--frames", "--start", "--duration", "--strict", "--deinterlace", "--ivtc"} & set(
+        words
+    )
     return Case(words, {source: harmed}, outputs, f"{made.codec} in {made.format}: {note}",
                 whole=note == "whole" and not partly, film=None if partly else source,
                 original=data)  # fmt: skip

@@ -70,7 +70,7 @@ def test_what_is_stated(opened, tmp_path):
     stream, (frame, *_) = opened
     assert _properties(stream, frame, BASE) == {
         "video_size": "64x48", "pix_fmt": "yuv444p10le", "time_base": "1/1000",
-        "pixel_aspect": "1/1", "colorspace": "9", "range": "1",
+        "pixel_aspect": "1/1", "colorspace": "9", "range": "1", "frame_rate": "25/1",
     }  # fmt: skip
     with av.open(str(make(tmp_path / "wide.mkv", frames=1, aspect=Fraction(4, 3)))) as container:
         stream = container.streams.video[0]
@@ -98,7 +98,10 @@ def test_what_ffmpeg_does_not_take(opened, chain, message):
 def test_deinterlacing_goes_by_the_flags(opened):
     stream, (frame, *_) = opened
     assert dict(deinterlacing(stream, frame).chain)["bwdif"]["deint"] == "all"
-    assert dict(deinterlacing(stream, frame).chain)["setfield"] == {"mode": "bff"}
+    assert "setfield" not in dict(deinterlacing(stream, frame).chain)  # nothing states the order
+    chain = dict(deinterlacing(stream, frame, "bottom", per_field=True).chain)
+    assert chain["setfield"] == {"mode": "bff"}
+    assert chain["bwdif"] == {"mode": "send_field", "deint": "all"}
 
 
 def test_a_list_of_filters_is_a_value():

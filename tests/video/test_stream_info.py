@@ -1,9 +1,8 @@
-"""Properties of the pictures: colour, aspect, rotation, siting, light; and interlacing."""
+"""Properties of the pictures: colour, aspect, rotation, siting, light."""
 
 from fractions import Fraction
 
 import av
-import numpy as np
 import pytest
 
 from snellen.errors import InputError
@@ -12,7 +11,7 @@ from snellen.video import hdr
 from snellen.video.convert import Clip, Encoding, convert
 from snellen.video.ffmpeg import chroma_location
 from snellen.video.source.decode import Source
-from support.video.clips import luma, make, picture, read
+from support.video.clips import make, read
 from support.video.steps import Nearest
 
 FAST = Encoding(preset="ultrafast")
@@ -214,92 +213,3 @@ def test_encoders_are_quiet(bright, tmp_path, capfd):
         encoding = Encoding(codec=codec, preset=preset)
         convert(bright, tmp_path / f"{codec}.mkv", Nearest(), encoding=encoding)
     assert capfd.readouterr() == ("", "")
-
-
-class TestInterlaced:
-    @pytest.fixture(params=["in.mkv", "in.mp4"])
-    def source(self, request, tmp_path):
-        """H.264 with fields (PAFF or MBAFF, as x264 likes)."""
-        return make(
-            tmp_path / request.param, interlaced=True, options={"preset": "medium"}, audio="aac"
-        )
-
-    def test_is_refused_with_advice(self, source, tmp_path, step):
-        assert read(source).frames[0].interlaced_frame
-        with pytest.raises(InputError, match="deinterlace makes"):
-            convert(source, tmp_path / "out.mkv", step, encoding=FAST)
-        assert not (tmp_path / "out.mkv").exists()
-
-    def test_deinterlaced_frames_keep_number_and_times(self, source, tmp_path, step):
-        clip = Clip(deinterlace=True)
-        convert(source, tmp_path / "out.mp4", step, clip=clip, encoding=FAST)
-        before, after = read(source), read(tmp_path / "out.mp4")
-        assert len(after.frames) == 25
-        shift = after.times[0] - before.times[0]
-        assert [t - shift for t in after.times] == before.times
-        assert not after.frames[3].interlaced_frame
-
-    def test_the_second_field_is_interpolated(self, source, tmp_path):
-        """bwdif keeps the rows of the first field as they are and makes the others anew.
-
-        The frames here do not state which field is first: x264 took the bottom one.
-        """
-        clip = Clip(deinterlace=True)
-        encoding = Encoding(preset="ultrafast", crf=0)
-        convert(source, tmp_path / "out.mkv", Nearest(1), clip=clip, encoding=encoding)
-        old, new = luma(read(source).frames[9]), luma(read(tmp_path / "out.mkv").frames[9])
-        assert np.array_equal(old[1::2], new[1::2])
-        assert not np.array_equal(old[0::2], new[0::2])
-
-
-def test_progressive_pictures_pass_the_deinterlacer_option_untouched(plain, tmp_path, step):
-    encoding = Encoding(preset="ultrafast", crf=0)
-    convert(plain, tmp_path / "out.mkv", step, clip=Clip(deinterlace=True), encoding=encoding)
-    after = read(tmp_path / "out.mkv")
-    for old, new in zip(read(plain).frames, after.frames, strict=True):
-        assert np.array_equal(luma(old).repeat(2, 0).repeat(2, 1), luma(new))
-
-
-def test_fields_known_to_the_container_alone(tmp_path, step):
-    """FFV1 flags no picture; the header of Matroska says top field first."""
-    source = make(tmp_path / "in.mkv", codec="ffv1", interlaced=True, frames=6)
-    opened = av.open(str(source))
-    assert int(opened.streams.video[0].codec_context.field_order) in (2, 4)
-    with pytest.raises(InputError, match="deinterlace makes"):
-        convert(source, tmp_path / "out.mkv", step, encoding=FAST)
-    clip = Clip(deinterlace=True)
-    convert(source, tmp_path / "out.mkv", Nearest(1), clip=clip, encoding=Encoding(codec="ffv1"))
-    after = read(tmp_path / "out.mkv")
-    assert len(after.frames) == 6
-    old, new = luma(picture(3)), luma(after.frames[3])
-    assert np.array_equal(old[0::2], new[0::2])  # the top field, as the header says
-    assert not np.array_equal(old[1::2], new[1::2])
-
-
-class _Side:
-    """Stands in for a frame's side data that no encoder here can write."""
-
-    def __init__(self, name, data=b""):
-        self.type = type("Type", (), {"name": name})
-        self.data = data
-
-    def __bytes__(self):
-        return self.data
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("DYNAMIC_HDR_PLUS", "HDR10+"),
-        ("DOVI_METADATA", "Dolby Vision"),
-        ("A53_CC", "closed captions"),
-    ],
-)
-def test_what_frames_carry_and_we_cannot_is_named(name, words):
-    frame = type("Frame", (), {"side_data": [_Side(name), _Side(name), _Side("SEI_UNREGISTERED")]})
-    assert [words in text for text in hdr.losses(frame)] == [True]
-
-
-def test_dolby_vision_is_reported_once():
-    sides = [_Side("DOVI_METADATA"), _Side("DOVI_RPU_BUFFER")]
-    assert len(hdr.losses(type("Frame", (), {"side_data": sides}))) == 1

@@ -78,6 +78,13 @@ class Command(click.Command):
             more["epilog"] = "\b\nExamples:\n" + "\n".join(lines)
         super().__init__(*words, **more)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the words; an option whose value may be left out takes one of its own only.
+
+        click would take any word behind it, such as the name of a file.
+        """
+        return super().parse_args(ctx, _completed(args, self.params))
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, group by group."""
         found: dict[str, list[tuple[str, str]]] = {}
@@ -92,6 +99,37 @@ class Command(click.Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples."""
         write_examples(formatter, self.examples)
+
+
+def optional_choice(name: str, choices: Sequence[str], help: str) -> Decorator:
+    """Return an option with one of several values; without one it means the first."""
+    return click.option(
+        name,
+        type=click.Choice(choices),
+        is_flag=False,
+        flag_value=choices[0],
+        metavar=f"[{'|'.join(choices)}]",
+        help=help,
+    )
+
+
+def _completed(words: Sequence[str], parameters: Sequence[click.Parameter]) -> list[str]:
+    """Return a command line in which no value is left out."""
+    values = {
+        name: option
+        for option in parameters
+        if isinstance(option, click.Option) and not option.is_flag and option.flag_value
+        for name in option.opts
+    }
+    done = list(words)
+    end = done.index("--") if "--" in done else len(done)
+    for number, word in enumerate(done[:end]):
+        option = values.get(word)
+        if option is not None and isinstance(option.type, click.Choice):
+            following = done[number + 1] if number + 1 < end else ""
+            if following not in option.type.choices:
+                done[number] = f"{word}={option.flag_value}"
+    return done
 
 
 def write_examples(formatter: click.HelpFormatter, examples: Examples) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from snellen.cli.groups import ENCODING, FILES, MACHINE, REPORT, VIDEO, group
+from snellen.cli.groups import ENCODING, FILES, MACHINE, REPORT, VIDEO, group, optional_choice
 from snellen.errors import InputError
 
 if TYPE_CHECKING:
@@ -94,8 +94,21 @@ DURATION = click.option("--duration", metavar="TIME", help="Stop after so long."
 FRAMES = click.option(
     "--frames", type=click.IntRange(1), metavar="N", help="Stop after so many frames."
 )
-DEINTERLACE = click.option(
-    "--deinterlace", is_flag=True, help="Make interlaced video progressive (bwdif)."
+FIELDS = (
+    optional_choice(
+        "--deinterlace",
+        ("frame", "field"),
+        "Make interlaced video progressive (bwdif): frame by frame; field: at twice the rate.",
+    ),
+    click.option(
+        "--interlaced",
+        type=click.Choice(["auto", "ignore", "top", "bottom"]),
+        default="auto",
+        show_default=True,
+        help="Which frames are interlaced; auto: those marked, if their content agrees; ignore: "
+        "none; top, bottom: all, this field first.",
+    ),
+    click.option("--ivtc", is_flag=True, help="Take film out of telecined video, 24 of 30 frames."),
 )
 
 _SHARED = (
@@ -108,7 +121,7 @@ _SHARED = (
             help="An error where something would be lost, or nvenc replaced.",
         ),
     ),
-    group(VIDEO, START, DURATION, FRAMES, DEINTERLACE, DECODER),
+    group(VIDEO, START, DURATION, FRAMES, *FIELDS, DECODER),
     group(
         ENCODING,
         click.option(
@@ -159,9 +172,11 @@ def video(options: dict[str, Any]) -> VideoOptions:
     from snellen.jobs.options import video_options
 
     further = key_values("-e", options.pop("encoder_option"), "tune=film")
-    names = ("start", "duration", "frames", "deinterlace", "decoder", "codec", "preset", "crf",
-             "pix_fmt")  # fmt: skip
-    return video_options(**{name: options.pop(name) for name in names}, encoder_options=further)
+    names = ("start", "duration", "frames", "deinterlace", "interlaced", "ivtc", "decoder",
+             "codec", "preset", "crf", "pix_fmt")  # fmt: skip
+    chosen = {name: options.pop(name) for name in names}
+    chosen["deinterlace"] = chosen["deinterlace"] or False
+    return video_options(**chosen, encoder_options=further)
 
 
 def key_values(name: str, texts: tuple[str, ...], example: str) -> dict[str, str]:

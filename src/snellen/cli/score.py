@@ -14,9 +14,9 @@ from snellen.cli import interrupts, terminal
 from snellen.cli.groups import FILES, MACHINE, METHOD, REPORT, VIDEO, Command, group
 from snellen.cli.options import (
     DECODER,
-    DEINTERLACE,
     DEVICE,
     DURATION,
+    FIELDS,
     MAX_PIXELS,
     NAMED,
     OVERWRITE,
@@ -119,7 +119,7 @@ _COLUMNS = {
     VIDEO,
     START,
     DURATION,
-    DEINTERLACE,
+    *FIELDS,
     DECODER,
 )
 @group(
@@ -196,8 +196,12 @@ def _job(
                 "--json and --csv - both write to standard output; name a file for --csv"
             )
         options["table"] = None
-    times = {name: seconds(options.pop(name), name) for name in ("start", "duration")}
-    clip = Clip(**times, frames=options.pop("frames"), deinterlace=options.pop("deinterlace"))
+    times: dict[str, Any] = {
+        name: seconds(options.pop(name), name) for name in ("start", "duration")
+    }
+    fields = {name: options.pop(name) for name in ("deinterlace", "interlaced", "ivtc")}
+    fields["deinterlace"] = fields["deinterlace"] or False
+    clip = Clip(**times, frames=options.pop("frames"), **fields)
     names = ("variant", "hi_scale", "eight_bit_lut", "dtype")
     mad = MadSettings(**{name: options.pop(name) for name in names})
     reference, distorted = the_only(reference, "reference"), the_only(distorted, "distorted")

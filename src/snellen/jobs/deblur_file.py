@@ -51,7 +51,9 @@ def deblur_file(
     start: Time | None = None,
     duration: Time | None = None,
     frames: int | None = None,
-    deinterlace: bool = False,
+    deinterlace: bool | str = False,
+    interlaced: str = "auto",
+    ivtc: bool = False,
     decoder: str = "auto",
     codec: str | None = None,
     preset: str | None = None,
@@ -125,8 +127,10 @@ def deblur_file(
         of "auto"'s GPU does not suffice, the CPU does the work, with a warning.
     dtype : str, optional
         "float32" or "float64", of the computation; None: float32.
-    start, duration, frames, deinterlace, decoder, codec, preset, crf, encoder_options, pix_fmt
-        How a video is read and written: as for `upscale_file`.
+    start, duration, frames, deinterlace, interlaced, ivtc
+        How a video is read: as for `upscale_file`.
+    decoder, codec, preset, crf, encoder_options, pix_fmt
+        How it is decoded and encoded: as for `upscale_file`.
     strict, overwrite, max_pixels, profile, events
         As for `upscale_file`; `events` also hears of each frame of a video.
 
@@ -149,8 +153,10 @@ def deblur_file(
     deblur_files : the same for several files, and folders of them.
     """
     options = video_options(
-        start, duration, frames, deinterlace, decoder, codec, preset, crf, encoder_options, pix_fmt
-    )
+        start=start, duration=duration, frames=frames, deinterlace=deinterlace,
+        interlaced=interlaced, ivtc=ivtc, decoder=decoder, codec=codec, preset=preset, crf=crf,
+        encoder_options=encoder_options, pix_fmt=pix_fmt,
+    )  # fmt: skip
     settings = MiaSettings(
         psf=psf, psf_size=psf_size, psf_start=psf_start, iterations=iterations,
         tolerance=tolerance, noise=noise, read_noise=read_noise, tv=tv, prior=prior, edges=edges,

@@ -37,7 +37,7 @@ class VideoOptions(Brief):
     """How videos are read and written; images ignore all of it."""
 
     clip: Clip = field(default_factory=Clip)
-    """Part of the video, and whether it is deinterlaced."""
+    """Part of the video, and what becomes of interlaced pictures."""
     encoding: Encoding = field(default_factory=Encoding)
     """Encoder and its options."""
     decoder: str = "auto"
@@ -55,6 +55,8 @@ class VideoOptions(Brief):
             "pix_fmt": self.encoding.pix_fmt, "start": self.clip.start,
             "duration": self.clip.duration, "frames": self.clip.frames,
             "deinterlace": self.clip.deinterlace or None,
+            "interlaced": None if self.clip.interlaced == "auto" else self.clip.interlaced,
+            "ivtc": self.clip.ivtc or None,
             "decoder": None if self.decoder == "auto" else self.decoder,
         }  # fmt: skip
         return tuple(name for name, value in chosen.items() if value is not None)
@@ -130,10 +132,13 @@ class MadSettings(Brief):
 
 
 def video_options(
+    *,
     start: Time | None,
     duration: Time | None,
     frames: int | None,
-    deinterlace: bool,
+    deinterlace: bool | str,
+    interlaced: str,
+    ivtc: bool,
     decoder: str,
     codec: str | None,
     preset: str | None,
@@ -150,7 +155,14 @@ def video_options(
             "such as {'tune': 'film'}",
             parameter="encoder_options",
         )
-    clip = Clip(seconds(start, "start"), seconds(duration, "duration"), frames, deinterlace)
+    clip = Clip(
+        seconds(start, "start"),
+        seconds(duration, "duration"),
+        frames,
+        deinterlace,
+        interlaced,
+        ivtc,
+    )
     encoding = Encoding(codec, preset, crf, encoder_options or {}, pix_fmt)
     return VideoOptions(clip, encoding, decoder)
 

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from snellen.video.compare import Summary
 
 FILM, FOLDER, IMAGE = "a video", "a folder", "an image"
-FILM_ONLY = ("offset", "start", "duration", "deinterlace", "decoder", "temporal")
+FILM_ONLY = ("offset", "start", "duration", "deinterlace", "interlaced", "ivtc", "decoder",
+             "temporal")  # fmt: skip
 MANY_ONLY = ("every", "frames")
 SHORTEST = 34
 """Frames of ST-MAD at least: its slices through time are scored as pictures are."""
@@ -171,7 +172,7 @@ class ScoreJob(Job):
         plain = {"offset": 0, "every": 1, "decoder": "auto", "temporal": False}
         if name in plain:
             return bool(getattr(self, name) != plain[name])
-        return self.clip.deinterlace
+        return bool(getattr(self.clip, name) != getattr(Clip(), name))
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -25,7 +25,9 @@ def score_files(
     frames: int | None = None,
     start: Time | None = None,
     duration: Time | None = None,
-    deinterlace: bool = False,
+    deinterlace: bool | str = False,
+    interlaced: str = "auto",
+    ivtc: bool = False,
     temporal: bool = False,
     table: File | None = None,
     maps: File | None = None,
@@ -64,8 +66,8 @@ def score_files(
         At most so many frames, or pairs of images.
     start, duration : number, Fraction, str, optional
         Part of the reference video in seconds, or as [HH:]MM:SS.
-    deinterlace : bool
-        Whether interlaced video is made progressive (bwdif); else it is refused.
+    deinterlace, interlaced, ivtc
+        What becomes of interlaced video, of both: as for `upscale_file`.
     temporal : bool
         Whether ST-MAD is computed too: for 34 frames or more, which are all kept in memory.
     table : str or Path, optional
@@ -107,7 +109,14 @@ def score_files(
         A video was damaged: what could be decoded was scored, and `error.result` is the
         ScoreResult.
     """
-    clip = Clip(seconds(start, "start"), seconds(duration, "duration"), frames, deinterlace)
+    clip = Clip(
+        seconds(start, "start"),
+        seconds(duration, "duration"),
+        frames,
+        deinterlace,
+        interlaced,
+        ivtc,
+    )
     job = ScoreJob(
         reference=the_only(path(reference, "reference"), "reference"),
         distorted=the_only(path(distorted, "distorted"), "distorted"),

@@ -24,7 +24,9 @@ def upscale_file(
     start: Time | None = None,
     duration: Time | None = None,
     frames: int | None = None,
-    deinterlace: bool = False,
+    deinterlace: bool | str = False,
+    interlaced: str = "auto",
+    ivtc: bool = False,
     decoder: str = "auto",
     codec: str | None = None,
     preset: str | None = None,
@@ -62,8 +64,14 @@ def upscale_file(
         Part of a video in seconds, or as [HH:]MM:SS; None: from its beginning, to its end.
     frames : int, optional
         At most so many frames of a video.
-    deinterlace : bool
-        Whether interlaced video is made progressive (bwdif); else it is refused.
+    deinterlace : bool or str
+        "frame" or True: interlaced video is made progressive (bwdif); "field": and each field a
+        frame, at twice the rate. False: it is refused.
+    interlaced : str
+        "auto": frames marked as interlaced are, unless the content of several places of the film
+        says that they are not; "ignore": none is; "top", "bottom": all are, this field first.
+    ivtc : bool
+        Whether telecined film (24 frames a second as 30 interlaced ones) is restored.
     decoder : str
         "auto" or "cpu": FFmpeg's decoders; "nvdec": NVIDIA's, experimental.
     codec : str, optional
@@ -106,8 +114,10 @@ def upscale_file(
     upscale_files : the same for several files, and folders of them.
     """
     options = video_options(
-        start, duration, frames, deinterlace, decoder, codec, preset, crf, encoder_options, pix_fmt
-    )
+        start=start, duration=duration, frames=frames, deinterlace=deinterlace,
+        interlaced=interlaced, ivtc=ivtc, decoder=decoder, codec=codec, preset=preset, crf=crf,
+        encoder_options=encoder_options, pix_fmt=pix_fmt,
+    )  # fmt: skip
     found = the_only(path(source, "source"), "source")
     goal = file_target(found, path(target, "target"))
     job = UpscaleJob(

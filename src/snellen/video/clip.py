@@ -1,4 +1,4 @@
-"""Which part of a video is worked on."""
+"""Which part of a video is worked on, and what becomes of interlaced pictures."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from fractions import Fraction
 
 from snellen.errors import InputError, quoted
 from snellen.frames.brief import Brief
-from snellen.frames.values import flag, number, plain, whole
+from snellen.frames.values import choice, flag, number, plain, whole
 
 LONGEST = 10**9
 """Greatest time in seconds: FFmpeg's are 64-bit ticks."""
 
+INTERLACED = ("auto", "ignore", "top", "bottom")
+DEINTERLACE = ("frame", "field")
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Clip(Brief):
-    """Which part of the input to work on, and whether it is deinterlaced."""
+    """Which part of the input to work on, and how interlaced pictures become progressive."""
 
     start: Fraction | None = None
     """Seconds from the beginning; the first frame at or after it becomes time 0."""
@@ -23,8 +26,14 @@ class Clip(Brief):
     """Seconds from `start`."""
     frames: int | None = None
     """At most so many frames."""
-    deinterlace: bool = False
-    """Whether interlaced pictures are deinterlaced; False: they are refused."""
+    deinterlace: bool | str = False
+    """"frame" (or True): a frame of each interlaced picture; "field": one of each of its two
+    fields, at twice the rate. False: interlaced pictures are refused."""
+    interlaced: str = "auto"
+    """"auto": pictures marked as interlaced are, unless the content says that they are not;
+    "ignore": none is; "top", "bottom": all are, and this field comes first."""
+    ivtc: bool = False
+    """Whether film at 24 frames a second is taken out of interlaced pictures at 30 (telecine)."""
 
     def __post_init__(self) -> None:
         for name in ("start", "duration", "frames"):
@@ -45,7 +54,25 @@ class Clip(Brief):
             )
         if self.frames is not None:
             whole("frames", self.frames)
-        flag("deinterlace", self.deinterlace)
+        if not isinstance(self.deinterlace, str):
+            flag("deinterlace", self.deinterlace)
+            object.__setattr__(self, "deinterlace", "frame" if self.deinterlace else False)
+        else:
+            object.__setattr__(
+                self, "deinterlace", choice("deinterlace", self.deinterlace, DEINTERLACE)
+            )
+        object.__setattr__(self, "interlaced", choice("interlaced", self.interlaced, INTERLACED))
+        flag("ivtc", self.ivtc)
+        if self.ivtc and self.deinterlace:
+            raise InputError(
+                "`ivtc` and `deinterlace` are two answers to interlaced pictures; give one",
+                parameter="ivtc",
+            )
+        if self.interlaced == "ignore" and (self.ivtc or self.deinterlace):
+            raise InputError(
+                "got `interlaced`=ignore, which leaves nothing to `deinterlace` or `ivtc`",
+                parameter="interlaced",
+            )
 
     @property
     def is_part(self) -> bool:

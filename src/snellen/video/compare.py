@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -148,8 +148,9 @@ def compare(
         stack.callback(step.close)
         if every < 1:
             raise InputError(f"got `every`={every}; expected 1 or more", parameter="every")
+        whole = replace(clip, start=None, duration=None, frames=None)
         sources = [
-            stack.enter_context(closing(Source(file, Clip(deinterlace=clip.deinterlace), decoder)))
+            stack.enter_context(closing(Source(file, whole, decoder)))
             for file in (reference, distorted)
         ]
         one, other = (source.info for source in sources)

@@ -132,7 +132,8 @@ def convert(
         copier = Copier(info, opened.templates, output.muxer, output.suffix)
         plan = _plan(info, encoder, output, step)
         losses = _losses(info, replace(plan, format=result), copier, output, strict)
-        notes = [text for text in (info.decoder_notice, replaced) if text is not None]
+        said = (info.decoder_notice, info.fields_notice, replaced)
+        notes = [text for text in said if text is not None]
         warnings = (*losses, *notes, *copier.notes)
         for warning in warnings:
             warn(warning)
@@ -142,6 +143,8 @@ def convert(
             out = file if isinstance(file, Path) else stack.enter_context(closing(Outgoing(file)))
             written = run_pipeline(opened, step, plan, copier, output, out, meter)
         late = _time_notes(written.report, output.muxer)
+        if info.fields_notice is None and written.report.fields_notice is not None:
+            late.append(written.report.fields_notice)
         for warning in late:
             warn(warning)
         return Summary(

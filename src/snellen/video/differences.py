@@ -49,6 +49,8 @@ def differences(one: MediaInfo, other: MediaInfo) -> Iterator[tuple[str, str]]:
         layout = pixels.parse(info.picture.pixel_format)
         if info.decoder_notice:
             yield info.name, info.decoder_notice
+        if info.fields_notice:
+            yield info.name, info.fields_notice
         if layout.alpha:
             yield info.name, "transparency does not count"
         if layout.rgb:

@@ -123,6 +123,8 @@ class MediaInfo:
     """"cpu" or "nvdec"."""
     decoder_notice: str | None
     """Why it is not the decoder that was asked for; None: it is."""
+    fields_notice: str | None = None
+    """What was decided about interlaced pictures against their marks; None: nothing so far."""
 
     @property
     def video(self) -> StreamInfo:
@@ -140,6 +142,8 @@ class SourceReport:
     """How many frame times did not rise and were moved."""
     variable_rate: bool
     """Whether the frames' durations differed."""
+    fields_notice: str | None = None
+    """As `MediaInfo.fields_notice`, decided at the first frame that is marked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from io import BytesIO
 from pathlib import Path
 
 import av
+import av.filter
 import numpy as np
 
 WIDTH, HEIGHT = 64, 48
@@ -68,7 +69,9 @@ class Recipe:
     colour: tuple = ()  # range, space, primaries, transfer
     aspect: Fraction | None = None
     rotation: int | None = None
-    interlaced: bool = False
+    interlaced: bool = False  # marked so
+    fields: str | None = None  # "woven": two moments in a frame, or "telecined"; marked too
+    unmarked: bool = False  # not so
     container: dict = field(default_factory=dict)
     key: tuple = ()  # numbers of frames that are made key frames
 
@@ -98,7 +101,8 @@ def make(path, **settings):
         context.sample_aspect_ratio = recipe.aspect
     if recipe.rotation is not None:
         video.set_display_rotation(recipe.rotation)
-    if recipe.interlaced:
+    marked = (recipe.interlaced or recipe.fields) and not recipe.unmarked
+    if marked:
         context.flags |= (1 << 18) | (1 << 29)  # interlaced DCT and ME
         context.field_order = 2
     if recipe.title:
@@ -151,7 +155,9 @@ def _encode(out, video, audio, recipe, base):
         while waiting is not None and waiting.time <= ticks * base:
             out.mux(audio.encode(waiting))
             waiting = next(pending, None)
-        frame = picture(number, recipe.pix_fmt, *recipe.size)
+        frame = _shown(number, recipe)
+        if (recipe.interlaced or recipe.fields) and not recipe.unmarked:
+            frame = _top_first(frame)
         frame.pts, frame.time_base = ticks, base
         if number in recipe.key:
             frame.pict_type = 1
@@ -170,6 +176,43 @@ def _encode(out, video, audio, recipe, base):
         waiting = next(pending, None)
     if audio:
         out.mux(audio.encode(None))
+
+
+TELECINE = ((0, 0), (1, 1), (1, 2), (2, 3), (3, 3))
+"""Film frames in the top and bottom fields of five video frames, from four frames of film."""
+
+
+def moments(number, fields):
+    """Return the numbers of the pictures in the top and the bottom field of a frame."""
+    if fields == "woven":
+        return 2 * number, 2 * number + 1
+    if fields == "telecined":
+        cycle, place = divmod(number, 5)
+        return tuple(4 * cycle + film for film in TELECINE[place])
+    return number, number
+
+
+def _shown(number, recipe):
+    top, bottom = moments(number, recipe.fields)
+    frame = picture(top, recipe.pix_fmt, *recipe.size)
+    if top == bottom:
+        return frame
+    other = picture(bottom, recipe.pix_fmt, *recipe.size)
+    for plane, later in zip(frame.planes, other.planes, strict=True):
+        rows = np.frombuffer(plane, np.uint8).reshape(plane.height, -1).copy()
+        rows[1::2] = np.frombuffer(later, np.uint8).reshape(plane.height, -1)[1::2]
+        plane.update(rows.tobytes())
+    return frame
+
+
+def _top_first(frame):
+    """Return the frame with the flag that its top field is first, which PyAV cannot set."""
+    graph = av.filter.Graph()
+    nodes = graph.add_buffer(template=None, width=frame.width, height=frame.height,
+                             format=frame.format, time_base=Fraction(1, 25))  # fmt: skip
+    graph.link_nodes(nodes, graph.add("setfield", "tff"), graph.add("buffersink")).configure()
+    graph.vpush(frame)
+    return graph.vpull()
 
 
 def _audio_stream(out, recipe):

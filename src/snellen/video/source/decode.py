@@ -23,14 +23,9 @@ from snellen.video.media import Item, MediaInfo, PictureInfo, SourceReport
 from snellen.video.pipes import Incoming
 from snellen.video.source import nvdec
 from snellen.video.source.damage import promised_packets, torn_y4m, total_frames
-from snellen.video.source.filters import FilterGraph, deinterlacing
+from snellen.video.source.progressive import Progressive
 from snellen.video.source.read import Reader
-from snellen.video.source.stream_info import (
-    chapters_of,
-    is_interlaced,
-    picture_info,
-    stream_info,
-)
+from snellen.video.source.stream_info import chapters_of, picture_info, stream_info
 from snellen.video.timestamps import Clock
 
 _LEAD = Fraction(1)
@@ -107,7 +102,12 @@ class Source:
 
     def report(self) -> SourceReport:
         """Return what reading has found so far; complete in the last item."""
-        return SourceReport(self._reader.damage.describe(), self._clock.moved, self._variable_rate)
+        return SourceReport(
+            self._reader.damage.describe(),
+            self._clock.moved,
+            self._variable_rate,
+            self._fields.notice,
+        )
 
     def stop(self) -> None:
         """Let no thread wait any longer for a pipe that gives nothing."""
@@ -125,18 +125,25 @@ class Source:
 
     def _open(self, seek: bool) -> None:
         self._reader = Reader(self._file, self.name, self._hardware)
-        self._time_base, self._rate = self._reader.time_base, self._reader.rate
-        self._clock = Clock(self._time_base, 1 / (self._rate * self._time_base))
-        # Two ticks of slack: 1/30 s is 33 or 34 ms.
-        self._steady = ceil(self._clock.step - 2), floor(self._clock.step + 2)
+        self._fields = Progressive(
+            self._clip, self._reader.stream, self._reader.time_base, self._path, self.name
+        )
+        self._time_base = self._reader.time_base / self._fields.ticks
+        self._clock = Clock(self._time_base, Fraction(1))
+        self._set_rate()
         self._set_begin(self._reader.start() + (self._clip.start or 0))
         self._count = 0
         self._ended = False
-        self._filters: FilterGraph | None = None
         self._shape: tuple[int, int, int, tuple[int, int] | None] | None = None
         far = (self._clip.start or 0) > _LEAD and self._path is not None
         self._seeked = seek and far and self._reader.seek(self._begin - _LEAD)
         self._flow = self._items()
+
+    def _set_rate(self) -> None:
+        self._rate = self._reader.rate * self._fields.rate
+        self._clock.step = 1 / (self._rate * self._time_base)
+        slack = 2 * self._fields.ticks  # 1/30 s is 33 or 34 ms
+        self._steady = ceil(self._clock.step - slack), floor(self._clock.step + slack)
 
     def _set_begin(self, begin: Fraction) -> None:
         self._begin = begin
@@ -196,12 +203,15 @@ class Source:
             least_frames=self._least(frames or 0),
             decoder="nvdec" if self._hardware else "cpu",
             decoder_notice=notice,
+            fields_notice=self._fields.notice,
         )
 
     def _total(self) -> int | None:
         """Return how many frames to expect in the clip; None: unknown."""
         clip = self._clip
-        total = total_frames(self._reader.container, self._reader.stream, self._rate)
+        total = total_frames(self._reader.container, self._reader.stream, self._reader.rate)
+        if total is not None:
+            total = ceil(total * self._fields.rate)
         if total is not None and clip.start is not None:
             total = max(1, total - int(clip.start * self._rate))
         if clip.duration is not None:
@@ -215,7 +225,7 @@ class Source:
         """Return how many of `total` frames will come for certain."""
         cut = self._clip.start is not None or self._clip.duration is not None
         promised = promised_packets(self._reader.container, self._reader.stream)
-        exact = not cut and promised is not None
+        exact = not cut and promised is not None and self._fields.rate == 1
         return total if exact else total - total // _UNCERTAIN
 
     # The flow: reader → deinterlaced → timed → cut → items.
@@ -233,7 +243,7 @@ class Source:
                 packets = []
             held = one
         if held is not None:
-            own = held[0].duration if self._filters is None else 0
+            own = 0 if self._fields.filtered else held[0].duration * self._fields.ticks
             duration = self._last_duration or own or round(self._clock.step)
             yield self._item(held, duration, packets)
             packets = []
@@ -284,6 +294,7 @@ class Source:
         """Describe the pictures by the first frame, and count times from it or the beginning."""
         if self._clip.start is None and time < self._begin:
             self._set_begin(time)
+        self._set_rate()
         self._zero = time if self._clip.start is not None else self._begin
         zero = self._zero / self._time_base
         self._zero_ticks = zero.numerator if zero.denominator == 1 else zero
@@ -291,7 +302,7 @@ class Source:
             self._reader.container, self._reader.stream, frame
         )
         if self._clip.start is not None:
-            self._reader.forget(round(time / self._time_base))
+            self._reader.forget(round(time / self._reader.time_base))
 
     def _timed(self) -> Iterator[tuple[VideoFrame, int] | Packet[Any]]:
         """Give every frame a time later than the one before."""
@@ -300,13 +311,14 @@ class Source:
                 yield one
                 continue
             change = self._format_change(one)
-            for frame, ticks in self._progressive(None if change else one):
+            for frame, ticks in self._fields.push(None if change else one, self._clock.step):
                 yield frame, self._clock(ticks)
             if change and not self._ended:
                 self._reader.damage.ending = change
-                self._end_clip(self._clock(one.pts) * self._time_base)
+                ended = None if one.pts is None else one.pts * self._fields.ticks
+                self._end_clip(self._clock(ended) * self._time_base)
         if not self._ended:
-            for frame, ticks in self._progressive(None):
+            for frame, ticks in self._fields.push(None, self._clock.step):
                 yield frame, self._clock(ticks)
 
     def _format_change(self, frame: VideoFrame) -> str | None:
@@ -321,23 +333,3 @@ class Source:
             f"the picture changes from {self._shape[0]}×{self._shape[1]} to {shape[0]}×{shape[1]} "
             f"({layout.name}) after {self._count} frames: what follows is left out"
         )
-
-    def _progressive(self, frame: VideoFrame | None) -> list[tuple[VideoFrame, int | None]]:
-        """Return progressive frames with their times; None: flush the filters."""
-        if self._filters is not None:
-            return self._filters.push(frame)
-        if frame is None:
-            return []
-        stream = self._reader.stream
-        if not is_interlaced(stream, frame):
-            return [(frame, frame.pts)]
-        if not self._clip.deinterlace:
-            raise InputError(
-                f"{self.name} is interlaced: each frame holds two moments, which would be blended "
-                "for good",
-                parameter="deinterlace",
-                advice="`deinterlace` makes progressive frames first",
-            )
-        filters = deinterlacing(stream, frame)
-        self._filters = FilterGraph(filters, stream, frame, self._time_base)
-        return self._filters.push(frame)

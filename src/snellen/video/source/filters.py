@@ -1,4 +1,4 @@
-"""FFmpeg filter graphs between the decoder and the pipeline; deinterlacing is one of them."""
+"""FFmpeg filter graphs between the decoder and the pipeline, such as those against interlacing."""
 
 from __future__ import annotations
 
@@ -14,10 +14,16 @@ from av.video.stream import VideoStream
 
 from snellen.errors import InputError
 from snellen.video import logs
+from snellen.video.source.stream_info import rate_of
 from snellen.video.timestamps import fraction
 
 _TOP_FIRST = (2, 4)
 """AV_FIELD_TT and AV_FIELD_TB."""
+_BOTTOM_FIRST = (3, 5)
+"""AV_FIELD_BB and AV_FIELD_BT."""
+
+CYCLE = 5
+"""Frames of which telecine has made one more than there were."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,21 +34,57 @@ class Filters:
     """FFmpeg's name of each filter, and its options."""
 
 
-def deinterlacing(stream: VideoStream, frame: VideoFrame) -> Filters:
-    """Return the filters that make one progressive frame of each interlaced one.
+def deinterlacing(
+    stream: VideoStream, frame: VideoFrame, first: str | None = None, per_field: bool = False
+) -> Filters:
+    """Return the filters that make progressive frames of interlaced ones.
 
-    `frame` is the first that is interlaced. Where frames carry the flag, bwdif asks each frame.
-    Where only the container states it (FFV1 and ProRes in old files), it holds for all frames.
+    Where frames carry the flag, bwdif asks each frame. Where only the container states it (FFV1 and
+    ProRes in old files), or the user, it holds for all frames.
+
+    Parameters
+    ----------
+    stream : VideoStream
+    frame : VideoFrame
+        The first that is interlaced.
+    first : str, optional
+        The field that comes first, "top" or "bottom"; None: as frame or container say.
+    per_field : bool
+        Whether each field becomes a frame; else each frame does.
     """
-    if frame.interlaced_frame:
-        return Filters((("bwdif", {"mode": "send_frame", "deint": "interlaced"}),))
-    order = int(stream.codec_context.field_order)
+    flagged = first is None and frame.interlaced_frame
+    how = {
+        "mode": "send_field" if per_field else "send_frame",
+        "deint": "interlaced" if flagged else "all",
+    }
+    return Filters((*_order(stream, frame, first), ("bwdif", how)))
+
+
+def inverse_telecine(stream: VideoStream, frame: VideoFrame, first: str | None = None) -> Filters:
+    """Return the filters that take film out of telecined frames; parameters: as `deinterlacing`.
+
+    What finds no matching field, where video was cut between film, is deinterlaced.
+    """
     return Filters(
         (
-            ("setfield", {"mode": "tff" if order in _TOP_FIRST else "bff"}),
-            ("bwdif", {"mode": "send_frame", "deint": "all"}),
+            *_order(stream, frame, first),
+            ("fieldmatch", {"combmatch": "full"}),
+            ("bwdif", {"mode": "send_frame", "deint": "interlaced"}),
+            ("decimate", {"cycle": str(CYCLE)}),
         )
     )
+
+
+def _order(
+    stream: VideoStream, frame: VideoFrame, first: str | None
+) -> tuple[tuple[str, Mapping[str, str]], ...]:
+    """Return the filter that states which field is first, where the frames do not."""
+    if first is None:
+        order = int(stream.codec_context.field_order)
+        if frame.interlaced_frame or order not in _TOP_FIRST + _BOTTOM_FIRST:
+            return ()
+        first = "top" if order in _TOP_FIRST else "bottom"
+    return (("setfield", {"mode": "tff" if first == "top" else "bff"}),)
 
 
 class FilterGraph:
@@ -59,6 +101,8 @@ class FilterGraph:
         unspecified colour.
     time_base : Fraction
         Seconds of a tick of the frames' times.
+    result_base : Fraction, optional
+        Seconds of a tick of the results' times; None: the same.
 
     Raises
     ------
@@ -67,9 +111,15 @@ class FilterGraph:
     """
 
     def __init__(
-        self, filters: Filters, stream: VideoStream, frame: VideoFrame, time_base: Fraction
+        self,
+        filters: Filters,
+        stream: VideoStream,
+        frame: VideoFrame,
+        time_base: Fraction,
+        result_base: Fraction | None = None,
     ) -> None:
         self._time_base = time_base
+        self._result_base = result_base or time_base
         self._done = False
         source = _properties(stream, frame, time_base)
         try:
@@ -80,7 +130,7 @@ class FilterGraph:
     def push(self, frame: VideoFrame | None) -> list[tuple[VideoFrame, int | None]]:
         """Take a frame (None: there are no more); return the frames that are ready.
 
-        Each comes with its time in ticks of the time base; None: it has no time.
+        Each comes with its time in ticks of the results' time base; None: it has no time.
         """
         if self._done:
             return []
@@ -100,12 +150,13 @@ class FilterGraph:
         if frame.pts is None:
             return None
         base = fraction(frame.time_base) or self._time_base  # bwdif halves it
-        return round(frame.pts * base / self._time_base)
+        return round(frame.pts * base / self._result_base)
 
 
 def _properties(stream: VideoStream, frame: VideoFrame, time_base: Fraction) -> dict[str, str]:
     """Return the options of FFmpeg's buffer source for frames like this one."""
     aspect = fraction(stream.sample_aspect_ratio) or Fraction(1)
+    rate = rate_of(stream)
     return {
         "video_size": f"{frame.width}x{frame.height}",
         "pix_fmt": frame.format.name,
@@ -113,6 +164,7 @@ def _properties(stream: VideoStream, frame: VideoFrame, time_base: Fraction) -> 
         "pixel_aspect": f"{aspect.numerator}/{aspect.denominator}",
         "colorspace": str(int(frame.colorspace)),
         "range": str(int(frame.color_range)),
+        "frame_rate": f"{rate.numerator}/{rate.denominator}",  # which decimate asks for
     }
 
 

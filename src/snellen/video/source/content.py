@@ -1,0 +1,184 @@
+"""Finds out by content whether a film's pictures are interlaced, telecined or progressive.
+
+Many films are progressive although they are marked as interlaced: every 25p or 30p programme that
+was made for interlaced television ("progressive segmented frames"). FFmpeg's idet tells, for each
+frame, which field is nearer to the frames around it, and whether a field repeats that of the frame
+before.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import av
+from av.container import InputContainer
+from av.video.frame import VideoFrame
+from av.video.stream import VideoStream
+
+from snellen.video.ffmpeg import choose_stream, limit_size, open_input
+from snellen.video.source.filters import FilterGraph, Filters
+from snellen.video.timestamps import fraction
+
+_PLACES = 6
+"""Places of the film that are looked at, equally far from one another."""
+_FRAMES = 40
+"""Frames of each place: eight cycles of telecine."""
+_LEAST = 8
+"""Frames that idet must have decided, in all places together."""
+_FEW, _CLEAR = 0.03, 0.1
+"""Shares of frames: progressive where at most so few look interlaced, and so many progressive."""
+_CYCLE, _LATER = 5, 2
+"""Telecine repeats a field in two of five frames, the second one two frames after the first."""
+_REGULAR = 0.85
+"""Share of repeated fields that must keep this cycle."""
+_REPEATS = 0.3
+"""Repeated fields for each frame that looks interlaced, at least; without gaps they are 0.5."""
+
+_SINGLE, _REPEATED = "lavfi.idet.single.current_frame", "lavfi.idet.repeated.current_frame"
+
+INTERLACED, TELECINED, PROGRESSIVE, UNCERTAIN = (
+    "interlaced", "telecined", "progressive", "uncertain",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What idet says of a frame."""
+
+    kind: str
+    """"tff", "bff" (the field that is first), "progressive" or "undetermined"."""
+    repeats: bool
+    """Whether a field is that of the frame before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What the frames that were looked at are."""
+
+    kind: str
+    """One of the four words above."""
+    interlaced: int
+    progressive: int
+    """Frames that look so; of the others idet cannot say."""
+    frames: int
+    """All that were looked at."""
+    first: str | None
+    """The field that comes first, "top" or "bottom"; None: no frame looks interlaced."""
+
+    def __str__(self) -> str:
+        return (
+            f"of {self.frames} frames from several places FFmpeg's idet finds {self.interlaced} "
+            f"interlaced and {self.progressive} progressive"
+        )
+
+
+def content_of(path: Path, what: str) -> Content:
+    """Look at frames from several places of a film.
+
+    Parameters
+    ----------
+    path : Path
+        The file, which is opened once more.
+    what : str
+        What messages call it.
+    """
+    places: list[list[Label]] = []
+    with open_input(path) as container:
+        stream = choose_stream(container, what)
+        limit_size(stream, what)
+        stream.codec_context.thread_type = "AUTO"
+        seen: set[int | None] = set()
+        for place in range(_PLACES):
+            if place and not _seek(container, stream, Fraction(place, _PLACES)):
+                break
+            frames = _frames(container, stream)
+            if frames and frames[0].pts not in seen:
+                seen.update(frame.pts for frame in frames)
+                places.append(_labels(stream, frames))
+    return judged(places)
+
+
+def judged(places: Sequence[Sequence[Label]]) -> Content:
+    """Return what labels of consecutive frames, from several places, mean together."""
+    all_of_them = [label for labels in places for label in labels]
+    count = Counter(label.kind for label in all_of_them)
+    interlaced, progressive = count["tff"] + count["bff"], count["progressive"]
+    kind = INTERLACED
+    if interlaced + progressive < _LEAST:
+        kind = UNCERTAIN
+    elif _is_telecined(places, interlaced):
+        kind = TELECINED
+    elif interlaced <= _FEW * len(all_of_them) and not any(map(_mostly_interlaced, places)):
+        enough = progressive >= _CLEAR * len(all_of_them)
+        kind = PROGRESSIVE if enough else UNCERTAIN
+    first = "top" if count["tff"] >= count["bff"] else "bottom"
+    return Content(kind, interlaced, progressive, len(all_of_them), first if interlaced else None)
+
+
+def _mostly_interlaced(labels: Sequence[Label]) -> bool:
+    interlaced = sum(label.kind in ("tff", "bff") for label in labels)
+    return interlaced * 2 > sum(label.kind != "undetermined" for label in labels)
+
+
+def _is_telecined(places: Sequence[Sequence[Label]], interlaced: int) -> bool:
+    regular = repeated = 0
+    for labels in places:
+        phases = [0] * _CYCLE
+        for number, label in enumerate(labels):
+            phases[number % _CYCLE] += label.repeats
+        repeated += sum(phases)
+        regular += max(phases[n] + phases[(n + _LATER) % _CYCLE] for n in range(_CYCLE))
+    enough = repeated >= max(_LEAST, _REPEATS * interlaced)
+    return interlaced > 0 and enough and regular >= _REGULAR * repeated
+
+
+def _seek(container: InputContainer, stream: VideoStream, share: Fraction) -> bool:
+    """Seek to a key frame before this share of the film; return whether that worked."""
+    if not container.duration:
+        return False
+    start = container.start_time or 0
+    try:
+        container.seek(start + int(container.duration * share))
+    except (av.FFmpegError, OSError):
+        return False
+    return True
+
+
+def _frames(container: InputContainer, stream: VideoStream) -> list[VideoFrame]:
+    found: list[VideoFrame] = []
+    try:
+        for frame in _decoded(container, stream):
+            found.append(frame)
+            if len(found) == _FRAMES:
+                break
+    except (av.FFmpegError, OSError, IndexError, ValueError):
+        pass  # the reader reports damage
+    return found
+
+
+def _decoded(container: InputContainer, stream: VideoStream) -> Iterator[VideoFrame]:
+    for packet in container.demux(stream):
+        yield from stream.decode(packet)
+
+
+def _labels(stream: VideoStream, frames: Sequence[VideoFrame]) -> list[Label]:
+    """Return what idet says of consecutive frames; up to a change of their format."""
+    base = fraction(stream.time_base) or Fraction(1, 1000)
+    graph = FilterGraph(Filters((("idet", {}),)), stream, frames[0], base)
+    first, labels = frames[0], []
+    for frame in [*frames, None]:
+        if frame is not None and (frame.format.name, frame.width, frame.height) != (
+            first.format.name, first.width, first.height,
+        ):  # fmt: skip
+            frame = None
+        for found, _ in graph.push(frame):
+            about = found.metadata
+            repeats = about.get(_REPEATED, "neither") != "neither"
+            labels.append(Label(about.get(_SINGLE, "undetermined"), repeats))
+        if frame is None:
+            break
+    return labels

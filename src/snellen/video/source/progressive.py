@@ -1,0 +1,190 @@
+"""Makes progressive frames of what a decoder gives: as it is, deinterlaced, or out of telecine."""
+
+from __future__ import annotations
+
+from collections import deque
+from fractions import Fraction
+from pathlib import Path
+
+from av.video.frame import VideoFrame
+from av.video.stream import VideoStream
+
+from snellen.errors import InputError
+from snellen.video import pixels
+from snellen.video.clip import Clip
+from snellen.video.source.content import PROGRESSIVE, TELECINED, UNCERTAIN, Content, content_of
+from snellen.video.source.filters import CYCLE, FilterGraph, deinterlacing, inverse_telecine
+from snellen.video.source.stream_info import is_interlaced
+
+_TICKS = {"field": 2}
+"""Into how many ticks a tick of the decoder's times is divided, by `Clip.deinterlace`."""
+
+Timed = tuple[VideoFrame, int | None]
+"""A frame with its time in ticks; None: it has no time."""
+
+
+class Progressive:
+    """Takes decoded frames and gives progressive ones.
+
+    Whether frames are interlaced is decided once, at the first one that is marked so: by content,
+    where the film can be opened once more.
+
+    Parameters
+    ----------
+    clip : Clip
+        What the user says of interlaced pictures.
+    stream : VideoStream
+        Of the frames.
+    time_base : Fraction
+        Seconds of a tick of the frames' times.
+    path : Path or None
+        The film, if it can be opened once more.
+    what : str
+        What messages call it.
+
+    Attributes
+    ----------
+    ticks : int
+        Into how many ticks the times of results divide a tick of the given frames' times.
+    rate : Fraction
+        Results for each frame; known after the first frame.
+    notice : str or None
+        What was decided against the marks of the frames.
+    """
+
+    def __init__(
+        self, clip: Clip, stream: VideoStream, time_base: Fraction, path: Path | None, what: str
+    ) -> None:
+        self._clip, self._stream, self._path, self._what = clip, stream, path, what
+        self.ticks = CYCLE - 1 if clip.ivtc else _TICKS.get(str(clip.deinterlace), 1)
+        self.rate = Fraction(1)
+        self.notice: str | None = None
+        self._time_base = time_base
+        self._graph: FilterGraph | None = None
+        self._times: _TelecineTimes | None = None
+        self._decided = clip.interlaced == "ignore"
+
+    @property
+    def filtered(self) -> bool:
+        """Whether frames go through filters."""
+        return self._graph is not None
+
+    def push(self, frame: VideoFrame | None, step: Fraction) -> list[Timed]:
+        """Take a frame (None: there are no more); return those that are ready.
+
+        Parameters
+        ----------
+        frame : VideoFrame or None
+        step : Fraction
+            Usual distance of two results, in their ticks.
+        """
+        if frame is not None and not self._decided:
+            self._decide(frame)
+        if self._graph is None:
+            if frame is None:
+                return []
+            return [(frame, None if frame.pts is None else frame.pts * self.ticks)]
+        if self._times is None:
+            return self._graph.push(frame)
+        if frame is not None:
+            self._times.add(frame.pts)
+        return [(one, self._times.take(step)) for one, _ in self._graph.push(frame)]
+
+    def _decide(self, frame: VideoFrame) -> None:
+        """Set up the filters at the first interlaced frame; InputError: it cannot be used so."""
+        clip = self._clip
+        forced = clip.interlaced in ("top", "bottom")
+        if not (forced or clip.ivtc or is_interlaced(self._stream, frame)):
+            return
+        self._decided = True
+        content = None if forced or self._path is None else content_of(self._path, self._what)
+        if clip.ivtc:
+            self._undo_telecine(frame, content)
+            return
+        if content is not None and content.kind == PROGRESSIVE:
+            self.notice = (
+                f"it is marked as interlaced, but its pictures are progressive ({content}): each "
+                "is taken as it is"
+            )
+            return
+        if not clip.deinterlace:
+            raise self._refused(content)
+        first = clip.interlaced if forced else None
+        per_field = clip.deinterlace == "field"
+        filters = deinterlacing(self._stream, frame, first, per_field)
+        self._graph = FilterGraph(
+            filters, self._stream, frame, self._time_base, self._time_base / self.ticks
+        )
+        self.rate = Fraction(self.ticks)
+        if content is not None and content.kind == TELECINED:
+            self.notice = (
+                "it is telecined film: `ivtc` would restore the film's own frames, without loss"
+            )
+
+    def _undo_telecine(self, frame: VideoFrame, content: Content | None) -> None:
+        if content is not None and content.kind not in (TELECINED, UNCERTAIN):
+            raise InputError(
+                f"{self._what} is not telecined: {content}, and no cycle of repeated fields",
+                parameter="ivtc",
+                advice="leave it out, or say by `interlaced` which field is first: top or bottom",
+            )
+        if pixels.parse(frame.format.name).bits > 8:
+            raise InputError(
+                f"{self._what} has samples of more than 8 bits, which FFmpeg's fieldmatch does "
+                "not take",
+                parameter="ivtc",
+                advice="`deinterlace` does",
+            )
+        first = None if self._clip.interlaced == "auto" else self._clip.interlaced
+        if first is None and content is not None and not is_interlaced(self._stream, frame):
+            first = content.first
+        filters = inverse_telecine(self._stream, frame, first)
+        self._graph = FilterGraph(filters, self._stream, frame, self._time_base)
+        self._times = _TelecineTimes(self.ticks)
+        self.rate = Fraction(CYCLE - 1, CYCLE)
+
+    def _refused(self, content: Content | None) -> InputError:
+        if content is not None and content.kind == TELECINED:
+            return InputError(
+                f"{self._what} is telecined: film at 24 frames a second, spread over the fields "
+                "of interlaced pictures",
+                parameter="ivtc",
+                advice="`ivtc` restores the film's frames",
+            )
+        why = "" if content is None or content.kind != UNCERTAIN else f" ({content})"
+        return InputError(
+            f"{self._what} is interlaced{why}: each frame holds two moments, which would be "
+            "blended for good",
+            parameter="deinterlace",
+            advice="`deinterlace` makes progressive frames first; where it is not so, say "
+            "`interlaced`=ignore",
+        )
+
+
+class _TelecineTimes:
+    """Times of what is left of cycles of five frames, of which FFmpeg's decimate drops one.
+
+    The filter counts from the first frame on, and would lose the sound after a gap.
+    """
+
+    def __init__(self, ticks: int) -> None:
+        self._ticks = ticks
+        self._given: deque[int | None] = deque()
+        self._place = 0
+
+    def add(self, time: int | None) -> None:
+        """Take the time of a frame that was given."""
+        self._given.append(time)
+
+    def take(self, step: Fraction) -> int | None:
+        """Return the time of the next frame that is left; they divide their cycle equally."""
+        kept = CYCLE - 1
+        begin = self._given[0] if self._given else None
+        end = self._given[CYCLE] if len(self._given) > CYCLE else None
+        place, self._place = self._place, (self._place + 1) % kept
+        if begin is not None and end is not None and end > begin:
+            step = Fraction((end - begin) * self._ticks, kept)
+        if self._place == 0:
+            for _ in range(min(CYCLE, len(self._given))):
+                self._given.popleft()
+        return None if begin is None else begin * self._ticks + round(place * step)
