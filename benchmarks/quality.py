@@ -18,13 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.command import arguments, write
-from snellen.aplus.model import load
 from snellen.bench import runner
 from snellen.bench.inputs import picture
 from snellen.frames import protocol
 from snellen.frames.bicubic import bicubic
 from snellen.frames.frame import Format, Frame
 from snellen.gpu import device as devices
+from snellen.upscaling.models import load
 from snellen.upscaling.upscaler import Upscaler
 
 Float32 = npt.NDArray[np.float32]

@@ -16,11 +16,12 @@ import numpy.typing as npt
 
 from benchmarks.stock.pytorch import imported, on_stream
 from benchmarks.stock.run import Stock, within
-from snellen.aplus.model import Model, load
+from snellen.aplus.model import Model
 from snellen.bench.aplus import SIZES, Upscale, plane
 from snellen.bench.clock import Line
 from snellen.bench.reference import aplus as reference
 from snellen.bench.runner import Case
+from snellen.upscaling.models import load
 
 SLAB = 1 << 18  # patches whose scores lie in memory at a time: 1 GB at 1024 anchors
 GATHERED = 1 << 28  # floats of gathered projections at a time: 1 GB

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from snellen.aplus.model import load
 from snellen.frames import protocol
 from snellen.frames.frame import Format, Frame
+from snellen.upscaling.models import load
 from snellen.upscaling.upscaler import Upscaler
 from support.aplus import reference
 

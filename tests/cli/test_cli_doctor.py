@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from snellen.aplus.model import shipped
 from snellen.gpu import device
+from snellen.upscaling.shipped import files
 from support.cli import run
 
 pytestmark = pytest.mark.usefixtures("signals")
@@ -46,8 +46,8 @@ def test_text_says_the_same(capfd):
 def test_a_damaged_model_is_reported_not_raised(capfd, monkeypatch, tmp_path, data):
     damaged = tmp_path / "bad.safetensors"
     damaged.write_bytes(data)
-    models = {**shipped(), "bad": damaged}
-    monkeypatch.setattr("snellen.aplus.model.shipped", lambda: models)
+    models = {**files(), "bad": damaged}
+    monkeypatch.setattr("snellen.upscaling.shipped.files", lambda: models)
     assert run("doctor", "--json") == 0
     found = json.loads(capfd.readouterr().out)["models"]
     assert found["bad"].startswith("no: ") and found["t91-x2"].startswith("works")

@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image
 
-from snellen.aplus.model import load
 from snellen.cli.train import train as command
 from snellen.errors import IncompleteError, InputError, OutputError
+from snellen.upscaling.models import load
 from support.aplus.drawings import drawing
 
 SMALL = ["--anchors", "12", "--iterations", "2", "--samples", "2000", "--neighbours", "40"]

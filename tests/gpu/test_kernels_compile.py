@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from snellen.aplus.cuda import features, group, match, overlap, regress
-from snellen.aplus.model import Model, load
+from snellen.aplus.model import Model
 from snellen.fft import small, square
 from snellen.frames import bicubic
 from snellen.frames.frame import CENTRE, LEFT, TOP_LEFT, Format
@@ -35,6 +35,7 @@ from snellen.mia.cuda.layout import Gpu, Layout, candidates
 from snellen.mia.definition import Definition as Mia
 from snellen.mia.l0.cuda import search as mia_search
 from snellen.upscaling.cuda import samples
+from snellen.upscaling.models import load
 
 
 def empty(scale, window, anchors, dims, dtype):

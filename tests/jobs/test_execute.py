@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from snellen.aplus.model import load
 from snellen.errors import InputError
 from snellen.frames.still import read
 from snellen.jobs import (
@@ -22,6 +21,7 @@ from snellen.jobs import (
 )
 from snellen.jobs.deblur import DeblurJob
 from snellen.jobs.events import Collected
+from snellen.upscaling.models import load
 from snellen.video.clip import Clip
 from support.aplus.drawings import drawing
 from support.cli import names

@@ -11,10 +11,11 @@ from io import BytesIO
 import numpy as np
 import pytest
 
-from snellen.aplus.model import Model, load
+from snellen.aplus.model import Model
 from snellen.errors import InputError, ModelError
 from snellen.jobs import psf_files
 from snellen.jobs.positions import Region
+from snellen.upscaling.models import load
 
 
 def tensors(model, **changes):

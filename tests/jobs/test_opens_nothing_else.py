@@ -44,7 +44,7 @@ READERS = {
     "psf": (".npy", "array", "from snellen.jobs.psf_files import read; read(path)"),
     "positions": (".txt", b"1,2\n", "from snellen.jobs.positions import Region\n"
                   "Region(3, 4, positions=path).track()"),
-    "model": (".st", "model", "from snellen.aplus.model import header; header(path)"),
+    "model": (".st", "model", "from snellen.frames.tensors import read; read(path)"),
 }  # fmt: skip
 LISTS = {
     "hls.mkv": "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nbait.mkv\n#EXT-X-ENDLIST\n",
@@ -110,9 +110,9 @@ def content(kind, folder):
         np.save(path.with_suffix(".npy"), np.ones((3, 3)))
         return path.with_suffix(".npy").read_bytes()
     if kind == "model":
-        from snellen.aplus.model import shipped
+        from snellen.upscaling.shipped import files
 
-        return next(iter(shipped().values())).read_bytes()
+        return next(iter(files().values())).read_bytes()
     shape, dtype = ((3, 3), np.uint8) if kind == "psf" else ((6, 7, 3), kind)
     path = path.with_suffix(".tif" if kind == np.uint16 else ".png")
     write(path, Still(np.full(shape, 9, dtype)))

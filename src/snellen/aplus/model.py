@@ -9,25 +9,23 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache, cached_property, lru_cache
-from importlib import resources
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from snellen.aplus.differences import FILTERS
 from snellen.aplus.symmetry import kinds
-from snellen.errors import InputError, ModelError, quoted
-from snellen.frames import atomic, values
+from snellen.errors import ModelError
+from snellen.frames import atomic, tensors
 from snellen.frames.brief import Brief
-from snellen.frames.opening import contents, is_address
 
 FORMAT, FORMAT_2 = "snellen-aplus-1", "snellen-aplus-2"
 SCALES = (2, 3, 4)
 MOST_CLASSES = 256  # of strength
 NORM_TOLERANCE = 1e-3  # deviation of an anchor's norm from 1, enough for rounding to float16
-_MOST_BYTES = 1 << 29  # of a file; ours have 5 MB
 LARGEST = 65504.0  # of a projection's values: float16 ends there, learnt ones have less than 10
 WINDOW = 3  # side of a window, low-resolution pixels; Timofte, De Smet, Van Gool 2014
 
@@ -159,9 +157,9 @@ class Model(Brief):
 
         format = FORMAT if self.strengths is None else FORMAT_2
         meta = {"format": format, "scale": str(self.scale), "window": str(self.window)}
-        tensors = {name: np.ascontiguousarray(array) for name, array in self.tensors.items()}
+        arrays = {name: np.ascontiguousarray(array) for name, array in self.tensors.items()}
         meta = {**self.about, **meta}
-        whole = save(tensors, metadata=meta)
+        whole = save(arrays, metadata=meta)
         size = int.from_bytes(whole[:8], "little")
         header = {**json.loads(whole[8 : 8 + size]), "__metadata__": dict(sorted(meta.items()))}
         text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
@@ -171,139 +169,44 @@ class Model(Brief):
             file.write(memoryview(whole)[8 + size :])
 
 
-def load(model: str | Path | Model | None, scale: int) -> Model:
-    """Return a model, from a file unless it is one already.
-
-    Parameters
-    ----------
-    model : Model, str, Path or None
-        A model, a name that `shipped` lists, or a path. None: the shipped model for this scale.
-    scale : int
-        Magnification that the model must have.
+def read(path: Path) -> Model:
+    """Return the model of a file.
 
     Raises
     ------
     ModelError
-        The file is missing, damaged or not a model, or the model is for another scale.
+        The file is missing, damaged or not a model of these formats.
     """
-    if values.integer(scale) not in SCALES:
-        raise ModelError(
-            f"got `scale`={quoted(scale)}; expected one of {', '.join(map(str, SCALES))}",
-            parameter="scale",
-        )
-    scale = int(scale)
-    if not isinstance(model, Model):
-        path = _find(model, scale)
-        model = _read(path, _stamp(path))
-    if model.scale != scale:
-        raise ModelError(
-            f"the model enlarges ×{model.scale}; expected ×{scale}",
-            parameter="model",
-            advice=f"give `scale`={model.scale} or another model",
-        )
-    return model
+    return parsed(path, *tensors.read(path))
 
 
-def shipped() -> dict[str, Path]:
-    """Return the models of this package: name → path."""
-    return dict(_shipped())
+def parsed(path: Path, strings: Mapping[str, str], arrays: Mapping[str, Any]) -> Model:
+    """Return the model that a file holds; parameters and errors as of `read`.
 
-
-@cache
-def _shipped() -> dict[str, Path]:
-    folder = Path(str(resources.files("snellen.aplus") / "models"))
-    return {path.stem: path for path in sorted(folder.glob("*.safetensors"))}
-
-
-def _find(model: str | Path | None, scale: int) -> Path:
-    """Return the path of a model's file; parameters as of `load`."""
-    ours = shipped()
-    if model is None:
-        model = f"t91-x{scale}"
-    if isinstance(model, str) and model in ours:
-        return ours[model]
-    try:
-        path = values.path("model", model)
-        there = path.is_file()
-    except (InputError, OSError) as error:
-        raise ModelError(
-            f"`model`={quoted(model)} is neither a file nor one of {', '.join(ours) or 'none'}",
-            parameter="model",
-        ) from error
-    if is_address(path):
-        raise ModelError(
-            f"`model`={quoted(str(model))} is an address; expected the name of a file",
-            parameter="model",
-            advice="download it first",
-        )
-    if not there:
-        raise ModelError(
-            f"`model`={quoted(str(model))} is neither a file nor one of "
-            f"{', '.join(ours) or 'none'}",
-            parameter="model",
-        )
-    return path
-
-
-def _stamp(path: Path) -> tuple[int, int]:
-    """Return modification time (ns) and size (bytes), which change when a file is rewritten."""
-    status = path.stat()
-    return status.st_mtime_ns, status.st_size
-
-
-# The same file gives the same object: caches of data derived from a model have it as their key.
-@lru_cache(maxsize=4)
-def _read(path: Path, stamp: tuple[int, int]) -> Model:
-    meta, tensors = _file(path)
-    for array in tensors.values():
-        array.setflags(write=False)  # all callers get the same model
+    Parameters
+    ----------
+    path : Path
+        For errors.
+    strings, arrays : mapping
+        What `frames.tensors.read` found in the file.
+    """
     needed = {FORMAT: ("anchors", "basis", "projections"),
               FORMAT_2: ("anchors", "basis", "projections", "strengths")}  # fmt: skip
-    format = meta.get("format")
-    if format not in needed or set(needed[format]) - set(tensors):
+    about = dict(strings)
+    format = about.get("format", "")
+    if format not in needed or set(needed[format]) - set(arrays):
         raise ModelError(
             f"{path} is a safetensors file but not an A+ model ({FORMAT} or {FORMAT_2})"
         )
     try:
         return Model(
-            scale=int(meta.pop("scale")),
-            window=int(meta.pop("window")),
-            anchors=tensors["anchors"],
-            basis=tensors["basis"],
-            projections=tensors["projections"],
-            about=meta,
-            strengths=tensors["strengths"] if format == FORMAT_2 else None,
+            scale=int(about.pop("scale")),
+            window=int(about.pop("window")),
+            anchors=arrays["anchors"],
+            basis=arrays["basis"],
+            projections=arrays["projections"],
+            about=about,
+            strengths=arrays["strengths"] if format == FORMAT_2 else None,
         )
     except (KeyError, ValueError) as error:
         raise ModelError(f"{path}: {error}") from error
-
-
-def header(path: Path) -> dict[str, str]:
-    """Return the strings in the header of a safetensors file.
-
-    Raises
-    ------
-    ModelError
-        The file is damaged or not in safetensors format.
-    """
-    return _file(path)[0]
-
-
-def _file(path: Path) -> tuple[dict[str, str], dict[str, Array]]:
-    """Return strings and tensors of a safetensors file; errors as `header` raises them."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
-
-    try:
-        data = contents(path, _MOST_BYTES)
-    except InputError as error:
-        raise ModelError(error.message, parameter="model", advice=error.advice) from error
-    try:
-        tensors = load(data)  # which checks all of it
-        length = int.from_bytes(data[:8], "little")
-        strings = json.loads(data[8 : 8 + length]).get("__metadata__") or {}
-        return dict(strings), tensors
-    except (SafetensorError, ValueError) as error:
-        raise ModelError(f"{path} is damaged or not a safetensors file: {error}") from error
-    except Exception as error:  # for example BF16 or F8_E4M3, of many classes
-        raise ModelError(f"{path} has a dtype that NumPy does not support: {error}") from error

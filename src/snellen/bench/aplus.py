@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from snellen.aplus.model import load
+from snellen.aplus.model import Model
 from snellen.bench.inputs import codes, picture
 from snellen.bench.reference import aplus as reference
 from snellen.bench.runner import Case, Figures, Kernel
@@ -21,6 +21,8 @@ from snellen.errors import SnellenError
 from snellen.frames.frame import Format, Frame, Plane
 from snellen.gpu import graph
 from snellen.upscaling.image import upscale
+from snellen.upscaling.models import load
+from snellen.upscaling.shipped import OF_2014
 from snellen.upscaling.upscaler import Upscaler
 
 SIZES = (
@@ -85,7 +87,7 @@ class Upscale(Case):
         from snellen.aplus.cuda.luma import Luma
 
         target = source.scaled(self.scale)
-        luma, there = Luma(load(None, self.scale), source, target), cupy.asarray(low)
+        luma, there = Luma(model(self.scale), source, target), cupy.asarray(low)
         out = cupy.zeros((target.height, target.width), target.dtype)
 
         def work() -> None:
@@ -104,7 +106,7 @@ class Upscale(Case):
     def _window(self, result: Plane, low: Plane, top: int, left: int) -> float:
         """Return the share of pixels of one window that differ from float64."""
         bottom, right = min(top + WINDOW, self.height), min(left + WINDOW, self.width)
-        exact = reference.bordered(low[top:bottom, left:right], load(None, self.scale))
+        exact = reference.bordered(low[top:bottom, left:right], model(self.scale))
         wanted = np.rint(exact).clip(0, 255).astype(np.uint8)
         # What is cut off is missing in the window alone: its pixels are left out.
         cut = (top > 0, left > 0, bottom < self.height, right < self.width)
@@ -123,10 +125,17 @@ class Upscale(Case):
             It is more than ties explain, or more than one patch.
         """
         count = int((found != wanted).sum())
-        patch = (load(None, self.scale).window * self.scale) ** 2
+        patch = (model(self.scale).window * self.scale) ** 2
         if count > max(patch, DIFFERING * found.size):
             raise SnellenError(f"{count} of {found.size} pixels differ from the reference")
         return count / found.size
+
+
+def model(scale: int) -> Model:
+    """Return the model of a scale: that of 2014."""
+    found = load(OF_2014.format(scale), scale)
+    assert isinstance(found, Model)
+    return found
 
 
 @cache

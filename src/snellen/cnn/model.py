@@ -8,17 +8,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from snellen.cnn.definition import MOST_CHANNELS, MOST_LAYERS, SCALES, SKIPS
-from snellen.errors import InputError, ModelError
-from snellen.frames import atomic
-from snellen.frames.opening import contents
+from snellen.errors import ModelError
+from snellen.frames import atomic, tensors
 
 FORMAT = "snellen-cnn-1"
-_MOST_BYTES = 1 << 22  # of a file; ours have less than 200 KB
 
 Half = npt.NDArray[np.float16]
 
@@ -179,27 +178,26 @@ def read(path: Path) -> Model:
     ModelError
         The file is missing, damaged or not a model of this format.
     """
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
+    return parsed(path, *tensors.read(path))
 
-    try:
-        data = contents(path, _MOST_BYTES)
-    except InputError as error:
-        raise ModelError(error.message, parameter="model", advice=error.advice) from error
-    try:
-        tensors = load(data)  # which checks all of it
-        length = int.from_bytes(data[:8], "little")
-        about = dict(json.loads(data[8 : 8 + length]).get("__metadata__") or {})
-    except (SafetensorError, ValueError) as error:
-        raise ModelError(f"{path} is damaged or not a safetensors file: {error}") from error
-    except Exception as error:  # for example BF16 or F8_E4M3, of many classes
-        raise ModelError(f"{path} has a dtype that NumPy does not support: {error}") from error
-    if about.pop("format", None) != FORMAT or set(tensors) != set(TENSORS):
+
+def parsed(path: Path, strings: Mapping[str, str], arrays: Mapping[str, Any]) -> Model:
+    """Return the model that a file holds; parameters and errors as of `read`.
+
+    Parameters
+    ----------
+    path : Path
+        For errors.
+    strings, arrays : mapping
+        What `frames.tensors.read` found in the file.
+    """
+    about = dict(strings)
+    if about.pop("format", None) != FORMAT or set(arrays) != set(TENSORS):
         raise ModelError(f"{path} is a safetensors file but not a compact network ({FORMAT})")
     scale = about.pop("scale", "")
     if scale not in map(str, SCALES):
         raise ModelError(f"{path}: got scale {scale!r}; expected one of {SCALES}")
     try:
-        return Model(scale=int(scale), about=about, **tensors)
+        return Model(scale=int(scale), about=about, **arrays)
     except ModelError as error:
         raise error.about(path) from error

@@ -93,16 +93,16 @@ def _models() -> dict[str, str]:
     """Return each shipped model with what it says of itself, after enlarging a picture with it."""
     import numpy as np
 
-    from snellen.aplus.model import header, shipped
     from snellen.errors import SnellenError
+    from snellen.upscaling import models, shipped
     from snellen.upscaling.image import upscale
 
     states = {}
-    for name, path in shipped().items():
+    for name, path in shipped.files().items():
         try:
-            about = header(path)
-            upscale(np.zeros((8, 8), np.float32), int(about["scale"]), path)
-            states[name] = f"works: ×{about['scale']}, {about.get('data', 'data unnamed')}"
+            model = models.read(path)
+            upscale(np.zeros((8, 8), np.float32), model.scale, model)
+            states[name] = f"works: ×{model.scale}, {model.about.get('data', 'data unnamed')}"
         except (SnellenError, ValueError, KeyError, OSError) as error:
             states[name] = f"no: {error}"
     return states

@@ -81,6 +81,6 @@ def written_by(job: AnyJob) -> list[Path]:
 
 
 def _models(model: str | Path | None) -> list[File]:
-    from snellen.aplus.model import shipped
+    from snellen.upscaling.shipped import files
 
-    return [*shipped().values(), *([] if model is None else [Path(model)])]
+    return [*files().values(), *([] if model is None else [Path(model)])]

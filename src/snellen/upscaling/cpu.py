@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from snellen.aplus.cpu import Luma
-from snellen.aplus.model import Model
 from snellen.cpu import threads
 from snellen.cpu.blas import single_threaded
 from snellen.frames.frame import Format, Frame, Plane
 from snellen.upscaling.chroma import Chroma
+from snellen.upscaling.methods import luma_on_cpu
+from snellen.upscaling.models import Model
 
 
 class Backend:
@@ -31,7 +31,8 @@ class Backend:
 
     def __init__(self, model: Model, source: Format, target: Format):
         self._target = target
-        self._luma, self._chroma = Luma(model, source, target), Chroma(source, target)
+        self._luma = luma_on_cpu(model, source, target)
+        self._chroma = Chroma(source, target)
         self._pool = ThreadPoolExecutor(threads.available(), thread_name_prefix="snellen")
         blank = Format(8, 8, source.bits, source.subsampling)  # compiles
         self._enlarged(tuple(blanks(blank, 0)), blank.scaled(model.scale, target.bits))

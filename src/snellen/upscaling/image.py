@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from snellen.aplus.model import Model, load
 from snellen.errors import InputError, quoted
 from snellen.frames import arrays
 from snellen.frames.axes import Axes, check_dtype, check_finite
 from snellen.frames.bicubic import bicubic
 from snellen.frames.colour import rgb, ycc
 from snellen.frames.engine import SLOTS
-from snellen.frames.frame import Format, Frame
+from snellen.frames.frame import Frame
 from snellen.frames.prepared import borrowed
 from snellen.frames.quantise import quantise
 from snellen.frames.several import shared
@@ -26,6 +25,8 @@ from snellen.gpu import memory
 from snellen.upscaling.bands import bands
 from snellen.upscaling.cuda.pictures import Pictures
 from snellen.upscaling.cuda.samples import LARGEST
+from snellen.upscaling.methods import check_device, format_of, host_bytes
+from snellen.upscaling.models import Model, load
 from snellen.upscaling.upscaler import Upscaler, memory_of
 
 Array = Any
@@ -105,6 +106,7 @@ def enlarged(
     """
     chosen = arrays.choose_several(image, device, "A+")
     loaded = load(model, scale)
+    check_device(loaded, chosen[0])
     on_host = arrays.place(image) == "cpu"
     with arrays.working(image, "cpu" if on_host else chosen[0]):
         array = arrays.read(image)
@@ -208,10 +210,10 @@ def _prepared(
 def _on_cpu(array: Array, axes: Axes, model: Model, bits: int) -> Array:
     """Return an array in main memory, enlarged on the CPU."""
     _check(array, bits)
-    scale, colour, (height, width) = model.scale, bool(axes.channels), axes.size
+    scale, colour = model.scale, bool(axes.channels)
     large = _large(axes, scale)
     result = np.empty(large.shape, array.dtype)
-    format = Format(width, height, 0, (0, 0)) if colour else Format(width, height, bits)
+    format = format_of(axes.size, colour, bits)
 
     def make() -> Upscaler:
         upscaler = Upscaler(scale, model, "cpu")
@@ -223,7 +225,7 @@ def _on_cpu(array: Array, axes: Axes, model: Model, bits: int) -> Array:
         return upscaler.run(Frame(tuple(plain))).planes
 
     key = Upscaler, model.digest, format
-    with borrowed("cpu", key, make, host=4 * model.projections.size) as upscaler:
+    with borrowed("cpu", key, make, host=host_bytes(model)) as upscaler:
         for picture, out in zip(axes.pictures(array), large.pictures(result), strict=True):
             if colour:
                 _store(rgb(enlarged(ycc(picture))), bits, out[..., :3])

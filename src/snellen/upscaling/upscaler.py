@@ -13,7 +13,6 @@ from typing import Protocol
 
 import numpy as np
 
-from snellen.aplus.model import Model, load
 from snellen.errors import DeviceError, InputError, SnellenError
 from snellen.frames import arrays, values
 from snellen.frames.frame import Format, Frame, check_format
@@ -23,6 +22,8 @@ from snellen.gpu import profile
 from snellen.process import Holder, Home
 from snellen.upscaling import cpu
 from snellen.upscaling.cuda import frames as cuda
+from snellen.upscaling.methods import check_device
+from snellen.upscaling.models import Model, load
 
 CHROMA = ("auto", "cpu", "gpu")
 WHAT = "this Upscaler"
@@ -108,12 +109,7 @@ class Upscaler(Holder):
             )
         self.device_name = devices.name(self.device)
         self.model = load(model, scale)
-        if self.model.strengths is not None and self.device != "cpu":
-            raise DeviceError(
-                "got a model of format 2, which works on the CPU only so far",
-                parameter="model",
-                advice="use `device`=cpu",
-            )
+        check_device(self.model, self.device)
         self.scale = self.model.scale
         self.chroma = self._chroma = chroma
         self.slots = (cpu.Backend if self.device == "cpu" else cuda.Backend).slots

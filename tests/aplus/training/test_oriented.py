@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from snellen.aplus.model import load
 from snellen.aplus.symmetry import Kind, adapted, kinds, turned
 from snellen.aplus.training.__main__ import main
 from snellen.aplus.training.clusters import clusters, nearest
@@ -18,6 +17,7 @@ from snellen.aplus.training.evaluation import psnr_table
 from snellen.aplus.training.oriented import Settings, clean, train
 from snellen.sources import pack
 from snellen.sources.pack import Item
+from snellen.upscaling.models import load
 from support.aplus import reference
 from support.aplus.drawings import drawing
 

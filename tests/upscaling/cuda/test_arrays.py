@@ -200,6 +200,6 @@ def test_the_second_call_lays_out_no_model(cuda, random, random_model, monkeypat
 
 
 def test_a_shipped_model_is_the_same_object_each_time():
-    from snellen.aplus.model import load
+    from snellen.upscaling.models import load
 
     assert load(None, 2) is load("t91-x2", 2)

@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from snellen.aplus.model import Model, load
 from snellen.errors import InputError
 from snellen.frames.bicubic import bicubic as keys
 from snellen.frames.frame import Format, Frame
 from snellen.frames.protocol import luma
 from snellen.sources.degrade import resized
+from snellen.upscaling.models import load
 from snellen.upscaling.upscaler import Upscaler
 
 Float32 = npt.NDArray[np.float32]
@@ -43,7 +43,7 @@ def aplus(model: str | Path | None, device: str) -> Method:
     """Return A+ by a model: a name or a file; None: the one that is shipped for the scale."""
 
     def enlarge(low: Float32, scale: int, place: str = "") -> Float32:
-        found: Model = load(model, scale)
+        found = load(model, scale)
         with Upscaler(scale, found, device) as upscaler:
             upscaler.prepare(Format(low.shape[1], low.shape[0], bits=0))
             (large,) = upscaler.run(Frame((low / WHITE,))).planes

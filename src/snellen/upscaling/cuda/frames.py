@@ -12,7 +12,6 @@ from weakref import finalize
 
 import numpy as np
 
-from snellen.aplus.model import Model
 from snellen.cpu import threads
 from snellen.frames.engine import SLOTS, Engine, Streams
 from snellen.frames.frame import Format, Frame
@@ -20,6 +19,7 @@ from snellen.gpu import device as devices
 from snellen.gpu.memory import lasting, pinned
 from snellen.upscaling.cpu import blanks
 from snellen.upscaling.cuda.planes import Planes
+from snellen.upscaling.models import Model
 
 TIMED = 3  # frames of each slot that time enlarging chroma on the CPU and on the GPU
 

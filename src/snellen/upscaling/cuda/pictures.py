@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from snellen.aplus.model import Model
 from snellen.frames.bicubic import bicubic, kernel
 from snellen.frames.engine import Engine, Pending
-from snellen.frames.frame import CENTRE, Format
+from snellen.frames.frame import CENTRE
 from snellen.gpu import device as devices
 from snellen.gpu.memory import lasting, scratch
 from snellen.upscaling.cuda.planes import Planes
 from snellen.upscaling.cuda.samples import Check, Samples
+from snellen.upscaling.methods import format_of
+from snellen.upscaling.models import Model
 
 Arrays = tuple[Any, ...]
 """Of CuPy."""
@@ -59,9 +60,8 @@ class Pictures:
     ):
         import cupy
 
-        height, width = size
         colour = channels > 1
-        source = Format(width, height, 0, (0, 0)) if colour else Format(width, height, bits)
+        source = format_of(size, colour, bits)
         target = source.scaled(model.scale)
         self._device, self._scale, self._slots = device, model.scale, slots
         self._kinds = [

@@ -1,0 +1,95 @@
+"""What a method gives: luma of one format, enlarged on the CPU or on a GPU."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Protocol
+
+from snellen.errors import DeviceError
+from snellen.frames.frame import Format, Plane
+from snellen.upscaling.models import Model
+
+
+class LumaOnCpu(Protocol):
+    """Enlarges luma planes of one format and any size on the CPU; the result is threads' alike."""
+
+    def tasks(self, pool: ThreadPoolExecutor, plane: Plane, out: Plane) -> list[Future[None]]:
+        """Let threads fill `out` (s·H, s·W) from `plane` (H, W); return the tasks."""
+        ...
+
+    def close(self) -> None:
+        """Give back all that is held; no task is at work."""
+        ...
+
+
+class LumaOnGpu(Protocol):
+    """Enlarges luma planes of one format on the current GPU, one at a time. Owns its buffers."""
+
+    def __call__(self, plane: Any, out: Any) -> None:
+        """Fill `out` (s·H, s·W) from `plane` (H, W), CuPy arrays, on CuPy's current stream."""
+        ...
+
+
+def format_of(size: tuple[int, int], colour: bool, bits: int) -> Format:
+    """Return the format of the planes of a picture in an array; of colour they are float32.
+
+    Parameters
+    ----------
+    size : (int, int)
+        Rows and columns.
+    colour : bool
+        Whether there are planes of chroma.
+    bits : int
+        Significant bits of integer samples, whose range is full; 0: floats.
+    """
+    height, width = size
+    if not colour:
+        return Format(width, height, bits, full_range=bits > 0)
+    white = (1 << bits) - 1 if bits else None
+    return Format(width, height, 0, (0, 0), full_range=bits > 0, white=white)
+
+
+def luma_on_cpu(model: Model, source: Format, target: Format) -> LumaOnCpu:
+    """Return what enlarges luma planes of a format on the CPU."""
+    from snellen.aplus.cpu import Luma
+
+    return Luma(model, source, target)
+
+
+def luma_on_gpu(
+    model: Model, source: Format, target: Format, memory: int | None = None
+) -> LumaOnGpu:
+    """Return what enlarges luma planes of a format on the current GPU.
+
+    Parameters
+    ----------
+    model : Model
+    source, target : Format
+        Of the frames to come and of the results.
+    memory : int, optional
+        Bytes for scratch that grows with the plane; None: what the GPU has.
+
+    Raises
+    ------
+    DeviceError
+        The memory does not suffice, or the model does not work on a GPU.
+    """
+    check_device(model, "cuda")
+    from snellen.aplus.cuda.luma import Luma
+
+    return Luma(model, source, target, memory)
+
+
+def check_device(model: Model, device: str) -> None:
+    """Refuse (DeviceError) a model that does not work on a device."""
+    if device != "cpu" and model.strengths is not None:
+        raise DeviceError(
+            "got a model of format 2, which works on the CPU only so far",
+            parameter="model",
+            advice="use `device`=cpu",
+        )
+
+
+def host_bytes(model: Model) -> int:
+    """Return the bytes that a model takes in main memory as the CPU wants it."""
+    return 4 * model.projections.size

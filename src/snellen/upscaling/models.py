@@ -1,0 +1,137 @@
+"""Models of all methods: those of this package, and files, whose headers say which method it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from snellen.aplus import model as aplus
+from snellen.errors import InputError, ModelError, quoted
+from snellen.frames import tensors, values
+from snellen.frames.opening import is_address
+from snellen.upscaling import shipped
+
+Model = aplus.Model
+
+SCALES = (2, 3, 4)
+FORMATS: dict[str, Callable[[Path, Mapping[str, str], Mapping[str, Any]], Model]] = {
+    aplus.FORMAT: aplus.parsed,
+    aplus.FORMAT_2: aplus.parsed,
+}
+"""What a file's header has as `format` → what makes the model."""
+
+
+def load(
+    model: str | Path | Model | None,
+    scale: int,
+    method: str | None = None,
+    source: str | None = None,
+) -> Model:
+    """Return a model, from a file unless it is one already.
+
+    Parameters
+    ----------
+    model : Model, str, Path or None
+        A model, the name of one of this package, or a path. None: the one of this package for the
+        method and the kind of source.
+    scale : int
+        Magnification that the model must have.
+    method, source : str, optional
+        As `shipped.choose` takes them, where there is no `model`.
+
+    Raises
+    ------
+    ModelError
+        The file is missing, damaged or not a model, or the model is for another scale.
+    InputError
+        `model` and one of the others.
+    """
+    if values.integer(scale) not in SCALES:
+        raise ModelError(
+            f"got `scale`={quoted(scale)}; expected one of {', '.join(map(str, SCALES))}",
+            parameter="scale",
+        )
+    scale = int(scale)
+    if model is None:
+        model = shipped.choose(scale, method, source)
+    else:
+        exclude(method=method, source=source)
+    if not isinstance(model, Model):
+        model = read(_find(model))
+    if model.scale != scale:
+        raise ModelError(
+            f"the model enlarges ×{model.scale}; expected ×{scale}",
+            parameter="model",
+            advice=f"give `scale`={model.scale} or another model",
+        )
+    return model
+
+
+def exclude(**others: str | None) -> None:
+    """Refuse (InputError) what a model already says: one of `others` that is not None."""
+    for name, value in others.items():
+        if value is not None:
+            raise InputError(
+                f"got `model` and `{name}`={quoted(value)}; expected one of them, since a model "
+                "is of one method for one kind of source",
+                parameter=name,
+            )
+
+
+def read(path: Path) -> Model:
+    """Return the model of a file, the same object as long as the file is the same.
+
+    Raises
+    ------
+    ModelError
+        The file is missing, damaged or not a model.
+    """
+    try:
+        status = path.stat()
+        stamp = status.st_mtime_ns, status.st_size  # which change when a file is rewritten
+    except OSError:
+        stamp = 0, 0  # reading says what is wrong
+    return _read(path, stamp)
+
+
+# The same object: caches of data derived from a model have it as their key.
+@lru_cache(maxsize=4)
+def _read(path: Path, stamp: tuple[int, int]) -> Model:
+    strings, arrays = tensors.read(path)
+    parsed = FORMATS.get(strings.get("format", ""))
+    if parsed is None:
+        raise ModelError(
+            f"{path} is a safetensors file but not a model ({', '.join(FORMATS)})",
+            parameter="model",
+        )
+    return parsed(path, strings, arrays)
+
+
+def _find(model: str | Path) -> Path:
+    """Return the path of a model's file, which may be named as one of this package."""
+    ours = shipped.files()
+    if isinstance(model, str) and model in ours:
+        return ours[model]
+    try:
+        path = values.path("model", model)
+        there = path.is_file()
+    except (InputError, OSError) as error:
+        raise _unknown(model) from error
+    if is_address(path):
+        raise ModelError(
+            f"`model`={quoted(str(model))} is an address; expected the name of a file",
+            parameter="model",
+            advice="download it first",
+        )
+    if not there:
+        raise _unknown(str(model))
+    return path
+
+
+def _unknown(model: object) -> ModelError:
+    ours = ", ".join(shipped.files()) or "none"
+    return ModelError(
+        f"`model`={quoted(model)} is neither a file nor one of {ours}", parameter="model"
+    )

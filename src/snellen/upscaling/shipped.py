@@ -1,0 +1,75 @@
+"""The models of this package, by their names: `METHOD-SOURCE-xSCALE`, as `cnn-fast-film-x2`.
+
+What can be chosen is what lies here: a model that is added is offered by its name.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+from snellen.errors import ModelError, quoted
+
+METHODS = ("aplus", "cnn-fast", "cnn-fine")
+SOURCES = ("clean", "film", "soft")  # snellen.sources.kind.KINDS, which imports NumPy
+AUTO = "auto"
+DEFAULT = "aplus"  # what `method`=auto means: the table of real sources decides it
+OF_2014 = "t91-x{}"  # A+ as it was published, which is A+ for clean sources until there is another
+
+_NAME = re.compile(rf"({'|'.join(METHODS)})-({'|'.join(SOURCES)})-x([234])")
+_FOLDERS = tuple(Path(__file__).parents[1] / method / "models" for method in ("aplus", "cnn"))
+
+
+@cache
+def files() -> dict[str, Path]:
+    """Return the model files: name → path."""
+    paths = [path for folder in _FOLDERS for path in sorted(folder.glob("*.safetensors"))]
+    return {path.stem: path for path in paths}
+
+
+def offered(scale: int) -> dict[tuple[str, str], str]:
+    """Return which model enlarges so much by a method for a kind of source: (method, kind) → name.
+
+    Methods and kinds stand in the order of METHODS and SOURCES.
+    """
+    names = files()
+    found = {}
+    for method in METHODS:
+        for source in SOURCES:
+            name = f"{method}-{source}-x{scale}"
+            if name not in names and (method, source) == ("aplus", "clean"):
+                name = OF_2014.format(scale)
+            if name in names:
+                found[method, source] = name
+    return found
+
+
+def choose(scale: int, method: str | None = None, source: str | None = None) -> str:
+    """Return the name of the model of a method for a kind of source.
+
+    Parameters
+    ----------
+    scale : int
+        2, 3 or 4.
+    method : str, optional
+        One of METHODS; AUTO or None: DEFAULT.
+    source : str, optional
+        One of SOURCES; None: the first of them.
+
+    Raises
+    ------
+    ModelError
+        There is no such model in this package.
+    """
+    method = DEFAULT if method is None or method == AUTO else method
+    source = SOURCES[0] if source is None else source
+    ours = offered(scale)
+    if (method, source) not in ours:
+        there = " or ".join(f"{one} for {kind}" for one, kind in ours)
+        raise ModelError(
+            f"got `method`={quoted(method)} for `source`={quoted(source)} at ×{scale}; "
+            f"expected {there}",
+            parameter="source" if any(method == one for one, _ in ours) else "method",
+        )
+    return ours[method, source]

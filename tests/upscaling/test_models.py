@@ -1,0 +1,115 @@
+"""Models by name and by method, and which models there are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from snellen.errors import InputError, ModelError
+from snellen.sources.kind import KINDS
+from snellen.upscaling import shipped
+from snellen.upscaling.models import load, read
+
+
+@pytest.fixture
+def saved(random_model, tmp_path):
+    path = tmp_path / "m.safetensors"
+    random_model(2).save(path)
+    return path
+
+
+@pytest.fixture
+def more(random_model, tmp_path, monkeypatch):
+    """A package with further models."""
+    names = ("aplus-film-x2", "aplus-clean-x3", "cnn-fast-soft-x2", "cnn-fine-film-x2", "other-x2")
+    for folder in ("aplus", "cnn"):
+        (tmp_path / folder).mkdir()
+    for name in names:
+        folder = tmp_path / ("cnn" if name.startswith("cnn") else "aplus")
+        random_model(int(name[-1]), seed=len(name)).save(folder / f"{name}.safetensors")
+    folders = (*shipped._FOLDERS, tmp_path / "aplus", tmp_path / "cnn", tmp_path / "none")
+    monkeypatch.setattr(shipped, "_FOLDERS", folders)
+    shipped.files.cache_clear()
+    yield
+    shipped.files.cache_clear()
+
+
+def test_a_model_is_taken_as_it_is(random_model):
+    model = random_model(3)
+    assert load(model, 3) is model
+    with pytest.raises(ModelError, match=r"enlarges ×3; expected ×2; give scale=3"):
+        load(model, 2)
+
+
+def test_the_same_file_is_the_same_object(saved, random_model):
+    first = load(saved, 2)
+    assert load(str(saved), 2) is first and read(saved) is first
+    random_model(2, anchors=25).save(saved)
+    assert len(load(saved, 2).anchors) == 25
+
+
+def test_another_scale_than_asked_for(saved):
+    with pytest.raises(ModelError, match="enlarges ×2; expected ×4"):
+        load(saved, 4)
+
+
+@pytest.mark.parametrize("name", ["no-such", "no/such.safetensors", "", "t91-x2.safetensors"])
+def test_unknown_names(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ModelError, match="neither a file nor one of t91-x2, t91-x3, t91-x4"):
+        load(name, 2)
+
+
+@pytest.mark.parametrize("scale", [0, 1, 5, -2, 2.5, 2.0, "2"])
+def test_no_model_of_ours_for_other_scales(scale):
+    with pytest.raises(ModelError, match=r"got scale=.*; expected one of 2, 3, 4"):
+        load(None, scale)
+
+
+def test_a_file_of_another_format(tmp_path, random_model):
+    from safetensors.numpy import save_file
+
+    for strings in ({"format": "snellen-aplus-9"}, {}, None):
+        save_file({"a": np.ones(3)}, tmp_path / "a.safetensors", metadata=strings)
+        with pytest.raises(ModelError, match=r"a\.safetensors is .* not a model \(snellen-"):
+            load(tmp_path / "a.safetensors", 2)
+
+
+def test_the_kinds_are_those_that_are_told_apart():
+    assert shipped.SOURCES == KINDS
+
+
+@pytest.mark.parametrize("scale", [2, 3, 4])
+def test_what_is_shipped(scale):
+    assert shipped.offered(scale) == {("aplus", "clean"): f"t91-x{scale}"}
+    for method in (None, "auto", "aplus"):
+        for source in (None, "clean"):
+            assert shipped.choose(scale, method, source) == f"t91-x{scale}"
+            assert load(None, scale, method, source) is load(f"t91-x{scale}", scale)
+    for method, source in (("cnn-fast", None), ("other", None), (None, "film"), ("", "clean")):
+        with pytest.raises(ModelError, match=rf"at ×{scale}; expected aplus for clean"):
+            load(None, scale, method, source)
+
+
+def test_models_that_are_added_are_offered(more):
+    assert shipped.offered(2) == {
+        ("aplus", "clean"): "t91-x2", ("aplus", "film"): "aplus-film-x2",
+        ("cnn-fast", "soft"): "cnn-fast-soft-x2", ("cnn-fine", "film"): "cnn-fine-film-x2",
+    }  # fmt: skip
+    assert shipped.choose(3) == "aplus-clean-x3" and shipped.choose(2) == "t91-x2"
+    assert shipped.choose(2, "auto", "film") == "aplus-film-x2"
+    assert load(None, 2, "cnn-fast", "soft") is load("cnn-fast-soft-x2", 2)
+    assert load("other-x2", 2).scale == 2
+    with pytest.raises(ModelError, match="method='cnn-fast' for source='clean' at ×2") as caught:
+        load(None, 2, "cnn-fast")
+    assert caught.value.parameter == "source"
+    with pytest.raises(ModelError, match=r"method='no' .*; expected aplus for clean or aplus for"):
+        load(None, 2, "no")
+
+
+@pytest.mark.parametrize("given", [{"method": "aplus"}, {"source": "clean"}, {"method": "auto"}])
+def test_a_model_excludes_a_method(saved, given):
+    (name,) = given
+    with pytest.raises(InputError, match=f"got model and {name}='?{given[name]}") as caught:
+        load(saved, 2, **given)
+    assert caught.value.parameter == name
