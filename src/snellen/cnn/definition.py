@@ -16,6 +16,8 @@ picture, PReLU), Zhang et al. 2021 (trained with parallel branches that merge in
 
 from __future__ import annotations
 
+from snellen.frames.frame import Format
+
 SCALES = (2, 3, 4)
 SIZES = {"fast": (4, 16), "fine": (4, 32)}
 """Name → (M, C): convolutions between the first and the last, and channels."""
@@ -25,8 +27,21 @@ SKIPS = (3, 5)
 """Sides of the linear filter from the plane to the result."""
 HALF = 128.0
 """8-bit code that becomes v = 0, and codes in a unit of v."""
+WHITE = 255.0
+"""8-bit code of white where luma has its full range."""
 
 
 def radius(layers: int) -> int:
     """Return how far a result sees: samples of the small picture, in each direction."""
     return layers + 2
+
+
+def unit(format: Format) -> float:
+    """Return how much of a sample is an 8-bit code: v = sample / (unit · HALF) − 1.
+
+    Codes of limited range double with each further bit. Of full range, and where the format says
+    which value white has, white becomes 255. White of float samples is 1 if nothing says it.
+    """
+    if format.bits and not format.full_range and format.white is None:
+        return float(1 << (format.bits - 8))
+    return (format.white or ((1 << format.bits) - 1 if format.bits else 1)) / WHITE

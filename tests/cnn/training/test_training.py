@@ -7,9 +7,9 @@ import json
 import numpy as np
 import pytest
 
-from snellen.cnn import forward
 from snellen.cnn.model import TENSORS, read
 from snellen.sources import pack
+from support.cnn import reference
 
 torch = pytest.importorskip("torch")
 
@@ -65,7 +65,7 @@ def test_the_model_computes_what_was_trained(random, branches):
     with torch.no_grad():
         wanted = torch.pixel_shuffle(net(plane), 3)[0, 0].numpy() * 128
     # Weights are rounded to 11 bits: 2⁻¹² of each product, of which |r| < 0.5 holds.
-    np.testing.assert_allclose(forward.residual(codes, model), wanted, rtol=0, atol=0.1)
+    np.testing.assert_allclose(reference.residual(codes, model), wanted, rtol=0, atol=0.1)
 
 
 def test_patches_are_those_of_the_pictures(random):
