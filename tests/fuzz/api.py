@@ -261,8 +261,8 @@ def targets(folder: Path) -> list[Target]:
     one, two = folder / "a.png", folder / "b.png"
     video = (
         "start", "duration", "frames", "deinterlace", "interlaced", "ivtc", "decoder", "codec",
-        "preset", "crf", "encoder_options", "pix_fmt", "strict", "overwrite", "profile", "events",
-        "device",
+        "preset", "crf", "encoder_options", "pix_fmt", "colour", "strict", "overwrite", "profile",
+        "events", "device",
     )  # fmt: skip
     mia = (
         "psf", "psf_size", "noise", "read_noise", "tv", "prior", "edges", "recentre", "tolerance",
@@ -353,7 +353,7 @@ def targets(folder: Path) -> list[Target]:
         Target("Clip", jobs.Clip, settings(),
                ("start", "duration", "frames", "deinterlace", "interlaced", "ivtc")),
         Target("Encoding", jobs.Encoding, settings(),
-               ("codec", "preset", "crf", "options", "pix_fmt")),
+               ("codec", "preset", "crf", "options", "pix_fmt", "colour")),
         Target("MiaSettings", jobs.MiaSettings, settings(), (*mia, "iterations", "psf_start"),
                ("psf", "psf_start"), lambda settings: settings.given()),
         Target("MadSettings", jobs.MadSettings, settings(),

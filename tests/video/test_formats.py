@@ -136,7 +136,7 @@ def test_the_format_that_loses_least_is_chosen(codec, bits, subsampling, want):
     ("pix_fmt", "encoder", "result"),
     [
         ("yuv420p", "libx264", "yuv420p"),
-        ("yuv422p10le", "libx264", "yuv422p10le"),
+        ("yuv422p10le", "libx265", "yuv422p10le"),
         ("yuv420p12le", "libx265", "yuv420p12le"),
     ],
 )

@@ -127,8 +127,8 @@ _SHARED = (
         click.option(
             "--codec",
             metavar="NAME",
-            help="Video encoder [default: libx264, deeper than 10 bit libx265]; those of NVENC "
-            "are experimental (never yet run on hardware).",
+            help="Video encoder [default: libx264; above 8 bit and of HDR libx265; of AV1 and VP9 "
+            "libsvtav1]; those of NVENC are experimental (never yet run on hardware).",
         ),
         click.option(
             "--preset",
@@ -143,6 +143,16 @@ _SHARED = (
             "libsvtav1 18, libvpx-vp9 15, nvenc 16].",
         ),
         click.option("--pix-fmt", metavar="NAME", help="As yuv420p10le [default: the input's]."),
+        click.option(
+            "--colour",
+            type=click.Choice(["auto", "keep", "bt709", "bt601-625", "bt601-525", "bt2020"]),
+            metavar="NAME",
+            default="auto",
+            show_default=True,
+            help="What the output states: keep: as the input; bt709, bt601-625, bt601-525 or "
+            "bt2020; auto: as the input, but what players assume of an untagged one where "
+            "they would take the larger picture for BT.709.",
+        ),
         click.option(
             "-e",
             "--encoder-option",
@@ -173,7 +183,7 @@ def video(options: dict[str, Any]) -> VideoOptions:
 
     further = key_values("-e", options.pop("encoder_option"), "tune=film")
     names = ("start", "duration", "frames", "deinterlace", "interlaced", "ivtc", "decoder",
-             "codec", "preset", "crf", "pix_fmt")  # fmt: skip
+             "codec", "preset", "crf", "pix_fmt", "colour")  # fmt: skip
     chosen = {name: options.pop(name) for name in names}
     chosen["deinterlace"] = chosen["deinterlace"] or False
     return video_options(**chosen, encoder_options=further)

@@ -60,6 +60,7 @@ def deblur_file(
     crf: float | None = None,
     encoder_options: Mapping[str, str] | None = None,
     pix_fmt: str | None = None,
+    colour: str = "auto",
     strict: bool = False,
     overwrite: bool = False,
     max_pixels: int | None = None,
@@ -129,7 +130,7 @@ def deblur_file(
         "float32" or "float64", of the computation; None: float32.
     start, duration, frames, deinterlace, interlaced, ivtc
         How a video is read: as for `upscale_file`.
-    decoder, codec, preset, crf, encoder_options, pix_fmt
+    decoder, codec, preset, crf, encoder_options, pix_fmt, colour
         How it is decoded and encoded: as for `upscale_file`.
     strict, overwrite, max_pixels, profile, events
         As for `upscale_file`; `events` also hears of each frame of a video.
@@ -155,7 +156,7 @@ def deblur_file(
     options = video_options(
         start=start, duration=duration, frames=frames, deinterlace=deinterlace,
         interlaced=interlaced, ivtc=ivtc, decoder=decoder, codec=codec, preset=preset, crf=crf,
-        encoder_options=encoder_options, pix_fmt=pix_fmt,
+        encoder_options=encoder_options, pix_fmt=pix_fmt, colour=colour,
     )  # fmt: skip
     settings = MiaSettings(
         psf=psf, psf_size=psf_size, psf_start=psf_start, iterations=iterations,

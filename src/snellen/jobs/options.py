@@ -52,7 +52,9 @@ class VideoOptions(Brief):
         chosen: dict[str, Any] = {
             "codec": self.encoding.codec, "preset": self.encoding.preset,
             "crf": self.encoding.crf, "encoder_options": self.encoding.options or None,
-            "pix_fmt": self.encoding.pix_fmt, "start": self.clip.start,
+            "pix_fmt": self.encoding.pix_fmt,
+            "colour": None if self.encoding.colour == "auto" else self.encoding.colour,
+            "start": self.clip.start,
             "duration": self.clip.duration, "frames": self.clip.frames,
             "deinterlace": self.clip.deinterlace or None,
             "interlaced": None if self.clip.interlaced == "auto" else self.clip.interlaced,
@@ -145,6 +147,7 @@ def video_options(
     crf: float | None,
     encoder_options: Mapping[str, str] | None,
     pix_fmt: str | None,
+    colour: str,
 ) -> VideoOptions:
     """Return the options of a video from plain values, as `snellen.upscale_file` takes them."""
     if not isinstance(encoder_options, Mapping | None) or not all(
@@ -163,7 +166,7 @@ def video_options(
         interlaced,
         ivtc,
     )
-    encoding = Encoding(codec, preset, crf, encoder_options or {}, pix_fmt)
+    encoding = Encoding(codec, preset, crf, encoder_options or {}, pix_fmt, colour)
     return VideoOptions(clip, encoding, decoder)
 
 

@@ -33,6 +33,7 @@ def upscale_file(
     crf: float | None = None,
     encoder_options: Mapping[str, str] | None = None,
     pix_fmt: str | None = None,
+    colour: str = "auto",
     strict: bool = False,
     overwrite: bool = False,
     max_pixels: int | None = None,
@@ -75,7 +76,8 @@ def upscale_file(
     decoder : str
         "auto" or "cpu": FFmpeg's decoders; "nvdec": NVIDIA's, experimental.
     codec : str, optional
-        FFmpeg's name of an encoder; None: libx264, above 10 bit libx265.
+        FFmpeg's name of an encoder; None: libx264, above 8 bit or of HDR libx265, of AV1 and VP9
+        libsvtav1.
     preset : str, optional
         The encoder's preset.
     crf : float, optional
@@ -84,6 +86,10 @@ def upscale_file(
         Further options of the encoder, by FFmpeg's names.
     pix_fmt : str, optional
         FFmpeg's pixel format; None: the input's, or the encoder's that loses least.
+    colour : str
+        What the output states of its colours: "auto": as the input, and where an untagged one
+        becomes so large that players would take it for BT.709, what they take the input for;
+        "keep": as the input; "bt709", "bt601-625", "bt601-525" or "bt2020": that.
     strict : bool
         Whether anything that cannot be carried over is an error, before work starts.
     overwrite : bool
@@ -116,7 +122,7 @@ def upscale_file(
     options = video_options(
         start=start, duration=duration, frames=frames, deinterlace=deinterlace,
         interlaced=interlaced, ivtc=ivtc, decoder=decoder, codec=codec, preset=preset, crf=crf,
-        encoder_options=encoder_options, pix_fmt=pix_fmt,
+        encoder_options=encoder_options, pix_fmt=pix_fmt, colour=colour,
     )  # fmt: skip
     found = the_only(path(source, "source"), "source")
     goal = file_target(found, path(target, "target"))

@@ -25,6 +25,7 @@ from snellen.video.passthrough.tags import lost_time_code, video_tags
 from snellen.video.pipes import Outgoing
 from snellen.video.progress import Meter, Progress
 from snellen.video.sink import nvenc
+from snellen.video.sink.colour import stated
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.encoders import choose
 from snellen.video.sink.encoding import Encoder, Encoding
@@ -93,7 +94,7 @@ def convert(
     clip : Clip, optional
         Which part; None: all of it.
     encoding : Encoding, optional
-        None: libx264, or libx265 above 10 bit, with nearly no visible loss.
+        None: as `Encoding` says, with nearly no visible loss.
     decoder : str
         "auto" and "cpu": FFmpeg's decoders; "nvdec": NVIDIA's, or where that does not work the
         CPU's and a warning.
@@ -127,12 +128,15 @@ def convert(
         output = Output(target, source, overwrite)
         opened = stack.enter_context(closing(Source(source, clip or Clip(), decoder)))
         info = opened.info
+        encoding = encoding or Encoding()
         result = step.outcome(info.picture.format, info.least_frames)
-        encoder, replaced = _encoder(info, output, encoding or Encoding(), strict, result)
+        picture, coloured = stated(info.picture, encoding.colour, result, output.muxer)
+        info = replace(info, picture=picture)
+        encoder, replaced = _encoder(info, output, encoding, strict, result)
         copier = Copier(info, opened.templates, output.muxer, output.suffix)
         plan = _plan(info, encoder, output, step)
         losses = _losses(info, replace(plan, format=result), copier, output, strict)
-        said = (info.decoder_notice, info.fields_notice, replaced)
+        said = (info.decoder_notice, info.fields_notice, coloured, replaced)
         notes = [text for text in said if text is not None]
         warnings = (*losses, *notes, *copier.notes)
         for warning in warnings:
@@ -202,14 +206,15 @@ def _encoder(
     info: MediaInfo, output: Output, encoding: Encoding, strict: bool, result: Format
 ) -> tuple[Encoder, str | None]:
     """Choose the encoder; replace one of NVIDIA's that does not work, and return a warning."""
-    encoder = choose(info.picture, output.muxer, encoding)
+    source = info.video.codec
+    encoder = choose(info.picture, output.muxer, encoding, source, result)
     found = nvenc.replacement(encoder, result, encoding)
     if found is None:
         return encoder, None
     other, warning = found
     if strict:
         raise InputError(f"{info.name}: strict, but {warning}")
-    return choose(info.picture, output.muxer, other), warning
+    return choose(info.picture, output.muxer, other, source, result), warning
 
 
 def _plan(info: MediaInfo, encoder: Encoder, output: Output, step: Step | RateStep) -> Plan:

@@ -15,6 +15,7 @@ from snellen.frames.frame import Format
 from snellen.video import hdr, pixels
 from snellen.video.media import PictureInfo
 from snellen.video.sink import nvenc
+from snellen.video.sink.defaults import default_codec
 from snellen.video.sink.encoding import Encoder, Encoding
 
 _Y4M = tuple(
@@ -62,12 +63,31 @@ _PRESET_NUMBERS = frozenset("0123456789")
 """libx264's presets have numbers, too."""
 
 
-def choose(picture: PictureInfo, muxer: str, encoding: Encoding) -> Encoder:
-    """Return the encoder for such pictures; InputError names a setting that cannot be used."""
+def choose(
+    picture: PictureInfo,
+    muxer: str,
+    encoding: Encoding,
+    source: str = "",
+    result: Format | None = None,
+) -> Encoder:
+    """Return the encoder for such pictures; InputError names a setting that cannot be used.
+
+    Parameters
+    ----------
+    picture : PictureInfo
+        Of the input.
+    muxer : str
+        FFmpeg's name of the container.
+    encoding : Encoding
+        What the user asks for.
+    source : str
+        FFmpeg's canonical name of the input's codec.
+    result : Format, optional
+        Of the pictures to be encoded, except for their depth; None: that of the input.
+    """
     requested = _requested(encoding.pix_fmt)
     raw = muxer == "yuv4mpegpipe"
-    deep = (requested or picture.format).bits > 10
-    codec = encoding.codec or ("libx265" if deep else "libx264")
+    depth = (requested or picture.format).bits
     if raw:
         if encoding.codec not in (None, "wrapped_avframe", "rawvideo"):
             raise InputError(
@@ -76,6 +96,10 @@ def choose(picture: PictureInfo, muxer: str, encoding: Encoding) -> Encoder:
                 advice="leave it out",
             )
         codec = "wrapped_avframe"
+    else:
+        codec = encoding.codec or default_codec(
+            picture, depth, source, muxer, result or picture.format, encoding.preset
+        )
     offered = _Y4M if raw else formats(codec)
     if requested is None:
         chosen = best(offered, picture.format)
@@ -222,9 +246,11 @@ def _options(
     own = dict(light)
     if codec == "libx265":
         own = {"log-level": "error", **own}  # it logs on standard error
-    if layout.subsampling == (1, 1) and (picture.chroma_location or codec == "wrapped_avframe"):
-        # y4m would state centre where nothing is known.
-        options["chroma_sample_location"] = picture.chroma_location or "left"
+    location = picture.chroma_location
+    if codec == "wrapped_avframe" and layout.subsampling == (1, 1):
+        location = location or "left"  # y4m would state centre where nothing is known
+    if location and layout.subsampling not in (None, (0, 0)):
+        options["chroma_sample_location"] = location
     options.update(encoding.options)
     if own:
         key = _PARAMS[codec]

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from snellen.errors import InputError, quoted
 from snellen.frames.brief import Brief
-from snellen.frames.values import number, text
+from snellen.frames.values import choice, number, text
 
 if TYPE_CHECKING:  # it would import PyAV, which pictures do without
     from snellen.video.pixels import PixelFormat
+
+COLOURS = ("auto", "keep", "bt709", "bt601-625", "bt601-525", "bt2020")
 
 _FRAME_CLOCK = frozenset(("mpeg1video", "mpeg2video", "mpeg4", "libxvid", "msmpeg4v2", "msmpeg4"))
 """Encoders that read a time base of 1/12800 s as 12800 frames/s, or take none below 1/65535 s."""
@@ -22,7 +24,8 @@ class Encoding(Brief):
     """How to encode; None: our choice."""
 
     codec: str | None = None
-    """FFmpeg's name of an encoder; None: libx264, above 10 bit libx265. Where one of NVIDIA's does
+    """FFmpeg's name of an encoder; None: libx264, above 8 bit or of HDR libx265, of AV1 and VP9
+    libsvtav1, as far as the container takes it. Where one of NVIDIA's does
     not work (h264_nvenc, hevc_nvenc, av1_nvenc), the CPU encodes the same codec."""
     preset: str | None = None
     """The encoder's name of it; NVIDIA's: p1 (fastest) to p7 (best)."""
@@ -32,11 +35,16 @@ class Encoding(Brief):
     """Further options of the encoder, FFmpeg's names."""
     pix_fmt: str | None = None
     """FFmpeg's name; None: the one of the encoder's formats that loses nothing, or least."""
+    colour: str = "auto"
+    """What the output states of its colours: "auto": as the input, but where it states nothing and
+    players would guess otherwise of the larger picture, their guess of the input; "keep": as the
+    input; or what they are: "bt709", "bt601-625", "bt601-525", "bt2020"."""
 
     def __post_init__(self) -> None:
         for name in ("codec", "preset", "pix_fmt"):
             if getattr(self, name) is not None:
                 text(name, getattr(self, name), "text or None")
+        choice("colour", self.colour, COLOURS)
         if self.crf is not None and number(self.crf) is None:
             raise InputError(
                 f"got `crf`={quoted(self.crf)}; expected a finite number or None", parameter="crf"

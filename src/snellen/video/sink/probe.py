@@ -111,7 +111,7 @@ def _losses(
         losses.append(f"rotation or flip of the picture: {suffix} cannot hold it")
     if (fraction(stream.sample_aspect_ratio) or 1) != (picture.sample_aspect_ratio or 1):
         losses.append(f"sample aspect ratio {picture.sample_aspect_ratio}: {suffix} cannot hold it")
-    if plan.format.subsampling == (1, 1) and picture.chroma_location is not None:
+    if plan.format.subsampling not in (None, (0, 0)) and picture.chroma_location is not None:
         got = chroma_location(back, stream) or "left"
         if got != picture.chroma_location:
             losses.append(

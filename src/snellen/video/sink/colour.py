@@ -1,0 +1,88 @@
+"""Which colours the output states, where the input states none or the user knows better."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from snellen.frames.frame import Format
+from snellen.video import pixels
+from snellen.video.ffmpeg import UNSPECIFIED
+from snellen.video.media import PictureInfo
+
+COLOURS = {
+    "bt709": (1, 1, 1),
+    "bt601-625": (5, 5, 6),
+    "bt601-525": (6, 6, 6),
+    "bt2020": (9, 9, 14),
+}
+"""FFmpeg's numbers of matrix (AVCOL_SPC), primaries (AVCOL_PRI) and transfer (AVCOL_TRC)."""
+_BT601 = "bt601"
+_GUESSES = {**COLOURS, _BT601: (6, 1, 6)}
+_NAMES = {
+    "bt709": "BT.709", "bt601-625": "BT.601 with the primaries of 625 lines",
+    "bt601-525": "BT.601 with the primaries of 525 lines",
+    _BT601: "BT.601 with the primaries of BT.709",
+}  # fmt: skip
+_HDR = (16, 18)
+"""PQ and HLG, which are transfers of BT.2020 too."""
+_HD_WIDTH, _SD_HEIGHT = 1280, 576
+_LINES = {576: "bt601-625", 480: "bt601-525", 486: "bt601-525"}
+
+
+def guessed(width: int, height: int) -> str:
+    """Return which colours players assume of pictures that state none, by the rule of mpv.
+
+    BT.709 from 1280 pixels across or above 576 lines; else the matrix of BT.601, with the primaries
+    of 625 lines for 576 of them, of 525 lines for 480 and 486, and of BT.709 for any other number.
+    """
+    if width >= _HD_WIDTH or height > _SD_HEIGHT:
+        return "bt709"
+    return _LINES.get(height, _BT601)
+
+
+def stated(
+    picture: PictureInfo, colour: str, result: Format, muxer: str
+) -> tuple[PictureInfo, str | None]:
+    """Return the pictures' description as the output is to state it, and what to say about it.
+
+    Parameters
+    ----------
+    picture : PictureInfo
+        Of the input.
+    colour : str
+        "auto", "keep" or one of COLOURS.
+    result : Format
+        Of the pictures of the output.
+    muxer : str
+        FFmpeg's name of the output's container.
+    """
+    if colour == "keep" or pixels.parse(picture.pixel_format).rgb:
+        return picture, None
+    if colour == "auto":
+        before = guessed(picture.format.width, picture.format.height)
+        after = guessed(result.width, result.height)
+        grey = picture.format.subsampling is None
+        known = picture.colorspace != UNSPECIFIED
+        if known or grey or muxer == "yuv4mpegpipe" or (before == "bt709") == (after == "bt709"):
+            return picture, None
+        matrix, primaries, transfer = _GUESSES[before]
+        tagged = replace(
+            picture,
+            colorspace=matrix,
+            color_primaries=_either(picture.color_primaries, primaries),
+            color_trc=_either(picture.color_trc, transfer),
+        )
+        return tagged, (
+            "the input states no colour matrix, and players would take the larger picture for "
+            f"{_NAMES[after]}: the output states {_NAMES[before]}, as they take the input; "
+            "`colour` overrides it"
+        )
+    matrix, primaries, transfer = COLOURS[colour]
+    if colour == "bt2020" and picture.color_trc in _HDR:
+        transfer = picture.color_trc
+    tagged = replace(picture, colorspace=matrix, color_primaries=primaries, color_trc=transfer)
+    return tagged, None
+
+
+def _either(stated: int, guess: int) -> int:
+    return guess if stated == UNSPECIFIED else stated

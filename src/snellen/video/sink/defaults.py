@@ -1,0 +1,68 @@
+"""Chooses the encoder where the user names none."""
+
+from __future__ import annotations
+
+from functools import cache
+from io import BytesIO
+
+import av
+
+from snellen.frames.frame import Format
+from snellen.video.media import PictureInfo
+
+_HDR = (16, 18)
+"""AVCOL_TRC_SMPTE2084 (PQ) and AVCOL_TRC_ARIB_STD_B67 (HLG)."""
+_OPEN = ("av1", "vp9")
+"""Codecs of sources whose players play AV1."""
+_SMALLEST = 96
+"""Pixels of a side, below which libx265 reads and writes beyond its memory."""
+
+
+def default_codec(
+    picture: PictureInfo,
+    bits: int,
+    source: str,
+    muxer: str,
+    result: Format,
+    preset: str | None = None,
+) -> str:
+    """Return the encoder for such pictures, among those that the container takes.
+
+    Of 10 bits or HDR it is HEVC, since hardly any player takes deep H.264; of AV1 and VP9, where
+    nothing is lost, AV1; else H.264.
+
+    Parameters
+    ----------
+    picture : PictureInfo
+        Of the input.
+    bits : int
+        Depth of the samples to be encoded.
+    source : str
+        FFmpeg's canonical name of the input's codec.
+    muxer : str
+        FFmpeg's name of the container.
+    result : Format
+        Of the pictures to be encoded; the depth does not count.
+    preset : str, optional
+        The user's. AV1's are numbers: a name means one of the other encoders.
+    """
+    wanted = ["libx264"]
+    large = min(result.width, result.height) >= _SMALLEST
+    if large and (bits > 8 or picture.color_trc in _HDR):
+        wanted = ["libx265", *wanted]
+    av1 = preset is None or preset.lstrip("-").isdigit()
+    if av1 and source in _OPEN and bits <= 10 and result.subsampling == (1, 1):
+        wanted = ["libsvtav1", *wanted]
+    wanted += ["libsvtav1", "libvpx-vp9"]
+    return next((codec for codec in wanted if holds(muxer, codec)), wanted[0])
+
+
+@cache
+def holds(muxer: str, codec: str) -> bool:
+    """Return whether a container takes video of an encoder, as far as FFmpeg's lists say."""
+    out = av.open(BytesIO(), "w", format=muxer)
+    try:
+        out.add_stream(codec, rate=25)
+    except ValueError:
+        return False
+    return True
