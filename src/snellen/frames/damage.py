@@ -69,11 +69,20 @@ def found(file: BinaryIO, image: Image.Image, said: list[str]) -> tuple[str, ...
 # JPEG
 
 
+def jpeg_bytes(file: BinaryIO, image: Image.Image) -> bytes:
+    """Return the bytes of a JPEG file, but not all that may follow its picture."""
+    file.seek(0)
+    return file.read(_jpeg_limit(image))
+
+
+def _jpeg_limit(image: Image.Image) -> int:
+    return _JPEG_REST + _JPEG_BYTES * image.width * image.height
+
+
 def _jpeg(file: BinaryIO, image: Image.Image) -> list[str]:
-    limit = _JPEG_REST + _JPEG_BYTES * image.width * image.height
-    data = file.read(limit)
+    data = jpeg_bytes(file, image)
     said = _libjpeg(data)
-    if said is None or (len(data) == limit and said.startswith("Premature")):
+    if said is None or (len(data) == _jpeg_limit(image) and said.startswith("Premature")):
         return []
     return [said]
 
@@ -200,16 +209,29 @@ def _pieces(file: BinaryIO, length: int) -> Iterator[bytes]:
 
 
 def _tiff(file: BinaryIO, image: Image.Image) -> list[str]:
+    return tiff(file, getattr(image, "tag_v2", {}), image.width, image.height)
+
+
+def tiff(file: BinaryIO, tags: Any, width: int, height: int) -> list[str]:
+    """Return a sentence for each kind of damage of a TIFF file.
+
+    Parameters
+    ----------
+    file : BinaryIO
+    tags : mapping of int
+        The values of its first directory.
+    width, height : int
+        Of the picture, pixels.
+    """
     size = file.seek(0, 2)
     if not _whole_directory(file, size):
         return ["it ends within its directory of tags, or within their values"]
-    tags: Any = getattr(image, "tag_v2", {})
     kind = tags.get(_COMPRESSION)
     if kind not in (*_DEFLATE, _JPEG):
         return []
     parts = next(((tags[a], tags[b]) for a, b in (_STRIPS, _TILES) if a in tags and b in tags), ())
     tables = bytes(tags.get(_JPEG_TABLES, b""))
-    most = 64 * image.width * image.height + _PIECE  # of all samples that libtiff reads
+    most = 64 * width * height + _PIECE  # of all samples that libtiff reads
     texts: Counter[str] = Counter()
     for offset, length in zip(*parts, strict=False):
         file.seek(offset)

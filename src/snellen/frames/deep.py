@@ -11,7 +11,7 @@ from snellen.frames import limits
 
 Array = npt.NDArray[Any]
 
-DECODERS = {"PNG": "png", "TIFF": "tiff", "PPM": "ppm"}
+DECODERS = {"PNG": "png", "PPM": "ppm", "JPEG2000": "jpeg2000"}
 """FFmpeg's decoders by Pillow's names of formats."""
 
 
@@ -45,26 +45,21 @@ def decode(data: bytes, kind: str, alpha: bool) -> Array:
     return pixels
 
 
-def encode(pixels: Array, tiff: bool) -> bytes:
-    """Return the bytes of a TIFF or PNG file with 16-bit colour.
+def encode_png(pixels: Array) -> bytes:
+    """Return the bytes of a PNG file with 16-bit colour.
 
     Parameters
     ----------
     pixels : (H, W, 3) or (H, W, 4) uint16
-    tiff : bool
-        Whether it is a TIFF file.
     """
     import av
 
-    alpha = pixels.shape[2] == 4
-    frame = av.VideoFrame.from_ndarray(
-        np.ascontiguousarray(pixels), "rgba64le" if alpha else "rgb48le"
-    )
-    order = "le" if tiff else "be"
-    encoder = av.CodecContext.create("tiff" if tiff else "png", "w")
+    kind = "rgba64" if pixels.shape[2] == 4 else "rgb48"
+    frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(pixels), f"{kind}le")
+    encoder = av.CodecContext.create("png", "w")
     assert isinstance(encoder, av.VideoCodecContext)
     encoder.width, encoder.height = frame.width, frame.height
-    encoder.pix_fmt = ("rgba64" if alpha else "rgb48") + order
+    encoder.pix_fmt = f"{kind}be"
     encoder.time_base = 1  # type: ignore[assignment, unused-ignore]  # PyAV 18
     packets = [*encoder.encode(frame.reformat(format=encoder.pix_fmt)), *encoder.encode(None)]
     return b"".join(bytes(packet) for packet in packets)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -14,11 +14,15 @@ from snellen.errors import InputError
 from snellen.frames import damage, limits
 from snellen.frames.opening import opened
 
-FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP", "PPM")
+FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP", "PPM", "AVIF", "JPEG2000", "GIF")
 """Formats that are read, as Pillow names them. For others (EPS) it would run programs."""
 
-_BITS = 258  # TIFF 6.0: BitsPerSample
-_MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "I", "F")  # and I;16 of either order
+_BITS, _KIND = 258, 254  # TIFF 6.0: BitsPerSample, NewSubfileType
+_MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "I", "F")  # and I;16 of either order
+_NO_PAGE = 1 | 4
+"""Flags of NewSubfileType: a smaller version of another picture, or a mask of it."""
+_PAGES = 9
+"""Pictures of a TIFF file that are looked at."""
 
 _RAW = 8
 """Most pixels in a byte of uncompressed samples, of 1 bit each."""
@@ -71,10 +75,14 @@ def without_size_limit() -> Iterator[None]:
 
 
 @contextmanager
-def opened_image(path: Path) -> Iterator[OpenImage]:
-    """Open an image file of any colours; raise its errors, and those of the block, as InputError.
+def opened_file(path: Path) -> Iterator[tuple[BinaryIO, list[str]]]:
+    """Open an image file, to read anywhere in it; raise errors of the block as InputError.
 
-    The size has been checked; the pixels are not loaded.
+    Yields
+    ------
+    file : BinaryIO
+    said : list of str
+        Receives what libtiff finds wrong.
     """
     said: list[str] = []
     try:
@@ -82,11 +90,8 @@ def opened_image(path: Path) -> Iterator[OpenImage]:
             damage.libtiff_errors() as said,
             opened(path, _PIPE_BYTES * limits.greatest() + _SLACK) as file,
             without_size_limit(),
-            Image.open(file, formats=FORMATS) as image,
         ):
-            limits.check_size(path, *image.size)
-            _check_plausible(path, image, _size(file))
-            yield OpenImage(image, file, said)
+            yield file, said
     except (InputError, MemoryError):
         raise
     except Exception as error:  # Pillow raises exceptions of nearly every class for damaged files.
@@ -96,15 +101,18 @@ def opened_image(path: Path) -> Iterator[OpenImage]:
         raise InputError(f"{path}: not an image that can be read ({reason})") from error
 
 
-def _size(file: BinaryIO) -> int:
-    """Return the bytes of a file, whose position stays."""
-    position, size = file.tell(), file.seek(0, 2)
-    file.seek(position)
-    return size
+@contextmanager
+def pillow_image(path: Path, file: BinaryIO) -> Iterator[Image.Image]:
+    """Open a file by Pillow; the size has been checked, the pixels are not loaded."""
+    file.seek(0)
+    with Image.open(file, formats=FORMATS) as image:
+        check_header(path, image, file)
+        yield image
 
 
-def _check_plausible(path: Path, image: Image.Image, size: int) -> None:
-    """Refuse a header that claims more pixels than a file of `size` bytes can hold."""
+def check_header(path: Path, image: Image.Image, file: BinaryIO) -> None:
+    """Refuse (InputError) a picture that is too large, or larger than its file can hold."""
+    limits.check_size(path, *image.size)
     tiles = getattr(image, "tile", None)
     if not tiles:
         return
@@ -112,18 +120,33 @@ def _check_plausible(path: Path, image: Image.Image, size: int) -> None:
     if decoder == "libtiff":
         decoder = image.info.get("compression")
     most = _RAW if decoder in ("raw", "ppm") else _PACKED if decoder in _PACKERS else None
-    if most is not None:
-        limits.check_plausible(path, *image.size, size, most, _SLACK)
+    if most is not None and image.format not in ("AVIF", "WEBP"):  # whose tiles are raw ones
+        limits.check_plausible(path, *image.size, size_of(file), most, _SLACK)
+
+
+@contextmanager
+def opened_image(path: Path) -> Iterator[OpenImage]:
+    """Open an image file of any colours; raise its errors, and those of the block, as InputError.
+
+    The size has been checked; the pixels are not loaded.
+    """
+    with opened_file(path) as (file, said), pillow_image(path, file) as image:
+        yield OpenImage(image, file, said)
+
+
+def size_of(file: BinaryIO) -> int:
+    """Return the bytes of a file, whose position stays."""
+    position, size = file.tell(), file.seek(0, 2)
+    file.seek(position)
+    return size
 
 
 def check_kind(path: Path, image: Image.Image) -> None:
-    """Refuse files of several pictures, with 32-bit integers, or neither grey nor RGB."""
-    if _several(image):
-        raise InputError(f"{path}: got several pictures; expected a single one")
+    """Refuse files with 32-bit integers, or with colours other than grey, RGB and CMYK."""
     mode = image.mode
     if mode not in _MODES and (mode == "I;16N" or not mode.startswith("I;16")):
         raise InputError(
-            f"{path}: got colours of kind {mode}; expected grey or RGB",
+            f"{path}: got colours of kind {mode}; expected grey, RGB or CMYK",
             advice="convert the image first",
         )
     # Even if all values are below 65536: the value of white is unknown.
@@ -131,15 +154,23 @@ def check_kind(path: Path, image: Image.Image) -> None:
         raise InputError(f"{path}: got 32-bit samples; expected 8 or 16 bit, or float32")
 
 
-def _several(image: Image.Image) -> bool:
-    """Return whether there are more pictures; MPO is a telephone's JPEG, its first the picture."""
+def has_several(image: Image.Image) -> bool:
+    """Return whether a file holds more pictures than the one that is read.
+
+    Previews and masks do not count; MPO is a telephone's JPEG with such.
+    """
     if image.format == "MPO":
         return False
+    if image.format == "GIF":
+        return bool(getattr(image, "is_animated", False))  # n_frames would read all of it
     if image.format != "TIFF":
         return int(getattr(image, "n_frames", 1)) > 1
     try:
-        image.seek(1)  # counting a million of them takes minutes
-    except EOFError:
+        with suppress(EOFError):  # counting a million of them takes minutes
+            for page in range(1, _PAGES):
+                image.seek(page)
+                if not int(getattr(image, "tag_v2", {}).get(_KIND, 0)) & _NO_PAGE:
+                    return True
         return False
-    image.seek(0)
-    return True
+    finally:
+        image.seek(0)

@@ -1,0 +1,66 @@
+"""Formats of image files: their suffixes, and what those that are written can hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+TIFF = "TIFF"
+
+
+@dataclass(frozen=True, slots=True)
+class ImageFormat:
+    """What is written into files of one format."""
+
+    name: str
+    """Pillow's name. To look the names up there loads all its plugins."""
+    alpha: bool = False
+    """Whether it holds transparency."""
+    deep: bool = False
+    """Whether it holds 16-bit samples."""
+    colour: bool = True
+    profile: bool = False
+    """Whether it is written with an ICC profile; likewise the next four."""
+    exif: bool = False
+    xmp: bool = False
+    iptc: bool = False
+    texts: tuple[str, ...] | None = ()
+    """Keys of texts; None: any."""
+    quality: int | None = None
+    """Default of `quality`; 0: without loss."""
+    side: int | None = None
+    """Most pixels a side."""
+    segment: int | None = None
+    """Most bytes of EXIF, XMP or a comment."""
+
+
+_PNG = ImageFormat("PNG", alpha=True, deep=True, profile=True, exif=True, xmp=True, texts=None)
+_JPEG = ImageFormat(
+    "JPEG", profile=True, exif=True, xmp=True, iptc=True, texts=("Comment",), quality=95,
+    side=65500, segment=65000,
+)  # fmt: skip
+_TIFF = ImageFormat(TIFF, alpha=True, deep=True, profile=True, exif=True, xmp=True, iptc=True)
+_WEBP = ImageFormat("WEBP", alpha=True, profile=True, exif=True, xmp=True, quality=0, side=16383)
+_AVIF = ImageFormat("AVIF", alpha=True, profile=True, exif=True, xmp=True, quality=90, side=65536)
+_JPEG2000 = ImageFormat("JPEG2000", alpha=True)
+_BMP = ImageFormat("BMP")
+_PPM = ImageFormat("PPM")
+
+FORMATS = {
+    ".png": _PNG, ".jpg": _JPEG, ".jpeg": _JPEG, ".jfif": _JPEG, ".tif": _TIFF, ".tiff": _TIFF,
+    ".webp": _WEBP, ".avif": _AVIF, ".jp2": _JPEG2000, ".j2k": _JPEG2000, ".bmp": _BMP,
+    ".ppm": _PPM, ".pgm": ImageFormat("PPM", colour=False), ".pnm": _PPM,
+}  # fmt: skip
+"""By suffix, lower case."""
+WRITTEN = tuple(FORMATS)
+"""Suffixes of images that are written."""
+READ_ONLY = (".heic", ".heif", ".dng")
+"""Suffixes of images that are read only; results of them become .png."""
+SUFFIXES = (*WRITTEN, *READ_ONLY)
+"""Suffixes of images. Files with any other suffix are taken for videos, but `EITHER`."""
+EITHER = (".gif", ".apng")
+"""Suffixes of what is a film where a film is wanted, and a picture where a picture is."""
+
+
+def with_quality() -> str:
+    """Return the suffixes of formats that have a quality, as a list in words."""
+    return ", ".join(suffix for suffix, one in FORMATS.items() if one.quality is not None)

@@ -1,0 +1,190 @@
+"""Image files are written: what their formats cannot hold is refused, or said."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from PIL import Image
+
+from snellen.errors import InputError
+from snellen.frames import atomic, deep, tiff
+from snellen.frames.still_formats import EITHER, FORMATS, READ_ONLY, TIFF, WRITTEN, ImageFormat
+from snellen.frames.still_metadata import png_info, segment
+from snellen.frames.still_value import Still
+
+
+def write(path: Path, still: Still, overwrite: bool = False, quality: int | None = None) -> None:
+    """Write an image file in the format of its suffix; it appears only when it is complete.
+
+    Parameters
+    ----------
+    path : Path
+        The file; its suffix is one of `WRITTEN`.
+    still : Still
+        Pixels and metadata.
+    overwrite : bool
+        Whether an existing file may be replaced.
+    quality : int, optional
+        1 … 100, for formats with loss; 100 of WebP is lossless. None: 95 for JPEG, 90 for AVIF,
+        lossless for WebP. Other formats ignore it.
+
+    Raises
+    ------
+    InputError
+        The format is unknown or cannot hold the pixels.
+    OutputError
+        The disk is full or not writable, or the file exists and `overwrite` is False.
+    """
+    check(path, still)
+    format = FORMATS[path.suffix.lower()]
+    with atomic.writing(path, overwrite) as file:
+        if format.name == TIFF:
+            _save_tiff(file, still)
+        elif still.is_deep_colour:
+            file.write(_with_chunks(deep.encode_png(still.pixels), still))
+        else:
+            _save(file, path.suffix.lower(), still, quality)
+
+
+def check(path: Path, still: Still) -> None:
+    """Refuse a file name whose format cannot hold the pixels.
+
+    Raises
+    ------
+    InputError
+        `path` has a suffix of no image format that we write, or its format cannot store the kind of
+        samples, the transparency or the size.
+    """
+    suffix, pixels = path.suffix.lower(), still.pixels
+    if suffix not in WRITTEN:
+        known = suffix in (*READ_ONLY, *EITHER)
+        what = f"{suffix} is read only" if known else f"no image format {suffix!r}"
+        raise InputError(f"{path}: {what}", advice=f"use one of {', '.join(WRITTEN)}")
+    format = FORMATS[suffix]
+    alpha = pixels.ndim == 3 and pixels.shape[2] == 4
+    if pixels.dtype == np.float32 and (alpha or format.name != TIFF):
+        raise InputError(f"{path}: float samples need .tif, and no transparency")
+    if not format.colour and pixels.ndim == 3:
+        raise InputError(f"{path}: {suffix} holds grey only", advice="use .ppm")
+    if pixels.dtype == np.uint16 and not format.deep:
+        raise InputError(f"{path}: 16-bit samples need .png or .tif")
+    if alpha and not format.alpha:
+        holders = [one for one, about in FORMATS.items() if about.alpha]
+        raise InputError(f"{path}: transparency needs {', '.join(holders[:-1])} or {holders[-1]}")
+    if format.side is not None and max(pixels.shape[:2]) > format.side:
+        raise InputError(
+            f"{path}: {suffix} holds at most {format.side} pixels a side", advice="use .png"
+        )
+
+
+def losses(path: Path, still: Still) -> list[str]:
+    """Return a sentence about each piece of metadata that the format of `path` cannot hold."""
+    suffix = path.suffix.lower()
+    format, kept = FORMATS[suffix], _kept(FORMATS[suffix], still)
+    sentences = []
+    for name, what in _PARTS.items():
+        value = getattr(still, name)
+        if value and name not in kept:
+            long = " so long" if getattr(format, name) else ""
+            sentences.append(f"{suffix} holds no {what}{long}: it is lost")
+    left = [key for key, _ in still.texts if key not in dict(kept["texts"])]
+    if left:
+        sentences.append(
+            f"{suffix} does not hold the texts {', '.join(dict.fromkeys(left))}: they are lost"
+        )
+    return sentences
+
+
+_PARTS = {"profile": "colour profile", "exif": "EXIF", "xmp": "XMP", "iptc": "IPTC data"}
+
+
+def _kept(format: ImageFormat, still: Still) -> dict[str, Any]:
+    """Return what of profile, EXIF, XMP, IPTC and texts a file of this format gets."""
+    kept: dict[str, Any] = {}
+    for name in _PARTS:
+        value = getattr(still, name)
+        too_long = name != "profile" and len(value or b"") > (format.segment or 1 << 62)
+        if value and getattr(format, name) and not too_long:
+            kept[name] = value
+    kept["texts"] = tuple(
+        (key, text)
+        for key, text in still.texts
+        if (format.texts is None or key in format.texts)
+        and len(text.encode()) <= (format.segment or 1 << 62)
+    )
+    return kept
+
+
+def _save(file: IO[bytes], suffix: str, still: Still, quality: int | None) -> None:
+    """Write a file by Pillow: all but TIFF and 16-bit colour."""
+    format = FORMATS[suffix]
+    kept = _kept(format, still)
+    image = Image.fromarray(still.pixels)
+    if still.grey_alpha and format.name != "AVIF":
+        image = image.convert("LA")
+    options: dict[str, Any] = {"icc_profile": kept.get("profile"), "exif": kept.get("exif"),
+                               "dpi": still.dpi}  # fmt: skip
+    wanted = format.quality if quality is None else quality
+    if format.name == "PNG":
+        options["pnginfo"] = png_info(kept.get("xmp"), kept["texts"])
+    else:
+        options["xmp"] = kept.get("xmp")
+    if format.name == "JPEG":
+        options |= {
+            "quality": wanted,
+            "subsampling": 0,
+            "comment": dict(kept["texts"]).get("Comment"),
+        }
+        options["extra"] = segment(kept["iptc"]) if "iptc" in kept else None
+    elif format.name == "WEBP":  # exact: preserve the colours of transparent pixels, too
+        lossless = wanted in (0, 100)
+        options |= {"lossless": lossless, "exact": True, "quality": 80 if lossless else wanted}
+    elif format.name == "AVIF":
+        options |= {"quality": wanted, "subsampling": "4:0:0" if image.mode == "L" else "4:4:4"}
+    elif format.name == "JPEG2000":
+        options["no_jp2"] = suffix == ".j2k"
+    image.save(file, format.name, **{key: one for key, one in options.items() if one is not None})
+
+
+def _save_tiff(file: IO[bytes], still: Still) -> None:
+    """Write a TIFF file, compressed as the source was; JPEG and fax become Deflate."""
+    source = still.compression or "raw"
+    pixels = still.pixels[..., [0, 3]] if still.grey_alpha else still.pixels
+    tiff.write(
+        file,
+        pixels,
+        tiff.DEFLATE if source not in tiff.WRITTEN else source,
+        profile=still.profile,
+        exif=still.exif,
+        dpi=still.dpi,
+        xmp=still.xmp,
+        iptc=still.iptc,
+    )
+
+
+def _with_chunks(png: bytes, still: Still) -> bytes:
+    """Insert what belongs to the pixels after IHDR (PNG specification, 11.3.2.3, 11.3.3)."""
+    chunks = b""
+    if still.profile:
+        chunks += _chunk(b"iCCP", b"profile\0\0" + zlib.compress(still.profile))
+    if still.exif:
+        chunks += _chunk(b"eXIf", still.exif.removeprefix(b"Exif\0\0"))
+    for name, body, *_ in png_info(still.xmp, still.texts).chunks:
+        chunks += _chunk(name, body)
+    end = 8 + 25  # signature, IHDR
+    if still.dpi:
+        across, down = (round(float(value) / 0.0254) for value in still.dpi)
+        chunks += _chunk(b"pHYs", struct.pack(">IIB", across, down, 1))
+        if png[end + 4 : end + 8] == b"pHYs":  # FFmpeg's: the aspect ratio
+            png = png[:end] + png[end + 12 + 9 :]
+    return png[:end] + chunks + png[end:]
+
+
+def _chunk(name: bytes, body: bytes) -> bytes:
+    """Return a PNG chunk: length, name, body, CRC."""
+    crc = zlib.crc32(name + body)
+    return struct.pack(">I", len(body)) + name + body + struct.pack(">I", crc)
