@@ -159,12 +159,15 @@ def test_refusals(capsys, folder, tmp_path):
     assert names(out) == []
 
 
-@pytest.mark.parametrize("name", ["a.gif", "a", "a.mp4"])
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("a.gif", "is read only"), ("a", "no image format"), ("a.mp4", "no image format")],
+)
 def test_an_output_that_is_no_image_is_refused_before_any_work(
-    capsys, folder, tmp_path, monkeypatch, name
+    capsys, folder, tmp_path, monkeypatch, name, said
 ):
-    monkeypatch.setattr("snellen.upscaling.image.upscale", None)  # a call would be a TypeError
-    refused(capsys, [folder / "a.png", "-o", tmp_path / "out" / name], "no image format")
+    monkeypatch.setattr("snellen.upscaling.image.enlarged", None)  # a call would be a TypeError
+    refused(capsys, [folder / "a.png", "-o", tmp_path / "out" / name], said)
 
 
 @pytest.mark.parametrize("long", ["input", "output"])
@@ -239,21 +242,21 @@ def test_an_interrupt_leaves_nothing(capsys, folder, tmp_path, small_model, monk
 def test_an_interrupt_during_the_write_leaves_nothing(
     capsys, folder, tmp_path, small_model, monkeypatch
 ):
-    def interrupted(file, suffix, still):
+    def interrupted(file, *_):
         file.write(b"half")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("snellen.frames.still._save", interrupted)
+    monkeypatch.setattr("snellen.frames.still_write._save", interrupted)
     goal = tmp_path / "out" / "a.png"
     assert run("upscale", folder / "a.png", "-o", goal, "--model", small_model) == 130
     assert names(tmp_path / "out") == []
 
 
 def test_a_full_disk(capsys, folder, tmp_path, small_model, monkeypatch):
-    def full(file, suffix, still):
+    def full(file, *_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("snellen.frames.still._save", full)
+    monkeypatch.setattr("snellen.frames.still_write._save", full)
     goal = tmp_path / "out" / "a.png"
     assert run("upscale", folder / "a.png", "-o", goal, "--model", small_model) == 1
     err = capsys.readouterr().err

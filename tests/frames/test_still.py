@@ -19,8 +19,8 @@ from PIL import ExifTags, Image, ImageCms, ImageOps
 
 from snellen.errors import InputError, OutputError
 from snellen.frames import image_file
-from snellen.frames import still as module
-from snellen.frames.still import SUFFIXES, Still, header, read, write
+from snellen.frames import still_write as module
+from snellen.frames.still import WRITTEN, Still, header, read, write
 
 PROFILE = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
 LOSSLESS = [".png", ".tif", ".tiff", ".webp", ".bmp", ".ppm", ".pnm"]
@@ -194,19 +194,11 @@ def test_a_transparent_colour_of_sixteen_bits(random, tmp_path):
     assert back[2, 3, 3] == 0 and (back[..., 3] == 0).sum() == 1
 
 
-@pytest.mark.parametrize("mode", ["CMYK", "LAB", "YCbCr"])
+@pytest.mark.parametrize("mode", ["LAB", "YCbCr"])
 def test_other_colours_are_refused(random, tmp_path, mode):
-    Image.fromarray(drawn(random, (8, 9, 4 if mode == "CMYK" else 3)), mode).save(
-        tmp_path / "a.tif"
-    )
+    Image.fromarray(drawn(random, (8, 9, 3)), mode).save(tmp_path / "a.tif")
     with pytest.raises(InputError, match=rf"a\.tif: got colours of kind {mode}; expected grey"):
         read(tmp_path / "a.tif")
-
-
-def test_cmyk_jpeg_is_refused(random, tmp_path):
-    Image.fromarray(drawn(random, (8, 9, 4)), "CMYK").save(tmp_path / "a.jpg")
-    with pytest.raises(InputError, match="CMYK"):
-        read(tmp_path / "a.jpg")
 
 
 @pytest.mark.parametrize("extreme", [-1, 65536, 65535, 255])
@@ -232,9 +224,9 @@ def test_the_header_has_the_size(random, tmp_path, suffix, orientation):
 def test_the_header_tells_floats_and_what_is_refused(random, tmp_path):
     write(tmp_path / "float.tif", Still(drawn(random, (5, 8), np.float32)))
     assert header(tmp_path / "float.tif").floats
-    Image.fromarray(drawn(random, (8, 9, 4)), "CMYK").save(tmp_path / "cmyk.tif")
+    Image.fromarray(drawn(random, (8, 9, 3)), "LAB").save(tmp_path / "lab.tif")
     (tmp_path / "text.png").write_text("no image\n" * 50)
-    for name, said in (("cmyk.tif", "CMYK"), ("text.png", "not an image"), ("no.png", "no such")):
+    for name, said in (("lab.tif", "LAB"), ("text.png", "not an image"), ("no.png", "no such")):
         with pytest.raises(InputError, match=said):
             header(tmp_path / name)
 
@@ -247,11 +239,14 @@ def test_the_header_needs_no_pixels(random, tmp_path):
 
 
 @pytest.mark.parametrize("suffix", [".png", ".webp", ".tif"])
-def test_several_pictures_are_refused(random, tmp_path, suffix):
+def test_of_several_pictures_the_first_is_taken(random, tmp_path, suffix):
+    path = tmp_path / f"a{suffix}"
     pictures = [Image.fromarray(drawn(random, (8, 9, 3))) for _ in range(3)]
-    pictures[0].save(tmp_path / f"a{suffix}", save_all=True, append_images=pictures[1:])
-    with pytest.raises(InputError, match="got several pictures; expected a single one"):
-        read(tmp_path / f"a{suffix}")
+    options = {"lossless": True} if suffix == ".webp" else {}
+    pictures[0].save(path, save_all=True, append_images=pictures[1:], **options)
+    still = read(path)
+    assert still.lost == ("it holds several pictures: the first one is taken",)
+    assert (still.pixels == np.asarray(pictures[0])).all()
 
 
 def test_what_is_no_image(tmp_path):
@@ -272,11 +267,13 @@ def test_what_is_no_image(tmp_path):
 def encoded(random, suffix, dtype=np.uint8):
     stream = BytesIO()
     pixels = drawn(random, (40, 50, 3) if dtype == np.uint8 else (40, 50), dtype)
-    Image.fromarray(pixels).save(stream, {".jpg": "JPEG", ".tif": "TIFF"}.get(suffix, suffix[1:]))
+    Image.fromarray(pixels).save(
+        stream, {".jpg": "JPEG", ".tif": "TIFF", ".jp2": "JPEG2000"}.get(suffix, suffix[1:])
+    )
     return stream.getvalue()
 
 
-@pytest.mark.parametrize("suffix", [".png", ".jpg", ".tif", ".webp", ".bmp", ".ppm"])
+@pytest.mark.parametrize("suffix", [".png", ".tif", ".webp", ".bmp", ".ppm", ".avif", ".jp2"])
 @pytest.mark.parametrize("part", [0.02, 0.3, 0.7, 0.95])
 def test_truncated(random, tmp_path, suffix, part):
     whole = encoded(random, suffix)
@@ -448,10 +445,12 @@ def test_sixteen_bit_png_keeps_everything(random, tmp_path, channels):
 @pytest.mark.parametrize(
     ("name", "shape", "dtype", "words"),
     [
-        ("a.gif", (4, 5), np.uint8, r"no image format '\.gif'; use one of \.png"),
+        ("a.xyz", (4, 5), np.uint8, r"no image format '\.xyz'; use one of \.png"),
+        ("a.gif", (4, 5), np.uint8, r"\.gif is read only; use one of \.png"),
+        ("a.heic", (4, 5), np.uint8, r"\.heic is read only; use one of \.png"),
         ("a", (4, 5), np.uint8, "no image format ''"),
         ("a.jpg", (4, 5), np.float32, r"float samples need \.tif"),
-        ("a.tif", (4, 5, 3), np.float32, "must be grey"),
+        ("a.tif", (4, 5, 4), np.float32, "no transparency"),
         ("a.jpg", (4, 5), np.uint16, r"16-bit samples need \.png or \.tif"),
         ("a.webp", (4, 5, 3), np.uint16, "16-bit samples need"),
         ("a.ppm", (4, 5, 3), np.uint16, "16-bit samples need"),
@@ -460,21 +459,13 @@ def test_sixteen_bit_png_keeps_everything(random, tmp_path, channels):
         ("a.ppm", (4, 5, 4), np.uint8, "transparency needs"),
         ("a.pgm", (4, 5, 3), np.uint8, r"use \.ppm"),
         ("a.webp", (1, 16384, 3), np.uint8, "at most 16383"),
-        ("a.jpeg", (65536, 1), np.uint8, "at most 65535"),
+        ("a.jpeg", (65501, 1), np.uint8, "at most 65500"),
     ],
 )
 def test_what_a_format_cannot_hold(tmp_path, name, shape, dtype, words):
     with pytest.raises(InputError, match=words):
         write(tmp_path / name, Still(np.zeros(shape, dtype)), overwrite=True)
     assert names(tmp_path) == []
-
-
-def test_sixteen_bit_colour_with_a_profile_needs_png(tmp_path):
-    still = Still(np.zeros((4, 5, 3), np.uint16), profile=PROFILE)
-    with pytest.raises(InputError, match=r"needs \.png"):
-        write(tmp_path / "a.tif", still)
-    write(tmp_path / "b.tif", Still(np.zeros((4, 5), np.uint16), profile=PROFILE))
-    assert read(tmp_path / "b.tif").profile == PROFILE
 
 
 def test_existing_files_are_left(random, tmp_path):
@@ -496,7 +487,7 @@ def test_nothing_is_left_of_a_broken_write(tmp_path, monkeypatch, dtype, error):
             arguments[0].write(b"half")
         raise error
 
-    monkeypatch.setattr(module, "_save" if dtype == np.uint8 else "_encode16", half)
+    monkeypatch.setattr(module, "_save" if dtype == np.uint8 else "_with_chunks", half)
     wanted = OutputError if isinstance(error, OSError) else KeyboardInterrupt
     with pytest.raises(wanted) as caught:
         write(tmp_path / "a.png", Still(np.zeros((4, 5, 3), dtype)))
@@ -511,7 +502,7 @@ def test_a_folder_that_does_not_exist(tmp_path):
 
 
 def test_every_suffix_is_written_and_read(random, tmp_path):
-    for suffix in SUFFIXES:
+    for suffix in WRITTEN:
         write(tmp_path / f"a{suffix}", Still(drawn(random, (6, 7))))
         assert read(tmp_path / f"a{suffix}").pixels.shape[:2] == (6, 7)
 

@@ -81,19 +81,19 @@ def _jpeg_limit(image: Image.Image) -> int:
 
 def _jpeg(file: BinaryIO, image: Image.Image) -> list[str]:
     data = jpeg_bytes(file, image)
-    said = _libjpeg(data)
+    said = _libjpeg(data, "CMYK" if image.mode == "CMYK" else "GRAY")
     if said is None or (len(data) == _jpeg_limit(image) and said.startswith("Premature")):
         return []
     return [said]
 
 
-def _libjpeg(data: bytes) -> str | None:
+def _libjpeg(data: bytes, colours: str = "GRAY") -> str | None:
     """Return the last warning of libjpeg, which decodes at 1/8 of the size; None: none."""
     import simplejpeg  # which only JPEGs need
 
     try:
         simplejpeg.decode_jpeg(
-            data, "GRAY", fastdct=True, fastupsample=True, min_height=1, min_width=1, min_factor=8
+            data, colours, fastdct=True, fastupsample=True, min_height=1, min_width=1, min_factor=8
         )
     except ValueError as error:
         text = str(error)

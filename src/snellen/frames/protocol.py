@@ -20,7 +20,7 @@ from snellen.frames.bicubic import TAPS, cubic
 from snellen.frames.colour import KB, KG, KR
 from snellen.frames.image_file import opened_image
 from snellen.frames.opening import is_address, missing
-from snellen.frames.still import SUFFIXES
+from snellen.frames.still_formats import WRITTEN
 
 Float32 = npt.NDArray[np.float32]
 
@@ -45,12 +45,12 @@ def pictures(folder: str | Path) -> list[Path]:
     found = sorted(
         path
         for path in folder.iterdir()
-        if path.is_file() and path.suffix.lower() in SUFFIXES and not path.name.startswith(".")
+        if path.is_file() and path.suffix.lower() in WRITTEN and not path.name.startswith(".")
     )
     if not found:
         raise InputError(
             f"no image in {str(folder)!r}",
-            advice=f"give a folder of files that end in {' '.join(sorted(SUFFIXES))}",
+            advice=f"give a folder of files that end in {' '.join(sorted(WRITTEN))}",
         )
     return found
 

@@ -8,10 +8,13 @@ from typing import Any, BinaryIO
 
 from snellen.errors import InputError
 from snellen.frames import limits, tiff
+from snellen.frames.still_metadata import XMP, stripped, upright
 from snellen.frames.still_value import Header, Still
 
 _TURNED = (5, 6)
 """LibRaw's turns by 90°."""
+_KEPT = {270, 271, 272, 305, 306, 315, 33432, 34665, 34853}
+"""Tags that are kept: description, camera, software, time, artist, copyright, EXIF, GPS."""
 _BYTES = 1 << 31
 """Most bytes of a file."""
 _GAMMA = (2.4, 12.92)
@@ -38,8 +41,19 @@ def read(path: Path, file: BinaryIO, said: list[str]) -> Still:
             gamma=_GAMMA,
             output_color=rawpy.ColorSpace.sRGB,
         )
-    lost = "it is developed: sRGB, with the camera's white balance; its metadata are not kept"
-    return Still(pixels=pixels, lost=(lost,))
+    block, damage, xmp = _metadata(file)
+    lost = "it is developed: sRGB, with the camera's white balance, without corrections of the lens"
+    return Still(pixels=pixels, exif=block, damage=damage, xmp=xmp, lost=(lost,))
+
+
+def _metadata(file: BinaryIO) -> tuple[bytes | None, tuple[str, ...], bytes | None]:
+    """Return the EXIF block, what is wrong with it, and the XMP packet."""
+    exif = tiff.exif_of(file)
+    xmp: Any = exif.get(XMP)
+    for tag in set(exif) - _KEPT:
+        del exif[tag]
+    block, _, damage = stripped(exif)
+    return block, damage, upright(xmp) if isinstance(xmp, bytes) else None
 
 
 def header(path: Path, file: BinaryIO) -> Header:

@@ -22,6 +22,8 @@ from snellen.frames.still_value import TRANSPOSING, Array, Header, Still, orient
 
 _END = b"\xff\xd9"
 """JPEG's marker EOI."""
+_BEHIND_THE_FIRST = np.s_[20:], np.s_[:20, 20:]
+"""Pixels that the first unit of a JPEG (16 × 16) does not reach: without data they are flat."""
 _RELATIVE = ImageCms.Intent.RELATIVE_COLORIMETRIC
 
 
@@ -73,8 +75,8 @@ def _loaded(path: Path, image: Image.Image, file: BinaryIO) -> Image.Image:
         whole = Image.open(BytesIO(damage.jpeg_bytes(file, image) + _END), formats=("JPEG",))
         check_header(path, whole, file)
         whole.load()
-        extremes: Any = whole.getextrema()
-        if all(least == most for least, most in np.reshape(extremes, (-1, 2))):
+        pixels = np.asarray(whole)
+        if all((pixels[part] == pixels[-1, -1]).all() for part in _BEHIND_THE_FIRST):
             raise  # nothing was decoded
         return whole
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from PIL import Image
 from PIL.TiffImagePlugin import ImageFileDirectory_v2
 
 from snellen.errors import InputError
@@ -30,7 +29,7 @@ def read(path: Path, file: BinaryIO, said: list[str]) -> Still:
     """Return an image; see `still.read`."""
     tags, about = _opened(path, file)
     samples = tiff.read(file, about)
-    exif = _exif(file, tags)
+    exif = tiff.exif_of(file)
     xmp: Any = tags.get(XMP)
     profile, compression = tags.get(tiff.PROFILE), about.compression
     iptc = iptc_of(exif)
@@ -72,18 +71,6 @@ def _opened(path: Path, file: BinaryIO) -> tuple[ImageFileDirectory_v2, tiff.Lay
     most = 1 if about.compression == "raw" else _PACKED
     limits.check_plausible(path, about.width, about.height, size_of(file), most, _SLACK)
     return tags, about
-
-
-def _exif(file: BinaryIO, tags: ImageFileDirectory_v2) -> Image.Exif:
-    """Return the tags as EXIF."""
-    file.seek(0)
-    head = file.read(16)
-    exif = Image.Exif()
-    exif.endian = ">" if head[:2] == b"MM" else "<"
-    exif.bigtiff = b"+" in head[2:4]
-    start = head[8:16] if exif.bigtiff else head[4:8]
-    exif.load_from_fp(file, int.from_bytes(start, "big" if exif.endian == ">" else "little"))
-    return exif
 
 
 def _dpi(tags: ImageFileDirectory_v2) -> tuple[float, float] | None:

@@ -92,6 +92,18 @@ def directory(file: BinaryIO) -> ImageFileDirectory_v2 | None:
     return tags
 
 
+def exif_of(file: BinaryIO) -> Image.Exif:
+    """Return the tags of a TIFF file as EXIF."""
+    file.seek(0)
+    head = file.read(16)
+    exif = Image.Exif()
+    exif.endian = ">" if head[:2] == b"MM" else "<"
+    exif.bigtiff = b"+" in head[2:4]
+    start = head[8:16] if exif.bigtiff else head[4:8]
+    exif.load_from_fp(file, int.from_bytes(start, "big" if exif.endian == ">" else "little"))
+    return exif
+
+
 def is_ours(tags: ImageFileDirectory_v2) -> bool:
     """Return whether Pillow cannot read the samples, or not all of their bits, and we can."""
     bits, kind = set(_several(tags, BITS, 1)), set(_several(tags, FORMAT, _UINT))

@@ -40,7 +40,7 @@ def deblur_image(job: DeblurJob, events: Events) -> DeblurResult:
         first, job.target, strict=job.strict, overwrite=job.overwrite, unused=_unused(job),
         events=events,
     )  # fmt: skip
-    stills = [still, *_rest(job, still)]
+    stills = [still, *_rest(job, still, events)]
     track = None if job.region is None else job.region.track()
     parts = [_part(one, track, name) for one in stills]
     _warn_of_white(job, parts, name, events)
@@ -90,12 +90,14 @@ def _unused(job: DeblurJob) -> tuple[str, ...]:
     return (*job.video.named(), *window, *(("warm",) if job.warm else ()))
 
 
-def _rest(job: DeblurJob, first: Still) -> list[Still]:
+def _rest(job: DeblurJob, first: Still, events: Events) -> list[Still]:
     """Return the images of a burst behind its first."""
     stills = []
     for path in job.sources[1:]:
         atomic.check_target(job.target, path, job.overwrite)
         still = read(path)
+        for text in still.lost:
+            events.warning(str(path), text)
         got, wanted = _kind(still.pixels), _kind(first.pixels)
         if got != wanted:
             raise InputError(

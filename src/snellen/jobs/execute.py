@@ -103,7 +103,7 @@ def run_deblur(job: DeblurJob, events: Events) -> DeblurResult:
         written, but its PSF could not be.
     """
     job.check()
-    if job.is_burst or is_image(job.sources[0]):
+    if job.is_burst or is_image(job.sources[0], job.target):
         from snellen.jobs.deblur_image import deblur_image
 
         return deblur_image(job, events)

@@ -14,8 +14,7 @@ from snellen.jobs.patterns import matching
 
 VIDEO_SUFFIXES = (".mp4", ".mkv", ".mov", ".webm", ".m2ts", ".ts", ".m4v", ".avi", ".y4m")
 UNREAD_SUFFIXES = (
-    ".gif", ".apng", ".avif", ".heic", ".heif", ".jfif", ".jp2", ".j2k", ".jxl", ".ico", ".psd",
-    ".svg", ".tga", ".exr", ".hdr", ".dpx", ".dng",
+    ".gif", ".apng", ".jxl", ".ico", ".psd", ".svg", ".tga", ".exr", ".hdr", ".dpx",
 )  # fmt: skip
 """Images too, but of types that are not read as such; FFmpeg takes some for films."""
 PIPE = Path("-")
@@ -40,11 +39,23 @@ def standard_output() -> BinaryIO:
     return binary
 
 
-def is_image(path: Path) -> bool:
-    """Return whether a file's name is an image's."""
-    from snellen.frames.still import SUFFIXES
+def is_image(path: Path, other: Path | None = None) -> bool:
+    """Return whether a file's name is an image's.
 
-    return path.suffix.lower() in SUFFIXES
+    Animations (.gif, .apng) are images, of their first picture, only where the `other` file of a
+    run is one: the output, or what it is compared with. Else they are videos.
+    """
+    from snellen.frames.still_formats import EITHER, SUFFIXES
+
+    suffix = path.suffix.lower()
+    return suffix in SUFFIXES or (suffix in EITHER and other is not None and is_image(other))
+
+
+def image_name(source: Path) -> str:
+    """Return the name of an image in an output folder: what is only read becomes .png."""
+    from snellen.frames.still_formats import READ_ONLY
+
+    return f"{source.stem}.png" if source.suffix.lower() in READ_ONLY else source.name
 
 
 def is_picture(path: Path) -> bool:
@@ -186,6 +197,8 @@ def _renamed(source: Path) -> str:
     """Return the name in the output folder; Matroska holds what cannot be written as it was."""
     from snellen.video.sink.output import MUXERS
 
-    if is_image(source) or source.suffix.lower() in MUXERS:
+    if is_image(source):
+        return image_name(source)
+    if source.suffix.lower() in MUXERS:
         return source.name
     return source.stem + ".mkv"

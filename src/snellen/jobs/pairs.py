@@ -161,6 +161,8 @@ def _floats(path: Path) -> InputError:
 
 def _plane(path: Path, warn: Warn) -> Plane:
     still = read(path)
+    for text in still.lost:
+        warn(str(path), text)
     pixels = still.pixels
     if pixels.dtype.kind == "f":
         raise _floats(path)

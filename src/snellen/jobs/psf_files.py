@@ -198,6 +198,8 @@ def _grey(path: Path) -> Array:
     still = opened(path)
     if still.damage:
         raise InputError(f"{path} is damaged: {'; '.join(still.damage)}; expected a whole PSF")
+    if still.lost:
+        raise InputError(f"{path}: {'; '.join(still.lost)}; expected one grey picture")
     pixels = still.pixels
     if pixels.ndim == 2:
         return pixels

@@ -125,7 +125,10 @@ class ScoreJob(Job):
         """
         both = self.reference, self.distorted
         _check_there(both)
-        kinds = [FOLDER if one.is_dir() else IMAGE if is_image(one) else FILM for one in both]
+        kinds = [
+            FOLDER if one.is_dir() else IMAGE if is_image(one, other) else FILM
+            for one, other in zip(both, reversed(both), strict=True)
+        ]
         for one, kind, other in zip(both, kinds, reversed(kinds), strict=True):
             if kind == FILM and other == IMAGE and one.suffix.lower() in UNREAD_SUFFIXES:
                 raise InputError(

@@ -52,7 +52,7 @@ def opened(
         events.warning(str(source), f"`{name}` is for video: without effect on an image")
     still = read(source)
     check(target, still)
-    lost = tuple(losses(target, still))
+    lost = (*still.lost, *losses(target, still))
     if lost and strict:
         raise InputError(f"{source}: this would be lost: {'; '.join(lost)}", parameter="strict")
     for text in lost:

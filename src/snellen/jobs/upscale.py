@@ -106,7 +106,7 @@ def run_upscale(job: UpscaleJob, events: Events) -> UpscaleResult:
     InputError, DeviceError, OutputError
         Nothing is left under the target's name.
     """
-    return _image(job, events) if is_image(job.source) else _video(job, events)
+    return _image(job, events) if is_image(job.source, job.target) else _video(job, events)
 
 
 def _image(job: UpscaleJob, events: Events) -> UpscaleResult:

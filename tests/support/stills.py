@@ -1,0 +1,155 @@
+"""Image files that Pillow does not write, made by code."""
+
+from __future__ import annotations
+
+import struct
+from fractions import Fraction
+from io import BytesIO
+
+import av
+import numpy as np
+
+from snellen.frames import tiff
+
+
+def heic(pixels, *, deep=False, exif=b""):
+    """A HEIC file of RGB `pixels` with even sides, coded by HEVC (ISO/IEC 23008-12)."""
+    film, payload = BytesIO(), b""
+    with av.open(film, "w", "mp4") as container:
+        stream = container.add_stream("libx265", Fraction(25))
+        stream.height, stream.width = pixels.shape[:2]
+        stream.pix_fmt = "yuv444p10le" if deep else "yuv444p"
+        stream.options = {"crf": "4", "x265-params": "log-level=none:info=0"}
+        frame = av.VideoFrame.from_ndarray(pixels, "rgb24")
+        frame = frame.reformat(
+            format=stream.pix_fmt, dst_colorspace="ITU601", dst_color_range="MPEG"
+        )
+        for packet in [*stream.encode(frame), *stream.encode(None)]:
+            payload += bytes(packet)
+            container.mux(packet)
+    data = film.getvalue()
+    at = data.index(b"hvcC") - 4
+    configuration = data[at : at + int.from_bytes(data[at : at + 4], "big")]
+    at = data.index(b"mdat") + 4
+    coded = data[at : at + int.from_bytes(data[at - 8 : at - 4], "big") - 8]
+    return _heif(configuration, coded, pixels.shape[1], pixels.shape[0], exif)
+
+
+def _box(kind, *parts, version=None, flags=0):
+    head = b"" if version is None else struct.pack(">I", version << 24 | flags)
+    body = head + b"".join(parts)
+    return struct.pack(">I4s", 8 + len(body), kind) + body
+
+
+def _heif(configuration, coded, width, height, exif):
+    items = [(1, b"hvc1", coded)]
+    if exif:
+        items.append((2, b"Exif", struct.pack(">I", 0) + exif))
+
+    def meta(start):
+        places, at = b"", start
+        for number, _, body in items:
+            places += struct.pack(">HHHII", number, 0, 1, at, len(body))
+            at += len(body)
+        entries = [
+            _box(b"infe", struct.pack(">HH4s", number, 0, kind), b"\0", version=2)
+            for number, kind, _ in items
+        ]
+        about = [
+            _box(b"hdlr", bytes(4), b"pict", bytes(13), version=0),
+            _box(b"pitm", struct.pack(">H", 1), version=0),
+            _box(b"iinf", struct.pack(">H", len(items)), *entries, version=0),
+            _box(b"iloc", b"\x44\0", struct.pack(">H", len(items)), places, version=0),
+            _box(
+                b"iprp",
+                _box(b"ipco", configuration,
+                     _box(b"ispe", struct.pack(">II", width, height), version=0)),
+                _box(b"ipma", struct.pack(">IHBBB", 1, 1, 2, 0x81, 0x82), version=0),
+            ),
+        ]  # fmt: skip
+        if exif:
+            about.append(_box(b"iref", _box(b"cdsc", struct.pack(">HHH", 2, 1, 1)), version=0))
+        return _box(b"meta", *about, version=0)
+
+    head = _box(b"ftyp", b"heic", bytes(4), b"mif1heic")
+    start = len(head) + len(meta(0)) + 8
+    return head + meta(start) + _box(b"mdat", *(body for _, _, body in items))
+
+
+def dng(mosaic):
+    """A DNG file of an RGGB `mosaic`, (H, W) uint16 of 14 bits, with 16383 as white."""
+    height, width = mosaic.shape
+    samples = np.ascontiguousarray(mosaic, "<u2").tobytes()
+
+    def shorts(*values):
+        return 3, struct.pack(f"<{len(values)}H", *values)
+
+    def longs(*values):
+        return 4, struct.pack(f"<{len(values)}I", *values)
+
+    def ratios(kind, *values):
+        return kind, b"".join(struct.pack("<iI" if kind == 10 else "<II", round(v * 10000), 10000)
+                              for v in values)  # fmt: skip
+
+    matrix = (3.2406, -1.5372, -0.4986, -0.9689, 1.8758, 0.0415, 0.0557, -0.2040, 1.0570)
+    tags = {
+        254: longs(0), 256: longs(width), 257: longs(height), 258: shorts(16), 259: shorts(1),
+        262: shorts(32803), 271: (2, b"Snellen\0"), 272: (2, b"Test\0"), 273: longs(8),
+        274: shorts(1), 277: shorts(1), 278: longs(height), 279: longs(len(samples)),
+        33421: shorts(2, 2), 33422: (1, bytes([0, 1, 1, 2])), 50706: (1, bytes([1, 4, 0, 0])),
+        50707: (1, bytes([1, 1, 0, 0])), 50708: (2, b"Snellen Test\0"), 50714: shorts(0),
+        50717: shorts(16383), 50721: ratios(10, *matrix), 50728: ratios(5, 1, 1, 1),
+        50778: shorts(21),
+    }  # fmt: skip
+    return _tiff(tags, samples)
+
+
+def tiled(pixels, compression="raw", side=16, predictor=1):
+    """A TIFF file of (H, W, C) `pixels` in tiles, little-endian."""
+    height, width, samples = pixels.shape
+    data, offsets, counts = b"", [], []
+    for top in range(0, height, side):
+        for left in range(0, width, side):
+            piece = pixels[top : top + side, left : left + side]
+            edges = [(0, side - piece.shape[0]), (0, side - piece.shape[1]), (0, 0)]
+            tile = np.pad(piece, edges, mode="edge").astype(pixels.dtype.newbyteorder("<"))
+            if predictor == 2:
+                tile[:, 1:] = np.diff(tile, axis=1)
+            rows = tile.reshape(side, -1).view(np.uint8)
+            coded = rows.tobytes() if compression == "raw" else tiff.packed(rows, compression)
+            offsets.append(8 + len(data))
+            counts.append(len(coded))
+            data += coded
+    kind = 3 if pixels.dtype.kind == "f" else 1
+
+    def numbers(*values):
+        return 4, struct.pack(f"<{len(values)}I", *values)
+
+    tags = {
+        256: numbers(width), 257: numbers(height), 258: numbers(*[8 * pixels.itemsize] * samples),
+        259: numbers(tiff.NUMBERS[compression]), 262: numbers(2 if samples > 2 else 1),
+        277: numbers(samples), 284: numbers(1), 317: numbers(predictor), 322: numbers(side),
+        323: numbers(side), 324: numbers(*offsets), 325: numbers(*counts),
+        339: numbers(*[kind] * samples),
+    }  # fmt: skip
+    if samples in (2, 4):
+        tags[338] = numbers(2)
+    return _tiff(tags, data)
+
+
+def _tiff(tags, data):
+    """A TIFF file: `data` begins at byte 8, the directory is behind it."""
+    sizes = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 10: 8}
+    data += bytes(len(data) & 1)
+    place = 8 + len(data)
+    behind = place + 2 + 12 * len(tags) + 4
+    entries, values = b"", b""
+    for tag, (kind, body) in sorted(tags.items()):
+        count = len(body) // sizes[kind]
+        if len(body) > 4:
+            entries += struct.pack("<HHII", tag, kind, count, behind + len(values))
+            values += body + bytes(len(body) & 1)
+        else:
+            entries += struct.pack("<HHI", tag, kind, count) + body.ljust(4, b"\0")
+    head = struct.pack("<2sHI", b"II", 42, place)
+    return head + data + struct.pack("<H", len(tags)) + entries + bytes(4) + values
