@@ -79,17 +79,18 @@ def test_type_checkers_see_every_name(package):
 
 
 def test_the_signatures_for_arrays():
-    assert parameters(snellen.upscale) == ["image", "scale", "model", "device", "bits"]
+    samples = ["data_range", "channel_axis"]
+    assert parameters(snellen.upscale) == ["image", "scale", "model", "device", *samples, "bits"]
     assert parameters(snellen.Upscaler) == ["scale", "model", "device", "chroma"]
     which = ["variant", "hi_scale", "eight_bit_lut"]
-    wanted = ["reference", "distorted", "data_range", *which, "maps", "device", "dtype"]
+    wanted = ["reference", "distorted", *samples, *which, "maps", "device", "dtype"]
     assert parameters(snellen.score) == wanted
     assert parameters(snellen.Scorer) == [*which, "device", "dtype"]
     fields = [field.name for field in dataclasses.fields(snellen.Score)]
     assert fields == ["mad", "hi", "lo", "detection", "appearance"]
     which = ["psf", "psf_size", "iterations", "noise", "read_noise", "tv"]
     how = ["start", "edges", "recentre", "tolerance", "every"]
-    more = ["callback", "multiframe", "tile", "data_range", "device", "dtype"]
+    more = ["callback", "multiframe", "tile", *samples, "device", "dtype"]
     assert parameters(snellen.deblur) == ["image", *which, "prior", *how, *more]
     assert set(parameters(snellen.Deblurrer)) >= {*which, *how, "warm", "history", "device"}
     fields = [field.name for field in dataclasses.fields(snellen.Restored)]

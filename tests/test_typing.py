@@ -32,6 +32,10 @@ def brief(found: snellen.Restored) -> str:
 
 """
 SHOWN = {
+    "snellen.upscale(any_shape)": "ndarray[tuple[Any, ...], dtype[uint8]]",
+    "snellen.upscale(plane, 2.0)": "ndarray[tuple[int, int], dtype[float32]]",
+    "snellen.upscale([[1.0]])": "ndarray[tuple[Any, ...], dtype[Any]]",
+    "snellen.upscale(Tensor(), channel_axis=0)": "Tensor",
     "snellen.deblur(any_shape).image": "ndarray[tuple[Any, ...], dtype[uint8]]",
     "snellen.deblur(plane).image": "ndarray[tuple[int, int], dtype[float32]]",
     "snellen.deblur([[1.0]]).image": "ndarray[tuple[Any, ...], dtype[Any]]",

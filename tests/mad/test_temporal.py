@@ -189,7 +189,7 @@ def test_what_does_not_go_together_is_refused(clips):
     with pytest.raises(InputError, match="one dtype"):
         st_mad(reference, distorted.astype(np.uint16), data_range=255, device="cpu")
     with pytest.raises(InputError, match="data_range"):
-        st_mad(reference.astype(np.uint16), distorted.astype(np.uint16), device="cpu")
+        st_mad(reference.astype(np.float32), distorted.astype(np.float32), device="cpu")
     with pytest.raises(InputError, match="expected 0 to 100"):
         st_mad(reference, distorted, data_range=100, device="cpu")
     broken = distorted.astype(np.float32)

@@ -490,10 +490,14 @@ def with_one(value):
         (
             np.zeros((40, 45, 4)),
             {},
-            r"\(40, 45, 4\).* 4 channels.*image\[\.\.\., :3\].* 40 pict",
+            r"\(40, 45, 4\).* 4 channels.*image\[\.\.\., :3\].* of 4 col",
         ),
         (np.zeros((40, 45, 4)), {"multiframe": True}, r"like 4 channels.*image\[\.\.\., :3\]"),
-        (np.zeros((40, 45, 2)), {"psf_size": 1}, r"like 2 channels.*image\[\.\.\., 0\].*swapaxes"),
+        (
+            np.zeros((40, 45, 2)),
+            {"psf_size": 1},
+            r"like 2 channels.*image\[\.\.\., 0\].*channel_axis=None",
+        ),
         (GREY, {"read_noise": 1e20}, r"read_noise=1e\+20"),
         (GREY, {"tv": 1e39}, r"tv=1e\+39"),
         (GREY, {"psf": [[1, 2], [3]]}, "psf is not an array"),
@@ -510,7 +514,12 @@ def with_one(value):
         (with_one(np.nan), {}, "NaN or infinity; replace"),
         (with_one(-np.inf), {}, "NaN or infinity"),
         (with_one(-1e-9), {}, r"negative samples; expected 0.*clip"),
-        (with_one(1001), {}, "more than 1000 times white, which is 1; state .* data_range"),
+        (
+            with_one(1.6),
+            {},
+            "got samples from .* to 1.6; expected 0 to 1; state another data_range",
+        ),
+        (with_one(1001), {"data_range": 1}, "more than 1000 times white, which is 1; state"),
         (GREY, {"data_range": 0}, "data_range=0; expected the value of white"),
         (GREY, {"data_range": "255"}, "data_range='255'"),
         (GREY, {"data_range": 1e300}, r"data_range=1e\+300; expected the value of white"),
@@ -535,10 +544,10 @@ def test_refusals(image, how, words, backend):
 
 
 def test_narrow_pictures_are_pictures():
-    """Where they cannot be a picture of channels: as one batch more, or of few rows."""
-    blur = np.ones((1, 1))
-    for shape in ((1, 40, 45, 4), (4, 45, 4), (40, 3, 2), (45, 4)):
-        found = deblur(np.full(shape, 0.5), blur, iterations=1, device="cpu")
+    """Where that is said, or they cannot be a picture of channels."""
+    blur, said = np.ones((1, 1)), {"channel_axis": None}
+    for shape, how in [((1, 40, 45, 4), said), ((40, 3, 2), said), ((4, 45, 4), {}), ((45, 4), {})]:
+        found = deblur(np.full(shape, 0.5), blur, iterations=1, device="cpu", **how)
         assert found.image.shape == shape and found.psf.shape == (*shape[:-2], 1, 1)
 
 

@@ -105,7 +105,7 @@ def test_a_power_of_two_scales_exactly(random, random_model, dtype, factor, chan
     model = random_model(2)
     one, other = (
         upscale(image, 2, model, device=backend),
-        upscale(image * factor, 2, model, device=backend),
+        upscale(image * factor, 2, model, device=backend, data_range=1),
     )
     assert (other == one * factor).all()
 
@@ -114,12 +114,12 @@ def test_floats_are_never_clipped_and_integers_are(random, random_model, backend
     model = random_model(2)
     edge = np.zeros((12, 12), np.float32)
     edge[:, 6:] = 255
-    wild = upscale(edge, 2, model, device=backend)
+    wild = upscale(edge, 2, model, device=backend, data_range=255)
     assert wild.min() < 0 and wild.max() > 255
     tame = upscale(edge.astype(np.uint8), 2, model, device=backend)
     assert (tame == np.rint(wild.clip(0, 255))).all()
     colour = np.stack([edge, edge[::-1], edge.T], axis=-1)
-    wild = upscale(colour, 2, model, device=backend)
+    wild = upscale(colour, 2, model, device=backend, data_range=255)
     assert wild.min() < 0 and wild.max() > 255
     tame = upscale(colour.astype(np.uint8), 2, model, device=backend)
     assert np.abs(tame - wild.clip(0, 255)).max() <= 0.5
@@ -132,7 +132,8 @@ def test_bits(random, random_model, bits, channels, backend):
     image = random.choice([0, white], (8, 9, *channels)).astype(np.uint16)
     model = random_model(2)
     found = upscale(image, 2, model, bits=bits, device=backend)
-    exact = upscale(image.astype(np.float32), 2, model, device=backend)
+    assert (upscale(image, 2, model, data_range=white, device=backend) == found).all()
+    exact = upscale(image.astype(np.float32), 2, model, device=backend, data_range=white)
     assert exact.max() > white and found.max() == white and found.min() == 0
     assert np.abs(found - exact.clip(0, white).astype(np.float64)).max() <= 0.5
     if bits < 16:
@@ -161,7 +162,6 @@ def test_an_axis_of_three_is_colour_only_from_three_axes_on(random, random_model
     assert upscale(drawn(random, (6, 3), "uint8"), 2, model, device=backend).shape == (12, 6)
     assert upscale(drawn(random, (6, 7, 3), "uint8"), 2, model, device=backend).shape == (12, 14, 3)
     assert upscale(drawn(random, (6, 7, 5), "uint8"), 2, model, device=backend).shape == (6, 14, 10)
-    assert upscale(drawn(random, (6, 7, 1), "uint8"), 2, model, device=backend).shape == (6, 14, 2)
     assert upscale(drawn(random, (0, 7, 6), "uint8"), 2, model, device=backend).shape == (0, 14, 12)
 
 
@@ -313,8 +313,35 @@ def test_wrong_bits(random_model, dtype, bits, words, backend):
 def test_samples_beyond_bits(random_model, backend):
     image = np.zeros((4, 4), np.uint16)
     image[3, 2] = 1024
-    with pytest.raises(InputError, match="1024, more than 10 bits hold"):
-        upscale(image, 2, random_model(2), bits=10, device=backend)
+    for how in ({"bits": 10}, {"data_range": 1023}, {"data_range": 1000}):
+        with pytest.raises(InputError, match="samples from 0 to 1024; expected 0 to 10"):
+            upscale(image, 2, random_model(2), device=backend, **how)
+    with pytest.raises(InputError, match="bits=10 and data_range=1023; expected one"):
+        upscale(image, 2, bits=10, data_range=1023, device=backend)
+
+
+@pytest.mark.parametrize("channels", [(), (3,), (4,)])
+def test_a_white_between_whole_bits(random, random_model, channels, backend):
+    """Results end at white, and beyond 8 bits of uint8 there is nothing."""
+    image = random.choice([0, 1000], (8, 9, *channels)).astype(np.uint16)
+    model = random_model(2)
+    found = upscale(image, 2, model, data_range=1000, device=backend)
+    assert found.max() == 1000
+    assert (found == upscale(image, 2, model, bits=10, device=backend).clip(0, 1000)).all()
+    small = (image // 4).astype(np.uint8)
+    wanted = upscale(small, 2, model, device=backend)
+    assert (upscale(small, 2, model, data_range=300, device=backend) == wanted).all()
+
+
+@pytest.mark.parametrize("scale", [2.0, np.float32(2), np.int64(2)])
+def test_a_scale_is_a_number_of_any_type(scale):
+    assert upscale(np.zeros((4, 4), np.uint8), scale, device="cpu").shape == (8, 8)
+    assert Upscaler(scale, device="cpu").scale == 2
+
+
+def test_a_scale_is_no_text():
+    with pytest.raises(InputError, match=r"got scale='2'; expected one of 2, 3, 4; .*not text"):
+        upscale(np.zeros((4, 4), np.uint8), "2", device="cpu")
 
 
 @pytest.mark.parametrize("scale", [-1, 0, 1, 5, 2.5])
@@ -344,7 +371,7 @@ def test_the_shipped_models_by_default(random, scale):
 def test_an_overshoot_stays_within_half_precision(backend):
     image = np.zeros((12, 12), np.float16)
     image[:, 6:] = 65000
-    assert np.isfinite(upscale(image, device=backend)).all()
+    assert np.isfinite(upscale(image, device=backend, data_range=65504)).all()
 
 
 def test_alpha_is_bicubic(random):

@@ -46,7 +46,6 @@ class Axes:
         *,
         least: int = 1,
         frames: bool = False,
-        refused: tuple[int, ...] = (),
     ) -> Axes:
         """Return the axes of an array of this shape.
 
@@ -59,17 +58,13 @@ class Axes:
             Least rows and columns of a picture.
         frames : bool
             Whether the first axis holds frames of one object; then there is no batch.
-        refused : tuple of int
-            Lengths of the last axis that make an array of three axes look like a picture with
-            channels that the method cannot use.
 
         Raises
         ------
         InputError
-            The array has too few axes, or too small pictures; or its last axis is refused.
+            The array has too few axes, or too small pictures.
         """
         shape = tuple(shape)
-        _refuse_channels(shape, refused)
         colour = len(shape) >= 3 and shape[-1] in channels
         lead = len(shape) - 2 - colour
         if (
@@ -79,9 +74,10 @@ class Axes:
         ):
             size = "one pixel" if least == 1 else f"{least}×{least} pixels"
             front, last = "M" if frames else "…", " or ".join(map(str, channels))
+            colours = f" or ({front}, H, W, {last})" if channels else ""
             raise InputError(
-                f"got an array of shape {shape}; expected ({front}, H, W) or ({front}, H, W, "
-                f"{last}), with at least {size}"
+                f"got an array of shape {shape}; expected ({front}, H, W){colours}, with at least "
+                f"{size}"
             )
         before, size_ = shape[:lead], (shape[lead], shape[lead + 1])
         batch, together = ((), before) if frames else (before, ())
@@ -126,16 +122,3 @@ def check_finite(array: Array) -> None:
     """Refuse (InputError) NaN and infinity."""
     if array.dtype.kind == "f" and not library(array).isfinite(array).all():
         raise InputError(NOT_FINITE, advice=REPLACE)
-
-
-def _refuse_channels(shape: tuple[int, ...], refused: tuple[int, ...]) -> None:
-    """Refuse one picture with channels that are none; more than 4 rows and columns tell it."""
-    if len(shape) != 3 or shape[-1] not in refused or min(shape[:-1]) <= 4:
-        return
-    kept = "image[..., :3]" if shape[-1] == 4 else "image[..., 0] (of four, image[..., :3])"
-    raise InputError(
-        f"got an array of shape {shape}, whose last axis looks like {shape[-1]} channels; "
-        "expected (H, W) or (H, W, 3)",
-        advice=f"leave transparency out, {kept}; if these are {shape[0]} pictures of only "
-        f"{shape[-1]} columns, swap their axes, image.swapaxes(1, 2), and those of a PSF with them",
-    )

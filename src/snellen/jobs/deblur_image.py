@@ -54,7 +54,8 @@ def deblur_image(job: DeblurJob, events: Events) -> DeblurResult:
                 found = image.deblur(
                     picture,
                     **settings,
-                    data_range=job.mia.data_range if picture.dtype.kind == "f" else None,
+                    data_range=(job.mia.data_range or 1.0) if picture.dtype.kind == "f" else None,
+                    channel_axis=-1 if parts[0].ndim == 3 else None,
                     multiframe=job.is_burst,
                     tile=job.mia.tile,
                     device=device,

@@ -214,7 +214,9 @@ class DeblurStep:
         worker = self._tiled or self._deblurrer
         if worker is not None:
             return worker.submit(plane)
-        restored = deblur(plane, **self._settings, multiframe=many, tile=self._tile)
+        restored = deblur(
+            plane, **self._settings, multiframe=many, tile=self._tile, channel_axis=None
+        )
         return lambda: restored
 
 

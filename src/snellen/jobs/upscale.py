@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, SnellenError, quoted
 from snellen.frames.brief import Brief
+from snellen.frames.white import MOST
 from snellen.gpu import device as devices
 from snellen.jobs.events import Events
 from snellen.jobs.fallback import on_device
@@ -123,7 +124,9 @@ def _image(job: UpscaleJob, events: Events) -> UpscaleResult:
     def work(device: str) -> tuple[Any, str]:
         one = devices.single(device, "A+")  # several share batches only
         report = rows_of(str(job.source), events)
-        return image.enlarged(still.pixels, job.scale, job.model, one, report=report), one
+        return image.enlarged(
+            still.pixels, job.scale, job.model, one, report=report, **_samples(still.pixels)
+        ), one
 
     pixels, used = on_device(work, job.device, str(job.source), events)
     large = replace(still, pixels=pixels)
@@ -133,6 +136,18 @@ def _image(job: UpscaleJob, events: Events) -> UpscaleResult:
     return UpscaleResult(
         job.source, job.target, width, height, devices.name(used), lost, error=error
     )
+
+
+def _samples(pixels: Any) -> dict[str, Any]:
+    """Return what a file says of its pixels: whether they are colours, and what white is.
+
+    Floats in files have no range of their own: white is 1, or the brightest where that is more.
+    """
+    data_range = None
+    if pixels.dtype.kind == "f":
+        most = float(abs(pixels).max())
+        data_range = most if 1 < most < MOST else 1.0
+    return {"data_range": data_range, "channel_axis": -1 if pixels.ndim == 3 else None}
 
 
 def _video(job: UpscaleJob, events: Events) -> UpscaleResult:

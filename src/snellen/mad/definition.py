@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from snellen.errors import InputError, quoted
-from snellen.frames import values
+from snellen.frames import values, white
 
 VARIANTS = ("2011", "paper")
 
@@ -13,7 +13,7 @@ WHITE = 255.0  # grey is 0 … 255, whatever the samples' range: the luminance s
 BLOCK = 16  # side of the blocks of both stages; Larson & Chandler 2010, 3.1 and 3.2
 STEP = 4  # pixels from a block to the next (75 % overlap), and the side of its tile in a map
 MARGIN = (16, 17)  # rows and columns at the top left, at the bottom right, that are not pooled
-LEAST, MOST = 1e-30, 1e30  # of the value of white, and of hi_scale: float32 holds their squares
+MOST = 1e30  # of hi_scale: float32 holds its square
 SMALLEST = sum(MARGIN) + 1  # pixels of a side: one is pooled
 
 
@@ -72,10 +72,4 @@ def peak(data_range: float | None, bits: int, name: str = "data_range") -> float
             parameter=name,
             advice="state the value of white, as 1 or 255",
         )
-    white = values.number(data_range)
-    if white is None or not LEAST <= white <= MOST:
-        raise InputError(
-            f"`{name}`={quoted(data_range)}; expected the value of white, as 1, 255 or 1023",
-            parameter=name,
-        )
-    return white
+    return white.stated(data_range, name)

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from snellen.frames import arrays
-from snellen.frames.axes import check_dtype
+from snellen.frames.axes import Axes, check_dtype
+from snellen.frames.channels import ChannelAxis, Channels
 from snellen.frames.frame import Format
 from snellen.frames.prepared import borrowed
 from snellen.frames.several import shared
 from snellen.frames.values import flag
 from snellen.gpu import memory
-from snellen.mad.definition import Definition
+from snellen.mad.definition import SMALLEST, Definition
 from snellen.mad.pictures import axes_of, check_samples, expect, feeding
 from snellen.mad.placement import choose_devices, in_main_memory, moved
 from snellen.mad.result import Score
@@ -35,6 +36,7 @@ def score(
     distorted: Any,
     *,
     data_range: float | None = None,
+    channel_axis: ChannelAxis = "auto",
     variant: str = "2011",
     hi_scale: float = 200.0,
     eight_bit_lut: bool = False,
@@ -59,8 +61,11 @@ def score(
         uint16, float16, float32 or float64: NumPy, CuPy, or anything with `__dlpack__` (PyTorch on
         CPU or CUDA) or `__array__`.
     data_range : float, optional
-        The sample value of white, black being 0: 1023 of 10 bits, 1.0 or 255 of floats. Only
-        uint8 has a default, 255.
+        The sample value of white, black being 0: 1023 of 10 bits, 255 of floats. None: the greatest
+        of integers, 1.0 of floats.
+    channel_axis : int, None or "auto"
+        The axis of channels, 1 or 3 (RGB), of both arrays; None: there is none. "auto": the last of
+        three or more axes, if it has 3; one of 1, 2 or 4 is refused.
     variant, hi_scale, eight_bit_lut
         Which MAD: see `snellen.Scorer`.
     maps : bool
@@ -93,12 +98,17 @@ def score(
     for image in (reference, distorted):
         if not arrays.on_gpu(image):  # before anything asks it for its shape
             check_dtype(arrays.read(image).dtype)
+    shapes = [_shape(image) for image in (reference, distorted)]
+    where = [Channels.of(shape, channel_axis, alpha=False) for shape in shapes]
     home, chosen = choose_devices((distorted, reference), device)
     groups: list[tuple[str, ...]] = [chosen]
-    if _several(reference, distorted):
-        groups = [(one,) for one in chosen]
+    if any(one.batched(shape) for one, shape in zip(where, shapes, strict=True)):
+        groups = [(one,) for one in chosen]  # which share the pairs, or else the subbands
     with arrays.working(home, chosen[0]):
         one, other = (arrays.read(image) for image in (reference, distorted))
+        one, other = where[0].last(one), where[1].last(other)
+        for array, channels in zip((one, other), where, strict=True):
+            Axes.of(array.shape, channels.lengths, least=SMALLEST)
         peak = expect(one, other, data_range)
         found = _scored(one, other, peak, method, groups, maps)
         if not maps:
@@ -107,13 +117,9 @@ def score(
         return Score(found.mad, found.hi, found.lo, *(arrays.like(home, p) for p in planes))
 
 
-def _several(reference: Any, distorted: Any) -> bool:
-    """Return whether these are batches. Several GPUs share their pairs, or else the subbands."""
-    shapes = [
-        tuple(np.shape(image if arrays.on_gpu(image) else arrays.read(image)))
-        for image in (reference, distorted)
-    ]
-    return any(len(shape) > 2 + (shape[-1:] == (3,)) for shape in shapes)
+def _shape(image: Any) -> tuple[int, ...]:
+    """Return the shape of an array of any library."""
+    return tuple(np.shape(image if arrays.on_gpu(image) else arrays.read(image)))
 
 
 @dataclass(frozen=True, slots=True)

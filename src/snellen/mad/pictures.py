@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from snellen.errors import InputError
-from snellen.frames import arrays
+from snellen.frames import arrays, white
 from snellen.frames.axes import NOT_FINITE, REPLACE, Axes, check_dtype, check_finite
 from snellen.frames.prepared import borrowed
 from snellen.frames.values import check_bytes
-from snellen.mad import definition as definitions
 from snellen.mad.cuda.pictures import SLACK, Luma, Pictures
 from snellen.mad.definition import SMALLEST
 from snellen.mad.luma import luma
@@ -140,15 +139,7 @@ def expect(reference: Array, distorted: Array, data_range: float | None) -> floa
             advice="bring both to one dtype and range",
         )
     _check_shapes(*axes)
-    bits = 8 if distorted.dtype == np.uint8 else 0
-    if data_range is None and not bits:
-        raise InputError(
-            f"got {distorted.dtype} samples without `data_range`",
-            parameter="data_range",
-            advice="state the value of white, as "
-            + ("1023 or 65535" if distorted.dtype.kind == "u" else "1.0 or 255"),
-        )
-    return definitions.peak(data_range, bits)
+    return white.white(distorted.dtype, data_range)
 
 
 def _check_shapes(reference: Axes, distorted: Axes) -> None:
@@ -186,8 +177,4 @@ def _check_samples(array: Array, peak: float) -> None:
         raise InputError(NOT_FINITE, advice=REPLACE)
     slack = 0.0 if whole else SLACK * peak
     if least < -slack or most > peak + slack:
-        raise InputError(
-            f"got samples from {least:g} to {most:g}; expected 0 to {peak:g}",
-            parameter="data_range",
-            advice="state another `data_range`, or clip the samples first",
-        )
+        raise white.beyond(least, most, peak)

@@ -69,7 +69,7 @@ def st_mad(
         run through all frames, so both clips are in memory; further buffers serve one frame, or one
         slice. Distances in time count in frames, whatever the frame rate.
     data_range : float, optional
-        The sample value of white, black being 0; only uint8 has a default, 255.
+        The sample value of white, as for `snellen.score`.
     device, dtype : str
         As for `snellen.score`.
     progress : callable, optional

@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.errors import InputError
-from snellen.frames import arrays
+from snellen.frames import arrays, white
 from snellen.frames.array_types import DLPack
 from snellen.frames.axes import Axes, check_dtype
+from snellen.frames.channels import ChannelAxis, Channels
 from snellen.frames.frame import Format
 from snellen.frames.prepared import allocating
 from snellen.frames.values import check_bytes, choice
@@ -30,9 +31,6 @@ from snellen.mia.tiles import Tiles, each, psf_axes
 PRIORS = ("l0",)
 PRIOR_ITERATIONS = 100  # with the PSF that a prior found; our experiments with Levin's images
 PRIOR_TV = 0.004  # likewise
-NO_CHANNELS = (2, 4)
-"""Lengths of the last axis of a picture that is neither grey nor RGB: with transparency."""
-
 Array = Any
 """Of NumPy or CuPy."""
 
@@ -57,6 +55,7 @@ def deblur(
     multiframe: bool = ...,
     tile: int | None = ...,
     data_range: float | None = ...,
+    channel_axis: ChannelAxis = ...,
     device: str | Sequence[str] = ...,
     dtype: str | None = ...,
 ) -> Restored[DLPack]: ...
@@ -80,6 +79,7 @@ def deblur(
     multiframe: bool = ...,
     tile: int | None = ...,
     data_range: float | None = ...,
+    channel_axis: ChannelAxis = ...,
     device: str | Sequence[str] = ...,
     dtype: str | None = ...,
 ) -> Restored[npt.NDArray[Any]]: ...
@@ -103,6 +103,7 @@ def deblur(
     multiframe: bool = False,
     tile: int | None = None,
     data_range: float | None = None,
+    channel_axis: ChannelAxis = "auto",
     device: str | Sequence[str] = "auto",
     dtype: str | None = None,
 ) -> Restored[Any]:
@@ -169,7 +170,11 @@ def deblur(
         for the whole picture.
     data_range : float, optional
         The sample value of white, black being 0: 1023 of 10 bits, 255 of floats. None: the greatest
-        of integers, 1.0 of floats.
+        of integers, 1.0 of floats, which must then stay below 1.5; stated, highlights may reach
+        1000 times white.
+    channel_axis : int, None or "auto"
+        The axis of channels, 1 or 3 (RGB); None: there is none. "auto": the last of three or more
+        axes, if it has 3; one of 1, 2 or 4 is refused. The result has its channels there, too.
     device : str or sequence of str
         "cpu", "cuda", "cuda:N" or "auto": the device where the array is; for an array in main
         memory the GPU, if it works. Several GPUs, "cuda:0,cuda:1" or ["cuda:0", "cuda:1"], share
@@ -215,11 +220,13 @@ def deblur(
     with arrays.working(image, chosen), allocation:
         array = arrays.read(image)
         check_dtype(array.dtype)
-        axes = Axes.of(array.shape, frames=multiframe, refused=NO_CHANNELS)
+        where = Channels.of(array.shape, channel_axis, alpha=False)
+        array = where.last(array)
+        axes = Axes.of(array.shape, where.lengths, frames=multiframe)
         if isinstance(array, np.ndarray):
             check_bytes(8 * array.size, f"{array.shape} in float32, and its result,")
-        peak = samples.white(array.dtype, settings.white(data_range))
-        samples.refuse(samples.wrong(array, peak), peak)
+        peak = white.white(array.dtype, data_range)
+        _check_samples(array, peak, data_range is not None)
         blur = None if psf is None else settings.given(psf)
         rows, columns = axes.size
         method = Deblurrer(blur, **how, frames=prod(axes.frames)).method(Format(columns, rows, 0))
@@ -227,7 +234,7 @@ def deblur(
         tiles = None if tile is None else Tiles(axes.size, tile, side)
         if not array.size:  # a batch of none
             none = arrays.library(array).empty((*psf_axes(axes, tiles), side, side), np.float32)
-            both = arrays.like(image, array.copy()), arrays.like(image, none)
+            both = arrays.like(image, where.back(array.copy())), arrays.like(image, none)
             return Restored(*both, np.empty(axes.batch), 0)
         blurs = None if blur is None else each(blur, axes, tiles)
         work = Work(axes, tiles, method, blurs, prior, peak)
@@ -235,9 +242,20 @@ def deblur(
             found = restored_array(array, work, callback)
         else:
             found = restored_by(several, array, work)
-        both = arrays.like(image, found.image), arrays.like(image, found.psf)
+        both = arrays.like(image, where.back(found.image)), arrays.like(image, found.psf)
         fit = found.fit if axes.batch else float(found.fit)
         return replace(found, image=both[0], psf=both[1], fit=fit)
+
+
+def _check_samples(array: Array, peak: float, stated: bool) -> None:
+    """Refuse (InputError) samples that are no light, or of another range than white says."""
+    if stated or array.dtype.kind == "u":
+        samples.refuse(samples.wrong(array, peak), peak)
+        return
+    found = samples.wrong(array, peak, white.BEYOND)
+    if found == samples.TOO_LARGE:
+        raise white.beyond(float(array.min()), float(array.max()), peak)
+    samples.refuse(found, peak)
 
 
 def _prior(prior: str | None, psf: Any, multiframe: bool) -> str | None:

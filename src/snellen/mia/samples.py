@@ -35,15 +35,18 @@ def white(dtype: np.dtype[Any], data_range: float | None) -> float:
     return data_range
 
 
-def wrong(samples: Any, peak: float) -> int:
-    """Return the faults of samples: a sum of NOT_FINITE, NEGATIVE and TOO_LARGE, or 0."""
+def wrong(samples: Any, peak: float, largest: float = LARGEST) -> int:
+    """Return the faults of samples: a sum of NOT_FINITE, NEGATIVE and TOO_LARGE, or 0.
+
+    Too large are those beyond `largest` times white.
+    """
     if not samples.size:
         return 0
     if samples.dtype.kind == "u":
-        return TOO_LARGE * (float(samples.max()) > LARGEST * peak)
+        return TOO_LARGE * (float(samples.max()) > largest * peak)
     if not library(samples).isfinite(samples).all():
         return NOT_FINITE
-    too_large = TOO_LARGE * (float(samples.max()) > LARGEST * peak)
+    too_large = TOO_LARGE * (float(samples.max()) > largest * peak)
     return NEGATIVE * bool(samples.min() < 0) | too_large
 
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from snellen.errors import InputError, quoted
-from snellen.frames import arrays
+from snellen.frames import arrays, white
+from snellen.frames.array_types import DLPack
 from snellen.frames.axes import Axes, check_dtype, check_finite
 from snellen.frames.bicubic import bicubic
+from snellen.frames.channels import ChannelAxis, Channels
 from snellen.frames.colour import rgb, ycc
 from snellen.frames.engine import SLOTS
 from snellen.frames.frame import Frame
@@ -36,13 +39,49 @@ CHANNELS = (3, 4)  # RGB, RGBA
 WORTH = 1 << 20  # pixels that pay for a thread and a further GPU: half a millisecond
 
 
+@dataclass(frozen=True, slots=True)
+class Values:
+    """The values that the samples of an array have."""
+
+    bits: int
+    """Significant bits of integers; 0: floats."""
+    white: float
+    """The sample value of white."""
+    largest: float = LARGEST
+    """The greatest magnitude of floats that is taken."""
+
+
+@overload
+def upscale(
+    image: DLPack,
+    scale: float = ...,
+    model: str | Path | Model | None = ...,
+    device: str | Sequence[str] = ...,
+    *,
+    data_range: float | None = ...,
+    channel_axis: ChannelAxis = ...,
+    bits: int | None = ...,
+) -> DLPack: ...
+@overload
+def upscale(
+    image: Any,
+    scale: float = ...,
+    model: str | Path | Model | None = ...,
+    device: str | Sequence[str] = ...,
+    *,
+    data_range: float | None = ...,
+    channel_axis: ChannelAxis = ...,
+    bits: int | None = ...,
+) -> npt.NDArray[Any]: ...
 @np.errstate(all="ignore")  # the caller may have asked NumPy for exceptions
 def upscale(
     image: Any,
-    scale: int = 2,
+    scale: float = 2,
     model: str | Path | Model | None = None,
     device: str | Sequence[str] = "auto",
     *,
+    data_range: float | None = None,
+    channel_axis: ChannelAxis = "auto",
     bits: int | None = None,
 ) -> Any:
     """Enlarge an image by A+ super-resolution.
@@ -63,16 +102,22 @@ def upscale(
         float64: NumPy, CuPy, or anything with `__dlpack__` (PyTorch on CPU or CUDA) or
         `__array__`.
     scale : int
-        2, 3 or 4.
+        2, 3 or 4; 2.0 is 2.
     model : str, Path, Model or None
         Name of a shipped model, a file, or a loaded model; None: ours for this scale.
     device : str or sequence of str
         "cpu", "cuda", "cuda:N" or "auto": where the array lives; for one in main memory the GPU,
         where it works. An array on a GPU takes "auto", "cuda" or its own name. Several GPUs,
         "cuda:0,cuda:1" or ["cuda:0", "cuda:1"], share the pictures of a batch in main memory.
+    data_range : float, optional
+        The sample value of white, black being 0: 1023 of 10 bits, 255 of floats. None: the greatest
+        of integers, 1.0 of floats, which must then stay within ±1.5. Integers lie within it, and
+        so do their results; results in floats are clipped only to what their type holds.
+    channel_axis : int, None or "auto"
+        The axis of channels, 1, 3 (RGB) or 4 (RGBA); None: there is none. "auto": the last of three
+        or more axes, if it has 3 or 4; one of 1 or 2 is refused. The result has them there, too.
     bits : int, optional
-        Significant bits of integer samples, 8 to 16: results are clipped to 0 … 2^bits − 1.
-        Default: all bits of the type. Float results are clipped only to what their type holds.
+        Significant bits of integer samples, 8 to 16: another way to say data_range = 2^bits − 1.
 
     Returns
     -------
@@ -83,21 +128,23 @@ def upscale(
     Raises
     ------
     InputError
-        Other dtypes or shapes, an empty picture, NaN or infinity, samples beyond `bits`; an array
-        on another device than asked for.
+        Other dtypes or shapes, an empty picture, NaN or infinity, samples beyond the range; an
+        array on another device than asked for.
     ModelError, DeviceError
         The model or the device cannot be used, or the GPU's memory does not suffice.
     """
-    return enlarged(image, scale, model, device, bits)
+    return enlarged(image, scale, model, device, bits, data_range, channel_axis)
 
 
 @np.errstate(all="ignore")
 def enlarged(
     image: Any,
-    scale: int = 2,
+    scale: float = 2,
     model: str | Path | Model | None = None,
     device: str | Sequence[str] = "auto",
     bits: int | None = None,
+    data_range: float | None = None,
+    channel_axis: ChannelAxis = "auto",
     report: Callable[[int, int], None] | None = None,
 ) -> Any:
     """Do what `upscale` does, and call `report` with the rows that are done, and all rows.
@@ -110,22 +157,27 @@ def enlarged(
     on_host = arrays.place(image) == "cpu"
     with arrays.working(image, "cpu" if on_host else chosen[0]):
         array = arrays.read(image)
-        axes = _axes(array, loaded.scale)
-        depth = _depth(array.dtype, bits)
+        where = Channels.of(array.shape, channel_axis, CHANNELS)
+        array = where.last(array)
+        axes = _axes(array, where, loaded.scale)
+        values = _values(array, bits, data_range)
         if not on_host:
-            large = _on_gpu(array, axes, loaded, depth, chosen[0])
+            large = _on_gpu(array, axes, loaded, values, chosen[0])
         elif len(chosen) > 1:
-            large = _from_host(array, axes, loaded, depth, chosen)
+            large = _from_host(array, axes, loaded, values, chosen)
         else:
-            large = _in_bands(array, axes, loaded, depth, chosen[0], report)
-        return arrays.like(image, large)
+            large = _in_bands(array, axes, loaded, values, chosen[0], report)
+        if 0 < values.white < (1 << values.bits) - 1:  # the methods clip to whole bits
+            most = large.dtype.type(int(values.white))
+            arrays.library(large).minimum(large, most, out=large)
+        return arrays.like(image, where.back(large))
 
 
 def _in_bands(
     array: Array,
     axes: Axes,
     model: Model,
-    bits: int,
+    values: Values,
     device: str,
     report: Callable[[int, int], None] | None,
 ) -> Array:
@@ -133,8 +185,8 @@ def _in_bands(
 
     def whole(array: Array, axes: Axes) -> Array:
         if device == "cpu":
-            return _on_cpu(array, axes, model, bits)
-        return _from_host(array, axes, model, bits, (device,))
+            return _on_cpu(array, axes, model, values)
+        return _from_host(array, axes, model, values, (device,))
 
     plan, (height, _), s = list(bands(*axes.size)), axes.size, model.scale
     if len(plan) == 1:
@@ -154,7 +206,7 @@ def _in_bands(
 
 
 def _from_host(
-    array: Array, axes: Axes, model: Model, bits: int, devices: tuple[str, ...]
+    array: Array, axes: Axes, model: Model, values: Values, devices: tuple[str, ...]
 ) -> Array:
     """Return an array in main memory, enlarged by GPUs, which share its pictures."""
     dtype = array.dtype.newbyteorder("=")
@@ -166,7 +218,7 @@ def _from_host(
     odd: list[bool] = []
 
     def work(device: str, numbers: Iterator[int]) -> None:
-        kept = _prepared(model, axes, dtype, bits, device, min(count, SLOTS))
+        kept = _prepared(model, axes, dtype, values, device, min(count, SLOTS))
         with arrays.working(None, device), kept as enlarger:
             odd.append(enlarger.run(numbers, pictures, out, arrays.locked(result)))
 
@@ -174,11 +226,11 @@ def _from_host(
         least = -(-WORTH // (axes.size[0] * axes.size[1]))
         shared(devices, count, work, least)
     if any(odd):
-        _check(array, bits)  # which says what is wrong
+        _check(array, values)  # which says what is wrong
     return result.astype(array.dtype, copy=False)  # of the same byte order
 
 
-def _on_gpu(array: Array, axes: Axes, model: Model, bits: int, device: str) -> Array:
+def _on_gpu(array: Array, axes: Axes, model: Model, values: Values, device: str) -> Array:
     """Return a CuPy array, enlarged on the current stream."""
     import cupy
 
@@ -187,33 +239,35 @@ def _on_gpu(array: Array, axes: Axes, model: Model, bits: int, device: str) -> A
         result = cupy.empty(large.shape, array.dtype)
     if not array.size:
         return result
-    with _prepared(model, axes, array.dtype, bits, device, 0) as enlarger:
+    with _prepared(model, axes, array.dtype, values, device, 0) as enlarger:
         if enlarger.odd(array):
-            _check(array, bits)
+            _check(array, values)
         for picture, out in zip(axes.pictures(array), large.pictures(result), strict=True):
             enlarger(cupy.ascontiguousarray(picture), out)
     return result
 
 
 def _prepared(
-    model: Model, axes: Axes, dtype: np.dtype[Any], bits: int, device: str, slots: int
+    model: Model, axes: Axes, dtype: np.dtype[Any], values: Values, device: str, slots: int
 ) -> AbstractContextManager[Pictures]:
     """Return a context with what enlarges pictures of one kind on a GPU, kept for the next call."""
     size, channels = axes.size, axes.channels[0] if axes.channels else 1
     return borrowed(
         device,
-        (Pictures, model.digest, size, channels, dtype.name, bits, slots),
-        lambda: Pictures(model, size, channels, dtype, bits, device, slots),
+        (Pictures, model.digest, size, channels, dtype.name, values, slots),
+        lambda: Pictures(
+            model, size, channels, dtype, values.bits, device, slots, values.white, values.largest
+        ),
     )
 
 
-def _on_cpu(array: Array, axes: Axes, model: Model, bits: int) -> Array:
+def _on_cpu(array: Array, axes: Axes, model: Model, values: Values) -> Array:
     """Return an array in main memory, enlarged on the CPU."""
-    _check(array, bits)
+    _check(array, values)
     scale, colour = model.scale, bool(axes.channels)
     large = _large(axes, scale)
     result = np.empty(large.shape, array.dtype)
-    format = format_of(axes.size, colour, bits)
+    format, bits = format_of(axes.size, colour, values.bits, values.white), values.bits
 
     def make() -> Upscaler:
         upscaler = Upscaler(scale, model, "cpu")
@@ -264,44 +318,60 @@ def _store(samples: Array, bits: int, out: Array) -> None:
     out[...] = whole.reshape(out.shape)
 
 
-def _axes(array: Array, scale: int) -> Axes:
+def _axes(array: Array, where: Channels, scale: int) -> Axes:
     """Return the axes of an array; refuse (InputError) a type or a size that is not enlarged."""
     check_dtype(array.dtype)
-    axes = Axes.of(array.shape, CHANNELS)
+    axes = Axes.of(array.shape, where.lengths)
     if isinstance(array, np.ndarray):
         result = array.size * array.dtype.itemsize * scale**2
         check_bytes(result + memory_of(*axes.size, scale), f"{array.shape} enlarged ×{scale}")
     return axes
 
 
-def _check(array: Array, bits: int) -> None:
+def _check(array: Array, values: Values) -> None:
     """Refuse (InputError) samples that are not finite, too large, or of more bits."""
-    if not array.size or bits == 8 * array.dtype.itemsize:
+    if not array.size or values.bits == 8 * array.dtype.itemsize:
         return
     check_finite(array)
-    if bits:
-        if (most := int(array.max())) >> bits:
-            raise InputError(
-                f"got a sample of {most}, more than {bits} bits hold", parameter="bits"
-            )
+    least, most = float(array.min()), float(array.max())
+    if values.bits:
+        if most >= 1 << values.bits:
+            raise white.beyond(least, most, values.white)
         return
-    peak = max(float(array.max()), -float(array.min()))
+    peak = max(most, -least)
     if peak > LARGEST:
         raise InputError(
             f"got a sample of ±{peak:g}; expected at most {LARGEST:g}, since A+ computes in "
             "float32",
             advice="scale the image first",
         )
+    if peak > values.largest:
+        raise white.beyond(least, most, values.white)
 
 
-def _depth(dtype: np.dtype[Any], bits: int | None) -> int:
-    """Return the significant bits of integers; 0 for floats."""
+def _values(array: Array, bits: int | None, data_range: float | None) -> Values:
+    """Return the values that an array has; refuse (InputError) integers beyond the range."""
+    dtype = array.dtype
+    if bits is not None and data_range is not None:
+        raise InputError(
+            f"got `bits`={quoted(bits)} and `data_range`={quoted(data_range)}; expected one of "
+            "them, since both say what white is",
+            parameter="bits",
+        )
+    peak = white.white(dtype, data_range)
     if dtype.kind == "f":
         if bits is not None:
             raise InputError(
                 f"`bits`={quoted(bits)} is for integer samples; got {dtype}",
                 parameter="bits",
             )
-        return 0
-    most = 8 * int(dtype.itemsize)
-    return most if bits is None else whole("bits", bits, 8, most)
+        return Values(0, peak, white.BEYOND if data_range is None else LARGEST)
+    all_bits = 8 * int(dtype.itemsize)
+    if data_range is None:
+        depth = all_bits if bits is None else whole("bits", bits, 8, all_bits)
+        return Values(depth, float((1 << depth) - 1))
+    depth = min(max(8, int(peak).bit_length()), all_bits)
+    most = float((1 << depth) - 1)
+    if peak < most and array.size and float(array.max()) > peak:
+        raise white.beyond(float(array.min()), float(array.max()), peak)
+    return Values(depth, min(peak, most))

@@ -30,7 +30,7 @@ class LumaOnGpu(Protocol):
         ...
 
 
-def format_of(size: tuple[int, int], colour: bool, bits: int) -> Format:
+def format_of(size: tuple[int, int], colour: bool, bits: int, white: float | None = None) -> Format:
     """Return the format of the planes of a picture in an array; of colour they are float32.
 
     Parameters
@@ -41,11 +41,16 @@ def format_of(size: tuple[int, int], colour: bool, bits: int) -> Format:
         Whether there are planes of chroma.
     bits : int
         Significant bits of integer samples, whose range is full; 0: floats.
+    white : float, optional
+        The sample value of white; None: the greatest of integers, 1 of floats.
     """
     height, width = size
+    most = float((1 << bits) - 1) if bits else 1.0
     if not colour:
-        return Format(width, height, bits, full_range=bits > 0)
-    white = (1 << bits) - 1 if bits else None
+        white = None if white == most else white
+        return Format(width, height, bits, full_range=bits > 0, white=white)
+    if white is None and bits:
+        white = most
     return Format(width, height, 0, (0, 0), full_range=bits > 0, white=white)
 
 

@@ -25,7 +25,7 @@ FORMATS: dict[str, Callable[[Path, Mapping[str, str], Mapping[str, Any]], Model]
 
 def load(
     model: str | Path | Model | None,
-    scale: int,
+    scale: float,
     method: str | None = None,
     source: str | None = None,
 ) -> Model:
@@ -37,7 +37,7 @@ def load(
         A model, the name of one of this package, or a path. None: the one of this package for the
         method and the kind of source.
     scale : int
-        Magnification that the model must have.
+        Magnification that the model must have; 2.0 is 2.
     method, source : str, optional
         As `shipped.choose` takes them, where there is no `model`.
 
@@ -48,10 +48,12 @@ def load(
     InputError
         `model` and one of the others.
     """
-    if values.integer(scale) not in SCALES:
+    factor = values.number(scale)
+    if factor not in SCALES:
         raise ModelError(
             f"got `scale`={quoted(scale)}; expected one of {', '.join(map(str, SCALES))}",
             parameter="scale",
+            advice="give a number, not text" if isinstance(scale, str) else None,
         )
     scale = int(scale)
     if model is None:

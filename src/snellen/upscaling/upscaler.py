@@ -59,7 +59,7 @@ class Upscaler(Holder):
     Parameters
     ----------
     scale : int
-        2, 3 or 4.
+        2, 3 or 4; 2.0 is 2.
     model : str, Path, Model or None
         A shipped model's name, a file, or a loaded one; None: ours for this scale.
     device : str or sequence of str
@@ -93,7 +93,7 @@ class Upscaler(Holder):
 
     def __init__(
         self,
-        scale: int = 2,
+        scale: float = 2,
         model: str | Path | Model | None = None,
         device: str | Sequence[str] = "auto",
         chroma: str = "auto",

@@ -238,7 +238,7 @@ def test_luma_is_the_references(cuda, random, dtype):
     [
         (np.zeros((33, 40), np.uint8), {}, "34×34"),
         (np.zeros((40, 40), np.int32), {}, "dtype int32"),
-        (np.zeros((40, 40), np.uint16), {}, "data_range"),
+        (np.full((40, 40), 2, np.float32), {}, "state another data_range"),
         (np.full((40, 40), np.nan, np.float32), {"data_range": 1}, "NaN"),
         (np.full((40, 40), 2, np.float32), {"data_range": 1}, "samples from 2 to 2"),
         (np.zeros((40, 40), np.uint8), {"device": "cpu"}, "lives on a GPU"),

@@ -77,6 +77,17 @@ def test_bits(cuda, random, random_model, bits, channels):
     assert (found.get() == upscale(image, 2, model, "cuda", bits=bits)).all()
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_channels_and_white(cuda, random, random_model, axis):
+    model = random_model(2)
+    image = random.integers(0, 1001, (8, 9, 3)).astype(np.uint16)
+    how = {"data_range": 1000, "channel_axis": axis}
+    image = np.moveaxis(image, -1, axis)
+    found = upscale(cuda.asarray(image), 2, model, **how)
+    assert found.max() == 1000 and found.shape[axis] == 3
+    assert (found.get() == upscale(image, 2, model, "cuda", **how)).all()
+
+
 @pytest.mark.parametrize(
     ("image", "words"),
     [
@@ -86,6 +97,8 @@ def test_bits(cuda, random, random_model, bits, channels):
         (np.full((4, 4), np.nan, np.float32), "NaN or infinity"),
         (np.full((4, 4, 3), np.inf, np.float16), "NaN or infinity"),
         (np.full((4, 5), 1e39), "float32"),
+        (np.full((4, 5), 2, np.float16), "samples from 2 to 2; expected 0 to 1; state another"),
+        (np.zeros((4, 5, 1), np.uint8), "looks like 1 channel"),
     ],
 )
 def test_refusals(cuda, random_model, image, words):
@@ -95,7 +108,7 @@ def test_refusals(cuda, random_model, image, words):
 
 def test_more_refusals(cuda, random_model):
     there = cuda.full((4, 4), 1024, cuda.uint16)
-    with pytest.raises(InputError, match="1024, more than 10 bits hold"):
+    with pytest.raises(InputError, match="samples from 1024 to 1024; expected 0 to 1023"):
         upscale(there, 2, random_model(2), bits=10)
     with pytest.raises(InputError, match="for integer samples"):
         upscale(there.astype(cuda.float32), 2, random_model(2), bits=10)

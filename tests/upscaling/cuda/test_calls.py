@@ -59,7 +59,7 @@ class Check:
 
     needed = pictures.Check.needed
 
-    def __init__(self, dtype, bits):
+    def __init__(self, dtype, bits, largest):
         self.bits = bits
 
     def __call__(self, samples, found):
@@ -122,7 +122,7 @@ def test_the_second_call_makes_nothing(fake, random):
     # One picture at a time; and several in flight on each of two GPUs, by a thread for each.
     assert sorted(Twice.made) == ["MainThread", "snellen cuda:0", "snellen cuda:1"]
     upscale(batch[0, 1:], device="cuda")
-    upscale(batch[0].astype("f4"), device="cuda")
+    upscale(batch[0].astype("f4"), device="cuda", data_range=255)
     assert len(Twice.made) == 5
     snellen.clear_cache()
     upscale(batch[0], device="cuda")
@@ -164,7 +164,7 @@ def test_samples_that_cannot_be_used(fake, random, devices):
     deep = np.full((6, 9, 10), 1023, np.uint16)
     assert (upscale(deep, bits=10, device=devices) == 1023).all()
     deep[5, 8, 9] = 1024
-    with pytest.raises(InputError, match="1024, more than 10 bits hold"):
+    with pytest.raises(InputError, match="samples from 1023 to 1024; expected 0 to 1023"):
         upscale(deep, bits=10, device=devices)
     made = len(Twice.made)
     batch[4, 3, 2] = 0

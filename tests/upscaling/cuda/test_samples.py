@@ -7,7 +7,7 @@ import pytest
 
 from snellen.frames.colour import rgb, ycc
 from snellen.frames.frame import Format
-from snellen.upscaling.cuda.samples import LARGEST, Check, Samples, limit
+from snellen.upscaling.cuda.samples import LARGEST, Check, Samples, _most, limit
 from snellen.upscaling.image import _store
 from support.aplus.images import WHITE, drawn
 
@@ -56,6 +56,27 @@ def test_there_and_back(cuda, random, dtype, channels, bits):
             _store(rgb(tuple(large[:3])), bits, result[..., :3])
             _store(large[-1], bits, result[..., -1]) if channels == 4 else None
     assert there.get().tobytes() == result.tobytes()
+
+
+@pytest.mark.parametrize("largest", [1.5, LARGEST])
+def test_the_greatest_magnitude_as_a_literal(largest):
+    """Of float16 its bits, in the order of which magnitudes are; below infinity, 0x7c00."""
+    literals = [_most(np.dtype(kind), 0, largest) for kind in ("float16", "float32", "float64")]
+    half = np.array(int(literals[0]), np.uint16).view(np.float16)
+    assert float(half) == min(largest, 65504)
+    assert float(literals[1].removesuffix("f")) == pytest.approx(largest, rel=1e-7)
+    assert float(literals[1].removesuffix("f")) <= largest == float(literals[2])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_floats_of_another_range(cuda, dtype):
+    check, found = Check(np.dtype(dtype), 0, 1.5), cuda.full(1, 99, np.int32)
+    for value, odd in [(1.5, 0), (-1.5, 0), (1.502, 1), (-2, 1), (np.nan, 1), (np.inf, 1)]:
+        plane = cuda.zeros((30, 41), dtype)
+        plane[7, 8] = value
+        check(plane, found)
+        assert found.get()[0] == odd, value
 
 
 @pytest.mark.gpu

@@ -15,7 +15,7 @@ from snellen.frames.frame import CENTRE
 from snellen.gpu import device as devices
 from snellen.gpu.memory import lasting, scratch
 from snellen.upscaling.cuda.planes import Planes
-from snellen.upscaling.cuda.samples import Check, Samples
+from snellen.upscaling.cuda.samples import LARGEST, Check, Samples
 from snellen.upscaling.methods import format_of
 from snellen.upscaling.models import Model
 
@@ -41,6 +41,10 @@ class Pictures:
         "cuda:N".
     slots : int
         Pictures of main memory in flight, as `run` takes them; 0: it is not called.
+    white : float, optional
+        The sample value of white; None: the greatest of integers, 1 of floats.
+    largest : float
+        The greatest magnitude of floats that can be used.
 
     Raises
     ------
@@ -57,11 +61,13 @@ class Pictures:
         bits: int,
         device: str,
         slots: int = 0,
+        white: float | None = None,
+        largest: float = LARGEST,
     ):
         import cupy
 
         colour = channels > 1
-        source = format_of(size, colour, bits)
+        source = format_of(size, colour, bits, white)
         target = source.scaled(model.scale)
         self._device, self._scale, self._slots = device, model.scale, slots
         self._kinds = [
@@ -71,7 +77,7 @@ class Pictures:
         self._engine: Engine | None = None
         with self._on_gpu(), lasting():
             taken = max(1, slots) * sum(_bytes(*kind) for kind in self._kinds)
-            self._check = Check(dtype, bits) if Check.needed(dtype, bits) else None
+            self._check = Check(dtype, bits, largest) if Check.needed(dtype, bits) else None
             self._planes = Planes(model, source, target, scratch(taken))
             self._samples: Samples | None = None
             if colour or dtype != source.dtype or not bits:

@@ -6,7 +6,7 @@
 //
 // Macros from the host: SAMPLE (with HALF = 1 it is Half), INTEGER (whether samples are integers),
 // PLANE (type of luma's plane), CHANNELS (1, 3 or 4; alpha comes last); TO_YCC, TO_RGB:
-// matrices, rows one after another; MOST: the greatest magnitude of a sample, LIMIT: that of a result.
+// matrices, rows one after another; MOST: the greatest magnitude of a sample (of Half its bits).
 #include "gpu/device.cuh"
 
 typedef long long Index;
@@ -77,7 +77,7 @@ extern "C" __global__ void __launch_bounds__(256)
 #if INTEGER
     odd |= samples[i] > MOST;
 #elif HALF
-    odd |= (samples[i].bits & 0x7fff) >= 0x7c00;  // infinity, and NaN above it
+    odd |= (samples[i].bits & 0x7fff) > MOST;  // in the order of magnitudes; then infinity, NaN
 #else
     odd |= !(fabs(samples[i]) <= MOST);  // also NaN
 #endif

@@ -52,10 +52,19 @@ class Samples:
 
 
 class Check:
-    """The search for samples that cannot be enlarged: not finite, too large, or too deep."""
+    """The search for samples that cannot be enlarged: not finite, too large, or too deep.
 
-    def __init__(self, dtype: np.dtype[Any], bits: int):
-        self._kernel = kernels(dtype, 1, bits, dtype)[2]
+    Parameters
+    ----------
+    dtype : dtype
+    bits : int
+        Significant bits of integers; 0: floats.
+    largest : float
+        The greatest magnitude of floats that can be used.
+    """
+
+    def __init__(self, dtype: np.dtype[Any], bits: int, largest: float = LARGEST):
+        self._kernel = kernels(dtype, 1, bits, dtype, largest)[2]
 
     @staticmethod
     def needed(dtype: np.dtype[Any], bits: int) -> bool:
@@ -77,30 +86,38 @@ def limit(dtype: np.dtype[Any], bits: int) -> np.float32:
 
 
 def kernels(
-    dtype: np.dtype[Any], channels: int, bits: int, plane: np.dtype[Any]
+    dtype: np.dtype[Any],
+    channels: int,
+    bits: int,
+    plane: np.dtype[Any],
+    largest: float = LARGEST,
 ) -> tuple[Kernel, Kernel, Kernel]:
-    """Return the kernels split, join and check, not yet compiled; parameters as of `Samples`."""
+    """Return the kernels split, join and check, not yet compiled.
+
+    Parameters are those of `Samples` and `Check`.
+    """
     colour = channels > 1
     constants: dict[str, Any] = {
         "sample": TYPES[dtype.name], "half": int(dtype.name == "float16"),
         "integer": int(bits > 0), "channels": channels,
         "plane": "float" if colour or not bits else TYPES[plane.name],
-        "to_ycc": _row(TO_YCC), "to_rgb": _row(TO_RGB), "most": _most(dtype, bits),
+        "to_ycc": _row(TO_YCC), "to_rgb": _row(TO_RGB), "most": _most(dtype, bits, largest),
     }  # fmt: skip
     split, join, check = (Kernel(FILE, name, **constants) for name in ("split", "join", "check"))
     return split, join, check
 
 
-def _most(dtype: np.dtype[Any], bits: int) -> str:
-    """Return the greatest magnitude of a sample, as a literal of its type."""
+def _most(dtype: np.dtype[Any], bits: int, largest: float) -> str:
+    """Return the greatest magnitude of a sample, as a literal of its type; of float16 its bits."""
     if bits:
         return str((1 << bits) - 1)
     if dtype.name == "float64":
-        return repr(LARGEST)
-    most = np.float32(LARGEST)
-    if float(most) > LARGEST:
-        most = np.nextafter(most, np.float32(0))
-    return f"{float(most)!r}f"
+        return repr(largest)
+    kind = np.float16 if dtype.name == "float16" else np.float32
+    most = kind(min(largest, float(np.finfo(kind).max)))
+    if float(most) > largest:
+        most = np.nextafter(most, kind(0))
+    return str(most.view(np.uint16)) if kind is np.float16 else f"{float(most)!r}f"
 
 
 def _row(matrix: npt.NDArray[np.float64]) -> str:
