@@ -15,6 +15,9 @@ import pytest
 
 from snellen.aplus.cuda import features, group, match, overlap, regress
 from snellen.aplus.model import Model
+from snellen.cnn import model as cnn_model
+from snellen.cnn.cuda import layout as cnn_layout
+from snellen.cnn.cuda import luma as cnn_luma
 from snellen.fft import small, square
 from snellen.frames import bicubic
 from snellen.frames.frame import CENTRE, LEFT, TOP_LEFT, Format
@@ -70,6 +73,27 @@ def aplus(models):
             yield overlap.kernel(model, format, format.scaled(model.scale))
     for to in (8, 10, 0):  # a change of type
         yield overlap.kernel(models[0], LUMA[2], LUMA[2].scaled(2, to))
+
+
+def cnn(*cases):
+    """Kernels of compact networks: scale, layers, channels, bits before and after, memory."""
+    for scale, layers, channels, bits, to, limit in cases:
+        arrays = {
+            name: np.zeros(shape, np.float16)
+            for name, shape in cnn_model.shapes(scale, layers, channels, 5).items()
+        }
+        source = Format(64, 48, bits)
+        layout = cnn_layout.choose(cnn_model.Model(scale, **arrays), source, limit)
+        yield cnn_luma.kernel(layout, source, source.scaled(scale, to))
+
+
+def slow_cnn():
+    """The same for every scale, for two parts of v and for more channels, on every architecture."""
+    for limit in cnn_layout.MEMORY.values():
+        yield from cnn(
+            (2, 4, 16, 8, 8, limit), (2, 4, 32, 8, 8, limit), (2, 2, 64, 8, 8, limit),
+            (3, 4, 32, 0, 0, limit), (4, 4, 32, 16, 8, limit), (4, 4, 16, 10, 10, limit),
+        )  # fmt: skip
 
 
 def mad():
@@ -181,9 +205,13 @@ def distinct(*kernels):
     return list({repr(kernel): kernel for kernel in kernels}.values())
 
 
+QUICK = "sm_90"
+"""The architecture that every run compiles for; every kernel declares it. The others are slow."""
+
 # Each stage's kernels, with the constants of the models that ship.
 CASES = [
     *distinct(*aplus(SHIPPED), *mad(), *mia(), *transforms()),
+    *cnn(*((2, 4, channels, 8, 8, cnn_layout.MEMORY[QUICK]) for channels in (16, 32))),
     *pictures(("uint8", 3, 8), ("uint16", 1, 10), ("float16", 4, 0), ("float64", 1, 0)),
     mad_pictures.kernel("uint8", 3),
     mad_pictures.kernel("float32", 1),
@@ -200,7 +228,7 @@ CASES = [
 ]
 
 SLOW = distinct(
-    *CASES, *aplus(OTHERS), *slow_pictures(), *slow_mia(), *slow_transforms()
+    *CASES, *aplus(OTHERS), *slow_pictures(), *slow_mia(), *slow_transforms(), *slow_cnn()
 )[len(CASES) :]  # fmt: skip
 """More constants of the kernels of CASES, and models that do not ship."""
 
@@ -214,10 +242,6 @@ def check(kernel, binary):
         f"{kernel!r} for {binary.arch}: each thread takes {used.local} bytes of local memory "
         f"({used.registers} registers), {kernel.spills} are declared"
     )
-
-
-QUICK = "sm_90"
-"""The architecture that every run compiles for; every kernel declares it. The others are slow."""
 
 
 def rows(kernels, quick):

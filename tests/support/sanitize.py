@@ -24,7 +24,7 @@ PLAIN = "none"
 """Instead of a tool: all tests, so that every kernel is compiled before the tools need it."""
 
 A, D, M = "tests/aplus/cuda/", "tests/mad/cuda/", "tests/mia/cuda/"
-L, U = "tests/mia/l0/", "tests/upscaling/cuda/"
+L, U, C = "tests/mia/l0/", "tests/upscaling/cuda/", "tests/cnn/cuda/"
 TESTS: dict[str, tuple[str, ...]] = {
     "aplus/cuda/features.cu": (  # half precision, tf32, float32; windows; several slabs
         *(f"{A}test_features.py::test_equal_to_filters[{case}]"
@@ -59,6 +59,12 @@ TESTS: dict[str, tuple[str, ...]] = {
         *(f"{U}test_samples.py::test_there_and_back[{case}]"
           for case in ("uint8-3-8", "uint16-1-10", "float16-4-0", "float64-1-0")),
         f"{U}test_samples.py::test_what_cannot_be_used[float32-0]",
+    ),
+    "cnn/cuda/network.cu": (  # 16 to 64 channels; one and two parts of v; every scale
+        *(f"{C}test_luma.py::test_networks_of_other_sizes[{case}]"
+          for case in ("2-0-3", "3-1-32", "4-2-64")),
+        *(f"{C}test_luma.py::test_sizes[{case}]" for case in ("2-16-size7", "3-32-size0")),
+        *(f"{C}test_luma.py::test_every_type[{case}]" for case in ("16-8-False", "0-0-True")),
     ),
     "frames/bicubic.cu": (
         *(f"tests/frames/test_bicubic.py::test_any_part_on_the_gpu[{case}]"

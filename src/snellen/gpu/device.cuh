@@ -64,6 +64,18 @@ __device__ __forceinline__ uint32_t halves(float low, float high) {
   return word;
 }
 
+// The same; what is beyond the greatest half-precision number becomes that.
+__device__ __forceinline__ uint32_t finite_halves(float low, float high) {
+#if __CUDA_ARCH__ >= 800
+  uint32_t word = halves(low, high);
+  asm("min.f16x2 %0, %0, %1;" : "+r"(word) : "r"(0x7bff7bffu));
+  asm("max.f16x2 %0, %0, %1;" : "+r"(word) : "r"(0xfbfffbffu));
+  return word;
+#else
+  return halves(clip(low, -65504, 65504), clip(high, -65504, 65504));
+#endif
+}
+
 // Unpacks the two half-precision numbers of a word.
 __device__ __forceinline__ float2 floats(uint32_t word) {
   float2 pair;
@@ -87,6 +99,20 @@ __device__ __forceinline__ Parts split(float x) {
 #else
   return {x, 0.f};
 #endif
+}
+
+// The address of what lies in shared memory, for `load_fragment`.
+__device__ __forceinline__ uint32_t shared_address(const void *shared) {
+  return uint32_t(__cvta_generic_to_shared(shared));
+}
+
+// Reads a left operand of multiply_half from shared memory: 16 rows of 32 bytes. Lane i gives the address
+// of the first (i < 16) or second 16 bytes of row i % 16, which are aligned to 16 bytes.
+__device__ __forceinline__ void load_fragment(uint32_t (&a)[4], uint32_t address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3])
+               : "r"(address)
+               : "memory");
 }
 
 // d += a · b, m16n8k16 in half precision with float32 sums.

@@ -1,4 +1,4 @@
-"""A compact network in float64, by its definition, one channel at a time."""
+"""A compact network in float64, by its definition, one tap at a time."""
 
 from __future__ import annotations
 
@@ -29,11 +29,13 @@ def residual(codes, model):
 
 
 def convolved(values, weight, bias):
-    """Return each output channel of a correlation where all taps are inside."""
-    found = []
-    for row, one in zip(weight, bias, strict=True):
-        taps = zip(values, row.astype(np.float64), strict=True)
-        found.append(float(one) + sum(correlate2d(v, w, "valid") for v, w in taps))
+    """Return (D, H − k + 1, W − k + 1): the sum over all taps, where all of them are inside."""
+    values, weight = np.asarray(values), weight.astype(np.float64)
+    rows, columns = (length - weight.shape[-1] + 1 for length in values.shape[1:])
+    found = bias.astype(np.float64)[:, None, None]
+    for i, j in np.ndindex(weight.shape[2:]):
+        tap = values[:, i : i + rows, j : j + columns]
+        found = found + np.tensordot(weight[:, :, i, j], tap, 1)
     return found
 
 
@@ -48,3 +50,17 @@ def model(random, scale, layers=2, channels=4, side=5):
 
     arrays = {name: drawn(name, s) for name, s in shapes(scale, layers, channels, side).items()}
     return Model(scale, **arrays, about={"made": "by chance"})
+
+
+def gentle(random, scale, layers, channels, side=5):
+    """Return a random network whose results are small beside the picture, as those of trained ones.
+
+    Values of each convolution have about the variance of its input, and slopes are positive.
+    """
+    found = model(random, scale, layers, channels, side)
+    arrays = {name: getattr(found, name) for name in found.__dataclass_fields__}
+    for name, factor in (("last_weight", 0.05), ("last_bias", 0.02), ("skip", 0.05)):
+        arrays[name] = (arrays[name] * factor).astype(np.float16)
+    for name in ("first_slope", "body_slope"):
+        arrays[name] = np.abs(arrays[name])
+    return type(found)(**arrays)

@@ -36,7 +36,7 @@ inline void sincospif(float a, float *s, float *c) {
 
 constexpr unsigned ALL = ~0u;
 inline struct {
-  unsigned x;
+  unsigned x, y;
 } threadIdx, blockIdx, gridDim;
 
 namespace fibers {

@@ -1,0 +1,1 @@
+"""Compact networks on the GPU, as one kernel."""

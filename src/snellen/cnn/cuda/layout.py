@@ -1,0 +1,163 @@
+"""What the kernel of a compact network gets: its tile, its weights as operands, its scales."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from snellen.cnn.definition import HALF, unit
+from snellen.cnn.model import Half, Model
+from snellen.frames.frame import Format
+
+WIDTH, DEPTH = 8, 16  # columns and inner dimension of a right operand of `multiply_half`
+EXACT = 12  # bits up to which v is exact in half precision, if a code is a power of two of v
+WARPS = 16  # of a multiprocessor: each thread then has 128 registers
+RESERVED = 1024  # bytes of shared memory that the system takes for each block
+
+MEMORY = {"sm_75": 65_536, "sm_80": 166_912, "sm_90": 232_448, "sm_120": 101_376}
+"""Bytes of shared memory that a block may have, by architecture."""
+
+TILES = ((64, 32, 16), (32, 32, 16), (32, 32, 8), (32, 16, 8), (16, 16, 8), (16, 8, 8), (8, 8, 4))
+"""Samples of the small picture across and down that a block computes, and its warps: the first
+that fits is taken, so large ones, which compute less around them, come first."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a block divides its work, and its shared memory."""
+
+    scale: int
+    """Magnification s."""
+    layers: int
+    """Convolutions M of the body."""
+    channels: int
+    """Channels, padded to whole operands."""
+    side: int
+    """Side of the linear filter."""
+    parts: int
+    """Half-precision numbers that v takes."""
+    tile: tuple[int, int]
+    """Samples of the small picture, across and down."""
+    warps: int
+    """Warps of a block."""
+    blocks: int = 1
+    """Blocks that a multiprocessor is to hold at once."""
+
+    @property
+    def areas(self) -> tuple[int, int]:
+        """Bytes of the two areas of activations."""
+        across, down = (side + 2 * (self.layers + 1) for side in self.tile)
+        a_row = across * self.channels * 2
+        result = 4 * self.scale**2 * (self.tile[0] * self.tile[1] + 4)  # where the last one goes
+        first, second = down * a_row, (down - 2) * a_row if self.layers else 0
+        if self.layers % 2:
+            return max(first, result), second
+        return first, max(second, result)
+
+    @property
+    def shared(self) -> int:
+        """Bytes of shared memory of a block."""
+        across, down = (side + 2 * (self.layers + 2) for side in self.tile)
+        return sum(self.areas) + 2 * self.parts * across * down
+
+    @property
+    def group(self) -> int:
+        """Tiles of 16 samples that a warp computes at a time: their sums fit its registers."""
+        return 4 if self.channels <= 32 else 2
+
+
+def choose(model: Model, source: Format, limit: int) -> Layout | None:
+    """Return the layout for a model; None: no tile fits.
+
+    Parameters
+    ----------
+    model : Model
+    source : Format
+    limit : int
+        Bytes of shared memory that a block may have: a multiprocessor has RESERVED more.
+    """
+    for layout in layouts(model, source):
+        if layout.shared <= limit:
+            several = (limit + RESERVED) // (layout.shared + RESERVED)
+            return replace(layout, blocks=max(1, min(several, WARPS // layout.warps)))
+    return None
+
+
+def layouts(model: Model, source: Format) -> list[Layout]:
+    """Return the layouts for a model, the best first, whatever shared memory they need."""
+    return [
+        Layout(
+            scale=model.scale,
+            layers=model.layers,
+            channels=padded(model.channels, DEPTH),
+            side=model.skip.shape[-1],
+            parts=1 if _exact(source) else 2,
+            tile=(across, down),
+            warps=warps,
+        )
+        for across, down, warps in TILES
+    ]
+
+
+def factors(format: Format) -> tuple[float, float]:
+    """Return the factor from codes of a format to v + 1, and back from results to codes."""
+    return 1 / (HALF * unit(format)), HALF * unit(format)
+
+
+def operands(model: Model) -> Half:
+    """Return the weights of all convolutions, and of the linear filter, as right operands."""
+    channels = padded(model.channels, DEPTH)
+    body = (_padded(weight, channels, channels) for weight in model.body_weight)
+    phases = padded(model.scale**2, WIDTH)
+    last = _padded(model.last_weight, phases, channels)
+    first = _padded(model.first_weight, channels)
+    skip = _padded(model.skip, phases)[:, None]
+    matrices = map(_by_tap, (first[:, None], *body, skip, last))
+    return np.concatenate([fragments(matrix).ravel() for matrix in matrices])
+
+
+def numbers(model: Model) -> npt.NDArray[np.float32]:
+    """Return bias and slope of each convolution, and the bias of the last one."""
+    channels, phases = padded(model.channels, DEPTH), padded(model.scale**2, WIDTH)
+    pairs = zip(
+        (model.first_bias, *model.body_bias), (model.first_slope, *model.body_slope), strict=True
+    )
+    rows = [_padded(row, channels) for pair in pairs for row in pair]
+    return np.concatenate([*rows, _padded(model.last_bias, phases)]).astype(np.float32)
+
+
+def fragments(matrix: Half) -> Half:
+    """Return a matrix (columns, inner dimension) as right operands, step by step.
+
+    Lane 4g + t holds column g of each eight, and of the sixteen inner ones of a step 2t, 2t + 1,
+    2t + 8 and 2t + 9. It reads those of two times eight columns as 16 bytes.
+    """
+    columns, inner = matrix.shape
+    tiles = min(2, columns // WIDTH)
+    # (pair of eights, eight, g, step, half, t, 2) → (step, pair, g, t, eight, half, 2)
+    split = matrix.reshape(-1, tiles, WIDTH, inner // DEPTH, 2, 4, 2)
+    return np.ascontiguousarray(split.transpose(3, 0, 2, 5, 1, 4, 6))
+
+
+def padded(count: int, whole: int) -> int:
+    """Return the least multiple of `whole` that is not below `count`."""
+    return -(-count // whole) * whole
+
+
+def _by_tap(weight: Half) -> Half:
+    """Return (D, C, k, k) as (D, k · k · C), the inner dimension padded to whole steps."""
+    matrix = weight.transpose(0, 2, 3, 1).reshape(len(weight), -1)
+    return _padded(matrix, len(matrix), padded(matrix.shape[1], DEPTH))
+
+
+def _padded(array: Half, *sizes: int) -> Half:
+    """Return an array with zeros at the end of its first axes, up to these sizes."""
+    widths = [(0, size - have) for size, have in zip(sizes, array.shape, strict=False)]
+    return np.pad(array, widths + [(0, 0)] * (array.ndim - len(sizes)))
+
+
+def _exact(source: Format) -> bool:
+    """Return whether v of every code is exact in half precision."""
+    return 8 <= source.bits <= EXACT and unit(source) == 2.0 ** (source.bits - 8)
