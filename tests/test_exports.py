@@ -102,7 +102,7 @@ def test_the_signatures_for_arrays():
 def test_the_signatures_for_files():
     video = ["start", "duration", "frames", "deinterlace", "interlaced", "ivtc", "decoder", "codec",
              "preset", "crf", "encoder_options", "pix_fmt", "colour"]  # fmt: skip
-    last = ["strict", "overwrite", "max_pixels", "profile", "events"]
+    last = ["quality", "strict", "overwrite", "max_pixels", "profile", "events"]
     wanted = ["source", "target", "scale", "model", "device", "chroma", *video, *last]
     assert parameters(snellen.upscale_file) == wanted
     mia = ["psf", "psf_size", "iterations", "noise", "read_noise", "tv", "prior", "psf_start",

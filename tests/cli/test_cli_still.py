@@ -315,3 +315,25 @@ def test_an_empty_name_is_not_this_folder(capsys, folder, monkeypatch, empty):
     assert run("upscale", *words) == 2
     assert "empty name" in capsys.readouterr().err
     assert names(folder) == ["a.png", "b.tif", "c.jpg"]
+
+
+@pytest.mark.parametrize("suffix", [".jpg", ".webp", ".avif"])
+def test_quality(random, tmp_path, small_model, suffix):
+    source = tmp_path / "a.png"
+    write(source, Still(random.integers(0, 256, (24, 30, 3), np.uint8)))
+    sizes = []
+    for quality in (30, 90):
+        goal = tmp_path / f"{quality}{suffix}"
+        options = ["--model", small_model, "--device", "cpu", "--quality", quality]
+        assert run("upscale", source, "-o", goal, *options) == 0
+        sizes.append(goal.stat().st_size)
+    assert sizes[0] < sizes[1]
+
+
+def test_quality_without_effect_is_said(capsys, random, tmp_path, small_model):
+    write(tmp_path / "a.png", Still(random.integers(0, 256, (24, 30, 3), np.uint8)))
+    options = ["-o", tmp_path / "b.png", "--model", small_model, "--device", "cpu"]
+    assert run("upscale", tmp_path / "a.png", *options, "--quality", 50) == 0
+    assert "--quality is for .jpg" in capsys.readouterr().err
+    assert run("upscale", tmp_path / "a.png", *options, "-y", "--quality", 101) == 2
+    assert "--quality" in capsys.readouterr().err

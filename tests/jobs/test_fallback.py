@@ -80,10 +80,10 @@ def test_an_image_is_enlarged_on_the_cpu(
 ):
     enlarge = snellen.upscale
 
-    def noted(image, scale, model, used):
+    def noted(image, scale, model, used, **options):
         return enlarge(image, scale, model, full(used))
 
-    monkeypatch.setattr("snellen.upscaling.image.upscale", noted)
+    monkeypatch.setattr("snellen.upscaling.image.enlarged", noted)
     source = saved("a.png", pixels := picture())
     result = snellen.upscale_file(source, tmp_path / "b.png", model=small_model, events=heard)
     assert result.device == "cpu" and heard.warnings == [(str(source), TEXT)]

@@ -142,6 +142,12 @@ _SHARED = (
             help="The encoder's quality, smaller is better; cq with nvenc [default: 16; "
             "libsvtav1 18, libvpx-vp9 15, nvenc 16].",
         ),
+        click.option(
+            "--quality",
+            type=click.IntRange(1, 100),
+            metavar="N",
+            help="Of images, 1 … 100 [default: JPEG 95, AVIF 90, WebP without loss].",
+        ),
         click.option("--pix-fmt", metavar="NAME", help="As yuv420p10le [default: the input's]."),
         click.option(
             "--colour",

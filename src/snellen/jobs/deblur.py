@@ -17,6 +17,7 @@ from snellen.jobs.options import (
     VideoOptions,
     check_optional,
     check_positive,
+    check_quality,
     device_list,
     optional_path,
     path,
@@ -77,6 +78,8 @@ class DeblurJob(Job):
     """"auto", "cpu", "cuda" or "cuda:N"."""
     video: VideoOptions = field(default_factory=VideoOptions)
     """How a video is read and written."""
+    quality: int | None = None
+    """Of JPEG, WebP and AVIF, 1 … 100; None: 95, without loss, 90."""
     strict: bool = False
     """Whether a loss (streams, tags, a colour profile …) is an error."""
     overwrite: bool = False
@@ -98,6 +101,7 @@ class DeblurJob(Job):
         object.__setattr__(self, "psf_out", optional_path(self.psf_out, "psf_out"))
         check_types(self)
         check_optional(self.max_pixels, "max_pixels")
+        check_quality(self.quality)
         check_positive(self.window, "window")
         self._check_conflicts()
         if self.is_burst:

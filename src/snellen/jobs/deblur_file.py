@@ -61,6 +61,7 @@ def deblur_file(
     encoder_options: Mapping[str, str] | None = None,
     pix_fmt: str | None = None,
     colour: str = "auto",
+    quality: int | None = None,
     strict: bool = False,
     overwrite: bool = False,
     max_pixels: int | None = None,
@@ -132,7 +133,7 @@ def deblur_file(
         How a video is read: as for `upscale_file`.
     decoder, codec, preset, crf, encoder_options, pix_fmt, colour
         How it is decoded and encoded: as for `upscale_file`.
-    strict, overwrite, max_pixels, profile, events
+    quality, strict, overwrite, max_pixels, profile, events
         As for `upscale_file`; `events` also hears of each frame of a video.
 
     Returns
@@ -175,9 +176,8 @@ def deblur_file(
         source=given, target=goal, mia=settings,
         region=Region.of(region, positions), paste_back=paste_back, window=window, warm=warm,
         psf_out=psf_targets([goal], optional_path(psf_out, "psf_out"))[0],
-        device=device_list(device), video=options, strict=strict, overwrite=overwrite,
-        max_pixels=max_pixels,
-        profile=profile,
+        device=device_list(device), video=options, quality=quality, strict=strict,
+        overwrite=overwrite, max_pixels=max_pixels, profile=profile,
     )  # fmt: skip
     return raised(run(job, events))
 

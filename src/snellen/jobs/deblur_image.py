@@ -38,7 +38,7 @@ def deblur_image(job: DeblurJob, events: Events) -> DeblurResult:
     first, name = job.sources[0], str(job.sources[0])
     still, lost = opened(
         first, job.target, strict=job.strict, overwrite=job.overwrite, unused=_unused(job),
-        events=events,
+        quality=job.quality, events=events,
     )  # fmt: skip
     stills = [still, *_rest(job, still, events)]
     track = None if job.region is None else job.region.track()
@@ -69,7 +69,7 @@ def deblur_image(job: DeblurJob, events: Events) -> DeblurResult:
     found, used = on_device(work, job.device, name, events)
     ms = 1000 * (time.perf_counter() - began)
     pixels = _whole(still, found.image, _slices(track), job.paste_back)
-    write(job.target, replace(still, pixels=pixels), job.overwrite)
+    write(job.target, replace(still, pixels=pixels), job.overwrite, job.quality)
     psf = np.asarray(found.psf)
     if job.psf_out is not None:
         psf_files.write(job.psf_out, psf, job.overwrite)

@@ -241,6 +241,12 @@ def device_list(device: str | Sequence[str]) -> str:
     return ",".join(devices.names(device))
 
 
+def check_quality(quality: int | None) -> None:
+    """Refuse (InputError) a quality of images outside 1 … 100."""
+    if quality is not None and not 1 <= quality <= 100:
+        raise InputError(f"got `quality`={quality}; expected 1 … 100", parameter="quality")
+
+
 def check_optional(value: object, parameter: str) -> None:
     """Refuse (InputError) what is neither None nor a whole number from 1 on."""
     if value is not None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from snellen.errors import IncompleteError, InputError
 from snellen.frames import atomic
 from snellen.frames.still import Still, check, losses, read
+from snellen.frames.still_formats import FORMATS, with_quality
 from snellen.jobs.events import Events, Progress
 from snellen.jobs.inputs import PIPE
 
@@ -20,6 +21,7 @@ def opened(
     strict: bool,
     overwrite: bool,
     unused: tuple[str, ...],
+    quality: int | None,
     events: Events,
 ) -> tuple[Still, tuple[str, ...]]:
     """Return an image, and what of it the target will not hold.
@@ -34,6 +36,8 @@ def opened(
         Whether a file called `target` is replaced.
     unused : tuple of str
         Parameters for videos that the job names: each becomes a warning.
+    quality : int or None
+        That of the job: a warning where the target's format has none.
     events : Events
         Receives warnings and losses.
 
@@ -52,12 +56,22 @@ def opened(
         events.warning(str(source), f"`{name}` is for video: without effect on an image")
     still = read(source)
     check(target, still)
+    if quality is not None and FORMATS[target.suffix.lower()].quality is None:
+        events.warning(
+            str(target), f"`quality` is for {with_quality()}: without effect on {target.suffix}"
+        )
     lost = (*still.lost, *losses(target, still))
     if lost and strict:
         raise InputError(f"{source}: this would be lost: {'; '.join(lost)}", parameter="strict")
     for text in lost:
         events.warning(str(source), text)
     return still, lost
+
+
+def warn_of_quality(subject: str, quality: int | None, events: Events) -> None:
+    """Warn where a video's job names the quality of images."""
+    if quality is not None:
+        events.warning(subject, "`quality` is for images: without effect on a video, see `crf`")
 
 
 def damaged(found: Iterable[tuple[Path, tuple[str, ...]]], done: str) -> IncompleteError | None:

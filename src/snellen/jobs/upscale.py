@@ -14,7 +14,13 @@ from snellen.jobs.events import Events
 from snellen.jobs.fallback import on_device
 from snellen.jobs.fields import check_types
 from snellen.jobs.inputs import is_image
-from snellen.jobs.options import VideoOptions, check_optional, device_list, path
+from snellen.jobs.options import (
+    VideoOptions,
+    check_optional,
+    check_quality,
+    device_list,
+    path,
+)
 from snellen.jobs.profile import Profile
 from snellen.jobs.serial import Job
 
@@ -51,6 +57,8 @@ class UpscaleJob(Job):
     """Where video's chroma is enlarged: "auto", "cpu" or "gpu"."""
     video: VideoOptions = field(default_factory=VideoOptions)
     """How a video is read and written."""
+    quality: int | None = None
+    """Of JPEG, WebP and AVIF, 1 … 100; None: 95, without loss, 90."""
     strict: bool = False
     """Whether a loss (streams, tags, a colour profile …) is an error."""
     overwrite: bool = False
@@ -66,6 +74,7 @@ class UpscaleJob(Job):
         object.__setattr__(self, "device", device_list(self.device))
         check_types(self)
         check_optional(self.max_pixels, "max_pixels")
+        check_quality(self.quality)
         for name, allowed in (("scale", SCALES), ("chroma", CHROMA)):
             if getattr(self, name) not in allowed:
                 raise InputError(
@@ -118,7 +127,7 @@ def _image(job: UpscaleJob, events: Events) -> UpscaleResult:
     chroma = ("chroma",) if job.chroma != "auto" else ()
     still, lost = opened(
         job.source, job.target, strict=job.strict, overwrite=job.overwrite,
-        unused=(*job.video.named(), *chroma), events=events,
+        unused=(*job.video.named(), *chroma), quality=job.quality, events=events,
     )  # fmt: skip
 
     def work(device: str) -> tuple[Any, str]:
@@ -130,7 +139,7 @@ def _image(job: UpscaleJob, events: Events) -> UpscaleResult:
 
     pixels, used = on_device(work, job.device, str(job.source), events)
     large = replace(still, pixels=pixels)
-    write(job.target, large, job.overwrite)
+    write(job.target, large, job.overwrite, job.quality)
     height, width = large.pixels.shape[:2]
     error = damaged([(job.source, still.damage)], f"what could be decoded is in {job.target}")
     return UpscaleResult(
@@ -152,7 +161,10 @@ def _samples(pixels: Any) -> dict[str, Any]:
 
 def _video(job: UpscaleJob, events: Events) -> UpscaleResult:
     from snellen.jobs.film import converted, damage
+    from snellen.jobs.stills import warn_of_quality
     from snellen.upscaling.upscaler import Upscaler
+
+    warn_of_quality(str(job.source), job.quality, events)
 
     def step(device: str) -> Upscaler:
         return Upscaler(job.scale, job.model, device, job.chroma)
