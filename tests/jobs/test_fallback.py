@@ -13,6 +13,7 @@ from snellen.frames.still import Still, read, write
 from snellen.gpu import device, driver
 from snellen.jobs import deblur_step, score_step
 from snellen.jobs.fallback import chosen, on_device
+from snellen.upscaling import image as module
 
 FULL = "the GPU's memory does not suffice"
 TEXT = f"the CPU is used: {FULL}; use `device`=cpu"
@@ -78,9 +79,9 @@ def test_several_devices(gpu, heard):
 def test_an_image_is_enlarged_on_the_cpu(
     gpu, heard, picture, saved, small_model, tmp_path, monkeypatch
 ):
-    enlarge = snellen.upscale
+    enlarge = module.enlarged
 
-    def noted(image, scale, model, used, **options):
+    def noted(image, scale, model, used, *rest, **options):
         return enlarge(image, scale, model, full(used))
 
     monkeypatch.setattr("snellen.upscaling.image.enlarged", noted)
