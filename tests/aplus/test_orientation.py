@@ -9,9 +9,8 @@ from snellen.aplus import cpu
 from snellen.aplus.orientation import orientations, turn
 from snellen.aplus.regress import BLOCK, regress
 from snellen.aplus.symmetry import Kind, kinds, places, turned
-from snellen.errors import DeviceError, ModelError
+from snellen.errors import ModelError
 from snellen.frames.frame import Format
-from snellen.upscaling.upscaler import Upscaler
 from support.aplus import reference
 from support.aplus.frames import enlarged, tolerance
 from support.aplus.images import noise
@@ -217,10 +216,3 @@ def _with_strengths(model, strengths):
     from dataclasses import replace
 
     return replace(model, strengths=np.array(strengths, np.float32))
-
-
-def test_a_gpu_refuses_format_2_so_far(monkeypatch):
-    monkeypatch.setattr("snellen.gpu.device.single", lambda device, what: "cuda:0")
-    monkeypatch.setattr("snellen.gpu.device.name", lambda device: "some GPU")
-    with pytest.raises(DeviceError, match=r"format 2.*CPU only"):
-        Upscaler(2, oriented_model(2), "cuda:0")

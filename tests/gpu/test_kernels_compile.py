@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from snellen.aplus.cuda import features, group, match, overlap, regress
+from snellen.aplus.cuda import features, group, match, orientation, overlap, regress
 from snellen.aplus.model import Model
 from snellen.cnn import model as cnn_model
 from snellen.cnn.cuda import layout as cnn_layout
@@ -39,6 +39,7 @@ from snellen.mia.definition import Definition as Mia
 from snellen.mia.l0.cuda import search as mia_search
 from snellen.upscaling.cuda import samples
 from snellen.upscaling.models import load
+from support.aplus.oriented import oriented_model
 
 
 def empty(scale, window, anchors, dims, dtype):
@@ -54,6 +55,7 @@ def empty(scale, window, anchors, dims, dtype):
 
 
 SHIPPED = [load(None, scale) for scale in (2, 3, 4)]
+ORIENTED = [oriented_model(scale) for scale in (2, 3, 4)]
 FLOAT = [replace(model, projections=model.projections.astype(np.float32)) for model in SHIPPED]
 LARGE = empty(4, 3, 8192, 96, np.float16)
 WIDE = empty(3, 5, 1024, 28, np.float32)
@@ -94,6 +96,15 @@ def slow_cnn():
             (2, 4, 16, 8, 8, limit), (2, 4, 32, 8, 8, limit), (2, 2, 64, 8, 8, limit),
             (3, 4, 32, 0, 0, limit), (4, 4, 32, 16, 8, limit), (4, 4, 16, 10, 10, limit),
         )  # fmt: skip
+
+
+def oriented(models, formats):
+    """Those of format 2 that are not those of format 1; `features` knows no scale."""
+    for model in models:
+        for format in formats:
+            yield from orientation.kernels(model, format)
+            yield features.kernel(model, format)
+            yield overlap.kernel(model, format, format.scaled(model.scale))
 
 
 def mad():
@@ -210,7 +221,7 @@ QUICK = "sm_90"
 
 # Each stage's kernels, with the constants of the models that ship.
 CASES = [
-    *distinct(*aplus(SHIPPED), *mad(), *mia(), *transforms()),
+    *distinct(*aplus(SHIPPED), *oriented(ORIENTED[:1], LUMA[:1]), *mad(), *mia(), *transforms()),
     *cnn(*((2, 4, channels, 8, 8, cnn_layout.MEMORY[QUICK]) for channels in (16, 32))),
     *pictures(("uint8", 3, 8), ("uint16", 1, 10), ("float16", 4, 0), ("float64", 1, 0)),
     mad_pictures.kernel("uint8", 3),
@@ -228,7 +239,8 @@ CASES = [
 ]
 
 SLOW = distinct(
-    *CASES, *aplus(OTHERS), *slow_pictures(), *slow_mia(), *slow_transforms(), *slow_cnn()
+    *CASES, *aplus(OTHERS), *oriented([*ORIENTED, oriented_model(3, 5)], LUMA), *slow_pictures(),
+    *slow_mia(), *slow_transforms(), *slow_cnn(),
 )[len(CASES) :]  # fmt: skip
 """More constants of the kernels of CASES, and models that do not ship."""
 

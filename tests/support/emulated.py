@@ -15,11 +15,13 @@ from types import ModuleType, SimpleNamespace
 
 import numpy as np
 
-from snellen.gpu.kernel import _argument
+from snellen.gpu.kernel import _argument, _literal
 from snellen.gpu.nvrtc import PACKAGE
 
 HEAD = Path(__file__).with_suffix(".h")
-KERNEL = re.compile(r'extern "C" __global__ void\s+__launch_bounds__\(\w+\)\s+(\w+)\(([^)]*)\)')
+WARPS = HEAD.with_name("warps")  # what stands for gpu/device.cuh
+KERNEL = re.compile(r'extern "C" __global__ void\s+__launch_bounds__\([^()]*\)\s+(\w+)\(([^)]*)\)')
+DYNAMIC = re.compile(r"extern __shared__ (\w+) (\w+)\[\];")
 
 WAITS = "__syncthreads", "block_sum", "warp_sum"
 """What makes threads wait for each other; those of other kernels run one after another."""
@@ -63,6 +65,8 @@ def cupy():
     module.empty = empty
     module.asarray = lambda array: np.ascontiguousarray(array).view(Array)
     module.cuda = SimpleNamespace(Stream=Stream)
+    for name in ("uint8", "uint16", "int32", "float32"):
+        setattr(module, name, getattr(np, name))
     return module
 
 
@@ -102,18 +106,24 @@ class Kernels:
         self.folder, self.libraries, self.launches = folder, {}, []
 
     def __call__(self, file, name, *, spills=0, **constants):
-        key = tuple(constants.items())
+        key = file, tuple(constants.items())
         if key not in self.libraries:
-            self.libraries[key] = _compiled(file, constants, self.folder)
+            place = self.folder / f"{file.stem}{len(self.libraries)}.cpp"
+            self.libraries[key] = _compiled(file, constants, place)
         run = getattr(self.libraries[key], f"run_{name}")
 
-        def launch(grid, block, *arguments):
+        def launch(grid, block, *arguments, shared=0):
             self.launches.append(name)
-            columns, rows = grid if isinstance(grid, tuple) else (grid, 1)
-            run(_pointers(arguments), columns, rows, block)
+            run(_pointers(arguments), _extent(grid), _extent(block))
 
         launch.name = name
         return launch
+
+
+def _extent(extent):
+    """Three numbers, as C++ gets them."""
+    whole = extent if isinstance(extent, tuple) else (extent,)
+    return (ctypes.c_int * 3)(*whole, *(1,) * (3 - len(whole)))
 
 
 def _pointers(arguments):
@@ -129,10 +139,12 @@ def _pointers(arguments):
     return pointers
 
 
-def _compiled(file, constants, folder):
-    """The kernels of a file as functions run_NAME(pointers, grid x, grid y, block)."""
-    source = file.read_text("utf-8")
-    lines = [f'#include "{HEAD}"', f'#include "{file}"']
+def _compiled(file, constants, made):
+    """The kernels of a file as functions run_NAME(pointers, grid, block), by a file of C++."""
+    source = DYNAMIC.sub(
+        r"\1 *\2 = reinterpret_cast<\1 *>(dynamic_shared);", file.read_text("utf-8")
+    )
+    lines = [f'#include "{HEAD}"', source]
     found = list(KERNEL.finditer(source))
     for kernel, after in zip(found, [*found[1:], None], strict=True):
         name, parameters = kernel.groups()
@@ -143,16 +155,16 @@ def _compiled(file, constants, folder):
         passed = ", ".join(f"*({kind} *)a[{i}]" for i, kind in enumerate(kinds))
         lines += [
             f"static void call_{name}(void **a) {{ {name}({passed}); }}",
-            f'extern "C" void run_{name}(void **a, int x, int y, int block) '
-            f"{{ launch(call_{name}, a, x, y, block, {waits}); }}",
+            f'extern "C" void run_{name}(void **a, Index *grid, Index *block) '
+            f"{{ launch(call_{name}, a, *grid, *block, {waits}); }}",
         ]
-    made = folder / f"{file.stem}{'_'.join(map(str, constants.values()))}.cpp"
     made.write_text("\n".join(lines), "utf-8")
     library = made.with_suffix(".so")
     subprocess.run(
         ["g++", "-std=c++17", "-O2", "-ffp-contract=off", "-fno-gnu-unique", "-Wl,-Bsymbolic",
-         "-shared", "-fPIC", *(f"-D{name.upper()}={value}" for name, value in constants.items()),
-         f"-I{PACKAGE}", "-o", library, made],
+         "-shared", "-fPIC",
+         *(f"-D{name.upper()}={_literal(value)}" for name, value in constants.items()),
+         f"-I{file.parent}", f"-I{WARPS}", f"-I{PACKAGE}", "-o", library, made],
         check=True,
     )  # fmt: skip
     return ctypes.CDLL(str(library))

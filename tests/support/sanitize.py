@@ -31,6 +31,8 @@ TESTS: dict[str, tuple[str, ...]] = {
           for case in ("2-3-28-8-size0", "2-3-28-12-size5", "2-3-28-0-size7", "2-1-7-8-size10",
                        "2-5-28-8-size13", "2-3-70-0-size19")),
         f"{A}test_features.py::test_sizes[3-8-size2]",
+        f"{A}test_orientation.py::test_features_are_turned[gpu-3-3-8-size1]",
+        f"{A}test_orientation.py::test_features_are_turned[gpu-2-5-8-size5]",
     ),
     "aplus/cuda/group.cu": tuple(
         f"{A}test_group.py::test_every_patch_once[{case}]"
@@ -39,6 +41,11 @@ TESTS: dict[str, tuple[str, ...]] = {
     "aplus/cuda/match.cu": tuple(  # anchors in shared memory at once, or in parts; 1 to 4 slabs
         f"{A}test_match.py::test_random_features[{case}]"
         for case in ("28-33-16", "28-1500-1000", "64-100-17", "96-1500-1000", "128-33-1")
+    ),
+    "aplus/cuda/orientation.cu": (
+        *(f"{A}test_orientation.py::test_{case}"
+          for case in ("turns_of_a_band[gpu]", "turns_of_what_is_no_number[gpu]", "cells[gpu-3]")),
+        f"{A}test_luma.py::test_turned_windows_of_odd_sizes[2-size5]",
     ),
     "aplus/cuda/settle.cu": (
         f"{A}test_match.py::test_random_features[200-100-16]",
@@ -53,6 +60,8 @@ TESTS: dict[str, tuple[str, ...]] = {
         *(f"{A}test_overlap.py::test_every_scale_and_window[{case}]"
           for case in ("8-3-2", "8-3-3", "0-3-4", "8-5-2", "0-1-3")),
         f"{A}test_overlap.py::test_every_type[16-8-True]",
+        f"{A}test_orientation.py::test_patches_are_turned_back[gpu-3-3-0]",
+        f"{A}test_orientation.py::test_patches_are_turned_back[gpu-4-3-16]",
         f"{U}test_frames.py::test_tiny_frames[subsampling0-size4]",
     ),
     "upscaling/cuda/samples.cu": (

@@ -12,7 +12,7 @@ from snellen.aplus.differences import FILTERS, differences
 from snellen.aplus.features import features, margin
 from snellen.aplus.match import match
 from snellen.aplus.model import Model
-from snellen.aplus.orientation import orientations, turn
+from snellen.aplus.orientation import edges, orientations, turn
 from snellen.aplus.overlap import overlap
 from snellen.aplus.regress import regress
 from snellen.aplus.symmetry import kinds, places
@@ -47,8 +47,7 @@ class Luma:
         self.basis = np.ascontiguousarray(model.basis.T)
         if model.strengths is not None:
             self.kinds, self.places = kinds(model.basis), places(model.window * model.scale)
-            white = source.white or ((1 << source.bits) - 1 if source.bits else 1)
-            self.strengths = np.square(model.strengths * np.float32(white))
+            self.strengths = edges(model, source)
 
     def tasks(self, pool: Executor, plane: Plane, out: Plane) -> list[Future[None]]:
         """Let threads enlarge a plane: one task a strip, each of which has a BLAS of one thread.

@@ -16,8 +16,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from snellen.aplus.model import Model
 from snellen.cpu.compiled import compiled
-from snellen.frames.frame import Plane
+from snellen.frames.frame import Format, Plane
 
 # Weights of the samples at distances 1 and 2 along the gradient, and at 0, 1, 2 across it: nearly
 # those of the window's mean gradient after bicubic, at any scale, but unequal, so that hardly any
@@ -75,6 +76,22 @@ def _signs(plane, first, sums, out):  # type: ignore[no-untyped-def]
             across_sign[x] = (across > 0) - (across < 0)
             down_sign[x] = (down > 0) - (down < 0)
             order[x] = (more > 0) - (more < 0)
+
+
+def edges(model: Model, format: Format) -> Float32:
+    """Return the squared norms at which the next class of strength begins, (classes − 1,).
+
+    Parameters
+    ----------
+    model : Model
+        Of format 2.
+    format : Format
+        Of the planes to come; white of float planes is 1 unless it says otherwise.
+    """
+    assert model.strengths is not None
+    white = format.white or ((1 << format.bits) - 1 if format.bits else 1)
+    found: Float32 = np.square(model.strengths * np.float32(white))
+    return found
 
 
 def turn(

@@ -32,6 +32,17 @@ __device__ __forceinline__ float clip(float x, float low, float high) {
 
 __device__ __forceinline__ int clamp(int i, int last) { return min(max(i, 0), last); }
 
+// Returns the greatest value, or the sum, of the four lanes that hold a row.
+__device__ __forceinline__ float row_max(float x) {
+  x = fmaxf(x, __shfl_xor_sync(ALL, x, 1));
+  return fmaxf(x, __shfl_xor_sync(ALL, x, 2));
+}
+
+__device__ __forceinline__ float row_sum(float x) {
+  x += __shfl_xor_sync(ALL, x, 1);
+  return x + __shfl_xor_sync(ALL, x, 2);
+}
+
 // Starts an asynchronous copy of 16 bytes to shared memory; `copied` waits for all copies that this
 // thread has started.
 __device__ __forceinline__ void copy_ahead(void *shared, const void *global) {

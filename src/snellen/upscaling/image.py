@@ -28,7 +28,7 @@ from snellen.gpu import memory
 from snellen.upscaling.bands import bands
 from snellen.upscaling.cuda.pictures import Pictures
 from snellen.upscaling.cuda.samples import LARGEST
-from snellen.upscaling.methods import check_device, format_of, host_bytes
+from snellen.upscaling.methods import format_of, host_bytes
 from snellen.upscaling.models import Model, load
 from snellen.upscaling.upscaler import Upscaler, memory_of
 
@@ -153,7 +153,6 @@ def enlarged(
     """
     chosen = arrays.choose_several(image, device, "A+")
     loaded = load(model, scale)
-    check_device(loaded, chosen[0])
     on_host = arrays.place(image) == "cpu"
     with arrays.working(image, "cpu" if on_host else chosen[0]):
         array = arrays.read(image)

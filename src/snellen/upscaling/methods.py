@@ -5,7 +5,6 @@ from __future__ import annotations
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol
 
-from snellen.errors import DeviceError
 from snellen.frames.frame import Format, Plane
 from snellen.upscaling.models import Model
 
@@ -79,20 +78,9 @@ def luma_on_gpu(
     DeviceError
         The memory does not suffice, or the model does not work on a GPU.
     """
-    check_device(model, "cuda")
     from snellen.aplus.cuda.luma import Luma
 
     return Luma(model, source, target, memory)
-
-
-def check_device(model: Model, device: str) -> None:
-    """Refuse (DeviceError) a model that does not work on a device."""
-    if device != "cpu" and model.strengths is not None:
-        raise DeviceError(
-            "got a model of format 2, which works on the CPU only so far",
-            parameter="model",
-            advice="use `device`=cpu",
-        )
 
 
 def host_bytes(model: Model) -> int:

@@ -22,7 +22,6 @@ from snellen.gpu import profile
 from snellen.process import Holder, Home
 from snellen.upscaling import cpu
 from snellen.upscaling.cuda import frames as cuda
-from snellen.upscaling.methods import check_device
 from snellen.upscaling.models import Model, load
 
 CHROMA = ("auto", "cpu", "gpu")
@@ -109,7 +108,6 @@ class Upscaler(Holder):
             )
         self.device_name = devices.name(self.device)
         self.model = load(model, scale)
-        check_device(self.model, self.device)
         self.scale = self.model.scale
         self.chroma = self._chroma = chroma
         self.slots = (cpu.Backend if self.device == "cpu" else cuda.Backend).slots

@@ -6,6 +6,7 @@ import gc
 import threading
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from snellen.upscaling.cuda.frames import Backend
 from snellen.upscaling.upscaler import Upscaler
 from support.aplus import reference
 from support.aplus.frames import enlarged, tolerance
+from support.aplus.oriented import oriented_model
 from support.gpu import busy, memory_state
 
 pytestmark = pytest.mark.gpu
@@ -122,6 +124,28 @@ def test_a_frame_is_captured_as_a_graph(random_model, subsampling):
     """Else Python launches each kernel, and takes its time."""
     format = Format(40, 30, 8, subsampling)
     backend = Backend(random_model(2), format, format.scaled(2), "cuda:0")
+    (engine,) = backend._engines.values()
+    assert engine.captured
+    backend.close()
+
+
+@pytest.mark.parametrize("window", [3, 5])
+def test_models_of_format_2(random, window):
+    """Beside the reference; in a graph or not, in bands or not."""
+    model = oriented_model(2, window)
+    format = Format(50, 61, 8, (1, 1))
+    planes = drawn(random, format)
+    for plane in planes:
+        plane[:, :9] = plane[:, :1]  # ties
+    found = on_gpu(model, planes, format)
+    for options in ({"graphs": False}, {"memory": 100_000 * (window - 2)}):
+        same(on_gpu(model, planes, format, **options), found)
+    white = replace(model, strengths=model.strengths * np.float32(255))
+    exact, unsure = reference.upscale(planes[0], white, 255)
+    assert unsure.mean() < 0.5
+    error = np.abs(found[0] - exact.clip(0, 255))[~unsure]
+    assert (error <= 0.5 + tolerance(model, 255)).all()
+    backend = Backend(model, format, format.scaled(2), "cuda:0")
     (engine,) = backend._engines.values()
     assert engine.captured
     backend.close()

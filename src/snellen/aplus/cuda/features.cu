@@ -19,7 +19,10 @@
 // half precision, two of a column in a word (PAIRED); other samples are split into two TF32 parts. A
 // level is subtracted from all samples of a tile first, which changes no feature, because the filters
 // sum to zero, and makes flat tiles exactly zero.
-#include "gpu/device.cuh"
+//
+// For models of format 2 (ORIENTED) features are turned before they are stored, and their squared
+// norms are stored, too.
+#include "aplus/cuda/orientation.cuh"
 
 constexpr int TILE_X = 32, TILE_Y = 32, WARPS = 8;
 constexpr int RADIUS = SIDE / 2;
@@ -97,7 +100,9 @@ __device__ __forceinline__ void multiply_pairs(float (&sum)[4], const float (&a)
 
 extern "C" __global__ void __launch_bounds__(WARPS * 32, 2)
     features(const SAMPLE *__restrict__ plane, int pitch, int width, int height, int first,
-             int rows, const float4 *__restrict__ filters, float4 *__restrict__ out) {
+             int rows, const float4 *__restrict__ filters, float4 *__restrict__ out,
+             const uint8_t *__restrict__ turns, const uint32_t *__restrict__ kinds,
+             float *__restrict__ norms) {
   extern __shared__ float4 weights[];  // [PRODUCTS][4][32 lanes], then the tile
   float (*tile)[ROWS * PITCH] = reinterpret_cast<float (*)[ROWS * PITCH]>(weights + PRODUCTS * 128);
   // Tiles begin at multiples of their height in the picture, wherever a band begins, so that levels do
@@ -122,11 +127,19 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32, 2)
   }
   __syncthreads();
 
+  const uint32_t kind = ORIENTED ? kinds[blockIdx.z * 4 + t] : 0;
   for (int y = warp; y < TILE_Y; y += WARPS) {
     asm volatile(
         "" ::
             : "memory");  // without it the compiler keeps all filters in registers, and spills
     float sum[TILES][4][4] = {};
+    int turn[TILES][2] = {};
+    if (ORIENTED)
+#pragma unroll
+      for (int i = 0; i < 2 * TILES; i++) {
+        const int column = clamp(left + i * 8 + g, width - 1);
+        turn[i / 2][i % 2] = turns[(size_t)clamp(top + y, rows - 1) * width + column];
+      }
     const int base = y * PITCH + g;
 #pragma unroll
     for (int start = 0; start < PRODUCTS; start += RUN) {
@@ -165,6 +178,11 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32, 2)
           for (int i = 0; i < 4; i++) sum[m][j][i] += part[m][i];
       }
     }
+    float norm[TILES][2];
+    if (ORIENTED)
+#pragma unroll
+      for (int i = 0; i < 2 * TILES; i++)
+        norm[i / 2][i % 2] = turned_norm(sum[i / 2], i % 2 * 2, kind, turn[i / 2][i % 2]);
 #pragma unroll
     for (int m = 0; m < TILES; m++)
 #pragma unroll
@@ -175,6 +193,9 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32, 2)
         const int c = half * 2;
         target[0] = scaled(sum[m][0][c], sum[m][0][c + 1], sum[m][1][c], sum[m][1][c + 1]);
         target[4] = scaled(sum[m][2][c], sum[m][2][c + 1], sum[m][3][c], sum[m][3][c + 1]);
+        if (ORIENTED && t == 0)
+          norms[((size_t)blockIdx.z * rows + row) * width + column] =
+              norm[m][half] / (SCALE * SCALE);
       }
   }
 }

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from snellen.aplus.cuda.filters import compose, side
 from snellen.aplus.cuda.layout import LANE_DIMS, SLAB, pad, padded
+from snellen.aplus.cuda.orientation import packed_kinds
 from snellen.aplus.model import Model
 from snellen.frames.arrays import upload
 from snellen.frames.frame import Format
@@ -32,12 +33,15 @@ class Features:
         self.kernel = kernel(model, format)
         make = pairs if paired(format) else fragments
         self.filters = upload(make(compose(model)))
+        self.kinds = None if model.strengths is None else upload(packed_kinds(model))
         self.slabs = padded(model.basis.shape[1]) // SLAB
         size = side(model.window)
         pitch = (TILE + size - 1 + 7) // 16 * 16 + 8
         self.shared = self.filters[0].nbytes + 2 * 4 * (TILE + size - 1) * pitch
 
-    def __call__(self, plane: Any, first: int, rows: int, out: Any) -> None:
+    def __call__(
+        self, plane: Any, first: int, rows: int, out: Any, turns: Any = None, norms: Any = None
+    ) -> None:
         """Compute the features of all windows centred on rows first … first + rows − 1.
 
         Parameters
@@ -48,13 +52,17 @@ class Features:
             First row of windows, and their number.
         out : (rows, W, DIMS) float32
             Output: features, see `layout`.
+        turns : (rows, W) uint8, optional
+            For a model of format 2: turns of the windows, see orientation.cuh.
+        norms : (slabs, rows, W) float32, optional
+            Output for a model of format 2: squared norms of the features' slabs.
         """
         height, width = plane.shape
         down = (first + rows - 1) // TILE - first // TILE + 1
         grid = (-(-width // TILE), down, self.slabs)
         self.kernel(
             grid, THREADS, plane, plane.strides[0] // plane.itemsize, width, height, first, rows,
-            self.filters, out, shared=self.shared,
+            self.filters, out, turns, self.kinds, norms, shared=self.shared,
         )  # fmt: skip
 
 
@@ -69,7 +77,7 @@ def kernel(model: Model, format: Format) -> Kernel:
     return Kernel(
         Path(__file__).with_suffix(".cu"), "features", spills=SPILLS, side=side(model.window),
         dims=padded(model.basis.shape[1]), sample=C_TYPES[format.dtype.name], paired=pair,
-        scale=SCALE if pair else 1.0,
+        scale=SCALE if pair else 1.0, oriented=model.strengths is not None,
     )  # fmt: skip
 
 

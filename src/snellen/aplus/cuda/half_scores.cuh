@@ -30,17 +30,6 @@ constexpr int QUADS = DIMS / 4;      // 16-byte vectors of a feature
 
 static_assert(ANCHORS % STEP == 0 && DIMS % 32 == 0);
 
-// Returns the greatest value, or the sum, of the four lanes that hold a row.
-__device__ __forceinline__ float row_max(float x) {
-  x = fmaxf(x, __shfl_xor_sync(ALL, x, 1));
-  return fmaxf(x, __shfl_xor_sync(ALL, x, 2));
-}
-
-__device__ __forceinline__ float row_sum(float x) {
-  x += __shfl_xor_sync(ALL, x, 1);
-  return x + __shfl_xor_sync(ALL, x, 2);
-}
-
 // The scale of a feature that is stored in half precision, and the error of its scores.
 struct Row {
   float scale;  // a power of two; 0 for a feature that is zero

@@ -6,8 +6,9 @@ from typing import Any
 
 from snellen.aplus.cuda.features import Features
 from snellen.aplus.cuda.group import MOST, Group, capacity
-from snellen.aplus.cuda.layout import padded
+from snellen.aplus.cuda.layout import SLAB, padded
 from snellen.aplus.cuda.match import Match
+from snellen.aplus.cuda.orientation import Orientation
 from snellen.aplus.cuda.overlap import Overlap
 from snellen.aplus.cuda.regress import Regress, row
 from snellen.aplus.model import Model
@@ -35,28 +36,33 @@ class Luma:
     Raises
     ------
     DeviceError
-        The memory does not suffice for a few rows, or the model has too many anchors.
+        The memory does not suffice for a few rows, or the model has too many projections.
     """
 
     def __init__(self, model: Model, source: Format, target: Format, memory: int | None = None):
         import cupy
 
-        anchors = len(model.anchors)
-        if anchors > MOST:
+        projections = len(model.projections)
+        if projections > MOST:
             raise DeviceError(
-                f"got a model with {anchors} anchors; expected at most {MOST} on a GPU",
+                f"got a model with {projections} projections; expected at most {MOST} on a GPU",
                 parameter="model",
                 advice="use `device`=cpu",
             )
         self.halo = model.window // 2
         self.scale = model.scale
-        self._stages = stages = _stages(model, source.bits, target.bits, source.full_range)
+        self._stages = stages = _stages(model, source, target)
+        self.orientation = stages.orientation
         self.features, self.match = stages.features, stages.match
         self.regress, self.overlap = stages.regress, stages.overlap
-        self.group = Group(anchors)  # has a buffer of its own
+        self.group = Group(projections)  # has a buffer of its own
         dims, samples = padded(model.basis.shape[1]), row(model)
         width = source.width
         bytes_a_row = width * (4 * dims + 2 + 4 + 4 + 4 * samples)
+        self.slabs = 0
+        if self.orientation:
+            self.slabs = dims // SLAB
+            bytes_a_row += width * (1 + 4 * self.slabs)
         if memory is None:
             memory = scratch()
         fit = memory // bytes_a_row
@@ -73,9 +79,12 @@ class Luma:
         self._patches = cupy.empty((rows, width, samples), cupy.float32)
         self._index = cupy.empty(patches, cupy.uint16)
         self._work = cupy.empty(patches, cupy.int32)
-        self._order = cupy.empty(capacity(patches, anchors), cupy.int32)
+        self._order = cupy.empty(capacity(patches, projections), cupy.int32)
         self.listed = cupy.zeros(1, cupy.int32)
         self._tiles = cupy.zeros(1, cupy.int32)
+        if self.orientation:
+            self._turns = cupy.empty(patches, cupy.uint8)
+            self._norms = cupy.empty(self.slabs * patches, cupy.float32)
 
     def __call__(self, plane: Any, out: Any) -> None:
         """Enlarge.
@@ -95,16 +104,24 @@ class Luma:
         top, bottom = max(0, first - self.halo), min(height, last + self.halo)
         count = (bottom - top) * width
         features, index = self._features.reshape(-1, self._features.shape[2])[:count], self._index
+        turns = norms = None
+        if self.orientation:
+            turns, norms = self._turns[:count], self._norms[: self.slabs * count]
+            with stage("orientation"):
+                self.orientation(plane, top, bottom - top, turns)
         with stage("features"):
-            self.features(plane, top, bottom - top, features)
+            self.features(plane, top, bottom - top, features, turns, norms)
         with stage("match"):
             self.match(features, index[:count], self.listed, self._work)
+        if self.orientation:
+            with stage("orientation"):
+                self.orientation.divide(norms, index[:count], turns)
         with stage("group"):
             self.group(index[:count], self._order, self._tiles)
         with stage("regress"):
             self.regress(features, index, self._order, self._tiles, self._patches)
         with stage("overlap"):
-            self.overlap(self._patches, top, plane, first, last, out)
+            self.overlap(self._patches, top, plane, first, last, out, turns)
 
 
 class _Stages(Resident):
@@ -112,23 +129,26 @@ class _Stages(Resident):
 
     def __init__(self, model: Model, source: Format, target: Format, device: int):
         super().__init__(device)
+        self.orientation = None if model.strengths is None else Orientation(model, source)
         self.features, self.match = Features(model, source), Match(model)
         self.regress, self.overlap = Regress(model), Overlap(model, source, target)
 
 
-def _stages(model: Model, bits: int, to: int, full_range: bool) -> _Stages:
+def _stages(model: Model, source: Format, target: Format) -> _Stages:
     """Return the stages of a model on the current GPU, cached: making them takes milliseconds."""
     from cupy.cuda.runtime import getDevice
 
     device = int(getDevice())
-    source = Format(1, 1, bits, full_range=full_range)
+    bits, to, full_range = source.bits, target.bits, source.full_range
+    white = None if model.strengths is None else source.white
+    source = Format(1, 1, bits, full_range=full_range, white=white)
     target = source.scaled(model.scale, to)
 
     def make() -> _Stages:
         with own(), lasting():
             return _Stages(model, source, target, device)
 
-    return _models.get(device, (model.digest, bits, to, full_range), make)
+    return _models.get(device, (model.digest, bits, to, full_range, white), make)
 
 
 _models: Cache[_Stages] = Cache(MODELS)

@@ -13,6 +13,7 @@ from snellen.frames.quantise import recode
 from snellen.gpu.c_types import C_TYPES
 from snellen.gpu.kernel import Kernel
 
+SPILLS = 8  # bytes that a thread may spill which turns patches back, of nine samples a cell
 BLOCK = (32, 8)  # threads (x, y) of a block; each has one low-resolution pixel
 
 
@@ -25,7 +26,14 @@ class Overlap:
         self.white = float((1 << target.bits) - 1)
 
     def __call__(
-        self, patches: Any, first_patch: int, plane: Any, first: int, last: int, out: Any
+        self,
+        patches: Any,
+        first_patch: int,
+        plane: Any,
+        first: int,
+        last: int,
+        out: Any,
+        turns: Any = None,
     ) -> None:
         """Compute the output of low-resolution rows first … last − 1.
 
@@ -39,19 +47,24 @@ class Overlap:
         first, last : int
         out : (s·(last − first), s·W) uint8, uint16 or float32
             Output; rows may have a pitch.
+        turns : (rows, W) uint8, optional
+            For a model of format 2: turns of the patches, see orientation.cuh.
         """
         height, width = plane.shape
         grid = (-(-width // BLOCK[0]), -(-(last - first) // BLOCK[1]))
         self.kernel(
             grid, BLOCK, patches, first_patch, plane, plane.strides[0] // plane.itemsize, width,
             height, first, last, out, out.strides[0] // out.itemsize, *self.depth, self.white,
+            turns,
         )  # fmt: skip
 
 
 def kernel(model: Model, source: Format, target: Format) -> Kernel:
     """Return the kernel, not yet compiled."""
+    oriented = model.strengths is not None
     return Kernel(
-        Path(__file__).with_suffix(".cu"), "overlap", window=model.window, cell=cell(model.scale),
-        row=row(model), across=BLOCK[0], down=BLOCK[1], sample=C_TYPES[source.dtype.name],
-        target=C_TYPES[target.dtype.name], **constants(model.scale, (0.5, 0.5)),
+        Path(__file__).with_suffix(".cu"), "overlap", spills=SPILLS * oriented,
+        window=model.window, cell=cell(model.scale), row=row(model), across=BLOCK[0],
+        down=BLOCK[1], sample=C_TYPES[source.dtype.name], target=C_TYPES[target.dtype.name],
+        oriented=oriented, **constants(model.scale, (0.5, 0.5)),
     )  # fmt: skip
