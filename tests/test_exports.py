@@ -102,7 +102,7 @@ def test_the_signatures_for_arrays():
 def test_the_signatures_for_files():
     video = ["start", "duration", "frames", "deinterlace", "interlaced", "ivtc", "decoder", "codec",
              "preset", "crf", "encoder_options", "pix_fmt", "colour"]  # fmt: skip
-    last = ["quality", "strict", "overwrite", "max_pixels", "profile", "events"]
+    last = ["quality", "strict", "overwrite", "max_pixels", "threads", "profile", "events"]
     wanted = ["source", "target", "scale", "model", "device", "chroma", *video, *last]
     assert parameters(snellen.upscale_file) == wanted
     mia = ["psf", "psf_size", "iterations", "noise", "read_noise", "tv", "prior", "psf_start",
@@ -112,8 +112,8 @@ def test_the_signatures_for_files():
     wanted = [
         "reference", "distorted", "variant", "hi_scale", "eight_bit_lut", "resize", "offset",
         "every", "frames", "start", "duration", "deinterlace", "interlaced", "ivtc", "temporal",
-        "table", "maps", "worst", "overwrite", "max_pixels", "device", "dtype", "decoder",
-        "profile", "events",
+        "table", "maps", "worst", "overwrite", "max_pixels", "threads", "device", "dtype",
+        "decoder", "profile", "events",
     ]  # fmt: skip
     assert parameters(snellen.score_files) == wanted
 

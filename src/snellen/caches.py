@@ -15,8 +15,8 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
@@ -24,7 +24,10 @@ from uuid import uuid4
 LARGEST = 64 << 20  # bytes of a file; cubins have less than 2 MB, compiled loops less than 1 MB
 OTHERS = stat.S_IWGRP | stat.S_IWOTH
 SUFFIX = ".bin"
+VARIABLE = "SNELLEN_CACHE"
 ABANDONED = 3600  # seconds after which an unfinished file belongs to a process that was killed
+
+_watchers: list[Callable[[str], object]] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,8 @@ class Folder:
     """Without symbolic links; it need not exist."""
     private: bool
     """Whether it is made for the user alone; else others may read it."""
+    temporary: bool = False
+    """Whether it is in the folder for temporary files."""
 
 
 def folders() -> Iterator[Folder]:
@@ -43,7 +48,7 @@ def folders() -> Iterator[Folder]:
     The one that $SNELLEN_CACHE names; snellen in the user's cache folder ($XDG_CACHE_HOME or
     ~/.cache, on Windows %LOCALAPPDATA%); snellen-UID in the folder for temporary files.
     """
-    if chosen := os.environ.get("SNELLEN_CACHE"):
+    if chosen := os.environ.get(VARIABLE):
         yield Folder(_real(chosen), private=False)
     if sys.platform == "win32" and (local := os.environ.get("LOCALAPPDATA")):
         yield Folder(_real(local) / "snellen", private=True)
@@ -53,7 +58,7 @@ def folders() -> Iterator[Folder]:
             yield Folder(_real(home) / "snellen", private=True)
     with suppress(OSError):  # no folder for temporary files can be written
         name = "snellen" if sys.platform == "win32" else f"snellen-{os.geteuid()}"
-        yield Folder(_real(tempfile.gettempdir()) / name, private=True)
+        yield Folder(_real(tempfile.gettempdir()) / name, private=True, temporary=True)
 
 
 def read(kind: str, key: str) -> bytes | None:
@@ -115,6 +120,38 @@ def distrust(path: Path) -> str:
         if found.st_mode & OTHERS and (folder == path or not found.st_mode & stat.S_ISVTX):
             return f"{folder} can be written by other users"
     return ""
+
+
+@contextmanager
+def watched(begins: Callable[[str], object]) -> Iterator[None]:
+    """Within the block, call a function when code is about to be compiled, in any thread.
+
+    Parameters
+    ----------
+    begins : callable
+        Called with the kind of code, "kernels" or "loops", in the thread that compiles it.
+    """
+    _watchers.append(begins)
+    try:
+        yield
+    finally:
+        _watchers.remove(begins)
+
+
+def compiling(kind: str) -> None:
+    """Tell those who watch that code of a kind is about to be compiled."""
+    for begins in list(_watchers):
+        begins(kind)
+
+
+def place() -> Folder | None:
+    """Return the folder that new code is written to; None: none takes it."""
+    for folder in folders():
+        with suppress(OSError):
+            _make(folder.path, 0o700 if folder.private else 0o755)
+            if not distrust(folder.path) and os.access(folder.path, os.W_OK | os.X_OK):
+                return folder
+    return None
 
 
 def states() -> dict[str, str]:

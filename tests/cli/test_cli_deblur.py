@@ -184,7 +184,7 @@ def test_psfs_of_several_inputs_go_to_a_folder(capsys, picture, saved, tmp_path)
     assert names(tmp_path / "psfs") == ["a.png.npy", "b.tif.npy"]
     assert np.load(tmp_path / "psfs" / "b.tif.npy").shape == (5, 5)
     capsys.readouterr()
-    refused(capsys, [*words, "--overwrite", "--psf-out", tmp_path / "p.npy"], "an existing folder")
+    refused(capsys, [*words, "--overwrite", "--psf-out", tmp_path / "p.npy"], "need a folder")
 
 
 @pytest.mark.parametrize("option", ["--psf", "--psf-start"])
@@ -254,7 +254,7 @@ def test_outputs(capsys, picture, saved, tmp_path):
     refused(capsys, [*words, "--psf-out", tmp_path / "psf.txt"], "written as .npy or .png")
     refused(capsys, [*words, "--psf-out", source], "is the input itself")
     refused(capsys, [*words, "--psf-out", goal], "choose another file for one")
-    refused(capsys, [*words, "--psf-out", tmp_path / "no" / "psf.npy"], "make it first")
+    refused(capsys, [*words, "--psf-out", source / "no" / "psf.npy"], "cannot be made")
     refused(capsys, [source, "-o", source, *WORDS, "--overwrite"], "is the input itself")
     refused(capsys, [source, "-o", "-", *WORDS], "cannot go to standard output")
     assert goal.read_bytes() == (tmp_path / "psf.npy").read_bytes() == b"mine"
@@ -272,7 +272,7 @@ def test_an_odd_file_among_several_does_not_stop_the_others(capsys, picture, sav
     assert run("deblur", *words) == 2
     out, err = capsys.readouterr()
     lines = [json.loads(line) for line in out.splitlines()]
-    assert [line["event"] for line in lines] == ["done", "error", "done"] and err == ""
+    assert [line["event"] for line in lines] == ["done", "error", "done", "summary"] and err == ""
     assert lines[1]["exit_code"] == 2 and "not an image" in lines[1]["message"]
     assert names(tmp_path / "out") == ["a.png", "c.png"]
 

@@ -25,7 +25,7 @@ def test_a_pattern_on_the_command_line(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("x1.png", "x2.png"):
         write(tmp_path / name, Still(np.zeros((8, 9), np.uint8)))
-    refused("upscale", capsys, ["x%d.png", "-o", "b.png"], "existing folder")
+    refused("upscale", capsys, ["x%d.png", "-o", "b.png"], "need a folder")
     refused("upscale", capsys, ["z%d.png", "-o", "b.png"], "none matches it as a pattern")
     refused("score", capsys, ["x%d.png", "x1.png"], "matches 2 files; expected one")
     refused("upscale", capsys, ["https://a/b.png", "-o", "b.png"], "is an address")

@@ -230,7 +230,7 @@ def test_an_interrupt_leaves_nothing(capsys, films, tmp_path, monkeypatch):
         (["film", "film", "--temporal", "--every", "2"], "needs all frames"),
         (["film", "film", "--temporal", "--frames", "33"], "34 frames"),
         (["film", "film", "--map-out", "-"], "standard output"),
-        (["film", "film", "--map-out", "none/maps"], "make it first"),
+        (["film", "film", "--map-out", "tiny.png/no/maps"], "cannot be made"),
         (["film", "film", "--csv", "film"], "input itself"),
         (["folder", "folder", "--map-out", "folder", "--overwrite"], "input itself"),
         (["film", "film", "--map-out", "maps", "--csv", "maps"], "folder of maps"),

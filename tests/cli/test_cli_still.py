@@ -110,7 +110,8 @@ def test_a_folder_into_a_folder(capsys, folder, tmp_path, small_model):
     assert run("upscale", folder, "-o", tmp_path / "out", "--model", small_model) == 0
     assert names(tmp_path / "out") == ["a.png", "b.tif", "c.jpg"]
     assert pixels(tmp_path / "out" / "c.jpg").shape == (16, 24, 3)
-    assert len(capsys.readouterr().out.splitlines()) == 3
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 4 and lines[-1] == "3 done, 0 failed, 0 skipped"
 
 
 def test_one_input_into_a_folder(folder, tmp_path, small_model):
@@ -145,9 +146,9 @@ def test_refusals(capsys, folder, tmp_path):
     (tmp_path / "empty").mkdir()
     refused(capsys, [tmp_path / "none.png", "-o", out], "none.png: no such file")
     refused(capsys, [folder / "text.png", "-o", out], "text.png: not an image")
-    refused(capsys, [source, "-o", tmp_path / "no" / "a.png"], "does not exist; make it first")
-    refused(capsys, [source, folder / "b.tif", "-o", tmp_path / "no"], "need an existing folder")
-    refused(capsys, [folder, "-o", tmp_path / "no.png"], "need an existing folder")
+    refused(capsys, [source, "-o", source / "b" / "a.png"], "cannot be made: Not a directory")
+    refused(capsys, [source, folder / "b.tif", "-o", source], "is a file; several inputs")
+    refused(capsys, [folder, "-o", tmp_path / "no.png"], "no.png names a file; name a folder")
     refused(capsys, [tmp_path / "empty", "-o", out], "holds no video and no image")
     refused(capsys, [source, source, "-o", out], "several inputs would become")
     refused(capsys, [source, "-o", "-"], "cannot go to standard output")
@@ -195,7 +196,7 @@ def test_an_odd_file_among_several_does_not_stop_the_others(capsys, folder, tmp_
     assert run("upscale", folder, "-o", tmp_path / "out", "--model", small_model) == 2
     out, err = capsys.readouterr()
     assert names(tmp_path / "out") == ["a.png", "b.tif", "c.jpg"]
-    assert len(out.splitlines()) == 3
+    assert out.splitlines()[3:] == ["3 done, 1 failed, 0 skipped"]
     assert err.count("\n") == 1 and "aa.png: not an image" in err
 
 
@@ -204,7 +205,9 @@ def test_json(capsys, folder, tmp_path, small_model):
     assert run("upscale", folder, "-o", tmp_path / "out", "--model", small_model, "--json") == 2
     out, err = capsys.readouterr()
     lines = [json.loads(line) for line in out.splitlines()]
-    assert err == "" and [line["event"] for line in lines] == ["done", "error", "done", "done"]
+    assert err == ""
+    assert [line["event"] for line in lines] == ["done", "error", "done", "done", "summary"]
+    assert lines[-1] == {"event": "summary", "done": 3, "damaged": 0, "failed": 1, "skipped": 0}
     assert lines[0] == {
         "event": "done", "input": str(folder / "a.png"),
         "output": str(tmp_path / "out" / "a.png"), "width": 16, "height": 18,
@@ -302,7 +305,7 @@ def test_a_closed_standard_error(folder, tmp_path, small_model, monkeypatch):
 
 
 def test_errors_before_any_work_are_json_too(capsys, folder, tmp_path):
-    words = ["upscale", folder / "a.png", folder / "b.tif", "-o", tmp_path / "none", "--json"]
+    words = ["upscale", folder / "a.png", folder / "b.tif", "-o", folder / "a.png", "--json"]
     assert run(*words) == 2
     line = json.loads(capsys.readouterr().out)
     assert line["event"] == "error" and line["exit_code"] == 2 and "folder" in line["message"]

@@ -64,7 +64,7 @@ def test_the_command_writes_a_model(folder, tmp_path):
         ),
         (["--images", "small", "-o", "m.safetensors"], "small.png is 8×8 pixels"),
         (["--images", "drawings", "-o", "there.safetensors"], "exists"),
-        (["--images", "drawings", "-o", "none/m.safetensors"], "does not exist"),
+        (["--images", "drawings", "-o", "there.safetensors/m.safetensors"], "not exist"),
         (["--images", "drawings", "-o", "m.bin"], "ends in .safetensors"),
         (["--images", "drawings", "-o", "m.safetensors", "--validate", "empty"], "no image"),
         (["--images", "drawings", "-o", "m.safetensors", "--validate", "speck"], "validation"),

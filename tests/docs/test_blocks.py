@@ -164,7 +164,8 @@ def test_shell(block, files, monkeypatch, signals, capsys):
         for word in words[1:]:
             found = sorted(map(str, Path().glob(word))) if "*" in word else []
             arguments += found or [word]
-        if "-o" in arguments or "--csv" in arguments or "--map-out" in arguments:
+        plain = words[1] in ("upscale", "deblur") and "--skip-existing" not in words
+        if plain or "-o" in arguments or "--csv" in arguments or "--map-out" in arguments:
             arguments.append("--overwrite")
         code = 0
         try:

@@ -236,7 +236,7 @@ def test_psf_out_is_checked_before_any_work(picture, saved, tmp_path):
     run("written as .npy or .png", psf_out=tmp_path / "psf.txt", overwrite=True)
     run("is the input itself", psf_out=source, overwrite=True)
     run("choose another file for one", psf_out=target, overwrite=True)
-    run("make it first", psf_out=tmp_path / "no" / "psf.npy")
+    run("cannot be made: Not a directory", psf_out=source / "no" / "psf.npy")
     assert (tmp_path / "psf.npy").read_bytes() == b"mine" and not target.exists()
     np.save(tmp_path / "known.npy", PSF)
     refused(

@@ -155,7 +155,7 @@ def test_several_films_and_images_restored(picture, saved, clip, tmp_path):
     results = snellen.deblur_files(sources, tmp_path / "out", **how)
     assert [result.psf_file.name for result in results] == ["a.png.npy", "clip.y4m.npy"]
     assert np.load(results[1].psf_file).shape == (4, 5, 5)
-    with pytest.raises(InputError, match="need an existing folder for their PSFs"):
+    with pytest.raises(InputError, match="need a folder for their PSFs"):
         snellen.deblur_files(sources, tmp_path / "out", **{**how, "psf_out": "psf.npy"})
 
 

@@ -10,8 +10,9 @@ import pytest
 
 from snellen.errors import InputError
 from snellen.jobs.deblur import psf_targets
-from snellen.jobs.inputs import expanded, is_image, planned
+from snellen.jobs.inputs import is_image
 from snellen.jobs.options import VideoOptions, device_list, paths, seconds
+from snellen.jobs.planning import expanded, planned
 from snellen.jobs.positions import Region
 from snellen.video.clip import Clip
 
@@ -47,8 +48,8 @@ def test_outputs_are_called_as_their_inputs(folder, tmp_path):
 @pytest.mark.parametrize(
     ("inputs", "output", "said"),
     [
-        (["x.mkv", "y.mkv"], "none", "several inputs need an existing folder as output; make"),
-        (["in"], "none.png", "several inputs need an existing folder"),
+        (["x.mkv", "y.mkv"], "in/a.png", "a.png is a file; several inputs need a folder"),
+        (["in"], "none.png", r"need a folder as output, and none\.png names a file"),
         (["empty"], "out", "holds no video and no image"),
         (["x.png", "x.png"], "out", r"several inputs would become .*x\.png"),
         (["x.webm", "x.avi"], "out", r"would become .*x\.mkv"),

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from snellen.errors import InputError
-from snellen.jobs.inputs import expanded, planned
 from snellen.jobs.patterns import matching, the_only
+from snellen.jobs.planning import expanded, planned
 
 NAMES = ["x1.png", "x2.png", "x10.png", "x002.png", "y.png", ".x3.png", "x-1.png", "X1.png"]
 
@@ -73,7 +73,7 @@ def test_addresses_are_refused(here, address):
 
 
 def test_several_matches_need_a_folder(here):
-    with pytest.raises(InputError, match="several inputs need an existing folder"):
+    with pytest.raises(InputError, match="several inputs need a folder"):
         planned([Path("x%d.png")], Path("out.png"))
     (here / "out").mkdir()
     pairs = planned([Path("x%d.png")], Path("out"))

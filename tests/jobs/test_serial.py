@@ -190,7 +190,7 @@ UP = '{"snellen": 1, "$type": "UpscaleJob", "source": "a", "target": "b", '
         (UP + '"video": {"$type": "VideoOptions", "clip": {"$type": "Clip", "frames": "3"}}}',
          "frames='3'; expected a whole number, 1 or more"),
         (UP + '"video": {"$type": "VideoOptions", "encoding": {"$type": "Encoding", "crf": "9"}}}',
-         "crf='9'; expected a finite number or None"),
+         "crf='9'; expected a number from 0 to 63"),
         (UP + '"video": {"$type": "VideoOptions", "clip": {"$fraction": "1/0"}}}', "wrong fields"),
         ("[" * 100_000, "no JSON"),
         (None, "no JSON"),

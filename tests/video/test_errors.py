@@ -156,6 +156,7 @@ class TestEncoders:
             ({"codec": "libx265", "options": {"x265-params": "nonsense=1"}}, "nonsense"),
             ({"preset": "warp"}, "preset|warp"),
             ({"codec": "ffv1", "crf": 3}, "ffv1 has no option crf"),
+            ({"crf": 52}, "got crf=52; libx264 expects 0 to 51"),
             ({"pix_fmt": "yuv999p"}, "got pix_fmt=yuv999p"),
             ({"pix_fmt": "yuv411p"}, "got pix_fmt=yuv411p; libx264 expects"),
             ({"pix_fmt": "rgb24"}, "expected YUV or grey"),

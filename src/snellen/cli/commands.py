@@ -63,7 +63,7 @@ def invoke(words: list[str]) -> int:
 
         return shell_complete(cli, {}, "snellen", _COMPLETE, instruction)
     try:
-        with cli.make_context("snellen", list(words)) as context:
+        with cli.make_context("snellen", list(words), obj=tuple(words)) as context:
             cli.invoke(context)
     except click.exceptions.Exit as end:
         return int(end.exit_code)

@@ -10,11 +10,11 @@ import click
 
 from snellen.cli.files import facts, run_files, sentence
 from snellen.cli.groups import FILES, METHOD, Command, group
-from snellen.cli.options import NAMED, PIPE, video, video_command
-from snellen.cli.report import Report
+from snellen.cli.options import NAMED, Output, output_option, video, video_command
 
 if TYPE_CHECKING:
     from snellen.jobs.deblur import DeblurJob, DeblurResult
+    from snellen.jobs.planning import Plan
 
 SETTINGS = (
     "psf", "psf_size", "psf_start", "iterations", "tolerance", "noise", "read_noise", "tv",
@@ -26,8 +26,8 @@ SETTINGS = (
 @click.command(
     cls=Command,
     examples=[
-        ("a single photograph that was shaken",
-         "snellen deblur photo.jpg -o sharp.png --prior l0"),
+        ("a single photograph that was shaken, as photo-sharp.jpg",
+         "snellen deblur photo.jpg --prior l0"),
         ("a picture whose blur is known, from a picture of a point",
          "snellen deblur photo.tif -o sharp.tif --psf point.png --tv 0.001"),
     ],
@@ -35,19 +35,12 @@ SETTINGS = (
 @click.argument("inputs", metavar="INPUT...", nargs=-1, required=True, type=NAMED)
 @group(
     FILES,
-    click.option(
-        "-o",
-        "--output",
-        metavar="FILE|FOLDER",
-        required=True,
-        type=NAMED,
-        help="File; or an existing folder for several inputs or a folder; - for y4m.",
-    ),
+    output_option("photo-sharp.png"),
     click.option(
         "--psf-out",
         type=NAMED,
         help="Write the blur: .npy holds all that were found, .png (white: its greatest value) the "
-        "last one; of several inputs name an existing folder.",
+        "last one; of several inputs name a folder.",
     ),
 )
 @group(
@@ -138,7 +131,7 @@ SETTINGS = (
     click.option("--paste-back", is_flag=True, help="Write whole frames, the region put back."),
 )
 @video_command
-def deblur(inputs: tuple[Path, ...], output: Path, as_json: bool, **options: Any) -> None:
+def deblur(inputs: tuple[Path, ...], output: Output | None, **options: Any) -> None:
     """Make INPUT… (videos, images, folders, - for y4m) sharp by MIA, and find their blur.
 
     Blur is the same all over a picture, but with --tile. Of video luma is restored and chroma kept;
@@ -149,23 +142,27 @@ def deblur(inputs: tuple[Path, ...], output: Path, as_json: bool, **options: Any
     --json writes a line for each frame of a video ("fit", "iterations", "ms"), and one for each
     output.
     """
-    with Report(as_json, output == PIPE) as report:
-        run_files(lambda: _jobs(inputs, output, options), inputs, report, _line)
+    from snellen.jobs.naming import SHARP
+    from snellen.jobs.planning import expanded
+
+    together = options.pop("burst")
+
+    def make(todo: Plan, options: dict[str, Any]) -> list[DeblurJob]:
+        sources: list[Any] = [one for one, _ in todo.pairs]
+        if together and sources:
+            sources = [tuple(expanded(inputs))]
+        return _jobs(sources, [goal for _, goal in todo.pairs], options)
+
+    run_files(inputs, output, options, lambda one: SHARP, make, _line, together)
 
 
-def _jobs(inputs: tuple[Path, ...], output: Path, options: dict[str, Any]) -> list[DeblurJob]:
+def _jobs(sources: list[Any], targets: list[Path], options: dict[str, Any]) -> list[DeblurJob]:
     """Return a job for each output, checked as far as files of pictures are not needed for it."""
+    from snellen.jobs import folders
     from snellen.jobs.deblur import DeblurJob, psf_targets
-    from snellen.jobs.inputs import expanded, planned
     from snellen.jobs.options import MiaSettings
     from snellen.jobs.positions import Region
 
-    sources: list[Any]
-    if options.pop("burst"):
-        sources, targets = [tuple(expanded(inputs))], [output]
-    else:
-        pairs = planned(inputs, output)
-        sources, targets = [one for one, _ in pairs], [goal for _, goal in pairs]
     psfs = psf_targets(targets, options.pop("psf_out"))
     how = {
         "mia": MiaSettings(**{name: options.pop(name) for name in SETTINGS}),
@@ -177,8 +174,9 @@ def _jobs(inputs: tuple[Path, ...], output: Path, options: dict[str, Any]) -> li
         DeblurJob(source=source, target=target, psf_out=psf, **how)
         for source, target, psf in zip(sources, targets, psfs, strict=True)
     ]
-    for job in jobs:
-        job.check()
+    with folders.made(psf for psf in psfs if psf is not None):
+        for job in jobs:
+            job.check()
     return jobs
 
 

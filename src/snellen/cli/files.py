@@ -9,45 +9,115 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.cli import interrupts, terminal
-from snellen.cli.report import Report
-from snellen.errors import SnellenError
+from snellen.cli.options import PIPE, Output
+from snellen.cli.report import NORMAL, QUIET, VERBOSE, Report
+from snellen.errors import InputError, SnellenError
 
 if TYPE_CHECKING:
     from snellen.jobs.deblur import DeblurJob, DeblurResult
     from snellen.jobs.execute import Finished
+    from snellen.jobs.naming import Word
+    from snellen.jobs.planning import Plan
     from snellen.jobs.upscale import UpscaleJob, UpscaleResult
 
 
+def report_of(options: dict[str, Any], output_is_stdout: bool = False) -> Report:
+    """Take the options of reports out of a command's options, and return the report.
+
+    Raises
+    ------
+    InputError
+        Two of them do not go together.
+    """
+    return Report(options.pop("as_json"), output_is_stdout, *reporting(options))
+
+
+def reporting(options: dict[str, Any]) -> tuple[int, Path | None]:
+    """Take -v, -q and --log out of a command's options; return the level, and the log."""
+    verbose, quiet = options.pop("verbose"), options.pop("quiet")
+    if verbose and quiet:
+        raise InputError("got -v with -q", advice="leave one of them out")
+    return VERBOSE if verbose else QUIET if quiet else NORMAL, options.pop("log")
+
+
 def run_files(
-    make: Callable[[], Sequence[UpscaleJob | DeblurJob]],
     inputs: tuple[Path, ...],
-    report: Report,
+    output: Output | None,
+    options: dict[str, Any],
+    word: Word,
+    make: Callable[[Plan, dict[str, Any]], Sequence[UpscaleJob | DeblurJob]],
     line: Callable[[Any], tuple[str, dict[str, Any]]],
+    together: bool = False,
 ) -> None:
-    """Run jobs, report each, and exit with the highest code.
+    """Plan, run jobs, report each, and exit with the highest code.
 
     Parameters
     ----------
-    make : callable
-        Makes the jobs; its errors are about the command as a whole.
     inputs : tuple of Path
         Of the command.
-    report : Report
-        Receives all events, and the results.
+    output : Output or None
+        What -o names.
+    options : dict
+        Those of the command.
+    word : callable
+        Returns what the name of a result says, where -o is left out.
+    make : callable
+        Makes the jobs of a plan and of what is left of the options; its errors are about the
+        command as a whole.
     line : callable
         Returns a sentence about a result, and the same as facts for JSON.
+    together : bool
+        Whether all inputs become one output.
     """
+    from snellen.jobs.planning import plan
+
+    with report_of(options, output is not None and output.path == PIPE) as report:
+        try:
+            how = {name: options.pop(name) for name in ("recursive", "skip_existing")}
+            todo = plan(
+                inputs,
+                None if output is None else output.path,
+                word,
+                into=output is not None and output.is_folder,
+                overwrite=options["overwrite"],
+                together=together,
+                **how,
+            )
+            jobs = make(todo, options)
+        except SnellenError as error:
+            report.failure(" ".join(map(str, inputs)), error)
+            sys.exit(error.exit_code)
+        sys.exit(_run(todo, jobs, report, line))
+
+
+def _run(
+    todo: Plan,
+    jobs: Sequence[UpscaleJob | DeblurJob],
+    report: Report,
+    line: Callable[[Any], tuple[str, dict[str, Any]]],
+) -> int:
+    """Run the jobs, report each, and return the highest exit code."""
+    from snellen.frames.atomic import protected
     from snellen.jobs.events import Collected
     from snellen.jobs.execute import run_several
     from snellen.jobs.fallback import chosen
 
     events = Collected(report)  # so that what is said of all jobs is said once
-    try:
-        jobs = make()
-        chosen(jobs[0].device, events)
-    except SnellenError as error:
-        report.failure(" ".join(map(str, inputs)), error)
-        sys.exit(error.exit_code)
+    codes = [0]
+    for folder, error in todo.failed:
+        codes.append(error.exit_code)
+        report.failure(str(folder), error)
+    for source, target in todo.skipped:
+        report.skipped(str(source), str(target))
+    if jobs:
+        try:
+            chosen(jobs[0].device, events)
+        except SnellenError as error:
+            report.failure(str(_first(jobs[0].source)), error)
+            return error.exit_code
+
+    def begin(job: Any) -> None:
+        report.begun(str(_first(job.source)), str(job.target), job)
 
     def done(one: Finished) -> None:
         job: Any = one.job
@@ -57,12 +127,19 @@ def run_files(
             report.result(text, **facts)
             report.profile(str(_first(job.source)), one.result.profile)
         if one.error is not None:
-            if str(job.target) == "-" and (gone := terminal.gone(one.error)) is not None:
+            if job.target == PIPE and (gone := terminal.gone(one.error)) is not None:
                 raise terminal.Lost(gone)
             report.failure(str(_first(job.source)), one.error)
 
-    finished = run_several(jobs, events, done)
-    sys.exit(max(one.error.exit_code if one.error else 0 for one in finished))
+    with protected([] if report.log is None else [report.log.path]):
+        finished = run_several(jobs, events, done, begin)
+    codes += [one.error.exit_code for one in finished if one.error]
+    results = [one for one in finished if one.result is not None]
+    if todo.several or todo.skipped:
+        failed = len(finished) - len(results) + len(todo.failed)
+        damaged = sum(one.error is not None for one in results)
+        report.summary(len(results), damaged, failed, len(todo.skipped))
+    return max(codes)
 
 
 def facts(result: UpscaleResult | DeblurResult) -> dict[str, Any]:

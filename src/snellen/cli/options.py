@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -66,6 +66,27 @@ class _Named(click.Path):
 
 NAMED = _Named(path_type=Path)
 
+
+class Output(NamedTuple):
+    """What -o names."""
+
+    path: Path
+    is_folder: bool
+    """Whether it ends as the name of a folder does: "large/"."""
+
+
+class _Output(_Named):
+    """The file or folder that -o names."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if isinstance(value, Output):
+            return value
+        ends = (os.sep, os.altsep or os.sep)
+        return Output(super().convert(value, param, ctx), str(value).endswith(ends))
+
+
+OUTPUT = _Output(path_type=Path)
+
 DECODER = click.option(
     "--decoder",
     type=click.Choice(["auto", "cpu", "nvdec"]),
@@ -111,9 +132,36 @@ FIELDS = (
     click.option("--ivtc", is_flag=True, help="Take film out of telecined video, 24 of 30 frames."),
 )
 
+THREADS = click.option(
+    "--threads",
+    type=click.IntRange(1, 1024),
+    metavar="N",
+    help="CPU threads, those of decoder and encoder too [default: one for each core].",
+)
+JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+VERBOSE = click.option(
+    "-v", "--verbose", is_flag=True, help="Say what each input becomes, and by which settings."
+)
+QUIET = click.option(
+    "-q", "--quiet", is_flag=True, help="Say warnings and errors only, without a bar."
+)
+LOG = click.option(
+    "--log", type=NAMED, metavar="FILE", help="Append all that is said to this file, with times."
+)
+REPORTING = (VERBOSE, QUIET, LOG, JSON, PROFILE)
+
 _SHARED = (
     group(
         FILES,
+        click.option(
+            "-r",
+            "--recursive",
+            is_flag=True,
+            help="Search the folders in a folder, too; not links to folders, nor what is hidden.",
+        ),
+        click.option(
+            "--skip-existing", is_flag=True, help="Leave inputs out whose outputs are there."
+        ),
         OVERWRITE,
         click.option(
             "--strict",
@@ -167,12 +215,8 @@ _SHARED = (
             help="Any option of the encoder; may be repeated.",
         ),
     ),
-    group(MACHINE, DEVICE, MAX_PIXELS),
-    group(
-        REPORT,
-        click.option("--json", "as_json", is_flag=True, help="One JSON object a line."),
-        PROFILE,
-    ),
+    group(MACHINE, DEVICE, THREADS, MAX_PIXELS),
+    group(REPORT, *REPORTING),
 )
 
 
@@ -181,6 +225,18 @@ def video_command(command: Callable[..., Any]) -> Callable[..., Any]:
     for one in reversed(_SHARED):
         command = one(command)
     return command
+
+
+def output_option(example: str) -> Callable[[Any], Any]:
+    """Return -o, with what an input's result is called without it."""
+    return click.option(
+        "-o",
+        "--output",
+        metavar="FILE|FOLDER",
+        type=OUTPUT,
+        help="File; or a folder, for several inputs or a folder, made where it is missing; - for "
+        f"y4m [default: beside the input, as {example}].",
+    )
 
 
 def video(options: dict[str, Any]) -> VideoOptions:

@@ -6,20 +6,28 @@ Progress goes to stderr, results to stdout; JSON to stdout too, unless the outpu
 from __future__ import annotations
 
 import json
+import shlex
 import threading
 from contextlib import suppress
 from dataclasses import asdict
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+import click
+
 from snellen.cli import faults, interrupts, terminal
+from snellen.cli.log import Log
 from snellen.cli.options import option
 from snellen.errors import SnellenError, worded
 
 if TYPE_CHECKING:
     from snellen.jobs.events import Progress
     from snellen.jobs.profile import Profile
+    from snellen.jobs.serial import Job
 
+QUIET, NORMAL, VERBOSE = range(3)
+"""Levels of what is reported."""
 SECOND = 1.0  # between two JSON progress lines
 PATIENCE = 2.0  # seconds for the last of these lines
 
@@ -35,10 +43,25 @@ class Report:
         Whether everything is a line of JSON.
     output_is_stdout : bool
         Whether results of the command itself go to standard output: reports then go to stderr.
+    level : int
+        QUIET: warnings and errors only; NORMAL; VERBOSE: also what each job is.
+    log : Path, optional
+        File that all lines of text are appended to, whatever the level.
     """
 
-    def __init__(self, as_json: bool, output_is_stdout: bool = False) -> None:
-        self.as_json = as_json
+    results_are_asked_for = False
+    """Whether results are written with -q, too: they are what the command is for."""
+
+    def __init__(
+        self,
+        as_json: bool,
+        output_is_stdout: bool = False,
+        level: int = NORMAL,
+        log: Path | None = None,
+    ) -> None:
+        self.as_json, self.level = as_json, level
+        self._log_file = log
+        self.log: Log | None = None
         self._write = terminal.err if output_is_stdout else terminal.out
         self._latest: dict[str, Any] = {}
         self._beat: threading.Thread | None = None
@@ -53,6 +76,8 @@ class Report:
         """Report how far the work is."""
         interrupts.check()
         self._check()
+        if self.level == QUIET:
+            return
         p = progress
         if self.as_json:
             speed = "fps" if p.unit == "frame" else "rate"
@@ -77,16 +102,75 @@ class Report:
         """Report what is lost or odd, but does not stop the work."""
         interrupts.check()
         subject, message = worded(subject, option), worded(message, option)
+        self.logged(f"warning: {subject}: {message}")
         if self.as_json:
             self._line("warning", input=subject, message=message)
         else:
             self._print(f"warning: {subject}: {message}")
+
+    def notice(self, subject: str, message: str) -> None:
+        """Report what is good to know; any thread may call this."""
+        subject, message = worded(subject, option), worded(message, option)
+        self.logged(f"{subject}: {message}")
+        if self.level == QUIET:
+            return
+        if not self.as_json:
+            self._print(f"{subject}: {message}")
+            return
+        try:
+            self._line("notice", input=subject, message=message)
+        except terminal.Lost as lost:  # raised in the thread of the command, soon
+            self._lost = lost
+
+    def begun(self, subject: str, target: str, job: Job) -> None:
+        """Report, if more than usual is wanted, what is about to be done."""
+        interrupts.check()
+        from snellen.jobs.serial import chosen
+
+        named = {"source", "target", "reference", "distorted"}
+        settings = {name: text for name, text in chosen(job).items() if name not in named}
+        how = ", ".join(f"{name}={text}" for name, text in settings.items()) or "as by default"
+        text = f"{subject} → {target}: {how}"
+        self.logged(text)
+        if self.level != VERBOSE:
+            return
+        if self.as_json:
+            self._line("begin", input=subject, output=target, job=json.loads(job.to_json()))
+        else:
+            self._print(text)
+
+    def skipped(self, subject: str, target: str) -> None:
+        """Report that an input is left out, as its output is there."""
+        text = f"{subject}: skipped, {target} is there"
+        self.logged(text)
+        if self.as_json:
+            self._line("skipped", input=subject, output=target)
+        elif self.level != QUIET:
+            self._write(text)
+
+    def summary(self, done: int, damaged: int, failed: int, skipped: int) -> None:
+        """Report what has become of several inputs; those that are damaged are among the done."""
+        self._end()
+        counts = {"done": done, "damaged": damaged, "failed": failed, "skipped": skipped}
+        part = f" ({damaged} damaged)" if damaged else ""
+        text = f"{done} done{part}, {failed} failed, {skipped} skipped"
+        self.logged(text)
+        if self.as_json:
+            self._line("summary", **counts)
+        elif self.level != QUIET:
+            self._write(text)
+
+    def logged(self, *lines: str) -> None:
+        """Append lines to the log, if there is one."""
+        if self.log is not None:
+            self.log.write(*lines)
 
     def failure(self, subject: str, error: SnellenError) -> None:
         """Report that an input could not be done, or not all of it."""
         interrupts.insist()
         self._end()
         text = error.worded(option)
+        self.logged(f"error: {text}")
         if self.as_json:
             self._line("error", input=subject, message=text, exit_code=error.exit_code)
         else:
@@ -119,12 +203,16 @@ class Report:
         """Report what has been done: lines of text, or with JSON the facts."""
         self._end()
         self._check()
+        self.logged(*lines)
         if self.as_json:
             self._line("done", **facts)
-        else:
+        elif self.level != QUIET or self.results_are_asked_for:
             self._write(*lines)
 
     def __enter__(self) -> Self:
+        if self._log_file is not None:
+            words = click.get_current_context().find_root().obj
+            self.log = Log(self._log_file, shlex.join(["snellen", *words]))
         return self
 
     def __exit__(
@@ -134,6 +222,11 @@ class Report:
         trace: TracebackType | None,
     ) -> None:
         self._end()
+        if self.log is not None:
+            code = error.code if isinstance(error, SystemExit) else 0
+            ended = error is None or isinstance(error, SystemExit)
+            self.log.write(f"exit code {code}" if ended else f"ended by {type(error).__name__}")
+            self.log.close()
 
     def _line(self, event: str, **facts: Any) -> None:
         with self._lock:

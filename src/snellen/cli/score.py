@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from snellen.cli import interrupts, terminal
+from snellen.cli.files import reporting
 from snellen.cli.groups import FILES, MACHINE, METHOD, REPORT, VIDEO, Command, group
 from snellen.cli.options import (
     DECODER,
@@ -21,8 +22,9 @@ from snellen.cli.options import (
     NAMED,
     OVERWRITE,
     PIPE,
-    PROFILE,
+    REPORTING,
     START,
+    THREADS,
 )
 from snellen.cli.report import Report
 from snellen.errors import InputError, SnellenError
@@ -125,14 +127,12 @@ _COLUMNS = {
 @group(
     MACHINE,
     DEVICE,
+    THREADS,
     MAX_PIXELS,
 )
 @group(
     REPORT,
-    click.option(
-        "--json", "as_json", is_flag=True, help="One JSON object a line on standard output."
-    ),
-    PROFILE,
+    *REPORTING,
 )
 def score(reference: Path, distorted: Path, **options: Any) -> None:
     """Score how far DIST is from REF by MAD: higher is worse.
@@ -149,7 +149,8 @@ def score(reference: Path, distorted: Path, **options: Any) -> None:
     percentile with linear interpolation. --json writes a line for each frame and a last one with
     "pooled"; of two images a single line.
     """
-    with _ScoreReport(options.pop("as_json"), options["table"] == PIPE) as report:
+    level, log = reporting(options)
+    with _ScoreReport(options.pop("as_json"), options["table"] == PIPE, level, log) as report:
         try:
             job = _job(reference, distorted, options, report)
             _finish(job, report)
@@ -161,8 +162,10 @@ def score(reference: Path, distorted: Path, **options: Any) -> None:
 class _ScoreReport(Report):
     """A report that writes each score to standard output where JSON, or CSV, is wanted there."""
 
-    def __init__(self, as_json: bool, as_csv: bool) -> None:
-        super().__init__(as_json, as_json or as_csv)
+    results_are_asked_for = True
+
+    def __init__(self, as_json: bool, as_csv: bool, level: int, log: Path | None) -> None:
+        super().__init__(as_json, as_json or as_csv, level, log)
         self.as_csv = as_csv
         self._columns: tuple[str, ...] = ()
 
@@ -210,15 +213,19 @@ def _job(
 
 def _finish(job: ScoreJob, report: _ScoreReport) -> None:
     """Run the job, report its result, and raise what was wrong all the same."""
+    from snellen.frames.atomic import protected
     from snellen.jobs.execute import run
     from snellen.jobs.score import IMAGE
 
-    result = run(job, report)
+    report.begun(str(job.reference), str(job.distorted), job)
+    with protected([] if report.log is None else [report.log.path]):
+        result = run(job, report)
     if result.kind == IMAGE:
         if not report.as_json:
             report.result(_line(result.table.rows[0]))
     elif report.as_json:
         terminal.out(json.dumps(_facts(result, job)))
+        report.logged(*_statistics(result.table))
     else:
         worst = [f"worst: {_place(row)}, {_line(row)}" for row in result.table.worst(job.worst)]
         report.result(*_statistics(result.table), *_sentences(result), *worst)

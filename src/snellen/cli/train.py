@@ -39,13 +39,13 @@ LEARNING = ("window", "anchors", "energy", "sparsity", "iterations", "samples", 
     FILES,
     click.option("--images", required=True, type=NAMED, help="Folder of training images."),
     click.option(
+        "-o", "--output", required=True, type=NAMED, help="The model, a .safetensors file."
+    ),
+    click.option(
         "--validate",
         multiple=True,
         type=NAMED,
         help="Folder of images to measure the finished model on; may be repeated.",
-    ),
-    click.option(
-        "-o", "--output", required=True, type=NAMED, help="The model, a .safetensors file."
     ),
     click.option(
         "--about",

@@ -9,34 +9,24 @@ import click
 
 from snellen.cli.files import facts, run_files, sentence
 from snellen.cli.groups import FILES, METHOD, Command, group
-from snellen.cli.options import NAMED, PIPE, video, video_command
-from snellen.cli.report import Report
+from snellen.cli.options import NAMED, Output, output_option, video, video_command
 
 if TYPE_CHECKING:
+    from snellen.jobs.planning import Plan
     from snellen.jobs.upscale import UpscaleJob, UpscaleResult
 
 
 @click.command(
     cls=Command,
     examples=[
-        ("a film, twice as wide and high; sound and subtitles are kept",
-         "snellen upscale film.mkv -o film-4k.mkv"),
-        ("all pictures and films of a folder, three times as large",
-         "snellen upscale photos -o large --scale 3"),
+        ("a film, twice as wide and high, as film-4k.mkv; sound and subtitles are kept",
+         "snellen upscale film.mkv"),
+        ("all that is in a folder and the folders in it, three times as large",
+         "snellen upscale photos -r -o large --scale 3 --skip-existing"),
     ],
 )  # fmt: skip
 @click.argument("inputs", metavar="INPUT...", nargs=-1, required=True, type=NAMED)
-@group(
-    FILES,
-    click.option(
-        "-o",
-        "--output",
-        metavar="FILE|FOLDER",
-        required=True,
-        type=NAMED,
-        help="File; or an existing folder for several inputs or a folder; - for y4m.",
-    ),
-)
+@group(FILES, output_option("film-4k.mkv or photo-x2.png"))
 @group(
     METHOD,
     click.option(
@@ -56,19 +46,19 @@ if TYPE_CHECKING:
     ),
 )
 @video_command
-def upscale(inputs: tuple[Path, ...], output: Path, as_json: bool, **options: Any) -> None:
+def upscale(inputs: tuple[Path, ...], output: Output | None, **options: Any) -> None:
     """Enlarge INPUT… (videos, images, folders, - for y4m) by A+ super-resolution."""
-    with Report(as_json, output == PIPE) as report:
-        run_files(lambda: _jobs(inputs, output, options), inputs, report, _line)
+    from snellen.jobs.naming import enlarged
+
+    scale = options["scale"]
+    run_files(inputs, output, options, lambda one: enlarged(one, scale), _jobs, _line)
 
 
-def _jobs(inputs: tuple[Path, ...], output: Path, options: dict[str, Any]) -> list[UpscaleJob]:
-    from snellen.jobs.inputs import planned
+def _jobs(todo: Plan, options: dict[str, Any]) -> list[UpscaleJob]:
     from snellen.jobs.upscale import UpscaleJob
 
-    pairs = planned(inputs, output)
     how = video(options)
-    return [UpscaleJob(source=one, target=goal, video=how, **options) for one, goal in pairs]
+    return [UpscaleJob(source=one, target=goal, video=how, **options) for one, goal in todo.pairs]
 
 
 def _line(result: UpscaleResult) -> tuple[str, dict[str, Any]]:

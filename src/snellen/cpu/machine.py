@@ -51,6 +51,7 @@ def address(entry: str, meaning: object, make: Callable[[str], Code]) -> int:
         name = f"{entry}_{key[:32]}"
         if (found := caches.read(KIND, key)) is not None and (code := _unpacked(found)) is not None:
             return _loaded(code, name)
+        caches.compiling(KIND)
         code = make(name)
         caches.write(KIND, key, json.dumps(code.symbols).encode() + b"\n" + code.content)
         return _loaded(code, name)

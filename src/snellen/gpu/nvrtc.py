@@ -109,6 +109,8 @@ def compile(file: Path, arch: str, constants: dict[str, str], *, anew: bool = Fa
         include += _toolkit_headers()
     key = _key(version(), arch, str(file), source, constants, include, headers)
     kept = None if anew else _unpacked(caches.read(KIND, key))
+    if kept is None:
+        caches.compiling(KIND)
     code, log = kept or _compile(file, source, arch, constants, include)
     if kept is None:
         caches.write(KIND, key, _packed(code, log))

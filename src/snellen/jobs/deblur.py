@@ -18,6 +18,7 @@ from snellen.jobs.options import (
     check_optional,
     check_positive,
     check_quality,
+    check_threads,
     device_list,
     optional_path,
     path,
@@ -86,6 +87,8 @@ class DeblurJob(Job):
     """Whether files called `target` and `psf_out` are replaced."""
     max_pixels: int | None = None
     """Most pixels of a picture that is read; None: by the memory of the machine."""
+    threads: int | None = None
+    """CPU threads; None: one for each core of this process."""
     profile: bool = False
     """Whether the result has a `profile`: the time of each stage."""
 
@@ -102,6 +105,7 @@ class DeblurJob(Job):
         check_types(self)
         check_optional(self.max_pixels, "max_pixels")
         check_quality(self.quality)
+        check_threads(self.threads)
         check_positive(self.window, "window")
         self._check_conflicts()
         if self.is_burst:
@@ -217,8 +221,8 @@ def psf_targets(targets: Sequence[Path], psf_out: Path | None) -> list[Path | No
     targets : sequence of Path
         The results.
     psf_out : Path or None
-        A file for one result; an existing folder for any number, in which a PSF is called as its
-        result with .npy behind.
+        A file for one result; a folder for several, which need not exist, and in which a PSF is
+        called as its result with .npy behind.
 
     Raises
     ------
@@ -227,15 +231,16 @@ def psf_targets(targets: Sequence[Path], psf_out: Path | None) -> list[Path | No
     """
     if psf_out is None:
         return [None] * len(targets)
-    if psf_out.is_dir():
-        return [psf_out / f"{target.name}.npy" for target in targets]
-    if len(targets) > 1:
-        raise InputError(
-            f"{psf_out}: several inputs need an existing folder for their PSFs",
-            parameter="psf_out",
-            advice="make it first",
-        )
-    return [psf_out]
+    if not psf_out.is_dir():
+        if len(targets) < 2:
+            return [psf_out] * len(targets)
+        if psf_out.exists() or psf_out.suffix.lower() in psf_files.SUFFIXES:
+            raise InputError(
+                f"{psf_out}: several inputs need a folder for their PSFs",
+                parameter="psf_out",
+                advice="name a folder",
+            )
+    return [psf_out / f"{target.name}.npy" for target in targets]
 
 
 def method_settings(job: DeblurJob) -> dict[str, Any]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from snellen.jobs.deblur import DeblurJob, DeblurResult, psf_targets
 from snellen.jobs.events import Events
 from snellen.jobs.execute import each_file, raised, run
-from snellen.jobs.inputs import claim, file_target, planned
+from snellen.jobs.inputs import claim
+from snellen.jobs.naming import SHARP, beside
 from snellen.jobs.options import (
     File,
     MiaSettings,
@@ -20,12 +22,13 @@ from snellen.jobs.options import (
     video_options,
 )
 from snellen.jobs.patterns import matching, the_only
+from snellen.jobs.planning import file_target, plan
 from snellen.jobs.positions import Region
 
 
 def deblur_file(
     source: File | Sequence[File],
-    target: File,
+    target: File | None = None,
     psf: Any = None,
     psf_size: int | None = None,
     iterations: int | None = None,
@@ -65,6 +68,7 @@ def deblur_file(
     strict: bool = False,
     overwrite: bool = False,
     max_pixels: int | None = None,
+    threads: int | None = None,
     profile: bool = False,
     events: Events | None = None,
 ) -> DeblurResult:
@@ -79,9 +83,10 @@ def deblur_file(
     source : str, Path or sequence of these
         Image or video; "-": y4m on standard input. A sequence: images of one object, a burst, which
         become one image.
-    target : str or Path
-        File to write; its suffix says which format. Or an existing folder: the file in it is called
-        as the source. "-": y4m on standard output.
+    target : str, Path or None
+        File to write; its suffix says which format, and its folder is made where it is missing. Or
+        an existing folder: the file in it is called as the source. "-": y4m on standard output.
+        None: beside the source, or the first of a burst, as photo-sharp.png.
     psf : array, str, Path, optional
         The blur, where it is known: an array (…, K, K) as for `snellen.deblur`, a .npy file, or a
         grey image.
@@ -133,7 +138,7 @@ def deblur_file(
         How a video is read: as for `upscale_file`.
     decoder, codec, preset, crf, encoder_options, pix_fmt, colour
         How it is decoded and encoded: as for `upscale_file`.
-    quality, strict, overwrite, max_pixels, profile, events
+    quality, strict, overwrite, max_pixels, threads, profile, events
         As for `upscale_file`; `events` also hears of each frame of a video.
 
     Returns
@@ -169,38 +174,45 @@ def deblur_file(
         given = the_only(path(source, "source"), "source")
     else:
         given = tuple(one for typed in paths(source, "source") for one in matching(typed))
-    goal = path(target, "target")
+    goal = optional_path(target, "target")
     if not isinstance(given, tuple):
-        goal = file_target(given, goal)
+        goal = file_target(given, goal, lambda one: SHARP)
+    elif goal is None:
+        goal = beside(given[0], SHARP) if given else Path()
     job = DeblurJob(
         source=given, target=goal, mia=settings,
         region=Region.of(region, positions), paste_back=paste_back, window=window, warm=warm,
         psf_out=psf_targets([goal], optional_path(psf_out, "psf_out"))[0],
         device=device_list(device), video=options, quality=quality, strict=strict,
-        overwrite=overwrite, max_pixels=max_pixels, profile=profile,
+        overwrite=overwrite, max_pixels=max_pixels, threads, profile=profile,
     )  # fmt: skip
     return raised(run(job, events))
 
 
 def deblur_files(
     sources: File | Sequence[File],
-    target: File,
+    target: File | None = None,
     *,
     psf_out: File | None = None,
+    recursive: bool = False,
+    skip_existing: bool = False,
     events: Events | None = None,
     **options: Any,
 ) -> list[DeblurResult]:
-    """Restore several files, or all videos and images of folders, into a folder.
+    """Restore several files, or all videos and images of folders.
 
     Parameters
     ----------
     sources : str, Path or sequence of these
         Videos, images and folders of them: each becomes a result of its own.
-    target : str or Path
-        Existing folder. Files in it are called as their sources; containers that cannot be written
-        become .mkv.
+    target : str, Path or None
+        Folder, which is made where it is missing. Files in it are called as their sources;
+        containers that cannot be written become .mkv. None: beside each source, as
+        photo-sharp.png; for a folder, as photos-sharp.
     psf_out : str or Path, optional
-        Existing folder: the PSF of a.png becomes a.png.npy in it.
+        Folder: the PSF of the result a.png becomes a.png.npy in it. Of one source it may be a file.
+    recursive, skip_existing
+        As for `upscale_files`.
     events : Events, optional
         Receives what is reported of all files, equal warnings once.
     **options
@@ -209,7 +221,7 @@ def deblur_files(
     Returns
     -------
     list of DeblurResult
-        One for each file, in the order of the sources; of a folder by name.
+        One for each file that was not left out, in the order of the sources; of a folder by name.
 
     Raises
     ------
@@ -217,8 +229,17 @@ def deblur_files(
         That of the first file that failed, as of `deblur_file`, after all others are done;
         `error.__notes__` has the errors of further files.
     """
-    pairs = planned(paths(sources, "source"), path(target, "target"))
-    targets = [goal for _, goal in pairs]
+    todo = plan(
+        paths(sources, "source"), optional_path(target, "target"), lambda one: SHARP, into=True,
+        recursive=recursive, skip_existing=skip_existing,
+        overwrite=bool(options.get("overwrite")),
+    )  # fmt: skip
+    targets = [goal for _, goal in todo.pairs]
     psfs = psf_targets(targets, optional_path(psf_out, "psf_out"))
     claim([*targets, *(one for one in psfs if one is not None)], {}, "psf_out")
-    return each_file(deblur_file, sources, target, events, {**options, "psf_out": psf_out})
+    psf_of = dict(zip(targets, psfs, strict=True))
+
+    def restored(source: Path, goal: Path, **how: Any) -> DeblurResult:
+        return deblur_file(source, goal, psf_out=psf_of[goal], **how)
+
+    return each_file(restored, todo, events, options)

@@ -34,7 +34,7 @@ class Progress:
 
 
 class Events(Protocol):
-    """What a run calls, always in the thread that called the run.
+    """What a run calls, always in the thread that called the run, but for `notice`.
 
     An exception in one of these ends the run like Ctrl-C does: nothing is left under the output's
     name.
@@ -61,6 +61,13 @@ class Events(Protocol):
         """Report the result of one frame: `FrameFit` of deblurring, `ScoreRow` of scoring."""
         ...
 
+    def notice(self, subject: str, message: str) -> None:
+        """Report what is good to know: that code is compiled, at first use.
+
+        Any thread may call it. Objects without this method are taken, too.
+        """
+        ...
+
 
 class Silent:
     """Events that nobody listens to: a base class for those who want some of them."""
@@ -72,6 +79,9 @@ class Silent:
         """Ignore it."""
 
     def frame(self, subject: str, frame: FrameFit | ScoreRow) -> None:
+        """Ignore it."""
+
+    def notice(self, subject: str, message: str) -> None:
         """Ignore it."""
 
 
@@ -110,6 +120,13 @@ class Collected:
         self.warnings: list[tuple[str, str]] = []
         self.progress = events.progress
         self.frame = events.frame
+
+    def notice(self, subject: str, message: str) -> None:
+        """Pass a notice on, unless an equal one was passed on before, or nobody takes it."""
+        notice = getattr(self._events, "notice", None)
+        if notice is not None and (subject, message) not in self._known:
+            self._known.add((subject, message))
+            notice(subject, message)
 
     def warning(self, subject: str, message: str) -> None:
         """Pass a warning on, unless an equal one was passed on before."""

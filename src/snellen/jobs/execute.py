@@ -7,14 +7,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
+from snellen.cpu import threads
 from snellen.errors import InputError, SnellenError, unexpected
 from snellen.frames import atomic, limits
 from snellen.frames.values import items
 from snellen.jobs.deblur import DeblurJob, DeblurResult
 from snellen.jobs.events import Collected, Events, listening
 from snellen.jobs.files import AnyJob, protected, read_by, written_by
-from snellen.jobs.inputs import claim, is_image, planned, stream
-from snellen.jobs.options import MANY, File, path, paths
+from snellen.jobs.first_use import announced
+from snellen.jobs.inputs import claim, is_image, stream
+from snellen.jobs.options import MANY
+from snellen.jobs.planning import Plan
 from snellen.jobs.profile import recorded
 from snellen.jobs.score import FILM, FOLDER, IMAGE, ScoreJob, ScoreResult
 from snellen.jobs.train import TrainJob, TrainResult, run_train
@@ -68,7 +71,10 @@ def run(job: AnyJob, events: Events | None = None) -> AnyResult:
     _check(job)
     listener = listening(events)
     growth = job.scale**2 if isinstance(job, UpscaleJob) else 1
-    with protected(job, listener), limits.at_most(job.max_pixels, growth):
+    with (
+        protected(job, listener), limits.at_most(job.max_pixels, growth),
+        threads.limited(job.threads), announced(listener),
+    ):  # fmt: skip
         return _run(job, listener)
 
 
@@ -131,6 +137,7 @@ def run_several(
     jobs: Iterable[AnyJob],
     events: Events | None = None,
     done: Callable[[Finished], object] | None = None,
+    begin: Callable[[AnyJob], object] | None = None,
 ) -> list[Finished]:
     """Run jobs one after another; one that fails does not stop the others.
 
@@ -146,6 +153,8 @@ def run_several(
         Receives what is reported of all jobs, equal warnings once.
     done : callable, optional
         Called with each `Finished` job, at once.
+    begin : callable, optional
+        Called with each job, before it is run.
 
     Returns
     -------
@@ -161,6 +170,8 @@ def run_several(
             try:
                 _check(job)
                 claim(set(written_by(job)), outputs, "target")
+                if begin is not None:
+                    begin(job)
                 result = run(job, listener)
                 one = Finished(job, result, result.error)
             except Exception as error:
@@ -181,12 +192,11 @@ def raised(result: R) -> R:
 
 def each_file(
     function: Callable[..., R],
-    sources: File | Iterable[File],
-    target: File,
+    todo: Plan,
     events: Events | None,
     options: dict[str, Any],
 ) -> list[R]:
-    """Call a function of one file for each of several, with its own target in a folder.
+    """Call a function of one file for each of several, with a target of its own.
 
     Raises
     ------
@@ -194,10 +204,10 @@ def each_file(
         The first that the function raised, after all files; the others are its notes.
     """
     listener = Collected(listening(events))
-    results, failed = [], []
-    pairs = planned(paths(sources, "source"), path(target, "target"))
-    with atomic.protected(one for source, _ in pairs for one in stream(source)):
-        for source, goal in pairs:
+    results: list[R] = []
+    failed: list[SnellenError] = [error for _, error in todo.failed]
+    with atomic.protected(one for source, _ in todo.pairs for one in stream(source)):
+        for source, goal in todo.pairs:
             try:
                 results.append(function(source, goal, events=listener, **options))
             except SnellenError as error:

@@ -10,6 +10,7 @@ from pathlib import Path
 from snellen.errors import InputError
 from snellen.frames import atomic
 from snellen.frames.protection import File, check_streams, is_input
+from snellen.jobs import folders
 from snellen.jobs.deblur import DeblurJob
 from snellen.jobs.events import Events
 from snellen.jobs.inputs import PIPE, contents, stream
@@ -24,6 +25,8 @@ AnyJob = UpscaleJob | DeblurJob | ScoreJob | TrainJob
 def protected(job: AnyJob, events: Events) -> Iterator[None]:
     """Protect what a job reads from all outputs of this process, until the block ends.
 
+    Folders of outputs that are missing are made.
+
     Parameters
     ----------
     job : a job
@@ -35,11 +38,14 @@ def protected(job: AnyJob, events: Events) -> Iterator[None]:
     InputError
         Standard output or standard error goes into a file that the job reads, or an option of the
         encoder names one.
+    OutputError
+        A folder cannot be made.
     """
     with atomic.protected(read_by(job), events.warning):
         check_streams()
         _check_encoder(job)
-        yield
+        with folders.made(placed_by(job)):
+            yield
 
 
 def _check_encoder(job: AnyJob) -> None:
@@ -64,10 +70,10 @@ def read_by(job: AnyJob) -> list[File]:
         others = (job.mia.psf, job.mia.psf_start, positions)
         sources = [one for source in job.sources for one in stream(source)]
         return [*sources, *(one for one in others if isinstance(one, Path))]
-    folders = (
+    named = (
         (job.reference, job.distorted) if isinstance(job, ScoreJob) else (job.images, *job.validate)
     )
-    return [one for folder in folders for one in contents(folder)]
+    return [one for folder in named for one in contents(folder)]
 
 
 def written_by(job: AnyJob) -> list[Path]:
@@ -78,6 +84,12 @@ def written_by(job: AnyJob) -> list[Path]:
     if isinstance(job, DeblurJob) and job.psf_out is not None:
         outputs.append(job.psf_out)
     return [one for one in outputs if one != PIPE]
+
+
+def placed_by(job: AnyJob) -> list[Path]:
+    """Return what a job writes into folders that are made where they are missing."""
+    maps = [job.maps] if isinstance(job, ScoreJob) and job.maps is not None else []
+    return [*written_by(job), *(one for one in maps if one != PIPE)]
 
 
 def _models(model: str | Path | None) -> list[File]:

@@ -18,6 +18,7 @@ from snellen.jobs.options import (
     check_decoder,
     check_optional,
     check_positive,
+    check_threads,
     device_list,
     optional_path,
     path,
@@ -79,6 +80,8 @@ class ScoreJob(Job):
     """Whether existing outputs are replaced."""
     max_pixels: int | None = None
     """Most pixels of a picture that is read; None: by the memory of the machine."""
+    threads: int | None = None
+    """CPU threads; None: one for each core of this process."""
     device: str = "auto"
     """"auto", "cpu", "cuda", "cuda:N", or several GPUs, "cuda:0,cuda:1": they share the pairs of
     a video, and each pair of images."""
@@ -95,6 +98,7 @@ class ScoreJob(Job):
         object.__setattr__(self, "device", device_list(self.device))
         check_types(self)
         check_optional(self.max_pixels, "max_pixels")
+        check_threads(self.threads)
         check_positive(self.every, "every")
         check_positive(self.worst, "worst")
         check_decoder(self.decoder)

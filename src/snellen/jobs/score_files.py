@@ -34,6 +34,7 @@ def score_files(
     worst: int = 1,
     overwrite: bool = False,
     max_pixels: int | None = None,
+    threads: int | None = None,
     device: str | Sequence[str] = "auto",
     dtype: str | None = None,
     decoder: str = "auto",
@@ -80,6 +81,8 @@ def score_files(
         Whether existing outputs are replaced.
     max_pixels : int, optional
         Most pixels of a picture that is read, or of a frame; None: by the memory of the machine.
+    threads : int, optional
+        CPU threads; None: one for each core of this process.
     device : str or sequence of str
         "cpu", "cuda", "cuda:N", "auto", or several GPUs, "cuda:0,cuda:1" or ["cuda:0", "cuda:1"]:
         they share the pairs of a video, and each pair of images.
@@ -123,7 +126,7 @@ def score_files(
         mad=MadSettings(variant, hi_scale, eight_bit_lut, dtype), resize=resize, offset=offset,
         every=every, clip=clip, temporal=temporal, table=optional_path(table, "table"),
         maps=optional_path(maps, "maps"), worst=worst, overwrite=overwrite,
-        max_pixels=max_pixels,
+        max_pixels=max_pixels, threads=threads,
         device=device_list(device), decoder=decoder, profile=profile,
     )  # fmt: skip
     return raised(run(job, events))

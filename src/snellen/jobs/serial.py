@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from fractions import Fraction
 from importlib import import_module
 from numbers import Integral, Real
@@ -71,6 +71,19 @@ class Job(Brief):
         if not isinstance(job, cls):
             raise InputError(f"got a {type(job).__name__} as JSON; expected {cls.__name__}")
         return job
+
+
+def chosen(value: Any, prefix: str = "") -> dict[str, Any]:
+    """Return the fields of a job that differ from their defaults, nested ones as "video.codec"."""
+    found: dict[str, Any] = {}
+    for field in fields(value):
+        held, name = getattr(value, field.name), prefix + field.name
+        usual = field.default if field.default_factory is MISSING else field.default_factory()
+        if is_dataclass(held) and type(held) is type(usual):
+            found |= chosen(held, f"{name}.")
+        elif held != usual:
+            found[name] = held
+    return found
 
 
 def _encoded(value: Any) -> Any:

@@ -17,7 +17,7 @@ from snellen.frames.brief import Brief
 from snellen.frames.protocol import EVALUATED, planes, require
 from snellen.jobs.events import Events, Progress
 from snellen.jobs.fields import check_types
-from snellen.jobs.options import check_optional, check_positive, path, paths
+from snellen.jobs.options import check_optional, check_threads, path, paths
 from snellen.jobs.serial import Job
 from snellen.jobs.stills import damaged
 
@@ -66,8 +66,7 @@ class TrainJob(Job):
         check_types(self)
         check_optional(self.max_pixels, "max_pixels")
         object.__setattr__(self, "notes", dict(self.notes))
-        if self.threads is not None:
-            check_positive(self.threads, "threads")
+        check_threads(self.threads)
         if self.target.suffix != ".safetensors":
             raise InputError(
                 f"{self.target}: a model file ends in .safetensors", parameter="target"

@@ -18,6 +18,7 @@ from snellen.jobs.options import (
     VideoOptions,
     check_optional,
     check_quality,
+    check_threads,
     device_list,
     path,
 )
@@ -65,6 +66,8 @@ class UpscaleJob(Job):
     """Whether a file called `target` is replaced."""
     max_pixels: int | None = None
     """Most pixels of a picture that is read; None: by the memory of the machine."""
+    threads: int | None = None
+    """CPU threads; None: one for each core of this process."""
     profile: bool = False
     """Whether the result has a `profile`: the time of each stage."""
 
@@ -75,6 +78,7 @@ class UpscaleJob(Job):
         check_types(self)
         check_optional(self.max_pixels, "max_pixels")
         check_quality(self.quality)
+        check_threads(self.threads)
         for name, allowed in (("scale", SCALES), ("chroma", CHROMA)):
             if getattr(self, name) not in allowed:
                 raise InputError(

@@ -7,15 +7,24 @@ from typing import Any
 
 from snellen.jobs.events import Events
 from snellen.jobs.execute import each_file, raised, run
-from snellen.jobs.inputs import file_target
-from snellen.jobs.options import File, Time, device_list, path, video_options
+from snellen.jobs.naming import enlarged
+from snellen.jobs.options import (
+    File,
+    Time,
+    device_list,
+    optional_path,
+    path,
+    paths,
+    video_options,
+)
 from snellen.jobs.patterns import the_only
+from snellen.jobs.planning import file_target, plan
 from snellen.jobs.upscale import UpscaleJob, UpscaleResult
 
 
 def upscale_file(
     source: File,
-    target: File,
+    target: File | None = None,
     scale: int = 2,
     model: File | None = None,
     device: str | Sequence[str] = "auto",
@@ -38,6 +47,7 @@ def upscale_file(
     strict: bool = False,
     overwrite: bool = False,
     max_pixels: int | None = None,
+    threads: int | None = None,
     profile: bool = False,
     events: Events | None = None,
 ) -> UpscaleResult:
@@ -50,9 +60,10 @@ def upscale_file(
     ----------
     source : str or Path
         Image or video; "-": y4m on standard input.
-    target : str or Path
-        File to write; its suffix says which format. Or an existing folder: the file in it is called
-        as the source. "-": y4m on standard output.
+    target : str, Path or None
+        File to write; its suffix says which format, and its folder is made where it is missing. Or
+        an existing folder: the file in it is called as the source. "-": y4m on standard output.
+        None: beside the source, as film-4k.mkv or photo-x2.png.
     scale : int
         Magnification: 2, 3 or 4.
     model : str, Path or None
@@ -99,6 +110,8 @@ def upscale_file(
         Whether a file called `target` is replaced.
     max_pixels : int, optional
         Most pixels of a picture that is read, or of a frame; None: by the memory of the machine.
+    threads : int, optional
+        CPU threads; None: one for each core of this process.
     profile : bool
         Whether the result has the time of each stage.
     events : Events, optional
@@ -128,32 +141,40 @@ def upscale_file(
         encoder_options=encoder_options, pix_fmt=pix_fmt, colour=colour,
     )  # fmt: skip
     found = the_only(path(source, "source"), "source")
-    goal = file_target(found, path(target, "target"))
+    goal = file_target(found, optional_path(target, "target"), lambda one: enlarged(one, scale))
     job = UpscaleJob(
         source=found, target=goal, scale=scale, model=model,
         device=device_list(device), chroma=chroma, video=options,
         quality=quality, strict=strict,
-        overwrite=overwrite, max_pixels=max_pixels, profile=profile,
+        overwrite=overwrite, max_pixels=max_pixels, threads, profile=profile,
     )  # fmt: skip
     return raised(run(job, events))
 
 
 def upscale_files(
     sources: File | Sequence[File],
-    target: File,
+    target: File | None = None,
     *,
+    recursive: bool = False,
+    skip_existing: bool = False,
     events: Events | None = None,
     **options: Any,
 ) -> list[UpscaleResult]:
-    """Enlarge several files, or all videos and images of folders, into a folder.
+    """Enlarge several files, or all videos and images of folders.
 
     Parameters
     ----------
     sources : str, Path or sequence of these
         Videos, images and folders of them.
-    target : str or Path
-        Existing folder. Files in it are called as their sources; containers that cannot be written
-        become .mkv.
+    target : str, Path or None
+        Folder, which is made where it is missing. Files in it are called as their sources;
+        containers that cannot be written become .mkv. None: beside each source, as film-4k.mkv or
+        photo-x2.png; for a folder, as photos-x2.
+    recursive : bool
+        Whether folders in folders are searched too, and come into folders of the same names. Links
+        to folders, and what begins with a dot, are left out.
+    skip_existing : bool
+        Whether sources are left out whose results are there.
     events : Events, optional
         Receives what is reported of all files, equal warnings once.
     **options
@@ -162,7 +183,7 @@ def upscale_files(
     Returns
     -------
     list of UpscaleResult
-        One for each file, in the order of the sources; of a folder by name.
+        One for each file that was not left out, in the order of the sources; of a folder by name.
 
     Raises
     ------
@@ -170,4 +191,10 @@ def upscale_files(
         That of the first file that failed, as of `upscale_file`, after all others are done;
         `error.__notes__` has the errors of further files.
     """
-    return each_file(upscale_file, sources, target, events, options)
+    scale = options.get("scale", 2)
+    todo = plan(
+        paths(sources, "source"), optional_path(target, "target"),
+        lambda one: enlarged(one, scale), into=True, recursive=recursive,
+        skip_existing=skip_existing, overwrite=bool(options.get("overwrite")),
+    )  # fmt: skip
+    return each_file(upscale_file, todo, events, options)

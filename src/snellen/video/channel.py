@@ -6,6 +6,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import copy_context
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -107,7 +108,10 @@ class Thread(threading.Thread):
     def __init__(self, target: Callable[[], object], name: str) -> None:
         super().__init__(daemon=True, name=name)
         self._home = Home("this thread")
-        self._work, self.ended = target, threading.Event()
+        # It works within the limits of the one that made it.
+        context = copy_context()
+        self._work: Callable[[], object] = lambda: context.run(target)
+        self.ended = threading.Event()
 
     @property
     def over(self) -> bool:

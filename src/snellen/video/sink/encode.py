@@ -15,6 +15,7 @@ from av.stream import Disposition
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
+from snellen.cpu.threads import chosen
 from snellen.errors import InputError
 from snellen.frames.frame import Format
 from snellen.video import logs, pixels
@@ -95,7 +96,8 @@ def set_colour(frame: VideoFrame, picture: PictureInfo) -> None:
 def add_video(out: OutputContainer, plan: Plan, suffix: str, threads: int = 0) -> VideoStream:
     """Add the video stream and open its encoder; InputError says why it does not open.
 
-    `threads` is the number of the encoder's threads; 0: its own default.
+    `threads` is the number of the encoder's threads; 0: as many as the run may have, else the
+    encoder's own default.
     """
     encoder, picture = plan.encoder, plan.picture
     os.environ.setdefault("SVT_LOG", "1")  # SVT-AV1 logs on standard error
@@ -123,7 +125,7 @@ def add_video(out: OutputContainer, plan: Plan, suffix: str, threads: int = 0) -
     if context.codec.canonical_name == "hevc" and out.format.name in ("mp4", "mov"):
         context.codec_tag = "hvc1"  # the only tag that Apple's players take
     context.thread_type = "AUTO"  # slices alone would cost libx264 quality
-    context.thread_count = threads
+    context.thread_count = threads or chosen() or 0
     stream.metadata.update(plan.tags)
     stream.disposition = plan.disposition
     _open_encoder(stream, plan)

@@ -10,6 +10,7 @@ import av
 from av.codec import Codec
 from av.codec.codec import UnknownCodecError
 
+from snellen.cpu.threads import chosen as chosen_threads
 from snellen.errors import InputError
 from snellen.frames.frame import Format
 from snellen.video import hdr, pixels
@@ -32,6 +33,8 @@ _Y4M = tuple(
 _PRESETS = {"libx264": "medium", "libx265": "medium", "libsvtav1": "6"}
 _QUALITY = {"libx264": 16, "libx265": 16, "libsvtav1": 18, "libvpx-vp9": 15, **nvenc.QUALITY}
 """Constant quality nearly without visible loss: a result may become a new master."""
+_WORST = {"libx264": 51, "libx265": 51}
+"""The greatest of these numbers, where it is less than 63: x264 takes any, as the greatest."""
 
 _RATES = frozenset(("b", "crf", "qp", "cqp", "cq", "rc", "global_quality", "qscale", "lossless"))
 """Options that control quality or size, with which our default quality would conflict."""
@@ -246,6 +249,8 @@ def _options(
     own = dict(light)
     if codec == "libx265":
         own = {"log-level": "error", **own}  # it logs on standard error
+        if (threads := chosen_threads()) is not None:
+            own["pools"] = str(threads)  # FFmpeg limits the frames in work only
     location = picture.chroma_location
     if codec == "wrapped_avframe" and layout.subsampling == (1, 1):
         location = location or "left"  # y4m would state centre where nothing is known
@@ -265,9 +270,10 @@ def _check(codec: str, encoding: Encoding) -> None:
     """Refuse options that follow from the input, and values that x264 and x265 would reject."""
     if codec in nvenc.ON_CPU:
         nvenc.check(codec, encoding)
-    if codec == "libx265" and encoding.crf is not None and encoding.crf > 51:
+    most = _WORST.get(codec)
+    if most is not None and encoding.crf is not None and encoding.crf > most:
         raise InputError(
-            f"got `crf`={encoding.crf:g}; libx265 expects one up to 51", parameter="crf"
+            f"got `crf`={encoding.crf:g}; {codec} expects 0 to {most}", parameter="crf"
         )
     for key, value in {"preset": encoding.preset, **encoding.options}.items():
         if key in _DERIVED:

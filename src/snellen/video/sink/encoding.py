@@ -18,6 +18,9 @@ COLOURS = ("auto", "keep", "bt709", "bt601-625", "bt601-525", "bt2020")
 _FRAME_CLOCK = frozenset(("mpeg1video", "mpeg2video", "mpeg4", "libxvid", "msmpeg4v2", "msmpeg4"))
 """Encoders that read a time base of 1/12800 s as 12800 frames/s, or take none below 1/65535 s."""
 
+WORST = 63
+"""The greatest `crf` of any encoder: that of AV1 and VP9."""
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Encoding(Brief):
@@ -45,10 +48,14 @@ class Encoding(Brief):
             if getattr(self, name) is not None:
                 text(name, getattr(self, name), "text or None")
         choice("colour", self.colour, COLOURS)
-        if self.crf is not None and number(self.crf) is None:
-            raise InputError(
-                f"got `crf`={quoted(self.crf)}; expected a finite number or None", parameter="crf"
-            )
+        if self.crf is not None:
+            quality = number(self.crf)
+            if quality is None or not 0 <= quality <= WORST:
+                raise InputError(
+                    f"got `crf`={quoted(self.crf)}; expected a number from 0 to {WORST}, "
+                    "or up to 51 for H.264 and HEVC",
+                    parameter="crf",
+                )
         if not isinstance(self.options, Mapping):
             raise InputError(
                 f"got `encoder_options`={quoted(self.options)}; expected a mapping of text to text",

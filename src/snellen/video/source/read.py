@@ -14,6 +14,7 @@ from av.packet import Packet
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
+from snellen.cpu import threads
 from snellen.frames.opening import FFmpegFile
 from snellen.video import logs
 from snellen.video.ffmpeg import choose_stream, limit_size, open_input, reason, start_of
@@ -83,6 +84,7 @@ class Reader:
             raise
         context = self.stream.codec_context
         context.thread_type = "AUTO"
+        context.thread_count = threads.chosen() or context.thread_count
         stuffed = context.codec.canonical_name in _STUFFED
         detect = _DETECT.replace("+bitstream", "") if stuffed else _DETECT
         context.options = {**(context.options or {}), **self._log.options, "err_detect": detect}

@@ -1,0 +1,64 @@
+"""Says that code is compiled at first use, at once, and where it is kept; or that it is not."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from snellen import caches
+from snellen.jobs.events import Events
+
+_WHAT = {
+    "loops": "loops are compiled for this processor, which takes some seconds",
+    "kernels": "kernels are compiled for this GPU, which takes some seconds",
+}
+
+
+@contextmanager
+def announced(events: Events) -> Iterator[None]:
+    """Report, within the block, the first code that is compiled; then a cache that does not last.
+
+    Parameters
+    ----------
+    events : Events
+        Its `notice`, if it has one, is called by the thread that compiles, and its `warning` at the
+        end of the block.
+    """
+    told: set[str] = set()
+    lock = threading.Lock()
+    notice: Any = getattr(events, "notice", None)
+
+    def begins(kind: str) -> None:
+        with lock:
+            if kind in told:
+                return
+            told.add(kind)
+        if notice is not None:
+            notice("first use", f"{_WHAT[kind]}; {kept()}")
+
+    try:
+        with caches.watched(begins):
+            yield
+    finally:
+        if told and (text := complaint()):
+            events.warning(caches.VARIABLE, text)
+
+
+def kept() -> str:
+    """Return where compiled code is kept, as a clause."""
+    folder = caches.place()
+    return "nothing keeps them" if folder is None else f"they are kept in {folder.path}"
+
+
+def complaint() -> str:
+    """Return why compiled code does not last, and what to do; "": it lasts."""
+    folder = caches.place()
+    if folder is not None and not folder.temporary:
+        return ""
+    states = "; ".join(f"{path}: {state}" for path, state in caches.states().items())
+    advice = "let it name a folder that only you can write"
+    if folder is None:
+        return f"no folder keeps compiled code, which each start compiles anew ({states}); {advice}"
+    return f"compiled code is kept in a folder for temporary files ({states}); {advice}"

@@ -1,0 +1,253 @@
+"""Plans a run over several files: which input becomes which output, and what is left out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from snellen.errors import InputError
+from snellen.frames.protection import place
+from snellen.jobs.inputs import PIPE, VIDEO_SUFFIXES, claim, is_image, is_picture
+from snellen.jobs.naming import Word, beside, written
+from snellen.jobs.patterns import matching
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run over several files does."""
+
+    pairs: tuple[tuple[Path, Path], ...]
+    """Each input with its output, in the order of the work."""
+    skipped: tuple[tuple[Path, Path], ...] = ()
+    """Inputs that are left out, as their outputs are there."""
+    failed: tuple[tuple[Path, InputError], ...] = ()
+    """Folders that cannot be read."""
+    several: bool = False
+    """Whether more than one file was asked for, or a folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """An input."""
+
+    path: Path
+    folder: Path | None = None
+    """The folder that was named and that it is in; None: it was named itself."""
+
+
+def plan(
+    inputs: Sequence[Path],
+    output: Path | None,
+    word: Word,
+    *,
+    into: bool = False,
+    recursive: bool = False,
+    skip_existing: bool = False,
+    overwrite: bool = False,
+    together: bool = False,
+) -> Plan:
+    """Find the inputs, and name the output of each. Nothing is written.
+
+    Parameters
+    ----------
+    inputs : sequence of Path
+        Videos, images, folders of both, patterns of these, or "-" for standard input.
+    output : Path or None
+        A file for one input; "-" for standard output; a folder, which need not exist, for several
+        or for a folder, whose own folders it gets too. None: beside each input, with a word more
+        in its name; of a folder, a folder beside it.
+    word : callable
+        Returns that word.
+    into : bool
+        Whether the output is a folder although it does not exist.
+    recursive : bool
+        Whether folders in a folder are searched too. Links to folders, and what is hidden, are not.
+    skip_existing : bool
+        Whether inputs are left out whose outputs are there.
+    overwrite : bool
+        Whether existing outputs are replaced; not with `skip_existing`.
+    together : bool
+        Whether all inputs are one burst, with one output; the plan names the first of them.
+
+    Raises
+    ------
+    InputError
+        No such input; several inputs for one output; outputs of two inputs with one name.
+    """
+    if skip_existing and overwrite:
+        raise InputError(
+            "got `skip_existing` with `overwrite`", parameter="skip_existing",
+            advice="leave one of them out",
+        )  # fmt: skip
+    found, failed = _found(inputs, recursive, output)
+    if together:
+        if recursive:
+            raise InputError("got `recursive` with `burst`", parameter="recursive")
+        return _burst(found, output, word, skip_existing)
+    several = len(inputs) > 1 or len(found) != 1 or found[0].folder is not None
+    targets = _targets(found, output, word, several, into)
+    claim([target for target in targets if target != PIPE], {}, "target")
+    pairs = [(one.path, target) for one, target in zip(found, targets, strict=True)]
+    skipped = _done(pairs) if skip_existing else {}
+    left = tuple(pair for pair in pairs if pair not in skipped)
+    return Plan(left, tuple(skipped), tuple(failed), several)
+
+
+def expanded(inputs: Sequence[Path]) -> list[Path]:
+    """Return the inputs, folders replaced by the videos and images in them, sorted by name.
+
+    A typed pattern is replaced by what matches it.
+
+    Raises
+    ------
+    InputError
+        A folder that cannot be read, or is without video and image; a pattern that nothing matches,
+        an address, or no input at all.
+    """
+    found, failed = _found(inputs, False, None)
+    for _, error in failed:
+        raise error
+    return [one.path for one in found]
+
+
+def planned(inputs: Sequence[Path], output: Path) -> list[tuple[Path, Path]]:
+    """Return each input with its output, as `plan`; InputError: also a folder cannot be read."""
+    found = plan(inputs, output, lambda source: "")
+    for _, error in found.failed:
+        raise error
+    return list(found.pairs)
+
+
+def file_target(source: Path, target: Path | None, word: Word) -> Path:
+    """Return the file that one source becomes: the target, or in it where that is a folder.
+
+    Raises
+    ------
+    InputError
+        The source is a folder, or the target is one for standard input.
+    """
+    if source.is_dir():
+        raise InputError(
+            f"{source} is a folder; expected one file",
+            parameter="source",
+            advice="upscale_files and deblur_files take folders",
+        )
+    if target is None:
+        return beside(source, word(source))
+    return _into(target, source) if target.is_dir() else target
+
+
+def _burst(found: list[_Found], output: Path | None, word: Word, skip_existing: bool) -> Plan:
+    pair = found[0].path, beside(found[0].path, word(found[0].path)) if output is None else output
+    if skip_existing and os.path.isfile(pair[1]):  # noqa: PTH113  never raises
+        return Plan((), (pair,))
+    return Plan((pair,))
+
+
+def _targets(
+    found: list[_Found], output: Path | None, word: Word, several: bool, into: bool
+) -> list[Path]:
+    if output is None:
+        return [
+            beside(one.path, word(one.path)) if one.folder is None
+            else _mirrored(beside(one.folder, word(one.folder)), one) for one in found
+        ]  # fmt: skip
+    if output == PIPE:
+        if several:
+            raise InputError(
+                "standard output takes one input; name a folder as `target`", parameter="target"
+            )
+        return [PIPE]
+    if not (several or into or output.is_dir()):
+        return [output]
+    if output.exists() and not output.is_dir():
+        raise InputError(
+            f"{output} is a file; several inputs need a folder as output", parameter="target"
+        )
+    if not (into or output.is_dir()) and is_picture(output):
+        raise InputError(
+            f"several inputs need a folder as output, and {output} names a file",
+            parameter="target",
+            advice=f"name a folder, or {output}{os.sep} if it is to be one",
+        )
+    return [_mirrored(output, one) for one in found]
+
+
+def _mirrored(output: Path, one: _Found) -> Path:
+    """Return where in the output's folder the result of an input comes."""
+    inside = output if one.folder is None else output / one.path.parent.relative_to(one.folder)
+    return _into(inside, one.path)
+
+
+def _into(folder: Path, source: Path) -> Path:
+    if source == PIPE:
+        raise InputError(
+            "standard input needs a file name (or -) as its output, not a folder",
+            parameter="target",
+        )
+    return folder / written(source)
+
+
+def _done(pairs: list[tuple[Path, Path]]) -> dict[tuple[Path, Path], None]:
+    """Return those whose output is there, or whose input is itself another one's output."""
+    places = [(place(source), place(target)) for source, target in pairs]
+    outputs = {target for source, target in places if target != source}
+    return {
+        pair: None
+        for pair, (source, target) in zip(pairs, places, strict=True)
+        if source in outputs or (target != source and os.path.isfile(target))  # noqa: PTH113  never raises
+    }  # fmt: skip
+
+
+def _found(
+    inputs: Sequence[Path], recursive: bool, output: Path | None
+) -> tuple[list[_Found], list[tuple[Path, InputError]]]:
+    """Return the inputs, folders and typed patterns expanded; and folders that cannot be read."""
+    apart = None if output is None else place(output)
+    found: list[_Found] = []
+    failed: list[tuple[Path, InputError]] = []
+    for typed in inputs:
+        for path in matching(typed):
+            if not os.path.isdir(path):  # noqa: PTH112  never raises
+                found.append(_Found(path))
+                continue
+            errors: list[tuple[Path, InputError]] = []
+            inside = [_Found(one, path) for one in _walked(path, recursive, apart, errors)]
+            if not inside and not errors:
+                more = "" if recursive else "; `recursive` searches the folders in it, too"
+                raise InputError(f"{path} holds no video and no image{more}", parameter="source")
+            found += inside
+            failed += errors
+    if not found and not failed:
+        raise InputError("got no `source`; expected a file or a folder", parameter="source")
+    return found, failed
+
+
+def _walked(
+    folder: Path, recursive: bool, apart: str | None, failed: list[tuple[Path, InputError]]
+) -> Iterator[Path]:
+    """Yield videos and images of a folder by name, then those of the folders in it, by name.
+
+    What begins with a dot, links to folders and the output's folder are left out.
+    """
+    waiting = [folder]
+    while waiting:
+        here = waiting.pop()
+        try:
+            names = sorted(entry.name for entry in os.scandir(here))
+        except OSError as error:
+            reason = error.strerror or error
+            failed.append((here, InputError(f"{here} cannot be read: {reason}")))
+            continue
+        paths = [here / name for name in names if not name.startswith(".")]
+        yield from (path for path in paths if _is_known(path) and os.path.isfile(path))  # noqa: PTH113
+        if recursive:
+            inner = [path for path in paths if os.path.isdir(path) and not path.is_symlink()]  # noqa: PTH112
+            waiting += [path for path in reversed(inner) if place(path) != apart]
+
+
+def _is_known(path: Path) -> bool:
+    """Return whether a name is that of a video or an image that is read."""
+    return path.suffix.lower() in VIDEO_SUFFIXES or is_image(path)
