@@ -67,7 +67,7 @@ def test_folders_in_folders_and_a_summary(capsys, here):
 
 def test_a_folder_is_made_only_if_something_comes_into_it(capsys, here):
     refused("upscale", capsys, ["none.png", "-o", "x/y/o.png", *HOW], "no such file")
-    refused("upscale", capsys, ["a.png", "-o", "x/o.gif", *HOW], "no image format")
+    refused("upscale", capsys, ["a.png", "-o", "x/o.txt", *HOW], "no image format")
     assert not Path("x").exists()
     assert run("upscale", "a.png", "-o", "x/y/", *HOW) == 0 and names(Path("x/y")) == ["a.png"]
     assert run("score", "a.png", "x/y/a.png", "--csv", "t/t.csv", "--resize") in (0, 2)

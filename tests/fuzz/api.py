@@ -468,6 +468,8 @@ class Fuzzer:
         for name in ("a.png", "b.png"):
             Image.fromarray(picture(rng, (40, 44))).save(folder / name)
         (folder / "out").mkdir()
+        (folder / "here").mkdir()
+        self.here = folder.resolve() / "here"
         self.targets = targets(folder)
 
     def arguments(self, number: int) -> tuple[Target, dict[str, Any]]:
@@ -496,7 +498,8 @@ class Fuzzer:
         with warnings.catch_warnings(), contextlib.redirect_stderr(errors):
             warnings.simplefilter("error")
             try:
-                with limited():
+                # Some names that are tried can be written: here, not into the checkout.
+                with limited(), contextlib.chdir(self.here):
                     target.check(target.call(**given))
             except SnellenError as error:
                 if error.exit_code == 4:

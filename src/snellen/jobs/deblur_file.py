@@ -184,7 +184,7 @@ def deblur_file(
         region=Region.of(region, positions), paste_back=paste_back, window=window, warm=warm,
         psf_out=psf_targets([goal], optional_path(psf_out, "psf_out"))[0],
         device=device_list(device), video=options, quality=quality, strict=strict,
-        overwrite=overwrite, max_pixels=max_pixels, threads, profile=profile,
+        overwrite=overwrite, max_pixels=max_pixels, threads=threads, profile=profile,
     )  # fmt: skip
     return raised(run(job, events))
 

@@ -146,7 +146,7 @@ def upscale_file(
         source=found, target=goal, scale=scale, model=model,
         device=device_list(device), chroma=chroma, video=options,
         quality=quality, strict=strict,
-        overwrite=overwrite, max_pixels=max_pixels, threads, profile=profile,
+        overwrite=overwrite, max_pixels=max_pixels, threads=threads, profile=profile,
     )  # fmt: skip
     return raised(run(job, events))
 
