@@ -44,8 +44,8 @@ KINDS = {
 
 
 HOW = (
-    "`snellen bench aplus`, `mad`, `mia` and `fft` print our times for your machine, `snellen "
-    "bench calls` those of whole calls, each in a fresh process; `python -m "
+    "`snellen bench aplus`, `cnn`, `mad`, `mia` and `fft` print our times for your machine, "
+    "`snellen bench calls` those of whole calls, each in a fresh process; `python -m "
     "benchmarks.stock METHOD`, in a checkout, the stock libraries beside them in one run. Each "
     "result is checked first: what is wrong gets no time. The times are medians (least … greatest) "
     "of the computation alone, on a GPU between CUDA events, without transfers; those of a call go "

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.stock aplus|mad|mia|fft [--quick] [-o FILE]`: ours beside others."""
+"""`python -m benchmarks.stock aplus|cnn|mad|mia|fft [--quick] [-o FILE]`: ours beside others."""
 
 from __future__ import annotations
 

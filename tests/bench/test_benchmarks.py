@@ -206,7 +206,7 @@ class TestStock:
             assert len(report["rows"]) == 1
 
     @pytest.mark.gpu
-    @pytest.mark.parametrize("method", ["aplus", "mad", "mia", "fft"])
+    @pytest.mark.parametrize("method", ["aplus", "cnn", "mad", "mia", "fft"])
     def test_on_a_gpu(self, monkeypatch, method):
         monkeypatch.setattr(mia, "SIDES", (32,))
         monkeypatch.setattr(mia, "OPTIONS", ())
@@ -227,6 +227,15 @@ class TestPyTorch:
         from benchmarks.stock import aplus as lines
 
         assert lines.check(scale, "cpu")["mean_grey_levels"] <= lines.AGREE
+
+    @pytest.mark.parametrize("scale", [2, 3, 4])
+    def test_networks(self, scale):
+        torch = pytest.importorskip("torch")
+        from benchmarks.stock import cnn as lines
+        from snellen.bench.cnn import drawn
+
+        found = lines.check(drawn("fast", scale), "cpu", torch.float32)
+        assert found["mean_grey_levels"] < 1e-4  # float32
 
     def test_mad(self):
         torch = pytest.importorskip("torch")

@@ -8,16 +8,21 @@ from inspect import getsource, signature
 import numpy as np
 import pytest
 
-from snellen.bench import aplus, fft, inputs, mad, mia, runner
+from snellen.bench import aplus, cnn, fft, inputs, mad, mia, runner
 from snellen.bench.mia import OPTIONS, PLAIN, Found
+from snellen.bench.reference import cnn as reference
 from snellen.errors import DeviceError, SnellenError
 from snellen.mia.definition import SIDES
+from support.aplus.reference import bicubic
+from support.cnn.reference import residual
 
 
 @pytest.fixture
 def small(monkeypatch):
     monkeypatch.setattr(aplus, "SIZES", ((2, 90, 70),))
     monkeypatch.setattr(aplus, "WINDOW", 30)
+    monkeypatch.setattr(cnn, "SIZES", ((2, 90, 70),))
+    monkeypatch.setattr(cnn, "WINDOW", 30)
     monkeypatch.setattr(mad, "SIZES", ((96, 64),))
     monkeypatch.setattr(mia, "SIDES", (32,))
     monkeypatch.setattr(mia, "BATCH", 3)
@@ -33,18 +38,19 @@ def measured(method, device, quick=False):
     return report
 
 
-@pytest.mark.parametrize("method", ["aplus", "mad", "mia"])
+@pytest.mark.parametrize("method", ["aplus", "cnn", "mad", "mia"])
 def test_on_the_cpu(small, method):
     names = [cell["kind"] for cell in measured(method, "cpu")["cells"]]
-    assert names == {"aplus": ["luma"], "mad": list(mad.KINDS), "mia": ["Poisson"] * 2}[method]
+    kinds = {"aplus": ["luma"], "cnn": ["fast", "fine"], "mad": list(mad.KINDS)}
+    assert names == (kinds | {"mia": ["Poisson"] * 2})[method]
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("method", ["aplus", "mad", "mia"])
+@pytest.mark.parametrize("method", ["aplus", "cnn", "mad", "mia"])
 def test_on_a_gpu(small, method):
     report = measured(method, "cuda")
     assert report["device"] == "cuda:0" and report["copy_gb_s"] > 0
-    assert "call_ms" in report["cells"][0]
+    assert "call_ms" in report["cells"][0] or method == "cnn"
 
 
 @pytest.mark.gpu
@@ -69,12 +75,16 @@ def test_transforms_on_a_gpu(monkeypatch):
 def test_what_the_cases_call_on_a_gpu_is_there():
     """A renamed backend is seen without a GPU, too."""
     from snellen.aplus.cuda.luma import Luma
+    from snellen.cnn.cuda.luma import Luma as Network
     from snellen.fft.plan import Plan
     from snellen.mad.cuda.backend import Backend, stage
     from snellen.mia.cuda import fused
 
     signature(Luma).bind("model", "source", "target")
     signature(Luma.__call__).bind("self", "plane", "out")
+    signature(Network).bind("model", "source", "target")
+    signature(Network.__call__).bind("self", "plane", "out")
+    assert "self.layout = " in getsource(Network)
     signature(Backend).bind("definition", "format", 255.0, "cuda:0")
     signature(Backend.fetch).bind("self", maps=False, host=True)
     signature(stage).bind("reference", None, "samples")
@@ -95,7 +105,8 @@ def test_transforms_are_for_gpus():
 
 def test_quick_has_fewer_cases():
     for module, device in ((aplus, "cpu"), (aplus, "cuda:0"), (mad, "cpu"), (mad, "cuda:0"),
-                           (mia, "cpu"), (mia, "cuda:0"), (fft, "cuda:0")):  # fmt: skip
+                           (cnn, "cpu"), (cnn, "cuda:0"), (mia, "cpu"), (mia, "cuda:0"),
+                           (fft, "cuda:0")):  # fmt: skip
         every, few = (
             {(case.size, case.batch, case.kind) for case in module.cases(device, quick)}
             for quick in (False, True)
@@ -104,9 +115,32 @@ def test_quick_has_fewer_cases():
 
 
 def test_no_two_cells_have_one_name():
-    for module in (aplus, mad, mia, fft):
+    for module in (aplus, cnn, mad, mia, fft):
         names = [case.name for case in module.cases("cuda:0", False)]
         assert len(set(names)) == len(names)
+
+
+class TestNetworks:
+    @pytest.mark.parametrize("scale", [2, 3, 4])
+    def test_both_references_agree(self, random, scale):
+        model, codes = cnn.drawn("fast", scale), random.uniform(0, 255, (9, 11))
+        ours = reference.upscale(codes, model)
+        other = bicubic(codes, scale) + residual(codes, model)
+        np.testing.assert_allclose(ours, other, rtol=0, atol=1e-9)
+        assert 0.5 < residual(codes, model).std() < 20
+
+    def test_differences_are_found(self):
+        case = cnn.Upscale("fast", 2, 90, 70)
+        right = cnn.on_cpu("fast", 2, 90, 70)
+        assert case.check(right, "cpu")["float64"] <= cnn.DIFFERING
+        for change in (lambda a: a[:, :-1], lambda a: a.astype(np.float32), np.flipud,
+                       lambda a: a ^ 2):  # fmt: skip
+            with pytest.raises(SnellenError):
+                case.check(change(right), "cpu")
+        wrong = right.copy()
+        wrong[1::50] ^= 1
+        with pytest.raises(SnellenError, match="from the reference, by up to 1"):
+            cnn.differing(wrong, right)
 
 
 class TestAplus:

@@ -22,7 +22,7 @@ from snellen.gpu import device as devices
 from snellen.gpu import profile
 from snellen.jobs.machine import facts
 
-METHODS = ("aplus", "mad", "mia", "fft")
+METHODS = ("aplus", "cnn", "mad", "mia", "fft")
 """Modules of this package that have cases; each is the name of a command."""
 FORMAT = 2
 """Of the JSON report. Format 1, without this number, had other keys for each method."""

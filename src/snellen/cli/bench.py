@@ -50,6 +50,7 @@ def command(method: str, text: str) -> None:
 
 
 command("aplus", "Time A+: one luma plane, ×2, ×3 and ×4.")
+command("cnn", "Time compact networks: one luma plane, ×2, ×3 and ×4.")
 command("mad", "Time MAD: 512×512, 1080p and 4K, and each half.")
 command("mia", "Time MIA: 200 iterations, 32² to 256², and options.")
 command("fft", "Time the small FFTs of snellen.fft on a GPU.")

@@ -22,7 +22,7 @@ TAPS = 4
 def upscale(low: Floats, model: Model) -> Floats:
     """Enlarge a plane (H, W) of floats."""
     s, w = model.scale, model.window
-    mid = _bicubic(low, s)
+    mid = bicubic(low, s)
     planes = _differences(mid, s)
     total, count = np.zeros_like(mid), np.zeros_like(mid)
     projections = model.projections.astype(low.dtype)
@@ -35,7 +35,8 @@ def upscale(low: Floats, model: Model) -> Floats:
     return np.where(count > 0, total / np.maximum(count, 1), mid)
 
 
-def _bicubic(low: Floats, s: int) -> Floats:
+def bicubic(low: Floats, s: int) -> Floats:
+    """Enlarge a plane (H, W) by Keys' cubic convolution, in the precision that it has."""
     for _ in range(2):
         large = np.empty((low.shape[0] * s, low.shape[1]), low.dtype)
         for k in range(s):
