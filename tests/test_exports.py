@@ -83,11 +83,11 @@ def test_the_signatures_for_arrays():
     assert parameters(snellen.upscale) == ["image", "scale", "model", "device", *samples, "bits"]
     assert parameters(snellen.Upscaler) == ["scale", "model", "device", "chroma"]
     which = ["variant", "hi_scale", "eight_bit_lut"]
-    wanted = ["reference", "distorted", *samples, *which, "maps", "device", "dtype"]
+    wanted = ["reference", "distorted", *samples, "metrics", *which, "maps", "device", "dtype"]
     assert parameters(snellen.score) == wanted
     assert parameters(snellen.Scorer) == [*which, "device", "dtype"]
     fields = [field.name for field in dataclasses.fields(snellen.Score)]
-    assert fields == ["mad", "hi", "lo", "detection", "appearance"]
+    assert fields == ["mad", "hi", "lo", "detection", "appearance", "psnr", "ssim"]
     which = ["psf", "psf_size", "iterations", "noise", "read_noise", "tv"]
     how = ["start", "edges", "recentre", "tolerance", "every"]
     more = ["callback", "multiframe", "tile", *samples, "device", "dtype"]
@@ -110,7 +110,8 @@ def test_the_signatures_for_files():
     where = ["region", "positions", "paste_back", "window", "warm", "psf_out", "device", "dtype"]
     assert parameters(snellen.deblur_file) == ["source", "target", *mia, *where, *video, *last]
     wanted = [
-        "reference", "distorted", "variant", "hi_scale", "eight_bit_lut", "resize", "offset",
+        "reference", "distorted", "metrics", "variant", "hi_scale", "eight_bit_lut", "resize",
+        "offset",
         "every", "frames", "start", "duration", "deinterlace", "interlaced", "ivtc", "temporal",
         "table", "maps", "worst", "overwrite", "max_pixels", "threads", "device", "dtype",
         "decoder", "profile", "events",

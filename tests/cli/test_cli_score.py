@@ -343,3 +343,17 @@ def test_any_positive_hi_scale(capsys, images):
     words = [*images[0][:2], "--device", "cpu", "--hi-scale"]
     assert json_lines(capsys, *words, "37.5")[0][0]["hi"] > 0
     assert "any positive number" in " ".join(score.get_help(click.Context(score)).split())
+
+
+def test_metrics(capsys, films, tmp_path):
+    """Columns and statistics of each; the infinite PSNR of equal frames is null in JSON."""
+    table = tmp_path / "scores.csv"
+    words = ["--metrics", "mad,psnr,ssim", "--csv", table]
+    lines = json_lines(capsys, films[0], films[0], *words)[0]
+    assert lines[0]["psnr"] is None and lines[0]["ssim"] == 1
+    pooled = lines[-1]["pooled"]
+    assert set(pooled) == {"mad", "hi", "lo", "psnr", "ssim"} and pooled["psnr"]["mean"] is None
+    assert table.read_text().splitlines()[:2] == [
+        "frame,time,mad,hi,lo,psnr,ssim",
+        "0,0.0,0.0,0.0,0.0,inf,1.0",
+    ]

@@ -285,3 +285,44 @@ def test_what_is_left_out_of_a_folder_is_warned_of(folders, heard):
         (str(folders[0]), "videos are left out: c.mp4, film.mkv"),
         (str(folders[0]), "images of types that are not read are left out: d.gif"),
     ]
+
+
+def test_metrics_beside_mad_of_a_film(films):
+    result = score_files(films[0], films[2], metrics="mad,psnr,ssim")
+    assert scores(result) == scores(score_files(films[0], films[2]))
+    pairs = zip(read(films[0]).frames, read(films[2]).frames, strict=True)
+    for row, (one, other) in zip(result.table.rows, pairs, strict=True):
+        found = snellen.score(plane(one), plane(other), metrics="psnr,ssim", device="cpu")
+        assert (row.psnr, row.ssim) == (found.psnr, found.ssim)
+    assert result.table.columns == ("frame", "time", "mad", "hi", "lo", "psnr", "ssim")
+    assert set(result.table.pooled()) == {"mad", "hi", "lo", "psnr", "ssim"}
+
+
+def test_metrics_without_mad(films, folders):
+    result = score_files(films[0], films[2], metrics=["ssim", "psnr"])
+    assert result.table.columns == ("frame", "time", "psnr", "ssim")
+    (worst,) = result.table.worst(1)
+    assert worst.psnr == result.table.pooled()["psnr"].min and worst.mad is None
+    same = score_files(folders[0], folders[0], metrics="psnr,ssim").table
+    assert [(row.psnr, row.ssim) for row in same.rows] == [(np.inf, 1)] * 3
+    assert "0,a,inf,1.0" in same.to_csv()
+
+
+def test_small_images_without_mad(tmp_path):
+    for name in ("a.png", "b.png"):
+        write(tmp_path / name, Still(np.arange(132, dtype=np.uint8).reshape(11, 12)))
+    both = tmp_path / "a.png", tmp_path / "b.png"
+    assert score_files(*both, metrics="ssim").table.rows[0].ssim == 1
+    refused("34×34", *both, metrics="mad,ssim")
+
+
+def test_metrics_that_do_not_go(films, tmp_path):
+    refused("metrics='psnr;ssim'; expected some of mad", *films[:2], metrics="psnr;ssim")
+    refused("got maps with metrics=psnr", *films[:2], metrics="psnr", maps=tmp_path / "maps")
+    refused("got temporal with metrics=psnr", *films[:2], metrics="psnr", temporal=True)
+
+
+def test_vmaf_says_what_is_missing(films, monkeypatch):
+    monkeypatch.setattr("snellen.video.vmaf.filters_available", set())
+    said = refused("was built without the filter libvmaf", *films[:2], metrics="mad,vmaf")
+    assert said.parameter == "metrics" and "--no-binary av" in str(said)

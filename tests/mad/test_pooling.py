@@ -34,3 +34,13 @@ def test_percentiles_are_between_two_scores(random):
     ordered = np.sort(scores)
     pooled = pool(scores.tolist())
     assert (pooled.p5, pooled.p95) == pytest.approx((ordered[2], ordered[38]))
+
+
+def test_infinite_scores():
+    """PSNR of equal frames."""
+    inf = float("inf")
+    pooled = pool([30.0, inf, 40.0, inf, inf])
+    assert (pooled.min, pooled.max, pooled.mean, pooled.median) == (30, inf, inf, inf)
+    assert pooled.p95 == inf and 30 < pooled.p5 < 40
+    assert pooled.harmonic_mean == pytest.approx(5 / (1 / 31 + 1 / 41) - 1)
+    assert pool([inf, inf]).harmonic_mean == inf

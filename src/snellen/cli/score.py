@@ -47,6 +47,8 @@ _COLUMNS = {
          "snellen score film.mkv encoded.mp4 --map-out maps --worst 2"),
         ("two folders of images that meet by name, as a table",
          "snellen score originals encoded --csv scores.csv"),
+        ("PSNR and SSIM beside MAD",
+         "snellen score photo.png photo.jpg --metrics mad,psnr,ssim"),
     ],
 )  # fmt: skip
 @click.argument("reference", metavar="REF", type=NAMED)
@@ -68,6 +70,13 @@ _COLUMNS = {
 )
 @group(
     METHOD,
+    click.option(
+        "--metrics",
+        metavar="LIST",
+        default="mad",
+        show_default=True,
+        help="Some of mad,psnr,ssim,vmaf: PSNR and SSIM of luma; VMAF where FFmpeg has libvmaf.",
+    ),
     click.option(
         "--temporal",
         is_flag=True,
@@ -137,7 +146,8 @@ _COLUMNS = {
 def score(reference: Path, distorted: Path, **options: Any) -> None:
     """Score how far DIST is from REF by MAD: higher is worse.
 
-    0 is no visible difference, and photographs reach some 140.
+    0 is no visible difference, and photographs reach some 140. PSNR (dB) and SSIM (1 for equal
+    pictures) are higher for better ones.
 
     REF and DIST are two videos (one may be -, y4m on standard input), two images, or two folders of
     images that meet by name without the suffix. Only luma counts, at the depth that it has:
@@ -174,7 +184,7 @@ class _ScoreReport(Report):
         interrupts.check()
         facts = frame.facts()
         if self.as_json:
-            terminal.out(json.dumps(facts))
+            terminal.out(json.dumps(_as_json(facts)))
         elif self.as_csv:
             from snellen.jobs.score_table import csv_line
 
@@ -224,7 +234,7 @@ def _finish(job: ScoreJob, report: _ScoreReport) -> None:
         if not report.as_json:
             report.result(_line(result.table.rows[0]))
     elif report.as_json:
-        terminal.out(json.dumps(_facts(result, job)))
+        terminal.out(json.dumps(_as_json(_facts(result, job))))
         report.logged(*_statistics(result.table))
     else:
         worst = [f"worst: {_place(row)}, {_line(row)}" for row in result.table.worst(job.worst)]
@@ -246,6 +256,12 @@ def _facts(result: ScoreResult, job: ScoreJob) -> dict[str, Any]:
         "worst": [row.facts() for row in result.table.worst(job.worst)],
         "warnings": result.warnings,
     }
+
+
+def _as_json(facts: Any) -> Any:
+    from snellen.jobs.score_table import as_json
+
+    return as_json(facts)
 
 
 def _statistics(table: ScoreTable) -> list[str]:
@@ -273,7 +289,10 @@ def _sentences(result: ScoreResult) -> list[str]:
 
 
 def _line(row: ScoreRow) -> str:
-    return f"MAD {row.mad:.4f}  HI {row.hi:.4f}  LO {row.lo:.4f}"
+    names = ("mad", "hi", "lo", "psnr", "ssim", "vmaf")
+    scores = {name: getattr(row, name) for name in names}
+    shown = [f"{name.upper()} {one:.4f}" for name, one in scores.items() if one is not None]
+    return "  ".join(shown)
 
 
 def _place(row: ScoreRow) -> str:

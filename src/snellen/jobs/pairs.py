@@ -107,8 +107,11 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:_LISTED]) + more
 
 
-def check(reference: Path, distorted: Path, resized: bool) -> None:
-    """Refuse (InputError) two images that cannot be compared, as far as their headers show."""
+def check(reference: Path, distorted: Path, resized: bool, least: int = SMALLEST) -> None:
+    """Refuse (InputError) two images that cannot be compared, as far as their headers show.
+
+    `least` is that of the pixels of a side.
+    """
     sizes = []
     for path in (reference, distorted):
         found = header(path)
@@ -118,11 +121,11 @@ def check(reference: Path, distorted: Path, resized: bool) -> None:
     if sizes[0] != sizes[1] and not resized:
         # The pixels have the last word: a PNG may say only behind them how it is turned.
         pair(reference, distorted, False, lambda name, text: None)
-    if min(sizes[0]) < SMALLEST:
-        width, height = sizes[0]
+    if min(sizes[0]) < least:
+        (width, height), margin = sizes[0], ", as MAD leaves a margin of 33 pixels out"
         raise InputError(
-            f"{reference} is {width}×{height}; expected at least {SMALLEST}×{SMALLEST}, as MAD "
-            "leaves a margin of 33 pixels out"
+            f"{reference} is {width}×{height}; expected at least {least}×{least}"
+            f"{margin if least == SMALLEST else ''}"
         )
 
 

@@ -26,6 +26,8 @@ from snellen.jobs.options import (
 from snellen.jobs.profile import Profile
 from snellen.jobs.score_table import ScoreTable
 from snellen.jobs.serial import Job
+from snellen.metrics.names import MAD, VMAF, chosen
+from snellen.video import vmaf
 from snellen.video.clip import Clip
 
 if TYPE_CHECKING:
@@ -59,6 +61,8 @@ class ScoreJob(Job):
     """What is scored: of the same kind. Images of two folders meet by name without the suffix."""
     mad: MadSettings = field(default_factory=MadSettings)
     """Which MAD."""
+    metrics: tuple[str, ...] = ("mad",)
+    """Some of "mad", "psnr", "ssim" and "vmaf", which needs FFmpeg's filter libvmaf."""
     resize: bool = False
     """Whether what is scored is scaled to the reference's size (Lanczos); else a difference of
     size is an error."""
@@ -96,6 +100,7 @@ class ScoreJob(Job):
         object.__setattr__(self, "table", optional_path(self.table, "table"))
         object.__setattr__(self, "maps", optional_path(self.maps, "maps"))
         object.__setattr__(self, "device", device_list(self.device))
+        object.__setattr__(self, "metrics", chosen(self.metrics))
         check_types(self)
         check_optional(self.max_pixels, "max_pixels")
         check_threads(self.threads)
@@ -111,6 +116,12 @@ class ScoreJob(Job):
             raise InputError(
                 "a table cannot go to standard output; name a file as `table`", parameter="table"
             )
+        for name in ("temporal", "maps"):
+            if getattr(self, name) and MAD not in self.metrics:
+                raise InputError(
+                    f"got `{name}` with `metrics`={','.join(self.metrics)}; it is of mad",
+                    parameter="metrics",
+                )
         if self.temporal and self.every > 1:
             raise InputError("`temporal` needs all frames; leave `every` out", parameter="temporal")
         if self.temporal and (self.clip.frames or SHORTEST) < SHORTEST:
@@ -153,9 +164,12 @@ class ScoreJob(Job):
         Raises
         ------
         InputError
-            As `kind`; an option for other inputs; an output that must not be written.
+            As `kind`; an option for other inputs; an output that must not be written; VMAF where
+            FFmpeg cannot compute it.
         """
         kind = self.kind()
+        if VMAF in self.metrics:
+            vmaf.check()
         for name in {FILM: (), FOLDER: FILM_ONLY, IMAGE: FILM_ONLY + MANY_ONLY}[kind]:
             if self._is_set(name):
                 also = " and folders" if name in MANY_ONLY else ""

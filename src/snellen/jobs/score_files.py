@@ -9,6 +9,7 @@ from snellen.jobs.execute import raised, run
 from snellen.jobs.options import File, MadSettings, Time, device_list, optional_path, path, seconds
 from snellen.jobs.patterns import the_only
 from snellen.jobs.score import ScoreJob, ScoreResult
+from snellen.metrics.names import chosen
 from snellen.video.clip import Clip
 
 
@@ -16,6 +17,7 @@ def score_files(
     reference: File,
     distorted: File,
     *,
+    metrics: str | Sequence[str] = "mad",
     variant: str = "2011",
     hi_scale: float = 200.0,
     eight_bit_lut: bool = False,
@@ -50,6 +52,9 @@ def score_files(
     ----------
     reference, distorted : str or Path
         Two videos (one may be "-": y4m on standard input), two images, or two folders of images.
+    metrics : str or sequence of str
+        "mad,psnr,ssim,vmaf", or some of these. PSNR and SSIM are as of `snellen.score`; VMAF needs
+        FFmpeg's filter libvmaf, which PyAV's wheels do not have.
     variant : str
         "2011", as the authors' code of that year, or "paper", as their article.
     hi_scale : float
@@ -123,7 +128,8 @@ def score_files(
     job = ScoreJob(
         reference=the_only(path(reference, "reference"), "reference"),
         distorted=the_only(path(distorted, "distorted"), "distorted"),
-        mad=MadSettings(variant, hi_scale, eight_bit_lut, dtype), resize=resize, offset=offset,
+        mad=MadSettings(variant, hi_scale, eight_bit_lut, dtype), metrics=chosen(metrics),
+        resize=resize, offset=offset,
         every=every, clip=clip, temporal=temporal, table=optional_path(table, "table"),
         maps=optional_path(maps, "maps"), worst=worst, overwrite=overwrite,
         max_pixels=max_pixels, threads=threads,

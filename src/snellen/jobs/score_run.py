@@ -16,11 +16,14 @@ from snellen.jobs.inputs import PIPE, standard_input
 from snellen.jobs.pairs import check, pair, partners
 from snellen.jobs.score import FILM, FOLDER, IMAGE, SHORTEST, ScoreJob, ScoreResult
 from snellen.jobs.score_step import ScoreStep
-from snellen.jobs.score_table import ScoreRow, ScoreTable
+from snellen.jobs.score_table import SCORES, ScoreRow, ScoreTable, as_json
 from snellen.jobs.stills import damaged
 from snellen.mad import heatmap
+from snellen.mad.definition import SMALLEST
 from snellen.mad.result import Score
 from snellen.mad.temporal import TemporalScore
+from snellen.metrics.names import MAD
+from snellen.metrics.ssim import WINDOW
 from snellen.video import progress
 from snellen.video.compare import Compared, Summary, compare
 
@@ -45,7 +48,9 @@ class ScoreRun:
         self.job, self.events = job, events
         self.both = f"{job.reference} {job.distorted}"
         self._worst = heatmap.Worst(job.worst if job.maps else 0)
-        self.step = ScoreStep(job.mad, job.device, self._worst, job.temporal, self.both, events)
+        self.step = ScoreStep(
+            job.mad, job.metrics, job.device, self._worst, job.temporal, self.both, events
+        )
         self.rows: list[ScoreRow] = []
         self._damaged: dict[Path, tuple[str, ...]] = {}
 
@@ -60,11 +65,16 @@ class ScoreRun:
 
     def add(self, found: Score, file: str, **facts: Any) -> None:
         """Add a score, and its maps if it has any; files of maps begin with `file`."""
-        row = ScoreRow(float(found.mad), float(found.hi), float(found.lo), **facts)
+        numbers = {name: getattr(found, name) for name in SCORES if hasattr(found, name)}
+        if MAD not in self.job.metrics:
+            numbers.update(mad=None, hi=None, lo=None)
+        row = ScoreRow(**numbers, **facts)
         self.rows.append(row)
         self.events.frame(str(self.job.distorted), row)
         if found.detection is not None:
-            self._worst.keep(file, found, {"name": file, **row.facts()} if not facts else _of(row))
+            self._worst.keep(
+                file, found, as_json({"name": file, **row.facts()} if not facts else _of(row))
+            )
 
     def add_damage(self, found: Iterable[tuple[Path, tuple[str, ...]]]) -> None:
         """Note images that are damaged, and what is wrong with each."""
@@ -123,7 +133,7 @@ def folders(job: ScoreJob, events: Collected) -> ScoreResult:
     pairs = list(enumerate(partners(job.reference, job.distorted, run.warn)))
     pairs = pairs[:: job.every][: job.clip.frames]
     for _, (_, one, other) in pairs:  # before any is scored
-        check(one, other, job.resize)
+        check(one, other, job.resize, SMALLEST if MAD in job.metrics else WINDOW)
     meter, prepared = progress.Meter(len(pairs), run.progress), None
     began = time.monotonic()
     with closing(run.step):

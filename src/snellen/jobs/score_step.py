@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from math import nan
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from snellen.errors import InputError
 from snellen.frames.frame import Format
 from snellen.jobs.events import Events
 from snellen.jobs.fallback import chosen, on_device
 from snellen.jobs.options import MadSettings
+from snellen.mad.beside import COMPUTED
 from snellen.mad.heatmap import Worst
 from snellen.mad.result import Score
 from snellen.mad.scorer import Scorer
 from snellen.mad.temporal import TemporalScore, st_mad
+from snellen.metrics.names import MAD
+from snellen.metrics.ssim import WINDOW
 
 Array = npt.NDArray[Any]
 
@@ -44,6 +49,8 @@ class ScoreStep:
     ----------
     settings : MadSettings
         Which MAD.
+    metrics : tuple of str
+        "mad", "psnr", "ssim": what is computed. The last two are computed on the CPU.
     device : str
         The job's. Where the memory of "auto"'s GPU does not suffice, the CPU steps in.
     worst : Worst
@@ -64,6 +71,7 @@ class ScoreStep:
     def __init__(
         self,
         settings: MadSettings,
+        metrics: tuple[str, ...],
         device: str,
         worst: Worst,
         temporal: bool,
@@ -74,12 +82,23 @@ class ScoreStep:
         self._device, self._subject, self._events = device, subject, events
         self._worst = worst
         self._rising = False  # whether the last picture was among the worst so far
-        self._scorer = Scorer(device=chosen(device, events), **self._settings)
+        self._has_mad = MAD in metrics
+        self._measures = {name: COMPUTED[name] for name in metrics if name in COMPUTED}
+        on = chosen(device, events) if self._has_mad else "cpu"
+        self._scorer = Scorer(device=on, **self._settings)
         self._range = 0.0
         self._clips = Clips(self._warn) if temporal else None
 
     def prepare(self, format: Format) -> Format:
         """Get ready for planes of a format; on the CPU where "auto"'s GPU lacks memory."""
+        self._range = format.white if format.white is not None else float((1 << format.bits) - 1)
+        if not self._has_mad:
+            if min(format.width, format.height) < WINDOW:
+                raise InputError(
+                    f"got pictures of {format.width}×{format.height}; expected at least "
+                    f"{WINDOW}×{WINDOW}"
+                )
+            return format
 
         def prepared(device: str) -> Scorer:
             scorer = self._scorer
@@ -88,7 +107,6 @@ class ScoreStep:
             scorer.prepare(format)
             return scorer
 
-        self._range = format.white if format.white is not None else float((1 << format.bits) - 1)
         device = "cpu" if self._scorer.device == "cpu" else self._device
         self._scorer = on_device(prepared, device, self._subject, self._events)
         return format
@@ -100,10 +118,14 @@ class ScoreStep:
 
     def run(self, reference: Array, distorted: Array) -> Score:
         """Return the score, with maps if it is among the worst so far."""
+        if not self._has_mad:
+            return self._measured(Score(nan, nan, nan), reference, distorted)
         return self._taken(self._scorer.run, reference, distorted)
 
     def submit(self, reference: Array, distorted: Array) -> Callable[[], Score]:
         """Begin a pair; return a function that waits for its score, as `run` returns it."""
+        if not self._has_mad:
+            return lambda: self.run(reference, distorted)
         maps = self._rising
         pending = self._scorer.submit(reference, distorted, maps=maps)
 
@@ -133,7 +155,17 @@ class ScoreStep:
             score = replace(score, detection=None, appearance=None)
         if self._clips is not None:
             self._clips.add(reference, distorted)
-        return score
+        return self._measured(score, reference, distorted)
+
+    def _measured(self, score: Score, reference: Array, distorted: Array) -> Score:
+        """Return a score with what is measured beside MAD."""
+        return replace(
+            score,
+            **{
+                name: measure(reference, distorted, self._range)
+                for name, measure in self._measures.items()
+            },
+        )
 
     def close(self) -> None:
         """Give back threads and buffers."""

@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +14,18 @@ from snellen.frames import atomic
 from snellen.frames.brief import Brief
 from snellen.mad.pooling import Pooled, pool
 
-SCORES = ("mad", "hi", "lo")
+SCORES = ("mad", "hi", "lo", "psnr", "ssim", "vmaf")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ScoreRow(Brief):
     """The score of one picture or frame."""
 
-    mad: float
-    """0: no visible difference from its reference; higher is worse."""
-    hi: float
+    mad: float | None
+    """0: no visible difference from its reference; higher is worse. None: not asked for."""
+    hi: float | None
     """Of the detection stage."""
-    lo: float
+    lo: float | None
     """Of the appearance stage."""
     frame: int | None = None
     """Number of the frame or of the pair of images, from 0; None: there are just two images."""
@@ -32,12 +33,17 @@ class ScoreRow(Brief):
     """Seconds from the beginning of the reference; None: an image."""
     name: str | None = None
     """Name of the image in its folder, without suffix; None: a frame of a video."""
+    psnr: float | None = None
+    """Peak signal-to-noise ratio in dB, infinite for equal pictures; None: not asked for."""
+    ssim: float | None = None
+    """Structural similarity, 1 for equal pictures; None: not asked for."""
+    vmaf: float | None = None
+    """VMAF, 0 to 100, higher is better; None: not asked for."""
 
     def facts(self) -> dict[str, Any]:
-        """Return frame, time or name where the row has them, then the scores."""
-        before = {name: getattr(self, name) for name in ("frame", "time", "name")}
-        found = {name: value for name, value in before.items() if value is not None}
-        return {**found, **{name: getattr(self, name) for name in SCORES}}
+        """Return frame, time or name, then the scores: those that the row has."""
+        found = {name: getattr(self, name) for name in ("frame", "time", "name", *SCORES)}
+        return {name: value for name, value in found.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -51,13 +57,23 @@ class ScoreTable(Brief):
         """Names of the columns: "frame" and "time" or "name", where there are such, and scores."""
         return tuple(self.rows[0].facts())
 
+    @property
+    def scores(self) -> tuple[str, ...]:
+        """Names of the scores: "mad", "hi", "lo", and other metrics that were asked for."""
+        return tuple(name for name in self.columns if name in SCORES)
+
     def pooled(self) -> dict[str, Pooled]:
-        """Return the statistics of each score, by "mad", "hi" and "lo"."""
-        return {name: pool([getattr(row, name) for row in self.rows]) for name in SCORES}
+        """Return the statistics of each score, by its name."""
+        return {name: pool([getattr(row, name) for row in self.rows]) for name in self.scores}
 
     def worst(self, count: int) -> list[ScoreRow]:
-        """Return the rows with the highest MAD, the worst first; of equals the first."""
-        return sorted(self.rows, key=lambda row: -row.mad)[:count]
+        """Return the rows with the worst first score, the worst first; of equals the first.
+
+        That is the highest MAD, or without MAD the lowest of the first other metric.
+        """
+        first = self.scores[0]
+        sign = -1 if first == "mad" else 1
+        return sorted(self.rows, key=lambda row: sign * float(getattr(row, first)))[:count]
 
     def to_csv(self) -> str:
         """Return the table as CSV (RFC 4180), with a line of column names."""
@@ -73,6 +89,15 @@ class ScoreTable(Brief):
         """
         with atomic.writing(path, overwrite) as file:
             file.write(self.to_csv().encode())
+
+
+def as_json(value: Any) -> Any:
+    """Return facts as JSON can say them: the infinite PSNR of equal pictures becomes None."""
+    if isinstance(value, dict):
+        return {name: as_json(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_json(one) for one in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def csv_line(values: Iterable[Any]) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from snellen.errors import InputError, quoted
 from snellen.frames import arrays
 from snellen.frames.axes import Axes, check_dtype
 from snellen.frames.channels import ChannelAxis, Channels
@@ -18,11 +19,15 @@ from snellen.frames.prepared import borrowed
 from snellen.frames.several import shared
 from snellen.frames.values import flag
 from snellen.gpu import memory
+from snellen.mad.beside import measured
 from snellen.mad.definition import SMALLEST, Definition
 from snellen.mad.pictures import axes_of, check_samples, expect, feeding
 from snellen.mad.placement import choose_devices, in_main_memory, moved
 from snellen.mad.result import Score
 from snellen.mad.scorer import BYTES, Scorer, precision
+from snellen.metrics.names import MAD, PSNR, SSIM
+from snellen.metrics.names import chosen as named
+from snellen.metrics.ssim import WINDOW
 
 Array = Any
 """Of NumPy or CuPy."""
@@ -37,6 +42,7 @@ def score(
     *,
     data_range: float | None = None,
     channel_axis: ChannelAxis = "auto",
+    metrics: str | Sequence[str] = "mad",
     variant: str = "2011",
     hi_scale: float = 200.0,
     eight_bit_lut: bool = False,
@@ -56,16 +62,21 @@ def score(
     Parameters
     ----------
     reference, distorted : array
-        (H, W), or (H, W, 3) RGB, at least 34 × 34; any number of leading batch axes, which
-        broadcast as in NumPy. A reference of many distorted pictures is processed once. uint8,
-        uint16, float16, float32 or float64: NumPy, CuPy, or anything with `__dlpack__` (PyTorch on
-        CPU or CUDA) or `__array__`.
+        (H, W), or (H, W, 3) RGB, at least 34 × 34 (without MAD 11 × 11); any number of batch axes
+        before, which broadcast as in NumPy. A reference of many distorted pictures is processed
+        once. uint8, uint16, float16, float32 or float64: NumPy, CuPy, or anything with `__dlpack__`
+        (PyTorch on CPU or CUDA) or `__array__`.
     data_range : float, optional
         The sample value of white, black being 0: 1023 of 10 bits, 255 of floats. None: the greatest
         of integers, 1.0 of floats.
     channel_axis : int, None or "auto"
         The axis of channels, 1 or 3 (RGB), of both arrays; None: there is none. "auto": the last of
         three or more axes, if it has 3; one of 1, 2 or 4 is refused.
+    metrics : str or sequence of str
+        "mad,psnr,ssim", or some of these. PSNR is 10·log₁₀(white² / mean squared error) in dB; SSIM
+        is that of Wang et al. 2004, with their Gaussian window of 11 × 11, σ = 1.5, K = 0.01 and
+        0.03, over all windows within the picture. Both are of the luma that MAD takes, in float64
+        on the CPU.
     variant, hi_scale, eight_bit_lut
         Which MAD: see `snellen.Scorer`.
     maps : bool
@@ -81,8 +92,8 @@ def score(
     Returns
     -------
     Score
-        mad, hi and lo are floats, or float64 arrays over the batch axes. Maps (…, H, W) are arrays
-        of the same library as the given ones.
+        mad, hi and lo (and psnr, ssim) are floats, or float64 arrays over the batch axes. Maps
+        (…, H, W) are arrays of the same library as the given ones.
 
     Raises
     ------
@@ -92,7 +103,13 @@ def score(
     DeviceError
         The device cannot be used, or the GPU's memory does not suffice.
     """
-    flag("maps", maps)
+    names = named(metrics, (MAD, PSNR, SSIM))
+    if flag("maps", maps) and MAD not in names:
+        raise InputError(
+            f"got `maps`=True with `metrics`={quoted(metrics)}; maps are those of mad",
+            parameter="metrics",
+        )
+    least = SMALLEST if MAD in names else WINDOW
     definition = Definition(variant, hi_scale, eight_bit_lut)
     method = _Method(definition, None if dtype is None else precision(dtype))
     for image in (reference, distorted):
@@ -108,13 +125,24 @@ def score(
         one, other = (arrays.read(image) for image in (reference, distorted))
         one, other = where[0].last(one), where[1].last(other)
         for array, channels in zip((one, other), where, strict=True):
-            Axes.of(array.shape, channels.lengths, least=SMALLEST)
-        peak = expect(one, other, data_range)
-        found = _scored(one, other, peak, method, groups, maps)
+            Axes.of(array.shape, channels.lengths, least=least)
+        peak = expect(one, other, data_range, least)
+        axes = axes_of(one, least).batch, axes_of(other, least).batch
+        batch = np.broadcast_shapes(*axes)
+        if MAD in names:
+            found = _scored(one, other, peak, method, groups, maps)
+        else:
+            check_samples((one, other), peak)
+            none = np.full(batch, np.nan) if batch else np.nan
+            found = Score(none, none, none)
+        found = replace(found, **measured((one, other), _pairs(axes, batch), batch, peak, names))
         if not maps:
             return found
-        planes = (moved(plane, arrays.place(home)) for plane in (found.detection, found.appearance))
-        return Score(found.mad, found.hi, found.lo, *(arrays.like(home, p) for p in planes))
+        detection, appearance = (
+            arrays.like(home, moved(plane, arrays.place(home)))
+            for plane in (found.detection, found.appearance)
+        )
+        return replace(found, detection=detection, appearance=appearance)
 
 
 def _shape(image: Any) -> tuple[int, ...]:

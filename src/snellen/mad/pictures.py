@@ -115,9 +115,9 @@ def plain(picture: Array, peak: float, device: str) -> Array:
     return plane.astype(xp.float64).clip(0, peak)
 
 
-def axes_of(array: Array) -> Axes:
-    """Return the axes of an array: grey or RGB, large enough for the margin of MAD."""
-    return Axes.of(array.shape, least=SMALLEST)
+def axes_of(array: Array, least: int = SMALLEST) -> Axes:
+    """Return the axes of an array: grey or RGB, large enough, as for the margin of MAD."""
+    return Axes.of(array.shape, least=least)
 
 
 def check(reference: Array, distorted: Array, data_range: float | None) -> float:
@@ -127,11 +127,16 @@ def check(reference: Array, distorted: Array, data_range: float | None) -> float
     return peak
 
 
-def expect(reference: Array, distorted: Array, data_range: float | None) -> float:
-    """Refuse (InputError) what cannot be scored, but for samples; return the value of white."""
+def expect(
+    reference: Array, distorted: Array, data_range: float | None, least: int = SMALLEST
+) -> float:
+    """Refuse (InputError) what cannot be scored, but for samples; return the value of white.
+
+    `least` is that of a picture's sides.
+    """
     for array in (reference, distorted):
         check_dtype(array.dtype)
-    axes = axes_of(reference), axes_of(distorted)
+    axes = axes_of(reference, least), axes_of(distorted, least)
     if reference.dtype.name != distorted.dtype.name:
         raise InputError(
             f"got a reference of {reference.dtype} and a distorted picture of {distorted.dtype}; "

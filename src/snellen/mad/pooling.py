@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from snellen.frames.brief import Brief
 
@@ -28,15 +29,27 @@ class Pooled(Brief):
 
 
 def pool(scores: Sequence[float]) -> Pooled:
-    """Return the statistics of scores, at least one, none below 0."""
+    """Return the statistics of scores, at least one, none below 0; some may be infinite."""
     values = np.asarray(scores, np.float64)
-    low, middle, high = np.percentile(values, [5, 50, 95])
+    low, middle, high = (_percentile(np.sort(values), share) for share in (0.05, 0.5, 0.95))
+    with np.errstate(divide="ignore"):  # all may be infinite
+        harmonic = float(len(values) / (1 / (values + 1)).sum() - 1)
     return Pooled(
         mean=float(values.mean()),
-        harmonic_mean=float(len(values) / (1 / (values + 1)).sum() - 1),
+        harmonic_mean=harmonic,
         min=float(values.min()),
         max=float(values.max()),
         median=float(middle),
         p5=float(low),
         p95=float(high),
     )
+
+
+def _percentile(ascending: npt.NDArray[np.float64], share: float) -> float:
+    """Return the score below which a share of all lies; linear, but for infinite scores."""
+    place = share * (len(ascending) - 1)
+    below = int(place)
+    low, high = ascending[below], ascending[min(below + 1, len(ascending) - 1)]
+    if low == high or place == below:
+        return float(low)
+    return float(low + (place - below) * (high - low))

@@ -17,7 +17,10 @@ Number = float | npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Score(Brief):
-    """How much a picture differs from its reference; of a batch, numbers are arrays."""
+    """How much a picture differs from its reference; of a batch, numbers are arrays.
+
+    Of MAD they are not a number (NaN) where `metrics` left it out.
+    """
 
     mad: Number
     """0: no visible difference. Higher is worse: some 140 for photographs, with no upper bound."""
@@ -30,6 +33,10 @@ class Score(Brief):
     the margin (16 rows and columns at the top left, 17 at the bottom right)."""
     appearance: Any = None
     """Map (…, H, W) where maps were asked for: lo is its root mean square, without the margin."""
+    psnr: Number | None = None
+    """Peak signal-to-noise ratio in dB, where `metrics` asked for it; infinite for equal ones."""
+    ssim: Number | None = None
+    """Structural similarity, where `metrics` asked for it: 1 for equal pictures."""
 
     def __float__(self) -> float:
         """Return MAD of one picture."""

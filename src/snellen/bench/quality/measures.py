@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from snellen.bench.quality.ssim import ssim
 from snellen.frames.protocol import psnr
 from snellen.mad.image import score
+from snellen.metrics.ssim import ssim
 from snellen.sources.degrade import Bytes, whole
 
 Float32 = npt.NDArray[np.float32]
