@@ -70,7 +70,7 @@ def test_version(capsys):
         ["upscale"],
         ["upscale", "in.png"],
         ["upscale", "-o", "out.png"],
-        ["upscale", "in.png", "-o", "out.png", "--scale", "5"],
+        ["upscale", "in.png", "-o", "out.png", "--scale", "0.5"],
         ["upscale", "in.png", "-o", "out.png", "--scale", "two"],
         ["upscale", "in.png", "-o", "out.png", "--frames", "0"],
         ["upscale", "in.png", "-o", "out.png", "--nothing-such"],

@@ -226,7 +226,7 @@ def test_a_name_that_is_none(name, tmp_path):
 @pytest.mark.parametrize(
     ("options", "parameter", "said"),
     [
-        ({"scale": 5}, "scale", "got scale=5; expected one of 2, 3, 4"),
+        ({"scale": 0.5}, "scale", "got scale=0.5; expected 2, 3, 4, or any number"),
         ({"chroma": "nvdec"}, "chroma", "got chroma='nvdec'; expected one of auto, cpu, gpu"),
         ({"decoder": "gpu"}, "decoder", "expected one of auto, cpu, nvdec"),
         ({"start": "soon"}, "start", "got start='soon'; expected seconds"),

@@ -10,11 +10,16 @@ import pytest
 from snellen.errors import InputError, OutputError
 from snellen.jobs import folders, naming
 from snellen.jobs.planning import expanded, file_target, plan
+from snellen.jobs.sizes import wanted
 from support.video.clips import make
 
 
 def large(source):
     return "x2"
+
+
+def times(scale):
+    return wanted(scale, None, None, None)
 
 
 @pytest.fixture
@@ -144,12 +149,19 @@ def test_what_sizes_are_called(width, height, word):
 
 def test_a_film_is_called_by_its_size(tmp_path):
     film = make(tmp_path / "film.mkv", size=(640, 360), frames=1)
-    assert naming.enlarged(film, 2) == "720p" and naming.enlarged(film, 3) == "1080p"
-    assert naming.enlarged(film, 4) == "1440p"
+    assert naming.enlarged(film, times(2)) == "720p" and naming.enlarged(film, times(3)) == "1080p"
+    assert naming.enlarged(film, times(4)) == "1440p"
+    for word, goal in (
+        ("x1.5", times(1.5)), ("1440p", wanted(2, "1440p", None, None)),
+        ("8k", wanted(2, "7680x4320", None, None)), ("100x90", wanted(2, "100x90", None, None)),
+        ("1000p", wanted(2, None, 1000, None)),
+    ):  # fmt: skip
+        assert naming.enlarged(film, goal) == word
     film.write_bytes(b"no film")
-    assert naming.enlarged(film, 2) == naming.enlarged(tmp_path / "none.mkv", 2) == "x2"
+    for name in ("film.mkv", "none.mkv"):
+        assert naming.enlarged(tmp_path / name, times(2)) == "x2"
     os.mkfifo(tmp_path / "pipe.mkv")  # which could be read only once
-    assert naming.enlarged(tmp_path / "pipe.mkv", 2) == "x2"
+    assert naming.enlarged(tmp_path / "pipe.mkv", times(2)) == "x2"
 
 
 def test_folders_are_made_and_removed_if_they_stay_empty(tmp_path):

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 @click.command(
     cls=Command,
     examples=[
-        ("a film, twice as wide and high, as film-4k.mkv; sound and subtitles are kept",
-         "snellen upscale film.mkv"),
+        ("a film for a 4K screen, whatever its size, as film-4k.mkv; sound and subtitles are kept",
+         "snellen upscale film.mkv --size 4k"),
         ("all that is in a folder and the folders in it, three times as large",
          "snellen upscale photos -r -o large --scale 3 --skip-existing"),
     ],
@@ -30,7 +30,29 @@ if TYPE_CHECKING:
 @group(
     METHOD,
     click.option(
-        "--scale", type=click.IntRange(2, 4), default=2, show_default=True, help="Magnification."
+        "--scale",
+        type=float,
+        metavar="N",
+        default=2,
+        show_default=True,
+        help="Magnification: 2, 3, 4, or any number up to 16, as 1.5.",
+    ),
+    click.option(
+        "--size",
+        metavar="WxH|4k|…",
+        help="Size instead of --scale: 3840x2160, 8k, 4k, 1440p, 1080p or 720p; the largest "
+        "picture inside it.",
+    ),
+    click.option(
+        "--height",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Rows instead of --scale; the width follows.",
+    ),
+    click.option(
+        "--fit",
+        type=click.Choice(["pad", "crop", "stretch"]),
+        help="How a picture of another shape becomes exactly --size.",
     ),
     click.option(
         "--model",
@@ -49,9 +71,13 @@ if TYPE_CHECKING:
 def upscale(inputs: tuple[Path, ...], output: Output | None, **options: Any) -> None:
     """Enlarge INPUT… (videos, images, folders, - for y4m) by A+ super-resolution."""
     from snellen.jobs.naming import enlarged
+    from snellen.jobs.sizes import wanted
 
-    scale = options["scale"]
-    run_files(inputs, output, options, lambda one: enlarged(one, scale), _jobs, _line)
+    def word(source: Path) -> str:
+        sized = (options[name] for name in ("scale", "size", "height", "fit"))
+        return enlarged(source, wanted(*sized))
+
+    run_files(inputs, output, options, word, _jobs, _line)
 
 
 def _jobs(todo: Plan, options: dict[str, Any]) -> list[UpscaleJob]:

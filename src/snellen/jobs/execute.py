@@ -70,7 +70,7 @@ def run(job: AnyJob, events: Events | None = None) -> AnyResult:
     """
     _check(job)
     listener = listening(events)
-    growth = job.scale**2 if isinstance(job, UpscaleJob) else 1
+    growth = (job.magnification or 2) ** 2 if isinstance(job, UpscaleJob) else 1
     with (
         protected(job, listener), limits.at_most(job.max_pixels, growth),
         threads.limited(job.threads), announced(listener),

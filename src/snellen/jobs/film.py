@@ -11,13 +11,13 @@ from snellen.jobs.fallback import on_device
 from snellen.jobs.inputs import PIPE, standard_input, standard_output
 from snellen.jobs.options import VideoOptions
 from snellen.video import progress
-from snellen.video.convert import Step, Summary, convert
+from snellen.video.convert import LateStep, Step, Summary, convert
 
 
 def converted(
     source: Path,
     target: Path,
-    step: Callable[[str], Step],
+    step: Callable[[str], Step | LateStep],
     *,
     device: str,
     video: VideoOptions,

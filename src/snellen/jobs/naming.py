@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 
 from snellen.errors import InputError
 from snellen.jobs.inputs import PIPE, image_name, is_image
+from snellen.upscaling.target import Target
 
 Word = Callable[[Path], str]
 """Returns what a name says of the result of a file, or of a folder of files."""
@@ -52,16 +54,25 @@ def written(source: Path) -> str:
     return source.stem + ".mkv"
 
 
-def enlarged(source: Path, scale: int) -> str:
-    """Return what the name of a source says when it is enlarged: "4k" of a film, else "x2"."""
-    plain = f"x{scale}"
+def enlarged(source: Path, goal: Target) -> str:
+    """Return what the name of a source says when it is enlarged: "4k" of a film, else "x2".
+
+    A size that was asked for is said as it was: "1440p" of so many rows, "1000x1000" of a box.
+    """
+    if goal.box is not None:
+        named = {(long, short): word for long, short, word in _SIZES}
+        return named.get(goal.box, "x".join(map(str, goal.box)))
+    if goal.height is not None:
+        return f"{goal.height}p"
+    scale = goal.scale or Fraction(2)
+    plain = f"x{float(scale):g}"
     if is_image(source) or not os.path.isfile(source):  # noqa: PTH113  never raises
         return plain
     found = _size(source)
     return plain if found is None else size(found[0] * scale, found[1] * scale) or plain
 
 
-def size(width: int, height: int) -> str | None:
+def size(width: Fraction, height: Fraction) -> str | None:
     """Return what films of this size are called, as "4k" or "1080p"; None: they have no name."""
     longer, shorter = max(width, height), min(width, height)
     for long, short, word in _SIZES:

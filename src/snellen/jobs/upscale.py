@@ -24,11 +24,12 @@ from snellen.jobs.options import (
 )
 from snellen.jobs.profile import Profile
 from snellen.jobs.serial import Job
+from snellen.jobs.sizes import image_at, late_step
+from snellen.upscaling.target import SCALES, Target, target
 
 if TYPE_CHECKING:
-    from snellen.video.convert import Summary
+    from snellen.video.convert import LateStep, Step, Summary
 
-SCALES = (2, 3, 4)
 CHROMA = ("auto", "cpu", "gpu")
 
 
@@ -48,8 +49,17 @@ class UpscaleJob(Job):
     """Image or video file; "-": y4m on standard input."""
     target: Path
     """File for the result; "-": y4m on standard output."""
-    scale: int = 2
-    """Magnification: 2, 3 or 4."""
+    scale: float = 2
+    """Magnification: 2, 3, 4, or any number above 1 up to 16, which two magnifications in a row and
+    a filter make."""
+    size: str | None = None
+    """Size in place of `scale`: "3840x2160", "8k", "4k", "2160p", "1440p", "1080p" or "720p"; the
+    largest picture inside it, with square pixels."""
+    height: int | None = None
+    """Rows in place of `scale`; the width follows."""
+    fit: str | None = None
+    """How a picture of another shape fits `size`: "pad" with black, "crop", "stretch"; None: it is
+    as large as fits inside."""
     model: str | Path | None = None
     """A shipped model's name or a .safetensors file; None: ours for this scale."""
     device: str = "auto"
@@ -79,13 +89,24 @@ class UpscaleJob(Job):
         check_optional(self.max_pixels, "max_pixels")
         check_quality(self.quality)
         check_threads(self.threads)
-        for name, allowed in (("scale", SCALES), ("chroma", CHROMA)):
-            if getattr(self, name) not in allowed:
-                raise InputError(
-                    f"got `{name}`={quoted(getattr(self, name))}; expected one of "
-                    f"{', '.join(map(str, allowed))}",
-                    parameter=name,
-                )
+        if self.chroma not in CHROMA:
+            raise InputError(
+                f"got `chroma`={quoted(self.chroma)}; expected one of {', '.join(CHROMA)}",
+                parameter="chroma",
+            )
+        if self.goal.scale is not None and self.scale in SCALES:
+            object.__setattr__(self, "scale", int(self.scale))
+
+    @property
+    def goal(self) -> Target:
+        """What `scale`, `size`, `height` and `fit` ask for together."""
+        return target(self.scale, self.size, self.height, self.fit)
+
+    @property
+    def magnification(self) -> int | None:
+        """The one magnification that gives the result; None: several, or a filter after them."""
+        scale = self.goal.scale
+        return int(scale) if scale in SCALES else None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -137,9 +158,11 @@ def _image(job: UpscaleJob, events: Events) -> UpscaleResult:
     def work(device: str) -> tuple[Any, str]:
         one = devices.single(device, "A+")  # several share batches only
         report = rows_of(str(job.source), events)
-        return image.enlarged(
-            still.pixels, job.scale, job.model, one, report=report, **_samples(still.pixels)
-        ), one
+
+        def enlarge(pixels: Any, scale: int) -> Any:
+            return image.enlarged(pixels, scale, job.model, one, report=report, **_samples(pixels))
+
+        return image_at(job.goal, still.pixels, enlarge, str(job.source)), one
 
     pixels, used = on_device(work, job.device, str(job.source), events)
     large = replace(still, pixels=pixels)
@@ -170,8 +193,12 @@ def _video(job: UpscaleJob, events: Events) -> UpscaleResult:
 
     warn_of_quality(str(job.source), job.quality, events)
 
-    def step(device: str) -> Upscaler:
-        return Upscaler(job.scale, job.model, device, job.chroma)
+    def step(device: str) -> Step | LateStep:
+        def enlarger(scale: int) -> Upscaler:
+            return Upscaler(scale, job.model, device, job.chroma)
+
+        single = job.magnification
+        return enlarger(single) if single else late_step(job.goal, enlarger)
 
     summary = converted(
         job.source, job.target, step, device=job.device, video=job.video, strict=job.strict,

@@ -19,16 +19,20 @@ from snellen.jobs.options import (
 )
 from snellen.jobs.patterns import the_only
 from snellen.jobs.planning import file_target, plan
+from snellen.jobs.sizes import wanted
 from snellen.jobs.upscale import UpscaleJob, UpscaleResult
 
 
 def upscale_file(
     source: File,
     target: File | None = None,
-    scale: int = 2,
+    scale: float = 2,
     model: File | None = None,
     device: str | Sequence[str] = "auto",
     *,
+    size: str | None = None,
+    height: int | None = None,
+    fit: str | None = None,
     chroma: str = "auto",
     start: Time | None = None,
     duration: Time | None = None,
@@ -64,13 +68,23 @@ def upscale_file(
         File to write; its suffix says which format, and its folder is made where it is missing. Or
         an existing folder: the file in it is called as the source. "-": y4m on standard output.
         None: beside the source, as film-4k.mkv or photo-x2.png.
-    scale : int
-        Magnification: 2, 3 or 4.
+    scale : number
+        Magnification: 2, 3, 4, or any number above 1 up to 16. For others than the first three, the
+        smallest of these that reaches it, or two in a row, enlarges, and a filter makes the result
+        as small as it is to be.
     model : str, Path or None
         A shipped model's name or a .safetensors file; None: ours for this scale.
     device : str or sequence of str
         "cpu", "cuda", "cuda:N", or "auto": the first GPU where it works. Where the memory
         of "auto"'s GPU does not suffice, the CPU does the work, with a warning.
+    size : str, optional
+        In place of `scale` the size: "3840x2160", "8k", "4k", "2160p", "1440p", "1080p" or "720p".
+        The result is the largest picture inside it, with square pixels.
+    height : int, optional
+        In place of `scale` the rows of the result; the width follows.
+    fit : str, optional
+        What becomes of a picture of another shape than `size`: "pad" with black, "crop" what is
+        beyond it, or "stretch" it. The result then has exactly this size.
     chroma : str
         Where a video's chroma is enlarged if a GPU enlarges luma: "auto", "cpu" or "gpu".
     start, duration : number, Fraction, str, optional
@@ -141,9 +155,10 @@ def upscale_file(
         encoder_options=encoder_options, pix_fmt=pix_fmt, colour=colour,
     )  # fmt: skip
     found = the_only(path(source, "source"), "source")
-    goal = file_target(found, optional_path(target, "target"), lambda one: enlarged(one, scale))
+    sized = wanted(scale, size, height, fit)
+    goal = file_target(found, optional_path(target, "target"), lambda one: enlarged(one, sized))
     job = UpscaleJob(
-        source=found, target=goal, scale=scale, model=model,
+        source=found, target=goal, scale=scale, size=size, height=height, fit=fit, model=model,
         device=device_list(device), chroma=chroma, video=options,
         quality=quality, strict=strict,
         overwrite=overwrite, max_pixels=max_pixels, threads=threads, profile=profile,
@@ -191,10 +206,12 @@ def upscale_files(
         That of the first file that failed, as of `upscale_file`, after all others are done;
         `error.__notes__` has the errors of further files.
     """
-    scale = options.get("scale", 2)
+    sized = wanted(
+        options.get("scale", 2), *(options.get(name) for name in ("size", "height", "fit"))
+    )
     todo = plan(
         paths(sources, "source"), optional_path(target, "target"),
-        lambda one: enlarged(one, scale), into=True, recursive=recursive,
+        lambda one: enlarged(one, sized), into=True, recursive=recursive,
         skip_existing=skip_existing, overwrite=bool(options.get("overwrite")),
     )  # fmt: skip
     return each_file(upscale_file, todo, events, options)

@@ -35,7 +35,7 @@ from snellen.video.source.decode import Source
 from snellen.video.step import RateStep, Step
 from snellen.video.threads import Written, run_dry, run_pipeline
 
-__all__ = ["Clip", "Encoding", "Progress", "Step", "Summary", "convert", "drain"]
+__all__ = ["Clip", "Encoding", "LateStep", "Progress", "Step", "Summary", "convert", "drain"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -68,10 +68,18 @@ class Summary(Brief):
     """What the output cannot hold: streams, tags, chapters, rotation, HDR, alpha …"""
 
 
+@dataclass(frozen=True, slots=True)
+class LateStep:
+    """A step that can be made only when the input is known."""
+
+    make: Callable[[MediaInfo], tuple[Step | RateStep, Fraction | None]]
+    """Returns the step, and the sample aspect ratio of its results; None: that of the input."""
+
+
 def convert(
     source: Path | BinaryIO,
     target: Path | BinaryIO,
-    step: Step | RateStep,
+    step: Step | RateStep | LateStep,
     *,
     clip: Clip | None = None,
     encoding: Encoding | None = None,
@@ -89,7 +97,7 @@ def convert(
         A video file, or a binary stream of y4m.
     target : Path or BinaryIO
         A file (.mp4, .mkv, .mov, .y4m), or a binary stream for y4m.
-    step : Step or RateStep
+    step : Step, RateStep or LateStep
         A step or a chain of steps; prepared, run for each frame and closed by this function.
     clip : Clip, optional
         Which part; None: all of it.
@@ -124,10 +132,17 @@ def convert(
     began = time.monotonic()
     warn = on_warning or (lambda text: None)
     with ExitStack() as stack:
-        stack.callback(step.close)
+        if not isinstance(step, LateStep):
+            stack.callback(step.close)
         output = Output(target, source, overwrite)
         opened = stack.enter_context(closing(Source(source, clip or Clip(), decoder)))
         info = opened.info
+        if isinstance(step, LateStep):
+            step, aspect = step.make(info)
+            stack.callback(step.close)
+            if aspect is not None:
+                picture = replace(info.picture, sample_aspect_ratio=aspect)
+                info = replace(info, picture=picture)
         encoding = encoding or Encoding()
         result = step.outcome(info.picture.format, info.least_frames)
         picture, coloured = stated(info.picture, encoding.colour, result, output.muxer)

@@ -1,0 +1,81 @@
+"""Enlarges films and images to any size: magnifications in a row, and a filter after them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from snellen.frames import limits
+from snellen.upscaling.target import Target, geometry
+from snellen.upscaling.target import target as wanted
+
+__all__ = ["image_at", "late_step", "wanted"]
+
+if TYPE_CHECKING:
+    from snellen.video.convert import LateStep
+    from snellen.video.media import MediaInfo, PictureInfo
+    from snellen.video.step import RateStep, Step
+
+
+def late_step(goal: Target, enlarger: Callable[[int], Step]) -> LateStep:
+    """Return the step that brings a film to a size.
+
+    Parameters
+    ----------
+    goal : Target
+    enlarger : callable
+        Called with a magnification; makes the step.
+    """
+    from snellen.upscaling.fit import Fit
+    from snellen.video.chain import Chain
+    from snellen.video.convert import LateStep
+
+    def make(info: MediaInfo) -> tuple[Step | RateStep, Fraction | None]:
+        picture = info.picture
+        width, height = picture.format.width, picture.format.height
+        across, down = picture.format.subsampling or (0, 0)
+        pixel = picture.sample_aspect_ratio
+        found = geometry(
+            goal, width, height, pixel=pixel or Fraction(1), turned=_is_turned(picture),
+            unit=(1 << across, 1 << down),
+        )  # fmt: skip
+        with limits.at_most(None, prod(found.scales) ** 2):
+            limits.check_size(info.name, width, height, film=True)
+        steps: list[Any] = [enlarger(scale) for scale in found.scales]
+        if not found.plain:
+            steps.append(Fit(found))
+        step = steps[0] if len(steps) == 1 else Chain(*steps)
+        return step, Fraction(1) if found.square and pixel is not None else None
+
+    return LateStep(make)
+
+
+def image_at(goal: Target, pixels: Any, enlarge: Callable[[Any, int], Any], name: str) -> Any:
+    """Return an image at a size.
+
+    Parameters
+    ----------
+    goal : Target
+    pixels : (H, W) or (H, W, channels) array
+    enlarge : callable
+        Called with an array and a magnification; returns the larger array.
+    name : str
+        What messages call the image.
+    """
+    from snellen.upscaling.fit import fitted
+
+    height, width = pixels.shape[:2]
+    found = geometry(goal, width, height)
+    with limits.at_most(None, prod(found.scales) ** 2):
+        limits.check_size(name, width, height)
+    for scale in found.scales:
+        pixels = enlarge(pixels, scale)
+    return pixels if found.plain else fitted(pixels, found)
+
+
+def _is_turned(picture: PictureInfo) -> bool:
+    """Return whether pictures are shown turned by 90° to either side."""
+    matrix = picture.display_matrix
+    return matrix is not None and abs(matrix[1]) > abs(matrix[0])

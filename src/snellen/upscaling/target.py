@@ -1,0 +1,202 @@
+"""How large a result is to be, and which magnifications in a row reach it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+
+from snellen.errors import InputError, quoted
+from snellen.frames import values
+
+SIZES = {
+    "720p": (1280, 720), "1080p": (1920, 1080), "1440p": (2560, 1440), "2160p": (3840, 2160),
+    "4k": (3840, 2160), "8k": (7680, 4320),
+}  # fmt: skip
+"""Width and height by name."""
+FITS = ("pad", "crop", "stretch")
+SCALES = (2, 3, 4)
+"""Magnifications that models exist for."""
+LARGEST = 65535
+"""Pixels of a side at most."""
+MOST = 16
+"""Magnification at most: two of 4 in a row."""
+
+_SIZE = re.compile(r"(\d{1,5})[x×](\d{1,5})")
+_NEARLY = Fraction(99, 100)
+"""A magnification reaches what it misses by so little, since sizes are rounded to even numbers."""
+
+_ROWS = sorted(
+    [(s,) for s in SCALES] + [(s, t) for s in SCALES for t in SCALES if s <= t],
+    key=lambda scales: (prod(scales), len(scales)),
+)
+"""One magnification or two in a row, by their product."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a user asks for: one of the first three."""
+
+    scale: Fraction | None = None
+    """Magnification, above 1 and at most MOST."""
+    height: int | None = None
+    """Rows of the picture as it is shown."""
+    box: tuple[int, int] | None = None
+    """Width and height that the picture is to fit, as it is shown."""
+    fit: str | None = None
+    """How it fits the box: "pad" with black, "crop" what is beyond it, "stretch"; None: the largest
+    picture inside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """Sizes of one picture on its way; all as stored, before a rotation."""
+
+    scales: tuple[int, ...]
+    """Magnifications in a row."""
+    width: int
+    height: int
+    """Of the result."""
+    inner: tuple[int, int]
+    """Width and height of the picture in it; the rest is black."""
+    part: tuple[Fraction, Fraction]
+    """Share of the width and height of the source that is shown, around its centre."""
+    square: bool
+    """Whether the result has square pixels, whatever those of the source are."""
+    plain: bool
+    """Whether the magnifications alone give the result."""
+
+
+def target(scale: object, size: object, height: object, fit: object) -> Target:
+    """Return what options ask for; InputError: they do not exist, or do not go together.
+
+    Parameters
+    ----------
+    scale : number
+        Without effect where `size` or `height` is given, but only 2, its default, goes with them.
+    size : str or None
+        "WxH" or one of SIZES.
+    height : int or None
+    fit : str or None
+    """
+    if size is not None and height is not None:
+        raise InputError("got `size` and `height`; give one of them", parameter="height")
+    if fit is not None:
+        values.choice("fit", fit, FITS, ", or None")
+        if size is None:
+            raise InputError("`fit` needs a `size` to fit", parameter="fit")
+    factor = values.number(scale)
+    if factor is None or not 1 < factor <= MOST:
+        raise InputError(
+            f"got `scale`={quoted(scale)}; expected 2, 3, 4, or any number above 1 up to {MOST}",
+            parameter="scale",
+        )
+    if size is None and height is None:
+        return Target(scale=Fraction(str(scale)) if isinstance(scale, float) else Fraction(factor))
+    if factor != 2:
+        raise InputError(f"got `scale`={scale:g} and a size; give one of them", parameter="scale")
+    if height is not None:
+        return Target(height=values.whole("height", height, 1, LARGEST))
+    return Target(box=_box(size), fit=None if fit is None else str(fit))
+
+
+def _box(size: object) -> tuple[int, int]:
+    """Return width and height of a size."""
+    word = size.lower() if isinstance(size, str) else ""
+    match = _SIZE.fullmatch(word)
+    box = (int(match[1]), int(match[2])) if match else SIZES.get(word, (0, 0))
+    if not all(0 < side <= LARGEST for side in box):
+        raise InputError(
+            f"got `size`={quoted(size)}; expected WIDTHxHEIGHT up to {LARGEST}, or one of "
+            f"{', '.join(SIZES)}",
+            parameter="size",
+        )
+    return box
+
+
+def geometry(
+    wanted: Target,
+    width: int,
+    height: int,
+    *,
+    pixel: Fraction = Fraction(1),
+    turned: bool = False,
+    unit: tuple[int, int] = (1, 1),
+) -> Geometry:
+    """Return the sizes for a picture; InputError: it is that large already, or would be too large.
+
+    Parameters
+    ----------
+    wanted : Target
+    width, height : int
+        Of the source, as stored.
+    pixel : Fraction
+        Width of a stored pixel by its height.
+    turned : bool
+        Whether the picture is shown turned by 90°.
+    unit : (int, int)
+        Width and height of the inner picture, and of the result, are multiples of this: of 4:2:0
+        (2, 2). A box that a user gives stays as it is.
+    """
+    if wanted.scale is not None:
+        inner = _rounded(width * wanted.scale, height * wanted.scale, unit)
+        if wanted.scale in SCALES:
+            inner = (width * int(wanted.scale), height * int(wanted.scale))
+        return _checked(wanted, width, height, inner, inner, (Fraction(1), Fraction(1)), False)
+    shown = (width * pixel, Fraction(height))
+    whole = (Fraction(1), Fraction(1))
+    if wanted.box is None:
+        rows = wanted.height or 1
+        factor = Fraction(rows) / shown[0 if turned else 1]
+        inner = _rounded(shown[0] * factor, shown[1] * factor, unit)
+        # The side that was asked for is not rounded.
+        inner = (rows, inner[1]) if turned else (inner[0], rows)
+        return _checked(wanted, width, height, inner, inner, whole, True)
+    box = (wanted.box[1], wanted.box[0]) if turned else wanted.box
+    ratios = (box[0] / shown[0], box[1] / shown[1])
+    if wanted.fit == "stretch":
+        return _checked(wanted, width, height, box, box, whole, True)
+    if wanted.fit == "crop":
+        factor = max(ratios)
+        part = (box[0] / (shown[0] * factor), box[1] / (shown[1] * factor))
+        return _checked(wanted, width, height, box, box, part, True)
+    factor = min(ratios)
+    exact = _rounded(shown[0] * factor, shown[1] * factor, unit)
+    inner = (min(exact[0], box[0]), min(exact[1], box[1]))
+    return _checked(wanted, width, height, inner, box if wanted.fit else inner, whole, True)
+
+
+def _rounded(across: Fraction, down: Fraction, unit: tuple[int, int]) -> tuple[int, int]:
+    """Return the nearest multiples of the unit, at least one."""
+    both = (max(u, round(x / u) * u) for x, u in zip((across, down), unit, strict=True))
+    return tuple(both)  # type: ignore[return-value]
+
+
+def _checked(
+    wanted: Target,
+    width: int,
+    height: int,
+    inner: tuple[int, int],
+    result: tuple[int, int],
+    part: tuple[Fraction, Fraction],
+    square: bool,
+) -> Geometry:
+    ratio = max(inner[0] / (width * part[0]), inner[1] / (height * part[1]))
+    name = "size" if wanted.box else "height" if wanted.height else "scale"
+    got = f"{result[0]}×{result[1]}"
+    if ratio <= 1:
+        raise InputError(
+            f"got `{name}` for {got}, of a picture of {width}×{height}; expected a larger one",
+            parameter=name,
+        )
+    if ratio * _NEARLY > MOST or max(result) > LARGEST:
+        raise InputError(
+            f"got `{name}` for {got}, of a picture of {width}×{height}; expected at most {MOST} "
+            f"times as large, and up to {LARGEST} pixels a side",
+            parameter=name,
+        )
+    scales = next(row for row in _ROWS if prod(row) >= ratio * _NEARLY)
+    times = prod(scales)
+    plain = inner == result == (width * times, height * times) and prod(part) == 1
+    return Geometry(scales, *result, inner, part, square, plain)
