@@ -1,6 +1,6 @@
 """The A+ model of one scale (anchors, PCA basis, projections) and its file.
 
-A model file is in safetensors format: three tensors and a header of strings. It contains no code.
+A model file is in safetensors format: tensors and a header of strings. It contains no code.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.aplus.differences import FILTERS
+from snellen.aplus.packed import Packed
 from snellen.aplus.symmetry import kinds
 from snellen.errors import ModelError
 from snellen.frames import atomic, tensors
 from snellen.frames.brief import Brief
 
 FORMAT, FORMAT_2 = "snellen-aplus-1", "snellen-aplus-2"
+PACKED = ("patch_basis", "codes", "scales")  # tensors of a file instead of projections
 SCALES = (2, 3, 4)
 MOST_CLASSES = 256  # of strength
 NORM_TOLERANCE = 1e-3  # deviation of an anchor's norm from 1, enough for rounding to float16
@@ -62,6 +64,8 @@ class Model(Brief):
     is adapted to these, see `symmetry.kinds`), and each anchor has c + 1 projections, that of the
     weakest features first; these are the norms at which the next one begins, where white is 1:
     (c,) float32, ascending."""
+    packed: Packed | None = None
+    """What `projections` were computed from; a file of format 2 holds it instead of them."""
 
     @property
     def classes(self) -> int:
@@ -70,7 +74,7 @@ class Model(Brief):
 
     @property
     def tensors(self) -> dict[str, Array]:
-        """What the file holds, by name."""
+        """All arrays that results depend on, by name."""
         found: dict[str, Array] = {
             "anchors": self.anchors, "basis": self.basis, "projections": self.projections,
         }  # fmt: skip
@@ -157,7 +161,12 @@ class Model(Brief):
 
         format = FORMAT if self.strengths is None else FORMAT_2
         meta = {"format": format, "scale": str(self.scale), "window": str(self.window)}
-        arrays = {name: np.ascontiguousarray(array) for name, array in self.tensors.items()}
+        held: dict[str, npt.NDArray[np.generic]] = dict(self.tensors)
+        if self.packed is not None:
+            if not np.array_equal(self.packed.unpacked(), held.pop("projections")):
+                raise ValueError("`packed` gives other projections than the model has")
+            held |= self.packed.tensors
+        arrays = {name: np.ascontiguousarray(array) for name, array in held.items()}
         meta = {**self.about, **meta}
         whole = save(arrays, metadata=meta)
         size = int.from_bytes(whole[:8], "little")
@@ -190,23 +199,27 @@ def parsed(path: Path, strings: Mapping[str, str], arrays: Mapping[str, Any]) ->
     strings, arrays : mapping
         What `frames.tensors.read` found in the file.
     """
-    needed = {FORMAT: ("anchors", "basis", "projections"),
-              FORMAT_2: ("anchors", "basis", "projections", "strengths")}  # fmt: skip
     about = dict(strings)
     format = about.get("format", "")
-    if format not in needed or set(needed[format]) - set(arrays):
+    whole = "projections" in arrays or format != FORMAT_2
+    needed = {"anchors", "basis"} | ({"projections"} if whole else set(PACKED))
+    if format == FORMAT_2:
+        needed.add("strengths")
+    if format not in (FORMAT, FORMAT_2) or needed - set(arrays):
         raise ModelError(
             f"{path} is a safetensors file but not an A+ model ({FORMAT} or {FORMAT_2})"
         )
     try:
+        packed = None if whole else Packed(*(arrays[name] for name in PACKED))
         return Model(
             scale=int(about.pop("scale")),
             window=int(about.pop("window")),
             anchors=arrays["anchors"],
             basis=arrays["basis"],
-            projections=arrays["projections"],
+            projections=arrays["projections"] if packed is None else packed.unpacked(),
             about=about,
             strengths=arrays["strengths"] if format == FORMAT_2 else None,
+            packed=packed,
         )
     except (KeyError, ValueError) as error:
         raise ModelError(f"{path}: {error}") from error

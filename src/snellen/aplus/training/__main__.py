@@ -76,6 +76,8 @@ def _train(given: argparse.Namespace) -> int:
     ]
     model = train(pairs, settings, threads=given.threads, progress=_told)
     about |= {f"train_{name}": str(value) for name, value in asdict(settings).items()}
+    if model.packed is not None:
+        about["train_rank"] = str(model.packed.codes.shape[1])
     about |= {
         "pairs": str(len(pairs)), "snellen": __version__, "numpy": np.__version__,
         "date": datetime.now(UTC).date().isoformat(),

@@ -48,14 +48,20 @@ class Equations:
         for _ in pool.map(part, range(PARTS)):
             pass
 
+    @property
+    def whole(self) -> Float64:
+        """The Gram matrices of all cells, of which the upper triangles were summed."""
+        upper = np.triu(self.grams)
+        found: Float64 = upper + np.triu(upper, 1).swapaxes(1, 2)
+        return found
+
     def solved(self, ridge: float, class_ridge: float) -> Float32:
         """Return the projections, (cells, p, d).
 
         Each anchor's is drawn towards that of all samples by `ridge`, and those of its classes
         towards the anchor's by `class_ridge`.
         """
-        upper = np.triu(self.grams)
-        grams = upper + np.triu(upper, 1).swapaxes(1, 2)
+        grams = self.whole
         shape = (self.anchors, self.classes)
         by_anchor = grams.reshape(*shape, *grams.shape[1:]).sum(axis=1)
         rights = self.rights.reshape(*shape, *self.rights.shape[1:]).sum(axis=1)

@@ -1,0 +1,77 @@
+"""Projections of a model file of format 2 in a quarter of the bytes: low rank, in whole numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from snellen.errors import ModelError
+
+UNIT = 2.0**-14  # of a number of the patch basis
+MOST = 1 << 29  # bytes of projections; ours have at most 38 MB
+CHUNK = 256  # projections that are computed at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """Projections that share a basis of patches: scales[k] · patch_basis · codes[k] for each k.
+
+    Raises
+    ------
+    ModelError
+        A field has a wrong shape or dtype, or the projections would take too much memory.
+    """
+
+    patch_basis: npt.NDArray[np.int16]
+    """(p, r) int16, in units of `UNIT`: orthonormal columns, but for their rounding."""
+    codes: npt.NDArray[np.int8]
+    """(k, r, d) int8."""
+    scales: npt.NDArray[np.float32]
+    """(k,) float32: of a code."""
+
+    def __post_init__(self) -> None:
+        fault = self._fault()
+        if fault:
+            raise ModelError(f"not an A+ model: {fault}")
+
+    def _fault(self) -> str | None:
+        for name, dimensions, dtype in (
+            ("patch_basis", 2, "int16"), ("codes", 3, "int8"), ("scales", 1, "float32"),
+        ):  # fmt: skip
+            array = getattr(self, name)
+            if array.ndim != dimensions or array.dtype.name != dtype:
+                found = f"{array.dtype} of {array.ndim} dimensions"
+                return f"got {name} as {found}; expected {dtype} of {dimensions}"
+        patch, rank = self.patch_basis.shape
+        count, inner, dims = self.codes.shape
+        if inner != rank or len(self.scales) != count:
+            return (
+                f"got codes of shape {self.codes.shape}; expected ({len(self.scales)}, {rank}, …)"
+            )
+        if 2 * count * patch * dims > MOST:
+            return f"got {count} projections of {patch} × {dims} numbers; expected {MOST} bytes"
+        return None
+
+    @property
+    def tensors(self) -> dict[str, npt.NDArray[np.generic]]:
+        """What the file holds instead of projections, by name."""
+        return {"patch_basis": self.patch_basis, "codes": self.codes, "scales": self.scales}
+
+    def unpacked(self) -> npt.NDArray[np.float16]:
+        """Return the projections, (k, p, d) float16.
+
+        Sums of whole numbers are exact in float64, so these are the same bytes on every machine.
+        """
+        count, rank, dims = self.codes.shape
+        out = np.empty((count, len(self.patch_basis), dims), np.float16)
+        basis = self.patch_basis.astype(np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):  # the model looks for infinity and NaN
+            for start in range(0, count, CHUNK):
+                part = self.codes[start : start + CHUNK].astype(np.float64)
+                sums = basis @ part.transpose(1, 0, 2).reshape(rank, len(part) * dims)
+                sums = sums.reshape(len(basis), len(part), dims)
+                units = UNIT * self.scales[start : start + CHUNK].astype(np.float64)
+                out[start : start + CHUNK] = (sums * units[:, None]).transpose(1, 0, 2)
+        return out
