@@ -12,7 +12,7 @@ from PIL import ExifTags, Image, ImageCms
 
 from snellen.errors import InputError
 from snellen.frames import limits, tiff
-from snellen.frames.still import Still, header, read, write
+from snellen.frames.still import Still, header, losses, read, write
 from support import stills
 
 PROFILE = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
@@ -305,3 +305,15 @@ def test_pages_that_are_previews_do_not_count(tmp_path):
     pages[1].encoderinfo = {"tiffinfo": {254: 1}}
     pages[0].save(tmp_path / "a.tif", save_all=True, append_images=pages[1:])
     assert read(tmp_path / "a.tif").lost == ()
+
+
+@pytest.mark.parametrize("suffix", [".ppm", ".jp2", ".jpg"])
+def test_sixteen_bits_are_rounded_where_a_format_has_eight(tmp_path, suffix):
+    pixels = np.repeat(np.arange(0, 65536, 257, dtype=np.uint16)[None, :, None], 3, 2)
+    still = Still(np.repeat(pixels + np.uint16(100) * (pixels < 65535), 8, 0))
+    assert losses(tmp_path / f"a{suffix}", still) == [
+        f"{suffix} holds 8 bits a sample: the 16 bits are rounded"
+    ]
+    write(tmp_path / f"a{suffix}", still)
+    back = read(tmp_path / f"a{suffix}").pixels
+    assert distance(back[0, :, 0], np.arange(256)) <= (3 if suffix == ".jpg" else 0)

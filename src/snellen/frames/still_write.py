@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,7 +15,7 @@ from snellen.errors import InputError
 from snellen.frames import atomic, deep, tiff
 from snellen.frames.still_formats import EITHER, FORMATS, READ_ONLY, TIFF, WRITTEN, ImageFormat
 from snellen.frames.still_metadata import png_info, segment
-from snellen.frames.still_value import Still
+from snellen.frames.still_value import Array, Still
 
 
 def write(path: Path, still: Still, overwrite: bool = False, quality: int | None = None) -> None:
@@ -41,6 +42,8 @@ def write(path: Path, still: Still, overwrite: bool = False, quality: int | None
     """
     check(path, still)
     format = FORMATS[path.suffix.lower()]
+    if still.pixels.dtype == np.uint16 and not format.deep:
+        still = replace(still, pixels=_eight_bits(still.pixels))
     with atomic.writing(path, overwrite) as file:
         if format.name == TIFF:
             _save_tiff(file, still)
@@ -56,8 +59,8 @@ def check(path: Path, still: Still) -> None:
     Raises
     ------
     InputError
-        `path` has a suffix of no image format that we write, or its format cannot store the kind of
-        samples, the transparency or the size.
+        `path` has a suffix of no image format that we write, or its format cannot store floats, the
+        transparency or the size.
     """
     suffix, pixels = path.suffix.lower(), still.pixels
     if suffix not in WRITTEN:
@@ -70,8 +73,6 @@ def check(path: Path, still: Still) -> None:
         raise InputError(f"{path}: float samples need .tif, and no transparency")
     if not format.colour and pixels.ndim == 3:
         raise InputError(f"{path}: {suffix} holds grey only", advice="use .ppm")
-    if pixels.dtype == np.uint16 and not format.deep:
-        raise InputError(f"{path}: 16-bit samples need .png or .tif")
     if alpha and not format.alpha:
         holders = [one for one, about in FORMATS.items() if about.alpha]
         raise InputError(f"{path}: transparency needs {', '.join(holders[:-1])} or {holders[-1]}")
@@ -86,6 +87,8 @@ def losses(path: Path, still: Still) -> list[str]:
     suffix = path.suffix.lower()
     format, kept = FORMATS[suffix], _kept(FORMATS[suffix], still)
     sentences = []
+    if still.pixels.dtype == np.uint16 and not format.deep:
+        sentences.append(f"{suffix} holds 8 bits a sample: the 16 bits are rounded")
     for name, what in _PARTS.items():
         value = getattr(still, name)
         if value and name not in kept:
@@ -117,6 +120,14 @@ def _kept(format: ImageFormat, still: Still) -> dict[str, Any]:
         and len(text.encode()) <= (format.segment or 1 << 62)
     )
     return kept
+
+
+def _eight_bits(pixels: Array) -> Array:
+    """Return 16-bit samples as 8-bit ones, rounded; some rows at a time, which takes no memory."""
+    out = np.empty(pixels.shape, np.uint8)
+    for row, narrow in zip(pixels, out, strict=True):
+        narrow[...] = (row.astype(np.uint32) * 255 + 32767) // 65535
+    return out
 
 
 def _save(file: IO[bytes], suffix: str, still: Still, quality: int | None) -> None:
