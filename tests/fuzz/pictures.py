@@ -10,6 +10,8 @@ import numpy as np
 from PIL import Image
 
 from fuzz.case import Random
+from snellen.frames import tiff as tiff_file
+from support import stills
 
 
 def drawn(random: Random, size: tuple[int, int] | None = None) -> tuple[str, bytes]:
@@ -28,9 +30,10 @@ def _samples(random: Random, width: int, height: int, channels: int = 3, bits: i
 
 def _pillow(format: str, mode: str = "RGB", **options):
     def make(random: Random, width: int, height: int) -> bytes:
-        channels = {"RGB": 3, "RGBA": 4, "L": 1, "P": 3, "1": 1, "F": 1, "I;16": 1, "LA": 1}[mode]
+        channels = {"RGB": 3, "RGBA": 4, "L": 1, "P": 3, "1": 1, "F": 1, "I;16": 1, "LA": 1,
+                    "CMYK": 3}[mode]  # fmt: skip
         pixels = _samples(random, width, height, channels, 16 if mode == "I;16" else 8)
-        if mode in ("P", "1", "LA"):
+        if mode in ("P", "1", "LA", "CMYK"):
             image = Image.fromarray(pixels).convert(mode)
         else:
             image = Image.fromarray(pixels.astype(np.float32) if mode == "F" else pixels)
@@ -150,6 +153,31 @@ def _pgm16(random: Random, width: int, height: int) -> bytes:
     return f"P5 {width} {height} 65535\n".encode() + pixels.tobytes()
 
 
+def _several(format: str, **options):
+    def make(random: Random, width: int, height: int) -> bytes:
+        out = BytesIO()
+        one, two = (Image.fromarray(_samples(random, width, height)) for _ in range(2))
+        one.save(out, format, save_all=True, append_images=[two], **options)
+        return out.getvalue()
+
+    return make
+
+
+def _tiled(random: Random, width: int, height: int) -> bytes:
+    pixels = _samples(random, width, height, random.choice((3, 4)), 16)
+    if random.random() < 0.3:
+        pixels = (pixels[..., :3] / 65535).astype(np.float32)
+    return stills.tiled(pixels, random.choice(tiff_file.WRITTEN))
+
+
+def _heic(random: Random, width: int, height: int) -> bytes:
+    return stills.heic(_samples(random, max(32, width), max(32, height)))
+
+
+def _dng(random: Random, width: int, height: int) -> bytes:
+    return stills.dng(_samples(random, width & ~1, height & ~1, 1, 16) >> 2)
+
+
 KINDS = (
     (".png", _pillow("PNG")), (".png", _pillow("PNG", "RGBA")), (".png", _pillow("PNG", "P")),
     (".png", _pillow("PNG", "1")), (".png", _pillow("PNG", "I;16")), (".png", _png16),
@@ -162,5 +190,11 @@ KINDS = (
     (".webp", _pillow("WEBP")), (".webp", _pillow("WEBP", "RGBA", lossless=True)),
     (".bmp", _pillow("BMP")), (".bmp", _pillow("BMP", "P")),
     (".ppm", _pillow("PPM")), (".pgm", _pillow("PPM", "L")), (".pgm", _pgm16), (".pnm", _ascii),
+    (".avif", _pillow("AVIF")), (".avif", _pillow("AVIF", "RGBA")), (".avif", _several("AVIF")),
+    (".jp2", _pillow("JPEG2000")), (".jp2", _pillow("JPEG2000", "I;16")),
+    (".j2k", _pillow("JPEG2000", "L", no_jp2=True)), (".jpg", _pillow("JPEG", "CMYK")),
+    (".tif", _pillow("TIFF", "CMYK")), (".tif", _several("TIFF", compression="tiff_lzw")),
+    (".webp", _several("WEBP")), (".png", _several("PNG")), (".png", _several("GIF")),
+    (".tif", _tiled), (".tif", _tiled), (".heic", _heic), (".dng", _dng),
 )  # fmt: skip
 """Suffix and maker of each kind."""

@@ -19,13 +19,15 @@ def decoded(path: str) -> dict:
     av.logging.set_level(av.logging.ERROR)
     av.logging.set_skip_repeated(False)
     if path.lower().endswith((".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".ppm",
-                              ".pgm", ".pnm")):  # fmt: skip
+                              ".pgm", ".pnm", ".avif", ".jp2", ".j2k")):  # fmt: skip
         try:
             with warnings.catch_warnings(), Image.open(path) as image:
                 warnings.simplefilter("ignore")
                 image.load()
                 return {"frames": 1, "size": image.size, "errors": [], "times": []}
         except Exception as error:
+            if (size := _deep(path)) is not None:
+                return {"frames": 1, "size": size, "errors": [], "times": []}
             return {"frames": 0, "size": (0, 0), "errors": [repr(error)], "times": []}
     times: list[float | None] = []
     cut = path.endswith((".ts", ".mpg"))  # these may begin anywhere, as broadcasts do
@@ -61,3 +63,18 @@ def decoded(path: str) -> dict:
         if level <= av.logging.ERROR and not name.startswith(_SOUND) and name not in others
     ]
     return {"frames": len(times), "size": size, "errors": errors[:20], "times": times}
+
+
+def _deep(path: str) -> tuple[int, int] | None:
+    """Return the size of a TIFF file with samples that Pillow does not know, by our reader."""
+    from snellen.frames import tiff
+
+    try:
+        with Path(path).open("rb") as file:
+            tags = tiff.directory(file)
+            if tags is None or not tiff.is_ours(tags):
+                return None
+            height, width, _ = tiff.read(file, tiff.layout(tags)).shape
+            return width, height
+    except Exception:
+        return None

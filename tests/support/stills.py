@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from fractions import Fraction
-from io import BytesIO
 
 import av
 import numpy as np
@@ -13,26 +13,28 @@ from snellen.frames import tiff
 
 
 def heic(pixels, *, deep=False, exif=b""):
-    """A HEIC file of RGB `pixels` with even sides, coded by HEVC (ISO/IEC 23008-12)."""
-    film, payload = BytesIO(), b""
-    with av.open(film, "w", "mp4") as container:
-        stream = container.add_stream("libx265", Fraction(25))
-        stream.height, stream.width = pixels.shape[:2]
-        stream.pix_fmt = "yuv444p10le" if deep else "yuv444p"
-        stream.options = {"crf": "4", "x265-params": "log-level=none:info=0"}
-        frame = av.VideoFrame.from_ndarray(pixels, "rgb24")
-        frame = frame.reformat(
-            format=stream.pix_fmt, dst_colorspace="ITU601", dst_color_range="MPEG"
-        )
-        for packet in [*stream.encode(frame), *stream.encode(None)]:
-            payload += bytes(packet)
-            container.mux(packet)
-    data = film.getvalue()
-    at = data.index(b"hvcC") - 4
-    configuration = data[at : at + int.from_bytes(data[at : at + 4], "big")]
-    at = data.index(b"mdat") + 4
-    coded = data[at : at + int.from_bytes(data[at - 8 : at - 4], "big") - 8]
-    return _heif(configuration, coded, pixels.shape[1], pixels.shape[0], exif)
+    """A HEIC file of RGB `pixels` of 32×32 or more, coded by HEVC (ISO/IEC 23008-12)."""
+    encoder = av.CodecContext.create("libx265", "w")
+    encoder.height, encoder.width = pixels.shape[:2]
+    encoder.pix_fmt, encoder.time_base = "yuv444p10le" if deep else "yuv444p", Fraction(1, 25)
+    encoder.options = {"crf": "4", "x265-params": "log-level=none:info=0"}
+    frame = av.VideoFrame.from_ndarray(pixels, "rgb24")
+    kind = {"dst_colorspace": "ITU601", "dst_color_range": "MPEG"}
+    frame = frame.reformat(format=encoder.pix_fmt, **kind)
+    packets = [*encoder.encode(frame), *encoder.encode(None)]
+    units = re.split(b"\0\0\0?\1", b"".join(map(bytes, packets)))[1:]
+    sets = {number: [u for u in units if u[0] >> 1 == number] for number in (32, 33, 34)}
+    about = sets[33][0].replace(b"\0\0\3", b"\0\0")[3:15]  # profile, tier and level
+    depth = 0xFA if deep else 0xF8
+    body = struct.pack(">B12sHBBBBHBB", 1, about, 0xF000, 0xFC, 0xFF, depth, depth, 0, 0x0F, 3)
+    for number, found in sets.items():
+        body += struct.pack(">BH", 0x80 | number, len(found)) + _prefixed(found, ">H")
+    coded = _prefixed([u for u in units if u[0] >> 1 not in sets], ">I")
+    return _heif(_box(b"hvcC", body), coded, pixels.shape[1], pixels.shape[0], exif)
+
+
+def _prefixed(units, form):
+    return b"".join(struct.pack(form, len(unit)) + unit for unit in units)
 
 
 def _box(kind, *parts, version=None, flags=0):
