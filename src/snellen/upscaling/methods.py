@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol
 
+from snellen.aplus import model as aplus
 from snellen.frames.frame import Format, Plane
 from snellen.upscaling.models import Model
 
@@ -55,9 +56,13 @@ def format_of(size: tuple[int, int], colour: bool, bits: int, white: float | Non
 
 def luma_on_cpu(model: Model, source: Format, target: Format) -> LumaOnCpu:
     """Return what enlarges luma planes of a format on the CPU."""
-    from snellen.aplus.cpu import Luma
+    if isinstance(model, aplus.Model):
+        from snellen.aplus import cpu as of_aplus
 
-    return Luma(model, source, target)
+        return of_aplus.Luma(model, source, target)
+    from snellen.cnn import cpu as of_cnn
+
+    return of_cnn.Luma(model, source, target)
 
 
 def luma_on_gpu(
@@ -76,13 +81,17 @@ def luma_on_gpu(
     Raises
     ------
     DeviceError
-        The memory does not suffice, or the model does not work on a GPU.
+        The memory does not suffice, or the model is too large for a GPU.
     """
-    from snellen.aplus.cuda.luma import Luma
+    if isinstance(model, aplus.Model):
+        from snellen.aplus.cuda import luma as of_aplus
 
-    return Luma(model, source, target, memory)
+        return of_aplus.Luma(model, source, target, memory)
+    from snellen.cnn.cuda import luma as of_cnn
+
+    return of_cnn.Luma(model, source, target, memory)
 
 
 def host_bytes(model: Model) -> int:
     """Return the bytes that a model takes in main memory as the CPU wants it."""
-    return 4 * model.projections.size
+    return 4 * model.projections.size if isinstance(model, aplus.Model) else 1 << 20

@@ -8,17 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from snellen.aplus import model as aplus
+from snellen.cnn import model as cnn
 from snellen.errors import InputError, ModelError, quoted
 from snellen.frames import tensors, values
 from snellen.frames.opening import is_address
 from snellen.upscaling import shipped
 
-Model = aplus.Model
+Model = aplus.Model | cnn.Model
 
 SCALES = (2, 3, 4)
 FORMATS: dict[str, Callable[[Path, Mapping[str, str], Mapping[str, Any]], Model]] = {
     aplus.FORMAT: aplus.parsed,
     aplus.FORMAT_2: aplus.parsed,
+    cnn.FORMAT: cnn.parsed,
 }
 """What a file's header has as `format` → what makes the model."""
 
