@@ -79,9 +79,10 @@ def test_type_checkers_see_every_name(package):
 
 
 def test_the_signatures_for_arrays():
-    samples = ["data_range", "channel_axis"]
-    assert parameters(snellen.upscale) == ["image", "scale", "model", "device", *samples, "bits"]
-    assert parameters(snellen.Upscaler) == ["scale", "model", "device", "chroma"]
+    samples, ours = ["data_range", "channel_axis"], ["method", "source"]
+    first = ["image", "scale", "model", "device"]
+    assert parameters(snellen.upscale) == [*first, *samples, "bits", *ours]
+    assert parameters(snellen.Upscaler) == ["scale", "model", "device", "chroma", *ours]
     which = ["variant", "hi_scale", "eight_bit_lut"]
     wanted = ["reference", "distorted", *samples, "metrics", *which, "maps", "device", "dtype"]
     assert parameters(snellen.score) == wanted
@@ -103,8 +104,8 @@ def test_the_signatures_for_files():
     video = ["start", "duration", "frames", "deinterlace", "interlaced", "ivtc", "decoder", "codec",
              "preset", "crf", "encoder_options", "pix_fmt", "colour"]  # fmt: skip
     last = ["quality", "strict", "overwrite", "max_pixels", "threads", "profile", "events"]
-    wanted = ["source", "target", "scale", "model", "device", "size", "height", "fit",
-              "chroma", *video, *last]  # fmt: skip
+    wanted = ["source", "target", "scale", "model", "device", "method", "source_kind",
+              "size", "height", "fit", "chroma", *video, *last]  # fmt: skip
     assert parameters(snellen.upscale_file) == wanted
     mia = ["psf", "psf_size", "iterations", "noise", "read_noise", "tv", "prior", "psf_start",
            "edges", "recentre", "tolerance", "tile", "data_range"]  # fmt: skip

@@ -45,7 +45,7 @@ def test_one_image(capsys, folder, tmp_path, small_model):
     words = ["--model", small_model, "--device", "cpu"]
     assert run("upscale", folder / "a.png", "-o", goal, *words) == 0
     out, err = capsys.readouterr()
-    assert out == f"{goal}: 16×18\n" and err == ""
+    assert out == f"{goal}: 16×18, A+ (small.safetensors)\n" and err == ""
     assert (pixels(goal) == upscale(pixels(folder / "a.png"), 2, small_model, "cpu")).all()
 
 
@@ -58,7 +58,7 @@ def test_one_image_on_the_gpu(capsys, folder, tmp_path, small_model):
         words += ["--model", small_model, "--overwrite"]
         assert run("upscale", folder / "a.png", "-o", goal, *words) == 0
         out, err = capsys.readouterr()
-        assert out == f"{goal}: 16×18 on {name}\n" and err == ""
+        assert out == f"{goal}: 16×18 on {name}, A+ (small.safetensors)\n" and err == ""
         assert (pixels(goal) == upscale(pixels(folder / "a.png"), 2, small_model, "cuda")).all()
         assert run("upscale", folder / "a.png", "-o", goal, *words, "--json") == 0
         assert json.loads(capsys.readouterr().out)["device"] == name
@@ -212,6 +212,7 @@ def test_json(capsys, folder, tmp_path, small_model):
         "event": "done", "input": str(folder / "a.png"),
         "output": str(tmp_path / "out" / "a.png"), "width": 16, "height": 18,
         "device": device.name(device.resolve("auto")), "warnings": [],
+        "model": str(small_model), "method": "aplus", "source_kind": None,
     }  # fmt: skip
     assert lines[1]["exit_code"] == 2 and "not an image" in lines[1]["message"]
 
@@ -280,7 +281,7 @@ def test_as_a_program(folder, tmp_path, small_model):
     command += ["--model", small_model, "--device", "cpu"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0 and done.stderr == ""
-    assert done.stdout == f"{goal}: 16×18\n"
+    assert done.stdout == f"{goal}: 16×18, A+ (small.safetensors)\n"
     assert (pixels(goal) == upscale(pixels(folder / "a.png"), 2, small_model, "cpu")).all()
 
 

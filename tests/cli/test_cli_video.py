@@ -168,7 +168,7 @@ def test_the_device_is_named(capsys, clip, tmp_path, small_model):
     done = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert done["device"] and done["decoder"] == "cpu"
     assert run(*words, "--device", "cpu") == 0
-    assert capsys.readouterr().out.endswith(f" s on {done['device']}\n")
+    assert capsys.readouterr().out.endswith(f" s on {done['device']}, A+ (small.safetensors)\n")
 
 
 @pytest.mark.parametrize("chroma", ["auto", "cpu", "gpu"])

@@ -7,6 +7,7 @@ import pytest
 import snellen
 from snellen.gpu import profile
 from snellen.jobs.profile import StageTimes, recorded
+from snellen.upscaling import image
 
 
 def test_stages_are_recorded_where_they_are_wanted():
@@ -26,13 +27,13 @@ def test_sums_and_medians():
 
 
 def test_a_result_has_its_stages(picture, saved, tmp_path, small_model, monkeypatch):
-    enlarge = snellen.upscale
+    enlarge = image.enlarged
 
-    def staged(*arguments):
+    def staged(*arguments, **options):
         with profile.stage("all of it"):
-            return enlarge(*arguments)
+            return enlarge(*arguments, **options)
 
-    monkeypatch.setattr("snellen.upscaling.image.upscale", staged)
+    monkeypatch.setattr(image, "enlarged", staged)
     source, how = saved("a.png", picture()), {"model": small_model, "device": "cpu"}
     made = snellen.upscale_file(source, tmp_path / "b.png", **how, profile=True)
     assert "all of it" in [one.stage for one in made.profile]

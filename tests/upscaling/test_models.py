@@ -9,6 +9,7 @@ from snellen.errors import InputError, ModelError
 from snellen.sources.kind import KINDS
 from snellen.upscaling import shipped
 from snellen.upscaling.models import load, read
+from support.models import add_models
 
 
 @pytest.fixture
@@ -22,16 +23,8 @@ def saved(random_model, tmp_path):
 def more(random_model, tmp_path, monkeypatch):
     """A package with further models."""
     names = ("aplus-film-x2", "aplus-clean-x3", "cnn-fast-soft-x2", "cnn-fine-film-x2", "other-x2")
-    for folder in ("aplus", "cnn"):
-        (tmp_path / folder).mkdir()
-    for name in names:
-        folder = tmp_path / ("cnn" if name.startswith("cnn") else "aplus")
-        random_model(int(name[-1]), seed=len(name)).save(folder / f"{name}.safetensors")
-    folders = (*shipped._FOLDERS, tmp_path / "aplus", tmp_path / "cnn", tmp_path / "none")
-    monkeypatch.setattr(shipped, "_FOLDERS", folders)
-    shipped.files.cache_clear()
-    yield
-    shipped.files.cache_clear()
+    models = {name: random_model(int(name[-1]), seed=len(name)) for name in names}
+    add_models(monkeypatch, tmp_path, models)
 
 
 def test_a_model_is_taken_as_it_is(random_model):
@@ -82,6 +75,7 @@ def test_the_kinds_are_those_that_are_told_apart():
 @pytest.mark.parametrize("scale", [2, 3, 4])
 def test_what_is_shipped(scale):
     assert shipped.offered(scale) == {("aplus", "clean"): f"t91-x{scale}"}
+    assert shipped.methods() == ["aplus"] and shipped.kinds() == shipped.kinds(scale) == ["clean"]
     for method in (None, "auto", "aplus"):
         for source in (None, "clean"):
             assert shipped.choose(scale, method, source) == f"t91-x{scale}"
@@ -92,6 +86,9 @@ def test_what_is_shipped(scale):
 
 
 def test_models_that_are_added_are_offered(more):
+    assert shipped.methods() == ["aplus", "cnn-fast", "cnn-fine"]
+    assert shipped.kinds() == ["clean", "film", "soft"]
+    assert shipped.kinds(2, "auto") == ["clean", "film"] and shipped.kinds(3, "cnn-fast") == []
     assert shipped.offered(2) == {
         ("aplus", "clean"): "t91-x2", ("aplus", "film"): "aplus-film-x2",
         ("cnn-fast", "soft"): "cnn-fast-soft-x2", ("cnn-fine", "film"): "cnn-fine-film-x2",

@@ -24,7 +24,7 @@ PIPE = Path("-")
 _OPTIONS = {
     "source": "INPUT", "reference": "REF", "distorted": "DIST", "target": "-o",
     "region": "--roi", "positions": "--roi-file", "table": "--csv", "maps": "--map-out",
-    "encoder_options": "--encoder-option", "notes": "--about",
+    "encoder_options": "--encoder-option", "notes": "--about", "source_kind": "--source",
 }  # fmt: skip
 """Options whose name is not that of the parameter."""
 _PYTHON = frozenset(

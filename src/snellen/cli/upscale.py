@@ -8,12 +8,31 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from snellen.cli.files import facts, run_files, sentence
-from snellen.cli.groups import FILES, METHOD, Command, group
+from snellen.cli.groups import FILES, METHOD, Command, Decorator, group
 from snellen.cli.options import NAMED, Output, output_option, video, video_command
+from snellen.upscaling import shipped
 
 if TYPE_CHECKING:
     from snellen.jobs.planning import Plan
     from snellen.jobs.upscale import UpscaleJob, UpscaleResult
+
+_TITLES = {"aplus": "A+", "cnn": "compact network"}
+
+
+def choices() -> list[Decorator]:
+    """Return --method and --source, where the models of this package leave a choice."""
+    given = (
+        ("--method", "method", shipped.methods(), "What enlarges luma [default: auto]"),
+        ("--source", "source_kind", shipped.kinds(),
+         "What the pictures are like [default: clean for images, auto for videos]"),
+    )  # fmt: skip
+    return [
+        click.option(
+            name, to, type=click.Choice(["auto", *words]), help=f"{text}; not with --model."
+        )
+        for name, to, words, text in given
+        if len(words) > 1
+    ]
 
 
 @click.command(
@@ -59,6 +78,7 @@ if TYPE_CHECKING:
         metavar="NAME|FILE",
         help="A shipped model's name or a .safetensors file [default: t91-x2, -x3, -x4 by scale].",
     ),
+    *choices(),
     click.option(
         "--chroma",
         type=click.Choice(["auto", "cpu", "gpu"]),
@@ -89,7 +109,11 @@ def _jobs(todo: Plan, options: dict[str, Any]) -> list[UpscaleJob]:
 
 def _line(result: UpscaleResult) -> tuple[str, dict[str, Any]]:
     """Return a sentence about a result, and the same as facts for JSON."""
+    how = f"{_TITLES[result.method]} ({Path(result.model).name})"
+    if result.source_kind not in (None, "clean"):
+        how += f" for {result.source_kind}"
+    more = {name: getattr(result, name) for name in ("model", "method", "source_kind")}
     if result.summary is not None:
-        return sentence(result), facts(result)
+        return f"{sentence(result)}, {how}", facts(result) | more
     where = "" if result.device == "cpu" else f" on {result.device}"
-    return f"{result.target}: {result.width}×{result.height}{where}", facts(result)
+    return f"{result.target}: {result.width}×{result.height}{where}, {how}", facts(result) | more

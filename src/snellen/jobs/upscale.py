@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, SnellenError, quoted
 from snellen.frames.brief import Brief
+from snellen.frames.values import choice
 from snellen.frames.white import MOST
 from snellen.gpu import device as devices
 from snellen.jobs.events import Events
@@ -25,6 +26,7 @@ from snellen.jobs.options import (
 from snellen.jobs.profile import Profile
 from snellen.jobs.serial import Job
 from snellen.jobs.sizes import image_at, late_step
+from snellen.upscaling.shipped import AUTO, METHODS, SOURCES, exclude
 from snellen.upscaling.target import SCALES, Target, target
 
 if TYPE_CHECKING:
@@ -62,6 +64,11 @@ class UpscaleJob(Job):
     as large as fits inside."""
     model: str | Path | None = None
     """A shipped model's name or a .safetensors file; None: ours for this scale."""
+    method: str | None = None
+    """Method of our model: "aplus"; "auto" or None: the default. Not with `model`."""
+    source_kind: str | None = None
+    """Kind of pictures that our model is for: "clean"; "auto" or None: of a video, what its codec,
+    its bits and its sharpness say; of an image "clean". Not with `model`."""
     device: str = "auto"
     """"auto", "cpu", "cuda" or "cuda:N"."""
     chroma: str = "auto"
@@ -94,6 +101,11 @@ class UpscaleJob(Job):
                 f"got `chroma`={quoted(self.chroma)}; expected one of {', '.join(CHROMA)}",
                 parameter="chroma",
             )
+        for name, allowed in (("method", METHODS), ("source_kind", SOURCES)):
+            if getattr(self, name) is not None:
+                choice(name, getattr(self, name), (AUTO, *allowed))
+        if self.model is not None:
+            exclude(method=self.method, source_kind=self.source_kind)
         if self.goal.scale is not None and self.scale in SCALES:
             object.__setattr__(self, "scale", int(self.scale))
 
@@ -131,6 +143,12 @@ class UpscaleResult(Brief):
     """IncompleteError where the input was damaged; the result then holds what could be decoded."""
     profile: Profile | None = None
     """Time of each stage, where the job asks for it."""
+    model: str = ""
+    """Name of the model, or its file."""
+    method: str = ""
+    """Of the model: "aplus" or "cnn"."""
+    source_kind: str | None = None
+    """The kind of pictures that it was chosen for, and why; None: it was not chosen."""
 
 
 def run_upscale(job: UpscaleJob, events: Events) -> UpscaleResult:
@@ -146,9 +164,11 @@ def run_upscale(job: UpscaleJob, events: Events) -> UpscaleResult:
 
 def _image(job: UpscaleJob, events: Events) -> UpscaleResult:
     from snellen.frames.still import write
+    from snellen.jobs.choice import Models
     from snellen.jobs.stills import damaged, opened, rows_of
     from snellen.upscaling import image
 
+    models = Models(job.model, job.method, job.source_kind)
     chroma = ("chroma",) if job.chroma != "auto" else ()
     still, lost = opened(
         job.source, job.target, strict=job.strict, overwrite=job.overwrite,
@@ -160,7 +180,9 @@ def _image(job: UpscaleJob, events: Events) -> UpscaleResult:
         report = rows_of(str(job.source), events)
 
         def enlarge(pixels: Any, scale: int) -> Any:
-            return image.enlarged(pixels, scale, job.model, one, report=report, **_samples(pixels))
+            return image.enlarged(
+                pixels, scale, models(scale), one, report=report, **_samples(pixels)
+            )
 
         return image_at(job.goal, still.pixels, enlarge, str(job.source)), one
 
@@ -170,8 +192,9 @@ def _image(job: UpscaleJob, events: Events) -> UpscaleResult:
     height, width = large.pixels.shape[:2]
     error = damaged([(job.source, still.damage)], f"what could be decoded is in {job.target}")
     return UpscaleResult(
-        job.source, job.target, width, height, devices.name(used), lost, error=error
-    )
+        job.source, job.target, width, height, devices.name(used), lost, error=error,
+        **models.said(),
+    )  # fmt: skip
 
 
 def _samples(pixels: Any) -> dict[str, Any]:
@@ -187,15 +210,17 @@ def _samples(pixels: Any) -> dict[str, Any]:
 
 
 def _video(job: UpscaleJob, events: Events) -> UpscaleResult:
+    from snellen.jobs.choice import Models
     from snellen.jobs.film import converted, damage
     from snellen.jobs.stills import warn_of_quality
     from snellen.upscaling.upscaler import Upscaler
 
+    models = Models(job.model, job.method, job.source_kind, job.source)
     warn_of_quality(str(job.source), job.quality, events)
 
     def step(device: str) -> Step | LateStep:
         def enlarger(scale: int) -> Upscaler:
-            return Upscaler(scale, job.model, device, job.chroma)
+            return Upscaler(scale, models(scale), device, job.chroma)
 
         single = job.magnification
         return enlarger(single) if single else late_step(job.goal, enlarger)
@@ -206,5 +231,5 @@ def _video(job: UpscaleJob, events: Events) -> UpscaleResult:
     )  # fmt: skip
     return UpscaleResult(
         job.source, job.target, summary.width, summary.height, summary.device, summary.warnings,
-        summary, damage(job.source, job.target, summary),
+        summary, damage(job.source, job.target, summary), **models.said(),
     )  # fmt: skip

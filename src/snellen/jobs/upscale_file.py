@@ -30,6 +30,8 @@ def upscale_file(
     model: File | None = None,
     device: str | Sequence[str] = "auto",
     *,
+    method: str | None = None,
+    source_kind: str | None = None,
     size: str | None = None,
     height: int | None = None,
     fit: str | None = None,
@@ -77,6 +79,11 @@ def upscale_file(
     device : str or sequence of str
         "cpu", "cuda", "cuda:N", or "auto": the first GPU where it works. Where the memory
         of "auto"'s GPU does not suffice, the CPU does the work, with a warning.
+    method : str, optional
+        What enlarges luma: "aplus", or "auto", which is also the default. Instead of a `model`.
+    source_kind : str, optional
+        What kind of pictures the method's model is for: "clean"; "auto", which is also the default:
+        of a video, what its codec, its bits and its sharpness say. Instead of a `model`, too.
     size : str, optional
         In place of `scale` the size: "3840x2160", "8k", "4k", "2160p", "1440p", "1080p" or "720p".
         The result is the largest picture inside it, with square pixels.
@@ -159,9 +166,9 @@ def upscale_file(
     goal = file_target(found, optional_path(target, "target"), lambda one: enlarged(one, sized))
     job = UpscaleJob(
         source=found, target=goal, scale=scale, size=size, height=height, fit=fit, model=model,
-        device=device_list(device), chroma=chroma, video=options,
-        quality=quality, strict=strict,
-        overwrite=overwrite, max_pixels=max_pixels, threads=threads, profile=profile,
+        method=method, source_kind=source_kind, device=device_list(device), chroma=chroma,
+        video=options, quality=quality, strict=strict, overwrite=overwrite,
+        max_pixels=max_pixels, threads=threads, profile=profile,
     )  # fmt: skip
     return raised(run(job, events))
 

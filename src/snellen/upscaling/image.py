@@ -61,6 +61,8 @@ def upscale(
     data_range: float | None = ...,
     channel_axis: ChannelAxis = ...,
     bits: int | None = ...,
+    method: str | None = ...,
+    source: str | None = ...,
 ) -> DLPack: ...
 @overload
 def upscale(
@@ -72,6 +74,8 @@ def upscale(
     data_range: float | None = ...,
     channel_axis: ChannelAxis = ...,
     bits: int | None = ...,
+    method: str | None = ...,
+    source: str | None = ...,
 ) -> npt.NDArray[Any]: ...
 @np.errstate(all="ignore")  # the caller may have asked NumPy for exceptions
 def upscale(
@@ -83,6 +87,8 @@ def upscale(
     data_range: float | None = None,
     channel_axis: ChannelAxis = "auto",
     bits: int | None = None,
+    method: str | None = None,
+    source: str | None = None,
 ) -> Any:
     """Enlarge an image by A+ super-resolution.
 
@@ -118,6 +124,10 @@ def upscale(
         or more axes, if it has 3 or 4; one of 1 or 2 is refused. The result has them there, too.
     bits : int, optional
         Significant bits of integer samples, 8 to 16: another way to say data_range = 2^bits − 1.
+    method : str, optional
+        What enlarges luma: "aplus", or "auto", which is also the default. Instead of a `model`.
+    source : str, optional
+        What kind of pictures the method's model is for: "clean", the default. Likewise.
 
     Returns
     -------
@@ -133,7 +143,8 @@ def upscale(
     ModelError, DeviceError
         The model or the device cannot be used, or the GPU's memory does not suffice.
     """
-    return enlarged(image, scale, model, device, bits, data_range, channel_axis)
+    loaded = load(model, scale, method, source)
+    return enlarged(image, scale, loaded, device, bits, data_range, channel_axis)
 
 
 @np.errstate(all="ignore")

@@ -61,7 +61,7 @@ def load(
     if model is None:
         model = shipped.choose(scale, method, source)
     else:
-        exclude(method=method, source=source)
+        shipped.exclude(method=method, source=source)
     if not isinstance(model, Model):
         model = read(_find(model))
     if model.scale != scale:
@@ -73,15 +73,9 @@ def load(
     return model
 
 
-def exclude(**others: str | None) -> None:
-    """Refuse (InputError) what a model already says: one of `others` that is not None."""
-    for name, value in others.items():
-        if value is not None:
-            raise InputError(
-                f"got `model` and `{name}`={quoted(value)}; expected one of them, since a model "
-                "is of one method for one kind of source",
-                parameter=name,
-            )
+def method_of(model: Model) -> str:
+    """Return the method of a model: "aplus" or "cnn"."""
+    return "aplus" if isinstance(model, aplus.Model) else "cnn"
 
 
 def read(path: Path) -> Model:

@@ -9,9 +9,10 @@ import re
 from functools import cache
 from pathlib import Path
 
-from snellen.errors import ModelError, quoted
+from snellen.errors import InputError, ModelError, quoted
 
 METHODS = ("aplus", "cnn-fast", "cnn-fine")
+SCALES = (2, 3, 4)
 SOURCES = ("clean", "film", "soft")  # snellen.sources.kind.KINDS, which imports NumPy
 AUTO = "auto"
 DEFAULT = "aplus"  # what `method`=auto means: the table of real sources decides it
@@ -45,6 +46,19 @@ def offered(scale: int) -> dict[tuple[str, str], str]:
     return found
 
 
+def methods() -> list[str]:
+    """Return the methods of which there are models, of whatever scale."""
+    return [one for one in METHODS if any(one in key for s in SCALES for key in offered(s))]
+
+
+def kinds(scale: int | None = None, method: str | None = None) -> list[str]:
+    """Return the kinds of sources that a method has models for; None: any scale, any method."""
+    method = DEFAULT if method == AUTO else method
+    scales = SCALES if scale is None else (scale,)
+    there = {kind for s in scales for one, kind in offered(s) if method in (None, one)}
+    return [kind for kind in SOURCES if kind in there]
+
+
 def choose(scale: int, method: str | None = None, source: str | None = None) -> str:
     """Return the name of the model of a method for a kind of source.
 
@@ -73,3 +87,14 @@ def choose(scale: int, method: str | None = None, source: str | None = None) -> 
             parameter="source" if any(method == one for one, _ in ours) else "method",
         )
     return ours[method, source]
+
+
+def exclude(**others: str | None) -> None:
+    """Refuse (InputError) what a model already says: one of `others` that is not None."""
+    for name, value in others.items():
+        if value is not None:
+            raise InputError(
+                f"got `model` and `{name}`={quoted(value)}; expected one of them, since a model "
+                "is of one method for one kind of source",
+                parameter=name,
+            )

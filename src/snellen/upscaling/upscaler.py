@@ -68,6 +68,10 @@ class Upscaler(Holder):
         Where chroma is enlarged when a GPU enlarges luma: on the "cpu", so that it never crosses
         the bus, on the "gpu", or "auto": where `prepare` finds it faster here. Both agree within
         one code value. Planes that come from the GPU or stay there are enlarged there.
+    method : str, optional
+        What enlarges luma: "aplus", or "auto", which is also the default. Instead of a `model`.
+    source : str, optional
+        What kind of pictures the method's model is for: "clean", the default. Likewise.
 
     Attributes
     ----------
@@ -96,6 +100,9 @@ class Upscaler(Holder):
         model: str | Path | Model | None = None,
         device: str | Sequence[str] = "auto",
         chroma: str = "auto",
+        *,
+        method: str | None = None,
+        source: str | None = None,
     ) -> None:
         self.device = devices.single(device, "A+")
         chroma = values.choice("chroma", chroma, CHROMA)
@@ -107,7 +114,7 @@ class Upscaler(Holder):
                 advice="choose `chroma`=auto or `chroma`=cpu",
             )
         self.device_name = devices.name(self.device)
-        self.model = load(model, scale)
+        self.model = load(model, scale, method, source)
         self.scale = self.model.scale
         self.chroma = self._chroma = chroma
         self.slots = (cpu.Backend if self.device == "cpu" else cuda.Backend).slots

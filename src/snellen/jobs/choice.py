@@ -1,0 +1,82 @@
+"""Which models a job works with: one that is named, or ours for a method and a kind of source."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from snellen.errors import ModelError
+from snellen.sources.kind import Kind, decide
+from snellen.upscaling import models, shipped
+
+CLEAN, FILM = "clean", "film"
+
+
+class Models:
+    """The models of one job, for the magnifications that it makes. What they are for is found once.
+
+    Parameters
+    ----------
+    model, method, kind : str, Path or None
+        The job's; `kind` is its `source_kind`.
+    film : Path, optional
+        At whose pictures to look where `kind` is None or "auto".
+    """
+
+    def __init__(
+        self,
+        model: str | Path | None,
+        method: str | None,
+        kind: str | None,
+        film: Path | None = None,
+    ):
+        self._model, self._method, self._film = model, method, film
+        self._kind = None if kind == shipped.AUTO else kind
+        self._found: Kind | None = None
+        self._used: dict[str, str] = {}  # name → method
+        self._said = kind
+
+    def __call__(self, scale: int) -> models.Model:
+        """Return the model for a magnification.
+
+        Raises
+        ------
+        ModelError
+            There is no such model.
+        InputError
+            The film cannot be read.
+        """
+        name = self._model
+        if name is None:
+            self._said = kind = self._kind or self._fitting(scale)
+            try:
+                name = shipped.choose(scale, self._method, kind.partition(":")[0])
+            except ModelError as error:
+                raise error.renamed(source="source_kind") from error
+        model = models.load(name, scale)
+        self._used[str(name)] = models.method_of(model)
+        return model
+
+    def said(self) -> dict[str, Any]:
+        """Return the fields of a result that are about the models which were used."""
+        return {
+            "model": ", ".join(self._used), "method": ", ".join(dict.fromkeys(self._used.values())),
+            "source_kind": self._said,
+        }  # fmt: skip
+
+    def _fitting(self, scale: int) -> str:
+        """Return the kind of source that there is a model for, and after a colon why."""
+        kinds = shipped.kinds(scale, self._method or shipped.AUTO)
+        if self._film is None or len(kinds) < 2:
+            return CLEAN
+        if not self._film.is_file():
+            return f"{CLEAN}: a pipe cannot be looked at beforehand"
+        if self._found is None:
+            from snellen.video.source.places import look
+
+            looked = look(self._film)
+            self._found = decide(looked.planes, looked.codec, looked.bits)
+        name, reason = self._found.name, self._found.reason
+        kind = next(one for one in (name, FILM, *kinds) if one in kinds)
+        instead = "" if kind == name else f"{name}, for which there is no model; "
+        return f"{kind}: {instead}{reason}"

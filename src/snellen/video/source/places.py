@@ -1,0 +1,104 @@
+"""Looks at a film in several places, without reading all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import numpy.typing as npt
+from av.container import InputContainer
+from av.video.frame import VideoFrame
+from av.video.stream import VideoStream
+
+from snellen.video import pixels
+from snellen.video.ffmpeg import choose_stream, limit_size, open_input
+from snellen.video.source.stream_info import rate_of
+
+PLACES = 8  # of a film, equally far from one another: lab/sources.md
+SHORT = 400  # frames: a film of no more is decoded as a whole, since it may have one key frame
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a film looks like."""
+
+    planes: tuple[npt.NDArray[np.uint8], ...]
+    """Luma of a frame of each place, 8 bits; fewer where a film is short or damaged."""
+    codec: str
+    """FFmpeg's name of the codec."""
+    bits: float | None
+    """Of the video stream, a pixel of luma; None: not known."""
+
+
+def look(path: Path) -> Look:
+    """Look at a film in several places; the same file gives the same.
+
+    Raises
+    ------
+    InputError
+        The file is no video.
+    """
+    with open_input(path) as container:
+        stream = choose_stream(container, str(path))
+        limit_size(stream, str(path))
+        stream.codec_context.thread_type = "AUTO"
+        planes: list[npt.NDArray[np.uint8]] = []
+        for frame in _some(container, stream):
+            with suppress(ValueError):  # a pixel format that cannot be read, either
+                planes.append(_luma(frame))
+        codec = stream.codec_context.codec.canonical_name or ""
+        return Look(tuple(planes), codec, _bits(container, stream, path))
+
+
+def _some(container: InputContainer, stream: VideoStream) -> Iterator[VideoFrame]:
+    """Yield a frame of each place."""
+    seconds = Fraction(container.duration or 0, av.time_base)
+    count = int(seconds * rate_of(stream)) or SHORT
+    if count <= SHORT:
+        first = islice(_frames(container, stream), count)
+        step = max(1, count // PLACES)
+        yield from islice(first, step // 2, step // 2 + step * PLACES, step)
+        return
+    seen: set[int | None] = set()
+    for place in range(PLACES):
+        at = seconds * (2 * place + 1) / (2 * PLACES)
+        try:
+            container.seek((container.start_time or 0) + int(at * av.time_base))
+        except (av.FFmpegError, OSError):
+            return
+        frame = next(_frames(container, stream), None)
+        if frame is not None and frame.pts not in seen:
+            seen.add(frame.pts)
+            yield frame
+
+
+def _frames(container: InputContainer, stream: VideoStream) -> Iterator[VideoFrame]:
+    """Yield frames up to damage, of which the reader will tell."""
+    try:
+        for packet in container.demux(stream):
+            yield from stream.decode(packet)
+    except (av.FFmpegError, OSError, IndexError, ValueError):
+        return
+
+
+def _luma(frame: VideoFrame) -> npt.NDArray[np.uint8]:
+    """Return a copy of luma in 8 bits."""
+    plane: npt.NDArray[Any] = pixels.planes(frame)[0]
+    depth = pixels.parse(pixels.parse(frame.format.name).planar).bits
+    return np.array(plane >> (depth - 8) if depth > 8 else plane, np.uint8)
+
+
+def _bits(container: InputContainer, stream: VideoStream, path: Path) -> float | None:
+    """Return the bits a pixel: as the stream states, else of the whole file."""
+    rate: float | None = stream.codec_context.bit_rate
+    if not rate and container.duration:
+        rate = path.stat().st_size * 8 * av.time_base / container.duration
+    samples = stream.width * stream.height * float(rate_of(stream))
+    return rate / samples if rate and samples else None
