@@ -484,7 +484,7 @@ def test_nothing_is_left_of_a_broken_write(tmp_path, monkeypatch, dtype, error):
             arguments[0].write(b"half")
         raise error
 
-    monkeypatch.setattr(module, "_save" if dtype == np.uint8 else "_with_chunks", half)
+    monkeypatch.setattr(module, "_save" if dtype == np.uint8 else "_chunks", half)
     wanted = OutputError if isinstance(error, OSError) else KeyboardInterrupt
     with pytest.raises(wanted) as caught:
         write(tmp_path / "a.png", Still(np.zeros((4, 5, 3), dtype)))

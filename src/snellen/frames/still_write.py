@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
@@ -12,7 +13,7 @@ import numpy as np
 from PIL import Image
 
 from snellen.errors import InputError
-from snellen.frames import atomic, deep, tiff
+from snellen.frames import atomic, png, tiff
 from snellen.frames.still_formats import EITHER, FORMATS, READ_ONLY, TIFF, WRITTEN, ImageFormat
 from snellen.frames.still_metadata import png_info, segment
 from snellen.frames.still_value import Array, Still
@@ -48,7 +49,7 @@ def write(path: Path, still: Still, overwrite: bool = False, quality: int | None
         if format.name == TIFF:
             _save_tiff(file, still)
         elif still.is_deep_colour:
-            file.write(_with_chunks(deep.encode_png(still.pixels), still))
+            png.write(file, still.pixels, _chunks(still))
         else:
             _save(file, path.suffix.lower(), still, quality)
 
@@ -177,25 +178,15 @@ def _save_tiff(file: IO[bytes], still: Still) -> None:
     )
 
 
-def _with_chunks(png: bytes, still: Still) -> bytes:
-    """Insert what belongs to the pixels after IHDR (PNG specification, 11.3.2.3, 11.3.3)."""
-    chunks = b""
+def _chunks(still: Still) -> Iterator[tuple[bytes, bytes]]:
+    """Yield what belongs to the pixels of a PNG file (PNG specification, 11.3)."""
     if still.profile:
-        chunks += _chunk(b"iCCP", b"profile\0\0" + zlib.compress(still.profile))
-    if still.exif:
-        chunks += _chunk(b"eXIf", still.exif.removeprefix(b"Exif\0\0"))
-    for name, body, *_ in png_info(still.xmp, still.texts).chunks:
-        chunks += _chunk(name, body)
-    end = 8 + 25  # signature, IHDR
+        yield b"iCCP", b"profile\0\0" + zlib.compress(still.profile)
     if still.dpi:
-        across, down = (round(float(value) / 0.0254) for value in still.dpi)
-        chunks += _chunk(b"pHYs", struct.pack(">IIB", across, down, 1))
-        if png[end + 4 : end + 8] == b"pHYs":  # FFmpeg's: the aspect ratio
-            png = png[:end] + png[end + 12 + 9 :]
-    return png[:end] + chunks + png[end:]
-
-
-def _chunk(name: bytes, body: bytes) -> bytes:
-    """Return a PNG chunk: length, name, body, CRC."""
-    crc = zlib.crc32(name + body)
-    return struct.pack(">I", len(body)) + name + body + struct.pack(">I", crc)
+        metre = [float(value) / 0.0254 for value in still.dpi]
+        if all(0 < value < 1 << 31 for value in metre):  # and no NaN
+            yield b"pHYs", struct.pack(">IIB", *(round(value) for value in metre), 1)
+    if still.exif:
+        yield b"eXIf", still.exif.removeprefix(b"Exif\0\0")
+    for name, body, *_ in png_info(still.xmp, still.texts).chunks:
+        yield name, body
