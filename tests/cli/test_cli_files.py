@@ -32,7 +32,7 @@ DEBLUR = ["--psf-size", 3, "--iterations", 1, "--device", "cpu"]
 
 def test_an_output_that_is_not_named(capsys, here):
     assert run("upscale", "a.png", *HOW) == 0
-    assert capsys.readouterr().out == "a-x2.png: 18×16\n"
+    assert capsys.readouterr().out == "a-x2.png: 18×16, A+ (m.safetensors)\n"
     before = Path("a-x2.png").read_bytes()
     refused("upscale", capsys, ["a.png", *HOW], "a-x2.png exists", "--overwrite")
     assert Path("a-x2.png").read_bytes() == before
@@ -56,7 +56,7 @@ def test_folders_in_folders_and_a_summary(capsys, here):
     assert out.splitlines() == [
         "in/b.png: skipped, in-x2/b.png is there",
         "in/deep/c.png: skipped, in-x2/deep/c.png is there",
-        "in-x2/a.png: 18×16",
+        "in-x2/a.png: 18×16, A+ (m.safetensors)",
         "1 done, 0 failed, 2 skipped",
     ]
     assert run("upscale", "in", "-r", "--skip-existing", "--json", *HOW) == 0
@@ -98,7 +98,7 @@ def test_a_log(capsys, here):
     assert said[0].endswith("snellen upscale in none.png -q --log run.log -o o " + " ".join(HOW))
     assert said[1:6] == [
         "in/b.png → o/b.png: model=m.safetensors, device=cpu",
-        "o/b.png: 18×16",
+        "o/b.png: 18×16, A+ (m.safetensors)",
         "none.png → o/none.png: model=m.safetensors, device=cpu",
         "error: none.png: no such file",
         "1 done, 1 failed, 0 skipped",
