@@ -98,7 +98,8 @@ def test_cover_of_mp4_reaches_both(tmp_path, step):
 def test_what_mp4_cannot_hold_is_named(rich, tmp_path, step):
     target = tmp_path / "out.mp4"
     summary = convert(rich, target, step, encoding=FAST)
-    assert "subtitle stream 2 (subrip, fre): .mp4 cannot hold it" in summary.dropped
+    assert "subtitle stream 2 (subrip, fre) becomes mov_text, which .mp4 holds" in summary.warnings
+    assert not any("subrip" in w for w in summary.dropped)
     assert any(w.startswith("attachment stream 3") for w in summary.dropped)
     assert set(summary.dropped) <= set(summary.warnings)
     assert "tags that .mp4 cannot hold: ODD_KEY" in summary.warnings
@@ -109,7 +110,7 @@ def test_what_mp4_cannot_hold_is_named(rich, tmp_path, step):
 
 
 def test_strict_refuses_before_work(rich, tmp_path, step):
-    with pytest.raises(InputError, match=r"subrip, fre.*\.mp4 cannot hold it"):
+    with pytest.raises(InputError, match=r"attachment stream 3.*\.mp4 cannot hold it"):
         convert(rich, tmp_path / "out.mp4", step, encoding=FAST, strict=True)
     assert step.prepared is None
     assert not list(tmp_path.iterdir())
@@ -333,8 +334,17 @@ def test_timed_text_of_mp4(tmp_path, step):
         assert [(t, d) for t, _, d in after] == [(t, d) for t, _, d in before]
         assert [d[2:] for *_, d in after if d[2:]] == [b"uno", b"dos"]
         assert av.open(str(target)).streams.subtitles[0].language == "spa"
-    summary = convert(source, tmp_path / "out.mkv", step, encoding=FAST)
-    assert summary.dropped == ("subtitle stream 1 (mov_text, spa): .mkv cannot hold it",)
+    target = tmp_path / "out.mkv"
+    summary = convert(source, target, step, encoding=FAST)
+    assert summary.dropped == ()
+    assert summary.warnings == (
+        "subtitle stream 1 (mov_text, spa) becomes subrip, which .mkv holds",
+    )
+    ((_, _, first), (_, _, second)) = payloads(target, "subtitle")
+    assert (first, second) == (b"uno", b"dos")
+    with av.open(str(target)) as back:
+        assert back.streams.subtitles[0].codec_context.name in ("srt", "subrip")
+        assert back.streams.subtitles[0].language == "spa"
 
 
 def test_gaps_of_timed_text_do_not_multiply(tmp_path):

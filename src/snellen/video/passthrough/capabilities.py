@@ -12,6 +12,7 @@ from av.stream import Disposition, Stream
 
 from snellen.video.ffmpeg import ATTACHED_PICTURE, TAGS_AS_BYTES, open_own
 from snellen.video.media import StreamInfo
+from snellen.video.passthrough.subtitles import TextSubtitles
 from snellen.video.passthrough.tags import missing
 from snellen.video.timestamps import fraction
 
@@ -25,6 +26,7 @@ def lost_tags(
     first: Packet[Any] | None,
     muxer: str,
     tags: dict[str, str],
+    text: TextSubtitles | None = None,
 ) -> list[str] | None:
     """Write the stream alone into memory and read it back; return what its description loses.
 
@@ -39,6 +41,8 @@ def lost_tags(
         FFmpeg's name of the container.
     tags : dict
         Tags that the copy is to have.
+    text : TextSubtitles, optional
+        What converts the stream; None: it is copied.
 
     Returns
     -------
@@ -48,7 +52,7 @@ def lost_tags(
     file = BytesIO()
     try:
         with av.open(file, "w", format=muxer, **TAGS_AS_BYTES) as out:
-            copy = out.add_stream_from_template(template, opaque=True)
+            copy = text.add(out) if text else out.add_stream_from_template(template, opaque=True)
             copy.metadata.update(tags)
             copy.disposition = info.disposition
             out.start_encoding()
@@ -56,7 +60,9 @@ def lost_tags(
                 first.pts = first.dts = 0
                 first.time_base = fraction(copy.time_base) or Fraction(1, 1000)
                 first.stream = copy
-                out.mux(first)
+                shown = text.converted(first, copy) if text else first
+                if shown is not None:
+                    out.mux(shown)
     except (av.FFmpegError, ValueError, OSError):
         return None
     file.seek(0)

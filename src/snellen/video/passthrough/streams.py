@@ -17,6 +17,7 @@ from av.stream import Stream
 from snellen.video.ffmpeg import open_input
 from snellen.video.media import MediaInfo, StreamInfo
 from snellen.video.passthrough.capabilities import lost_tags
+from snellen.video.passthrough.subtitles import TextSubtitles, convertible
 from snellen.video.passthrough.tags import copied_tags
 from snellen.video.timestamps import Clock, fraction
 
@@ -50,6 +51,8 @@ class _Copy:
     cover: bytes | None = None
     """A cover's picture, which is written once and before all packets."""
     first: Packet[Any] | None = None
+    text: TextSubtitles | None = None
+    """Converts subtitles that the output cannot hold as they are; None: they are copied."""
 
 
 @dataclass(order=True)
@@ -144,9 +147,29 @@ class Copier:
                 return None
         if not (self._matroska and copy.cover):
             lost = lost_tags(stream, template, first, self._muxer, copy.tags)
+        if lost is None:
+            copy.text = convertible(template, self._muxer)
+        if copy.text is not None:
+            lost = self._converted(copy, first)
         if lost is not None:
             self._copies[stream.index] = copy
         return lost
+
+    def _converted(self, copy: _Copy, first: Packet[Any] | None) -> list[str] | None:
+        """Say what becomes of subtitles; return what their description loses, or None."""
+        text = copy.text
+        lost = lost_tags(copy.info, copy.template, first, self._muxer, copy.tags, text)
+        if lost is None or text is None:
+            return None
+        self.notes.append(f"{copy.info} becomes {text.kind}, which {self.suffix} holds")
+        if text.styled:
+            self.losses.append(f"{copy.info}: {text.kind} holds no styles and positions")
+        return lost
+
+    @property
+    def failed(self) -> int:
+        """How many packets of subtitles could not be converted so far."""
+        return sum(copy.text.failed for copy in self._copies.values() if copy.text is not None)
 
     @property
     def _matroska(self) -> bool:
@@ -172,7 +195,10 @@ class Copier:
                 attachment = out.add_attachment(filename, mime, copy.cover)
                 attachment.metadata.update(tags)
                 continue
-            copy.out = out.add_stream_from_template(copy.template, opaque=True)
+            if copy.text is not None:
+                copy.out = copy.text.add(out)
+            else:
+                copy.out = out.add_stream_from_template(copy.template, opaque=True)
             copy.out.metadata.update(tags)
             copy.out.disposition = copy.info.disposition
 
@@ -253,7 +279,12 @@ class Copier:
         while self._waiting and (time is None or self._waiting[0].time <= time):
             waiting = heapq.heappop(self._waiting)
             if self._cut_end(waiting.packet, waiting.copy):
-                yield self._retimed(waiting.packet, waiting.copy)
+                packet: Packet[Any] | None = self._retimed(waiting.packet, waiting.copy)
+                if packet is not None and waiting.copy.text is not None:
+                    assert waiting.copy.out is not None
+                    packet = waiting.copy.text.converted(packet, waiting.copy.out)
+                if packet is not None:
+                    yield packet
 
     def _retimed(self, packet: Packet[Any], copy: _Copy) -> Packet[Any]:
         """Return the packet with its times on the output's clock."""

@@ -111,6 +111,7 @@ class Sink:
             set_decoding_times(rest, 1 / (self._plan.rate * self._plan.time_base))
         self._mux_video(rest)
         self._mux(self._copier.due(None))
+        self.refused += self._copier.failed
         self._out.close()
 
     def abandon(self) -> None:
