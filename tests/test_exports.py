@@ -113,10 +113,9 @@ def test_the_signatures_for_files():
     assert parameters(snellen.deblur_file) == ["source", "target", *mia, *where, *video, *last]
     wanted = [
         "reference", "distorted", "metrics", "variant", "hi_scale", "eight_bit_lut", "resize",
-        "offset",
-        "every", "frames", "start", "duration", "deinterlace", "interlaced", "ivtc", "temporal",
-        "table", "maps", "worst", "overwrite", "max_pixels", "threads", "device", "dtype",
-        "decoder", "profile", "events",
+        "offset", "align", "every", "frames", "start", "duration", "deinterlace", "interlaced",
+        "ivtc", "temporal", "table", "maps", "worst", "overwrite", "max_pixels", "threads",
+        "device", "dtype", "decoder", "profile", "events",
     ]  # fmt: skip
     assert parameters(snellen.score_files) == wanted
 

@@ -118,6 +118,11 @@ _COLUMNS = {
         help="Frames by which DIST lags behind REF.",
     ),
     click.option(
+        "--align",
+        is_flag=True,
+        help="Find --offset, up to 300 frames either way, from what both videos show.",
+    ),
+    click.option(
         "--every",
         type=click.IntRange(1),
         default=1,
@@ -283,6 +288,10 @@ def _sentences(result: ScoreResult) -> list[str]:
         of = f" of {summary.reference_frames} and {summary.distorted_frames}"
     pictures = f"{summary.reference_pictures} and {summary.distorted_pictures}"
     lines = [f"{count} frame{'s' * (count != 1)}{of}, {pictures}, {where}"]
+    if result.aligned:
+        ahead = "ahead of" if result.offset < 0 else "behind"
+        count = abs(result.offset)
+        lines.append(f"aligned: DIST is {count} frame{'s' * (count != 1)} {ahead} REF")
     if (moving := result.temporal) is not None:
         lines.append(f"ST-MAD {moving.stmad:.4f}  SMAD {moving.smad:.4f}  TMAD {moving.tmad:.4f}")
     return lines

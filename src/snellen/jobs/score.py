@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from snellen.video.compare import Summary
 
 FILM, FOLDER, IMAGE = "a video", "a folder", "an image"
-FILM_ONLY = ("offset", "start", "duration", "deinterlace", "interlaced", "ivtc", "decoder",
+FILM_ONLY = ("offset", "align", "start", "duration", "deinterlace", "interlaced", "ivtc", "decoder",
              "temporal")  # fmt: skip
 MANY_ONLY = ("every", "frames")
 SHORTEST = 34
@@ -68,6 +68,8 @@ class ScoreJob(Job):
     size is an error."""
     offset: int = 0
     """Frames by which the distorted video lags behind; negative: by which it is ahead."""
+    align: bool = False
+    """Whether the offset is found from what both videos show, up to 300 frames either way."""
     every: int = 1
     """The first frame that has a partner is scored, then every so many."""
     clip: Clip = field(default_factory=Clip)
@@ -111,6 +113,15 @@ class ScoreJob(Job):
         if self.reference == self.distorted == PIPE:
             raise InputError(
                 "standard input can be one of the two, not both", parameter="distorted"
+            )
+        if self.align and self.offset:
+            raise InputError(
+                f"got `align` with `offset`={self.offset}, which it would find", parameter="align"
+            )
+        if self.align and PIPE in (self.reference, self.distorted):
+            raise InputError(
+                "`align` reads the beginning of both videos twice; standard input can be read once",
+                parameter="align",
             )
         if self.table == PIPE:
             raise InputError(
@@ -190,7 +201,7 @@ class ScoreJob(Job):
         """Return whether a parameter differs from its default."""
         if name in ("start", "duration", "frames"):
             return getattr(self.clip, name) is not None
-        plain = {"offset": 0, "every": 1, "decoder": "auto", "temporal": False}
+        plain = {"offset": 0, "align": False, "every": 1, "decoder": "auto", "temporal": False}
         if name in plain:
             return bool(getattr(self, name) != plain[name])
         return bool(getattr(self.clip, name) != getattr(Clip(), name))
@@ -218,6 +229,10 @@ class ScoreResult(Brief):
     """ST-MAD, where the job asks for it and `error` does not say why there is none."""
     maps: Path | None = None
     """Folder of the heat maps; None: none were asked for."""
+    offset: int = 0
+    """Frames by which the distorted video lags behind, as the job says or `align` has found."""
+    aligned: bool | None = None
+    """Whether `align` could tell the offset; None: it was not asked for."""
     warnings: tuple[str, ...] = ()
     """What differs between the inputs, or does not count."""
     error: SnellenError | None = None

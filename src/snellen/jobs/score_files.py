@@ -23,6 +23,7 @@ def score_files(
     eight_bit_lut: bool = False,
     resize: bool = False,
     offset: int = 0,
+    align: bool = False,
     every: int = 1,
     frames: int | None = None,
     start: Time | None = None,
@@ -66,6 +67,9 @@ def score_files(
         size is an error.
     offset : int
         Frames by which a distorted video lags behind; negative: by which it is ahead.
+    align : bool
+        Whether the offset is found from what both videos show, up to 300 frames either way;
+        `ScoreResult.offset` is what was found. Where it cannot be told a warning says so.
     every : int
         The first frame that has a partner is scored, then every so many; of folders, of the images.
     frames : int, optional
@@ -129,7 +133,7 @@ def score_files(
         reference=the_only(path(reference, "reference"), "reference"),
         distorted=the_only(path(distorted, "distorted"), "distorted"),
         mad=MadSettings(variant, hi_scale, eight_bit_lut, dtype), metrics=chosen(metrics),
-        resize=resize, offset=offset,
+        resize=resize, offset=offset, align=align,
         every=every, clip=clip, temporal=temporal, table=optional_path(table, "table"),
         maps=optional_path(maps, "maps"), worst=worst, overwrite=overwrite,
         max_pixels=max_pixels, threads=threads,

@@ -25,6 +25,7 @@ from snellen.mad.temporal import TemporalScore
 from snellen.metrics.names import MAD
 from snellen.metrics.ssim import WINDOW
 from snellen.video import progress
+from snellen.video.align import align
 from snellen.video.compare import Compared, Summary, compare
 
 
@@ -52,6 +53,8 @@ class ScoreRun:
             job.mad, job.metrics, job.device, self._worst, job.temporal, self.both, events
         )
         self.rows: list[ScoreRow] = []
+        self.offset = job.offset
+        self.aligned: bool | None = None
         self._damaged: dict[Path, tuple[str, ...]] = {}
 
     def warn(self, name: str, text: str) -> None:
@@ -96,7 +99,7 @@ class ScoreRun:
         error = error or damaged(self._damaged.items(), "what could be decoded was scored")
         result = ScoreResult(
             job.reference, job.distorted, kind, ScoreTable(tuple(self.rows)), self.step.method,
-            seconds, summary, temporal, job.maps,
+            seconds, summary, temporal, job.maps, self.offset, self.aligned,
             tuple(text if name == self.both else f"{name}: {text}" for name, text in warnings),
             error,
         )  # fmt: skip
@@ -155,12 +158,36 @@ def films(job: ScoreJob, events: Collected) -> ScoreResult:
     reference, distorted = (
         standard_input() if one == PIPE else one for one in (job.reference, job.distorted)
     )
+    _align(run)
     summary = compare(
-        reference, distorted, run.step, take, clip=job.clip, offset=job.offset, every=job.every,
+        reference, distorted, run.step, take, clip=job.clip, offset=run.offset, every=job.every,
         resized=job.resize, decoder=job.decoder, on_warning=run.warn, on_progress=run.progress,
     )  # fmt: skip
     temporal, too_short = _temporal(run, summary.frames) if job.temporal else (None, None)
     return run.finished(FILM, summary.seconds, summary, temporal, too_short or _damage(summary))
+
+
+def _align(run: ScoreRun) -> None:
+    """Find the offset of two films, where the job asks for it."""
+    job, began = run.job, time.monotonic()
+    if not job.align:
+        return
+    name = str(job.distorted)
+
+    def report(done: int, total: int) -> None:
+        rate = done / max(time.monotonic() - began, 1e-9)
+        eta = (total - done) / rate
+        run.events.progress(Progress(name, done, total, rate, eta, stage="align"))
+
+    found = align(job.reference, job.distorted, job.clip, job.decoder, report)
+    run.offset, run.aligned = found.offset or 0, found.offset is not None
+    if not run.aligned:
+        run.warn(
+            "",
+            f"no offset within {found.searched} frames is told by what the videos show: they "
+            "hardly move there, or show different things; frames meet by number, unless `offset` "
+            "says otherwise",
+        )
 
 
 def about(job: ScoreJob, result: ScoreResult) -> dict[str, Any]:
@@ -172,12 +199,14 @@ def about(job: ScoreJob, result: ScoreResult) -> dict[str, Any]:
     if (summary := result.summary) is not None:
         found |= {
             "frames": summary.frames, "reference_frames": summary.reference_frames,
-            "distorted_frames": summary.distorted_frames, "offset": job.offset,
+            "distorted_frames": summary.distorted_frames, "offset": result.offset,
             "every": job.every, "width": summary.width, "height": summary.height,
             "reference_pictures": summary.reference_pictures,
             "distorted_pictures": summary.distorted_pictures, "resized": summary.resized,
             "seconds": summary.seconds, "lost": summary.lost,
         }  # fmt: skip
+    if result.aligned is not None:
+        found["aligned"] = result.aligned
     if job.temporal:
         found |= {name: getattr(result.temporal, name, None) for name in ("stmad", "smad", "tmad")}
     return found | asdict(result.method)
