@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -86,6 +87,29 @@ def test_the_command_refuses(folder, tmp_path, monkeypatch, words, message):
     assert isinstance(done.exception, InputError) and message in str(done.exception)
     assert sorted(tmp_path.rglob("*")) == before
     assert Path("there.safetensors").read_bytes() == b"mine"
+
+
+def test_a_network_needs_pytorch(folder, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)  # as if it were not installed
+    done = run("--method", "cnn", "--images", folder, "-o", tmp_path / "m.safetensors")
+    assert isinstance(done.exception, InputError)
+    assert "PyTorch" in str(done.exception) and "snellen[train]" in done.exception.advice
+    assert [path.name for path in tmp_path.iterdir()] == ["drawings"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--method", "cnn", "--anchors", "9"], "`anchors`=9, which `method`=cnn does not have"),
+        (["--steps", "9"], "`steps`=9, which `method`=aplus does not have"),
+        (["--device", "cuda"], "A+ is learnt on the CPU"),
+        (["--method", "cnn", "--batch", "0"], "`batch`=0; expected a whole number, 1 to 1024"),
+        (["--method", "cnn", "--patch", "7"], "`patch`=7; expected a whole number, 8 to 256"),
+    ],
+)
+def test_options_of_the_other_method(folder, tmp_path, words, message):
+    done = run("--images", folder, "-o", tmp_path / "m.safetensors", *words)
+    assert isinstance(done.exception, InputError) and message in done.exception.message
 
 
 def test_nothing_is_left_of_a_model_that_cannot_be_written(folder, tmp_path, monkeypatch):

@@ -322,3 +322,20 @@ def test_a_file_without_a_name_is_no_target(tmp_path):
         with pytest.raises(InputError, match="not a file that can be replaced"):
             atomic.check_target(tmp_path / "a.png", None, True)
     assert names(tmp_path) == ["a.png"]
+
+
+def test_a_run_may_write_a_checkpoint_again(tmp_path):
+    goal = tmp_path / "a.checkpoint"
+    with atomic.protected([]):
+        for data in (b"first", b"second"):
+            with atomic.rewriting(goal) as file:
+                file.write(data)
+            assert goal.read_bytes() == data
+        with pytest.raises(KeyError), atomic.rewriting(goal) as file:
+            file.write(b"third")
+            raise KeyError
+        assert goal.read_bytes() == b"second" and list(tmp_path.iterdir()) == [goal]
+        with atomic.writing(goal, True) as file:
+            file.write(b"done")
+        with pytest.raises(InputError, match="output of this run already"):
+            atomic.check_target(goal, None, True)

@@ -22,6 +22,7 @@ from snellen.jobs import (
     Job,
     MadSettings,
     MiaSettings,
+    NetworkSettings,
     Region,
     ScoreJob,
     Settings,
@@ -65,6 +66,10 @@ JOBS = [
         worst=3, overwrite=True, device="cuda:0,cuda:1", decoder="nvdec",
     ),
     TrainJob(images="drawings", target="m.safetensors"),
+    TrainJob(
+        images="drawings", target="m.safetensors", device="cuda:1",
+        settings=NetworkSettings(3, "fine", steps=50, batch=4, patch=16, seed=7, hold_out=2),
+    ),
     TrainJob(
         images="drawings", target="m.safetensors", settings=Settings(3, window=5, energy=0.99),
         validate=("a", "b"), notes={"licence": "none"}, command="snellen train", threads=2,

@@ -1,4 +1,4 @@
-"""snellen train: an A+ model from a folder of images."""
+"""snellen train: a model of A+, or a compact network, from a folder of images."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ import click
 from snellen.cli import interrupts, report, terminal
 from snellen.cli.groups import FILES, MACHINE, METHOD, REPORT, Command, group
 from snellen.cli.options import MAX_PIXELS, NAMED, OVERWRITE, key_values, option
-from snellen.errors import worded
+from snellen.errors import InputError, worded
 
 if TYPE_CHECKING:
+    from snellen.jobs import NetworkSettings, Settings
     from snellen.jobs.events import Events, Progress
     from snellen.jobs.train import TrainResult
 
-LEARNING = ("window", "anchors", "energy", "sparsity", "iterations", "samples", "neighbours",
-            "ridge", "seed", "seeds", "hold_out")  # fmt: skip
+APLUS = ("window", "anchors", "energy", "sparsity", "iterations", "samples", "neighbours", "ridge",
+         "seeds")  # fmt: skip
+CNN = ("network", "steps", "batch", "patch")
+BOTH = ("seed", "hold_out")
 
 
 @click.command(
@@ -31,8 +34,8 @@ LEARNING = ("window", "anchors", "energy", "sparsity", "iterations", "samples", 
     examples=[
         ("a model that doubles width and height",
          "snellen train --images pictures -o mine.safetensors"),
-        ("the best of four seeds, measured on pictures that no seed has seen",
-         "snellen train --images pictures -o mine.safetensors --seeds 4 --hold-out 10"),
+        ("a compact network by PyTorch; the same command goes on where it was interrupted",
+         "snellen train --method cnn --images pictures -o mine.safetensors --steps 50000"),
     ],
 )  # fmt: skip
 @group(
@@ -58,12 +61,24 @@ LEARNING = ("window", "anchors", "energy", "sparsity", "iterations", "samples", 
 )
 @group(
     METHOD,
-    click.option("--scale", type=click.IntRange(2, 4), default=2, show_default=True),
-    click.option("--seed", type=int, help="First seed of K-SVD [default: 0]."),
-    click.option("--seeds", type=int, help="Seeds to try; the best is taken [default: 1]."),
     click.option(
-        "--hold-out", type=int, help="Training images that compare the seeds [default: 0]."
+        "--method",
+        type=click.Choice(["aplus", "cnn"]),
+        default="aplus",
+        show_default=True,
+        help="A+, or a compact network (needs PyTorch: snellen[train]).",
     ),
+    click.option("--scale", type=click.IntRange(2, 4), default=2, show_default=True),
+    click.option("--seed", type=int, help="First seed of what is drawn [default: 0]."),
+    click.option(
+        "--hold-out",
+        type=int,
+        help="Training images on which seeds, or a network's progress, are measured [default: 0].",
+    ),
+)
+@group(
+    "A+",
+    click.option("--seeds", type=int, help="Seeds to try; the best is taken [default: 1]."),
     click.option("--anchors", type=int, help="Anchors of the model [default: 1024]."),
     click.option("--window", type=int, help="Side in low-resolution pixels, odd [default: 3]."),
     click.option(
@@ -76,7 +91,27 @@ LEARNING = ("window", "anchors", "energy", "sparsity", "iterations", "samples", 
     click.option("--ridge", type=float, help="λ of the regression [default: by the anchors]."),
 )
 @group(
+    "Compact network",
+    click.option(
+        "--network",
+        type=click.Choice(["fast", "fine"]),
+        help="4 layers of 16 channels, or of 32 [default: fast].",
+    ),
+    click.option("--steps", type=int, help="Steps of the optimiser [default: 20000]."),
+    click.option("--batch", type=int, help="Patches in a step [default: 32]."),
+    click.option(
+        "--patch", type=int, help="Side of a patch in low-resolution pixels [default: 48]."
+    ),
+)
+@group(
     MACHINE,
+    click.option(
+        "--device",
+        default="auto",
+        show_default=True,
+        metavar="DEVICE",
+        help="Where a network is trained: auto, cpu, cuda or cuda:N.",
+    ),
     click.option("--threads", type=click.IntRange(1), help="[default: all cores of this process]"),
     MAX_PIXELS,
 )
@@ -85,18 +120,19 @@ LEARNING = ("window", "anchors", "energy", "sparsity", "iterations", "samples", 
     click.option("--json", "as_json", is_flag=True, help="The report as one JSON object."),
 )
 def train(images: Path, scale: int, output: Path, **options: Any) -> None:
-    """Learn an A+ model from a folder of images.
+    """Learn a model from a folder of images.
 
-    With --seeds and --hold-out, K-SVD starts from several seeds; each is judged on images that it
-    never saw, and the best dictionary is then completed with all images.
+    A+: with --seeds and --hold-out, K-SVD starts from several seeds; each is judged on images that
+    it never saw, and the best dictionary is then completed with all images.
+
+    A compact network: an interrupted training is kept beside the output (.checkpoint), and goes on
+    when the same command is given again. On one device, it gives the same network every time.
     """
-    from snellen.jobs import Settings
     from snellen.jobs.execute import run
     from snellen.jobs.train import TrainJob
 
-    learning = {name: options[name] for name in LEARNING if options[name] is not None}
     job = TrainJob(
-        images=images, target=output, settings=Settings(scale, **learning),
+        images=images, target=output, settings=_settings(scale, options), device=options["device"],
         validate=options["validate"], notes=key_values("--about", options["notes"], "author=me"),
         command=_command(), threads=options["threads"], overwrite=options["overwrite"],
         max_pixels=options["max_pixels"],
@@ -106,6 +142,21 @@ def train(images: Path, scale: int, output: Path, **options: Any) -> None:
     terminal.out(*([_as_json(result)] if options["as_json"] else _as_text(result)))
     if result.error is not None:
         raise result.error
+
+
+def _settings(scale: int, options: dict[str, Any]) -> Settings | NetworkSettings:
+    """Return how to learn; refuse what belongs to the other method."""
+    from snellen.jobs import NetworkSettings, Settings
+
+    own, other = (CNN, APLUS) if options["method"] == "cnn" else (APLUS, CNN)
+    for name in other:
+        if options[name] is not None:
+            raise InputError(
+                f"got `{name}`={options[name]}, which `method`={options['method']} does not have",
+                parameter=name,
+            )
+    given = {name: options[name] for name in (*own, *BOTH) if options[name] is not None}
+    return (NetworkSettings if options["method"] == "cnn" else Settings)(scale, **given)
 
 
 def _command() -> str:
@@ -159,21 +210,42 @@ def _as_text(result: TrainResult) -> list[str]:
     """Return what was made, in lines."""
     from snellen.jobs.train import mean
 
-    model, report = result.model, result.report
-    count, dims = model.anchors.shape
-    lines = [
-        f"{result.target}: ×{model.scale}, {count} anchors, {dims} dimensions, seed {report.seed}",
-        f"{report.images} images, {report.windows} windows ({report.energy:.3%} of the energy "
-        f"kept), {report.samples} samples, {report.seconds:.1f} s",
-    ]
-    lines += [
-        f"seed {seed}: {value:.4f} dB on {len(report.held_out)} images held out"
-        for seed, value in report.candidates
-    ]
+    lines = _network_text(result) if _is_network(result) else _aplus_text(result)
     for name, table in result.validation.items():
         lines += [f"{name} {image}: {value:.4f} dB" for image, value in table.items()]
         lines.append(f"{name}: {mean(table):.4f} dB")
     return lines
+
+
+def _is_network(result: TrainResult) -> bool:
+    return hasattr(result.report, "parameters")
+
+
+def _aplus_text(result: TrainResult) -> list[str]:
+    model: Any = result.model
+    report: Any = result.report
+    count, dims = model.anchors.shape
+    return [
+        f"{result.target}: ×{model.scale}, {count} anchors, {dims} dimensions, seed {report.seed}",
+        f"{report.images} images, {report.windows} windows ({report.energy:.3%} of the energy "
+        f"kept), {report.samples} samples, {report.seconds:.1f} s",
+        *(f"seed {seed}: {value:.4f} dB on {len(report.held_out)} images held out"
+          for seed, value in report.candidates),
+    ]  # fmt: skip
+
+
+def _network_text(result: TrainResult) -> list[str]:
+    model: Any = result.model
+    report: Any = result.report
+    return [
+        f"{result.target}: ×{model.scale}, {model.layers} × {model.channels} channels, "
+        f"{report.parameters} parameters",
+        f"{report.images} images, {report.steps} steps on {report.device}"
+        + (f", the first {report.begun} before" if report.begun else "")
+        + f", {report.seconds:.1f} s",
+        *(f"step {step}: {value:.4f} dB on the images held out"
+          for step, value in report.held_out.items()),
+    ]  # fmt: skip
 
 
 def _as_json(result: TrainResult) -> str:
@@ -182,20 +254,23 @@ def _as_json(result: TrainResult) -> str:
     def finite(value: float) -> float | None:
         return value if math.isfinite(value) else None
 
-    model, report = result.model, result.report
-    facts = {
-        "output": str(result.target),
-        "scale": model.scale,
-        "window": model.window,
-        "anchors": len(model.anchors),
-        **asdict(report),
-        "candidates": [{"seed": k, "psnr": finite(value)} for k, value in report.candidates],
-        "validation": {
-            name: {
-                "psnr": finite(mean(table)),
-                "images": {image: finite(value) for image, value in table.items()},
-            }
-            for name, table in result.validation.items()
-        },
+    model: Any = result.model
+    report: Any = result.report
+    facts: dict[str, Any] = {"output": str(result.target), "scale": model.scale}
+    if _is_network(result):
+        psnr = [{"step": step, "psnr": finite(value)} for step, value in report.held_out.items()]
+        facts |= {"layers": model.layers, "channels": model.channels, **asdict(report)}
+        facts["held_out"] = psnr
+    else:
+        facts |= {"window": model.window, "anchors": len(model.anchors), **asdict(report)}
+        facts["candidates"] = [
+            {"seed": seed, "psnr": finite(value)} for seed, value in report.candidates
+        ]
+    facts["validation"] = {
+        name: {
+            "psnr": finite(mean(table)),
+            "images": {image: finite(value) for image, value in table.items()},
+        }
+        for name, table in result.validation.items()
     }
     return json.dumps(facts)

@@ -16,7 +16,15 @@ from snellen.frames import leftovers, protection
 from snellen.frames.leftovers import Temporary
 from snellen.frames.protection import protected
 
-__all__ = ["check_folder", "check_target", "protected", "replacing", "sweep", "writing"]
+__all__ = [
+    "check_folder",
+    "check_target",
+    "protected",
+    "replacing",
+    "rewriting",
+    "sweep",
+    "writing",
+]
 
 _NOT_REPLACEABLE = "{} is not a file that can be replaced"
 _NO_SYNC = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
@@ -115,6 +123,16 @@ def writing(target: Path, overwrite: bool) -> Iterator[io.BufferedRandom]:
         _File(io.FileIO(temporary, "r+")) as file,
     ):
         yield file
+
+
+@contextmanager
+def rewriting(target: Path) -> Iterator[io.BufferedRandom]:
+    """Yield a file as `writing` does; the same run may replace it again, as a checkpoint."""
+    with writing(target, overwrite=True) as file:
+        yield file
+    outputs = protection.current().outputs
+    for what in [one for one, name in outputs.items() if name == str(target)]:
+        del outputs[what]
 
 
 class _File(io.BufferedRandom):

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 __all__ = [
     "Clip", "DeblurJob", "DeblurResult", "Encoding", "Events", "Job", "MadSettings", "MiaSettings",
-    "Progress", "Region", "ScoreJob", "ScoreResult", "ScoreRow", "ScoreTable", "Settings",
-    "Silent", "TrainJob", "TrainResult", "UpscaleJob", "UpscaleResult", "VideoOptions", "run",
-    "run_several",
+    "NetworkSettings", "Progress", "Region", "ScoreJob", "ScoreResult", "ScoreRow", "ScoreTable",
+    "Settings", "Silent", "TrainJob", "TrainResult", "UpscaleJob", "UpscaleResult", "VideoOptions",
+    "run", "run_several",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
     from snellen.aplus.training.train import Settings as Settings
+    from snellen.cnn.training.settings import NetworkSettings as NetworkSettings
     from snellen.jobs.deblur import DeblurJob as DeblurJob
     from snellen.jobs.deblur import DeblurResult as DeblurResult
     from snellen.jobs.events import Events as Events
@@ -54,6 +55,7 @@ _HOME = {
     "Job": "snellen.jobs.serial",
     "MadSettings": "snellen.jobs.options",
     "MiaSettings": "snellen.jobs.options",
+    "NetworkSettings": "snellen.cnn.training.settings",
     "Progress": "snellen.jobs.events",
     "Region": "snellen.jobs.positions",
     "ScoreJob": "snellen.jobs.score",

@@ -116,11 +116,16 @@ def read(path: Path) -> Pack:
             items = tuple(_items(file, told["items"]))
     except (OSError, zipfile.BadZipFile, KeyError, ValueError) as error:
         raise InputError(f"{path} is not a pack of training pictures: {error}") from error
-    digest = hashlib.sha256()
+    return Pack(items, told["about"], digest(items))
+
+
+def digest(items: Iterable[Item]) -> str:
+    """Return the SHA-256 of the samples, as hexadecimal digits."""
+    found = hashlib.sha256()
     for item in items:
         for plane in (item.high, *item.lows.values()):
-            digest.update(repr(plane.shape).encode() + plane.tobytes())
-    return Pack(items, told["about"], digest.hexdigest())
+            found.update(repr(plane.shape).encode() + plane.tobytes())
+    return found.hexdigest()
 
 
 def _items(file: zipfile.ZipFile, listed: list[dict[str, Any]]) -> Iterator[Item]:

@@ -14,7 +14,7 @@ from support.cnn import reference
 torch = pytest.importorskip("torch")
 
 from snellen.cnn.training import data, network, run  # noqa: E402
-from snellen.cnn.training.__main__ import main  # noqa: E402
+from snellen.cnn.training.__main__ import CHECKPOINT, main  # noqa: E402
 
 MASKS = np.array(network.MASKS, np.float64)
 
@@ -164,7 +164,7 @@ def test_a_run_that_goes_on_has_the_same_numbers(tmp_path, drawn, capsys, monkey
 
 def test_a_network_begins_with_the_weights_of_another(tmp_path, drawn, capsys):
     first, _ = trained(tmp_path / "first", drawn, "--steps", "4")
-    checkpoint = tmp_path / "first" / run.CHECKPOINT
+    checkpoint = tmp_path / "first" / CHECKPOINT
     arguments = [
         "train",
         str(tmp_path / "next"),

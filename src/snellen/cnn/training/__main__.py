@@ -20,6 +20,7 @@ from typing import Any
 from snellen._version import __version__
 from snellen.errors import InputError
 
+CHECKPOINT = "checkpoint.safetensors"
 _TASK = re.compile(
     r"(?P<name>[\w.-]*?x(?P<scale>[234]))=(?P<m>\d+)x(?P<c>\d+)(?P<plain>p?)"
     r"@(?P<pack>[^,]+)(,(?P<start>.+#.+))?"
@@ -108,7 +109,7 @@ def _train(given: argparse.Namespace) -> int:
             if event["event"] != "progress" or event["step"] % (10 * settings.chunk) == 0:
                 print(line, flush=True)
 
-        run = Run(tasks, settings, given.folder, device, report)
+        run = Run(tasks, settings, given.folder / CHECKPOINT, device, report)
         seconds = None if given.minutes is None else 60 * given.minutes
         run.train(steps=given.steps, seconds=seconds, parts=given.parts)
         facts = {"date": datetime.now(UTC).date().isoformat(), "snellen": __version__}

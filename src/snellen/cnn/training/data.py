@@ -85,7 +85,10 @@ class Patches:
         self.scale, self.patch, self.given = scale, patch, patch + 2 * reach
         kept = [one for one in found if min(one.low.shape) >= self.given]
         if not kept:
-            raise InputError(f"no picture has {self.given}×{self.given} samples at ×{scale}")
+            raise InputError(
+                f"no picture has {self.given}×{self.given} samples at ×{scale}",
+                advice="take larger pictures, or a smaller `patch`",
+            )
         shapes = np.array([one.low.shape for one in kept])
         rows, columns = (shapes - self.given + 1).T
         self._ends = np.cumsum(rows * columns)

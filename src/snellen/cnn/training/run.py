@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -19,12 +20,14 @@ from snellen.cnn.training.data import Pair, Patches, pairs, validation
 from snellen.cnn.training.learner import TYPES, Learner, Settings, Task
 from snellen.cnn.training.network import Network
 from snellen.errors import InputError
+from snellen.frames import atomic
+from snellen.frames.opening import contents
 from snellen.sources.pack import Pack, read
 
-CHECKPOINT = "checkpoint.safetensors"
 RESERVE = 20.0  # seconds of a limited time for validation and files at its end
 KEEP = 60.0  # seconds between checkpoints
 LOOKS = 8  # validations before the last
+_MOST_BYTES = 1 << 28  # of a checkpoint; ours have less than 2 MB a network
 Report = Callable[[dict[str, Any]], None]
 
 
@@ -35,22 +38,32 @@ class Run:
     ----------
     tasks : sequence of Task
     settings : Settings
-    folder : Path
-        Where models and the checkpoint go. A checkpoint of the same tasks and settings that lies
-        there is continued.
+    checkpoint : Path
+        File of the checkpoint. One of the same tasks and settings is continued.
     device : torch.device
     report : callable
         Gets a dict for each event: data, steps, progress, PSNR.
+    packs : mapping, optional
+        The packs of the tasks, by their names; None: they are files.
+
+    Raises
+    ------
+    InputError
+        A pack cannot be read or has no picture that is large enough; the file at `checkpoint` is
+        none, or of other tasks, settings or data.
     """
 
     def __init__(
-        self, tasks: Sequence[Task], settings: Settings, folder: Path, device: torch.device,
-        report: Report,
+        self, tasks: Sequence[Task], settings: Settings, checkpoint: Path, device: torch.device,
+        report: Report, packs: Mapping[str, Pack] | None = None,
     ) -> None:  # fmt: skip
-        _arithmetic(settings)
-        self.tasks, self.settings, self.folder = tasks, settings, folder
+        if settings.precision not in (*TYPES, "tf32", "float32"):
+            raise InputError(
+                f"got precision {settings.precision!r}; expected bf16, fp16, tf32, float32"
+            )
+        self.tasks, self.settings, self.checkpoint = tasks, settings, checkpoint
         self.device, self._report, self._begun = device, report, time.monotonic()
-        self.packs: dict[str, Pack] = {task.pack: read(Path(task.pack)) for task in tasks}
+        self.packs = packs or {task.pack: read(Path(task.pack)) for task in tasks}
         self._held: dict[tuple[str, int], list[Pair]] = {}
         patches: dict[tuple[str, int, int], Patches] = {}
         self.learners = []
@@ -65,7 +78,8 @@ class Run:
                 held = [item for item in items if item.held_out]
                 self._held[key] = self._held.get(key) or pairs(held, task.scale, (1.0,))
                 self._tell("data", pack=key[0], scale=key[1], samples=made.low.numel())
-            learner = Learner(task, settings, patches[*key, reach], device)
+            with _arithmetic(settings):  # a GPU captures a step here
+                learner = Learner(task, settings, patches[*key, reach], device)
             if task.start:
                 learner.restart(0, _beginning(task.start))
             self.learners.append(learner)
@@ -87,29 +101,23 @@ class Run:
         }
 
     def _continue(self) -> None:
-        path = self.folder / CHECKPOINT
-        if not path.exists():
+        if not self.checkpoint.exists():
             return
-        from safetensors import safe_open
-
-        with safe_open(path, "pt") as file:
-            told = json.loads(file.metadata()["run"])
-            if told["identity"] != self._identity:
-                raise InputError(
-                    f"{path} is of other tasks, settings or data",
-                    advice="give another folder, or remove it",
-                )
-            for learner in self.learners:
-                state = {
-                    key: file.get_tensor(f"{learner.task.name}.{key}") for key in learner.state
-                }
-                learner.restart(told["chunk"], state)
+        tensors, told = _kept(self.checkpoint)
+        if told["identity"] != self._identity:
+            raise InputError(
+                f"{self.checkpoint} is of other tasks, settings or data",
+                advice="remove it, or give the same again",
+            )
+        for learner in self.learners:
+            state = {key: tensors[f"{learner.task.name}.{key}"] for key in learner.state}
+            learner.restart(told["chunk"], state)
         self.chunk, self.steps, self.history = told["chunk"], told["steps"], told["history"]
         self._tell("continued", step=self.chunk * self.settings.chunk, steps=self.steps)
 
     def keep(self) -> None:
         """Write the checkpoint."""
-        from safetensors.torch import save_file
+        from safetensors.torch import save
 
         self._wait()
         tensors = {
@@ -121,10 +129,8 @@ class Run:
             "identity": self._identity, "chunk": self.chunk, "steps": self.steps,
             "history": self.history,
         }  # fmt: skip
-        self.folder.mkdir(parents=True, exist_ok=True)
-        path = self.folder / CHECKPOINT
-        save_file(tensors, path.with_suffix(".part"), {"run": json.dumps(told)})
-        path.with_suffix(".part").replace(path)
+        with atomic.rewriting(self.checkpoint) as file:
+            file.write(save(tensors, {"run": json.dumps(told)}))
 
     def _wait(self) -> None:
         if self.device.type == "cuda":
@@ -164,6 +170,10 @@ class Run:
         parts : int
             Calls of `seconds` over which the training is spread.
         """
+        with _arithmetic(self.settings):
+            return self._train(steps, seconds, parts)
+
+    def _train(self, steps: int | None, seconds: float | None, parts: int) -> bool:
         s = self.settings
         if not self.steps:
             if steps is None:
@@ -182,7 +192,11 @@ class Run:
             self._chunk(self.chunk, self.steps)
             self.chunk += 1
             losses = {one.task.name: round(one.loss(), 4) for one in self.learners}
-            self._tell("progress", step=self.chunk * s.chunk, steps=self.steps, loss=losses)
+            try:
+                self._tell("progress", step=self.chunk * s.chunk, steps=self.steps, loss=losses)
+            except BaseException:  # who listens ends the run: it can go on from here
+                self.keep()
+                raise
             if self.chunk % every == 0 and self.chunk * s.chunk < self.steps:
                 self.look()
             if time.monotonic() - kept > KEEP:
@@ -251,13 +265,34 @@ def _beginning(start: str) -> dict[str, torch.Tensor]:
     return {"weights": mean, "mean": mean}
 
 
-def _arithmetic(settings: Settings) -> None:
-    """Set what PyTorch has for the whole process: this process does nothing but training."""
-    if settings.precision not in (*TYPES, "tf32", "float32"):
+def _kept(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+    """Return tensors and state of a checkpoint."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load
+
+    data = contents(path, _MOST_BYTES)
+    try:
+        tensors = load(data)  # which checks all of it
+        length = int.from_bytes(data[:8], "little")
+        told = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["run"])
+    except (SafetensorError, ValueError, KeyError, TypeError) as error:
         raise InputError(
-            f"got precision {settings.precision!r}; expected bf16, fp16, tf32, float32"
-        )
-    torch.backends.cudnn.deterministic = not settings.fastest
-    torch.backends.cudnn.benchmark = settings.fastest
-    torch.backends.cudnn.allow_tf32 = settings.precision != "float32"
-    torch.backends.cuda.matmul.allow_tf32 = False  # merging the branches
+            f"{path} is not the checkpoint of a training", advice="move it, or give another output"
+        ) from error
+    return tensors, told
+
+
+@contextmanager
+def _arithmetic(settings: Settings) -> Iterator[None]:
+    """Set what PyTorch has for the whole process, until the block ends."""
+    matmul = torch.backends.cuda.matmul
+    before, matmul.allow_tf32 = matmul.allow_tf32, False  # merging the branches
+    exact = torch.backends.cudnn.flags(
+        enabled=True, deterministic=not settings.fastest, benchmark=settings.fastest,
+        allow_tf32=settings.precision != "float32",
+    )  # fmt: skip
+    try:
+        with exact:
+            yield
+    finally:
+        matmul.allow_tf32 = before
