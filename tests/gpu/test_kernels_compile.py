@@ -39,23 +39,25 @@ from snellen.mia.definition import Definition as Mia
 from snellen.mia.l0.cuda import search as mia_search
 from snellen.upscaling.cuda import samples
 from snellen.upscaling.models import load
-from support.aplus.oriented import oriented_model
 
 
-def empty(scale, window, anchors, dims, dtype):
+def empty(scale, window, anchors, dims, dtype, strengths=None):
     """A model of a size that does not ship: kernels know sizes and types only."""
+    projections = anchors * (1 + len(strengths or ()))
     patch = (window * scale) ** 2
     return Model(
         scale=scale,
         window=window,
         anchors=np.eye(1, dims, dtype=np.float32).repeat(anchors, axis=0),
         basis=np.zeros((4 * patch, dims), np.float32),
-        projections=np.broadcast_to(dtype(0), (anchors, patch, dims)),
+        projections=np.broadcast_to(dtype(0), (projections, patch, dims)),
+        strengths=strengths and np.array(strengths, np.float32),
     )
 
 
 SHIPPED = [load(None, scale) for scale in (2, 3, 4)]
-ORIENTED = [oriented_model(scale) for scale in (2, 3, 4)]
+ORIENTED = [empty(*size, 256, 28, np.float16, [1, 2, 3])
+            for size in ((2, 3), (3, 3), (4, 3), (3, 5))]  # fmt: skip
 FLOAT = [replace(model, projections=model.projections.astype(np.float32)) for model in SHIPPED]
 LARGE = empty(4, 3, 8192, 96, np.float16)
 WIDE = empty(3, 5, 1024, 28, np.float32)
@@ -239,7 +241,7 @@ CASES = [
 ]
 
 SLOW = distinct(
-    *CASES, *aplus(OTHERS), *oriented([*ORIENTED, oriented_model(3, 5)], LUMA), *slow_pictures(),
+    *CASES, *aplus(OTHERS), *oriented(ORIENTED, LUMA), *slow_pictures(),
     *slow_mia(), *slow_transforms(), *slow_cnn(),
 )[len(CASES) :]  # fmt: skip
 """More constants of the kernels of CASES, and models that do not ship."""
