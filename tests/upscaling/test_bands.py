@@ -10,6 +10,7 @@ from snellen.frames.still import Still, read, write
 from snellen.jobs.events import Silent
 from snellen.upscaling import bands as module
 from snellen.upscaling.bands import REACH, bands
+from support.cnn.reference import gentle
 
 
 @pytest.fixture
@@ -50,6 +51,15 @@ def test_in_bands_as_in_one_piece(random, narrow, scale, shape, dtype, backend):
     whole = upscale(image, scale, device=backend)
     narrow()
     assert (upscale(image, scale, device=backend) == whole).all()
+
+
+@pytest.mark.parametrize("layers", [2, pytest.param(16, marks=pytest.mark.slow)])
+def test_a_compact_network_in_bands(random, narrow, layers, backend):
+    image = random.integers(0, 256, (150, 21, 3), np.uint8)
+    model = gentle(random, 2, layers, 4)
+    whole = upscale(image, 2, model, device=backend)
+    narrow()
+    assert (upscale(image, 2, model, device=backend) == whole).all()
 
 
 @pytest.mark.slow

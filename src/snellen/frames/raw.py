@@ -42,8 +42,8 @@ def read(path: Path, file: BinaryIO, said: list[str]) -> Still:
             output_color=rawpy.ColorSpace.sRGB,
         )
     block, damage, xmp = _metadata(file)
-    lost = "it is developed: sRGB, with the camera's white balance, without corrections of the lens"
-    return Still(pixels=pixels, exif=block, damage=damage, xmp=xmp, lost=(lost,))
+    note = "it is developed: sRGB, with the camera's white balance, without corrections of the lens"
+    return Still(pixels=pixels, exif=block, damage=damage, xmp=xmp, notes=(note,))
 
 
 def _metadata(file: BinaryIO) -> tuple[bytes | None, tuple[str, ...], bytes | None]:

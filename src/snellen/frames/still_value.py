@@ -38,6 +38,8 @@ class Still:
     """Pillow's name of the compression, of a TIFF file."""
     lost: tuple[str, ...] = ()
     """A sentence about each thing of the file that these values do not hold."""
+    notes: tuple[str, ...] = ()
+    """What else must be known of how the file was read, where nothing is lost."""
 
     @property
     def is_deep_colour(self) -> bool:

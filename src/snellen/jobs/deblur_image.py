@@ -97,7 +97,7 @@ def _rest(job: DeblurJob, first: Still, events: Events) -> list[Still]:
     for path in job.sources[1:]:
         atomic.check_target(job.target, path, job.overwrite)
         still = read(path)
-        for text in still.lost:
+        for text in (*still.notes, *still.lost):
             events.warning(str(path), text)
         got, wanted = _kind(still.pixels), _kind(first.pixels)
         if got != wanted:

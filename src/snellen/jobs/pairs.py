@@ -164,7 +164,7 @@ def _floats(path: Path) -> InputError:
 
 def _plane(path: Path, warn: Warn) -> Plane:
     still = read(path)
-    for text in still.lost:
+    for text in (*still.notes, *still.lost):
         warn(str(path), text)
     pixels = still.pixels
     if pixels.dtype.kind == "f":

@@ -24,7 +24,7 @@ def opened(
     quality: int | None,
     events: Events,
 ) -> tuple[Still, tuple[str, ...]]:
-    """Return an image, and what of it the target will not hold.
+    """Return an image, and what is said of it: above all what the target will not hold.
 
     Parameters
     ----------
@@ -63,9 +63,10 @@ def opened(
     lost = (*still.lost, *losses(target, still))
     if lost and strict:
         raise InputError(f"{source}: this would be lost: {'; '.join(lost)}", parameter="strict")
-    for text in lost:
+    said = (*still.notes, *lost)
+    for text in said:
         events.warning(str(source), text)
-    return still, lost
+    return still, said
 
 
 def warn_of_quality(subject: str, quality: int | None, events: Events) -> None:
