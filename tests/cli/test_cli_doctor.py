@@ -51,3 +51,23 @@ def test_a_damaged_model_is_reported_not_raised(capfd, monkeypatch, tmp_path, da
     assert run("doctor", "--json") == 0
     found = json.loads(capfd.readouterr().out)["models"]
     assert found["bad"].startswith("no: ") and found["t91-x2"].startswith("works")
+
+
+def test_warm_says_what_it_prepares(capfd, monkeypatch, tmp_path):
+    """All that it prepares: tests/release/test_docker.py."""
+    from snellen import caches
+    from snellen.jobs import warm
+
+    monkeypatch.setenv("SNELLEN_CACHE", str(tmp_path / "cache"))
+    work = {"scores": lambda device: iter([lambda: caches.compiling("loops")] * 2)}
+    monkeypatch.setattr(warm, "_WORK", work)
+    assert run("doctor", "--warm", "--json", "--device", "cpu") == 0
+    out, err = capfd.readouterr()
+    found = json.loads(out)
+    assert err == "preparing scores on cpu\n" and found["seconds"].keys() == {"scores on cpu"}
+    assert found["compiled"] == {"loops": 2} and found["kept"] == str(tmp_path / "cache")
+    (tmp_path / "cache").chmod(0o777)
+    assert run("doctor", "--warm", "--device", "cpu") == 0
+    out, err = capfd.readouterr()
+    assert "warning: SNELLEN_CACHE: " in err and "can be written by other users" in err
+    assert run("doctor", "--warm", "--device", "cuda:99") == 2

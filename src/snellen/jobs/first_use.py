@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -56,7 +57,9 @@ def complaint() -> str:
     """Return why compiled code does not last, and what to do; "": it lasts."""
     folder = caches.place()
     if folder is not None and not folder.temporary:
-        return ""
+        chosen = next(caches.folders()).path if os.environ.get(caches.VARIABLE) else None
+        reason = "" if chosen is None else caches.distrust(chosen)
+        return f"{chosen} is not used: {reason}" if reason else ""
     states = "; ".join(f"{path}: {state}" for path, state in caches.states().items())
     advice = "let it name a folder that only you can write"
     if folder is None:
