@@ -322,7 +322,11 @@ def test_metrics_that_do_not_go(films, tmp_path):
     refused("got temporal with metrics=psnr", *films[:2], metrics="psnr", temporal=True)
 
 
-def test_vmaf_says_what_is_missing(films, monkeypatch):
-    monkeypatch.setattr("snellen.video.vmaf.filters_available", set())
-    said = refused("was built without the filter libvmaf", *films[:2], metrics="mad,vmaf")
-    assert said.parameter == "metrics" and "--no-binary av" in str(said)
+@pytest.mark.parametrize(
+    ("filters", "words"),
+    [(set(), "built without the filter libvmaf"), ({"libvmaf"}, "not use yet")],
+)
+def test_vmaf_says_what_is_missing(films, monkeypatch, filters, words):
+    monkeypatch.setattr("snellen.video.vmaf.filters_available", filters)
+    said = refused(words, *films[:2], metrics="mad,vmaf")
+    assert said.parameter == "metrics" and "leave vmaf out" in str(said)

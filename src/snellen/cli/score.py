@@ -75,7 +75,7 @@ _COLUMNS = {
         metavar="LIST",
         default="mad",
         show_default=True,
-        help="Some of mad,psnr,ssim,vmaf: PSNR and SSIM of luma; VMAF where FFmpeg has libvmaf.",
+        help="Some of mad,psnr,ssim, with commas: PSNR and SSIM are of luma, as MAD.",
     ),
     click.option(
         "--temporal",
@@ -298,7 +298,7 @@ def _sentences(result: ScoreResult) -> list[str]:
 
 
 def _line(row: ScoreRow) -> str:
-    names = ("mad", "hi", "lo", "psnr", "ssim", "vmaf")
+    names = ("mad", "hi", "lo", "psnr", "ssim")
     scores = {name: getattr(row, name) for name in names}
     shown = [f"{name.upper()} {one:.4f}" for name, one in scores.items() if one is not None]
     return "  ".join(shown)

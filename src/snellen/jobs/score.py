@@ -26,7 +26,7 @@ from snellen.jobs.options import (
 from snellen.jobs.profile import Profile
 from snellen.jobs.score_table import ScoreTable
 from snellen.jobs.serial import Job
-from snellen.metrics.names import MAD, VMAF, chosen
+from snellen.metrics.names import KNOWN, MAD, VMAF, chosen
 from snellen.video import vmaf
 from snellen.video.clip import Clip
 
@@ -62,7 +62,7 @@ class ScoreJob(Job):
     mad: MadSettings = field(default_factory=MadSettings)
     """Which MAD."""
     metrics: tuple[str, ...] = ("mad",)
-    """Some of "mad", "psnr", "ssim" and "vmaf", which needs FFmpeg's filter libvmaf."""
+    """Some of "mad", "psnr" and "ssim"; "vmaf" is refused with what is missing for it."""
     resize: bool = False
     """Whether what is scored is scaled to the reference's size (Lanczos); else a difference of
     size is an error."""
@@ -102,7 +102,7 @@ class ScoreJob(Job):
         object.__setattr__(self, "table", optional_path(self.table, "table"))
         object.__setattr__(self, "maps", optional_path(self.maps, "maps"))
         object.__setattr__(self, "device", device_list(self.device))
-        object.__setattr__(self, "metrics", chosen(self.metrics))
+        object.__setattr__(self, "metrics", chosen(self.metrics, KNOWN))
         check_types(self)
         check_optional(self.max_pixels, "max_pixels")
         check_threads(self.threads)
@@ -175,12 +175,12 @@ class ScoreJob(Job):
         Raises
         ------
         InputError
-            As `kind`; an option for other inputs; an output that must not be written; VMAF where
-            FFmpeg cannot compute it.
+            As `kind`; an option for other inputs; an output that must not be written; VMAF,
+            which nothing here computes.
         """
         kind = self.kind()
         if VMAF in self.metrics:
-            vmaf.check()
+            raise vmaf.refused()
         for name in {FILM: (), FOLDER: FILM_ONLY, IMAGE: FILM_ONLY + MANY_ONLY}[kind]:
             if self._is_set(name):
                 also = " and folders" if name in MANY_ONLY else ""

@@ -9,7 +9,7 @@ from snellen.jobs.execute import raised, run
 from snellen.jobs.options import File, MadSettings, Time, device_list, optional_path, path, seconds
 from snellen.jobs.patterns import the_only
 from snellen.jobs.score import ScoreJob, ScoreResult
-from snellen.metrics.names import chosen
+from snellen.metrics.names import KNOWN, chosen
 from snellen.video.clip import Clip
 
 
@@ -54,7 +54,7 @@ def score_files(
     reference, distorted : str or Path
         Two videos (one may be "-": y4m on standard input), two images, or two folders of images.
     metrics : str or sequence of str
-        "mad,psnr,ssim,vmaf", or some of these. PSNR and SSIM are as of `snellen.score`; VMAF needs
+        "mad,psnr,ssim", or some of these, as for `snellen.score`. "vmaf" is refused: it needs
         FFmpeg's filter libvmaf, which PyAV's wheels do not have.
     variant : str
         "2011", as the authors' code of that year, or "paper", as their article.
@@ -132,7 +132,7 @@ def score_files(
     job = ScoreJob(
         reference=the_only(path(reference, "reference"), "reference"),
         distorted=the_only(path(distorted, "distorted"), "distorted"),
-        mad=MadSettings(variant, hi_scale, eight_bit_lut, dtype), metrics=chosen(metrics),
+        mad=MadSettings(variant, hi_scale, eight_bit_lut, dtype), metrics=chosen(metrics, KNOWN),
         resize=resize, offset=offset, align=align,
         every=every, clip=clip, temporal=temporal, table=optional_path(table, "table"),
         maps=optional_path(maps, "maps"), worst=worst, overwrite=overwrite,

@@ -14,7 +14,7 @@ from snellen.frames import atomic
 from snellen.frames.brief import Brief
 from snellen.mad.pooling import Pooled, pool
 
-SCORES = ("mad", "hi", "lo", "psnr", "ssim", "vmaf")
+SCORES = ("mad", "hi", "lo", "psnr", "ssim")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -37,8 +37,6 @@ class ScoreRow(Brief):
     """Peak signal-to-noise ratio in dB, infinite for equal pictures; None: not asked for."""
     ssim: float | None = None
     """Structural similarity, 1 for equal pictures; None: not asked for."""
-    vmaf: float | None = None
-    """VMAF, 0 to 100, higher is better; None: not asked for."""
 
     def facts(self) -> dict[str, Any]:
         """Return frame, time or name, then the scores: those that the row has."""

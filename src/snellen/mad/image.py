@@ -25,7 +25,7 @@ from snellen.mad.pictures import axes_of, check_samples, expect, feeding
 from snellen.mad.placement import choose_devices, in_main_memory, moved
 from snellen.mad.result import Score
 from snellen.mad.scorer import BYTES, Scorer, precision
-from snellen.metrics.names import MAD, PSNR, SSIM
+from snellen.metrics.names import MAD
 from snellen.metrics.names import chosen as named
 from snellen.metrics.ssim import WINDOW
 
@@ -103,7 +103,7 @@ def score(
     DeviceError
         The device cannot be used, or the GPU's memory does not suffice.
     """
-    names = named(metrics, (MAD, PSNR, SSIM))
+    names = named(metrics)
     if flag("maps", maps) and MAD not in names:
         raise InputError(
             f"got `maps`=True with `metrics`={quoted(metrics)}; maps are those of mad",

@@ -5,19 +5,21 @@ from __future__ import annotations
 from snellen.errors import InputError, quoted
 from snellen.frames import values
 
-MAD, PSNR, SSIM, VMAF = METRICS = ("mad", "psnr", "ssim", "vmaf")
-LOWER_IS_BETTER = (MAD,)
+MAD, PSNR, SSIM = COMPUTED = ("mad", "psnr", "ssim")
+VMAF = "vmaf"
+KNOWN = (*COMPUTED, VMAF)
+"""With VMAF, so that an error can say what is missing for it."""
 
 
-def chosen(metrics: object, allowed: tuple[str, ...] = METRICS) -> tuple[str, ...]:
-    """Return names of metrics in the order of METRICS.
+def chosen(metrics: object, known: tuple[str, ...] = COMPUTED) -> tuple[str, ...]:
+    """Return names of metrics, those that are computed in their order.
 
     Parameters
     ----------
     metrics : str or sequence of str
         The caller's: "mad,psnr", or ["mad", "psnr"].
-    allowed : tuple of str
-        Those that can be computed here.
+    known : tuple of str
+        Names that are let pass.
 
     Raises
     ------
@@ -27,11 +29,11 @@ def chosen(metrics: object, allowed: tuple[str, ...] = METRICS) -> tuple[str, ..
     if isinstance(metrics, str):
         given: list[object] = [name.strip() for name in str.__str__(metrics).split(",")]
     else:
-        given = list(values.items("metrics", metrics, len(METRICS)))
-    wrong = [name for name in given if not isinstance(name, str) or name not in allowed]
+        given = list(values.items("metrics", metrics, len(known)))
+    wrong = [name for name in given if not isinstance(name, str) or name not in known]
     if wrong or not given:
         raise InputError(
-            f"`metrics`={quoted(metrics)}; expected some of {', '.join(allowed)}, with commas",
+            f"`metrics`={quoted(metrics)}; expected some of {', '.join(COMPUTED)}, with commas",
             parameter="metrics",
         )
-    return tuple(name for name in METRICS if name in given)
+    return tuple(name for name in known if name in given)
