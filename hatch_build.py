@@ -20,7 +20,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 NAME = "snellen.cdx.json"
-EXTRAS = ("cuda12", "cuda13", "demo")
+EXTRAS = ("cuda12", "cuda13", "demo", "stills")
 """The extras that add something to Snellen; the others are for its development."""
 MODELS = "src/snellen/aplus/models"
 

@@ -220,7 +220,7 @@ def test_an_interrupt_leaves_nothing(capsys, films, tmp_path, monkeypatch):
         (["none", "film"], "none: no such file or folder"),
         (["folder", "none"], "none: no such file or folder"),
         (["x" * 300, "film"], "too long"),
-        (["image", "moving.gif"], "moving.gif: images of this type are not read; convert"),
+        (["image", "layers.psd"], "layers.psd: images of this type are not read; convert"),
         (["film", "film", "--json", "--csv", "-"], "standard output"),
         (["image", "image", "--offset", "1"], "--offset .*for videos"),
         (["image", "image", "--every", "2"], "--every .*videos and folders"),
@@ -243,7 +243,7 @@ def test_wrong_use(capsys, films, images, tmp_path, words, said, monkeypatch):
     folder.mkdir()
     write(folder / "a.png", Still(np.zeros((40, 40), np.uint8)))
     write(tmp_path / "tiny.png", Still(np.zeros((33, 40), np.uint8)))
-    Image.fromarray(np.zeros((40, 40), np.uint8)).save(tmp_path / "moving.gif")
+    (tmp_path / "layers.psd").write_bytes(b"8BPS")
     monkeypatch.chdir(tmp_path)
     named = {"film": films[0], "image": images[0][0], "folder": folder, "tiny": "tiny.png"}
     before = sorted(tmp_path.rglob("*"))
@@ -357,3 +357,12 @@ def test_metrics(capsys, films, tmp_path):
         "frame,time,mad,hi,lo,psnr,ssim",
         "0,0.0,0.0,0.0,0.0,inf,1.0",
     ]
+
+
+def test_an_animation_against_an_image(capsys, images, tmp_path):
+    first = images[0][0]
+    with Image.open(first) as image:
+        grey = image.convert("L")
+    grey.save(tmp_path / "a.gif", save_all=True, append_images=[grey.rotate(180)])
+    assert run("score", first, tmp_path / "a.gif", "--device", "cpu") == 0
+    assert "a.gif: it holds several pictures: the first one is taken" in capsys.readouterr().err

@@ -194,7 +194,7 @@ _SHARED = (
             "--quality",
             type=click.IntRange(1, 100),
             metavar="N",
-            help="Of images, 1 … 100 [default: JPEG 95, AVIF 90, WebP without loss].",
+            help="Of images [default: JPEG 95, AVIF 90, WebP without loss].",
         ),
         click.option("--pix-fmt", metavar="NAME", help="As yuv420p10le [default: the input's]."),
         click.option(
