@@ -50,6 +50,7 @@ def test_a_file_of_packed_projections(model, tmp_path):
     found = read(path)
     assert found.digest == model.digest
     assert (found.projections == model.projections).all()
+    assert "codes=<int8 (36, 7, 14)>" in repr(found) and "\n" not in repr(found)
     found.save(tmp_path / "again.safetensors")
     assert (tmp_path / "again.safetensors").read_bytes() == path.read_bytes()
 

@@ -8,14 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.errors import ModelError
+from snellen.frames.brief import Brief
 
 UNIT = 2.0**-14  # of a number of the patch basis
 MOST = 1 << 29  # bytes of projections; ours have at most 38 MB
 CHUNK = 256  # projections that are computed at a time
 
 
-@dataclass(frozen=True, eq=False)
-class Packed:
+@dataclass(frozen=True, eq=False, repr=False)
+class Packed(Brief):
     """Projections that share a basis of patches: scales[k] · patch_basis · codes[k] for each k.
 
     Raises
