@@ -11,10 +11,7 @@
 // block.
 #pragma once
 #include "fft/small.cuh"
-
-__device__ __forceinline__ uint32_t shared_address(const void *p) {
-  return uint32_t(__cvta_generic_to_shared(p));
-}
+#include "gpu/device.cuh"
 
 // The complex number at an address. A call, not a plain *at: the compiler then chooses between two
 // cells by their addresses, which the columns of one_block.cuh were measured with.

@@ -112,7 +112,7 @@ __device__ __forceinline__ Parts split(float x) {
 #endif
 }
 
-// The address of what lies in shared memory, for `load_fragment`.
+// The 32-bit address of what lies in shared memory.
 __device__ __forceinline__ uint32_t shared_address(const void *shared) {
   return uint32_t(__cvta_generic_to_shared(shared));
 }
