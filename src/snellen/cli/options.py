@@ -176,7 +176,7 @@ _SHARED = (
             "--codec",
             metavar="NAME",
             help="Video encoder [default: libx264; above 8 bit and of HDR libx265; of AV1 and VP9 "
-            "libsvtav1]; those of NVENC are experimental (never yet run on hardware).",
+            "libsvtav1]; those of NVENC and QSV are experimental (never yet run on hardware).",
         ),
         click.option(
             "--preset",

@@ -9,7 +9,7 @@ from snellen.gpu.kernel import Kernel
 
 ENCODERS = (
     "libx264", "libx265", "libsvtav1", "libvpx-vp9", "ffv1", "prores_ks",
-    "h264_nvenc", "hevc_nvenc", "av1_nvenc",
+    "h264_nvenc", "hevc_nvenc", "av1_nvenc", "h264_qsv", "hevc_qsv", "av1_qsv",
 )  # fmt: skip
 """Encoders that are tried."""
 

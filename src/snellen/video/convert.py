@@ -24,7 +24,7 @@ from snellen.video.passthrough.streams import Copier
 from snellen.video.passthrough.tags import lost_time_code, video_tags
 from snellen.video.pipes import Outgoing
 from snellen.video.progress import Meter, Progress
-from snellen.video.sink import nvenc
+from snellen.video.sink import nvenc, qsv
 from snellen.video.sink.colour import stated
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.encoders import choose
@@ -223,7 +223,9 @@ def _encoder(
     """Choose the encoder; replace one of NVIDIA's that does not work, and return a warning."""
     source = info.video.codec
     encoder = choose(info.picture, output.muxer, encoding, source, result)
-    found = nvenc.replacement(encoder, result, encoding)
+    found = nvenc.replacement(encoder, result, encoding) or qsv.replacement(
+        encoder, result, encoding
+    )
     if found is None:
         return encoder, None
     other, warning = found

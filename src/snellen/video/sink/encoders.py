@@ -15,7 +15,7 @@ from snellen.errors import InputError
 from snellen.frames.frame import Format
 from snellen.video import hdr, pixels
 from snellen.video.media import PictureInfo
-from snellen.video.sink import nvenc
+from snellen.video.sink import nvenc, qsv
 from snellen.video.sink.defaults import default_codec
 from snellen.video.sink.encoding import Encoder, Encoding
 
@@ -31,7 +31,8 @@ _Y4M = tuple(
 """Pixel formats that FFmpeg's y4m muxer writes; above 8 bits only with strict=-1."""
 
 _PRESETS = {"libx264": "medium", "libx265": "medium", "libsvtav1": "6"}
-_QUALITY = {"libx264": 16, "libx265": 16, "libsvtav1": 18, "libvpx-vp9": 15, **nvenc.QUALITY}
+_QUALITY = {"libx264": 16, "libx265": 16, "libsvtav1": 18, "libvpx-vp9": 15, **nvenc.QUALITY,
+            **qsv.QUALITY}  # fmt: skip
 """Constant quality nearly without visible loss: a result may become a new master."""
 _WORST = {"libx264": 51, "libx265": 51}
 """The greatest of these numbers, where it is less than 63: x264 takes any, as the greatest."""
@@ -231,6 +232,8 @@ def _options(
     preset = encoding.preset or _PRESETS.get(codec)
     crf = encoding.crf if encoding.crf is not None else _QUALITY.get(codec)
     quality = "cq" if codec in nvenc.ON_CPU else "crf"
+    if codec in qsv.ON_CPU:
+        quality, known = "global_quality", known | {"global_quality"}  # an option of any encoder
     for key, value, requested in (
         ("preset", preset, encoding.preset),
         (quality, crf, encoding.crf),
@@ -270,6 +273,8 @@ def _check(codec: str, encoding: Encoding) -> None:
     """Refuse options that follow from the input, and values that x264 and x265 would reject."""
     if codec in nvenc.ON_CPU:
         nvenc.check(codec, encoding)
+    if codec in qsv.ON_CPU:
+        qsv.check(codec, encoding)
     most = _WORST.get(codec)
     if most is not None and encoding.crf is not None and encoding.crf > most:
         raise InputError(
