@@ -131,3 +131,7 @@ def test_a_damaged_image_is_said_when_the_model_is_written(folder, tmp_path):
             standalone_mode=False,
         )
     assert load(tmp_path / "m.safetensors", 2).scale == 2
+
+
+def test_a_command_by_itself_has_both_names_of_help():
+    assert run("-h").exit_code == run("--help").exit_code == 0

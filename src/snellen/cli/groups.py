@@ -76,6 +76,8 @@ class Command(click.Command):
         lines = [f"{line}\n  # {text}" for text, line in examples]
         if lines:  # for the documentation, which does not ask `format_epilog`
             more["epilog"] = "\b\nExamples:\n" + "\n".join(lines)
+        # click keeps a command's help option from its first call, which may be by itself.
+        more.setdefault("context_settings", {"help_option_names": ["-h", "--help"]})
         super().__init__(*words, **more)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
