@@ -74,7 +74,7 @@ def check(bill, project):
     assert sum(scope == "required" for scope in scopes.values()) == len(project["dependencies"])
     assert {"numpy", "av", "pillow", "safetensors"} <= {n for n, s in scopes.items() if s[0] == "r"}
     assert {n for n, s in scopes.items() if s == "optional"} == {
-        "cupy-cuda12x", "cupy-cuda13x", "cuda-core", "scikit-video",
+        "cupy-cuda12x", "cupy-cuda13x", "cuda-core", "scikit-video", "pi-heif", "rawpy",
     }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from snellen import upscale, upscale_file
 from snellen.frames.still import Still, read, write
 from snellen.jobs.events import Silent
 from snellen.upscaling import bands as module
-from snellen.upscaling.bands import REACH, bands
+from snellen.upscaling.bands import LEAST, bands
 from support.cnn.reference import gentle
 
 
@@ -23,17 +23,18 @@ def narrow(monkeypatch):
     return use
 
 
-@pytest.mark.parametrize("height", [1, 4 * REACH, 4 * REACH + 1, 500, 1000])
-def test_every_row_is_there_once(narrow, height):
-    assert len(list(bands(height, 30))) == 1
+@pytest.mark.parametrize("reach", [8, 18])
+@pytest.mark.parametrize("height", [1, 8 * LEAST, 8 * LEAST + 1, 500, 1000])
+def test_every_row_is_there_once(narrow, height, reach):
+    assert len(list(bands(height, 30, 2, reach))) == 1
     narrow()
-    found = list(bands(height, 30))
+    found = list(bands(height, 30, 2, reach))
     assert [band.first for band in found] == [0, *(band.last for band in found[:-1])]
     assert found[-1].last == height
     for band in found:
         assert 0 <= band.top <= band.first < band.last <= band.bottom <= height
-        assert band.first - band.top >= REACH or band.top == 0
-        assert band.bottom - band.last >= REACH or band.bottom == height
+        assert band.first - band.top >= reach or band.top == 0
+        assert band.bottom - band.last >= reach or band.bottom == height
     assert len({band.bottom - band.top for band in found}) == 1
 
 
@@ -76,5 +77,5 @@ def test_bands_of_a_file_are_progress(random, narrow, tmp_path, small_model):
     narrow()
     upscale_file(tmp_path / "a.png", tmp_path / "c.png", model=small_model, device="cpu",
                  events=Heard())  # fmt: skip
-    assert found == [(48, 150, "row"), (96, 150, "row"), (144, 150, "row"), (150, 150, "row")]
+    assert found == [(n, 150, "row") for n in (48, 96, 144, 150)]
     assert (read(tmp_path / "b.png").pixels == read(tmp_path / "c.png").pixels).all()

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-PIXELS = 4 << 20
-"""Pixels of a band. Colour takes some 140 bytes for each while it is enlarged by 2."""
-REACH = 24
-"""Rows that a result depends on at most, above and below: A+ 6, the largest compact network 18."""
+PIXELS = 16 << 20
+"""Pixels of a band's result. Colour takes some 35 bytes for each while it is enlarged."""
+LEAST = 8
+"""Least rows of a band, as a multiple of those that a result depends on, above or below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,22 @@ class Band:
         return slice((self.first - self.top) * scale, (self.last - self.top) * scale)
 
 
-def bands(height: int, width: int) -> Iterator[Band]:
+def bands(height: int, width: int, scale: int, reach: int) -> Iterator[Band]:
     """Yield the bands of a picture; a small one is a single band.
 
     All bands have equally many rows, so that what is prepared for one serves the others.
+
+    Parameters
+    ----------
+    height, width : int
+        Of the picture, pixels.
+    scale : int
+        Magnification.
+    reach : int
+        How many rows above and below a result depends on at most.
     """
-    size = min(height, max(PIXELS // width, 4 * REACH))
-    step = height if size == height else size - 2 * REACH
+    size = min(height, max(PIXELS // (width * scale**2), LEAST * reach))
+    step = height if size == height else size - 2 * reach
     for first in range(0, height, step):
-        top = min(max(0, first - REACH), height - size)
+        top = min(max(0, first - reach), height - size)
         yield Band(top, top + size, first, min(first + step, height))

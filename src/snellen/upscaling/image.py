@@ -28,7 +28,7 @@ from snellen.gpu import memory
 from snellen.upscaling.bands import bands
 from snellen.upscaling.cuda.pictures import Pictures
 from snellen.upscaling.cuda.samples import LARGEST
-from snellen.upscaling.methods import format_of, host_bytes
+from snellen.upscaling.methods import format_of, host_bytes, reach
 from snellen.upscaling.models import Model, load
 from snellen.upscaling.upscaler import Upscaler, memory_of
 
@@ -198,7 +198,9 @@ def _in_bands(
             return _on_cpu(array, axes, model, values)
         return _from_host(array, axes, model, values, (device,))
 
-    plan, (height, _), s = list(bands(*axes.size)), axes.size, model.scale
+    height, width = axes.size
+    s = model.scale
+    plan = list(bands(height, width, s, reach(model)))
     if len(plan) == 1:
         return whole(array, axes)
     large, done = _large(axes, s), 0

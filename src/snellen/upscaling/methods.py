@@ -6,6 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol
 
 from snellen.aplus import model as aplus
+from snellen.cnn.definition import radius
 from snellen.frames.frame import Format, Plane
 from snellen.upscaling.models import Model
 
@@ -52,6 +53,17 @@ def format_of(size: tuple[int, int], colour: bool, bits: int, white: float | Non
     if white is None and bits:
         white = most
     return Format(width, height, 0, (0, 0), full_range=bits > 0, white=white)
+
+
+_FILTERS = 6
+"""Rows that A+ sees beside windows and patches: bicubic 2, differences 2, and some to spare."""
+
+
+def reach(model: Model) -> int:
+    """Return how many rows above and below a result depends on at most; chroma's are fewer."""
+    if isinstance(model, aplus.Model):
+        return _FILTERS + 2 * (model.window // 2)  # a window, and patches that overlap
+    return radius(model.layers)
 
 
 def luma_on_cpu(model: Model, source: Format, target: Format) -> LumaOnCpu:
