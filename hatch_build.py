@@ -22,7 +22,7 @@ from packaging.utils import canonicalize_name
 NAME = "snellen.cdx.json"
 EXTRAS = ("cuda12", "cuda13", "demo", "stills")
 """The extras that add something to Snellen; the others are for its development."""
-MODELS = "src/snellen/aplus/models"
+MODELS = "src/snellen/*/models/*.safetensors"
 
 
 class CustomBuildHook(BuildHookInterface[Any]):
@@ -75,16 +75,16 @@ def bill_of_materials(
     models = [
         {
             "type": "machine-learning-model",
-            "bom-ref": f"snellen/aplus/models/{path.name}",
-            "name": f"snellen/aplus/models/{path.name}",
+            "bom-ref": path.relative_to(root / "src").as_posix(),
+            "name": path.relative_to(root / "src").as_posix(),
             "version": version,
-            "description": f"A+ model of the package, {path.stat().st_size} bytes",
+            "description": f"model of the package, {path.stat().st_size} bytes",
             "hashes": [
                 {"alg": "SHA-256", "content": hashlib.sha256(path.read_bytes()).hexdigest()}
             ],
             "licenses": licenses,
         }
-        for path in sorted((root / MODELS).glob("*.safetensors"))
+        for path in sorted(root.glob(MODELS))
     ]
     asked: dict[str, list[tuple[str, Requirement]]] = {}
     for extra, lines in {"": required, **optional}.items():

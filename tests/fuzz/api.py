@@ -276,7 +276,7 @@ def targets(folder: Path) -> list[Target]:
 
     return [
         Target("upscale", snellen.upscale, lambda r: {"image": picture(r, (12, 10))},
-               ("scale", "model", "device", "bits"), ("image",), finite),
+               ("scale", "model", "device", "bits", "method", "source"), ("image",), finite),
         Target("deblur", snellen.deblur,
                lambda r: {"image": picture(r, (24, 28)), "psf_size": 5, "iterations": 2},
                (*mia, "start", "every", "callback", "multiframe", "device"),
@@ -288,7 +288,8 @@ def targets(folder: Path) -> list[Target]:
                ("bits", "subsampling", "siting", "full_range", "white"), (),
                lambda f: [f.shapes, f.dtype, hash(f)]),  # type: ignore[arg-type,return-value]
         Target("Format.scaled", snellen.Format(8, 8).scaled, settings(scale=2), ("bits",)),
-        Target("Upscaler", upscaled, settings(), ("scale", "model", "device", "chroma")),
+        Target("Upscaler", upscaled, settings(),
+               ("scale", "model", "device", "chroma", "method", "source")),
         Target("Upscaler.prepare", lambda **k: upscaled(prepare=k), settings(),
                ("format", "bits", "on_device")),
         Target("Upscaler.run", lambda **k: upscaled(run=k), settings(), ("frame",)),
@@ -320,7 +321,8 @@ def targets(folder: Path) -> list[Target]:
         Target("Stream.push", lambda **k: streamed(push=k), settings(), ("frame", "position"),
                ("frame",)),
         Target("upscale_file", snellen.upscale_file,
-               lambda r: {"source": one, "target": out(r)}, ("scale", "model", "chroma", *video)),
+               lambda r: {"source": one, "target": out(r)},
+               ("scale", "model", "method", "source_kind", "chroma", *video)),
         Target("upscale_files", snellen.upscale_files,
                lambda r: {"sources": [one], "target": folder / "out", "overwrite": True},
                ("scale", "model", *video)),
@@ -337,7 +339,8 @@ def targets(folder: Path) -> list[Target]:
                 "overwrite", "start", "duration", "frames", "deinterlace", "interlaced", "ivtc",
                 "decoder")),
         Target("UpscaleJob", jobs.UpscaleJob, settings(source="a.png", target="b.png"),
-               ("scale", "model", "device", "chroma", "video", "strict", "overwrite", "profile"),
+               ("scale", "model", "method", "source_kind", "device", "chroma", "video", "strict",
+                "overwrite", "profile"),
                (), round_trip),
         Target("DeblurJob", jobs.DeblurJob, settings(source="a.png", target="b.png"),
                ("mia", "region", "paste_back", "window", "warm", "psf_out", "device", "video",

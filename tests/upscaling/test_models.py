@@ -85,6 +85,14 @@ def test_what_is_shipped(scale):
             load(None, scale, method, source)
 
 
+@pytest.mark.parametrize("word", [3, [], ("aplus",), np.array(["aplus"]), b"aplus", "\0"])
+def test_what_is_no_text(word):
+    for name in ("method", "source"):
+        with pytest.raises(InputError, match=f"{name}=") as caught:
+            load(None, 2, **{name: word})
+        assert caught.value.parameter == name
+
+
 def test_models_that_are_added_are_offered(more):
     assert shipped.methods() == ["aplus", "cnn-fast", "cnn-fine"]
     assert shipped.kinds() == ["clean", "film", "soft"]

@@ -75,9 +75,14 @@ def choose(scale: int, method: str | None = None, source: str | None = None) -> 
     ------
     ModelError
         There is no such model in this package.
+    InputError
+        No text.
     """
-    method = DEFAULT if method is None or method == AUTO else method
-    source = SOURCES[0] if source is None else source
+    from snellen.frames.values import text  # NumPy's import would take long for --help
+
+    method = DEFAULT if method is None else text("method", method)
+    method = DEFAULT if method == AUTO else method
+    source = SOURCES[0] if source is None else text("source", source)
     ours = offered(scale)
     if (method, source) not in ours:
         there = " or ".join(f"{one} for {kind}" for one, kind in ours)
