@@ -176,6 +176,7 @@ def test_folders_are_made_and_removed_if_they_stay_empty(tmp_path):
 
 
 def test_folders_that_cannot_be_made(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "file").touch()
     with (
         pytest.raises(InputError, match="cannot be made: Not a directory"),
@@ -183,6 +184,14 @@ def test_folders_that_cannot_be_made(tmp_path, monkeypatch):
     ):
         pytest.fail("no folder can be there")
     assert not (tmp_path / "new").exists()
+
+    for address in ("http://host/x/1.png", "smb://host/1.png"):
+        with (
+            pytest.raises(InputError, match="is an address"),
+            folders.made([Path(address)]),
+        ):
+            pytest.fail("no folder can be there")
+    assert not Path("http:").exists() and not Path("smb:").exists()
 
     def denied(self, *mode):
         raise PermissionError(13, "Permission denied")

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from snellen.errors import InputError, OutputError
+from snellen.frames.opening import is_address
 
 _DENIED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
@@ -23,7 +24,7 @@ def made(outputs: Iterable[Path]) -> Iterator[None]:
     Raises
     ------
     InputError
-        Something that is no folder is in the way, or a name that no folder can have.
+        Something that is no folder is in the way, a name that no folder can have, or an address.
     OutputError
         The system does not let a folder be made.
     """
@@ -40,6 +41,11 @@ def made(outputs: Iterable[Path]) -> Iterator[None]:
 
 def _make(folder: Path, new: list[Path]) -> None:
     """Make a folder; add it and those that were made above it to a list."""
+    if is_address(folder):
+        raise InputError(
+            f"{folder} is an address; expected the name of a folder",
+            advice="nothing is written to a network",
+        )
     missing = []
     for one in (folder, *folder.parents):
         if os.path.lexists(one):
