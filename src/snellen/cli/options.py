@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from snellen.cli.groups import ENCODING, FILES, MACHINE, REPORT, VIDEO, group, optional_choice
+from snellen.cli.groups import (
+    ENCODING,
+    FILES,
+    IMAGES,
+    MACHINE,
+    REPORT,
+    VIDEO,
+    group,
+    optional_choice,
+)
 from snellen.errors import InputError
 
 if TYPE_CHECKING:
@@ -188,13 +197,7 @@ _SHARED = (
             type=float,
             metavar="N",
             help="The encoder's quality, smaller is better; cq with nvenc [default: 16; "
-            "libsvtav1 18, libvpx-vp9 15, nvenc 16].",
-        ),
-        click.option(
-            "--quality",
-            type=click.IntRange(1, 100),
-            metavar="N",
-            help="Of images [default: JPEG 95, AVIF 90, WebP without loss].",
+            "libsvtav1 18, libvpx-vp9 15, nvenc 16, av1_nvenc 18].",
         ),
         click.option("--pix-fmt", metavar="NAME", help="As yuv420p10le [default: the input's]."),
         click.option(
@@ -213,6 +216,15 @@ _SHARED = (
             multiple=True,
             metavar="KEY=VALUE",
             help="Any option of the encoder; may be repeated.",
+        ),
+    ),
+    group(
+        IMAGES,
+        click.option(
+            "--quality",
+            type=click.IntRange(1, 100),
+            metavar="N",
+            help="Of images [default: JPEG 95, AVIF 90, WebP without loss].",
         ),
     ),
     group(MACHINE, DEVICE, THREADS, MAX_PIXELS),
