@@ -38,8 +38,8 @@ _OPTIONS = {
 """Options whose name is not that of the parameter."""
 _PYTHON = frozenset(
     {"batch", "bits", "blind", "callback", "channel_axis", "deblurrer", "events", "format", "frame",
-     "history", "jobs", "multiframe", "on_device", "policy", "position", "prepare", "queue",
-     "recentre", "shape", "siting", "subsampling", "white"}
+     "history", "jobs", "multiframe", "on_device", "packed", "policy", "position", "prepare",
+     "queue", "recentre", "shape", "siting", "subsampling", "white"}
 )  # fmt: skip
 """Parameters that commands do not have."""
 
