@@ -8,6 +8,10 @@
 #pragma once
 #include "gpu/device.cuh"
 
+__device__ __forceinline__ uint32_t local_address(const void *p) {
+  return uint32_t(__cvta_generic_to_shared(p));
+}
+
 // The address, for `send`, of this shared address in another block of the cluster. Addresses within
 // one block keep their distances.
 __device__ __forceinline__ uint32_t remote_address(uint32_t address, int block) {
@@ -35,10 +39,10 @@ __device__ __forceinline__ void send(uint32_t to, uint32_t barrier, float4 a) {
 
 // Prepares the mbarrier for so many bytes; one thread calls it before the cluster's barrier.
 __device__ __forceinline__ void expect(uint64_t *barrier, int bytes) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(barrier)) : "memory");
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(local_address(barrier)) : "memory");
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
-                   shared_address(barrier)),
+                   local_address(barrier)),
                "r"(bytes)
                : "memory");
 }
@@ -48,7 +52,7 @@ __device__ __forceinline__ void await(uint64_t *barrier) {
   asm volatile(
       "{.reg .pred come; again: "
       "mbarrier.try_wait.parity.shared::cta.b64 come, [%0], 0; @!come bra again;}" ::"r"(
-          shared_address(barrier))
+          local_address(barrier))
       : "memory");
   __syncwarp();  // lanes may have left the loop one by one
 }

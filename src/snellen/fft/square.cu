@@ -147,8 +147,8 @@ __device__ __forceinline__ void send_cells(const Values &v, OneCell::Type *tile,
     if constexpr (CLUSTER == 1)
       tile[at] = OneCell::of(v, j);
     else
-      send(remote_address(shared_address(tile), to) + int(sizeof(*tile)) * at,
-           remote_address(shared_address(block.barrier), to), OneCell::of(v, j));
+      send(remote_address(local_address(tile), to) + int(sizeof(*tile)) * at,
+           remote_address(local_address(block.barrier), to), OneCell::of(v, j));
   }
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 #include "fibers.h"
 
-inline uint32_t shared_address(const void *p) {
+inline uint32_t local_address(const void *p) {
   const auto *start = reinterpret_cast<const char *>(fibers::shared[fibers::now->block].data());
   return uint32_t(static_cast<const char *>(p) - start) | fibers::now->block << 24;
 }
