@@ -57,6 +57,13 @@ def test_arrays_that_stay_as_they_are(shape, axis, batched, channels):
     assert where.batched(shape) == batched
 
 
+class Text(str):
+    def __eq__(self, other):
+        raise ValueError("not comparable")
+
+    __hash__ = str.__hash__
+
+
 @pytest.mark.parametrize(
     ("shape", "axis", "how", "words"),
     [
@@ -69,6 +76,8 @@ def test_arrays_that_stay_as_they_are(shape, axis, batched, channels):
         ((5, 7, 3), -4, {}, "expected one of three or more axes"),
         ((5, 3), -1, {}, "expected one of three or more axes"),
         ((5, 7, 3), "last", {}, "channel_axis='last'"),
+        ((5, 7, 3), Text("last"), {}, "channel_axis="),
+        ((5, 7, 3), np.zeros(2), {}, "channel_axis="),
         ((5, 7, 3), True, {}, "channel_axis=True"),
         ((5, 7, 3), 2.0, {}, "channel_axis=2.0"),
     ],

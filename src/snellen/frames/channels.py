@@ -60,7 +60,7 @@ class Channels:
             No such axis, or another number of channels; "auto" with a last axis of 1 or 2.
         """
         shape = tuple(shape)
-        if isinstance(channel_axis, str) and channel_axis == "auto":
+        if isinstance(channel_axis, str) and values.plain(channel_axis) == "auto":
             _refuse_odd(shape, lengths, alpha)
             return cls(None, False, lengths)
         if channel_axis is None:

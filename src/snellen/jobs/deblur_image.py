@@ -54,7 +54,7 @@ def deblur_image(job: DeblurJob, events: Events) -> DeblurResult:
                 found = image.deblur(
                     picture,
                     **settings,
-                    data_range=(job.mia.data_range or 1.0) if picture.dtype.kind == "f" else None,
+                    data_range=_white(job, picture),
                     channel_axis=-1 if parts[0].ndim == 3 else None,
                     multiframe=job.is_burst,
                     tile=job.mia.tile,
@@ -146,6 +146,13 @@ def _slices(track: Track | None) -> tuple[slice, slice]:
         return slice(None), slice(None)
     x, y = track.positions[0]
     return slice(y, y + track.height), slice(x, x + track.width)
+
+
+def _white(job: DeblurJob, picture: Array) -> float | None:
+    """Return the value of white of floats; None: integers, whose type says it."""
+    if picture.dtype.kind != "f":
+        return None
+    return 1.0 if job.mia.data_range is None else job.mia.data_range
 
 
 def _warn_of_white(job: DeblurJob, parts: list[Array], name: str, events: Events) -> None:

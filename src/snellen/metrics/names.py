@@ -29,7 +29,7 @@ def chosen(metrics: object, known: tuple[str, ...] = COMPUTED) -> tuple[str, ...
     if isinstance(metrics, str):
         given: list[object] = [name.strip() for name in str.__str__(metrics).split(",")]
     else:
-        given = list(values.items("metrics", metrics, len(known)))
+        given = [values.plain(name) for name in values.items("metrics", metrics, len(known))]
     wrong = [name for name in given if not isinstance(name, str) or name not in known]
     if wrong or not given:
         raise InputError(
