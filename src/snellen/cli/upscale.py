@@ -76,7 +76,8 @@ def choices() -> list[Decorator]:
     click.option(
         "--model",
         metavar="NAME|FILE",
-        help="A shipped model's name or a .safetensors file [default: t91-x2, -x3, -x4 by scale].",
+        help="A shipped model's name, or a .safetensors file of A+ or of a compact network "
+        "[default: t91-x2, -x3, -x4 by scale].",
     ),
     *choices(),
     click.option(
