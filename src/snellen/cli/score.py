@@ -45,10 +45,8 @@ _COLUMNS = {
     examples=[
         ("every frame of a film, with heat maps of the two worst",
          "snellen score film.mkv encoded.mp4 --map-out maps --worst 2"),
-        ("two folders of images that meet by name, as a table",
-         "snellen score originals encoded --csv scores.csv"),
-        ("PSNR and SSIM beside MAD",
-         "snellen score photo.png photo.jpg --metrics mad,psnr,ssim"),
+        ("two folders of images that meet by name, as a table, with PSNR and SSIM beside MAD",
+         "snellen score originals encoded --csv scores.csv --metrics mad,psnr,ssim"),
     ],
 )  # fmt: skip
 @click.argument("reference", metavar="REF", type=NAMED)
