@@ -7,6 +7,7 @@ from fuzz.case import Random
 FAST = ("--preset", "ultrafast")
 LIMIT = ("--max-pixels", "100000")
 """Most cases set it: what a harmed header may claim is small, and so are memory and time."""
+FITS = ("pad", "crop", "stretch")
 SCORED = (80, 72)
 """Pictures that MAD can score: it leaves a margin of 33 pixels out."""
 
@@ -19,6 +20,9 @@ def film(random: Random, source: str) -> tuple[list[str], tuple[str, ...]]:
         words += ["--iterations", "2", "--psf-size", "3"]
         words += random.choice(([], [], ["--window", "2"], ["--roi", "4,4,20,20"],
                                 ["--roi", "4,4,20,20", "--paste-back"]))  # fmt: skip
+    else:
+        words += random.choice(([], [], [], ["--scale", "1.5"], ["--height", "130"],
+                                ["--size", "150x150", "--fit", random.choice(FITS)]))  # fmt: skip
     target = "out/result" + random.choice((".mkv", ".mkv", ".mp4", ".mov", ".y4m"))
     if random.random() < 0.1:
         target = "-"
