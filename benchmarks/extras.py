@@ -22,8 +22,8 @@ class Section(NamedTuple):
 def throughput(found: list[dict[str, Any]]) -> Rows:
     """Return frames a second of each format."""
     return [
-        [f"{row['planes']}, chroma {row['chroma']}", spread(row["fps"]),
-         str(row.get("slots", row.get("lanes")))] for row in found
+        [f"{row['model'] + ', ' if 'model' in row else ''}{row['planes']}, chroma {row['chroma']}",
+         spread(row["fps"]), str(row.get("slots", row.get("lanes")))] for row in found
     ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Frames a second of A+ on a GPU, from host to host: `python -m benchmarks.throughput`.
+"""Frames a second on a GPU, from host to host: `python -m benchmarks.throughput [--method cnn]`.
 
 1080p → 4K, 8 bit, luma alone and 4:2:0, as a pipeline calls the step: from one thread per slot.
 """
@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
 from benchmarks.command import arguments, write
-from snellen.bench import runner
-from snellen.bench.aplus import DIFFERING
+from snellen.bench import aplus, cnn, runner
 from snellen.bench.clock import spread
 from snellen.bench.inputs import codes, picture
+from snellen.cnn.definition import SIZES as NETWORKS
 from snellen.errors import SnellenError
 from snellen.frames.frame import Format, Frame, Plane
 from snellen.gpu import device as devices
+from snellen.upscaling.models import Model
 from snellen.upscaling.upscaler import Upscaler
 
 SIZE = (1920, 1080)
@@ -33,21 +34,38 @@ CHROMA = ("cpu", "gpu", "auto")
 Say = Callable[[str], None]
 
 
-def measure(device: str, quick: bool, say: Say) -> list[dict[str, Any]]:
+def measure(method: str, device: str, quick: bool, say: Say) -> list[dict[str, Any]]:
     """Return frames a second: of luma, and of 4:2:0 with chroma by each device."""
-    rows = [row(Format(*SIZE), "auto", device, quick, say)]
-    for chroma in ("auto",) if quick else CHROMA:
-        rows.append(row(Format(*SIZE, subsampling=(1, 1)), chroma, device, quick, say))
+    rows = []
+    for name, model, differing in models(method):
+        say(f"  {name}")
+        how = (model, differing, device, quick, say)
+        found = [row(Format(*SIZE), "auto", *how)]
+        for chroma in ("auto",) if quick else CHROMA:
+            found.append(row(Format(*SIZE, subsampling=(1, 1)), chroma, *how))
+        rows += [{"model": name} | one for one in found]
     return rows
 
 
-def row(format: Format, chroma: str, device: str, quick: bool, say: Say) -> dict[str, Any]:
+def models(method: str) -> Iterator[tuple[str, Model | None, float]]:
+    """Yield names, models, and the share of samples that may differ from the CPU's."""
+    if method == "aplus":
+        yield "A+", None, aplus.DIFFERING
+        return
+    for network in NETWORKS:
+        yield network, cnn.drawn(network, 2), cnn.DIFFERING
+
+
+def row(
+    format: Format, chroma: str, model: Model | None, differing: float, device: str, quick: bool,
+    say: Say,
+) -> dict[str, Any]:  # fmt: skip
     """Return frames a second for one format and one device of chroma."""
     frames = drawn(format)
-    with Upscaler(2, device=device, chroma=chroma) as upscaler:
+    with Upscaler(2, model, device=device, chroma=chroma) as upscaler:
         upscaler.prepare(format)
         with ThreadPoolExecutor(upscaler.slots) as callers:
-            check(upscaler, frames, callers)
+            check(upscaler, frames, callers, differing)
             rate(upscaler, frames, FRAMES // 4, callers)  # page-locked memory is made meanwhile
             rates = [
                 rate(upscaler, frames, FRAMES, callers) for _ in range(2 if quick else WINDOWS)
@@ -60,7 +78,9 @@ def row(format: Format, chroma: str, device: str, quick: bool, say: Say) -> dict
     return found
 
 
-def check(upscaler: Upscaler, frames: list[Frame], callers: ThreadPoolExecutor) -> None:
+def check(
+    upscaler: Upscaler, frames: list[Frame], callers: ThreadPoolExecutor, differing: float
+) -> None:
     """Compare frames in flight together with each frame alone, and one with the CPU's.
 
     Raises
@@ -73,16 +93,16 @@ def check(upscaler: Upscaler, frames: list[Frame], callers: ThreadPoolExecutor) 
     for one, other in zip(alone, together, strict=True):
         if any((a != b).any() for a, b in zip(one, other, strict=True)):
             raise SnellenError("frames in flight together differ from frames alone")
-    for plane, wanted in zip(alone[0], on_cpu(frames[0]), strict=True):
+    for plane, wanted in zip(alone[0], on_cpu(frames[0], upscaler.model), strict=True):
         share = (np.asarray(plane) != wanted).mean()
-        if share > DIFFERING:
+        if share > differing:
             raise SnellenError(f"{share:.1e} of a plane's samples differ from the CPU's")
 
 
-def on_cpu(frame: Frame) -> tuple[Plane, ...]:
+def on_cpu(frame: Frame, model: Model) -> tuple[Plane, ...]:
     """Return a frame's planes as the CPU enlarges them."""
     height, width = frame.planes[0].shape
-    with Upscaler(2, device="cpu") as upscaler:
+    with Upscaler(2, model, device="cpu") as upscaler:
         upscaler.prepare(Format(width, height, subsampling=(1, 1) if frame.planes[1:] else None))
         return upscaler.run(frame).planes
 
@@ -110,10 +130,13 @@ def drawn(format: Format) -> list[Frame]:
 
 def main() -> int:
     """Measure, and write the report."""
-    given = arguments(__doc__)
+    given = arguments(
+        __doc__,
+        lambda parser: parser.add_argument("--method", choices=("aplus", "cnn"), default="aplus"),
+    )
     device = devices.resolve("cuda" if given.device == "auto" else given.device)
-    report = runner.header("aplus", device, given.repeats, given.quick, print)
-    report["throughput"] = measure(device, given.quick, print)
+    report = runner.header(given.method, device, given.repeats, given.quick, print)
+    report["throughput"] = measure(given.method, device, given.quick, print)
     write(report, given.output)
     return 0
 

@@ -296,5 +296,6 @@ def test_sizes_and_throughput_on_a_gpu(monkeypatch):
     monkeypatch.setattr(sizes, "LARGE", (64, 48))
     assert len(sizes.measure("cuda:0", 1, True, lambda line: None)) == 2
     monkeypatch.setattr(throughput, "SIZE", (64, 48))
-    found = throughput.measure("cuda:0", True, lambda line: None)
-    assert [row["planes"] for row in found] == ["luma", "4:2:0"]
+    for method, count in (("aplus", 1), ("cnn", 2)):
+        found = throughput.measure(method, "cuda:0", True, lambda line: None)
+        assert [row["planes"] for row in found] == ["luma", "4:2:0"] * count

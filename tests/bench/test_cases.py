@@ -50,7 +50,7 @@ def test_on_the_cpu(small, method):
 def test_on_a_gpu(small, method):
     report = measured(method, "cuda")
     assert report["device"] == "cuda:0" and report["copy_gb_s"] > 0
-    assert "call_ms" in report["cells"][0] or method == "cnn"
+    assert "call_ms" in report["cells"][0]
 
 
 @pytest.mark.gpu

@@ -7,7 +7,7 @@ the pixels is off by one from float64, none by more.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
@@ -28,6 +28,7 @@ from snellen.cpu.blas import single_threaded
 from snellen.errors import SnellenError
 from snellen.frames.frame import Format, Plane
 from snellen.gpu import graph
+from snellen.upscaling.image import upscale
 
 SIZES = ((2, 1920, 1080), (3, 1280, 720), (4, 960, 540))
 """Scale, width and height of the input."""
@@ -68,6 +69,11 @@ class Upscale(Case):
                 result, on_cpu(self.network, self.scale, self.width, self.height)
             )
         return figures
+
+    def call(self, device: str) -> Callable[[], Any]:
+        """Return the call of `snellen.upscale`."""
+        low, model = plane(self.width, self.height), drawn(self.network, self.scale)
+        return lambda: upscale(low, self.scale, model, device=device)
 
     @contextmanager
     def open(self, device: str) -> Iterator[Kernel]:
