@@ -152,4 +152,4 @@ def test_help_calls_what_no_hardware_has_run_experimental(capsys, name):
     assert run(name, "--help") == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "nvdec, experimental" in text and "--profile" in text and "cuda:0,cuda:1" in text
-    assert name == "score" or "NVENC are experimental" in text
+    assert name == "score" or "NVENC and QSV are experimental" in text
