@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 from snellen import upscale, upscale_file
+from snellen.aplus.cuda.features import TILE
+from snellen.aplus.cuda.filters import side
 from snellen.frames.still import Still, read, write
 from snellen.jobs.events import Silent
 from snellen.upscaling import bands as module
 from snellen.upscaling.bands import LEAST, bands
+from snellen.upscaling.methods import reach, tile
 from support.cnn.reference import gentle
 
 
@@ -23,19 +26,38 @@ def narrow(monkeypatch):
     return use
 
 
-@pytest.mark.parametrize("reach", [8, 18])
+@pytest.mark.parametrize("rows", [8, 18])
 @pytest.mark.parametrize("height", [1, 8 * LEAST, 8 * LEAST + 1, 500, 1000])
-def test_every_row_is_there_once(narrow, height, reach):
-    assert len(list(bands(height, 30, 2, reach))) == 1
+def test_every_row_is_there_once(narrow, height, rows):
+    assert len(list(bands(height, 30, 2, rows))) == 1
     narrow()
-    found = list(bands(height, 30, 2, reach))
+    found = list(bands(height, 30, 2, rows))
     assert [band.first for band in found] == [0, *(band.last for band in found[:-1])]
     assert found[-1].last == height
     for band in found:
         assert 0 <= band.top <= band.first < band.last <= band.bottom <= height
-        assert band.first - band.top >= reach or band.top == 0
-        assert band.bottom - band.last >= reach or band.bottom == height
+        assert band.first - band.top >= rows or band.top == 0
+        assert band.bottom - band.last >= rows or band.bottom == height
     assert len({band.bottom - band.top for band in found}) == 1
+
+
+@pytest.mark.parametrize("window", [1, 3, 5, 33])
+@pytest.mark.parametrize("height", [700, 992, 1000, 1023])
+def test_bands_see_whole_tiles_of_the_gpu(narrow, random_model, height, window):
+    """Those of all features that they need, with what these are made from; else sums differ."""
+    halo, model = window // 2, random_model(2, window, anchors=1, dims=1)
+    size = tile(model, "cuda:0")
+    assert size == TILE and tile(model, "cpu") == 1
+    narrow()
+    found = list(bands(height, 30, 2, reach(model), size))
+    assert len(found) > 1
+    assert [band.first for band in found] == [0, *(band.last for band in found[:-1])]
+    assert found[-1].last == height and len({band.bottom - band.top for band in found}) == 1
+    for band in found:
+        begin = max(0, band.first - halo) // size * size
+        end = -(-min(height, band.last + halo) // size) * size
+        assert band.top % size == 0 and 0 <= band.top <= max(0, begin - side(window) // 2)
+        assert min(height, end + side(window) // 2) <= band.bottom <= height
 
 
 @pytest.mark.parametrize(
@@ -47,6 +69,8 @@ def test_every_row_is_there_once(narrow, height, reach):
     ],
 )
 def test_in_bands_as_in_one_piece(random, narrow, scale, shape, dtype, backend):
+    if backend == "cuda":  # whose bands are of more rows
+        shape = tuple(700 if n == 150 else n for n in shape)
     image = random.random(shape)
     image = (image * (1 if dtype == np.float32 else np.iinfo(dtype).max)).astype(dtype)
     whole = upscale(image, scale, device=backend)

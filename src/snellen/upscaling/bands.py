@@ -1,7 +1,8 @@
 """Bands of a large picture: one after another they take little memory, and the result is the same.
 
 A result depends on few samples around it. So a band has so many rows more than it gives, and what
-is made of it is equal, to the bit, to what is made of the whole picture.
+is made of it is equal, to the bit, to what is made of the whole picture. Where sums are rounded by
+tiles, bands begin where tiles do, and see those that they need as a whole.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Band:
         return slice((self.first - self.top) * scale, (self.last - self.top) * scale)
 
 
-def bands(height: int, width: int, scale: int, reach: int) -> Iterator[Band]:
+def bands(height: int, width: int, scale: int, reach: int, tile: int = 1) -> Iterator[Band]:
     """Yield the bands of a picture; a small one is a single band.
 
     All bands have equally many rows, so that what is prepared for one serves the others.
@@ -50,9 +51,14 @@ def bands(height: int, width: int, scale: int, reach: int) -> Iterator[Band]:
         Magnification.
     reach : int
         How many rows above and below a result depends on at most.
+    tile : int
+        Rows of a tile: bands, and what is kept of them, begin at multiples of it.
     """
-    size = min(height, max(PIXELS // (width * scale**2), LEAST * reach))
-    step = height if size == height else size - 2 * reach
+    below = reach + tile - 1
+    above = -(-below // tile) * tile
+    size = min(height, max(PIXELS // (width * scale**2), LEAST * below))
+    size += (height - size) % tile  # so that the last one, which ends with the picture, fits, too
+    step = height if size == height else (size - above - below) // tile * tile
     for first in range(0, height, step):
-        top = min(max(0, first - reach), height - size)
+        top = min(max(0, first - above), height - size)
         yield Band(top, top + size, first, min(first + step, height))

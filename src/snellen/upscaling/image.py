@@ -28,7 +28,7 @@ from snellen.gpu import memory
 from snellen.upscaling.bands import bands
 from snellen.upscaling.cuda.pictures import Pictures
 from snellen.upscaling.cuda.samples import LARGEST
-from snellen.upscaling.methods import format_of, host_bytes, reach
+from snellen.upscaling.methods import format_of, host_bytes, reach, tile
 from snellen.upscaling.models import Model, load
 from snellen.upscaling.upscaler import Upscaler, memory_of
 
@@ -200,7 +200,7 @@ def _in_bands(
 
     height, width = axes.size
     s = model.scale
-    plan = list(bands(height, width, s, reach(model)))
+    plan = list(bands(height, width, s, reach(model), tile(model, device)))
     if len(plan) == 1:
         return whole(array, axes)
     large, done = _large(axes, s), 0

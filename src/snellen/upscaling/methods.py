@@ -66,6 +66,15 @@ def reach(model: Model) -> int:
     return radius(model.layers)
 
 
+def tile(model: Model, device: str) -> int:
+    """Return the rows of tiles whose place in the picture decides how results are rounded."""
+    if device == "cpu" or not isinstance(model, aplus.Model):
+        return 1
+    from snellen.aplus.cuda.features import TILE
+
+    return TILE  # it subtracts a level of its own from each tile
+
+
 def luma_on_cpu(model: Model, source: Format, target: Format) -> LumaOnCpu:
     """Return what enlarges luma planes of a format on the CPU."""
     if isinstance(model, aplus.Model):
