@@ -194,7 +194,10 @@ class TestTelecine:
 
 
 def test_progressive_pictures_pass_the_deinterlacer_option_untouched(plain, tmp_path, step):
-    convert(plain, tmp_path / "out.mkv", step, clip=Clip(deinterlace=True), encoding=LOSSLESS)
+    clip = Clip(deinterlace=True)
+    summary = convert(plain, tmp_path / "out.mkv", step, clip=clip, encoding=LOSSLESS)
+    (warning,) = summary.warnings
+    assert "no picture is marked as interlaced" in warning and "`interlaced`=top" in warning
     after = read(tmp_path / "out.mkv")
     for old, new in zip(read(plain).frames, after.frames, strict=True):
         assert np.array_equal(luma(old).repeat(2, 0).repeat(2, 1), luma(new))

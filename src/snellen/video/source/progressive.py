@@ -49,7 +49,7 @@ class Progressive:
     rate : Fraction
         Results for each frame; known after the first frame.
     notice : str or None
-        What was decided against the marks of the frames.
+        What was decided against the marks of the frames, or that there are none.
     """
 
     def __init__(
@@ -82,6 +82,12 @@ class Progressive:
             self._decide(frame)
         if self._graph is None:
             if frame is None:
+                if self._clip.deinterlace and not self._decided:
+                    self.notice = (
+                        "no picture is marked as interlaced: `deinterlace` left them as they are; "
+                        "where marks are missing, `interlaced`=top or bottom says which field is "
+                        "first"
+                    )
                 return []
             return [(frame, None if frame.pts is None else frame.pts * self.ticks)]
         if self._times is None:
@@ -96,7 +102,7 @@ class Progressive:
         forced = clip.interlaced in ("top", "bottom")
         if not (forced or clip.ivtc or is_interlaced(self._stream, frame)):
             return
-        self._decided = True
+        self._decided, self.notice = True, None
         content = None if forced or self._path is None else content_of(self._path, self._what)
         if clip.ivtc:
             self._undo_telecine(frame, content)
