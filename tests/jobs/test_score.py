@@ -320,6 +320,9 @@ def test_metrics_that_do_not_go(films, tmp_path):
     refused("metrics='psnr;ssim'; expected some of mad", *films[:2], metrics="psnr;ssim")
     refused("got maps with metrics=psnr", *films[:2], metrics="psnr", maps=tmp_path / "maps")
     refused("got temporal with metrics=psnr", *films[:2], metrics="psnr", temporal=True)
+    refused("got variant with metrics=ssim", *films[:2], metrics="ssim", variant="paper")
+    refused("got hi_scale with metrics=psnr,ssim", *films[:2], metrics="psnr,ssim", hi_scale=10)
+    refused("got eight_bit_lut with metrics=psnr", *films[:2], metrics="psnr", eight_bit_lut=True)
 
 
 @pytest.mark.parametrize(

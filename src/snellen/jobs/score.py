@@ -127,8 +127,13 @@ class ScoreJob(Job):
             raise InputError(
                 "a table cannot go to standard output; name a file as `table`", parameter="table"
             )
-        for name in ("temporal", "maps"):
-            if getattr(self, name) and MAD not in self.metrics:
+        usual = MadSettings()
+        asked = {name: getattr(self, name) for name in ("temporal", "maps")} | {
+            name: getattr(self.mad, name) != getattr(usual, name)
+            for name in ("variant", "hi_scale", "eight_bit_lut")
+        }
+        for name, given in asked.items():
+            if given and MAD not in self.metrics:
                 raise InputError(
                     f"got `{name}` with `metrics`={','.join(self.metrics)}; it is of mad",
                     parameter="metrics",
