@@ -41,6 +41,13 @@ def test_the_same_file_is_the_same_object(saved, random_model):
     assert len(load(saved, 2).anchors) == 25
 
 
+@pytest.mark.parametrize(("scale", "said"), [(1.5, True), (5, True), (0.5, False)])
+def test_magnifications_that_only_files_take(scale, said):
+    with pytest.raises(ModelError, match="expected one of 2, 3, 4") as caught:
+        load(None, scale)
+    assert ("upscale_file takes others" in str(caught.value)) is said
+
+
 def test_another_scale_than_asked_for(saved):
     with pytest.raises(ModelError, match="enlarges ×2; expected ×4"):
         load(saved, 4)

@@ -108,7 +108,7 @@ def upscale(
         float64: NumPy, CuPy, or anything with `__dlpack__` (PyTorch on CPU or CUDA) or
         `__array__`.
     scale : int
-        2, 3 or 4; 2.0 is 2.
+        2, 3 or 4; 2.0 is 2. Other magnifications and sizes: `snellen.upscale_file`.
     model : str, Path, Model or None
         Name of a shipped model, a file, or a loaded model; None: ours for this scale.
     device : str or sequence of str

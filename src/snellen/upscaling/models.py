@@ -55,7 +55,13 @@ def load(
         raise ModelError(
             f"got `scale`={quoted(scale)}; expected one of {', '.join(map(str, SCALES))}",
             parameter="scale",
-            advice="give a number, not text" if isinstance(scale, str) else None,
+            advice=(
+                "give a number, not text"
+                if isinstance(scale, str)
+                else "upscale_file takes others"
+                if factor is not None and factor > 1
+                else None
+            ),
         )
     scale = int(scale)
     if model is None:
