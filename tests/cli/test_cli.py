@@ -33,6 +33,7 @@ def test_help_names_every_command(capsys):
     assert run("--help") == 0
     out, err = capsys.readouterr()
     assert all(name in out for name in COMMANDS) and err == ""
+    assert re.search(r"train +Learn a model of A\+, or a compact network", out)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -14,7 +14,7 @@ COMMANDS = {
     "upscale": "Enlarge videos and images by A+ super-resolution.",
     "deblur": "Make blurred videos and images sharp by MIA.",
     "score": "Compare videos and images with their originals by MAD.",
-    "train": "Learn an A+ model from a folder of images.",
+    "train": "Learn a model of A+, or a compact network, from a folder of images.",
     "bench": "Measure this machine: speed, memory, and that the result is right.",
     "doctor": "Say what works here: CPU, BLAS, GPU, encoders, models.",
 }
