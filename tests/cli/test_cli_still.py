@@ -58,7 +58,8 @@ def test_one_image_on_the_gpu(capsys, folder, tmp_path, small_model):
         words += ["--model", small_model, "--overwrite"]
         assert run("upscale", folder / "a.png", "-o", goal, *words) == 0
         out, err = capsys.readouterr()
-        assert out == f"{goal}: 16×18 on {name}, A+ (small.safetensors)\n" and err == ""
+        assert out == f"{goal}: 16×18 on {name}, A+ (small.safetensors)\n"
+        assert all(line.startswith("first use: ") for line in err.splitlines()), err
         assert (pixels(goal) == upscale(pixels(folder / "a.png"), 2, small_model, "cuda")).all()
         assert run("upscale", folder / "a.png", "-o", goal, *words, "--json") == 0
         assert json.loads(capsys.readouterr().out)["device"] == name
