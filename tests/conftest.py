@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import warnings
@@ -29,6 +30,12 @@ def pytest_sessionstart(session):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what CuPy warns of when imported is no fault of ours
         session.config.no_gpu = why_not()
+
+
+def pytest_collection_finish(session):
+    """What thousands of collected tests hold is not looked at by each collection of garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_runtest_setup(item):

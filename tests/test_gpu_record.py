@@ -83,7 +83,7 @@ def recorded(folder, *words, code=0):
     return json.loads(record.read_text()) if record.exists() else done.stderr
 
 
-@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("workers", [0, pytest.param(2, marks=pytest.mark.slow)])
 def test_counts_and_digest(checkout, workers):
     folder = checkout(False)
     record = recorded(folder, "-m", "gpu", "-n", str(workers), code=1)

@@ -86,7 +86,7 @@ def test_identical_clips_score_by_their_motion_alone(clips, backend):
 @pytest.mark.parametrize(
     "dtype",
     [
-        np.uint16,
+        pytest.param(np.uint16, marks=pytest.mark.slow),
         pytest.param(">u2", marks=pytest.mark.slow),
         np.float32,
         pytest.param(np.float64, marks=pytest.mark.slow),
@@ -101,12 +101,14 @@ def test_samples_of_other_types(clips, backend, dtype):
     same(score, video.st_mad(*grey), "float64" if backend == "cpu" else "float32")
 
 
+@pytest.mark.slow
 def test_half_precision(clips):
     given = [(clip / 255).astype(np.float16) for clip in clips(SHAPES[0])]
     score = st_mad(*given, data_range=1, device="cpu")
     same(score, video.st_mad(*(clip.astype(np.float64) * 255 for clip in given)), "float64")
 
 
+@pytest.mark.slow
 def test_clips_may_lie_in_memory_as_they_like(clips, backend):
     plain = clips((36, 40, 70))
     wanted = st_mad(*plain, device=backend)

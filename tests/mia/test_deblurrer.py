@@ -484,7 +484,9 @@ def test_a_picture_of_nothing_keeps_what_is_warm(random, backend):
         assert (deblurrer.run(other).image == wanted[1].image).all()
 
 
-@pytest.mark.parametrize("edges", EDGES)
+@pytest.mark.parametrize(
+    "edges", ["extend", *(pytest.param(one, marks=pytest.mark.slow) for one in EDGES[:2])]
+)
 def test_never_nan(random, backend, edges):
     """Night with one lamp, half a night, white noise, a frame full of nothing but its corner."""
     lamp, half, corner = np.zeros((3, 64, 48))

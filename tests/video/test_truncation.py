@@ -205,8 +205,10 @@ def test_every_film_cut_within_a_packet(tmp_path, film):
 
 
 @pytest.mark.parametrize(
-    "name", ["a.apng", "live.wmv", "live.avi", "a.gif", "vp8.ivf", "a.mpg", "a.nut", "flv1.flv"]
-)
+    "name",
+    ["a.apng", "live.wmv", "live.avi", "a.gif", pytest.param("vp8.ivf", marks=pytest.mark.slow),
+     "a.mpg", "a.nut", "flv1.flv"],
+)  # fmt: skip
 def test_nonsense_neither_fails_nor_holds_up(tmp_path, name):
     """Lengths and numbers that cannot be: an answer, in no time, and no exception."""
     path = make(next(film for film in FILMS if film.name == name), tmp_path, 1)

@@ -27,7 +27,6 @@ from snellen.jobs.profile import Profile
 from snellen.jobs.score_table import ScoreTable
 from snellen.jobs.serial import Job
 from snellen.metrics.names import KNOWN, MAD, VMAF, chosen
-from snellen.video import vmaf
 from snellen.video.clip import Clip
 
 if TYPE_CHECKING:
@@ -185,6 +184,8 @@ class ScoreJob(Job):
         """
         kind = self.kind()
         if VMAF in self.metrics:
+            from snellen.video import vmaf  # which imports PyAV
+
             raise vmaf.refused()
         for name in {FILM: (), FOLDER: FILM_ONLY, IMAGE: FILM_ONLY + MANY_ONLY}[kind]:
             if self._is_set(name):
