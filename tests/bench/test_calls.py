@@ -112,6 +112,13 @@ def test_a_fresh_installation(monkeypatch):
     assert not any(place.exists() for place in places)
 
 
+def test_a_score_is_the_same_after_the_notice_of_a_first_use():
+    told = [{"event": "notice", "input": "first use"}, {"event": "done", "mad": 1.5, "hi": 1}]
+    first, later = ("".join(json.dumps(row) + "\n" for row in rows) for rows in (told, told[1:]))
+    found = {run._result(["score"], fresh.Ran(1, 1, text)) for text in (first, later)}
+    assert len(found) == 1 and b"1.5" in found.pop()
+
+
 @pytest.fixture
 def report(monkeypatch):
     """What `run` makes of processes that are not started."""
