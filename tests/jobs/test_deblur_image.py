@@ -151,13 +151,14 @@ def test_integers_have_a_white(picture, saved, tmp_path, heard):
 
 def test_options_of_videos_are_warned_of(picture, saved, tmp_path, heard):
     source = saved("in.png", picture())
-    deblur_file(
+    result = deblur_file(
         source, tmp_path / "out.png", **QUICK, crf=3, encoder_options={"tune": "film"}, frames=2,
         decoder="cpu", window=2, warm=True, events=heard,
     )  # fmt: skip
     wanted = ["crf", "encoder_options", "frames", "decoder", "window", "warm"]
     assert [text.split("`")[1] for _, text in heard.warnings] == wanted
     assert all("is for video: without effect on an image" in text for _, text in heard.warnings)
+    assert result.warnings == tuple(text for _, text in heard.warnings)
 
 
 def test_refused_bursts(picture, saved, tmp_path):

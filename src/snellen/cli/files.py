@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.cli import interrupts, terminal
-from snellen.cli.options import PIPE, Output
+from snellen.cli.options import PIPE, Output, option
 from snellen.cli.report import NORMAL, QUIET, VERBOSE, Report
-from snellen.errors import InputError, SnellenError
+from snellen.errors import InputError, SnellenError, worded
 
 if TYPE_CHECKING:
     from snellen.jobs.deblur import DeblurJob, DeblurResult
@@ -146,11 +146,16 @@ def facts(result: UpscaleResult | DeblurResult) -> dict[str, Any]:
     """Return what JSON says of a result: of a video its summary."""
     found = {"input": str(_first(result.source)), "output": str(result.target)}
     if result.summary is not None:
-        return found | asdict(result.summary)
+        return found | asdict(result.summary) | {"warnings": in_options(result.summary.warnings)}
     return {
         **found, "width": result.width, "height": result.height, "device": result.device,
-        "warnings": result.warnings,
+        "warnings": in_options(result.warnings),
     }  # fmt: skip
+
+
+def in_options(warnings: Iterable[str]) -> list[str]:
+    """Return warnings as the command words them: with options for parameters."""
+    return [worded(one, option) for one in warnings]
 
 
 def sentence(result: UpscaleResult | DeblurResult) -> str:

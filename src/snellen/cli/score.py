@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from snellen.cli import interrupts, terminal
-from snellen.cli.files import reporting
+from snellen.cli.files import in_options, reporting
 from snellen.cli.groups import FILES, MACHINE, METHOD, REPORT, VIDEO, Command, group
 from snellen.cli.options import (
     DECODER,
@@ -257,7 +257,7 @@ def _facts(result: ScoreResult, job: ScoreJob) -> dict[str, Any]:
         "pooled": {name: asdict(one) for name, one in result.table.pooled().items()},
         **about(job, result),
         "worst": [row.facts() for row in result.table.worst(job.worst)],
-        "warnings": result.warnings,
+        "warnings": in_options(result.warnings),
     }
 
 

@@ -52,21 +52,21 @@ def opened(
             "an image cannot go to standard output; name a file as `target`", parameter="target"
         )
     atomic.check_target(target, source, overwrite)
-    for name in unused:
-        events.warning(str(source), f"`{name}` is for video: without effect on an image")
+    ignored = [f"`{name}` is for video: without effect on an image" for name in unused]
+    for text in ignored:
+        events.warning(str(source), text)
     still = read(source)
     check(target, still)
     if quality is not None and FORMATS[target.suffix.lower()].quality is None:
-        events.warning(
-            str(target), f"`quality` is for {with_quality()}: without effect on {target.suffix}"
-        )
+        ignored.append(f"`quality` is for {with_quality()}: without effect on {target.suffix}")
+        events.warning(str(target), ignored[-1])
     lost = (*still.lost, *losses(target, still))
     if lost and strict:
         raise InputError(f"{source}: this would be lost: {'; '.join(lost)}", parameter="strict")
     said = (*still.notes, *lost)
     for text in said:
         events.warning(str(source), text)
-    return still, said
+    return still, (*ignored, *said)
 
 
 def warn_of_quality(subject: str, quality: int | None, events: Events) -> None:
