@@ -106,6 +106,25 @@ def test_a_log(capsys, here):
     assert said[6] == "exit code 2" and said[-1] == "exit code 0" and len(said) == 11
 
 
+def test_a_log_of_an_interrupted_command(capsys, here, monkeypatch):
+    def strike(*_args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("snellen.cli.upscale._jobs", strike)
+    assert run("upscale", "a.png", "--log", "run.log", *HOW) == 130
+    said = [line[20:] for line in Path("run.log").read_text().splitlines()]
+    assert said[-2:] == ["interrupted", "exit code 130"]
+
+
+def test_warnings_of_a_result_in_json_name_options(capsys, here):
+    assert run("upscale", "a.png", "--crf", "9", "--quality", "5", "--json", *HOW) == 0
+    *said, done = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    warned = [one["message"] for one in said if one["event"] == "warning"]
+    assert warned[0] == "--crf is for video: without effect on an image"
+    assert len(warned) == 2 and warned[1].startswith("--quality is for")
+    assert done["warnings"] == warned
+
+
 @pytest.mark.parametrize("value", ["99", "-1", "nan"])
 def test_values_are_checked_before_any_work(capsys, here, value):
     words = ["a.png", "none.mkv", "--crf", value, *HOW]

@@ -223,8 +223,11 @@ class Report:
     ) -> None:
         self._end()
         if self.log is not None:
-            code = error.code if isinstance(error, SystemExit) else 0
-            ended = error is None or isinstance(error, SystemExit)
+            stopped = isinstance(error, KeyboardInterrupt)
+            code = error.code if isinstance(error, SystemExit) else interrupts.CODE * stopped
+            ended = error is None or stopped or isinstance(error, SystemExit)
+            if stopped:
+                self.log.write("interrupted")
             self.log.write(f"exit code {code}" if ended else f"ended by {type(error).__name__}")
             self.log.close()
 
