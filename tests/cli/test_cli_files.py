@@ -106,6 +106,15 @@ def test_a_log(capsys, here):
     assert said[6] == "exit code 2" and said[-1] == "exit code 0" and len(said) == 11
 
 
+def test_results_among_the_inputs_are_skipped_as_such(capsys, here):
+    assert run("upscale", "a.png", *HOW) == 0
+    capsys.readouterr()
+    assert run("upscale", "a.png", "a-x2.png", "--skip-existing", *HOW) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert "a.png: skipped, a-x2.png is there" in said
+    assert "a-x2.png: skipped, it is the result of another" in said
+
+
 def test_a_log_of_an_interrupted_command(capsys, here, monkeypatch):
     def strike(*_args):
         raise KeyboardInterrupt
