@@ -22,6 +22,7 @@ def narrow(monkeypatch):
 
     def use():
         monkeypatch.setattr(module, "PIXELS", 1)
+        monkeypatch.setattr(module, "ON_GPU", 1)
 
     return use
 
@@ -39,6 +40,13 @@ def test_every_row_is_there_once(narrow, height, rows):
         assert band.first - band.top >= rows or band.top == 0
         assert band.bottom - band.last >= rows or band.bottom == height
     assert len({band.bottom - band.top for band in found}) == 1
+
+
+def test_a_gpu_takes_large_pictures_whole():
+    assert len(list(bands(2160, 3840, 2, 24))) == 3
+    assert len(list(bands(2160, 3840, 4, 24, 32, on_gpu=True))) == 1
+    panorama = list(bands(3000, 12000, 4, 24, 32, on_gpu=True))
+    assert sum(band.bottom - band.top for band in panorama) < 1.2 * 3000
 
 
 @pytest.mark.parametrize("window", [1, 3, 5, 33])
@@ -101,5 +109,5 @@ def test_bands_of_a_file_are_progress(random, narrow, tmp_path, small_model):
     narrow()
     upscale_file(tmp_path / "a.png", tmp_path / "c.png", model=small_model, device="cpu",
                  events=Heard())  # fmt: skip
-    assert found == [(n, 150, "row") for n in (48, 96, 144, 150)]
+    assert found == [(n, 150, "row") for n in (38, 76, 114, 150)]
     assert (read(tmp_path / "b.png").pixels == read(tmp_path / "c.png").pixels).all()

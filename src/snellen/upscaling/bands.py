@@ -11,7 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 PIXELS = 16 << 20
-"""Pixels of a band's result. Colour takes some 35 bytes for each while it is enlarged."""
+"""Most pixels of a band's result. Colour takes some 35 bytes for each while it is enlarged."""
+ON_GPU = 256 << 20
+"""The same where a GPU does the work: host memory then holds samples only, and pictures that are
+one band are in flight together. Colour takes some 20 bytes of GPU memory for each."""
 LEAST = 8
 """Least rows of a band, as a multiple of those that a result depends on, above or below."""
 
@@ -38,10 +41,13 @@ class Band:
         return slice((self.first - self.top) * scale, (self.last - self.top) * scale)
 
 
-def bands(height: int, width: int, scale: int, reach: int, tile: int = 1) -> Iterator[Band]:
+def bands(
+    height: int, width: int, scale: int, reach: int, tile: int = 1, *, on_gpu: bool = False
+) -> Iterator[Band]:
     """Yield the bands of a picture; a small one is a single band.
 
-    All bands have equally many rows, so that what is prepared for one serves the others.
+    All bands have equally many rows, so that what is prepared for one serves the others, and are
+    as few as may be.
 
     Parameters
     ----------
@@ -53,12 +59,18 @@ def bands(height: int, width: int, scale: int, reach: int, tile: int = 1) -> Ite
         How many rows above and below a result depends on at most.
     tile : int
         Rows of a tile: bands, and what is kept of them, begin at multiples of it.
+    on_gpu : bool
+        Whether a GPU does the work.
     """
     below = reach + tile - 1
     above = -(-below // tile) * tile
-    size = min(height, max(PIXELS // (width * scale**2), LEAST * below))
-    size += (height - size) % tile  # so that the last one, which ends with the picture, fits, too
-    step = height if size == height else (size - above - below) // tile * tile
+    most = max((ON_GPU if on_gpu else PIXELS) // (width * scale**2), LEAST * below)
+    step = size = height
+    if height > most:
+        count = -(-height // ((most - above - below) // tile * tile))
+        step = -(-height // (count * tile)) * tile
+        size = min(height, step + above + below)
+        size += (height - size) % tile  # so that the last, which ends with the picture, fits, too
     for first in range(0, height, step):
         top = min(max(0, first - above), height - size)
         yield Band(top, top + size, first, min(first + step, height))

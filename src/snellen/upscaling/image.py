@@ -200,7 +200,7 @@ def _in_bands(
 
     height, width = axes.size
     s = model.scale
-    plan = list(bands(height, width, s, reach(model), tile(model, device)))
+    plan = list(bands(height, width, s, reach(model), tile(model, device), on_gpu=device != "cpu"))
     if len(plan) == 1:
         return whole(array, axes)
     large, done = _large(axes, s), 0
