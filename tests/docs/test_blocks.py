@@ -164,8 +164,8 @@ def test_shell(block, files, monkeypatch, signals, capsys):
         for word in words[1:]:
             found = sorted(map(str, Path().glob(word))) if "*" in word else []
             arguments += found or [word]
-        plain = words[1] in ("upscale", "deblur") and "--skip-existing" not in words
-        if plain or "-o" in arguments or "--csv" in arguments or "--map-out" in arguments:
+        writes = words[1] in ("upscale", "deblur") or {"-o", "--csv", "--map-out"} & {*words}
+        if writes and "--skip-existing" not in words:
             arguments.append("--overwrite")
         code = 0
         try:
