@@ -32,6 +32,10 @@ def smooth(height=40, width=56):
     return np.stack([x * 4, y * 6, 255 - x * 4], -1).astype(np.uint8)
 
 
+LARGE = np.stack([*np.mgrid[0:96, 0:128] * 2, np.full((96, 128), 90)], -1).astype(np.uint8)
+"""As smooth, of a size that x265 codes."""
+
+
 def saved(path, pixels, format, mode=None, **options):
     Image.fromarray(pixels, mode).save(path, format, **options)
     return path
@@ -111,17 +115,17 @@ class TestHeic:
     def test_read(self, tmp_path, deep):
         pytest.importorskip("pi_heif")
         block = exif_block().removeprefix(b"Exif\0\0")
-        (tmp_path / "a.heic").write_bytes(stills.heic(smooth(), deep=deep, exif=block))
+        (tmp_path / "a.heic").write_bytes(stills.heic(LARGE, deep=deep, exif=block))
         still = read(tmp_path / "a.heic")
         scale = 257 if deep else 1
         assert still.pixels.dtype == (np.uint16 if deep else np.uint8)
-        assert distance(still.pixels / scale, smooth()) < 8 and still.exif
-        assert (header(tmp_path / "a.heic").width, header(tmp_path / "a.heic").height) == (56, 40)
+        assert distance(still.pixels / scale, LARGE) < 8 and still.exif
+        assert (header(tmp_path / "a.heic").width, header(tmp_path / "a.heic").height) == (128, 96)
 
     def test_size_is_checked_before_pixels(self, tmp_path):
         pytest.importorskip("pi_heif")
-        data = stills.heic(smooth()).replace(
-            (56).to_bytes(4, "big") + (40).to_bytes(4, "big"),
+        data = stills.heic(LARGE).replace(
+            (128).to_bytes(4, "big") + (96).to_bytes(4, "big"),
             (30000).to_bytes(4, "big") + (30000).to_bytes(4, "big"),
         )
         (tmp_path / "a.heic").write_bytes(data)
@@ -130,7 +134,7 @@ class TestHeic:
 
     def test_a_cut_is_refused(self, tmp_path):
         pytest.importorskip("pi_heif")
-        data = stills.heic(smooth())
+        data = stills.heic(LARGE)
         for part in (0.1, 0.5, 0.9):
             (tmp_path / "a.heic").write_bytes(data[: int(len(data) * part)])
             with pytest.raises(InputError, match=r"a\.heic"):

@@ -171,7 +171,7 @@ def _tiled(random: Random, width: int, height: int) -> bytes:
 
 
 def _heic(random: Random, width: int, height: int) -> bytes:
-    return stills.heic(_samples(random, max(32, width), max(32, height)))
+    return stills.heic(_samples(random, max(96, width), max(96, height)))
 
 
 def _dng(random: Random, width: int, height: int) -> bytes:

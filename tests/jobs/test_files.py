@@ -279,3 +279,10 @@ def test_rows_are_facts():
     assert ScoreRow(1.0, 2.0, 3.0).facts() == {"mad": 1.0, "hi": 2.0, "lo": 3.0}
     row = ScoreRow(1.0, 2.0, 3.0, frame=0, time=0.0)
     assert list(row.facts()) == ["frame", "time", "mad", "hi", "lo"]
+
+
+@pytest.mark.parametrize("function", [snellen.upscale_files, snellen.deblur_files])
+def test_overwrite_is_true_or_false(tmp_path, function):
+    (tmp_path / "a.png").write_bytes(b"")
+    with pytest.raises(InputError, match="expected True or False"):
+        function([tmp_path / "a.png"], tmp_path / "out", overwrite=np.ones(2))

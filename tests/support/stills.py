@@ -13,7 +13,11 @@ from snellen.frames import tiff
 
 
 def heic(pixels, *, deep=False, exif=b""):
-    """A HEIC file of RGB `pixels` of 32×32 or more, coded by HEVC (ISO/IEC 23008-12)."""
+    """A HEIC file of RGB `pixels`, coded by HEVC (ISO/IEC 23008-12).
+
+    x265 writes wherever it likes where a side has less than 96 pixels.
+    """
+    assert min(pixels.shape[:2]) >= 96
     encoder = av.CodecContext.create("libx265", "w")
     encoder.height, encoder.width = pixels.shape[:2]
     encoder.pix_fmt, encoder.time_base = "yuv444p10le" if deep else "yuv444p", Fraction(1, 25)

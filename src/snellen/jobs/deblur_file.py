@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from snellen.frames.values import flag
 from snellen.jobs.deblur import DeblurJob, DeblurResult, psf_targets
 from snellen.jobs.events import Events
 from snellen.jobs.execute import each_file, raised, run
@@ -232,7 +233,7 @@ def deblur_files(
     todo = plan(
         paths(sources, "source"), optional_path(target, "target"), lambda one: SHARP, into=True,
         recursive=recursive, skip_existing=skip_existing,
-        overwrite=bool(options.get("overwrite")),
+        overwrite=flag("overwrite", options.get("overwrite", False)),
     )  # fmt: skip
     targets = [goal for _, goal in todo.pairs]
     psfs = psf_targets(targets, optional_path(psf_out, "psf_out"))

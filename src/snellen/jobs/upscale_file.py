@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from snellen.frames.values import flag
 from snellen.jobs.events import Events
 from snellen.jobs.execute import each_file, raised, run
 from snellen.jobs.naming import enlarged
@@ -219,6 +220,6 @@ def upscale_files(
     todo = plan(
         paths(sources, "source"), optional_path(target, "target"),
         lambda one: enlarged(one, sized), into=True, recursive=recursive,
-        skip_existing=skip_existing, overwrite=bool(options.get("overwrite")),
+        skip_existing=skip_existing, overwrite=flag("overwrite", options.get("overwrite", False)),
     )  # fmt: skip
     return each_file(upscale_file, todo, events, options)
