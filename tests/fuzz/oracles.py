@@ -105,7 +105,8 @@ def said(run: Outcome) -> Iterator[str]:
 def clean(run: Outcome) -> Iterator[str]:
     """No foreign character reaches the terminal raw."""
     texts = [("stderr", run.err)]
-    if "-" not in run.case.words[-4:] and run.case.words[0] != "job":
+    words = run.case.words
+    if ("-o", "-") not in itertools.pairwise(words) and words[0] != "job":
         texts.append(("stdout", run.out))
     for where, data in texts:
         try:

@@ -116,7 +116,7 @@ def folder(random: Random) -> Case:
             data = mutated(random, data)[0]
         stem = names.hostile(random) if random.random() < 0.3 else "file"
         files[f"in/{number}{stem[:230]}{suffix}"] = data
-        outputs += [f"out/{number}{stem[:230]}{end}" for end in (suffix, ".mkv")]
+        outputs += [f"out/{number}{stem[:230]}{end}" for end in (suffix, ".mkv", ".png")]
     words = ["upscale", "in", "--device", "cpu", *commands.FAST, "-o", "out"]
     return Case(words, files, tuple(outputs), "folder")
 
