@@ -191,9 +191,9 @@ class Learner:
         """Return the replay of a CUDA graph of a step; leave the state as it was."""
         kept = {name: tensor.clone() for name, tensor in self.state.items()}
         torch.cuda.synchronize(self.device)
-        self.begin(0, 1)
-        with self._within():
-            for _ in range(WARM_UP):
+        for _ in range(WARM_UP):
+            self.begin(0, 1)  # a chunk may have fewer steps than these
+            with self._within():
                 self._step()
         torch.cuda.synchronize(self.device)
         graph = torch.cuda.CUDAGraph()
