@@ -130,7 +130,7 @@ def test_the_command(folder, tmp_path):
 
 @pytest.mark.parametrize(
     ("more", "said"),
-    [({"hold_out": 4}, "less than the 4 images"), ({"patch": 64}, "no picture has 76×76 samples")],
+    [({"hold_out": 4}, "less than the 4 images"), ({"patch": 64}, "no picture has 64×64 samples")],
 )
 def test_what_cannot_be_learnt(folder, more, said):
     with pytest.raises(InputError, match=said):

@@ -86,19 +86,35 @@ def test_patches_are_those_of_the_pictures(random):
         at = [
             (n, y, x)
             for n, p in enumerate(found)
-            for y in range(p.low.shape[0] - 8)
-            for x in range(p.low.shape[1] - 8)
-            if np.array_equal(p.low[y : y + 9, x : x + 9], small)
+            for y in range(p.low.shape[0] - 4)
+            for x in range(p.low.shape[1] - 4)
+            if np.array_equal(np.pad(p.low, 2, "edge")[y : y + 9, x : x + 9], small)
         ]
         assert len(at) == 1
         n, y, x = at[0]
-        inner = (slice(3 * (y + 2), 3 * (y + 7)), slice(3 * (x + 2), 3 * (x + 7)))
+        inner = (slice(3 * y, 3 * (y + 5)), slice(3 * x, 3 * (x + 5)))
         # Stored in half precision, in units of 128 codes: |detail| < 2.
         np.testing.assert_allclose(
             large, ((found[n].truth - found[n].mid) / 128)[inner], rtol=0, atol=2**-10
         )
         seen.add((n, turn))
     assert len(seen) > 12
+
+
+def test_groups_of_pictures_are_equally_likely(random):
+    """Four small pictures of one group, two large ones of the other, in turn."""
+    sides = ((20, 0), (60, 1), (20, 0), (20, 0), (64, 1), (20, 0), (9, 0))
+    items = [
+        pack.Item(str(n), np.full((side, side), 10 * n, np.uint8), group=f"group {group}")
+        for n, (side, group) in enumerate(sides)
+    ]
+    patches = data.Patches(data.pairs(items, 2, (1.0,)), 2, 8, 1, torch.device("cpu"))
+    given, _ = patches.cut(torch.from_numpy(patches.places(random, 4000)))
+    codes, counts = np.unique(np.rint((given[:, 0, 0, 0].numpy() + 1) * 128), return_counts=True)
+    assert list(codes) == [0, 10, 20, 30, 40, 50]  # the last is too small
+    few = counts[[0, 2, 3, 5]]
+    # Five standard deviations of binomial counts.
+    assert abs(few.sum() - 2000) < 5 * 1000**0.5 and abs(few - 500).max() < 5 * 440**0.5
 
 
 def _unturned(plane, turn):

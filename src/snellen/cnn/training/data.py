@@ -63,6 +63,10 @@ def pairs(items: Sequence[Item], scale: int, sizes: Sequence[float]) -> list[Pai
 class Patches:
     """Pairs on the device, and where patches of them may lie.
 
+    All groups of pictures are equally likely, and in each of them all patches that fit, so that a
+    few large pictures do not outweigh many small ones of another kind. Pictures are continued by
+    the samples of their edges, as the network does it, so that patches reach the edges.
+
     Parameters
     ----------
     found : sequence of Pair
@@ -82,29 +86,34 @@ class Patches:
     def __init__(
         self, found: Sequence[Pair], scale: int, patch: int, reach: int, device: torch.device
     ) -> None:
-        self.scale, self.patch, self.given = scale, patch, patch + 2 * reach
-        kept = [one for one in found if min(one.low.shape) >= self.given]
+        self.scale, self.patch = scale, patch
+        kept = sorted(
+            (one for one in found if min(one.low.shape) >= patch), key=lambda p: p.item.group
+        )
         if not kept:
             raise InputError(
-                f"no picture has {self.given}×{self.given} samples at ×{scale}",
+                f"no picture has {patch}×{patch} samples at ×{scale}",
                 advice="take larger pictures, or a smaller `patch`",
             )
         shapes = np.array([one.low.shape for one in kept])
-        rows, columns = (shapes - self.given + 1).T
+        rows, columns = (shapes - patch + 1).T
         self._ends = np.cumsum(rows * columns)
-        self._columns, self._widths = columns, shapes[:, 1]
-        self._starts = np.concatenate([[0], np.cumsum(shapes.prod(1))[:-1]])
-        self._reach = reach
-        self.low = torch.from_numpy(np.concatenate([one.low.ravel() for one in kept])).to(device)
+        groups = [one.item.group for one in kept]
+        last = [n for n, name in enumerate(groups) if name not in groups[n + 1 :]]
+        self._groups = np.concatenate([[0], self._ends[last]])
+        self._columns = columns
+        self._lows, self._details = _places(shapes + 2 * reach), _places(shapes * scale)
+        lows = [np.pad(one.low, reach, mode="edge").ravel() for one in kept]
+        self.low = torch.from_numpy(np.concatenate(lows)).to(device)
         self.detail = torch.from_numpy(
             np.concatenate([((p.truth - p.mid) / HALF).astype(np.float16).ravel() for p in kept])
         ).to(device)
         self._low_grid, self._high_grid = (
-            torch.arange(side, device=device) for side in (self.given, patch * scale)
+            torch.arange(side, device=device) for side in (patch + 2 * reach, patch * scale)
         )
 
     def places(self, random: np.random.Generator, count: int) -> Int64:
-        """Draw `count` patches; all that fit are equally likely.
+        """Draw `count` patches.
 
         Returns
         -------
@@ -112,15 +121,16 @@ class Patches:
             For each: index and row pitch of its first sample in `low`, the same in `detail`, and
             its turn, 0 … 7.
         """
-        drawn = random.integers(0, self._ends[-1], count)
+        group = random.integers(0, len(self._groups) - 1, count)
+        drawn = random.integers(self._groups[group], self._groups[group + 1])
         number = np.searchsorted(self._ends, drawn, side="right")
         within = drawn - np.concatenate([[0], self._ends])[number]
         row, column = np.divmod(within, self._columns[number])
-        width, start, s = self._widths[number], self._starts[number], self.scale
-        low = start + row * width + column
-        inner = (row + self._reach) * s * width * s + (column + self._reach) * s
-        turn = random.integers(0, TURNS, count)
-        return np.stack([low, width, start * s * s + inner, width * s, turn], 1)
+        places = []
+        for (starts, widths), s in ((self._lows, 1), (self._details, self.scale)):
+            start, width = starts[number], widths[number]
+            places += [start + s * (row * width + column), width]
+        return np.stack([*places, random.integers(0, TURNS, count)], 1)
 
     def cut(self, places: Tensor) -> tuple[Tensor, Tensor]:
         """Return patches (B, 1, n, n) of v and (B, s², p, p) of r; `places` as it returns them."""
@@ -128,6 +138,11 @@ class Patches:
         given = self.low[_indices(low, width, turn, self._low_grid)]
         wanted = self.detail[_indices(high, pitch, turn, self._high_grid)]
         return given[:, None], torch.pixel_unshuffle(wanted[:, None].float(), self.scale)
+
+
+def _places(shapes: Int64) -> tuple[Int64, Int64]:
+    """Return where each plane begins in a row of planes (N, 2), and its width."""
+    return np.concatenate([[0], np.cumsum(shapes.prod(1))[:-1]]), shapes[:, 1]
 
 
 def _indices(start: Tensor, pitch: Tensor, turn: Tensor, grid: Tensor) -> Tensor:
