@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import snellen
+from snellen.jobs.events import Silent
 from support.cli import names, refused, run
 
 pytestmark = pytest.mark.usefixtures("signals")
@@ -112,7 +114,37 @@ def test_results_among_the_inputs_are_skipped_as_such(capsys, here):
     assert run("upscale", "a.png", "a-x2.png", "--skip-existing", *HOW) == 0
     said = capsys.readouterr().out.splitlines()
     assert "a.png: skipped, a-x2.png is there" in said
-    assert "a-x2.png: skipped, it is the result of another" in said
+    assert "a-x2.png: skipped, it is the result of a.png" in said
+    # Without --skip-existing, too; and the others go on.
+    assert run("upscale", "a-x2.png", "in/b.png", "a.png", *HOW) == 2
+    out, err = capsys.readouterr()
+    assert "a-x2.png exists" in err
+    assert out.splitlines()[-1] == "1 done, 1 failed, 1 skipped"
+
+
+def test_inputs_of_one_result_stop_no_other(capsys, here):
+    Path("in/b.heic").write_bytes(b"")
+    assert run("upscale", "in", "a.png", "-o", "o", *HOW) == 2
+    out, err = capsys.readouterr()
+    assert out.splitlines() == ["o/a.png: 18×16, A+ (m.safetensors)", "1 done, 2 failed, 0 skipped"]
+    assert err.splitlines() == [
+        f"error: in/b.{one} would become o/b.png, and so would in/b.{other}; convert one of them "
+        "apart, to another name" for one, other in (("heic", "png"), ("png", "heic"))
+    ]  # fmt: skip
+
+
+def test_python_says_which_results_it_leaves_out(here):
+    heard = []
+
+    class Heard(Silent):
+        def notice(self, subject, message):
+            heard.append((subject, message))
+
+    Path("a-x2.png").touch()
+    how = {"model": "m.safetensors", "device": "cpu", "events": Heard()}
+    (one,) = snellen.upscale_files(["a.png", "a-x2.png"], "o", **how)
+    assert one.target == Path("o/a.png")
+    assert ("a-x2.png", "skipped, it is the result of a.png") in heard
 
 
 def test_a_log_of_an_interrupted_command(capsys, here, monkeypatch):

@@ -12,9 +12,16 @@ from snellen.errors import InputError
 from snellen.jobs.deblur import psf_targets
 from snellen.jobs.inputs import is_image
 from snellen.jobs.options import VideoOptions, device_list, paths, seconds
-from snellen.jobs.planning import expanded, planned
+from snellen.jobs.planning import expanded, plan
 from snellen.jobs.positions import Region
 from snellen.video.clip import Clip
+
+
+def planned(inputs, output):
+    """Return each input with its output."""
+    found = plan([Path(one) for one in inputs], Path(output), lambda source: "x2")
+    assert not found.failed and not found.skipped
+    return list(found.pairs)
 
 
 @pytest.fixture
@@ -51,8 +58,6 @@ def test_outputs_are_called_as_their_inputs(folder, tmp_path):
         (["x.mkv", "y.mkv"], "in/a.png", "a.png is a file; several inputs need a folder"),
         (["in"], "none.png", r"need a folder as output, and none\.png names a file"),
         (["empty"], "out", "holds no video and no image"),
-        (["x.png", "x.png"], "out", r"several inputs would become .*x\.png"),
-        (["x.webm", "x.avi"], "out", r"would become .*x\.mkv"),
         (["x.mkv", "y.mkv"], "-", "standard output takes one input"),
         (["-"], "out", "standard input needs a file name"),
         ([], "out", "got no source"),
@@ -61,7 +66,7 @@ def test_outputs_are_called_as_their_inputs(folder, tmp_path):
 def test_what_cannot_be_planned(folder, tmp_path, monkeypatch, inputs, output, said):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match=said):
-        planned([Path(name) for name in inputs], Path(output))
+        planned(inputs, output)
 
 
 def test_psfs_of_several_results(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 
 from snellen.errors import InputError
 from snellen.jobs.patterns import matching, the_only
-from snellen.jobs.planning import expanded, planned
+from snellen.jobs.planning import expanded, plan
 
 NAMES = ["x1.png", "x2.png", "x10.png", "x002.png", "y.png", ".x3.png", "x-1.png", "X1.png"]
 
@@ -69,14 +69,14 @@ def test_no_match_is_an_error(here, pattern):
 @pytest.mark.parametrize("address", ["http://host/a.png", "https://h/x*.mp4", "file:///etc/passwd"])
 def test_addresses_are_refused(here, address):
     with pytest.raises(InputError, match="is an address"):
-        planned([Path(address)], Path("out.png"))
+        plan([Path(address)], Path("out.png"), str)
 
 
 def test_several_matches_need_a_folder(here):
     with pytest.raises(InputError, match="several inputs need a folder"):
-        planned([Path("x%d.png")], Path("out.png"))
+        plan([Path("x%d.png")], Path("out.png"), str)
     (here / "out").mkdir()
-    pairs = planned([Path("x%d.png")], Path("out"))
+    pairs = plan([Path("x%d.png")], Path("out"), str).pairs
     assert [target.name for _, target in pairs] == ["x1.png", "x2.png", "x10.png"]
 
 

@@ -90,12 +90,64 @@ def test_a_name_is_never_a_pattern(tree):
     ]  # fmt: skip
 
 
+def test_inputs_of_one_result_fail_and_are_both_named(tree):
+    """The others are done."""
+    for name in ("film.webm", "film.avi", "film.mkv", "a.heic", "a.png", "b.png"):
+        Path("else", name).touch()
+    found = plan([Path("else")], Path("new"), large)
+    assert [source.name for source, _ in found.pairs] == ["b.png", "far.png"]
+    assert [source.name for source, _ in found.failed] == [
+        "a.heic", "a.png", "film.avi", "film.mkv", "film.webm",
+    ]  # fmt: skip
+    said = [str(error) for _, error in found.failed]
+    assert said[0].startswith("else/a.heic would become new/a.png, and so would else/a.png; ")
+    assert said[-1].startswith(
+        "else/film.webm would become new/film.mkv, and so would else/film.avi and else/film.mkv; "
+    )
+
+
+def test_a_file_that_is_named_twice_counts_once(tree):
+    assert pairs("in/b.png", "in/../in/b.png", output="b2.png") == [("in/b.png", "b2.png")]
+    assert pairs("in/k", "in/k/e.png", output="new") == [("in/k/e.png", "new/e.png")]
+    # Another name is another result.
+    assert len(pairs("else", "in/l.png", output="new")) == 2
+
+
+def test_results_of_inputs_are_no_inputs(tree):
+    """Neither those of this run, nor those beside the inputs, which a run before has made."""
+
+    def skipped(*inputs, output=None):
+        found = plan([Path(one) for one in inputs], output and Path(output), large)
+        assert not found.failed
+        return [(one.source.name, one.why) for one in found.skipped]
+
+    for name in ("b-x2.png", "b-x2-x2.png", "b-sharp.png", "cat-x2.png"):
+        Path("in", name).touch()
+    shell = sorted(map(str, Path("in").glob("*.png")))
+    wanted = [
+        ("b-x2-x2.png", "it is the result of in/b-x2.png"),
+        ("b-x2.png", "it is the result of in/b.png"),
+    ]
+    assert skipped(*shell) == skipped("in") == skipped("in", output="new") == wanted
+    assert ("in/b.png", "in/b-x2.png") in pairs("in/b.png", "in/cat-x2.png")
+    # Of folders, those beside them.
+    Path("else-x2").mkdir()
+    Path("else-x2/far.png").touch()
+    assert skipped("else", "else-x2") == [("far.png", "it is the result of else/far.png")]
+    # What is no result is never replaced as one: both fail.
+    Path("else-x2/b.png").touch()
+    found = plan([Path("in/b.png"), Path("else-x2/b.png")], Path("else-x2"), large)
+    assert not found.pairs and len(found.failed) == 2
+
+
 def test_what_is_there_is_skipped(tree):
     for name in ("in/b-x2.png", "in/a.mkv"):
         Path(name).touch()
     found = plan([Path("in/a.mkv"), Path("in/b.png")], None, large, skip_existing=True)
     assert found.pairs == ((Path("in/a.mkv"), Path("in/a-x2.mkv")),)
-    assert found.skipped == ((Path("in/b.png"), Path("in/b-x2.png")),) and found.several
+    (one,) = found.skipped
+    assert (one.source, one.target) == (Path("in/b.png"), Path("in/b-x2.png")) and found.several
+    assert one.why == "in/b-x2.png is there"
     # A result that a shell's pattern has found is no new input.
     names = [Path("in/b-x2.png"), Path("in/b.png"), Path("in/l.png")]
     assert plan(names, None, large, skip_existing=True).pairs == (

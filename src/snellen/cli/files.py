@@ -107,8 +107,8 @@ def _run(
     for folder, error in todo.failed:
         codes.append(error.exit_code)
         report.failure(str(folder), error)
-    for source, target in todo.skipped:
-        report.skipped(str(source), str(target))
+    for one in todo.skipped:
+        report.skipped(str(one.source), str(one.target), one.why)
     if jobs:
         try:
             chosen(jobs[0].device, events)

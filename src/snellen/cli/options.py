@@ -169,7 +169,9 @@ _SHARED = (
             help="Search the folders in a folder, too; not links to folders, nor what is hidden.",
         ),
         click.option(
-            "--skip-existing", is_flag=True, help="Leave inputs out whose outputs are there."
+            "--skip-existing",
+            is_flag=True,
+            help="Leave inputs out whose outputs are there, be it of damaged inputs.",
         ),
         OVERWRITE,
         click.option(

@@ -6,7 +6,6 @@ Progress goes to stderr, results to stdout; JSON to stdout too, unless the outpu
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import threading
 from contextlib import suppress
@@ -140,13 +139,12 @@ class Report:
         else:
             self._print(text)
 
-    def skipped(self, subject: str, target: str) -> None:
+    def skipped(self, subject: str, target: str, why: str) -> None:
         """Report that an input is left out, as its output is there, or it is itself one."""
-        why = f"{target} is there" if os.path.isfile(target) else "it is the result of another"  # noqa: PTH113  never raises
         text = f"{subject}: skipped, {why}"
         self.logged(text)
         if self.as_json:
-            self._line("skipped", input=subject, output=target)
+            self._line("skipped", input=subject, output=target, message=why)
         elif self.level != QUIET:
             self._write(text)
 

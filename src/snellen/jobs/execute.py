@@ -206,6 +206,8 @@ def each_file(
     listener = Collected(listening(events))
     results: list[R] = []
     failed: list[SnellenError] = [error for _, error in todo.failed]
+    for one in todo.skipped:
+        listener.notice(str(one.source), f"skipped, {one.why}")
     with atomic.protected(one for source, _ in todo.pairs for one in stream(source)):
         for source, goal in todo.pairs:
             try:

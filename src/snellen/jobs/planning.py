@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from snellen.errors import InputError
 from snellen.frames.protection import place
-from snellen.jobs.inputs import PIPE, VIDEO_SUFFIXES, claim, is_image, is_picture
+from snellen.jobs.inputs import PIPE, VIDEO_SUFFIXES, is_image, is_picture
 from snellen.jobs.naming import Word, beside, written
 from snellen.jobs.patterns import matching
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """An input that is left out."""
+
+    source: Path
+    """The input."""
+    target: Path
+    """What it would become."""
+    why: str
+    """A sentence's end: "skipped, photo-x2.png is there"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +32,10 @@ class Plan:
 
     pairs: tuple[tuple[Path, Path], ...]
     """Each input with its output, in the order of the work."""
-    skipped: tuple[tuple[Path, Path], ...] = ()
-    """Inputs that are left out, as their outputs are there."""
+    skipped: tuple[Skipped, ...] = ()
+    """Inputs whose outputs are there, or that are results of other inputs."""
     failed: tuple[tuple[Path, InputError], ...] = ()
-    """Folders that cannot be read."""
+    """Folders that cannot be read, and inputs that would become one file."""
     several: bool = False
     """Whether more than one file was asked for, or a folder."""
 
@@ -35,6 +47,8 @@ class _Found:
     path: Path
     folder: Path | None = None
     """The folder that was named and that it is in; None: it was named itself."""
+    target: Path = PIPE
+    """What it becomes."""
 
 
 def plan(
@@ -49,6 +63,9 @@ def plan(
     together: bool = False,
 ) -> Plan:
     """Find the inputs, and name the output of each. Nothing is written.
+
+    A file that is named twice counts once. An input that is the result of another one, of this run
+    or by its name of one before, is left out. Inputs that would become one file fail.
 
     Parameters
     ----------
@@ -74,7 +91,7 @@ def plan(
     Raises
     ------
     InputError
-        No such input; several inputs for one output; outputs of two inputs with one name.
+        No such input; several inputs for one output.
     """
     if skip_existing and overwrite:
         raise InputError(
@@ -86,13 +103,27 @@ def plan(
         if recursive:
             raise InputError("got `recursive` with `burst`", parameter="recursive")
         return _burst(found, output, word, skip_existing)
-    several = len(inputs) > 1 or len(found) != 1 or found[0].folder is not None
+    once: dict[tuple[str, str], _Found] = {}
+    for one in found:
+        once.setdefault(_spot(one.path), one)
+    found = list(once.values())
+    several = bool(failed) or len(found) != 1 or found[0].folder is not None
     targets = _targets(found, output, word, several, into)
-    claim([target for target in targets if target != PIPE], {}, "target")
-    pairs = [(one.path, target) for one, target in zip(found, targets, strict=True)]
-    skipped = _done(pairs) if skip_existing else {}
-    left = tuple(pair for pair in pairs if pair not in skipped)
-    return Plan(left, tuple(skipped), tuple(failed), several)
+    found = [replace(one, target=target) for one, target in zip(found, targets, strict=True)]
+    skipped = _results(found, word)
+    left = [one for one in found if one not in skipped]
+    clashes = _clashes(left)
+    if skip_existing:
+        skipped |= {one: f"{one.target} is there" for one in left if _is_done(one)}
+    return Plan(
+        tuple((one.path, one.target) for one in left if one not in clashes and one not in skipped),
+        tuple(
+            Skipped(one.path, one.target, skipped[one])
+            for one in found if one in skipped and one not in clashes
+        ),
+        (*failed, *((one.path, error) for one, error in clashes.items())),
+        several,
+    )  # fmt: skip
 
 
 def expanded(inputs: Sequence[Path]) -> list[Path]:
@@ -110,14 +141,6 @@ def expanded(inputs: Sequence[Path]) -> list[Path]:
     for _, error in failed:
         raise error
     return [one.path for one in found]
-
-
-def planned(inputs: Sequence[Path], output: Path) -> list[tuple[Path, Path]]:
-    """Return each input with its output, as `plan`; InputError: also a folder cannot be read."""
-    found = plan(inputs, output, lambda source: "")
-    for _, error in found.failed:
-        raise error
-    return list(found.pairs)
 
 
 def file_target(source: Path, target: Path | None, word: Word) -> Path:
@@ -142,7 +165,7 @@ def file_target(source: Path, target: Path | None, word: Word) -> Path:
 def _burst(found: list[_Found], output: Path | None, word: Word, skip_existing: bool) -> Plan:
     pair = found[0].path, beside(found[0].path, word(found[0].path)) if output is None else output
     if skip_existing and os.path.isfile(pair[1]):  # noqa: PTH113  never raises
-        return Plan((), (pair,))
+        return Plan((), (Skipped(*pair, f"{pair[1]} is there"),))
     return Plan((pair,))
 
 
@@ -190,15 +213,59 @@ def _into(folder: Path, source: Path) -> Path:
     return folder / written(source)
 
 
-def _done(pairs: list[tuple[Path, Path]]) -> dict[tuple[Path, Path], None]:
-    """Return those whose output is there, or whose input is itself another one's output."""
-    places = [(place(source), place(target)) for source, target in pairs]
-    outputs = {target for source, target in places if target != source}
-    return {
-        pair: None
-        for pair, (source, target) in zip(pairs, places, strict=True)
-        if source in outputs or (target != source and os.path.isfile(target))  # noqa: PTH113  never raises
-    }  # fmt: skip
+def _spot(path: Path) -> tuple[str, str]:
+    """Return where a file lies, and its name: links to one file are several files."""
+    return place(path.parent), os.path.normcase(path.name)
+
+
+def _results(found: list[_Found], word: Word) -> dict[_Found, str]:
+    """Return the inputs that are results of others, and why they are left out.
+
+    What becomes a file beside it is one of those, too, wherever this run's results come: its name
+    says that a run before has made it.
+    """
+    made: dict[str, _Found] = {}
+    named: dict[tuple[str, str], list[_Found]] = {}
+    for one in found:
+        if one.target != PIPE:
+            made.setdefault(place(one.target), one)
+        if one.path != PIPE:
+            named.setdefault((place(one.path.parent), one.path.stem), []).append(one)
+    results = {}
+    for one in found:
+        if one.path == PIPE or place(one.path) == place(one.target):
+            continue  # it would become itself: its job says so
+        other = made.get(place(one.path))
+        if other is None:
+            stem = one.path.stem.rpartition("-")[0]
+            before = named.get((place(one.path.parent), stem), [])
+            made_of = (x for x in before if beside(x.path, word(x.path)).name == one.path.name)
+            other = next(made_of, None)
+        if other is not None:
+            results[one] = f"it is the result of {other.path}"
+    return results
+
+
+def _clashes(found: list[_Found]) -> dict[_Found, InputError]:
+    """Return an error for each input that would become the same file as another one."""
+    same: dict[str, list[_Found]] = {}
+    for one in found:
+        if one.target != PIPE:
+            same.setdefault(place(one.target), []).append(one)
+    errors = {}
+    for several in same.values():
+        for one in several if len(several) > 1 else ():
+            others = " and ".join(str(other.path) for other in several if other is not one)
+            errors[one] = InputError(
+                f"{one.path} would become {one.target}, and so would {others}",
+                parameter="target", advice="convert one of them apart, to another name",
+            )  # fmt: skip
+    return errors
+
+
+def _is_done(one: _Found) -> bool:
+    """Return whether an output is there that is not the input itself."""
+    return os.path.isfile(one.target) and place(one.path) != place(one.target)  # noqa: PTH113  never raises
 
 
 def _found(
