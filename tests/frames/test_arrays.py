@@ -106,3 +106,14 @@ def test_the_name_of_a_file_is_no_array(name):
 def test_several_gpus_for_a_method_that_cannot_use_them(gpus, image, names):
     with pytest.raises(DeviceError, match=r"MIA cannot use several GPUs.*choose one.*cuda:0"):
         arrays.choose(image, names, "MIA")
+
+
+def test_pitch():
+    """Of planes whose rows are adjacent samples; kernels would read others wrongly."""
+    plane = np.zeros((5, 7), np.uint16)
+    assert arrays.pitch(plane) == 7 and arrays.pitch(plane[:, 1:4]) == 7
+    assert arrays.pitch(plane[::2]) == 14
+    assert arrays.pitch(plane[:, :1]) == 7 and arrays.pitch(plane.T[:, :1]) == 1
+    for other in (plane.T, np.asfortranarray(plane), plane[:, ::2], plane[:, ::-1]):
+        with pytest.raises(AssertionError, match="not side by side"):
+            arrays.pitch(other)

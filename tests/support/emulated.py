@@ -63,7 +63,7 @@ def cupy():
     module.ndarray = Array
     module.zeros = lambda shape, dtype=np.float64: np.zeros(shape, dtype).view(Array)
     module.empty = empty
-    module.asarray = lambda array: np.ascontiguousarray(array).view(Array)
+    module.asarray = lambda array: np.asarray(array, order="A").view(Array)  # Fortran's stays so
     module.cuda = SimpleNamespace(Stream=Stream)
     for name in ("uint8", "uint16", "int32", "float32"):
         setattr(module, name, getattr(np, name))

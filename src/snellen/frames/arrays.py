@@ -231,6 +231,19 @@ def _has(image: Any, name: str) -> bool:
         return False
 
 
+def pitch(plane: Any) -> int:
+    """Return how many samples one row of a plane is from the next, as kernels want to know it.
+
+    Parameters
+    ----------
+    plane : (H, W) NumPy or CuPy array
+        Samples of a row lie side by side: a transposed plane must be copied first.
+    """
+    step: int = plane.itemsize
+    assert plane.shape[1] < 2 or plane.strides[1] == step, "samples of a row are not side by side"
+    return int(plane.strides[0]) // step
+
+
 def upload(array: np.ndarray[Any, Any]) -> Any:
     """Return a copy of a NumPy array on the current GPU."""
     import cupy

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.cpu.compiled import compiled
+from snellen.frames.arrays import pitch
 from snellen.frames.frame import Plane
 from snellen.frames.quantise import quantise
 from snellen.gpu.c_types import C_TYPES
@@ -156,9 +157,8 @@ def _launch(
     cells = (-(-(before + columns) // scale), -(-(above + rows) // scale))
     grid = tuple(-(-count // size) for count, size in zip(cells, BLOCK, strict=True))
     kernel(scale, phase, plane.dtype.name, out.dtype.name)(
-        grid, BLOCK, plane, plane.strides[0] // plane.itemsize, width, height, out,
-        out.strides[0] // out.itemsize, columns, rows, top, left, above, before, *depth,
-        float((1 << bits) - 1),
+        grid, BLOCK, plane, pitch(plane), width, height, out, pitch(out), columns, rows, top, left,
+        above, before, *depth, float((1 << bits) - 1),
     )  # fmt: skip
 
 

@@ -301,14 +301,9 @@ class Regressed:
         flat[:, places(self.model)] = np.einsum("npd,nd->np", chosen, given)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("scale", "window", "bits", "size"),
-    [(2, 3, 8, (21, 35)), (3, 3, 0, (13, 33)), (4, 3, 8, (9, 12)), (2, 5, 8, (12, 33)),
-     (2, 3, 8, (1, 1)), (2, 3, 0, (2, 7))],
-)  # fmt: skip
-def test_the_stages_composed(monkeypatch, tmp_path, random, scale, window, bits, size):
-    """Whole planes and bands, on the CPU; those stages that format 2 leaves alone by NumPy."""
+@pytest.fixture
+def composed(monkeypatch, tmp_path):
+    """All stages on the CPU; those that format 2 leaves alone by NumPy."""
     if not shutil.which("g++"):
         pytest.skip("no g++ to compile kernels for the CPU")
     cupy = emulated.cupy()
@@ -319,6 +314,17 @@ def test_the_stages_composed(monkeypatch, tmp_path, random, scale, window, bits,
     for name, stage in {"Match": Matched, "Group": Grouped, "Regress": Regressed}.items():
         monkeypatch.setattr(luma, name, stage)
     monkeypatch.setattr(luma, "_stages", lambda *given: luma._Stages(*given, 0))
+    return cupy
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("scale", "window", "bits", "size"),
+    [(2, 3, 8, (21, 35)), (3, 3, 0, (13, 33)), (4, 3, 8, (9, 12)), (2, 5, 8, (12, 33)),
+     (2, 3, 8, (1, 1)), (2, 3, 0, (2, 7))],
+)  # fmt: skip
+def test_the_stages_composed(composed, random, scale, window, bits, size):
+    """Whole planes and bands."""
     model = oriented_model(scale, window)
     format = Format(size[1], size[0], bits)
     target = format.scaled(scale)
@@ -334,12 +340,46 @@ def test_the_stages_composed(monkeypatch, tmp_path, random, scale, window, bits,
     for rows in (size[0], min(size[0], 2 * (window // 2) + 3)):
         memory = rows * size[1] * a_patch
         stage = luma.Luma(model, format, target, memory)
-        out = cupy.asarray(np.full(target.shapes[0], white, target.dtype))
-        stage(with_pitch(cupy, plane), out)
+        out = composed.asarray(np.full(target.shapes[0], white, target.dtype))
+        stage(with_pitch(composed, plane), out)
         results.append(out.get())
         assert np.abs(results[-1] - exact)[~unsure].max() <= error
     assert stage.rows == (3 if rows < size[0] else size[0])
     assert results[0].tobytes() == results[1].tobytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("scale", "bits"), [(2, 8), (3, 16), (4, 8)])
+def test_results_turn_with_the_picture_also_in_ties(composed, random, scale, bits):
+    """As float samples, so that no rounding hides a fault."""
+    model, white = oriented_model(scale), (1 << bits) - 1
+    pictures = tied_pictures(random, bits) | {"noise": noise(random, bits, (11, 14))}
+    error = tolerance(model, white)
+    for name, plane in pictures.items():
+        whole = enlarged(composed, model, plane, bits)
+        exact, unsure = reference.upscale(plane.astype(float), _scaled(model, white), white)
+        assert np.abs(whole - exact)[~unsure].max() <= error, name
+        for g in (1, 2, 4, 7):
+            turned = np.ascontiguousarray(reference.turn_picture(plane, g))
+            back = reference.turn_picture_back(enlarged(composed, model, turned, bits), g)
+            assert np.abs(back - whole)[~unsure].max() <= 2 * error, (name, g)
+
+
+@pytest.mark.slow
+def test_planes_whose_rows_lie_apart_are_refused(composed, random):
+    """A transposed plane would be read as one of rows that overlap."""
+    plane = np.asfortranarray(noise(random, 8, (12, 13)))
+    with pytest.raises(AssertionError, match="not side by side"):
+        enlarged(composed, oriented_model(2), plane, 8)
+
+
+def enlarged(cupy, model, plane, bits):
+    """All of a plane as float samples."""
+    format = Format(plane.shape[1], plane.shape[0], bits)
+    target = format.scaled(model.scale, 0)
+    out = cupy.asarray(np.full(target.shapes[0], np.nan, target.dtype))
+    luma.Luma(model, format, target, 1 << 30)(cupy.asarray(plane), out)
+    return out.get()
 
 
 def _scaled(model, white):

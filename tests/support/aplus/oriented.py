@@ -45,4 +45,5 @@ def tied_pictures(random, bits, size=12):
         "mirrored": corner + corner[:, ::-1] >> 1,
         "few": random.integers(0, 3, (size, size)) * (white // 255),
     }
-    return {name: p.astype(np.uint8 if bits == 8 else np.uint16) for name, p in pictures.items()}
+    dtype = np.uint8 if bits == 8 else np.uint16
+    return {name: np.array(p, dtype, order="C") for name, p in pictures.items()}

@@ -12,7 +12,7 @@ from snellen.aplus.cuda.filters import compose, side
 from snellen.aplus.cuda.layout import LANE_DIMS, SLAB, pad, padded
 from snellen.aplus.cuda.orientation import packed_kinds
 from snellen.aplus.model import Model
-from snellen.frames.arrays import upload
+from snellen.frames.arrays import pitch, upload
 from snellen.frames.frame import Format
 from snellen.gpu.c_types import C_TYPES
 from snellen.gpu.kernel import Kernel
@@ -61,8 +61,8 @@ class Features:
         down = (first + rows - 1) // TILE - first // TILE + 1
         grid = (-(-width // TILE), down, self.slabs)
         self.kernel(
-            grid, THREADS, plane, plane.strides[0] // plane.itemsize, width, height, first, rows,
-            self.filters, out, turns, self.kinds, norms, shared=self.shared,
+            grid, THREADS, plane, pitch(plane), width, height, first, rows, self.filters, out,
+            turns, self.kinds, norms, shared=self.shared,
         )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from snellen.aplus import orientation
 from snellen.aplus.cuda.layout import LANES, SLAB, by_lane, pad, padded
 from snellen.aplus.model import Model
 from snellen.aplus.symmetry import kinds
-from snellen.frames.arrays import upload
+from snellen.frames.arrays import pitch, upload
 from snellen.frames.frame import Format
 from snellen.gpu.c_types import C_TYPES
 from snellen.gpu.kernel import Kernel
@@ -43,9 +43,7 @@ class Orientation:
         """
         height, width = plane.shape
         grid = (-(-width // BLOCK[0]), -(-rows // BLOCK[1]))
-        self.turns(
-            grid, BLOCK, plane, plane.strides[0] // plane.itemsize, width, height, first, rows, out
-        )
+        self.turns(grid, BLOCK, plane, pitch(plane), width, height, first, rows, out)
 
     def divide(self, norms: Any, index: Any, turns: Any) -> None:
         """Replace the anchor of each feature by the number of its projection.

@@ -7,6 +7,7 @@ from typing import Any
 
 from snellen.aplus.cuda.regress import cell, row
 from snellen.aplus.model import Model
+from snellen.frames.arrays import pitch
 from snellen.frames.bicubic import constants
 from snellen.frames.frame import Format
 from snellen.frames.quantise import recode
@@ -53,9 +54,8 @@ class Overlap:
         height, width = plane.shape
         grid = (-(-width // BLOCK[0]), -(-(last - first) // BLOCK[1]))
         self.kernel(
-            grid, BLOCK, patches, first_patch, plane, plane.strides[0] // plane.itemsize, width,
-            height, first, last, out, out.strides[0] // out.itemsize, *self.depth, self.white,
-            turns,
+            grid, BLOCK, patches, first_patch, plane, pitch(plane), width, height, first, last,
+            out, pitch(out), *self.depth, self.white, turns,
         )  # fmt: skip
 
 

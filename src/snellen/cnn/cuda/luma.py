@@ -8,7 +8,7 @@ from typing import Any
 from snellen.cnn.cuda.layout import MEMORY, Layout, choose, factors, numbers, operands
 from snellen.cnn.model import Model
 from snellen.errors import DeviceError
-from snellen.frames.arrays import upload
+from snellen.frames.arrays import pitch, upload
 from snellen.frames.bicubic import constants
 from snellen.frames.frame import Format
 from snellen.frames.quantise import recode
@@ -79,9 +79,8 @@ class Luma:
         with stage("network"):
             self.kernel(
                 (-(-width // across), -(-height // down)), 32 * self.layout.warps, plane,
-                plane.strides[0] // plane.itemsize, width, height, self._weights.operands,
-                self._weights.numbers, out, out.strides[0] // out.itemsize, *self._factors,
-                self._white, shared=self.layout.shared,
+                pitch(plane), width, height, self._weights.operands, self._weights.numbers, out,
+                pitch(out), *self._factors, self._white, shared=self.layout.shared,
             )  # fmt: skip
 
 
