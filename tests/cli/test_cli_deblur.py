@@ -156,7 +156,7 @@ def test_the_value_of_white_of_floats(capsys, picture, saved, tmp_path):
     assert capsys.readouterr().err == ""
     wanted = deblur(pixels, **QUICK, read_noise=0.1, data_range=60000, device="cpu").image
     assert (read(goal).pixels == wanted).all()
-    refused(capsys, [*words, "--overwrite", "--data-range", "0"], "--data-range 0.0; expected")
+    refused(capsys, [*words, "--overwrite", "--data-range", "0"], "--data-range 0; expected")
 
 
 # Bursts

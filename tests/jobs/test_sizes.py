@@ -74,8 +74,32 @@ def test_an_image(tmp_path):
     assert step == pytest.approx(4 * 60 / 100, rel=0.02)
 
 
+def test_a_model_of_another_magnification(film, tmp_path):
+    """A model that is named makes any size, by itself or twice; not another whole magnification."""
+    Image.new("L", (60, 40)).save(tmp_path / "in.png")
+    for source, size in ((film, (120, 90)), (tmp_path / "in.png", (135, 90))):
+        target = tmp_path / f"out{source.suffix}"
+        how = {"model": "t91-x3", "device": "cpu"}
+        result = snellen.upscale_file(source, target, size="160x90", **how)
+        assert (result.width, result.height, result.model) == (*size, "t91-x3")
+        with pytest.raises(InputError, match="the model enlarges ×3; expected ×2; give scale=3"):
+            snellen.upscale_file(source, tmp_path / f"other{source.suffix}", **how)
+
+
+def test_a_pair_of_numbers_is_a_size(tmp_path):
+    Image.new("L", (60, 40)).save(tmp_path / "in.png")
+    how = {"model": "t91-x2", "device": "cpu", "size": (np.int64(90), 100)}
+    result = snellen.upscale_file(tmp_path / "in.png", tmp_path / "out.png", **how)
+    assert (result.width, result.height) == (90, 60)
+    (result,) = snellen.upscale_files(tmp_path / "in.png", **how)
+    assert result.target.name == "in-90x100.png"
+    with pytest.raises(InputError, match=r"got size=\(90, 2.5\); expected"):
+        snellen.upscale_file(tmp_path / "in.png", size=(90, 2.5))
+
+
 def test_what_is_large_enough_is_refused(film, tmp_path):
-    with pytest.raises(InputError, match=r"size for 64×48, of a picture of 64×48") as caught:
+    said = r"size=64x64 makes 64×48 of a picture of 64×48"
+    with pytest.raises(InputError, match=said) as caught:
         snellen.upscale_file(film, tmp_path / "out.mkv", size="64x64", device="cpu")
     assert caught.value.parameter == "size"
     assert not (tmp_path / "out.mkv").exists()

@@ -127,6 +127,31 @@ def test_what_cannot_be_made(settings, parameter):
     assert caught.value.parameter == parameter
 
 
+@pytest.mark.parametrize(
+    ("source", "settings", "said"),
+    [
+        ((64, 48), {"size": "4k"}, "size=3840x2160 makes 2880×2160 of a picture of 64×48; expected "
+         "at most 1024×768: 16 times as large"),
+        ((64, 48), {"rows": 2000}, "height=2000 makes 2666×2000 .* at most 1022×768: 16 times"),
+        ((5000, 100), {"scale": 15.0}, "scale=15 makes 75000×1500 .* at most 65534×1310: 16 times"),
+        ((50, 40), {"scale": 1.0001}, "scale=1.0001 makes 50×40 of a picture of 50×40; expected a "
+         "larger one"),
+        ((300, 200), {"scale": 9.5, "scales": (3,)}, "at most 2700×1800: 9 times as large"),
+        ((300, 200), {"scale": 0.0}, "got scale=0; expected"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_errors_say_what_was_typed_and_what_would_do(source, settings, said):
+    with pytest.raises(InputError, match=said):
+        sizes(*source, **settings)
+
+
+def test_a_model_of_one_magnification_makes_all_sizes():
+    """By itself, or twice; and a filter."""
+    for scale, wanted in ((1.5, (3,)), (2.5, (3,)), (4.5, (3, 3)), (9, (3, 3))):
+        assert sizes(100, 50, scale=scale, scales=(3,)).scales == wanted
+
+
 @given(
     width=st.integers(2, 8000), height=st.integers(2, 8000),
     box=st.tuples(*[st.integers(2, 20000)] * 2),

@@ -57,6 +57,17 @@ class Models:
         self._used[str(name)] = models.method_of(model)
         return model
 
+    @property
+    def scales(self) -> tuple[int, ...]:
+        """Magnifications that there are models for; of a model that was named, its own.
+
+        Raises
+        ------
+        ModelError
+            There is no model of this name.
+        """
+        return models.SCALES if self._model is None else (models.named(self._model).scale,)
+
     def said(self) -> dict[str, Any]:
         """Return the fields of a result that are about the models which were used."""
         return {

@@ -222,20 +222,20 @@ def _results(found: list[_Found], word: Word) -> dict[_Found, str]:
     """Return the inputs that are results of others, and why they are left out.
 
     What becomes a file beside it is one of those, too, wherever this run's results come: its name
-    says that a run before has made it.
+    says that a run before has made it. Links are none: what they lead to is somebody's file.
     """
-    made: dict[str, _Found] = {}
+    made: dict[tuple[str, str], _Found] = {}
     named: dict[tuple[str, str], list[_Found]] = {}
     for one in found:
         if one.target != PIPE:
-            made.setdefault(place(one.target), one)
+            made.setdefault(_spot(one.target), one)
         if one.path != PIPE:
             named.setdefault((place(one.path.parent), one.path.stem), []).append(one)
     results = {}
     for one in found:
-        if one.path == PIPE or place(one.path) == place(one.target):
-            continue  # it would become itself: its job says so
-        other = made.get(place(one.path))
+        if one.path == PIPE or one.path.is_symlink() or place(one.path) == place(one.target):
+            continue  # what would become itself is refused by its job
+        other = made.get(_spot(one.path))
         if other is None:
             stem = one.path.stem.rpartition("-")[0]
             before = named.get((place(one.path.parent), stem), [])
@@ -255,7 +255,11 @@ def _clashes(found: list[_Found]) -> dict[_Found, InputError]:
     errors = {}
     for several in same.values():
         for one in several if len(several) > 1 else ():
-            others = " and ".join(str(other.path) for other in several if other is not one)
+            others = " and ".join(
+                f"{other.path}" if other.target == one.target
+                else f"{other.path}, since {other.target} is the same file"
+                for other in several if other is not one
+            )  # fmt: skip
             errors[one] = InputError(
                 f"{one.path} would become {one.target}, and so would {others}",
                 parameter="target", advice="convert one of them apart, to another name",

@@ -8,10 +8,10 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from snellen.frames import limits
-from snellen.upscaling.target import Target, geometry
+from snellen.upscaling.target import SCALES, Target, geometry, text_of
 from snellen.upscaling.target import target as wanted
 
-__all__ = ["image_at", "late_step", "wanted"]
+__all__ = ["image_at", "late_step", "text_of", "wanted"]
 
 if TYPE_CHECKING:
     from snellen.video.convert import LateStep
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from snellen.video.step import RateStep, Step
 
 
-def late_step(goal: Target, enlarger: Callable[[int], Step]) -> LateStep:
+def late_step(
+    goal: Target, enlarger: Callable[[int], Step], scales: tuple[int, ...] = SCALES
+) -> LateStep:
     """Return the step that brings a film to a size.
 
     Parameters
@@ -27,6 +29,8 @@ def late_step(goal: Target, enlarger: Callable[[int], Step]) -> LateStep:
     goal : Target
     enlarger : callable
         Called with a magnification; makes the step.
+    scales : sequence of int
+        Magnifications that there are.
     """
     from snellen.upscaling.fit import Fit
     from snellen.video.chain import Chain
@@ -39,7 +43,7 @@ def late_step(goal: Target, enlarger: Callable[[int], Step]) -> LateStep:
         pixel = picture.sample_aspect_ratio
         found = geometry(
             goal, width, height, pixel=pixel or Fraction(1), turned=_is_turned(picture),
-            unit=(1 << across, 1 << down),
+            unit=(1 << across, 1 << down), scales=scales,
         )  # fmt: skip
         with limits.at_most(None, prod(found.scales) ** 2):
             limits.check_size(info.name, width, height, film=True)
@@ -52,7 +56,13 @@ def late_step(goal: Target, enlarger: Callable[[int], Step]) -> LateStep:
     return LateStep(make)
 
 
-def image_at(goal: Target, pixels: Any, enlarge: Callable[[Any, int], Any], name: str) -> Any:
+def image_at(
+    goal: Target,
+    pixels: Any,
+    enlarge: Callable[[Any, int], Any],
+    name: str,
+    scales: tuple[int, ...] = SCALES,
+) -> Any:
     """Return an image at a size.
 
     Parameters
@@ -63,11 +73,13 @@ def image_at(goal: Target, pixels: Any, enlarge: Callable[[Any, int], Any], name
         Called with an array and a magnification; returns the larger array.
     name : str
         What messages call the image.
+    scales : sequence of int
+        Magnifications that there are.
     """
     from snellen.upscaling.fit import fitted
 
     height, width = pixels.shape[:2]
-    found = geometry(goal, width, height)
+    found = geometry(goal, width, height, scales=scales)
     with limits.at_most(None, prod(found.scales) ** 2):
         limits.check_size(name, width, height)
     for scale in found.scales:

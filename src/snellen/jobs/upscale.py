@@ -27,7 +27,7 @@ from snellen.jobs.profile import Profile
 from snellen.jobs.serial import Job
 from snellen.jobs.sizes import image_at, late_step
 from snellen.upscaling.shipped import AUTO, METHODS, SOURCES, exclude
-from snellen.upscaling.target import SCALES, Target, target
+from snellen.upscaling.target import SCALES, Target, target, text_of
 
 if TYPE_CHECKING:
     from snellen.video.convert import LateStep, Step, Summary
@@ -92,6 +92,7 @@ class UpscaleJob(Job):
         object.__setattr__(self, "source", path(self.source, "source"))
         object.__setattr__(self, "target", path(self.target, "target"))
         object.__setattr__(self, "device", device_list(self.device))
+        object.__setattr__(self, "size", text_of(self.size))
         check_types(self)
         check_optional(self.max_pixels, "max_pixels")
         check_quality(self.quality)
@@ -184,7 +185,8 @@ def _image(job: UpscaleJob, events: Events) -> UpscaleResult:
                 pixels, scale, models(scale), one, report=report, **_samples(pixels)
             )
 
-        return image_at(job.goal, still.pixels, enlarge, str(job.source)), one
+        scales = SCALES if job.magnification else models.scales
+        return image_at(job.goal, still.pixels, enlarge, str(job.source), scales), one
 
     pixels, used = on_device(work, job.device, str(job.source), events)
     large = replace(still, pixels=pixels)
@@ -223,7 +225,7 @@ def _video(job: UpscaleJob, events: Events) -> UpscaleResult:
             return Upscaler(scale, models(scale), device, job.chroma)
 
         single = job.magnification
-        return enlarger(single) if single else late_step(job.goal, enlarger)
+        return enlarger(single) if single else late_step(job.goal, enlarger, models.scales)
 
     summary = converted(
         job.source, job.target, step, device=job.device, video=job.video, strict=job.strict,

@@ -20,7 +20,7 @@ from snellen.jobs.options import (
 )
 from snellen.jobs.patterns import the_only
 from snellen.jobs.planning import file_target, plan
-from snellen.jobs.sizes import wanted
+from snellen.jobs.sizes import text_of, wanted
 from snellen.jobs.upscale import UpscaleJob, UpscaleResult
 
 
@@ -33,7 +33,7 @@ def upscale_file(
     *,
     method: str | None = None,
     source_kind: str | None = None,
-    size: str | None = None,
+    size: str | tuple[int, int] | None = None,
     height: int | None = None,
     fit: str | None = None,
     chroma: str = "auto",
@@ -76,7 +76,8 @@ def upscale_file(
         smallest of these that reaches it, or two in a row, enlarges, and a filter makes the result
         as small as it is to be.
     model : str, Path or None
-        A shipped model's name or a .safetensors file; None: ours for this scale.
+        A shipped model's name or a .safetensors file; None: ours for this scale. A `size`,
+        `height` or `scale` of another magnification is made by it, too, or by it twice.
     device : str or sequence of str
         "cpu", "cuda", "cuda:N", or "auto": the first GPU where it works. Where the memory
         of "auto"'s GPU does not suffice, the CPU does the work, with a warning.
@@ -85,9 +86,9 @@ def upscale_file(
     source_kind : str, optional
         What kind of pictures the method's model is for: "clean"; "auto", which is also the default:
         of a video, what its codec, its bits and its sharpness say. Instead of a `model`, too.
-    size : str, optional
-        In place of `scale` the size: "3840x2160", "8k", "4k", "2160p", "1440p", "1080p" or "720p".
-        The result is the largest picture inside it, with square pixels.
+    size : str or (int, int), optional
+        In place of `scale` the size: (3840, 2160), "3840x2160", "8k", "4k", "2160p", "1440p",
+        "1080p" or "720p". The result is the largest picture inside it, with square pixels.
     height : int, optional
         In place of `scale` the rows of the result; the width follows.
     fit : str, optional
@@ -166,9 +167,9 @@ def upscale_file(
     sized = wanted(scale, size, height, fit)
     goal = file_target(found, optional_path(target, "target"), lambda one: enlarged(one, sized))
     job = UpscaleJob(
-        source=found, target=goal, scale=scale, size=size, height=height, fit=fit, model=model,
-        method=method, source_kind=source_kind, device=device_list(device), chroma=chroma,
-        video=options, quality=quality, strict=strict, overwrite=overwrite,
+        source=found, target=goal, scale=scale, size=text_of(size), height=height, fit=fit,
+        model=model, method=method, source_kind=source_kind, device=device_list(device),
+        chroma=chroma, video=options, quality=quality, strict=strict, overwrite=overwrite,
         max_pixels=max_pixels, threads=threads, profile=profile,
     )  # fmt: skip
     return raised(run(job, events))

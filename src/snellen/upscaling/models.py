@@ -69,7 +69,7 @@ def load(
     else:
         shipped.exclude(method=method, source=source)
     if not isinstance(model, Model):
-        model = read(_find(model))
+        model = named(model)
     if model.scale != scale:
         raise ModelError(
             f"the model enlarges ×{model.scale}; expected ×{scale}",
@@ -77,6 +77,11 @@ def load(
             advice=f"give `scale`={model.scale} or another model",
         )
     return model
+
+
+def named(model: str | Path) -> Model:
+    """Return a model by its name or its file, of whatever magnification; ModelError: as `load`."""
+    return read(_find(model))
 
 
 def method_of(model: Model) -> str:

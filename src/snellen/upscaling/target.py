@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
+from typing import Any
 
 from snellen.errors import InputError, quoted
 from snellen.frames import values
@@ -23,6 +24,7 @@ LARGEST = 65535
 MOST = 16
 """Magnification at most: two of 4 in a row."""
 
+_WHOLE = (Fraction(1), Fraction(1))
 _SIZE = re.compile(r"(\d{1,5})[x×](\d{1,5})")
 _NEARLY = Fraction(99, 100)
 """A magnification reaches what it misses by so little, since sizes are rounded to even numbers."""
@@ -75,8 +77,8 @@ def target(scale: object, size: object, height: object, fit: object) -> Target:
     ----------
     scale : number
         Without effect where `size` or `height` is given, but only 2, its default, goes with them.
-    size : str or None
-        "WxH" or one of SIZES.
+    size : str, pair of int or None
+        "WxH", (W, H), or one of SIZES.
     height : int or None
     fit : str or None
     """
@@ -101,9 +103,19 @@ def target(scale: object, size: object, height: object, fit: object) -> Target:
     return Target(box=_box(size), fit=None if fit is None else str(fit))
 
 
+def text_of(size: Any) -> Any:
+    """Return a pair of whole numbers as "WxH", and anything else as it is."""
+    if isinstance(size, tuple | list) and len(size) == 2:
+        pair = [values.number(side) for side in size]
+        if all(side is not None and side == int(side) for side in pair):
+            return "x".join(str(int(side)) for side in pair if side is not None)
+    return size
+
+
 def _box(size: object) -> tuple[int, int]:
     """Return width and height of a size."""
-    word = size.lower() if isinstance(size, str) else ""
+    text = text_of(size)
+    word = text.lower() if isinstance(text, str) else ""
     match = _SIZE.fullmatch(word)
     box = (int(match[1]), int(match[2])) if match else SIZES.get(word, (0, 0))
     if not all(0 < side <= LARGEST for side in box):
@@ -123,6 +135,7 @@ def geometry(
     pixel: Fraction = Fraction(1),
     turned: bool = False,
     unit: tuple[int, int] = (1, 1),
+    scales: tuple[int, ...] = SCALES,
 ) -> Geometry:
     """Return the sizes for a picture; InputError: it is that large already, or would be too large.
 
@@ -138,33 +151,40 @@ def geometry(
     unit : (int, int)
         Width and height of the inner picture, and of the result, are multiples of this: of 4:2:0
         (2, 2). A box that a user gives stays as it is.
+    scales : sequence of int
+        Magnifications that there are models for.
     """
+
+    def checked(
+        inner: tuple[int, int], result: tuple[int, int], part: tuple[Fraction, Fraction] = _WHOLE
+    ) -> Geometry:
+        return _checked(wanted, (width, height), inner, result, part, scales, unit)
+
     if wanted.scale is not None:
         inner = _rounded(width * wanted.scale, height * wanted.scale, unit)
         if wanted.scale in SCALES:
             inner = (width * int(wanted.scale), height * int(wanted.scale))
-        return _checked(wanted, width, height, inner, inner, (Fraction(1), Fraction(1)), False)
+        return checked(inner, inner)
     shown = (width * pixel, Fraction(height))
-    whole = (Fraction(1), Fraction(1))
     if wanted.box is None:
         rows = wanted.height or 1
         factor = Fraction(rows) / shown[0 if turned else 1]
         inner = _rounded(shown[0] * factor, shown[1] * factor, unit)
         # The side that was asked for is not rounded.
         inner = (rows, inner[1]) if turned else (inner[0], rows)
-        return _checked(wanted, width, height, inner, inner, whole, True)
+        return checked(inner, inner)
     box = (wanted.box[1], wanted.box[0]) if turned else wanted.box
     ratios = (box[0] / shown[0], box[1] / shown[1])
     if wanted.fit == "stretch":
-        return _checked(wanted, width, height, box, box, whole, True)
+        return checked(box, box)
     if wanted.fit == "crop":
         factor = max(ratios)
         part = (box[0] / (shown[0] * factor), box[1] / (shown[1] * factor))
-        return _checked(wanted, width, height, box, box, part, True)
+        return checked(box, box, part)
     factor = min(ratios)
     exact = _rounded(shown[0] * factor, shown[1] * factor, unit)
     inner = (min(exact[0], box[0]), min(exact[1], box[1]))
-    return _checked(wanted, width, height, inner, box if wanted.fit else inner, whole, True)
+    return checked(inner, box if wanted.fit else inner)
 
 
 def _rounded(across: Fraction, down: Fraction, unit: tuple[int, int]) -> tuple[int, int]:
@@ -175,28 +195,32 @@ def _rounded(across: Fraction, down: Fraction, unit: tuple[int, int]) -> tuple[i
 
 def _checked(
     wanted: Target,
-    width: int,
-    height: int,
+    source: tuple[int, int],
     inner: tuple[int, int],
     result: tuple[int, int],
     part: tuple[Fraction, Fraction],
-    square: bool,
+    scales: tuple[int, ...],
+    unit: tuple[int, int],
 ) -> Geometry:
-    ratio = max(inner[0] / (width * part[0]), inner[1] / (height * part[1]))
-    name = "size" if wanted.box else "height" if wanted.height else "scale"
-    got = f"{result[0]}×{result[1]}"
+    ratio = max(inner[n] / (source[n] * part[n]) for n in range(2))
+    name, value = (
+        ("size", f"{wanted.box[0]}x{wanted.box[1]}") if wanted.box
+        else ("height", f"{wanted.height}") if wanted.height
+        else ("scale", f"{float(wanted.scale or 0):.9g}")
+    )  # fmt: skip
+    got = f"`{name}`={value} makes {result[0]}×{result[1]} of a picture of {source[0]}×{source[1]}"
     if ratio <= 1:
+        raise InputError(f"{got}; expected a larger one", parameter=name)
+    rows = [row for row in _ROWS if set(row) <= set(scales)]
+    most = prod(rows[-1])
+    if ratio * _NEARLY > most or max(result) > LARGEST:
+        factor = min(most / ratio, Fraction(LARGEST, max(result)))
+        largest = [int(side * factor) // u * u for side, u in zip(result, unit, strict=True)]
         raise InputError(
-            f"got `{name}` for {got}, of a picture of {width}×{height}; expected a larger one",
+            f"{got}; expected at most {largest[0]}×{largest[1]}: {most} times as large, and up to "
+            f"{LARGEST} pixels a side",
             parameter=name,
         )
-    if ratio * _NEARLY > MOST or max(result) > LARGEST:
-        raise InputError(
-            f"got `{name}` for {got}, of a picture of {width}×{height}; expected at most {MOST} "
-            f"times as large, and up to {LARGEST} pixels a side",
-            parameter=name,
-        )
-    scales = next(row for row in _ROWS if prod(row) >= ratio * _NEARLY)
-    times = prod(scales)
-    plain = inner == result == (width * times, height * times) and prod(part) == 1
-    return Geometry(scales, *result, inner, part, square, plain)
+    row = next(row for row in rows if prod(row) >= ratio * _NEARLY)
+    plain = inner == result == tuple(side * prod(row) for side in source) and prod(part) == 1
+    return Geometry(row, *result, inner, part, wanted.scale is None, plain)

@@ -148,8 +148,8 @@ def _open_encoder(stream: VideoStream, plan: Plan) -> None:
         advice = None
         if encoder.pixels.subsampling not in (None, (0, 0)) and (format.width | format.height) % 2:
             advice = (
-                "an odd size needs 4:4:4 (e.g. `pix_fmt`=yuv444p) or another `codec` (ffv1); of a "
-                "region take an even width and height"
+                "take an even width and height, or 4:4:4 (e.g. `pix_fmt`=yuv444p), or another "
+                "`codec` (ffv1)"
             )
         raise InputError(
             f"{encoder.codec} does not open for {pixels.describe(format)} as {encoder.pixels.name} "
