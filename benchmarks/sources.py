@@ -35,12 +35,14 @@ def main() -> int:
     parser.add_argument("--scale", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=2, help="clips of each still")
-    parser.add_argument("--side", type=int, default=material.SIDE, help="of high planes, at most")
+    parser.add_argument("--side", type=int, default=material.SIDE, help="of clips, at most")
+    parser.add_argument("--part", type=int, default=material.PART, help="of items, at most")
     parser.add_argument("--most", type=float, default=33.0, help="megabytes of the pack, at most")
     given = parser.parse_args()
     about = {
         "source": given.kind, "scale": str(given.scale), "seed": str(given.seed),
-        "rounds": str(given.rounds), "side": str(given.side), **libraries(),
+        "rounds": str(given.rounds), "side": str(given.side),
+        "part": str(given.part), **libraries(),
     }  # fmt: skip
     found: dict[str, Bytes] = {}
     held: tuple[str, ...] = ()
@@ -52,7 +54,7 @@ def main() -> int:
         about["attribution"] = attribution(given.trainset / "SOURCES.csv")
     made = material.items(
         found, given.kind, given.scale, given.seed,
-        rounds=given.rounds, side=given.side, held_out=held,
+        rounds=given.rounds, side=given.side, part=given.part, held_out=held,
     )  # fmt: skip
     count = pack.write(given.output, made, about, 1e6 * given.most)
     print(f"{given.output}: {count} items, {given.output.stat().st_size / 1e6:.1f} MB")

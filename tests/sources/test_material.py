@@ -7,7 +7,7 @@ import pytest
 
 from snellen.errors import InputError
 from snellen.sources import material
-from snellen.sources.coder import Coding, coded
+from snellen.sources.coder import SMALLEST, Coding, coded
 from snellen.sources.degrade import KERNELS, blurred, resized, shrunk
 from snellen.sources.motion import FASTEST, shown, windows
 
@@ -117,6 +117,7 @@ def test_recipes_stay_within_the_limits_of_their_kind(kind):
 
 def test_items_depend_on_the_seed_and_the_name_only():
     few = {name: still(k) for k, name in enumerate("abc")}
+    few["small"] = still()[:180]  # is left out
     first, again, other = (
         {item.name: item for item in material.items(stills, "soft", 2, seed, held_out=("b",))}
         for stills, seed in ((few, 1), ({"b": few["b"]}, 1), (few, 2))
@@ -129,7 +130,34 @@ def test_items_depend_on_the_seed_and_the_name_only():
     assert (one.held_out, first["a, 0"].held_out, one.group) == (True, False, "soft")
     large = resized(one.lows[2], *one.high.shape[::-1], "bicubic")
     assert psnr(large, one.high) > 28
-    with pytest.raises(InputError, match="too small"):
+    with pytest.raises(InputError, match="large enough"):
         next(material.items({"a": still()[:180]}, "soft", 2, 1))
     with pytest.raises(InputError, match="kind"):
         next(material.items(few, "clean", 2, 1))
+
+
+@pytest.mark.parametrize(("scale", "side"), [(2, 193), (4, 384), (4, 400)])
+def test_small_stills_move_less_and_can_be_coded(scale, side):
+    tall = still(shape=(2 * side, side))
+    highs, windows = material.clip(tall, scale, np.random.default_rng(3))
+    height, width = highs[0].shape
+    assert width >= scale * SMALLEST and width % (2 * scale) == 0
+    assert min(height, material.SIDE) == height > width - 2 * scale
+    assert all(left + wide <= side for left, _, wide, _ in windows)
+
+
+@pytest.mark.parametrize("scale", [2, 3, 4])
+def test_parts_of_both_planes_are_the_same_place(scale):
+    low = np.arange(50 * 60).reshape(50, 60) % 251
+    high = low.repeat(scale, 0).repeat(scale, 1)
+    corners = set()
+    for seed in range(40):
+        random = np.random.default_rng(seed)
+        small, large, corner = material.cut(low, high, scale, random, 40 * scale + 1)
+        assert small.shape == (40, 40) and large.shape == (40 * scale, 40 * scale)
+        np.testing.assert_array_equal(large, small.repeat(scale, 0).repeat(scale, 1))
+        assert large[0, 0] == high[corner[1], corner[0]]
+        corners.add(tuple(corner))
+    assert len(corners) > 20
+    small, large, corner = material.cut(low, high, scale, np.random.default_rng(0), 999)
+    assert small.shape == low.shape and large.shape == high.shape and corner == [0, 0]

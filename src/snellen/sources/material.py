@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from snellen.errors import InputError
-from snellen.sources.coder import Coded, Coding, coded
+from snellen.sources.coder import SMALLEST, Coded, Coding, coded
 from snellen.sources.degrade import KERNELS, Bytes, shrunk
 from snellen.sources.motion import shown, windows
 from snellen.sources.pack import Item
@@ -22,7 +22,8 @@ X265 = 0.3  # share of clips that x265 codes; the others x264
 FRAMES = 8  # of a clip: one I frame, then P and B frames
 FIRST = 0.125  # share of items that are I frames, the others P and B
 SETTLED = 2  # from this frame on rate control and motion search have something to go by
-SIDE = 384  # of a high plane, at most
+SIDE = 384  # of the high planes of a clip, at most
+PART = 256  # of an item: a part of a frame, so that a pack of few megabytes shows every still
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +58,14 @@ def items(
     *,
     rounds: int = 1,
     side: int = SIDE,
+    part: int = PART,
     held_out: tuple[str, ...] = (),
 ) -> Iterator[Item]:
     """Make items for a pack, the same ones for the same arguments and versions of the encoders.
 
     An item depends on its still's name and not on the other stills. Stills come in an order that
-    the seed shuffles, so that a part of the items is a sample of all.
+    the seed shuffles, so that a part of the items is a sample of all. Stills that are too small to
+    be coded when they are shrunk are left out.
 
     Parameters
     ----------
@@ -75,23 +78,48 @@ def items(
     seed : int
     rounds : int
         Clips of each still.
-    side : int
-        Greatest side of a high plane.
+    side, part : int
+        Greatest side of the high planes of a clip, and of the part of a frame that is kept.
     held_out : tuple of str
         Beginnings of the names of stills that are kept for validation.
 
     Yields
     ------
     Item
-        Its facts: recipe, window, type of frame, bits a pixel, version of the encoder.
+        Its facts: recipe, window, type of frame, bits a pixel, version of the encoder, and the
+        left and the top of its part of the frame.
+
+    Raises
+    ------
+    InputError
+        No such kind, or all stills are too small.
     """
+    names = sorted(n for n, still in stills.items() if min(still.shape) >= scale * SMALLEST)
+    if not names:
+        raise InputError(
+            "no still is large enough to be coded when it is shrunk",
+            advice=f"give stills of at least {scale * SMALLEST} pixels on each side",
+        )
     for number in range(rounds):
-        order = np.random.default_rng((seed, number)).permutation(len(stills))
-        for name in (sorted(stills)[k] for k in order):
+        for name in np.random.default_rng((seed, number)).permutation(names).tolist():
             source = np.random.default_rng((seed, number, zlib.crc32(name.encode())))
             low, high, facts = frame(stills[name], recipe(kind, source), scale, source, side)
+            low, high, corner = cut(low, high, scale, source, part)
             held = bool(held_out) and name.startswith(held_out)
-            yield Item(f"{name}, {number}", high, {scale: low}, held, kind, facts)
+            yield Item(
+                f"{name}, {number}", high, {scale: low}, held, kind, {**facts, "part": corner}
+            )
+
+
+def cut(
+    low: Bytes, high: Bytes, scale: int, random: np.random.Generator, side: int
+) -> tuple[Bytes, Bytes, list[int]]:
+    """Return the same part of both planes, and its left and top in the high one."""
+    size = side // scale
+    top, left = (int(random.integers(0, max(0, length - size) + 1)) for length in low.shape)
+    small = low[top : top + size, left : left + size]
+    top, left, size = scale * top, scale * left, scale * size
+    return small.copy(), high[top : top + size, left : left + size].copy(), [left, top]
 
 
 def frame(
@@ -113,11 +141,12 @@ def clip(
 ) -> tuple[list[Bytes], list[list[float]]]:
     """Return the frames of a clip that shows a still, and their windows: left, top, width, height.
 
-    Sides are even after shrinking by `scale`; a still that is smaller than `side` still has an
-    eighth of its sides to move in.
+    Sides are even after shrinking by `scale`. A still that is smaller than `side` has an eighth of
+    its sides to move in, or what is left beside the smallest frame that can be coded.
     """
     step = 2 * scale
-    height, width = (min(side, length * 7 // 8) // step * step for length in still.shape)
+    least = scale * SMALLEST
+    height, width = (min(side, max(n * 7 // 8, least), n) // step * step for n in still.shape)
     parts = windows((still.shape[0], still.shape[1]), (height, width), count, random)
     highs = [shown(still, part, (height, width)) for part in parts]
     return highs, [[part.left, part.top, part.width, part.height] for part in parts]
