@@ -45,7 +45,7 @@ def test_files_are_small(random, tmp_path):
     for layers, channels in SIZES.values():
         model = reference.model(random, 4, layers, channels)
         model.save(tmp_path / "a.safetensors")
-        assert (tmp_path / "a.safetensors").stat().st_size < 100_000
+        assert (tmp_path / "a.safetensors").stat().st_size < 150_000
 
 
 def test_digest_is_of_all_that_counts(random):

@@ -72,10 +72,12 @@ def test_bias_and_slope_one_after_another(random):
 @pytest.mark.parametrize(
     ("limit", "layers", "channels", "tile", "blocks"),
     [
-        (HOPPER, 4, 16, (64, 32), 1),
+        (HOPPER, 4, 16, (32, 32), 2),
+        (HOPPER, 5, 16, (64, 32), 1),
         (HOPPER, 4, 32, (32, 32), 1),
+        (HOPPER, 5, 32, (32, 24), 1),
         (AMPERE, 4, 32, (32, 16), 1),
-        (BLACKWELL, 4, 16, (32, 16), 1),
+        (BLACKWELL, 4, 16, (32, 24), 1),
         (BLACKWELL, 4, 32, (16, 16), 1),
         (TURING, 4, 32, (16, 8), 1),
         (TURING, 0, 3, (32, 32), 1),
@@ -92,7 +94,7 @@ def test_the_largest_tile_that_fits(random, limit, layers, channels, tile, block
 @pytest.mark.parametrize(("more", "blocks"), [(1023, 1), (1024, 2), (1 << 20, 2)])
 def test_small_tiles_share_a_multiprocessor(random, monkeypatch, more, blocks):
     """Two of 8 warps, if there is memory for both and for what the system takes."""
-    monkeypatch.setattr(layout, "TILES", ((32, 32, 8),))
+    monkeypatch.setattr(layout, "TILES", ((32, 32, 8, 1),))
     model, format = reference.model(random, 2, 4, 16), Format(64, 64)
     needed = layouts(model, format)[0].shared
     assert choose(model, format, 2 * needed + more).blocks == blocks

@@ -19,9 +19,13 @@ RESERVED = 1024  # bytes of shared memory that the system takes for each block
 MEMORY = {"sm_75": 65_536, "sm_80": 166_912, "sm_90": 232_448, "sm_120": 101_376}
 """Bytes of shared memory that a block may have, by architecture."""
 
-TILES = ((64, 32, 16), (32, 32, 16), (32, 32, 8), (32, 16, 8), (16, 16, 8), (16, 8, 8), (8, 8, 4))
-"""Samples of the small picture across and down that a block computes, and its warps: the first
-that fits is taken, so large ones, which compute less around them, come first."""
+TILES = (
+    (32, 32, 8, 2), (64, 32, 16, 1), (32, 32, 12, 1), (32, 24, 12, 1), (32, 16, 12, 1),
+    (16, 16, 8, 2), (16, 16, 8, 1), (16, 8, 8, 1), (8, 8, 4, 1),
+)  # fmt: skip
+"""Samples of the small picture across and down that a block computes, its warps, and how many
+blocks a multiprocessor must hold at once. The first that fits is taken: the order is that of the
+times on an H100 (lab/cnn.md). Large tiles compute less around them."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ class Layout:
     warps: int
     """Warps of a block."""
     blocks: int = 1
-    """Blocks that a multiprocessor is to hold at once."""
+    """Blocks that a multiprocessor is to hold at once, at least."""
 
     @property
     def areas(self) -> tuple[int, int]:
@@ -79,9 +83,10 @@ def choose(model: Model, source: Format, limit: int) -> Layout | None:
         Bytes of shared memory that a block may have: a multiprocessor has RESERVED more.
     """
     for layout in layouts(model, source):
-        if layout.shared <= limit:
-            several = (limit + RESERVED) // (layout.shared + RESERVED)
-            return replace(layout, blocks=max(1, min(several, WARPS // layout.warps)))
+        fitting = (limit + RESERVED) // (layout.shared + RESERVED)
+        if fitting >= layout.blocks:
+            most = max(layout.blocks, WARPS // layout.warps)
+            return replace(layout, blocks=min(fitting, most))
     return None
 
 
@@ -96,8 +101,9 @@ def layouts(model: Model, source: Format) -> list[Layout]:
             parts=1 if _exact(source) else 2,
             tile=(across, down),
             warps=warps,
+            blocks=blocks,
         )
-        for across, down, warps in TILES
+        for across, down, warps, blocks in TILES
     ]
 
 
