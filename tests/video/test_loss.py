@@ -9,7 +9,7 @@ import pytest
 
 from snellen.video.clip import Clip
 from snellen.video.compare import compare
-from snellen.video.source.complaints import Complaints
+from snellen.video.complaints import Complaints
 from snellen.video.source.decode import Source
 from snellen.video.source.gaps import Gaps
 from snellen.video.source.truncation import fragments_short

@@ -13,9 +13,9 @@ from av.video.stream import VideoStream
 
 from snellen.frames.frame import Format
 from snellen.frames.opening import InputFile
+from snellen.video.complaints import Complaints
 from snellen.video.messages import counted
 from snellen.video.pipes import Incoming
-from snellen.video.source.complaints import Complaints
 from snellen.video.timestamps import fraction
 
 _SLACK = Fraction(1, 10)

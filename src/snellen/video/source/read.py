@@ -17,10 +17,10 @@ from av.video.stream import VideoStream
 from snellen.cpu import threads
 from snellen.frames.opening import FFmpegFile
 from snellen.video import logs
+from snellen.video.complaints import Complaints
 from snellen.video.ffmpeg import choose_stream, limit_size, open_input, reason, start_of
 from snellen.video.pipes import Incoming
 from snellen.video.source import nvdec
-from snellen.video.source.complaints import Complaints
 from snellen.video.source.damage import Damage, shortfall
 from snellen.video.source.gaps import Gaps
 from snellen.video.source.start import Start
