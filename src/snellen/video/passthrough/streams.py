@@ -9,20 +9,16 @@ from fractions import Fraction
 from itertools import count
 from typing import Any
 
-import av
 from av.container import OutputContainer
 from av.packet import Packet
 from av.stream import Stream
 
-from snellen.video.ffmpeg import open_input
 from snellen.video.media import MediaInfo, StreamInfo
 from snellen.video.passthrough.capabilities import lost_tags
+from snellen.video.passthrough.select import first_packets, others
 from snellen.video.passthrough.subtitles import TextSubtitles, convertible
 from snellen.video.passthrough.tags import copied_tags
 from snellen.video.timestamps import Clock, fraction
-
-_MAX_SEARCHED = 20000
-"""Packets read to find the first one of every stream."""
 
 _PRIMING = Fraction(1, 10)
 """Seconds that an audio codec's priming may begin before 0; Opus has 80 ms."""
@@ -101,10 +97,9 @@ class Copier:
         self._copies: dict[int, _Copy] = {}
         self._waiting: list[_Waiting] = []
         self._number = count()
-        others = [s for s in info.streams if s.index != info.video_index]
-        others = [s for s in others if not _is_written_by_muxer(s, info.video)]
-        first = _first_packets(info, others) if others else {}
-        for stream in others:
+        found = others(info)
+        first = first_packets(info, found) if found else {}
+        for stream in found:
             early = self._seconds_before_zero(stream, first.get(stream.index))
             lost = self._add(stream, templates[stream.index], first.get(stream.index))
             if lost is None:
@@ -307,33 +302,3 @@ class Copier:
         assert copy.out is not None
         packet.stream = copy.out
         return packet
-
-
-def _is_written_by_muxer(stream: StreamInfo, video: StreamInfo) -> bool:
-    """Return whether the muxer of mov or mp4 makes this track itself, of chapters or a tag.
-
-    Chapters are stored in a text track, which FFmpeg presents as data that is not to be read; the
-    time code has a track of its own, and a tag of the video.
-    """
-    if stream.type != "data":
-        return False
-    code = stream.tags.get("timecode")
-    return stream.discarded or (code is not None and code == video.tags.get("timecode"))
-
-
-def _first_packets(info: MediaInfo, streams: list[StreamInfo]) -> dict[int, Packet[Any]]:
-    """Return the first packet of each stream by index, read from the file opened once more."""
-    found: dict[int, Packet[Any]] = {}
-    if info.path is None:
-        return found
-    sought = {s.index for s in streams if s.type != "attachment"}
-    with open_input(info.path) as container:
-        try:
-            for number, packet in enumerate(container.demux()):
-                if packet.size and packet.stream.index in sought:
-                    found.setdefault(packet.stream.index, packet)
-                if sought <= found.keys() or number > _MAX_SEARCHED:
-                    break
-        except (av.FFmpegError, OSError, IndexError):
-            pass  # the reader reports damage
-    return found

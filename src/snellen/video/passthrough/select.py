@@ -1,0 +1,50 @@
+"""Which streams of an input travel along with the video, and their first packets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import av
+from av.packet import Packet
+
+from snellen.video.ffmpeg import open_input
+from snellen.video.media import MediaInfo, StreamInfo
+
+_MAX_SEARCHED = 20000
+"""Packets read to find the first one of every stream."""
+
+
+def others(info: MediaInfo) -> list[StreamInfo]:
+    """Return the streams beside the video that is worked on."""
+    found = [s for s in info.streams if s.index != info.video_index]
+    return [s for s in found if not _is_written_by_muxer(s, info.video)]
+
+
+def first_packets(info: MediaInfo, streams: list[StreamInfo]) -> dict[int, Packet[Any]]:
+    """Return the first packet of each stream by index, read from the file opened once more."""
+    found: dict[int, Packet[Any]] = {}
+    if info.path is None:
+        return found
+    sought = {s.index for s in streams if s.type != "attachment"}
+    with open_input(info.path) as container:
+        try:
+            for number, packet in enumerate(container.demux()):
+                if packet.size and packet.stream.index in sought:
+                    found.setdefault(packet.stream.index, packet)
+                if sought <= found.keys() or number > _MAX_SEARCHED:
+                    break
+        except (av.FFmpegError, OSError, IndexError):
+            pass  # the reader reports damage
+    return found
+
+
+def _is_written_by_muxer(stream: StreamInfo, video: StreamInfo) -> bool:
+    """Return whether the muxer of mov or mp4 makes this track itself, of chapters or a tag.
+
+    Chapters are stored in a text track, which FFmpeg presents as data that is not to be read; the
+    time code has a track of its own, and a tag of the video.
+    """
+    if stream.type != "data":
+        return False
+    code = stream.tags.get("timecode")
+    return stream.discarded or (code is not None and code == video.tags.get("timecode"))
