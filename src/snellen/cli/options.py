@@ -213,6 +213,13 @@ _SHARED = (
             "they would take the larger picture for BT.709.",
         ),
         click.option(
+            "--audio",
+            type=click.Choice(["copy", "aac", "opus", "none"]),
+            default="copy",
+            show_default=True,
+            help="Copy audio as it is, make AAC or Opus of what is not so yet, or leave it out.",
+        ),
+        click.option(
             "-e",
             "--encoder-option",
             multiple=True,
@@ -259,7 +266,7 @@ def video(options: dict[str, Any]) -> VideoOptions:
 
     further = key_values("-e", options.pop("encoder_option"), "tune=film")
     names = ("start", "duration", "frames", "deinterlace", "interlaced", "ivtc", "decoder",
-             "codec", "preset", "crf", "pix_fmt", "colour")  # fmt: skip
+             "codec", "preset", "crf", "pix_fmt", "colour", "audio")  # fmt: skip
     chosen = {name: options.pop(name) for name in names}
     chosen["deinterlace"] = chosen["deinterlace"] or False
     return video_options(**chosen, encoder_options=further)

@@ -63,6 +63,7 @@ def converted(
             clip=video.clip,
             encoding=video.encoding,
             decoder=video.decoder,
+            audio=video.audio,
             strict=strict,
             overwrite=overwrite,
             on_warning=lambda text: events.warning(name, text),

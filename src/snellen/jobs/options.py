@@ -28,6 +28,7 @@ MANY = 10**6
 """Files of one call at most."""
 
 DECODERS = ("auto", "cpu", "nvdec")
+AUDIO = ("copy", "aac", "opus", "none")
 
 _TIME = re.compile(r"\d{1,9}(\.\d{1,9})?|(\d{1,3}:)?\d{1,3}:[0-5]\d(\.\d{1,9})?")
 
@@ -42,10 +43,13 @@ class VideoOptions(Brief):
     """Encoder and its options."""
     decoder: str = "auto"
     """"auto" and "cpu": FFmpeg's decoders; "nvdec": NVIDIA's, the CPU's where it does not work."""
+    audio: str = "copy"
+    """What becomes of audio: "copy", "aac" or "opus" (what is not so yet is encoded), "none"."""
 
     def __post_init__(self) -> None:
         check_types(self)
         check_decoder(self.decoder)
+        values.choice("audio", self.audio, AUDIO)
 
     def named(self) -> tuple[str, ...]:
         """Return the parameters that differ from their defaults."""
@@ -60,6 +64,7 @@ class VideoOptions(Brief):
             "interlaced": None if self.clip.interlaced == "auto" else self.clip.interlaced,
             "ivtc": self.clip.ivtc or None,
             "decoder": None if self.decoder == "auto" else self.decoder,
+            "audio": None if self.audio == "copy" else self.audio,
         }  # fmt: skip
         return tuple(name for name, value in chosen.items() if value is not None)
 
@@ -148,6 +153,7 @@ def video_options(
     encoder_options: Mapping[str, str] | None,
     pix_fmt: str | None,
     colour: str,
+    audio: str,
 ) -> VideoOptions:
     """Return the options of a video from plain values, as `snellen.upscale_file` takes them."""
     if not isinstance(encoder_options, Mapping | None) or not all(
@@ -167,7 +173,7 @@ def video_options(
         ivtc,
     )
     encoding = Encoding(codec, preset, crf, encoder_options or {}, pix_fmt, colour)
-    return VideoOptions(clip, encoding, decoder)
+    return VideoOptions(clip, encoding, decoder, audio)
 
 
 def check_decoder(decoder: str) -> None:

@@ -50,6 +50,7 @@ def upscale_file(
     encoder_options: Mapping[str, str] | None = None,
     pix_fmt: str | None = None,
     colour: str = "auto",
+    audio: str = "copy",
     quality: int | None = None,
     strict: bool = False,
     overwrite: bool = False,
@@ -125,6 +126,9 @@ def upscale_file(
         What the output states of its colours: "auto": as the input, and where an untagged one
         becomes so large that players would take it for BT.709, what they take the input for;
         "keep": as the input; "bt709", "bt601-625", "bt601-525" or "bt2020": that.
+    audio : str
+        "copy": a video's audio is copied as it is; "aac", "opus": what is not so yet is encoded;
+        "none": it is left out.
     quality : int, optional
         Of an image that is written as JPEG, WebP or AVIF, 1 … 100; None: 95, without loss, 90.
     strict : bool
@@ -161,7 +165,7 @@ def upscale_file(
     options = video_options(
         start=start, duration=duration, frames=frames, deinterlace=deinterlace,
         interlaced=interlaced, ivtc=ivtc, decoder=decoder, codec=codec, preset=preset, crf=crf,
-        encoder_options=encoder_options, pix_fmt=pix_fmt, colour=colour,
+        encoder_options=encoder_options, pix_fmt=pix_fmt, colour=colour, audio=audio,
     )  # fmt: skip
     found = the_only(path(source, "source"), "source")
     sized = wanted(scale, size, height, fit)

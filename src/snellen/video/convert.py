@@ -84,6 +84,7 @@ def convert(
     clip: Clip | None = None,
     encoding: Encoding | None = None,
     decoder: str = "auto",
+    audio: str = "copy",
     strict: bool = False,
     overwrite: bool = False,
     on_warning: Callable[[str], None] | None = None,
@@ -106,6 +107,8 @@ def convert(
     decoder : str
         "auto" and "cpu": FFmpeg's decoders; "nvdec": NVIDIA's, or where that does not work the
         CPU's and a warning.
+    audio : str
+        What becomes of audio: "copy", "aac" or "opus" (what is not so yet is encoded), "none".
     strict : bool
         Whether it is an error, before work starts, if anything cannot be carried or an encoder of
         NVIDIA's does not work.
@@ -148,7 +151,7 @@ def convert(
         picture, coloured = stated(info.picture, encoding.colour, result, output.muxer)
         info = replace(info, picture=picture)
         encoder, replaced = _encoder(info, output, encoding, strict, result)
-        copier = Copier(info, opened.templates, output.muxer, output.suffix)
+        copier = Copier(info, opened.templates, output.muxer, output.suffix, audio)
         plan = _plan(info, encoder, output, step)
         losses = _losses(info, replace(plan, format=result), copier, output, strict)
         said = (info.decoder_notice, info.fields_notice, coloured, replaced)
@@ -288,10 +291,10 @@ def _expected(info: MediaInfo, step: Step | RateStep) -> int | None:
 
 def _lost(written: Written) -> tuple[str, ...]:
     """Return what was lost of the input while it was read and written."""
+    damage = (*written.report.damage, *written.damage)
     if not written.refused:
-        return written.report.damage
-    refused = f"{counted(written.refused, 'packet')} refused by the output's container"
-    return (*written.report.damage, refused)
+        return damage
+    return (*damage, f"{counted(written.refused, 'packet')} refused by the output's container")
 
 
 def _time_notes(report: SourceReport, muxer: str) -> list[str]:

@@ -33,6 +33,8 @@ class Written:
     """Frames in the output."""
     refused: int
     """Packets that the output's container did not take."""
+    damage: tuple[str, ...]
+    """What was damaged in streams that were encoded anew."""
     report: SourceReport
 
 
@@ -77,7 +79,7 @@ def run_pipeline(
             source.busy = True  # the writer still uses packets of the source
         raise
     assert report is not None  # the last item has it
-    return Written(sink.written, sink.refused, report)
+    return Written(sink.written, sink.refused, sink.damage, report)
 
 
 def run_dry(source: Source, step: Step | RateStep, meter: Meter) -> int:

@@ -4,20 +4,32 @@ from __future__ import annotations
 
 from fractions import Fraction
 from io import BytesIO
-from typing import Any
+from typing import Any, Protocol
 
 import av
+from av.container import OutputContainer
 from av.packet import Packet
 from av.stream import Disposition, Stream
 
 from snellen.video.ffmpeg import ATTACHED_PICTURE, TAGS_AS_BYTES, open_own
 from snellen.video.media import StreamInfo
-from snellen.video.passthrough.subtitles import TextSubtitles
 from snellen.video.passthrough.tags import missing
 from snellen.video.timestamps import fraction
 
 _UNCHECKED = Disposition.default | ATTACHED_PICTURE
 """Dispositions that depend on all streams together, or are checked elsewhere."""
+
+
+class Converter(Protocol):
+    """Makes another kind of a stream."""
+
+    def add(self, out: OutputContainer) -> Stream:
+        """Add the stream to an output, whose header is not written yet."""
+        ...
+
+    def trial(self, first: Packet[Any] | None, stream: Stream) -> list[Packet[Any]]:
+        """Return packets for an output that is thrown away; `first`: of the input, with time 0."""
+        ...
 
 
 def lost_tags(
@@ -26,7 +38,7 @@ def lost_tags(
     first: Packet[Any] | None,
     muxer: str,
     tags: dict[str, str],
-    text: TextSubtitles | None = None,
+    converter: Converter | None = None,
 ) -> list[str] | None:
     """Write the stream alone into memory and read it back; return what its description loses.
 
@@ -41,7 +53,7 @@ def lost_tags(
         FFmpeg's name of the container.
     tags : dict
         Tags that the copy is to have.
-    text : TextSubtitles, optional
+    converter : Converter, optional
         What converts the stream; None: it is copied.
 
     Returns
@@ -52,7 +64,10 @@ def lost_tags(
     file = BytesIO()
     try:
         with av.open(file, "w", format=muxer, **TAGS_AS_BYTES) as out:
-            copy = text.add(out) if text else out.add_stream_from_template(template, opaque=True)
+            if converter is not None:
+                copy = converter.add(out)
+            else:
+                copy = out.add_stream_from_template(template, opaque=True)
             copy.metadata.update(tags)
             copy.disposition = info.disposition
             out.start_encoding()
@@ -60,9 +75,10 @@ def lost_tags(
                 first.pts = first.dts = 0
                 first.time_base = fraction(copy.time_base) or Fraction(1, 1000)
                 first.stream = copy
-                shown = text.converted(first, copy) if text else first
-                if shown is not None:
-                    out.mux(shown)
+            if converter is not None:
+                out.mux(converter.trial(first, copy))
+            elif first is not None:
+                out.mux(first)
     except (av.FFmpegError, ValueError, OSError):
         return None
     file.seek(0)

@@ -13,7 +13,9 @@ from av.container import OutputContainer
 from av.packet import Packet
 from av.stream import Stream
 
+from snellen.errors import InputError
 from snellen.video.media import MediaInfo, StreamInfo
+from snellen.video.passthrough.audio import ENCODERS, AudioConversion, convertible_audio, takes
 from snellen.video.passthrough.capabilities import lost_tags
 from snellen.video.passthrough.select import first_packets, others
 from snellen.video.passthrough.subtitles import TextSubtitles, convertible
@@ -49,6 +51,8 @@ class _Copy:
     first: Packet[Any] | None = None
     text: TextSubtitles | None = None
     """Converts subtitles that the output cannot hold as they are; None: they are copied."""
+    audio: AudioConversion | None = None
+    """Encodes audio anew; None: it is copied."""
 
 
 @dataclass(order=True)
@@ -74,6 +78,8 @@ class Copier:
         FFmpeg's name of the output's container.
     suffix : str
         What messages call it.
+    audio : str
+        What becomes of audio: "copy", "aac", "opus" or "none".
 
     Attributes
     ----------
@@ -86,10 +92,15 @@ class Copier:
     """
 
     def __init__(
-        self, info: MediaInfo, templates: Mapping[int, Stream], muxer: str, suffix: str
+        self,
+        info: MediaInfo,
+        templates: Mapping[int, Stream],
+        muxer: str,
+        suffix: str,
+        audio: str = "copy",
     ) -> None:
         self._info = info
-        self._muxer = muxer
+        self._muxer, self._audio = muxer, audio
         self.suffix = suffix
         self.end = info.end
         self.losses: list[str] = []
@@ -97,13 +108,14 @@ class Copier:
         self._copies: dict[int, _Copy] = {}
         self._waiting: list[_Waiting] = []
         self._number = count()
-        found = others(info)
+        found = [s for s in others(info) if s.type != "audio" or audio != "none"]
+        self._check_audio(found)
         first = first_packets(info, found) if found else {}
         for stream in found:
             early = self._seconds_before_zero(stream, first.get(stream.index))
             lost = self._add(stream, templates[stream.index], first.get(stream.index))
             if lost is None:
-                self.losses.append(f"{stream}: {suffix} cannot hold it")
+                self.losses.append(f"{stream}: {suffix} cannot hold it" + self._advice(stream))
                 continue
             if lost:
                 self.losses.append(f"{stream}: {suffix} cannot hold its {', '.join(lost)}")
@@ -114,6 +126,19 @@ class Copier:
                 )
             if stream.type == "video" and not stream.is_cover:
                 self.notes.append(f"{stream} is copied unchanged: only the best is processed")
+
+    def _check_audio(self, streams: list[StreamInfo]) -> None:
+        """Refuse (InputError) a kind of audio that the output cannot hold."""
+        kind = self._audio
+        if kind not in ENCODERS or takes(self._muxer, kind):
+            return
+        if any(stream.type == "audio" for stream in streams):
+            others = [one for one in ENCODERS if takes(self._muxer, one)]
+            raise InputError(
+                f"got `audio`={kind}; {self.suffix} cannot hold it",
+                parameter="audio",
+                advice=f"choose {', '.join([*others, 'none'])}",
+            )
 
     def _seconds_before_zero(self, stream: StreamInfo, first: Packet[Any] | None) -> Fraction:
         """Return how long before 0 the stream begins, where the container cannot skip that."""
@@ -142,7 +167,10 @@ class Copier:
                 return None
         if not (self._matroska and copy.cover):
             lost = lost_tags(stream, template, first, self._muxer, copy.tags)
-        if lost is None:
+        if stream.type == "audio" and self._audio in ENCODERS:
+            if lost is None or stream.codec != self._audio:
+                lost = self._encoded(copy)
+        elif lost is None:
             copy.text = convertible(template, self._muxer)
         if copy.text is not None:
             lost = self._converted(copy, first)
@@ -160,6 +188,34 @@ class Copier:
         if text.styled:
             self.losses.append(f"{copy.info}: {text.kind} holds no styles and positions")
         return lost
+
+    def _encoded(self, copy: _Copy) -> list[str] | None:
+        """Let audio be encoded anew; return what its description loses, or None: it cannot be."""
+        what, kind = str(copy.info), self._audio
+        copy.audio = convertible_audio(copy.template, kind, what, self._info.zero)
+        if copy.audio is None:
+            return None
+        if copy.audio.note is not None:
+            self.notes.append(copy.audio.note)
+        return lost_tags(copy.info, copy.template, None, self._muxer, copy.tags, copy.audio)
+
+    def _advice(self, stream: StreamInfo) -> str:
+        """Return how audio can be kept that the output cannot hold as it is."""
+        if stream.type != "audio" or self._audio != "copy":
+            return ""
+        kinds = [kind for kind in ENCODERS if takes(self._muxer, kind)]
+        return f"; `audio`={kinds[0]} encodes it anew" if kinds else ""
+
+    def damage(self) -> tuple[str, ...]:
+        """Return what was damaged in streams that were not just copied."""
+        converted = [copy.audio for copy in self._copies.values() if copy.audio is not None]
+        return tuple(text for one in converted for text in one.damage())
+
+    def close(self) -> None:
+        """Listen to FFmpeg no more."""
+        for copy in self._copies.values():
+            if copy.audio is not None:
+                copy.audio.close()
 
     @property
     def failed(self) -> int:
@@ -190,8 +246,9 @@ class Copier:
                 attachment = out.add_attachment(filename, mime, copy.cover)
                 attachment.metadata.update(tags)
                 continue
-            if copy.text is not None:
-                copy.out = copy.text.add(out)
+            converter = copy.text or copy.audio
+            if converter is not None:
+                copy.out = converter.add(out)
             else:
                 copy.out = out.add_stream_from_template(copy.template, opaque=True)
             copy.out.metadata.update(tags)
@@ -227,11 +284,12 @@ class Copier:
                 packet.pts = packet.dts if packet.pts is None else packet.pts + moved
             elif packet.pts is None:
                 packet.pts = stamp
-            if not self._cut_start(packet, copy):
+            if copy.audio is None and not self._cut_start(packet, copy):
                 return
             stamp = packet.dts if packet.dts is not None else packet.pts
             time = (stamp or 0) * copy.base - self._info.zero
-            if copy.info.type == "subtitle" and self._info.clip.frames is not None:
+            late = copy.audio is not None or copy.info.type == "subtitle"
+            if late and self._info.clip.frames is not None:
                 # Where so many frames end is known late: it waits until nothing cuts it any more.
                 time += (packet.duration or 0) * copy.base
         copy.latest = time if copy.latest is None else max(time, copy.latest)
@@ -274,12 +332,20 @@ class Copier:
         while self._waiting and (time is None or self._waiting[0].time <= time):
             waiting = heapq.heappop(self._waiting)
             if self._cut_end(waiting.packet, waiting.copy):
+                if waiting.copy.audio is not None:
+                    waiting.copy.audio.end = self.end
+                    yield from waiting.copy.audio.converted(waiting.packet)
+                    continue
                 packet: Packet[Any] | None = self._retimed(waiting.packet, waiting.copy)
                 if packet is not None and waiting.copy.text is not None:
                     assert waiting.copy.out is not None
                     packet = waiting.copy.text.converted(packet, waiting.copy.out)
                 if packet is not None:
                     yield packet
+        if time is None:
+            for copy in self._copies.values():
+                if copy.audio is not None:
+                    yield from copy.audio.finish()
 
     def _retimed(self, packet: Packet[Any], copy: _Copy) -> Packet[Any]:
         """Return the packet with its times on the output's clock."""

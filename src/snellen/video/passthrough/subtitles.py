@@ -59,6 +59,11 @@ class TextSubtitles:
         stream.codec_context.time_base = stream.time_base = _TICK
         return stream
 
+    def trial(self, first: Packet[Any] | None, stream: Stream) -> list[Packet[Any]]:
+        """Return the first packet, for an output that is thrown away."""
+        found = None if first is None else self.converted(first, stream)
+        return [] if found is None else [found]
+
     def converted(self, packet: Packet[Any], stream: Stream) -> Packet[Any] | None:
         """Return the packet for the output's stream, its times unchanged; None: it has no text."""
         try:

@@ -55,6 +55,8 @@ class Sink:
         Frames given to the encoder so far.
     refused : int
         Packets so far that the muxer did not take.
+    damage : tuple of str
+        What was damaged in streams that were encoded anew; complete when `finish` returns.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class Sink:
         self._begun = False
         self.written = 0
         self.refused = 0
+        self.damage: tuple[str, ...] = ()
         self._out = open_container(file, muxer, plan.time_base)
         try:
             self._stream = add_video(self._out, plan, copier.suffix)
@@ -112,12 +115,15 @@ class Sink:
         self._mux_video(rest)
         self._mux(self._copier.due(None))
         self.refused += self._copier.failed
+        self.damage = self._copier.damage()
+        self._copier.close()
         self._out.close()
 
     def abandon(self) -> None:
         """Close the container; its contents are incomplete."""
         if self._home.keep(self.__dict__):
             return  # closing it would write into the parent's file
+        self._copier.close()
         with contextlib.suppress(Exception):
             self._out.close()
 
