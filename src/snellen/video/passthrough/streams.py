@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import count
 from typing import Any
@@ -15,10 +14,11 @@ from av.stream import Stream
 
 from snellen.errors import InputError
 from snellen.video.media import MediaInfo, StreamInfo
-from snellen.video.passthrough.audio import ENCODERS, AudioConversion, convertible_audio, takes
+from snellen.video.passthrough.audio import ENCODERS, convertible_audio, takes
 from snellen.video.passthrough.capabilities import lost_tags
+from snellen.video.passthrough.copies import Copy, Waiting
 from snellen.video.passthrough.select import first_packets, others
-from snellen.video.passthrough.subtitles import TextSubtitles, convertible
+from snellen.video.passthrough.subtitles import convertible
 from snellen.video.passthrough.tags import copied_tags
 from snellen.video.timestamps import Clock, fraction
 
@@ -27,42 +27,6 @@ _PRIMING = Fraction(1, 10)
 
 _IMAGES = {"mjpeg": ("image/jpeg", "jpg"), "png": ("image/png", "png")}
 """Codecs of covers that Matroska keeps as attachments, with MIME type and extension."""
-
-
-@dataclass(eq=False)
-class _Copy:
-    """One stream that is copied."""
-
-    info: StreamInfo
-    template: Stream
-    base: Fraction
-    """Seconds of a tick of the input's packets."""
-    clock: Clock | None
-    """Keeps the times of audio rising; None: packets may share a time, as subtitles may."""
-    tags: dict[str, str]
-    out: Stream | None = None
-    out_base: Fraction = Fraction(1)
-    last: int | None = None
-    """Decoding time of the last packet, in ticks of the output."""
-    latest: Fraction | None = None
-    """Latest time of a packet so far, in seconds of the output."""
-    cover: bytes | None = None
-    """A cover's picture, which is written once and before all packets."""
-    first: Packet[Any] | None = None
-    text: TextSubtitles | None = None
-    """Converts subtitles that the output cannot hold as they are; None: they are copied."""
-    audio: AudioConversion | None = None
-    """Encodes audio anew; None: it is copied."""
-
-
-@dataclass(order=True)
-class _Waiting:
-    """A packet that waits for the video to reach its time."""
-
-    time: Fraction
-    number: int
-    packet: Packet[Any] = field(compare=False)
-    copy: _Copy = field(compare=False)
 
 
 class Copier:
@@ -105,8 +69,8 @@ class Copier:
         self.end = info.end
         self.losses: list[str] = []
         self.notes: list[str] = []
-        self._copies: dict[int, _Copy] = {}
-        self._waiting: list[_Waiting] = []
+        self._copies: dict[int, Copy] = {}
+        self._waiting: list[Waiting] = []
         self._number = count()
         found = [s for s in others(info) if s.type != "audio" or audio != "none"]
         self._check_audio(found)
@@ -154,9 +118,7 @@ class Copier:
     ) -> list[str] | None:
         """Copy the stream; return what its description loses, or None: it cannot be held."""
         base = stream.time_base or Fraction(1, 1000)
-        copy = _Copy(
-            stream, template, base, None, copied_tags(stream.tags, self._info, self._muxer)
-        )
+        copy = Copy(stream, template, base, None, copied_tags(stream.tags, self._info, self._muxer))
         lost: list[str] | None = []
         if stream.type == "audio":
             copy.clock = Clock(base, Fraction(1))
@@ -178,7 +140,7 @@ class Copier:
             self._copies[stream.index] = copy
         return lost
 
-    def _converted(self, copy: _Copy, first: Packet[Any] | None) -> list[str] | None:
+    def _converted(self, copy: Copy, first: Packet[Any] | None) -> list[str] | None:
         """Say what becomes of subtitles; return what their description loses, or None."""
         text = copy.text
         lost = lost_tags(copy.info, copy.template, first, self._muxer, copy.tags, text)
@@ -189,7 +151,7 @@ class Copier:
             self.losses.append(f"{copy.info}: {text.kind} holds no styles and positions")
         return lost
 
-    def _encoded(self, copy: _Copy) -> list[str] | None:
+    def _encoded(self, copy: Copy) -> list[str] | None:
         """Let audio be encoded anew; return what its description loses, or None: it cannot be."""
         what, kind = str(copy.info), self._audio
         copy.audio = convertible_audio(copy.template, kind, what, self._info.zero)
@@ -293,9 +255,9 @@ class Copier:
                 # Where so many frames end is known late: it waits until nothing cuts it any more.
                 time += (packet.duration or 0) * copy.base
         copy.latest = time if copy.latest is None else max(time, copy.latest)
-        heapq.heappush(self._waiting, _Waiting(copy.latest, next(self._number), packet, copy))
+        heapq.heappush(self._waiting, Waiting(copy.latest, next(self._number), packet, copy))
 
-    def _cut_start(self, packet: Packet[Any], copy: _Copy) -> bool:
+    def _cut_start(self, packet: Packet[Any], copy: Copy) -> bool:
         """Return whether the packet lies behind the clip's start; shorten subtitles to it.
 
         Without a clip's start, only Matroska needs this: it has no edit list that skips the rest.
@@ -315,7 +277,7 @@ class Copier:
         packet.duration = end - packet.pts
         return True
 
-    def _cut_end(self, packet: Packet[Any], copy: _Copy) -> bool:
+    def _cut_end(self, packet: Packet[Any], copy: Copy) -> bool:
         """Return whether the packet begins before the clip's end; shorten subtitles to it."""
         end = self.end
         if end is None or packet.pts is None:
@@ -347,7 +309,7 @@ class Copier:
                 if copy.audio is not None:
                     yield from copy.audio.finish()
 
-    def _retimed(self, packet: Packet[Any], copy: _Copy) -> Packet[Any]:
+    def _retimed(self, packet: Packet[Any], copy: Copy) -> Packet[Any]:
         """Return the packet with its times on the output's clock."""
         zero = self._info.zero
 
