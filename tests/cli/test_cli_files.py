@@ -272,10 +272,34 @@ def test_a_log_harms_no_file(capsys, here):
     before = Path("a.png").read_bytes()
     for name in ("a.png", "in/b.png", "m.safetensors"):
         assert run("upscale", "a.png", "--log", name, *HOW) == 2
-        assert "is no log of Snellen's" in capsys.readouterr().err
+        said = capsys.readouterr().err
+        assert "is no log of Snellen's" in said or "name one file" in said or "an image" in said
     assert run("upscale", "a.png", "--log", "/dev/null", *HOW) == 2
-    assert run("upscale", "a.png", "--log", "none/x.log", *HOW) == 1
-    capsys.readouterr()
-    assert run("upscale", "a.png", "--log", "new.png", "-o", "new.png", "-y", *HOW) == 2
     assert Path("a.png").read_bytes() == before and not Path("a-x2.png").exists()
-    assert "is the input itself" in Path("new.png").read_text()
+
+
+@pytest.mark.parametrize(
+    ("command", "words", "said"),
+    [
+        ("upscale", ["a.png", "-o", "new"], "--log and -o name one file, new"),
+        ("upscale", ["new"], "--log and INPUT name one file"),
+        ("deblur", ["a.png", "--psf-out", "new"], "--log and --psf-out name one file"),
+        ("score", ["a.png", "a.png", "--csv", "new"], "--log and --csv name one file"),
+        ("score", ["new", "a.png"], "--log and REF name one file"),
+        ("upscale", ["a.png"], "the log new.mkv has the name of an image or a video"),
+    ],
+    ids=str,
+)
+def test_a_log_that_is_another_file_is_refused_before_it_is_made(
+    capsys, here, command, words, said
+):
+    refused(command, capsys, [*words, "--log", "new.mkv" if ".mkv" in said else "./new"], said)
+    assert names(here) == ["a.png", "in", "m.safetensors"]
+
+
+def test_the_folder_of_a_log_is_made(capsys, here):
+    assert run("upscale", "a.png", "--log", "logs/new/x.log", *HOW) == 0
+    assert Path("logs/new/x.log").read_text().count("\n") == 4
+    Path("file").touch()
+    capsys.readouterr()
+    refused("upscale", capsys, ["a.png", "--log", "file/logs/x.log", *HOW], "cannot be made")

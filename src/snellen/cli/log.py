@@ -6,14 +6,19 @@ import os
 import re
 import stat
 import threading
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from snellen._version import __version__
 from snellen.cli import terminal
 from snellen.errors import InputError, OutputError
+from snellen.frames.protection import place
+from snellen.jobs import folders
+from snellen.jobs.inputs import is_picture
 
+_PARAMETERS = {"output": "target", "inputs": "source"}
 _FIRST = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d snellen ")
 """How each log begins: nothing is appended to another file."""
 
@@ -24,14 +29,14 @@ class Log:
     Parameters
     ----------
     path : Path
-        A log of before, or a file that is new or empty. Its folder exists.
+        A log of before, or a file that is new or empty. Its folder is made where it is missing.
     command : str
         What the log begins with.
 
     Raises
     ------
     InputError
-        The file is something else.
+        The file is something else, or has the name of a picture or film.
     OutputError
         It cannot be opened for writing.
     """
@@ -69,7 +74,37 @@ class Log:
                 file.close()
 
 
+def check_names(path: Path, others: Mapping[str, Any]) -> None:
+    """Refuse (InputError) a log that is called as another file of the command, before it is made.
+
+    Parameters
+    ----------
+    path : Path
+        The log.
+    others : mapping
+        What the command's parameters are, by name; those that are paths count.
+    """
+    for name, value in others.items():
+        for one in value if name == "inputs" else [value]:
+            named = getattr(one, "path", one)  # of -o
+            if name != "log" and isinstance(named, Path) and place(named) == place(path):
+                raise InputError(
+                    f"`log` and `{_PARAMETERS.get(name, name)}` name one file, {path}",
+                    parameter="log", advice="name another file for the log",
+                )  # fmt: skip
+
+
 def _opened(path: Path) -> IO[bytes]:
+    if is_picture(path):
+        raise InputError(
+            f"the log {path} has the name of an image or a video", parameter="log",
+            advice="name it as text: run.log",
+        )  # fmt: skip
+    with folders.made([path]):
+        return _open(path)
+
+
+def _open(path: Path) -> IO[bytes]:
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
     handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o666)
     file = os.fdopen(handle, "r+b", buffering=0)

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, Self
 import click
 
 from snellen.cli import faults, interrupts, terminal
-from snellen.cli.log import Log
 from snellen.cli.options import option
 from snellen.errors import SnellenError, worded
 
 if TYPE_CHECKING:
+    from snellen.cli.log import Log
     from snellen.jobs.events import Progress
     from snellen.jobs.profile import Profile
     from snellen.jobs.serial import Job
@@ -211,7 +211,11 @@ class Report:
 
     def __enter__(self) -> Self:
         if self._log_file is not None:
-            words = click.get_current_context().find_root().obj
+            from snellen.cli.log import Log, check_names
+
+            context = click.get_current_context()
+            check_names(self._log_file, context.params)
+            words = context.find_root().obj
             self.log = Log(self._log_file, shlex.join(["snellen", *words]))
         return self
 
