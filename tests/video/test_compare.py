@@ -50,6 +50,16 @@ def test_a_film_and_itself(lossless, step):
     assert not summary.warnings and not summary.lost
 
 
+def test_a_film_without_marks_is_said_to_be_left_as_it_is(tmp_path, step):
+    """Of a pipe at the end, since it is read once."""
+    source = film(tmp_path / "a.y4m", range(4))
+    piped = BytesIO(source.read_bytes())
+    *_, summary = compared(source, piped, step, clip=Clip(deinterlace=True))
+    early, late = summary.warnings
+    assert "is not marked as interlaced, and does not look so" in early
+    assert "no picture is marked as interlaced: `deinterlace` left it as it is" in late
+
+
 @pytest.mark.parametrize("offset", [3, -3])
 def test_an_offset_finds_the_delayed_copy(tmp_path, step, offset):
     early, late = (film(tmp_path / f"{n}.y4m", range(n, n + 8)) for n in (3, 0))

@@ -111,7 +111,7 @@ class TestMarkedButProgressive:
     def test_the_user_may_say_that_it_is_interlaced(self, tmp_path, first, kept):
         """Of frames that carry no mark, too."""
         source = make(tmp_path / "in.mkv", codec="ffv1", frames=6)
-        with pytest.raises(InputError, match="is interlaced"):
+        with pytest.raises(InputError, match=f"interlaced={first} says .* deinterlace beside it"):
             converted(source, tmp_path / "out.mkv", interlaced=first)
         converted(source, tmp_path / "out.mkv", interlaced=first, deinterlace=True)
         old, new = luma(picture(3)), luma(read(tmp_path / "out.mkv").frames[3])
@@ -197,10 +197,40 @@ def test_progressive_pictures_pass_the_deinterlacer_option_untouched(plain, tmp_
     clip = Clip(deinterlace=True)
     summary = convert(plain, tmp_path / "out.mkv", step, clip=clip, encoding=LOSSLESS)
     (warning,) = summary.warnings
-    assert "no picture is marked as interlaced" in warning and "`interlaced`=top" in warning
+    assert "is not marked as interlaced, and does not look so" in warning
+    assert "`interlaced`=top" in warning
     after = read(tmp_path / "out.mkv")
     for old, new in zip(read(plain).frames, after.frames, strict=True):
         assert np.array_equal(luma(old).repeat(2, 0).repeat(2, 1), luma(new))
+
+
+def without_marks(path, **settings):
+    """A combed film whose marks are lost, as of a careless capture; top field first."""
+    return make(path, codec="mpeg4", unmarked=True, options={"qmin": "1", "qmax": "1"}, **settings)
+
+
+class TestCombsWithoutMarks:
+    def test_are_deinterlaced_if_that_is_asked_for(self, tmp_path):
+        source = without_marks(tmp_path / "in.mkv", fields="woven")
+        assert not read(source).frames[2].interlaced_frame
+        assert converted(source, tmp_path / "out.mkv", deinterlace=True).warnings == ()
+        old, new = luma(read(source).frames[9]), luma(read(tmp_path / "out.mkv").frames[9])
+        assert np.array_equal(old[0::2], new[0::2]) and not np.array_equal(old[1::2], new[1::2])
+
+    @pytest.mark.parametrize(("fields", "advice"), [("woven", "`deinterlace`"),
+                                                    ("telecined", "`ivtc`")])  # fmt: skip
+    def test_are_warned_of_in_sizes_of_television(self, tmp_path, fields, advice):
+        source = without_marks(
+            tmp_path / "in.mkv", fields=fields, size=(64, 576), frames=40, rate=NTSC
+        )
+        (warning,) = converted(source, tmp_path / "out.mkv").warnings
+        assert f"looks {'interlaced' if fields == 'woven' else fields}" in warning
+        assert f"{advice} makes" in warning
+        assert converted(source, tmp_path / "2.mkv", interlaced="ignore").warnings == ()
+
+    def test_progressive_film_of_such_a_size_is_not(self, tmp_path):
+        source = make(tmp_path / "in.mkv", size=(64, 576))
+        assert converted(source, tmp_path / "out.mkv").warnings == ()
 
 
 def test_fields_known_to_the_container_alone(tmp_path, step):

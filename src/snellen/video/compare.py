@@ -168,6 +168,10 @@ def compare(
         counts = [side.frames if ended else None for side in sides]
         if counts[0] != counts[1] and sides[0].frames + offset != sides[1].frames:
             warn("", _lengths(sides, frames))
+        for source in sources:
+            notice = source.report().fields_notice
+            if notice is not None and source.info.fields_notice is None:
+                warn(source.name, notice)
         return Summary(
             frames=frames,
             reference_frames=counts[0],

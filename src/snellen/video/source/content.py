@@ -23,10 +23,15 @@ from snellen.video.ffmpeg import choose_stream, limit_size, open_input
 from snellen.video.source.filters import FilterGraph, Filters
 from snellen.video.timestamps import fraction
 
-_PLACES = 6
-"""Places of the film that are looked at, equally far from one another."""
-_FRAMES = 40
-"""Frames of each place: eight cycles of telecine."""
+_PLACES, _FRAMES = 6, 40
+"""Places of the film that are looked at, equally far from one another, and the frames of each:
+eight cycles of telecine."""
+_FEWER_PLACES, _FEWER_FRAMES = 3, 16
+"""Of a film that gives no reason to look."""
+_RASTERS = frozenset({480, 486, 512, 576, 608, 1080, 1088})
+"""Rows of interlaced television."""
+_FASTEST = 30
+"""Frames a second that it has at most."""
 _LEAST = 8
 """Frames that idet must have decided, in all places together."""
 _FEW, _CLEAR = 0.03, 0.1
@@ -76,7 +81,21 @@ class Content:
         )
 
 
-def content_of(path: Path, what: str) -> Content:
+def unmarked_content(path: Path, what: str, rows: int, rate: Fraction) -> Content | None:
+    """Look at a film without marks, if its rows and its rate are those of interlaced television.
+
+    Parameters are those of `content_of`, and rows and frames a second. None: it gives no reason to
+    look, or at a first look none to look closely.
+    """
+    if rows not in _RASTERS or rate > _FASTEST:
+        return None
+    first = content_of(path, what, _FEWER_PLACES, _FEWER_FRAMES)
+    return content_of(path, what) if first.interlaced > first.progressive else None
+
+
+def content_of(
+    path: Path, what: str, places_of_it: int = _PLACES, frames_of_each: int = _FRAMES
+) -> Content:
     """Look at frames from several places of a film.
 
     Parameters
@@ -85,6 +104,8 @@ def content_of(path: Path, what: str) -> Content:
         The file, which is opened once more.
     what : str
         What messages call it.
+    places_of_it, frames_of_each : int
+        How many places, and frames of each.
     """
     places: list[list[Label]] = []
     with open_input(path) as container:
@@ -92,10 +113,10 @@ def content_of(path: Path, what: str) -> Content:
         limit_size(stream, what)
         stream.codec_context.thread_type = "AUTO"
         seen: set[int | None] = set()
-        for place in range(_PLACES):
-            if place and not _seek(container, stream, Fraction(place, _PLACES)):
+        for place in range(places_of_it):
+            if place and not _seek(container, stream, Fraction(place, places_of_it)):
                 break
-            frames = _frames(container, stream)
+            frames = _frames(container, stream, frames_of_each)
             if frames and frames[0].pts not in seen:
                 seen.update(frame.pts for frame in frames)
                 places.append(_labels(stream, frames))
@@ -148,12 +169,12 @@ def _seek(container: InputContainer, stream: VideoStream, share: Fraction) -> bo
     return True
 
 
-def _frames(container: InputContainer, stream: VideoStream) -> list[VideoFrame]:
+def _frames(container: InputContainer, stream: VideoStream, most: int) -> list[VideoFrame]:
     found: list[VideoFrame] = []
     try:
         for frame in _decoded(container, stream):
             found.append(frame)
-            if len(found) == _FRAMES:
+            if len(found) == most:
                 break
     except (av.FFmpegError, OSError, IndexError, ValueError):
         pass  # the reader reports damage

@@ -12,12 +12,25 @@ from av.video.stream import VideoStream
 from snellen.errors import InputError
 from snellen.video import pixels
 from snellen.video.clip import Clip
-from snellen.video.source.content import PROGRESSIVE, TELECINED, UNCERTAIN, Content, content_of
+from snellen.video.source.content import (
+    INTERLACED,
+    PROGRESSIVE,
+    TELECINED,
+    UNCERTAIN,
+    Content,
+    content_of,
+    unmarked_content,
+)
 from snellen.video.source.filters import CYCLE, FilterGraph, deinterlacing, inverse_telecine
-from snellen.video.source.stream_info import is_interlaced
+from snellen.video.source.stream_info import is_interlaced, rate_of
 
 _TICKS = {"field": 2}
 """Into how many ticks a tick of the decoder's times is divided, by `Clip.deinterlace`."""
+
+_LEFT = (
+    "`deinterlace` left it as it is; where that is wrong, `interlaced`=top or bottom says which "
+    "field is first"
+)
 
 Timed = tuple[VideoFrame, int | None]
 """A frame with its time in ticks; None: it has no time."""
@@ -27,7 +40,8 @@ class Progressive:
     """Takes decoded frames and gives progressive ones.
 
     Whether frames are interlaced is decided once, at the first one that is marked so: by content,
-    where the film can be opened once more.
+    where the film can be opened once more. A film without marks is looked at, too, where it could
+    be interlaced all the same, or `deinterlace` says that it is.
 
     Parameters
     ----------
@@ -63,6 +77,7 @@ class Progressive:
         self._graph: FilterGraph | None = None
         self._times: _TelecineTimes | None = None
         self._decided = clip.interlaced == "ignore"
+        self._looked = False
 
     @property
     def filtered(self) -> bool:
@@ -82,12 +97,8 @@ class Progressive:
             self._decide(frame)
         if self._graph is None:
             if frame is None:
-                if self._clip.deinterlace and not self._decided:
-                    self.notice = (
-                        "no picture is marked as interlaced: `deinterlace` left them as they are; "
-                        "where marks are missing, `interlaced`=top or bottom says which field is "
-                        "first"
-                    )
+                if self._clip.deinterlace and not self._decided and self.notice is None:
+                    self.notice = f"no picture is marked as interlaced: {_LEFT}"
                 return []
             return [(frame, None if frame.pts is None else frame.pts * self.ticks)]
         if self._times is None:
@@ -100,10 +111,18 @@ class Progressive:
         """Set up the filters at the first interlaced frame; InputError: it cannot be used so."""
         clip = self._clip
         forced = clip.interlaced in ("top", "bottom")
-        if not (forced or clip.ivtc or is_interlaced(self._stream, frame)):
-            return
+        marked = is_interlaced(self._stream, frame)
+        content = first = None
+        if forced:
+            first = clip.interlaced
+        elif not (marked or clip.ivtc):
+            content = self._unmarked(frame)
+            if content is None or not clip.deinterlace:
+                return
+            first = content.first
+        elif self._path is not None:
+            content = content_of(self._path, self._what)
         self._decided, self.notice = True, None
-        content = None if forced or self._path is None else content_of(self._path, self._what)
         if clip.ivtc:
             self._undo_telecine(frame, content)
             return
@@ -115,7 +134,6 @@ class Progressive:
             return
         if not clip.deinterlace:
             raise self._refused(content)
-        first = clip.interlaced if forced else None
         per_field = clip.deinterlace == "field"
         filters = deinterlacing(self._stream, frame, first, per_field)
         self._graph = FilterGraph(
@@ -126,6 +144,29 @@ class Progressive:
             self.notice = (
                 "it is telecined film: `ivtc` would restore the film's own frames, without loss"
             )
+
+    def _unmarked(self, frame: VideoFrame) -> Content | None:
+        """Return the content of a film without marks if it is interlaced; else None."""
+        if self._looked or self._path is None:
+            return None
+        self._looked = True
+        if self._clip.deinterlace:
+            content = content_of(self._path, self._what)
+            if content.kind in (INTERLACED, TELECINED):
+                return content
+            self.notice = (
+                f"it is not marked as interlaced, and does not look so ({content}): {_LEFT}"
+            )
+            return None
+        found = unmarked_content(self._path, self._what, frame.height, rate_of(self._stream))
+        if found is None or found.kind not in (INTERLACED, TELECINED):
+            return None
+        better = "`ivtc`" if found.kind == TELECINED else "`deinterlace`"
+        self.notice = (
+            f"it is not marked as interlaced, but looks {found.kind} ({found}): {better} makes "
+            "progressive frames first; where it is not so, say `interlaced`=ignore"
+        )
+        return found
 
     def _undo_telecine(self, frame: VideoFrame, content: Content | None) -> None:
         if content is not None and content.kind not in (TELECINED, UNCERTAIN):
@@ -156,6 +197,13 @@ class Progressive:
                 "of interlaced pictures",
                 parameter="ivtc",
                 advice="`ivtc` restores the film's frames",
+            )
+        if self._clip.interlaced != "auto":
+            return InputError(
+                f"`interlaced`={self._clip.interlaced} says that each frame of {self._what} holds "
+                "two moments, which would be blended for good",
+                parameter="interlaced",
+                advice="`deinterlace` beside it makes progressive frames first",
             )
         why = "" if content is None or content.kind != UNCERTAIN else f" ({content})"
         return InputError(
