@@ -11,8 +11,9 @@ import pytest
 from snellen.bench import aplus, cnn, fft, inputs, mad, mia, runner
 from snellen.bench.mia import OPTIONS, PLAIN, Found
 from snellen.bench.reference import cnn as reference
-from snellen.errors import DeviceError, SnellenError
+from snellen.errors import DeviceError, ModelError, SnellenError
 from snellen.mia.definition import SIDES
+from support.aplus.oriented import oriented_model
 from support.aplus.reference import bicubic
 from support.cnn.reference import residual
 
@@ -150,7 +151,7 @@ class TestAplus:
 
     def test_differences_in_windows_are_found(self, case, monkeypatch):
         monkeypatch.setattr(aplus, "WINDOW", 30)
-        right = aplus.on_cpu(2, 90, 70)
+        right = aplus.on_cpu(case.model, 90, 70)
         assert case.check(right, "cpu")["pixels"] == right.size
         for top, left in ((0, 0), (60, 80), (138, 178)):
             wrong = right.copy()
@@ -160,7 +161,7 @@ class TestAplus:
 
     def test_on_a_gpu_the_whole_counts(self, case, monkeypatch):
         monkeypatch.setattr(aplus, "WINDOW", 20)
-        wrong = aplus.on_cpu(2, 90, 70).copy()
+        wrong = aplus.on_cpu(case.model, 90, 70).copy()
         assert case.check(wrong, "cuda:0")["cpu"] == 0
         wrong[100:110, 30:40] ^= 1  # in none of the windows
         case.check(wrong, "cpu")
@@ -169,7 +170,29 @@ class TestAplus:
 
     def test_another_shape_is_wrong(self, case):
         with pytest.raises(SnellenError, match=r"got .* expected"):
-            case.check(aplus.on_cpu(2, 90, 70)[1:], "cuda:0")
+            case.check(aplus.on_cpu(case.model, 90, 70)[1:], "cuda:0")
+
+    def test_models_of_ones_own(self, monkeypatch, tmp_path):
+        """Of format 2; each at the sizes of its scale."""
+        monkeypatch.setattr(aplus, "SIZES", ((3, 90, 70), (2, 41, 30), (2, 90, 70)))
+        model = tmp_path / "my-x2.safetensors"
+        oriented_model(2).save(model)
+        report = runner.run(
+            "aplus", 1, lambda line: None, device="cpu", quick=True, models=(str(model),)
+        )
+        assert report["failed"] == 0
+        assert [(cell["size"], cell["kind"]) for cell in report["cells"]] == [("41×30 ×2", "my-x2")]
+        both = aplus.cases("cpu", False, ("t91-x3", str(model)))
+        assert [case.name for case in both] == [
+            "90×70 ×3, t91-x3", "41×30 ×2, my-x2", "90×70 ×2, my-x2"
+        ]  # fmt: skip
+
+    def test_models_that_cannot_be_timed(self, tmp_path):
+        network = tmp_path / "network.safetensors"
+        cnn.drawn("fast", 2).save(network)
+        for name, wrong in ((network, "not a model of A+"), ("none", "neither a file")):
+            with pytest.raises(ModelError, match=wrong):
+                aplus.cases("cpu", False, (str(name),))
 
 
 def test_wrong_scores_are_found():

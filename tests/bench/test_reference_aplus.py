@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from snellen.bench.reference import aplus
 from support.aplus import reference
+from support.aplus.images import noise
+from support.aplus.oriented import oriented_model, tied_pictures
 
 
 @pytest.mark.parametrize("scale", [2, 3, 4])
@@ -49,3 +53,17 @@ def test_with_our_border(random, random_model, scale, size):
     wanted, _ = reference.upscale(plane, model)
     # Float64 in another order.
     np.testing.assert_allclose(aplus.bordered(plane, model), wanted, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("scale", [2, 3, pytest.param(4, marks=pytest.mark.slow)])
+def test_turned_windows(random, scale):
+    """Format 2; also where orientations tie."""
+    model = oriented_model(scale)
+    of_codes = replace(model, strengths=model.strengths * np.float32(255))
+    pictures = tied_pictures(random, 8, 11)
+    for plane in (noise(random, 8, (9, 12)), pictures["mirrored"], pictures["saddle"]):
+        wanted, unsure = reference.upscale(plane, of_codes, 255)
+        found = aplus.bordered(plane, model, 255)
+        # Float64 in another order.
+        np.testing.assert_allclose(found[~unsure], wanted[~unsure], rtol=0, atol=1e-10)
+        assert unsure.mean() < 0.3

@@ -51,6 +51,11 @@ def test_into_a_file(capsys, measured, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["report.json"]
 
 
+def test_models_of_ones_own(capsys, measured):
+    assert run("bench", "aplus", "--json", "--model", "t91-x2", "--model", "my.safetensors") == 0
+    assert json.loads(capsys.readouterr().out)["models"] == ["t91-x2", "my.safetensors"]
+
+
 @pytest.mark.parametrize("name", ["no/report.json", "x" * 300])
 def test_a_target_that_cannot_be_is_refused_first(capsys, monkeypatch, tmp_path, name):
     monkeypatch.setattr(runner, "run", None)  # a call would be a TypeError

@@ -1,4 +1,4 @@
-"""A+: one luma plane of 8 bits, all seven steps.
+"""A+: one luma plane of 8 bits, all seven steps, by the models of 2014 or by others.
 
 Where two anchors tie within float32 rounding either is right, and the pixels of that patch may
 differ: of 54.7 million patches, 42 did (docs/aplus.md). So a small share of pixels may differ.
@@ -6,9 +6,10 @@ differ: of 54.7 million patches, 42 did (docs/aplus.md). So a small share of pix
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,11 @@ from snellen.aplus.model import Model
 from snellen.bench.inputs import codes, picture
 from snellen.bench.reference import aplus as reference
 from snellen.bench.runner import Case, Figures, Kernel
-from snellen.errors import SnellenError
+from snellen.errors import ModelError, SnellenError, quoted
 from snellen.frames.frame import Format, Frame, Plane
 from snellen.gpu import graph
 from snellen.upscaling.image import upscale
-from snellen.upscaling.models import load
+from snellen.upscaling.models import load, named
 from snellen.upscaling.shipped import OF_2014
 from snellen.upscaling.upscaler import Upscaler
 
@@ -38,18 +39,42 @@ REACH = 8
 bicubic reach 6."""
 
 
-def cases(device: str, quick: bool) -> list[Case]:
-    """Return what is measured."""
-    count = (1 if quick else 4) if device == "cpu" else (3 if quick else len(SIZES))
-    return [Upscale(*size) for size in SIZES[:count]]
+def cases(device: str, quick: bool, models: Sequence[str] = ()) -> list[Case]:
+    """Return what is measured.
+
+    Parameters
+    ----------
+    device : str
+    quick : bool
+    models : sequence of str
+        Names or files of models to measure instead of those of 2014, each at sizes of its scale.
+    """
+    most = 4 if device == "cpu" else len(SIZES)
+    if not models:
+        count = (1 if device == "cpu" else 3) if quick else most
+        return [Upscale(*size) for size in SIZES[:count]]
+    found: list[Case] = []
+    for name in models:
+        given = of_aplus(named(name), name)
+        sizes = [size for size in SIZES[:most] if size[0] == given.scale]
+        found += [Upscale(*size, name) for size in sizes[: 1 if quick else None]]
+    return found
 
 
 class Upscale(Case):
-    """One input size."""
+    """One input size.
 
-    def __init__(self, scale: int, width: int, height: int):
-        super().__init__(f"{width}×{height} ×{scale}", "luma")
+    Parameters
+    ----------
+    scale, width, height : int
+    model : str, optional
+        Name or file of the model; None: that of 2014.
+    """
+
+    def __init__(self, scale: int, width: int, height: int, model: str | None = None):
+        super().__init__(f"{width}×{height} ×{scale}", Path(model).stem if model else "luma")
         self.scale, self.width, self.height = scale, width, height
+        self.model = of_aplus(load(model or OF_2014.format(scale), scale), model)
 
     def check(self, result: Plane, device: str) -> Figures:
         """Compare windows with float64 and, on a GPU, the whole with the CPU."""
@@ -62,20 +87,20 @@ class Upscale(Case):
         found = [self._window(result, low, *corner) for corner in self._corners()]
         figures: Figures = {"pixels": result.size, "float64": max(found)}
         if device != "cpu":
-            figures["cpu"] = self._differing(result, on_cpu(self.scale, self.width, self.height))
+            figures["cpu"] = self._differing(result, on_cpu(self.model, self.width, self.height))
         return figures
 
     def call(self, device: str) -> Callable[[], Any]:
         """Return the call of `snellen.upscale`."""
         low = plane(self.width, self.height)
-        return lambda: upscale(low, self.scale, device=device)
+        return lambda: upscale(low, self.scale, self.model, device=device)
 
     @contextmanager
     def open(self, device: str) -> Iterator[Kernel]:
         """Prepare the backend for the plane."""
         low, source = plane(self.width, self.height), Format(self.width, self.height)
         if device == "cpu":
-            with Upscaler(self.scale, device="cpu") as upscaler:
+            with Upscaler(self.scale, self.model, device="cpu") as upscaler:
                 upscaler.prepare(source)
                 frame = Frame((low,))
                 yield Kernel(
@@ -87,7 +112,7 @@ class Upscale(Case):
         from snellen.aplus.cuda.luma import Luma
 
         target = source.scaled(self.scale)
-        luma, there = Luma(model(self.scale), source, target), cupy.asarray(low)
+        luma, there = Luma(self.model, source, target), cupy.asarray(low)
         out = cupy.zeros((target.height, target.width), target.dtype)
 
         def work() -> None:
@@ -106,7 +131,7 @@ class Upscale(Case):
     def _window(self, result: Plane, low: Plane, top: int, left: int) -> float:
         """Return the share of pixels of one window that differ from float64."""
         bottom, right = min(top + WINDOW, self.height), min(left + WINDOW, self.width)
-        exact = reference.bordered(low[top:bottom, left:right], model(self.scale))
+        exact = reference.bordered(low[top:bottom, left:right], self.model, white=255)
         wanted = np.rint(exact).clip(0, 255).astype(np.uint8)
         # What is cut off is missing in the window alone: its pixels are left out.
         cut = (top > 0, left > 0, bottom < self.height, right < self.width)
@@ -125,17 +150,23 @@ class Upscale(Case):
             It is more than ties explain, or more than one patch.
         """
         count = int((found != wanted).sum())
-        patch = (model(self.scale).window * self.scale) ** 2
+        patch = (self.model.window * self.scale) ** 2
         if count > max(patch, DIFFERING * found.size):
             raise SnellenError(f"{count} of {found.size} pixels differ from the reference")
         return count / found.size
 
 
-def model(scale: int) -> Model:
-    """Return the model of a scale: that of 2014."""
-    found = load(OF_2014.format(scale), scale)
-    assert isinstance(found, Model)
-    return found
+def of_aplus(model: object, name: str | None) -> Model:
+    """Return a model.
+
+    Raises
+    ------
+    ModelError
+        It is of another method.
+    """
+    if not isinstance(model, Model):
+        raise ModelError(f"`model`={quoted(name)} is not a model of A+", parameter="model")
+    return model
 
 
 @cache
@@ -145,9 +176,9 @@ def plane(width: int, height: int) -> Plane:
 
 
 @cache
-def on_cpu(scale: int, width: int, height: int) -> Plane:
+def on_cpu(model: Model, width: int, height: int) -> Plane:
     """Return the result of the CPU backend."""
-    with Upscaler(scale, device="cpu") as upscaler:
+    with Upscaler(model.scale, model, device="cpu") as upscaler:
         upscaler.prepare(Format(width, height))
         found: Plane = upscaler.run(Frame((plane(width, height),))).planes[0]
         return found

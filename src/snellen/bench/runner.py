@@ -94,7 +94,13 @@ class Case(ABC):
 
 
 def run(
-    method: str, repeats: int, say: Say, *, device: str = "auto", quick: bool = False
+    method: str,
+    repeats: int,
+    say: Say,
+    *,
+    device: str = "auto",
+    quick: bool = False,
+    **more: Any,
 ) -> dict[str, Any]:
     """Check and time all cases of a method; return the report as a JSON object.
 
@@ -110,6 +116,8 @@ def run(
         "auto", "cpu", "cuda" or "cuda:N".
     quick : bool
         Whether only some sizes are measured.
+    **more
+        What else the method's cases take.
 
     Raises
     ------
@@ -118,7 +126,7 @@ def run(
     """
     chosen = devices.resolve(device)
     report = header(method, chosen, repeats, quick, say)
-    cases: list[Case] = import_module(f"snellen.bench.{method}").cases(chosen, quick)
+    cases: list[Case] = import_module(f"snellen.bench.{method}").cases(chosen, quick, **more)
     with devices.using(chosen):
         if chosen != "cpu":
             report["copy_gb_s"] = clock.copy_rate()

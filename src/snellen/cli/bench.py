@@ -43,6 +43,11 @@ def command(method: str, text: str) -> None:
     ]  # fmt: skip
     if method == "calls":
         options.append(click.option("--only", default="", help="Calls with this in their names."))
+    if method == "aplus":
+        options.append(click.option(
+            "--model", "models", multiple=True, metavar="NAME|FILE",
+            help="A model to time instead of those of 2014; may be repeated.",
+        ))  # fmt: skip
     for option in reversed(options):
         work = option(work)
     example = ("also as JSON, for a comparison", f"snellen bench {method} -o {method}.json")
