@@ -32,7 +32,8 @@ def film(random: Random, source: str) -> tuple[list[str], tuple[str, ...]]:
     words += random.choice(([], [], [], [], ["--frames", "3"], ["--start", "0.1"], ["--strict"],
                             ["--deinterlace"], ["--deinterlace", "field"], ["--ivtc"],
                             ["--interlaced", "top", "--deinterlace"], ["--profile"],
-                            ["--duration", "0.2"]))  # fmt: skip
+                            ["--duration", "0.2"], ["--audio", "aac"], ["--audio", "opus"],
+                            ["--audio", "none"], ["--map", "0:a?"]))  # fmt: skip
     words += random.choice(([], ["--json"]))
     return words, () if target == "-" else (target,)
 

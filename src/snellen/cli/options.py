@@ -34,6 +34,7 @@ _OPTIONS = {
     "source": "INPUT", "reference": "REF", "distorted": "DIST", "target": "-o",
     "region": "--roi", "positions": "--roi-file", "table": "--csv", "maps": "--map-out",
     "encoder_options": "--encoder-option", "notes": "--about", "source_kind": "--source",
+    "streams": "--map",
 }  # fmt: skip
 """Options whose name is not that of the parameter."""
 _PYTHON = frozenset(
@@ -124,6 +125,14 @@ DURATION = click.option("--duration", metavar="TIME", help="Stop after so long."
 FRAMES = click.option(
     "--frames", type=click.IntRange(1), metavar="N", help="Stop after so many frames."
 )
+MAP = click.option(
+    "--map",
+    "streams",
+    multiple=True,
+    metavar="0:a:1",
+    help="Streams to keep, as for FFmpeg: 0:a:1, 0:s?, 0:a:m:language:eng, -0:d; the first video "
+    "among them is worked on; may be repeated [default: all].",
+)
 FIELDS = (
     optional_choice(
         "--deinterlace",
@@ -180,7 +189,7 @@ _SHARED = (
             help="An error where something would be lost, or nvenc replaced.",
         ),
     ),
-    group(VIDEO, START, DURATION, FRAMES, *FIELDS, DECODER),
+    group(VIDEO, START, DURATION, FRAMES, MAP, *FIELDS, DECODER),
     group(
         ENCODING,
         click.option(
@@ -266,7 +275,8 @@ def video(options: dict[str, Any]) -> VideoOptions:
 
     further = key_values("-e", options.pop("encoder_option"), "tune=film")
     names = ("start", "duration", "frames", "deinterlace", "interlaced", "ivtc", "decoder",
-             "codec", "preset", "crf", "pix_fmt", "colour", "audio")  # fmt: skip
+             "codec", "preset", "crf", "pix_fmt", "colour", "audio",
+             "streams")  # fmt: skip
     chosen = {name: options.pop(name) for name in names}
     chosen["deinterlace"] = chosen["deinterlace"] or False
     return video_options(**chosen, encoder_options=further)

@@ -51,6 +51,7 @@ def upscale_file(
     pix_fmt: str | None = None,
     colour: str = "auto",
     audio: str = "copy",
+    streams: str | Sequence[str] | None = None,
     quality: int | None = None,
     strict: bool = False,
     overwrite: bool = False,
@@ -129,6 +130,9 @@ def upscale_file(
     audio : str
         "copy": a video's audio is copied as it is; "aac", "opus": what is not so yet is encoded;
         "none": it is left out.
+    streams : str or sequence of str, optional
+        Streams of a video that are kept, as FFmpeg's -map has them: "0:a:1", "0:s?", "-0:d"; the
+        first video among them is worked on. None: all.
     quality : int, optional
         Of an image that is written as JPEG, WebP or AVIF, 1 … 100; None: 95, without loss, 90.
     strict : bool
@@ -166,6 +170,7 @@ def upscale_file(
         start=start, duration=duration, frames=frames, deinterlace=deinterlace,
         interlaced=interlaced, ivtc=ivtc, decoder=decoder, codec=codec, preset=preset, crf=crf,
         encoder_options=encoder_options, pix_fmt=pix_fmt, colour=colour, audio=audio,
+        streams=streams,
     )  # fmt: skip
     found = the_only(path(source, "source"), "source")
     sized = wanted(scale, size, height, fit)

@@ -1,4 +1,4 @@
-"""Which part of a video is worked on, and what becomes of interlaced pictures."""
+"""Which part of a video is worked on, its streams, and what becomes of interlaced pictures."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from fractions import Fraction
 from snellen.errors import InputError, quoted
 from snellen.frames.brief import Brief
 from snellen.frames.values import choice, flag, number, plain, whole
+from snellen.video.selection import check
 
 LONGEST = 10**9
 """Greatest time in seconds: FFmpeg's are 64-bit ticks."""
@@ -35,7 +36,17 @@ class Clip(Brief):
     ivtc: bool = False
     """Whether film at 24 frames a second is taken out of interlaced pictures at 30 (telecine)."""
 
+    streams: tuple[str, ...] = ()
+    """Streams that are kept, as FFmpeg's -map has them: "0:a:1"; empty: all. The first video among
+    them is worked on; where there is none, as without maps."""
+
     def __post_init__(self) -> None:
+        if not isinstance(self.streams, tuple) or not all(isinstance(s, str) for s in self.streams):
+            raise InputError(
+                f"got `streams`={quoted(self.streams)}; expected a tuple of text",
+                parameter="streams",
+            )
+        check(self.streams)
         for name in ("start", "duration", "frames"):
             object.__setattr__(self, name, plain(getattr(self, name)))
         for name in ("start", "duration"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import cache
@@ -22,6 +23,7 @@ from snellen.frames import limits
 from snellen.frames.opening import FFmpegFile, InputFile
 from snellen.video import allocation, logs, pixels
 from snellen.video.pipes import Incoming
+from snellen.video.selection import Described, selected
 from snellen.video.timestamps import fraction
 
 ATTACHED_PICTURE = Disposition.attached_pic | Disposition.timed_thumbnails
@@ -179,8 +181,12 @@ def reason(error: BaseException) -> str:
     return str(getattr(error, "strerror", None) or error or type(error).__name__)
 
 
-def choose_stream(container: InputContainer, what: str) -> VideoStream:
-    """Return the video stream to work on: the one marked default, or the largest; never a cover."""
+def choose_stream(container: InputContainer, what: str, maps: Sequence[str] = ()) -> VideoStream:
+    """Return the video stream to work on, which is never a cover.
+
+    It is the first one that `maps` name, as `selection.selected`, else the one marked default, or
+    the largest. InputError: there is none, or a map is of no stream.
+    """
     found = [s for s in container.streams.video if not s.disposition & ATTACHED_PICTURE]
     if not found:
         kinds = ", ".join(sorted({s.type for s in container.streams}))
@@ -188,8 +194,20 @@ def choose_stream(container: InputContainer, what: str) -> VideoStream:
     known = [s for s in found if s.codec_context is not None]
     if not known:
         raise InputError(f"{what}: there is no decoder here for its video")
+    if maps:
+        kept = selected(maps, [described(s) for s in container.streams], what) or []
+        named = [s for s in known if s.index in kept]
+        if named and not maps[0].startswith("-"):
+            return min(named, key=lambda s: kept.index(s.index))
+        known = named or known
     default = Disposition.default
     return max(known, key=lambda s: (bool(s.disposition & default), s.width * s.height, -s.index))
+
+
+def described(stream: Stream) -> Described:
+    """Return what a map can ask of a stream."""
+    cover = bool(stream.disposition & ATTACHED_PICTURE)
+    return Described(stream.index, stream.type, cover, stream.metadata)
 
 
 def start_of(container: InputContainer) -> Fraction:

@@ -9,15 +9,21 @@ from av.packet import Packet
 
 from snellen.video.ffmpeg import open_input
 from snellen.video.media import MediaInfo, StreamInfo
+from snellen.video.selection import Described, selected
 
 _MAX_SEARCHED = 20000
 """Packets read to find the first one of every stream."""
 
 
 def others(info: MediaInfo) -> list[StreamInfo]:
-    """Return the streams beside the video that is worked on."""
+    """Return the streams beside the video that is worked on which are kept, in their order."""
     found = [s for s in info.streams if s.index != info.video_index]
-    return [s for s in found if not _is_written_by_muxer(s, info.video)]
+    found = [s for s in found if not _is_written_by_muxer(s, info.video)]
+    asked = [Described(s.index, s.type, s.is_cover, s.tags) for s in info.streams]
+    kept = selected(info.clip.streams, asked, info.name)
+    if kept is None:
+        return found
+    return sorted((s for s in found if s.index in kept), key=lambda s: kept.index(s.index))
 
 
 def first_packets(info: MediaInfo, streams: list[StreamInfo]) -> dict[int, Packet[Any]]:

@@ -101,7 +101,7 @@ class Copier:
             raise InputError(
                 f"got `audio`={kind}; {self.suffix} cannot hold it",
                 parameter="audio",
-                advice=f"choose {', '.join([*others, 'none'])}",
+                advice=f"choose {' or '.join([*others, 'none'])}",
             )
 
     def _seconds_before_zero(self, stream: StreamInfo, first: Packet[Any] | None) -> Fraction:

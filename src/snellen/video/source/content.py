@@ -81,7 +81,9 @@ class Content:
         )
 
 
-def unmarked_content(path: Path, what: str, rows: int, rate: Fraction) -> Content | None:
+def unmarked_content(
+    path: Path, what: str, rows: int, rate: Fraction, maps: Sequence[str] = ()
+) -> Content | None:
     """Look at a film without marks, if its rows and its rate are those of interlaced television.
 
     Parameters are those of `content_of`, and rows and frames a second. None: it gives no reason to
@@ -89,12 +91,16 @@ def unmarked_content(path: Path, what: str, rows: int, rate: Fraction) -> Conten
     """
     if rows not in _RASTERS or rate > _FASTEST:
         return None
-    first = content_of(path, what, _FEWER_PLACES, _FEWER_FRAMES)
-    return content_of(path, what) if first.interlaced > first.progressive else None
+    first = content_of(path, what, maps, _FEWER_PLACES, _FEWER_FRAMES)
+    return content_of(path, what, maps) if first.interlaced > first.progressive else None
 
 
 def content_of(
-    path: Path, what: str, places_of_it: int = _PLACES, frames_of_each: int = _FRAMES
+    path: Path,
+    what: str,
+    maps: Sequence[str] = (),
+    places_of_it: int = _PLACES,
+    frames_of_each: int = _FRAMES,
 ) -> Content:
     """Look at frames from several places of a film.
 
@@ -104,12 +110,14 @@ def content_of(
         The file, which is opened once more.
     what : str
         What messages call it.
+    maps : sequence of str
+        As of `choose_stream`.
     places_of_it, frames_of_each : int
         How many places, and frames of each.
     """
     places: list[list[Label]] = []
     with open_input(path) as container:
-        stream = choose_stream(container, what)
+        stream = choose_stream(container, what, maps)
         limit_size(stream, what)
         stream.codec_context.thread_type = "AUTO"
         seen: set[int | None] = set()

@@ -71,7 +71,7 @@ class Source:
             self._file = Incoming(self._pipe, format=None, title=str(source))
         else:
             self._file = source
-        hardware, notice = nvdec.choose(decoder, self._file, self.name)
+        hardware, notice = nvdec.choose(decoder, self._file, self.name, clip.streams)
         self._hardware = hardware
         self._open(seek=True)
         try:
@@ -124,7 +124,7 @@ class Source:
     # Opening: the first frame gives the pictures' properties and time 0.
 
     def _open(self, seek: bool) -> None:
-        self._reader = Reader(self._file, self.name, self._hardware)
+        self._reader = Reader(self._file, self.name, self._hardware, self._clip.streams)
         self._fields = Progressive(
             self._clip, self._reader.stream, self._reader.time_base, self._path, self.name
         )

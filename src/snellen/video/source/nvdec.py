@@ -6,6 +6,7 @@ PyAV copies NVDEC's frames to host memory, where the pipeline expects them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,9 @@ from snellen.video.pipes import Incoming
 DECODERS = ("auto", "cpu", "nvdec")
 
 
-def choose(decoder: str, file: Path | Incoming, what: str) -> tuple[bool, str | None]:
+def choose(
+    decoder: str, file: Path | Incoming, what: str, maps: Sequence[str] = ()
+) -> tuple[bool, str | None]:
     """Return whether NVDEC is to decode, and a warning where that was requested and does not work.
 
     Parameters
@@ -32,6 +35,8 @@ def choose(decoder: str, file: Path | Incoming, what: str) -> tuple[bool, str | 
         The input.
     what : str
         What messages call it.
+    maps : sequence of str
+        As of `choose_stream`.
     """
     if decoder not in DECODERS:
         raise InputError(
@@ -42,7 +47,7 @@ def choose(decoder: str, file: Path | Incoming, what: str) -> tuple[bool, str | 
         # (720p at 2,400 frames/s on the machine measured), and PyAV copies NVDEC's frames to
         # host memory while it holds the interpreter's lock.
         return False, None
-    why = probe(file, what)
+    why = probe(file, what, maps)
     if why is None:
         return True, None
     return False, f"NVDEC does not work here ({why}): the CPU decodes instead"
@@ -65,12 +70,12 @@ def prepare(stream: VideoStream) -> None:
     stream.codec_context.thread_count = 1
 
 
-def probe(file: Path | Incoming, what: str) -> str | None:
+def probe(file: Path | Incoming, what: str, maps: Sequence[str] = ()) -> str | None:
     """Decode the first frame with NVDEC; return why that does not work; None: it does."""
     if isinstance(file, Incoming):
         return "a stream can be read only once"
     with open_input(file) as container:
-        stream = choose_stream(container, what)
+        stream = choose_stream(container, what, maps)
         limit_size(stream, what)
         index, software = stream.index, stream.codec_context.pix_fmt
         codec = stream.codec_context.codec.canonical_name

@@ -121,7 +121,7 @@ class Progressive:
                 return
             first = content.first
         elif self._path is not None:
-            content = content_of(self._path, self._what)
+            content = content_of(self._path, self._what, clip.streams)
         self._decided, self.notice = True, None
         if clip.ivtc:
             self._undo_telecine(frame, content)
@@ -151,14 +151,16 @@ class Progressive:
             return None
         self._looked = True
         if self._clip.deinterlace:
-            content = content_of(self._path, self._what)
+            content = content_of(self._path, self._what, self._clip.streams)
             if content.kind in (INTERLACED, TELECINED):
                 return content
             self.notice = (
                 f"it is not marked as interlaced, and does not look so ({content}): {_LEFT}"
             )
             return None
-        found = unmarked_content(self._path, self._what, frame.height, rate_of(self._stream))
+        rate = rate_of(self._stream)
+        maps = self._clip.streams
+        found = unmarked_content(self._path, self._what, frame.height, rate, maps)
         if found is None or found.kind not in (INTERLACED, TELECINED):
             return None
         better = "`ivtc`" if found.kind == TELECINED else "`deinterlace`"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import floor
 from pathlib import Path
@@ -12,7 +11,6 @@ from typing import Any
 import av
 from av.packet import Packet
 from av.video.frame import VideoFrame
-from av.video.stream import VideoStream
 
 from snellen.cpu import threads
 from snellen.frames.opening import FFmpegFile
@@ -25,6 +23,7 @@ from snellen.video.source.damage import Damage, shortfall
 from snellen.video.source.gaps import Gaps
 from snellen.video.source.start import Start
 from snellen.video.source.stream_info import rate_of
+from snellen.video.source.tail import frames_after
 from snellen.video.source.truncation import cut_short, fragments_short
 from snellen.video.timestamps import fraction
 
@@ -50,6 +49,8 @@ class Reader:
         What messages call the input.
     hardware : bool
         Whether NVDEC decodes; `nvdec.choose` has probed that it works.
+    maps : sequence of str
+        As of `choose_stream`.
 
     Attributes
     ----------
@@ -64,9 +65,15 @@ class Reader:
         What could not be read; complete when `decode` ends.
     """
 
-    def __init__(self, file: Path | Incoming, what: str, hardware: bool = False) -> None:
+    def __init__(
+        self,
+        file: Path | Incoming,
+        what: str,
+        hardware: bool = False,
+        maps: Sequence[str] = (),
+    ) -> None:
         self._file = file
-        self._what = what
+        self._what, self._maps = what, maps
         self._opened = FFmpegFile(file) if isinstance(file, Path) else None
         how = nvdec.settings(fall_back=True) if hardware else None
         self._log = logs.Listener()
@@ -77,7 +84,7 @@ class Reader:
             self._log.close()
             raise
         try:
-            self.stream = choose_stream(self.container, what)
+            self.stream = choose_stream(self.container, what, maps)
             limit_size(self.stream, what)
         except BaseException:
             self.close()
@@ -261,34 +268,11 @@ class Reader:
             yield packet
 
     def _tail(self, path: Path) -> Iterator[VideoFrame]:
-        """Decode the end of a damaged input once more, in a single thread.
-
-        When frame threads meet an error while they are flushed, they drop the frames behind it.
-        """
-        if self._latest is None:
-            return
-        with open_input(path) as container:
-            stream = choose_stream(container, self._what)
-            limit_size(stream, self._what)
-            stream.codec_context.thread_type = "NONE"
-            with suppress(av.FFmpegError, OSError):
-                container.seek(self._latest, stream=stream)
-            with suppress(av.FFmpegError, OSError, IndexError):
-                for packet in container.demux(stream):
-                    if packet.size:
-                        yield from self._later(stream, packet)
-            yield from self._later(stream, None)
-
-    def _later(self, stream: VideoStream, packet: Packet[Any] | None) -> list[VideoFrame]:
-        """Decode; return the frames that are later than all so far."""
-        try:
-            frames = stream.decode(packet)
-        except (av.FFmpegError, ValueError):
-            return []
-        latest = self._latest or 0
-        found = [frame for frame in frames if frame.pts is not None and frame.pts > latest]
-        self._unseen.difference_update(frame.pts for frame in found)
-        return found
+        """Decode the end of a damaged input once more."""
+        if self._latest is not None:
+            for frame, pts in frames_after(self._latest, path, self._what, self._maps):
+                self._unseen.discard(pts)
+                yield frame
 
     def _packets(self) -> Iterator[Packet[Any]]:
         """Read packets; an error of the container is counted, and reading continues."""
