@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
 from dataclasses import asdict, replace
 from itertools import product
 from math import nan
@@ -30,6 +31,7 @@ from snellen.fft import small, square
 from snellen.fft.square import Variant
 from snellen.gpu import device as devices
 from snellen.gpu import graph
+from snellen.gpu.reserved import Reserved
 
 REPEATED = {1: 100, 16: 60, 132: 20, 1024: 4}
 """Batches, and how often each is transformed in one CUDA graph."""
@@ -113,8 +115,8 @@ def measure(kind: str, side: int, batch: int, device: str, rounds: int) -> Row:
     errors: dict[Variant | str, float] = {}
     lines: dict[str, Line] = {}
     names: dict[str, Variant | str] = {}
-    memory = cupy.cuda.MemoryPool()  # of the scratch in graphs, which stays theirs
-    with cupy.cuda.using_allocator(memory.malloc):
+    reserved = Reserved(device)  # scratch in graphs
+    with closing(reserved), reserved.allocating():
         runs[CUFFT] = cufft(Transform(kind, side, side, batch))
         for one, run in runs.items():
             source = given if one == CUFFT else x

@@ -24,6 +24,7 @@ from snellen.bench.mia import BATCH, PLAIN, Found, Problem, Restoration, host
 from snellen.bench.reference import mia as reference
 from snellen.bench.runner import Case
 from snellen.gpu import graph
+from snellen.gpu.reserved import Reserved
 from snellen.mia.definition import EPS, ITERATIONS, LEAST
 
 CUFFT, HAND = "cuFFT, CUDA graph", "cuFFT, by hand, CUDA graph"
@@ -254,9 +255,8 @@ class Graphed:
         line.step()  # makes its plans and compiles its kernels
         import cupy
 
-        # Scratch that the iterations allocate belongs to the graph: nobody else gets it meanwhile.
-        self._memory = cupy.cuda.MemoryPool()
-        with cupy.cuda.using_allocator(self._memory.malloc):
+        self._reserved = Reserved(f"cuda:{cupy.cuda.runtime.getDevice()}")  # scratch of iterations
+        with self._reserved.allocating():
             self._launch: Callable[[], object] = graph.record(partial(line.iterate, count))
 
     def start(self, y: Any, f: Any, h: Any) -> None:

@@ -31,6 +31,7 @@ class FakeCupy:
         self.lock = threading.RLock()
         self.streams = []
         self.live = {}
+        self.pooled = []  # the blocks of each pool
         self.faults = []
         self.stack = threading.local()
         self.null = Stream(self)
@@ -171,15 +172,20 @@ class Block(np.ndarray):
 
 
 class MemoryPool:
-    """Memory that lives as long as the pool, whoever drops what it has given out."""
+    """Memory that lives until the pool gives it back, whoever drops the pool or what it gave."""
 
     def __init__(self, cupy):
         self._cupy, self._blocks = cupy, []
+        cupy.pooled.append(self._blocks)
 
     def malloc(self, size):
         """Return memory."""
         self._blocks.append(self._cupy.block(size))
         return self._blocks[-1][:]
+
+    def free_all_blocks(self):
+        """Give all memory back."""
+        self._blocks.clear()
 
 
 class PinnedMemory:

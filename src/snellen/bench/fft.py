@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -15,6 +15,7 @@ from snellen import fft
 from snellen.bench.runner import Case, Figures, Kernel
 from snellen.errors import DeviceError, SnellenError
 from snellen.gpu import graph
+from snellen.gpu.reserved import Reserved
 
 SIDES = (32, 64, 128, 256)
 KINDS = ("fft2", "ifft2", "rfft2", "irfft2")
@@ -90,11 +91,10 @@ class Transform(Case):
             for _ in range(times):
                 transform(planes, out)
 
-        # Scratch that a transform allocates belongs to the graph: nobody else gets it meanwhile.
-        memory = cupy.cuda.MemoryPool()
-        with cupy.cuda.using_allocator(memory.malloc):
-            run = graph.capture(work)
-        yield Kernel(run, out.get, count=times, facts={"graph": run is not work})
+        with closing(Reserved(device)) as reserved:  # scratch that a transform allocates
+            with reserved.allocating():
+                run = graph.capture(work)
+            yield Kernel(run, out.get, count=times, facts={"graph": run is not work})
 
     def planes(self) -> npt.NDArray[Any]:
         """Return the batch: the different planes again and again."""

@@ -190,7 +190,7 @@ def pinned(shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[An
 def allocate(size: int) -> Any:
     """Allocate from Snellen's pool, on the current device and stream.
 
-    Memory that nobody else may use, as that of a graph, comes from MemoryPool(allocate).
+    Memory that nobody else may use, as that of a graph, is `reserved.Reserved`.
     """
     global _pool
     from cupy.cuda import MemoryPool

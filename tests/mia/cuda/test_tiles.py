@@ -139,7 +139,7 @@ def test_pictures_in_flight(monkeypatch, seed, dtype):
         with pytest.raises(InputError, match="NaN or infinity"):
             wrong()
     flights.close()
-    assert not fake.faults
+    assert not fake.faults and not any(fake.pooled)
 
 
 @pytest.mark.gpu

@@ -24,9 +24,9 @@ import numpy.typing as npt
 from snellen.errors import DeviceMemoryError
 from snellen.frames.engine import Engine, Streams
 from snellen.gpu import device as devices
-from snellen.gpu import memory
 from snellen.gpu.memory import lasting
 from snellen.gpu.profile import stage
+from snellen.gpu.reserved import Reserved
 from snellen.mia import samples
 from snellen.mia.cuda.frames import Frames
 from snellen.mia.cuda.fused import Backend
@@ -172,15 +172,12 @@ class _Queue:
         batch, count, rows, columns = shape
         self._results = batch * (rows * columns + count * side**2) + 1
         self._engine: Engine | None = None
-        self._memory: Any = None
+        self._temporary: Reserved | None = None
 
     def prepare(self, dtype: np.dtype[Any], peak: float, slots: int) -> None:
         """Get ready for samples of a type and a value of white, and for so many batches."""
-        import cupy
-
         self.close()
-        # A graph keeps the addresses of temporary arrays: nobody else may use their memory.
-        self._memory = cupy.cuda.MemoryPool(memory.allocate)
+        self._temporary = Reserved(self._device)
         self._engine = Engine(
             self._device,
             inputs=[(self._shape, dtype)],
@@ -210,17 +207,20 @@ class _Queue:
     def close(self) -> None:
         """Wait for what is in flight, and release the engine and the memory of its graphs."""
         engine, self._engine = self._engine, None
+        temporary, self._temporary = self._temporary, None
         if engine is not None:
             engine.close()
-        self._memory = None
+        if temporary is not None:
+            temporary.close()
 
     def _restoring(self, peak: float) -> Callable[[tuple[Any, ...], tuple[Any, ...]], None]:
         """Return what queues the restoration of a batch on CuPy's current stream."""
-        import cupy
+        temporary = self._temporary
+        assert temporary is not None
 
         def work(inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
             frames, backend = self._frames, self._backend
-            with cupy.cuda.using_allocator(self._memory.malloc):
+            with temporary.allocating():
                 with stage("place on the period"):
                     y, f = frames.place(inputs[0], peak)
                     backend.start(y, f, self._start)

@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from snellen.frames.engine import Engine
 from snellen.frames.luma import Codes
-from snellen.gpu import memory
 from snellen.gpu.memory import lasting
 from snellen.gpu.profile import stage
+from snellen.gpu.reserved import Reserved
 from snellen.mia import samples
 from snellen.mia.cuda.frames import Frames
 from snellen.mia.cuda.fused import Backend
@@ -90,8 +90,7 @@ class TilesInFlight:
             # The first value of each tile and of the picture, and whether there are others.
             self._values = cupy.empty(count + 1, np.float32), cupy.empty(count + 1, np.int32)
         given, made = (one.dtype for one in codes) if codes else ("float32", "float32")
-        # A graph keeps the addresses of temporary arrays: nobody else may use their memory.
-        self._memory = cupy.cuda.MemoryPool(memory.allocate)
+        self._temporary = Reserved(device)
         self._engine = Engine(
             device,
             inputs=[(self._shape, given)],
@@ -124,14 +123,12 @@ class TilesInFlight:
     def close(self) -> None:
         """Wait for what is in flight, and release the buffers."""
         self._engine.close()
-        self._memory = None
+        self._temporary.close()
 
     def _restore(self, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
         """Queue the restoration of a picture on CuPy's current stream."""
-        import cupy
-
         frames, backend = self._parts
-        with cupy.cuda.using_allocator(self._memory.malloc):
+        with self._temporary.allocating():
             with stage("place on the period"):
                 self._cutter.cut(inputs[0], self._cut, self._values)
                 y, f = frames.place(self._cut, 1.0)
