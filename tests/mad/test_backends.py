@@ -35,7 +35,7 @@ class Pretended:
         self.log.append((self.names, self.dtype, "reference"))
         self.samples = self._own(reference)
 
-    def submit(self, reference, distorted, maps=False, in_flight=False):
+    def submit(self, reference, distorted, maps=False, in_flight=False, to_host=False):
         assert not self.closed
         if self.fails:
             raise RuntimeError("no memory")
@@ -44,7 +44,9 @@ class Pretended:
             self.samples = self._own(reference)
         one, other = self.samples, self._own(distorted)
         mad = 1000.0 * one[0, 1] + other[0, 1] + (FINE if self.dtype == "float64" else 0)
+        host = to_host or isinstance(distorted, np.ndarray)
         planes = (np.full(SIZE, mad), np.zeros(SIZE)) if maps else ()
+        planes = planes if host else tuple(Plane(one, self.names[0]) for one in planes)
         flat = self.dtype == "float32" and any((p[:64, :64] == p[0, 0]).all() for p in (one, other))
         return lambda: (Score(mad, 0.0, 0.0, *planes), flat)
 
@@ -135,6 +137,17 @@ def test_planes_on_the_gpu_are_scored_again(make):
     there = [Plane(one, "cuda:0") for one in (plane(1), plane(2, flat=True))]
     assert scorer.run(*there).mad == 1002.5
     assert log == [(ONE, dtype, "pair") for dtype in ("float32", "float64")]
+
+
+@pytest.mark.parametrize("flat", [False, True])
+def test_maps_of_planes_on_the_gpu(make, flat):
+    """Those of pictures that `score` has brought there come back, and never are the caller's."""
+    scorer, _ = make("cuda")
+    pairs = [(Plane(plane(1), "cuda:0"), Plane(plane(2, flat), "cuda:0"))] * 2
+    for found in scorer.runs(pairs, maps=True):
+        assert isinstance(found.detection, Plane) and isinstance(found.appearance, Plane)
+    for found in scorer._runs(pairs, maps=True, to_host=True):
+        assert isinstance(found.detection, np.ndarray) and isinstance(found.appearance, np.ndarray)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

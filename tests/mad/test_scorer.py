@@ -328,7 +328,7 @@ def test_blank_pairs_are_not_recorded(random, backend):
     with Scorer(device=backend) as scorer:
         scorer.prepare(Format(50, 40))
         with profile.recording() as found:
-            scorer._backends._finely(*planes, False, scorer.devices)
+            scorer._backends._finely(*planes, False, False, scorer.devices)
         assert len(found.table()["grey"]) == 2
         with profile.recording() as found:
             scorer.submit(*planes)()

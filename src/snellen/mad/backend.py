@@ -26,11 +26,13 @@ class Backend(Protocol):
         ...
 
     def submit(
-        self, reference: Any, distorted: Any, maps: bool = False, in_flight: bool = False
-    ) -> PendingScore:
+        self, reference: Any, distorted: Any, maps: bool = False, in_flight: bool = False,
+        to_host: bool = False,
+    ) -> PendingScore:  # fmt: skip
         """Begin a comparison; None stands for the reference that is set.
 
-        `in_flight` says that other pairs follow before the score is asked for.
+        `in_flight` says that other pairs follow before the score is asked for. Maps are NumPy's for
+        a NumPy plane, and for any `to_host`.
         """
         ...
 

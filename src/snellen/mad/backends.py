@@ -91,6 +91,7 @@ class Backends:
         maps: bool = False,
         in_flight: bool = False,
         known: Any = None,
+        to_host: bool = False,
     ) -> Callable[[], Score]:
         """Begin a comparison of checked planes; return a function that waits for the score.
 
@@ -105,6 +106,8 @@ class Backends:
             pairs in main memory; else they share the pair.
         known : array, optional
             The array that the reference was set from, where it is still as it was.
+        to_host : bool
+            Whether maps are NumPy's, whatever the planes are.
         """
         if reference is None and self._source is None:
             raise InputError(
@@ -126,7 +129,7 @@ class Backends:
         new = reference is not None
         if new:
             member.reference = 0
-        pending = member.backend.submit(reference, distorted, maps, in_flight)
+        pending = member.backend.submit(reference, distorted, maps, in_flight, to_host)
         if self._source is None:
             self._set(member)
         elif new:
@@ -137,7 +140,7 @@ class Backends:
             if fine or not insufficient or self._dtype is not None:
                 return score
             one = member.backend.reference if given is None else given
-            return self._finely(one, distorted, maps, member.devices)
+            return self._finely(one, distorted, maps, to_host, member.devices)
 
         return scored
 
@@ -163,11 +166,13 @@ class Backends:
             self._members[fine, names] = Member(made, names)
         return self._members[fine, names]
 
-    def _finely(self, reference: Any, distorted: Any, maps: bool, names: Devices) -> Score:
+    def _finely(
+        self, reference: Any, distorted: Any, maps: bool, to_host: bool, names: Devices
+    ) -> Score:
         """Score a pair once more, in float64."""
         member = self._member(True, names)
         member.reference = 0
-        return member.backend.submit(reference, distorted, maps)()[0]
+        return member.backend.submit(reference, distorted, maps, to_host=to_host)()[0]
 
     def _is_flat(self, plane: Any) -> bool:
         """Return whether float32 does not suffice; of planes on a GPU the backend finds it out."""

@@ -82,8 +82,9 @@ class Backend:
         return Score(mad, hi, lo, *kept)
 
     def submit(
-        self, reference: Plane | None, distorted: Plane, maps: bool = False, in_flight: bool = False
-    ) -> PendingScore:
+        self, reference: Plane | None, distorted: Plane, maps: bool = False,
+        in_flight: bool = False, to_host: bool = False,
+    ) -> PendingScore:  # fmt: skip
         """Compare at once; with the reference that is set where `reference` is None."""
         if reference is not None:
             self.set_reference(reference)

@@ -22,7 +22,7 @@ from snellen.gpu import memory
 from snellen.mad.beside import measured
 from snellen.mad.definition import SMALLEST, Definition
 from snellen.mad.pictures import axes_of, check_samples, expect, feeding
-from snellen.mad.placement import choose_devices, in_main_memory, moved
+from snellen.mad.placement import choose_devices, moved
 from snellen.mad.result import Score
 from snellen.mad.scorer import BYTES, Scorer, precision
 from snellen.metrics.names import MAD
@@ -209,9 +209,9 @@ def _scored(
             method.scorer(format, group) as scorer,
             feeding(both, peak, first) as planes,
         ):
-            scores = scorer.runs(given(), maps=maps)
+            scores = scorer._runs(given(), maps, to_host=on_host)
             for pair, score in zip(taken, scores, strict=True):
-                found[pair] = in_main_memory(score) if on_host else score
+                found[pair] = score
             odd.append(planes.odd())
 
     if len(groups) > 1:

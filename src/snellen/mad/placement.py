@@ -9,7 +9,6 @@ import numpy as np
 
 from snellen.frames import arrays
 from snellen.gpu import device as devices
-from snellen.mad.result import Score
 
 Array = Any
 """Of NumPy or CuPy."""
@@ -33,13 +32,6 @@ def choose_devices(
     for image in images:
         arrays.choose(image, chosen[0], "MAD")
     return home, chosen
-
-
-def in_main_memory(score: Score) -> Score:
-    """Return a score with its maps, if any, in main memory."""
-    if score.detection is None or isinstance(score.detection, np.ndarray):
-        return score
-    return Score(score.mad, score.hi, score.lo, score.detection.get(), score.appearance.get())
 
 
 def moved(array: Array, device: str) -> Array:

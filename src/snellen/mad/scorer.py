@@ -199,7 +199,12 @@ class Scorer(Holder):
         InputError
             As for `set_reference` and `compare`; the scores before are lost.
         """
-        maps = values.flag("maps", maps)
+        return self._runs(pairs, values.flag("maps", maps))
+
+    def _runs(
+        self, pairs: Iterable[tuple[Any, Any]], maps: bool, to_host: bool = False
+    ) -> list[Score]:
+        """Do the work of `runs`; with `to_host` all maps are NumPy's."""
         found: list[Score] = []
         pending: deque[Callable[[], Score]] = deque()
         given, pairs = None, iter(_iterated(pairs))
@@ -219,7 +224,7 @@ class Scorer(Holder):
                 while given is None and pending:  # they may need the samples of the old reference
                     found.append(pending.popleft()())
                 given = reference
-            pending.append(self._open().submit(reference, distorted, maps, follow, given))
+            pending.append(self._open().submit(reference, distorted, maps, follow, given, to_host))
             if len(pending) == self.slots:
                 found.append(pending.popleft()())
         return found + [result() for result in pending]

@@ -124,8 +124,9 @@ class Backend:
             self.run_reference()
 
     def submit(
-        self, reference: Any, distorted: Any, maps: bool = False, in_flight: bool = False
-    ) -> PendingScore:
+        self, reference: Any, distorted: Any, maps: bool = False, in_flight: bool = False,
+        to_host: bool = False,
+    ) -> PendingScore:  # fmt: skip
         """Begin a comparison, with the reference that is set where `reference` is None.
 
         With `in_flight` planes in main memory are uploaded while an earlier pair is computed, and
@@ -134,9 +135,9 @@ class Backend:
         Returns
         -------
         callable
-            Waits for the score, with new maps where asked for: NumPy's for a NumPy plane, else
-            CuPy's. And whether one of the pictures has areas for which float32 does not suffice;
-            never in float64.
+            Waits for the score, with new maps where asked for: NumPy's for a NumPy plane, and for
+            any `to_host`; else CuPy's. And whether one of the pictures has areas for which float32
+            does not suffice; never in float64.
         """
         planes = (distorted,) if reference is None else (reference, distorted)
         if in_flight and all(isinstance(plane, np.ndarray) for plane in planes):
@@ -144,7 +145,7 @@ class Backend:
         with self.on_gpu(), self.in_order():
             stage(reference, distorted, self.samples)
             (self.run_comparison if reference is None else self.run_pair)()
-            return self.fetch(maps, isinstance(distorted, np.ndarray))
+            return self.fetch(maps, to_host or isinstance(distorted, np.ndarray))
 
     def fetch(self, maps: bool, host: bool) -> PendingScore:
         """Queue the copy of the last comparison's numbers to the host; see `submit`.

@@ -86,8 +86,9 @@ class MultiGpuBackend:
             self._lead.run_reference()
 
     def submit(
-        self, reference: Any, distorted: Any, maps: bool = False, in_flight: bool = False
-    ) -> PendingScore:
+        self, reference: Any, distorted: Any, maps: bool = False, in_flight: bool = False,
+        to_host: bool = False,
+    ) -> PendingScore:  # fmt: skip
         """Begin a comparison; see `Backend.submit`.
 
         The helpers begin first, since their planes are still to be copied; the host queues what can
@@ -113,7 +114,7 @@ class MultiGpuBackend:
             for helper in self._helpers:
                 stream.wait_event(helper.give())
             self._lead.finish()
-            found = self._lead.fetch(maps, host)
+            found = self._lead.fetch(maps, host or to_host)
             self._compared.record(stream)
             return found
 
