@@ -90,8 +90,8 @@ command("calls", "Time whole calls, films and first uses, in fresh processes.")
     "--model",
     "models",
     multiple=True,
-    metavar="NAME=FILE",
-    help="A+ by this model, too; may be repeated.",
+    metavar="[NAME=]FILE",
+    help="A model beside those of this package; may be repeated.",
 )
 @click.option(
     "--other",
@@ -113,8 +113,9 @@ def quality(
 ) -> None:
     """Measure enlarged pictures, and clips that are blurred, shrunk and coded before.
 
-    PSNR, SSIM and MAD beside the original, of bicubic, Lanczos, A+ and what you name; for clips
-    also what each method makes of coding noise, beside bicubic, and the error in flat areas.
+    PSNR, SSIM and MAD beside the original, of bicubic, Lanczos, every model of this package and
+    what you name; for clips also what each makes of coding noise, beside bicubic, and the error in
+    flat areas.
     """
     from snellen.bench.quality import report
 

@@ -11,10 +11,12 @@ from PIL import Image
 
 from snellen.bench.quality import clips, methods, page, report
 from snellen.bench.quality.run import Run
-from snellen.errors import InputError
+from snellen.errors import InputError, ModelError
 from snellen.sources.coder import Coding
 from snellen.sources.degrade import blurred
+from snellen.upscaling import shipped
 from support.cli import run as command
+from support.cnn import reference
 
 
 def picture(shape=(224, 248), seed=0):
@@ -40,12 +42,12 @@ def few(monkeypatch):
     monkeypatch.setattr("snellen.bench.quality.run.SOURCES", (
         clips.Source("uncoded"), clips.Source("x264 28", Coding("x264", 28)),
     ))  # fmt: skip
-    monkeypatch.delitem(methods.METHODS, "A+")
+    monkeypatch.setattr(shipped, "files", dict)
     monkeypatch.setattr(clips, "FRAMES", 10)
 
 
 def test_a_clip_gets_a_row_for_each_source_and_method(few):
-    made = {name: method("cpu") for name, method in methods.METHODS.items()}
+    made = methods.FILTERS
     run = Run(made, 2, "cpu", print, mad=False)
     run.clip(next(clips.moved({"a.png": picture()}, 2)))
     rows = {(one["source"], one["method"]): one for one in run.clips}
@@ -128,3 +130,27 @@ def test_without_pictures_the_standard_sets_are_measured(few, folder, monkeypatc
     monkeypatch.setenv("SNELLEN_DATA", str(tmp_path / "Set5"))
     with pytest.raises(InputError, match="no pictures"):
         report.make(print, device="cpu", quick=True)
+
+
+def test_models_of_any_method_stand_side_by_side(
+    few, folder, monkeypatch, random, random_model, tmp_path
+):
+    """Those of the package by their names, files by theirs, or as the caller calls them."""
+    network, anchors = tmp_path / "small.safetensors", tmp_path / "a=b-x2.safetensors"
+    reference.model(random, 2).save(network)
+    random_model(2).save(anchors)
+    there = {"cnn-fast-film-x2": network, "cnn-fast-film-x3": tmp_path / "none"}
+    monkeypatch.setattr(shipped, "files", lambda: there)
+    more = {"device": "cpu", "quick": True, "pictures": [folder]}
+    found, crops = report.make(print, models=[f"A+ 2={anchors}", str(network)], **more)
+    names = ["bicubic", "Lanczos", "cnn-fast-film-x2", "A+ 2", "small"]
+    assert found["methods"] == names
+    psnr = {one["method"]: one["psnr"] for one in found["pictures"]}
+    assert list(psnr) == names and psnr["small"] == psnr["cnn-fast-film-x2"]
+    assert len(set(psnr.values())) == 4 and "A+ 2 " in crops
+    for wrong in (f"bicubic={network}", "small=", f"={network}"):
+        with pytest.raises(InputError):
+            report.make(print, models=[wrong], **more)
+    monkeypatch.setattr(shipped, "files", dict)
+    with pytest.raises(ModelError, match="enlarges ×2"):
+        report.make(print, models=[str(network)], scale=3, **more)

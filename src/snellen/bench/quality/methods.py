@@ -18,7 +18,8 @@ from snellen.frames.bicubic import bicubic as keys
 from snellen.frames.frame import Format, Frame
 from snellen.frames.protocol import luma
 from snellen.sources.degrade import resized
-from snellen.upscaling.models import load
+from snellen.upscaling import shipped
+from snellen.upscaling.models import Model, load
 from snellen.upscaling.upscaler import Upscaler
 
 Float32 = npt.NDArray[np.float32]
@@ -39,11 +40,10 @@ def lanczos(low: Float32, scale: int, place: str = "") -> Float32:
     return resized(low, scale * low.shape[1], scale * low.shape[0], "lanczos")
 
 
-def aplus(model: str | Path | None, device: str) -> Method:
-    """Return A+ by a model: a name or a file; None: the one that is shipped for the scale."""
+def model(found: Model, device: str) -> Method:
+    """Return what a model of any method makes on a device."""
 
     def enlarge(low: Float32, scale: int, place: str = "") -> Float32:
-        found = load(model, scale)
         with Upscaler(scale, found, device) as upscaler:
             upscaler.prepare(Format(low.shape[1], low.shape[0], bits=0))
             (large,) = upscaler.run(Frame((low / WHITE,))).planes
@@ -52,12 +52,14 @@ def aplus(model: str | Path | None, device: str) -> Method:
     return enlarge
 
 
-METHODS: dict[str, Callable[[str], Method]] = {
-    "bicubic": lambda device: bicubic,
-    "Lanczos": lambda device: lanczos,
-    "A+": lambda device: aplus(None, device),
-}
-"""Name → what makes a method for a device."""
+FILTERS: dict[str, Method] = {"bicubic": bicubic, "Lanczos": lanczos}
+"""What learns nothing."""
+
+
+def ours(scale: int, device: str) -> dict[str, Method]:
+    """Return every model of the package for a magnification, by its name."""
+    names = [name for name in shipped.files() if name.endswith(f"-x{scale}")]
+    return {name: model(load(name, scale), device) for name in names}
 
 
 def folder(root: Path) -> Method:

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from snellen.bench import runner
+from snellen.bench.quality import methods
 from snellen.bench.quality.clips import USED, Clip, film, moved
-from snellen.bench.quality.methods import METHODS, Method, aplus, folder
+from snellen.bench.quality.methods import FILTERS, Method
 from snellen.bench.quality.page import page
 from snellen.bench.quality.run import Run
 from snellen.errors import InputError, OutputError
@@ -19,6 +20,7 @@ from snellen.frames import protocol
 from snellen.frames.still import SUFFIXES
 from snellen.gpu import device as devices
 from snellen.sources.coder import libraries
+from snellen.upscaling.models import load
 
 SETS = ("Set5", "Set14")
 """Folders of $SNELLEN_DATA that are measured where no pictures are named."""
@@ -47,7 +49,8 @@ def make(
     pictures, films, stills : sequence of Path
         Folders of pictures; films or folders of these; folders of pictures that become clips.
     models, others : sequence of str
-        NAME=FILE of models of A+, and NAME=FOLDER of what other programs made.
+        Models beside those of the package, FILE or NAME=FILE; NAME=FOLDER of what other programs
+        made.
     inputs : Path, optional
         New folder for the small pictures.
     scale : int
@@ -65,14 +68,20 @@ def make(
     chosen = devices.resolve(device)
     if inputs and inputs.exists() and not overwrite:
         raise OutputError(f"{inputs} exists", parameter="inputs")
-    named = {name: aplus(Path(file), chosen) for name, file in map(_named, models)}
-    named |= {name: folder(Path(path)) for name, path in map(_named, others)}
-    methods: dict[str, Method] = {name: method(chosen) for name, method in METHODS.items()}
-    if taken := methods.keys() & named.keys():
-        raise InputError(f"a method {min(taken)!r} is there already", advice="give another name")
+    run_by: dict[str, Method] = FILTERS | methods.ours(scale, chosen)
+    made = [
+        (name, methods.model(load(Path(path), scale), chosen)) for name, path in map(_file, models)
+    ]
+    made += [(name, methods.folder(Path(path))) for name, path in map(_named, others)]
+    for name, method in made:
+        if name in run_by:
+            raise InputError(
+                f"a method {name!r} is there already", advice="give NAME=… another name"
+            )
+        run_by[name] = method
     sets = list(pictures) or ([] if films or stills else _standard())
     report = runner.header("quality", chosen, 1, quick, say)
-    run = Run(methods | named, scale, chosen, say, inputs, mad=not quick)
+    run = Run(run_by, scale, chosen, say, inputs, mad=not quick)
     for path in sets:
         run.folder(path)
     for clip in _clips(films, stills, scale):
@@ -92,6 +101,11 @@ def _standard() -> list[Path]:
     raise InputError(
         "no pictures are named", advice="give --pictures, --clip or --stills, or SNELLEN_DATA"
     )
+
+
+def _file(text: str) -> tuple[str, str]:
+    """Return the name and the path of a model, which is called as its file if no name is given."""
+    return _named(text) if "=" in text else (Path(text).stem, text)
 
 
 def _named(text: str) -> tuple[str, str]:
