@@ -10,7 +10,7 @@
 FROM python:3.13-slim AS wheels
 ARG EXTRAS=""
 WORKDIR /source
-COPY pyproject.toml hatch_build.py README.md LICENSE ./
+COPY pyproject.toml hatch_build.py README.md LICENSE NOTICE ./
 COPY src src
 RUN python -m pip wheel --no-cache-dir --wheel-dir /wheels ".${EXTRAS:+[$EXTRAS]}"
 
