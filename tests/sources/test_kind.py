@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from snellen.sources import kind
 from snellen.sources.coder import Coding, coded
 from snellen.sources.degrade import blurred, shrunk
 from snellen.sources.kind import SOFT, decide, sharpness
@@ -63,3 +64,10 @@ def test_the_decision():
     flat = decide([np.full((64, 64), 20, np.uint8)], "hevc", 0.01)
     assert flat.name == "film" and flat.sharpness is None and "flat" in flat.reason
     assert "0.10 bits a pixel" in decide(sharp, "h264", 0.1).reason
+
+
+@pytest.mark.parametrize(("found", "name"), [(-0.75, "film"), (-0.85, "soft"), (-2.0, "soft")])
+def test_soft_is_not_taken_lightly(found, name, monkeypatch):
+    """Scenes without blur reach -0.7, and lose as much by a model for soft ones as others gain."""
+    monkeypatch.setattr(kind, "sharpness", lambda frames: found)
+    assert decide([still()], "h264", 0.1).name == name
