@@ -45,6 +45,13 @@ def test_wording_is_that_of_who_asks(kind):
     assert error.text == "got `psf_size`=0; expected 1 or more; leave `psf` out"
 
 
+def test_a_flag_has_no_value():
+    error = errors.InputError("`a.png` exists", advice="choose another or give `overwrite`=True")
+    assert str(error).endswith("give overwrite=True")
+    assert error.worded(lambda name: f"--{name}").endswith("give --overwrite")
+    assert error.renamed(overwrite="replace").text.endswith("`replace`=True")
+
+
 def test_a_name_without_an_option_stays_as_python_has_it():
     error = errors.InputError("got `bits`=9 and `crf`=3; a file `A b` is no name of a parameter")
     words = {"bits": "bits", "crf": "--crf"}

@@ -23,7 +23,7 @@ import reprlib
 from collections.abc import Callable
 from typing import Any, Self
 
-_NAME = re.compile(r"`([a-z][a-z0-9_]*)`(=?)")
+_NAME = re.compile(r"`([a-z][a-z0-9_]*)`(=True\b|=?)")
 
 
 def worded(text: str, option: Callable[[str], str]) -> str:
@@ -36,13 +36,13 @@ def worded(text: str, option: Callable[[str], str]) -> str:
     option : callable
         Maps a parameter's name ("psf_size") to the caller's word for it ("--psf-size"). A name
         that it returns unchanged keeps its "=" (``bits=9``); after any other word "=" becomes a
-        space (``--psf-size 9``).
+        space (``--psf-size 9``), and "=True" nothing (``--overwrite``).
     """
 
     def word(found: re.Match[str]) -> str:
         name, equals = found.groups()
         shown = option(name)
-        return shown + (equals if shown == name else " " * len(equals))
+        return shown + (equals if shown == name else " " if equals == "=" else "")
 
     return _NAME.sub(word, text)
 

@@ -357,6 +357,9 @@ def test_metrics(capsys, films, tmp_path):
         "frame,time,mad,hi,lo,psnr,ssim",
         "0,0.0,0.0,0.0,0.0,inf,1.0",
     ]
+    last = json_lines(capsys, films[0], films[0], "--metrics", "psnr", "--frames", 1)[0][-1]
+    assert last["device"] == "cpu"  # of MAD, which was not computed, nothing is said
+    assert not {"variant", "hi_scale", "eight_bit_lut", "dtype"} & set(last)
 
 
 def test_an_animation_against_an_image(capsys, images, tmp_path):

@@ -27,7 +27,7 @@ def test_check_lets_new_names_pass(tmp_path):
 def test_check_refuses_existing_files_but_for_overwrite(tmp_path):
     goal = tmp_path / "out.png"
     goal.write_bytes(b"mine")
-    with pytest.raises(InputError, match=r"out\.png exists; .* give overwrite"):
+    with pytest.raises(InputError, match=r"out\.png exists; .* give overwrite=True"):
         atomic.check_target(goal, None, False)
     atomic.check_target(goal, None, True)
     atomic.check_target(goal, tmp_path / "missing.png", True)

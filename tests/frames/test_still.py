@@ -449,7 +449,12 @@ def test_sixteen_bit_png_keeps_everything(random, tmp_path, channels):
         ("a.gif", (4, 5), np.uint8, r"\.gif is read only; use one of \.png"),
         ("a.heic", (4, 5), np.uint8, r"\.heic is read only; use one of \.png"),
         ("a", (4, 5), np.uint8, "no image format ''"),
-        ("a.jpg", (4, 5), np.float32, r"float samples need \.tif"),
+        (
+            "a.jpg",
+            (4, 5),
+            np.float32,
+            r"float samples, which need \.tif, .* name the result a\.tif",
+        ),
         ("a.tif", (4, 5, 4), np.float32, "no transparency"),
         ("a.jpg", (4, 5, 4), np.uint8, "transparency needs"),
         ("a.bmp", (4, 5, 4), np.uint8, "transparency needs"),

@@ -134,7 +134,9 @@ def test_white_that_hardly_is_1_is_warned_of(picture, saved, tmp_path, heard):
     deblur_file(saved("in.tif", pixels), tmp_path / "out.tif", **how)
     ((subject, text),) = heard.warnings
     assert subject == str(tmp_path / "in.tif")
-    assert f"go up to {pixels.max():g}, and 1 is taken" in text and "`data_range`" in text
+    assert f"go up to {pixels.max():g}, which is taken" in text and "`data_range`" in text
+    found = read(tmp_path / "out.tif").pixels
+    assert (found == deblur(pixels, **QUICK, data_range=float(pixels.max())).image).all()
     heard.warnings.clear()
     deblur_file(saved("b.tif", pixels / 255 * 1.5), tmp_path / "out.tif", **how)
     deblur_file(saved("c.tif", pixels), tmp_path / "out.tif", data_range=255, **how)

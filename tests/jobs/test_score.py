@@ -161,7 +161,7 @@ def test_luma_of_16_bit_colours_is_rounded_half_up_before_it_is_scaled(tmp_path,
     pixels = random.integers(0, 65536, (80, 88, 3), np.uint16)
     write(one, Still(pixels[:40, :44]))
     write(two, Still(pixels))
-    found = pair(one, two, True, lambda name, text: None)
+    found = pair(one, two, True, None, lambda name, text: None)
     whole = np.floor(luma(pixels) + 0.5).astype(np.uint16)
     assert (found.distorted == grey(resize(whole, 16, 44, 40), 16)).all()
 
@@ -201,8 +201,6 @@ def test_folders_that_do_not_match(tmp_path, random):
         (lambda path: write(path, Still(np.zeros((40, 50), np.uint8)), True), "50×40"),
         (lambda path: write(path, Still(np.zeros((20, 44), np.uint8)), True), "20"),
         (lambda path: path.write_text("no image"), "not an image"),
-        (lambda path: (write(path.with_suffix(".tif"), Still(np.zeros((40, 44), np.float32))),
-                       path.unlink()), "float samples"),
     ],
 )  # fmt: skip
 def test_a_bad_image_is_refused_before_any_is_scored(folders, heard, spoil, said):
@@ -210,6 +208,28 @@ def test_a_bad_image_is_refused_before_any_is_scored(folders, heard, spoil, said
     refused(said, *folders, events=heard)
     assert heard.frames == []
     assert len(score_files(*folders, frames=2).table.rows) == 2  # what is not wanted is not read
+
+
+def test_images_of_floats(folders, tmp_path, heard):
+    """White is 1 or `data_range`: the same score as in 8 bits, and beside 8 bits."""
+    both = [folder / "c.png" for folder in folders]
+    ((wanted,),) = (scores(score_files(*both)),)
+    for white in (1, 100):
+        tiffs = []
+        for path in both:
+            tiffs.append(tmp_path / f"{path.parent.name}-{white}.tif")
+            pixels = np.asarray(Image.open(path))
+            assert pixels.ndim == 2
+            write(tiffs[-1], Still((pixels * np.float32(white / 255)).astype(np.float32)))
+        how = {"data_range": None if white == 1 else white}
+        for images in (tiffs, (both[0], tiffs[1])):
+            (found,) = scores(score_files(*images, **how))
+            assert found == pytest.approx(wanted, rel=1e-4)  # float32 has 7 digits
+    refused(r"1-?0?0?\.tif: got samples from 0 to .*; expected 0 to 1; state another data_range",
+            *tiffs)  # fmt: skip
+    score_files(*both, data_range=255, events=heard)
+    ((_, text),) = heard.warnings
+    assert text.startswith("`data_range` is for float images: without effect")
 
 
 def test_small_images_are_refused_before_any_is_scored(folders, heard):

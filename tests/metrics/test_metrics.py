@@ -119,9 +119,16 @@ def test_names(given, names):
 
 @pytest.mark.parametrize("given", ["", "MAD", "mad;psnr", [], [None], 3, None, ["mad,psnr"], {}])
 def test_no_names(given):
-    with pytest.raises(InputError, match="metrics=") as caught:
+    with pytest.raises(
+        InputError, match=r"metrics=.*; expected some of .* of these names$"
+    ) as caught:
         chosen(given)
     assert caught.value.parameter == "metrics"
+
+
+def test_vmaf_says_what_is_missing():
+    with pytest.raises(InputError, match="vmaf needs FFmpeg's filter libvmaf"):
+        chosen("mad,vmaf")
 
 
 @pytest.mark.parametrize("channels", [(), (3,)])
@@ -159,8 +166,11 @@ def test_small_pictures_have_no_mad():
             continue
         with pytest.raises(InputError, match=words):
             score(one, other, metrics=metrics, device="cpu")
-    with pytest.raises(InputError, match="maps"):
-        score(one, other, metrics="psnr", maps=True, device="cpu")
+    for how in ({"maps": True}, {"variant": "paper"}, {"hi_scale": 10}, {"eight_bit_lut": True}):
+        with pytest.raises(InputError, match=f"got {next(iter(how))} with metrics='psnr'; it is"):
+            score(one, other, metrics="psnr", device="cpu", **how)
+    with pytest.raises(InputError, match=r"a score without MAD, .*; take score\.psnr"):
+        float(score(one, other, metrics="psnr", device="cpu"))
     with pytest.raises(InputError, match="expected 0 to 1"):
         score(one * 1.0, other * 1.0, metrics="psnr", device="cpu")
 

@@ -107,11 +107,18 @@ def _command(words: list[str]) -> int:
         interrupts.insist()
         said = " ".join(error.format_message().split("\n"))
         context = getattr(error, "ctx", None)
-        path = context.command_path if context is not None else "snellen"
+        path = context.command_path if context is not None else _named(words)
         terminal.err(f"error: {said.rstrip('.')}; {path} --help lists what there is")
         return error.exit_code
     except click.Abort:
         raise KeyboardInterrupt from None
+
+
+def _named(words: list[str]) -> str:
+    """Return the command of a line that click could not split into options."""
+    from snellen.cli.commands import COMMANDS
+
+    return f"snellen {words[0]}" if words and words[0] in COMMANDS else "snellen"
 
 
 def _interrupted(program: bool) -> None:

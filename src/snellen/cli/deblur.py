@@ -116,7 +116,8 @@ SETTINGS = (
     click.option(
         "--data-range",
         type=float,
-        help="The value of white of float images [default: 1]; that of others goes by their bits.",
+        help="The value of white of float images [default: 1, or the brightest beyond 2]; that of "
+        "others goes by their bits.",
     ),
     click.option("--dtype", type=click.Choice(["float32", "float64"]), help="[default: float32]"),
 )

@@ -62,7 +62,8 @@ _COLUMNS = {
         type=click.IntRange(1),
         default=1,
         show_default=True,
-        help="So many frames of the highest MAD are named, and drawn with --map-out.",
+        help="So many frames are named, and drawn with --map-out: of the highest MAD, or without "
+        "it of the lowest first metric.",
     ),
     OVERWRITE,
 )
@@ -107,6 +108,12 @@ _COLUMNS = {
 )
 @group(
     "What is compared",
+    click.option(
+        "--data-range",
+        type=float,
+        metavar="NUMBER",
+        help="The value of white of float images [default: 1]; that of others goes by their bits.",
+    ),
     click.option("--resize", is_flag=True, help="Scale DIST to the size of REF (Lanczos)."),
     click.option(
         "--offset",

@@ -85,7 +85,7 @@ def _check_existing(target: Path, goal: Path, found: os.stat_result, overwrite: 
         raise InputError(
             f"{target} exists",
             parameter="overwrite",
-            advice="choose another name or give `overwrite`",
+            advice="choose another name or give `overwrite`=True",
         )
 
 

@@ -109,7 +109,10 @@ class Axes:
 def check_dtype(dtype: np.dtype[Any]) -> None:
     """Refuse (InputError) samples of a type that no method takes."""
     if not _is_taken(dtype):
-        raise InputError(f"got dtype {dtype}; expected one of {', '.join(DTYPES)}")
+        advice = None
+        if dtype.kind in "bi":
+            advice = "convert it: image.astype(np.uint8), or to uint16 or a float with `data_range`"
+        raise InputError(f"got dtype {dtype}; expected one of {', '.join(DTYPES)}", advice=advice)
 
 
 @lru_cache(maxsize=64)

@@ -28,6 +28,7 @@ _FLAGS = (
 )
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 """How an address begins; a Path has made one slash of two. One letter: a drive of Windows."""
+_SLASH = re.compile(r"(?<=[A-Za-z0-9+.-]):/(?=[^/])")
 _PLAIN = re.compile(r"\.[A-Za-z0-9]{1,8}")
 _PIECE = 1 << 20
 """Bytes of one read of a pipe."""
@@ -192,7 +193,7 @@ def missing(path: Path, what: str = "file") -> InputError:
     """Return the error that says that there is no such file, or that this is an address."""
     if is_address(path):
         return InputError(
-            f"{path} is an address; expected the name of a file",
+            f"{_SLASH.sub('://', str(path), count=1)} is an address; expected the name of a file",
             advice="download it first: nothing is read from a network",
         )
     return InputError(f"{path}: no such {what}")

@@ -71,7 +71,10 @@ def check(path: Path, still: Still) -> None:
     format = FORMATS[suffix]
     alpha = pixels.ndim == 3 and pixels.shape[2] == 4
     if pixels.dtype == np.float32 and (alpha or format.name != TIFF):
-        raise InputError(f"{path}: float samples need .tif, and no transparency")
+        raise InputError(
+            f"{path}: the image has float samples, which need .tif, and no transparency",
+            parameter="target", advice=f"name the result {path.with_suffix('.tif').name}",
+        )  # fmt: skip
     if not format.colour and pixels.ndim == 3:
         raise InputError(f"{path}: {suffix} holds grey only", advice="use .ppm")
     if alpha and not format.alpha:

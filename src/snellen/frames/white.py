@@ -24,12 +24,20 @@ def white(dtype: np.dtype[Any], data_range: object) -> float:
     Raises
     ------
     InputError
-        A type that no method takes, or a `data_range` that is no positive number.
+        A type that no method takes, or a `data_range` that is no positive number, or beyond the
+        greatest of integers.
     """
     check_dtype(dtype)
-    if data_range is not None:
-        return stated(data_range)
-    return float(np.iinfo(dtype).max) if dtype.kind == "u" else 1.0
+    most = float(np.iinfo(dtype).max) if dtype.kind == "u" else None
+    if data_range is None:
+        return 1.0 if most is None else most
+    peak = stated(data_range)
+    if most is not None and peak > most:
+        raise InputError(
+            f"`data_range`={quoted(data_range)}; expected at most {most:g}, the greatest {dtype}",
+            parameter="data_range",
+        )
+    return peak
 
 
 def stated(data_range: object, name: str = "data_range") -> float:

@@ -200,7 +200,8 @@ class DeblurResult(Brief):
     ms: float | None = None
     """Milliseconds of an image; None: a video."""
     warnings: tuple[str, ...] = ()
-    """What could not be carried over, or was changed."""
+    """What could not be carried over, or was changed. Names of parameters stand in backticks, which
+    `snellen.errors.plain` takes away."""
     summary: Summary | None = None
     """Of a video: frames, seconds, encoder, losses …; None: an image."""
     statistics: FitStatistics | None = None

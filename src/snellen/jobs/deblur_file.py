@@ -116,7 +116,8 @@ def deblur_file(
     tile : int, optional
         Side in pixels of tiles, each with a PSF of its own; None: one PSF for the whole picture.
     data_range : float, optional
-        Sample value of white of float images; None: 1. That of others goes by their bits.
+        Sample value of white of float images; None: 1, or the brightest sample where that is
+        beyond 2, which is said. That of others goes by their bits.
     region : str, sequence of int, optional
         What is restored of the picture: (x, y, width, height) in pixels, or "X,Y,W,H". None: all of
         it.

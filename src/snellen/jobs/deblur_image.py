@@ -149,10 +149,14 @@ def _slices(track: Track | None) -> tuple[slice, slice]:
 
 
 def _white(job: DeblurJob, picture: Array) -> float | None:
-    """Return the value of white of floats; None: integers, whose type says it."""
-    if picture.dtype.kind != "f":
-        return None
-    return 1.0 if job.mia.data_range is None else job.mia.data_range
+    """Return the value of white of floats; None: integers, whose type says it.
+
+    It is 1, or the brightest sample where that is far beyond 1; or what the job states.
+    """
+    if picture.dtype.kind != "f" or job.mia.data_range is not None:
+        return None if picture.dtype.kind != "f" else job.mia.data_range
+    most = float(picture.max())
+    return most if BRIGHT < most <= LARGEST else 1.0
 
 
 def _warn_of_white(job: DeblurJob, parts: list[Array], name: str, events: Events) -> None:
@@ -167,7 +171,7 @@ def _warn_of_white(job: DeblurJob, parts: list[Array], name: str, events: Events
     if floats and not given and BRIGHT < (most := max(float(p.max()) for p in parts)) <= LARGEST:
         events.warning(
             name,
-            f"samples go up to {most:g}, and 1 is taken for white: if it is another value, state "
+            f"samples go up to {most:g}, which is taken for white: if it is another value, state "
             "it by `data_range`",
         )
 

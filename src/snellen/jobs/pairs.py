@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.errors import InputError
+from snellen.frames import white
+from snellen.frames.axes import NOT_FINITE, REPLACE
 from snellen.frames.frame import Format
 from snellen.frames.still import header, read
 from snellen.jobs.inputs import UNREAD_SUFFIXES, VIDEO_SUFFIXES, is_image
@@ -32,8 +35,9 @@ class Plane:
     """The luma of an image."""
 
     samples: npt.NDArray[Any]
-    """(H, W): uint8, uint16, or float64 of 16-bit colours, 0 … 65535."""
+    """(H, W): uint8, uint16, or float64 of 16-bit colours, 0 … 65535, and of floats, 0 … WHITE."""
     bits: int
+    """Of a sample; 0: floats."""
     damage: tuple[str, ...] = ()
     """What is wrong with the file."""
 
@@ -115,12 +119,10 @@ def check(reference: Path, distorted: Path, resized: bool, least: int = SMALLEST
     sizes = []
     for path in (reference, distorted):
         found = header(path)
-        if found.floats:
-            raise _floats(path)
         sizes.append((found.width, found.height))
     if sizes[0] != sizes[1] and not resized:
         # The pixels have the last word: a PNG may say only behind them how it is turned.
-        pair(reference, distorted, False, lambda name, text: None)
+        pair(reference, distorted, False, None, lambda name, text: None)
     if min(sizes[0]) < least:
         (width, height), margin = sizes[0], ", as MAD leaves a margin of 33 pixels out"
         raise InputError(
@@ -129,46 +131,46 @@ def check(reference: Path, distorted: Path, resized: bool, least: int = SMALLEST
         )
 
 
-def pair(reference: Path, distorted: Path, resized: bool, warn: Warn) -> Pair:
+def pair(
+    reference: Path, distorted: Path, resized: bool, data_range: float | None, warn: Warn
+) -> Pair:
     """Read two images; return what a Scorer takes.
 
     Of one depth, planes stay as they are; else each becomes float64 0 … 255 by its own depth.
+    `data_range` is the value of white of floats; None: 1.
 
     Raises
     ------
     InputError
-        Not images that can be read, float samples, or different sizes and not `resized`.
+        Not images that can be read, floats of another range, or different sizes and not `resized`.
     """
-    one, other = (_plane(path, warn) for path in (reference, distorted))
+    one, other = (_plane(path, data_range, warn) for path in (reference, distorted))
+    if data_range is not None and one.bits and other.bits:
+        warn("", "`data_range` is for float images: without effect on images of 8 and 16 bit")
     first, second = _size(one), _size(other)
     if first != second:
         if not resized:
             raise InputError(unequal(str(reference), first, str(distorted), second))
         warn(str(distorted), scaled(second, first))
-        samples = resize(_whole(other), other.bits, *first)
-        other = replace(other, samples=samples)
+        codes, bits = _codes(other)
+        other = replace(other, samples=resize(codes, bits, *first), bits=bits)
     width, height = first
     damage = tuple((p, d.damage) for p, d in ((reference, one), (distorted, other)) if d.damage)
     if one.bits == other.bits and all(p.samples.dtype.kind == "u" for p in (one, other)):
         return Pair(one.samples, other.samples, Format(width, height, one.bits), damage)
-    greys = grey(one.samples, one.bits), grey(other.samples, other.bits)
-    return Pair(*greys, Format(width, height, 0, white=WHITE), damage)
-
-
-def _floats(path: Path) -> InputError:
-    return InputError(
-        f"{path} has float samples, whose value of white is unknown; expected 8 or 16 bit",
-        advice="snellen.score(…, data_range=…) takes them in Python",
+    first_grey, second_grey = (
+        grey(p.samples, p.bits) if p.bits else p.samples for p in (one, other)
     )
+    return Pair(first_grey, second_grey, Format(width, height, 0, white=WHITE), damage)
 
 
-def _plane(path: Path, warn: Warn) -> Plane:
+def _plane(path: Path, data_range: float | None, warn: Warn) -> Plane:
     still = read(path)
     for text in (*still.notes, *still.lost):
         warn(str(path), text)
     pixels = still.pixels
     if pixels.dtype.kind == "f":
-        raise _floats(path)
+        return Plane(_greys(path, pixels, data_range, warn), 0, still.damage)
     bits = 8 * int(pixels.dtype.itemsize)
     if pixels.ndim == 3 and pixels.shape[2] == 4:
         warn(str(path), "transparency does not count")
@@ -176,11 +178,34 @@ def _plane(path: Path, warn: Warn) -> Plane:
     return Plane(luma(pixels) if pixels.ndim == 3 else pixels, bits, still.damage)
 
 
-def _whole(plane: Plane) -> npt.NDArray[Any]:
-    """Return integer samples: the luma of 16-bit colours is rounded half up."""
+def _greys(
+    path: Path, pixels: npt.NDArray[Any], data_range: float | None, warn: Warn
+) -> npt.NDArray[np.float64]:
+    """Return the luma of floats as 0 … WHITE. What is a little beyond black and white is clipped.
+
+    Raises
+    ------
+    InputError
+        Samples far beyond: they have another range, and scores depend on it; or not finite ones.
+    """
+    peak = white.white(pixels.dtype, data_range)
+    least, most = float(pixels.min()), float(pixels.max())
+    if not (isfinite(least) and isfinite(most)):
+        raise InputError(f"{path}: {NOT_FINITE}", advice=REPLACE)
+    if least < (1 - white.BEYOND) * peak or most > white.BEYOND * peak:
+        raise white.beyond(least, most, peak).about(path)
+    if least < 0 or most > peak:
+        warn(str(path), f"samples from {least:g} to {most:g} count as 0 to {peak:g}")
+    grey = luma(pixels) if pixels.ndim == 3 else pixels.astype(np.float64)
+    return (grey * (WHITE / peak)).clip(0, WHITE)
+
+
+def _codes(plane: Plane) -> tuple[npt.NDArray[Any], int]:
+    """Return integer samples and their bits: the luma of 16-bit colours is rounded half up."""
     if plane.samples.dtype.kind == "u":
-        return plane.samples
-    return np.floor(plane.samples + 0.5).astype(np.uint16)
+        return plane.samples, plane.bits
+    codes = plane.samples if plane.bits else plane.samples * (65535 / WHITE)
+    return np.floor(codes + 0.5).astype(np.uint16), 16
 
 
 def _size(plane: Plane) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from snellen.errors import InputError, SnellenError
 from snellen.frames import values
 from snellen.frames.brief import Brief
 from snellen.frames.opening import missing
+from snellen.frames.white import stated
 from snellen.jobs import score_outputs
 from snellen.jobs.fields import check_types
 from snellen.jobs.inputs import PIPE, UNREAD_SUFFIXES, is_image
@@ -62,6 +63,8 @@ class ScoreJob(Job):
     """Which MAD."""
     metrics: tuple[str, ...] = ("mad",)
     """Some of "mad", "psnr" and "ssim"; "vmaf" is refused with what is missing for it."""
+    data_range: float | None = None
+    """Sample value of white of float images; None: 1. That of others goes by their bits."""
     resize: bool = False
     """Whether what is scored is scaled to the reference's size (Lanczos); else a difference of
     size is an error."""
@@ -108,6 +111,8 @@ class ScoreJob(Job):
         check_positive(self.every, "every")
         check_positive(self.worst, "worst")
         check_decoder(self.decoder)
+        if self.data_range is not None:
+            object.__setattr__(self, "data_range", stated(self.data_range))
         values.whole("offset", self.offset, -values.MOST)
         if self.reference == self.distorted == PIPE:
             raise InputError(
@@ -187,6 +192,10 @@ class ScoreJob(Job):
             from snellen.video import vmaf  # which imports PyAV
 
             raise vmaf.refused()
+        if kind == FILM and self.data_range is not None:
+            raise InputError(
+                f"got `data_range` with {kind}; it is for float images", parameter="data_range"
+            )
         for name in {FILM: (), FOLDER: FILM_ONLY, IMAGE: FILM_ONLY + MANY_ONLY}[kind]:
             if self._is_set(name):
                 also = " and folders" if name in MANY_ONLY else ""

@@ -21,6 +21,7 @@ def score_files(
     variant: str = "2011",
     hi_scale: float = 200.0,
     eight_bit_lut: bool = False,
+    data_range: float | None = None,
     resize: bool = False,
     offset: int = 0,
     align: bool = False,
@@ -62,6 +63,9 @@ def score_files(
         Factor of HI, above 0: 200 (2011), 10 (ST-MAD) or 1 (April 2010).
     eight_bit_lut : bool
         Whether white is what the authors' table for 8 bits has.
+    data_range : float, optional
+        The sample value of white of float images; None: 1, and samples far beyond it are refused.
+        That of others goes by their bits.
     resize : bool
         Whether `distorted` is scaled to the size of `reference` (Lanczos); else a difference of
         size is an error.
@@ -133,7 +137,7 @@ def score_files(
         reference=the_only(path(reference, "reference"), "reference"),
         distorted=the_only(path(distorted, "distorted"), "distorted"),
         mad=MadSettings(variant, hi_scale, eight_bit_lut, dtype), metrics=chosen(metrics, KNOWN),
-        resize=resize, offset=offset, align=align,
+        data_range=data_range, resize=resize, offset=offset, align=align,
         every=every, clip=clip, temporal=temporal, table=optional_path(table, "table"),
         maps=optional_path(maps, "maps"), worst=worst, overwrite=overwrite,
         max_pixels=max_pixels, threads=threads,

@@ -209,6 +209,8 @@ def about(job: ScoreJob, result: ScoreResult) -> dict[str, Any]:
         found["aligned"] = result.aligned
     if job.temporal:
         found |= {name: getattr(result.temporal, name, None) for name in ("stmad", "smad", "tmad")}
+    if MAD not in job.metrics:
+        return found | {"device": result.method.device}
     return found | asdict(result.method)
 
 
@@ -229,7 +231,7 @@ def _scored(
     **facts: Any,
 ) -> Format:
     """Score two images; return what the step is prepared for now."""
-    planes = pair(one, other, run.job.resize, run.warn)
+    planes = pair(one, other, run.job.resize, run.job.data_range, run.warn)
     run.add_damage(planes.damage)
     if prepared != planes.format:
         run.step.prepare(planes.format)

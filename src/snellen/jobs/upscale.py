@@ -137,7 +137,8 @@ class UpscaleResult(Brief):
     device: str
     """What did the work: "cpu", or the GPU's own name."""
     warnings: tuple[str, ...] = ()
-    """What could not be carried over, or was changed."""
+    """What could not be carried over, or was changed. Names of parameters stand in backticks, which
+    `snellen.errors.plain` takes away."""
     summary: Summary | None = None
     """Of a video: frames, seconds, encoder, losses …; None: an image."""
     error: SnellenError | None = None

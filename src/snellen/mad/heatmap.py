@@ -217,7 +217,7 @@ def _check(folder: Path, overwrite: bool) -> None:
         raise InputError(
             f"{folder} is not empty",
             parameter="overwrite",
-            advice="choose another folder or give `overwrite`",
+            advice="choose another folder or give `overwrite`=True",
         )
 
 

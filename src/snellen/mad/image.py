@@ -73,10 +73,10 @@ def score(
         The axis of channels, 1 or 3 (RGB), of both arrays; None: there is none. "auto": the last of
         three or more axes, if it has 3; one of 1, 2 or 4 is refused.
     metrics : str or sequence of str
-        "mad,psnr,ssim", or some of these. PSNR is 10·log₁₀(white² / mean squared error) in dB; SSIM
-        is that of Wang et al. 2004, with their Gaussian window of 11 × 11, σ = 1.5, K = 0.01 and
-        0.03, over all windows within the picture. Both are of the luma that MAD takes, in float64
-        on the CPU.
+        "mad,psnr,ssim", or some of these; without "mad", mad, hi and lo are NaN, and float(score)
+        is refused. PSNR is 10·log₁₀(white² / mean squared error) in dB; SSIM is that of Wang et al.
+        2004, with their Gaussian window of 11 × 11, σ = 1.5, K = 0.01 and 0.03, over all windows
+        within the picture. Both are of the luma that MAD takes, in float64 on the CPU.
     variant, hi_scale, eight_bit_lut
         Which MAD: see `snellen.Scorer`.
     maps : bool
@@ -104,13 +104,17 @@ def score(
         The device cannot be used, or the GPU's memory does not suffice.
     """
     names = named(metrics)
-    if flag("maps", maps) and MAD not in names:
-        raise InputError(
-            f"got `maps`=True with `metrics`={quoted(metrics)}; maps are those of mad",
-            parameter="metrics",
-        )
     least = SMALLEST if MAD in names else WINDOW
-    definition = Definition(variant, hi_scale, eight_bit_lut)
+    definition, usual = Definition(variant, hi_scale, eight_bit_lut), Definition()
+    asked = {"maps": flag("maps", maps)} | {
+        name: getattr(definition, name) != getattr(usual, name)
+        for name in ("variant", "hi_scale", "eight_bit_lut")
+    }
+    for name, given in asked.items():
+        if given and MAD not in names:
+            raise InputError(
+                f"got `{name}` with `metrics`={quoted(metrics)}; it is of mad", parameter="metrics"
+            )
     method = _Method(definition, None if dtype is None else precision(dtype))
     for image in (reference, distorted):
         if not arrays.on_gpu(image):  # before anything asks it for its shape

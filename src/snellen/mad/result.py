@@ -39,11 +39,16 @@ class Score(Brief):
     """Structural similarity, where `metrics` asked for it: 1 for equal pictures."""
 
     def __float__(self) -> float:
-        """Return MAD of one picture."""
+        """Return MAD of one picture (InputError: of a batch, or `metrics` left it out)."""
         if isinstance(self.mad, np.ndarray):
             raise InputError(
                 f"got the scores of a batch, {self.mad.shape}; expected that of one picture",
                 advice="take float(score.mad[i]), or score.mad.mean()",
+            )
+        if np.isnan(self.mad):
+            raise InputError(
+                "got a score without MAD, which `metrics` left out; its number is that of MAD",
+                advice="take score.psnr or score.ssim",
             )
         return float(self.mad)
 

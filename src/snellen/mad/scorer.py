@@ -35,7 +35,8 @@ class Scorer(Holder):
     `prepare` makes filters, compiles and allocates. Then call `run` for each pair; or
     `set_reference` once for a reference and `compare` for every picture of it, which saves half the
     work; or `runs` for many pairs, between which a GPU does not wait. `close` releases everything;
-    a Scorer is a context manager that closes itself. Threads take turns.
+    a Scorer is a context manager that closes itself. Threads take turns. It computes MAD only: PSNR
+    and SSIM are `metrics` of `snellen.score`.
 
     Parameters
     ----------

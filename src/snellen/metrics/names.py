@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from snellen.errors import InputError, quoted
 from snellen.frames import values
 
@@ -28,12 +30,18 @@ def chosen(metrics: object, known: tuple[str, ...] = COMPUTED) -> tuple[str, ...
     """
     if isinstance(metrics, str):
         given: list[object] = [name.strip() for name in str.__str__(metrics).split(",")]
+    elif isinstance(metrics, Iterable):
+        given = [values.plain(name) for name in values.items("metrics", metrics, len(KNOWN))]
     else:
-        given = [values.plain(name) for name in values.items("metrics", metrics, len(known))]
+        given = []
     wrong = [name for name in given if not isinstance(name, str) or name not in known]
     if wrong or not given:
         raise InputError(
-            f"`metrics`={quoted(metrics)}; expected some of {', '.join(COMPUTED)}, with commas",
+            f"`metrics`={quoted(metrics)}; expected some of {', '.join(COMPUTED)}, as text with "
+            "commas, or a sequence of these names",
             parameter="metrics",
+            advice="vmaf needs FFmpeg's filter libvmaf, which PyAV's wheels do not have"
+            if VMAF in wrong
+            else None,
         )
     return tuple(name for name in known if name in given)

@@ -61,7 +61,7 @@ class Summary(Brief):
     result: str
     """Format of the step's results."""
     warnings: tuple[str, ...]
-    """What was changed or could not be carried."""
+    """What was changed or could not be carried, with names of parameters in backticks."""
     lost: tuple[str, ...]
     """What was damaged or missing in the input; empty: it was whole."""
     dropped: tuple[str, ...]
