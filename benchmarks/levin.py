@@ -102,7 +102,7 @@ def pictures(folder: Path) -> Iterator[Picture]:
 def evaluate_all(picture: Picture, device: str, say: Say) -> dict[str, Any]:
     """Restore one picture every way; return the figures of each."""
     ways: dict[str, dict[str, Any]] = {
-        PLAIN: {}, PRIOR: {"prior": "l0"},
+        PLAIN: {"prior": None}, PRIOR: {"prior": "l0"},
         TRUE: {"psf": picture.psf, "iterations": PRIOR_ITERATIONS, "tv": PRIOR_TV},
     }  # fmt: skip
     found = {BLURRED: (evaluate(picture.blurred, picture.sharp), 0.0)}

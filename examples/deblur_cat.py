@@ -59,7 +59,7 @@ def shaken(grey: np.ndarray, random: np.random.Generator) -> list[tuple[np.ndarr
     picture = blurred(grey, psf, SHAKEN, random)
     return [
         (picture, "shaken"),
-        (snellen.deblur(picture, psf_size=SIDE).image, "MIA"),
+        (snellen.deblur(picture, psf_size=SIDE, prior=None).image, "MIA"),
         (snellen.deblur(picture, psf_size=SIDE, prior="l0").image, 'prior="l0"'),
         (snellen.deblur(picture, psf, tv=0.001).image, "blur known"),
     ]

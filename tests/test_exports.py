@@ -95,7 +95,7 @@ def test_the_signatures_for_arrays():
     assert parameters(snellen.deblur) == ["image", *which, "prior", *how, *more]
     assert set(parameters(snellen.Deblurrer)) >= {*which, *how, "warm", "history", "device"}
     fields = [field.name for field in dataclasses.fields(snellen.Restored)]
-    assert fields == ["image", "psf", "fit", "iterations", "history"]
+    assert fields == ["image", "psf", "fit", "iterations", "history", "outcome"]
     for kind in (snellen.Upscaler, snellen.Scorer, snellen.Deblurrer):
         assert methods(kind) >= {"prepare", "run", "close"}
 

@@ -14,16 +14,16 @@ from snellen.frames.still import read
 from snellen.gpu import device
 from snellen.jobs.events import Progress
 from snellen.mia import cpu
-from snellen.mia.image import deblur
 from support import cli
 from support.cli import names, run
+from support.mia.plain import deblur
 
 pytestmark = pytest.mark.usefixtures("signals")
 
 refused = partial(cli.refused, "deblur")
 
 QUICK = {"psf_size": 5, "iterations": 3}
-WORDS = ["--psf-size", 5, "--iterations", 3, "--device", "cpu"]
+WORDS = ["--psf-size", 5, "--iterations", 3, "--prior", "none", "--device", "cpu"]
 PSF = np.array([[1, 2, 1], [2, 9, 4], [1, 4, 2]], float)
 
 
@@ -49,7 +49,7 @@ def test_one_image(capsys, picture, saved, tmp_path, name, shape, white):
 def test_one_image_on_the_gpu(capsys, picture, saved, tmp_path):
     """Its name is reported."""
     source, goal = saved("in.png", picture((20, 24, 3))), tmp_path / "out.png"
-    assert run("deblur", source, "-o", goal, *WORDS[:4], "--device", "cuda") == 0
+    assert run("deblur", source, "-o", goal, *WORDS[:6], "--device", "cuda") == 0
     assert capsys.readouterr().out.endswith(f" s on {device.name('cuda:0')}\n")
     wanted = deblur(read(source).pixels, **QUICK, device="cuda").image
     assert (read(goal).pixels == wanted).all()
@@ -75,7 +75,7 @@ def test_every_option_reaches_the_function(picture, saved, tmp_path, words, sett
     source = saved("in.tif", picture((20, 24)).astype(np.float32) / 255)
     goal, pixels = tmp_path / "out.tif", read(source).pixels
     plain = {"psf_size": 5, "iterations": iterations, "device": "cpu"}
-    given = ["--psf-size", 5, "--iterations", iterations, "--device", "cpu"]
+    given = ["--psf-size", 5, "--iterations", iterations, "--prior", "none", "--device", "cpu"]
     assert run("deblur", source, "-o", goal, *given, *words) == 0
     assert (read(goal).pixels == deblur(pixels, **{**plain, **settings}).image).all()
     assert (read(goal).pixels != deblur(pixels, **plain).image).any()
@@ -83,7 +83,7 @@ def test_every_option_reaches_the_function(picture, saved, tmp_path, words, sett
 
 def test_defaults_are_those_of_the_function(capsys, picture, saved, tmp_path):
     source = saved("in.png", picture((36, 40)))
-    words = ["-o", tmp_path / "out.png", "--device", "cpu", "--json"]
+    words = ["-o", tmp_path / "out.png", "--prior", "none", "--device", "cpu", "--json"]
     assert run("deblur", source, *words) == 0
     first = json.loads(capsys.readouterr().out.splitlines()[0])
     assert first["event"] == "progress" and first["iterations"] == 200
@@ -280,7 +280,7 @@ def test_an_odd_file_among_several_does_not_stop_the_others(capsys, picture, sav
 def test_json_of_an_image(capsys, picture, saved, tmp_path):
     pixels = picture()
     source, goal = saved("in.png", pixels), tmp_path / "out.png"
-    words = ["--psf-size", 5, "--iterations", 20, "--device", "cpu", "--json", "--crf", 3]
+    words = [*WORDS[:2], "--iterations", 20, *WORDS[4:], "--json", "--crf", 3]
     assert run("deblur", source, "-o", goal, *words) == 0
     out, err = capsys.readouterr()
     warning, *steps, done = [json.loads(line) for line in out.splitlines()]
@@ -293,7 +293,7 @@ def test_json_of_an_image(capsys, picture, saved, tmp_path):
     ms = done.pop("ms")
     assert ms > 0 and done == {
         "event": "done", "input": str(source), "output": str(goal), "width": 24, "height": 20,
-        "device": "cpu", "fit": wanted.fit, "iterations": 20, "psf": None,
+        "device": "cpu", "fit": wanted.fit, "iterations": 20, "outcome": None, "psf": None,
         "warnings": [warning["message"]],
     }  # fmt: skip
 
@@ -318,3 +318,38 @@ def test_an_interrupt_leaves_nothing(capsys, picture, saved, tmp_path, monkeypat
     out, err = capsys.readouterr()
     assert out == "" and "interrupted" in err and "Traceback" not in err
     assert names(tmp_path) == ["in.png"]
+
+
+def test_a_picture_without_blur_is_the_answer(capsys, picture, saved, tmp_path):
+    """By default, with a notice; with --quiet without one; --prior none is plain MIA."""
+    source, goal = saved("in.png", picture((40, 44, 3))), tmp_path / "out.png"
+    words = ["deblur", source, "-o", goal, "-y", "--psf-size", 5, "--device", "cpu"]
+    assert run(*words, "--json") == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert lines[0] == {"event": "notice", "input": str(source),
+                        "message": "no blur found: left as it is"}  # fmt: skip
+    assert (lines[-1]["outcome"], lines[-1]["iterations"]) == ("no blur", 0)
+    assert (read(goal).pixels == read(source).pixels).all()
+    assert (
+        run(*words) == 0 and capsys.readouterr().err == f"{source}: no blur found: left as it is\n"
+    )
+    assert run(*words, "--quiet") == 0 and capsys.readouterr().err == ""
+    assert run(*words, "--prior", "none", "--iterations", 3) == 0
+    assert (read(goal).pixels != read(source).pixels).any()
+
+
+def test_a_blur_that_is_not_plausible(capsys, picture, saved, tmp_path, monkeypatch):
+    monkeypatch.setattr("snellen.mia.l0.judge.before", lambda *_: "restored")
+    monkeypatch.setattr("snellen.mia.l0.judge.after", lambda *_: "implausible")
+    source, goal = saved("in.png", picture((40, 44))), tmp_path / "out.png"
+    words = ["deblur", source, "-o", goal, "-y", "--psf-size", 5, "--device", "cpu"]
+    assert run(*words) == 0
+    assert capsys.readouterr().err == (
+        f"warning: {source}: the blur that was found is not plausible: left as it is; with --prior "
+        "l0 it is restored\n"
+    )
+    assert (read(goal).pixels == read(source).pixels).all()
+    assert run(*words, "--tile", 22, "--json") == 0
+    *_, said, done = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert said["message"].startswith("in 9 of 9 tiles the blur that was found is not plausible")
+    assert done["outcome"] == "implausible" and done["warnings"] == [said["message"]]

@@ -14,10 +14,10 @@ import pytest
 from snellen.frames.luma import samples
 from snellen.gpu import device
 from snellen.mia import cpu
-from snellen.mia.image import deblur
 from support import cli
 from support.cli import names, run
 from support.jobs import FORMAT, FRAMES, HEIGHT, WIDTH, coded, planes, same
+from support.mia.plain import deblur
 from support.video.clips import make
 
 pytestmark = pytest.mark.usefixtures("signals")

@@ -66,5 +66,6 @@ def test_scoring(late, random):
     ],
 )
 def test_deblurring(late, random, size, options):
-    snellen.deblur(picture(random, *size), psf_size=9, iterations=2, device="cuda", **options)
+    how = {"prior": None, "psf_size": 9, "iterations": 2, "device": "cuda", **options}
+    snellen.deblur(picture(random, *size), **how)
     assert not late

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from snellen import deblur, deblur_file
 from snellen.errors import InputError
 from snellen.frames.still import read
 from support.cli import names
+from support.mia.plain import deblur, deblur_file
 
 QUICK = {"psf_size": 5, "iterations": 3, "device": "cpu"}
 PSF = np.array([[1, 2, 1], [2, 9, 4], [1, 4, 2]], float)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from snellen import Deblurrer, deblur, deblur_file
+from snellen import Deblurrer, deblur_file
 from snellen.errors import InputError
 from snellen.frames.frame import Format
 from snellen.frames.luma import samples
 from snellen.jobs import Region
 from support.cli import names
 from support.jobs import FORMAT, FRAMES, HEIGHT, WIDTH, coded, planes, same, write_y4m
+from support.mia.plain import deblur
 
 QUICK = {"psf_size": 5, "iterations": 3, "device": "cpu"}
 

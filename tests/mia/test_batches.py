@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from snellen import deblur
 from snellen.mia import batches
 from snellen.mia.batches import HOST, _parts, available
 from snellen.mia.progress import Watch
+from support.mia.plain import deblur
 
 
 @pytest.mark.parametrize("available", [100, 250, 999, 1000, 10**9])

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import snellen.mia
-from snellen import deblur
 from snellen.errors import DeviceError, InputError
 from snellen.frames.colour import KB, KG, KR
 from support.mia import drawn, reference
+from support.mia.plain import deblur
 from support.mia.truth import compare, truth
 
 EXACT = {"psf_size": 9, "dtype": "float64"}
@@ -531,7 +531,7 @@ def with_one(value):
         (GREY, {"tolerance": np.nan}, "tolerance=nan"),
         (GREY, {"every": 0}, "every=0"),
         (GREY, {"dtype": "half"}, "dtype='half'"),
-        (GREY, {"prior": "l1"}, "prior='l1'; expected one of l0, or None"),
+        (GREY, {"prior": "l1"}, "prior='l1'; expected one of auto, l0, or None"),
         (GREY, {"prior": "l0", "psf": np.ones((3, 3))}, "prior='l0' with psf"),
         (GREY[None], {"prior": "l0", "multiframe": True}, "prior='l0' with multiframe=True"),
         (GREY, {"tile": 30}, "tile=30 with a PSF of 31×31"),

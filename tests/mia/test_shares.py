@@ -9,9 +9,9 @@ from itertools import count
 import numpy as np
 import pytest
 
-from snellen import deblur
 from snellen.errors import DeviceError
 from snellen.mia import image, shares
+from support.mia.plain import deblur
 
 HOW = {"psf_size": 5, "iterations": 25, "every": 10}
 

@@ -9,13 +9,13 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from snellen import deblur
 from snellen.errors import InputError
 from snellen.frames.luma import Codes
 from snellen.mia import tiled as tiled_module
 from snellen.mia.cpu import Backend
 from snellen.mia.tiled import TiledDeblurrer
 from snellen.mia.tiles import Tiles
+from support.mia.plain import deblur
 
 HOW = {"psf_size": 5, "iterations": 3, "device": "cpu"}
 SHAPE = (30, 44)

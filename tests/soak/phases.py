@@ -85,7 +85,7 @@ def calls(meter: Meter, device: str, folder: Path) -> None:
             snellen.score(grey, grey[::-1, ::-1], data_range=peak, device=device)
         else:
             grey = image[..., 0] if channels == 4 else image
-            snellen.deblur(grey, psf_size=3, iterations=2, device=device)
+            snellen.deblur(grey, prior=None, psf_size=3, iterations=2, device=device)
         meter.tick(number)
 
 

@@ -79,7 +79,7 @@ def opened(device):
 def functions(device):
     snellen.upscale(PICTURE, device=device)
     snellen.score(PICTURE, PICTURE, device=device)
-    snellen.deblur(PICTURE, psf_size=3, iterations=1, device=device)
+    snellen.deblur(PICTURE, prior=None, psf_size=3, iterations=1, device=device)
 
 
 def objects(device="cpu"):

@@ -129,7 +129,8 @@ class Restoration(Case):
 
         def work() -> Found:
             found = deblur(
-                images, psf_size=size, edges="circular", recentre=False, device=device
+                images, psf_size=size, prior=None, edges="circular", recentre=False,
+                device=device,
             )  # fmt: skip
             return Found(found.image, around(found.psf[:, None], self.side))
 

@@ -27,7 +27,7 @@ SETTINGS = (
     cls=Command,
     examples=[
         ("a single photograph that was shaken, as photo-sharp.jpg",
-         "snellen deblur photo.jpg --prior l0"),
+         "snellen deblur photo.jpg"),
         ("a picture whose blur is known, from a picture of a point",
          "snellen deblur photo.tif -o sharp.tif --psf point.png --tv 0.001"),
     ],
@@ -47,8 +47,12 @@ SETTINGS = (
     "The blur",
     click.option(
         "--prior",
-        type=click.Choice(["l0"]),
-        help="Find the blur from sharp edges, coarse to fine: for a single shaken photograph.",
+        type=click.Choice(["auto", "l0", "none"]),
+        default="auto",
+        show_default=True,
+        help="l0: find the blur from sharp edges. auto: that for images, which stay as they are if "
+        "no plausible blur is found; none with --psf, --psf-start, --burst and videos. none: find "
+        "the blur along with the picture.",
     ),
     click.option("--psf", type=NAMED, help="The blur, where it is known: .npy, or a grey image."),
     click.option(
@@ -136,8 +140,8 @@ def deblur(inputs: tuple[Path, ...], output: Output | None, **options: Any) -> N
     """Make INPUT… (videos, images, folders, - for y4m) sharp by MIA, and find their blur.
 
     Blur is the same all over a picture, but with --tile. Of video luma is restored and chroma kept;
-    of colour images the blur is that of luma. Which options suit which blur: docs/mia.md. A
-    single photograph that was shaken: --prior l0. A blur that is known: --psf. Many pictures of
+    of colour images the blur is that of luma. Images without a blur that can be found stay as they
+    are. Which options suit which blur: docs/mia.md. A blur that is known: --psf. Many pictures of
     one object: --burst, --window.
 
     --json writes a line for each frame of a video ("fit", "iterations", "ms"), and one for each
@@ -159,6 +163,8 @@ def deblur(inputs: tuple[Path, ...], output: Output | None, **options: Any) -> N
 
 def _jobs(sources: list[Any], targets: list[Path], options: dict[str, Any]) -> list[DeblurJob]:
     """Return a job for each output, checked as far as files of pictures are not needed for it."""
+    if options["prior"] == "none":
+        options["prior"] = None
     from snellen.jobs import folders
     from snellen.jobs.deblur import DeblurJob, psf_targets
     from snellen.jobs.options import MiaSettings
@@ -192,7 +198,7 @@ def _line(result: DeblurResult) -> tuple[str, dict[str, Any]]:
             f"{result.target}: {result.width}×{result.height}, {result.iterations} iterations, "
             f"fit {result.fit:.3g}, {(result.ms or 0) / 1000:.1f} s on {result.device}",
             {**found, "fit": result.fit, "iterations": result.iterations, "ms": result.ms,
-             "psf": psf, "warnings": warnings},
+             "outcome": result.outcome, "psf": psf, "warnings": warnings},
         )  # fmt: skip
     return (
         f"{sentence(result)}; {times.ms_p50:.1f} ms a frame (99 %: {times.ms_p99:.1f}), "

@@ -27,6 +27,7 @@ from snellen.jobs.options import (
 from snellen.jobs.positions import Region
 from snellen.jobs.profile import Profile
 from snellen.jobs.serial import Job
+from snellen.mia.result import AUTO
 
 if TYPE_CHECKING:
     from snellen.jobs.deblur_step import FitStatistics, FrameFit
@@ -140,7 +141,8 @@ class DeblurJob(Job):
         mia = self.mia
         given = {
             "psf": mia.psf is not None, "psf_size": mia.psf_size is not None,
-            "psf_start": mia.psf_start is not None, "prior": mia.prior is not None,
+            "psf_start": mia.psf_start is not None,
+            "prior": mia.prior not in (None, AUTO),
             "tile": mia.tile is not None, "warm": self.warm, "window": self.window > 1,
             "burst": self.is_burst,
         }  # fmt: skip
@@ -199,6 +201,9 @@ class DeblurResult(Brief):
     """Where the job's `psf_out` was written."""
     ms: float | None = None
     """Milliseconds of an image; None: a video."""
+    outcome: str | None = None
+    """With `prior`="auto" of an image: "restored", "no blur" (found) or "implausible" (the one that
+    was found): it is then as it was. Of tiles "restored" if one is. None: it was not asked."""
     warnings: tuple[str, ...] = ()
     """What could not be carried over, or was changed. Names of parameters stand in backticks, which
     `snellen.errors.plain` takes away."""

@@ -25,6 +25,7 @@ from snellen.jobs.options import (
 from snellen.jobs.patterns import matching, the_only
 from snellen.jobs.planning import file_target, plan
 from snellen.jobs.positions import Region
+from snellen.mia.result import AUTO
 
 
 def deblur_file(
@@ -37,7 +38,7 @@ def deblur_file(
     *,
     read_noise: float = 0.0,
     tv: float | None = None,
-    prior: str | None = None,
+    prior: str | None = AUTO,
     psf_start: Any = None,
     edges: str = "extend",
     recentre: bool = True,
@@ -104,7 +105,9 @@ def deblur_file(
     tv : float, optional
         Weight of total variation, from 0 to 0.1; None: 0, with a prior 0.004.
     prior : str, optional
-        "l0": the blur is found from sharp edges, for a single shaken photograph.
+        "l0": the blur is found from sharp edges, for a single shaken photograph. "auto": that, of
+        an image without `psf` and `psf_start`; one without blur stays as it is, with a notice, and
+        one whose blur is not plausible, with a warning. None, and with "auto" all else: plain MIA.
     psf_start : float, array, str, Path, optional
         Where the search starts: σ of a Gaussian in pixels, or a PSF as `psf`; None: 2.
     edges : str

@@ -21,9 +21,9 @@ from snellen.jobs.fallback import on_device
 from snellen.jobs.stills import damaged, opened
 from snellen.mia import image
 from snellen.mia.definition import ITERATIONS
-from snellen.mia.image import PRIOR_ITERATIONS
+from snellen.mia.image import DOUBT, PRIOR_ITERATIONS
 from snellen.mia.progress import Watch
-from snellen.mia.result import Restored
+from snellen.mia.result import IMPLAUSIBLE, RESTORED, SHARP, Restored
 from snellen.mia.samples import LARGEST
 from snellen.video.region import Track
 
@@ -68,6 +68,7 @@ def deblur_image(job: DeblurJob, events: Events) -> DeblurResult:
     began = time.perf_counter()
     found, used = on_device(work, job.device, name, events)
     ms = 1000 * (time.perf_counter() - began)
+    outcome, said = _told(found, name, events)
     pixels = _whole(still, found.image, _slices(track), job.paste_back)
     write(job.target, replace(still, pixels=pixels), job.overwrite, job.quality)
     psf = np.asarray(found.psf)
@@ -81,7 +82,8 @@ def deblur_image(job: DeblurJob, events: Events) -> DeblurResult:
     return DeblurResult(
         source=job.source, target=job.target, width=width, height=height,
         device=devices.name(used), fit=float(found.fit), iterations=found.iterations, psf=psf,
-        psf_file=job.psf_out, ms=ms, warnings=lost, error=error,
+        psf_file=job.psf_out, ms=ms, outcome=outcome, warnings=(*lost, *said),
+        error=error,
     )  # fmt: skip
 
 
@@ -178,7 +180,9 @@ def _warn_of_white(job: DeblurJob, parts: list[Array], name: str, events: Events
 
 def _watch(job: DeblurJob, name: str, events: Events) -> Watch:
     """Return the callback that reports how far each stage is."""
-    default = PRIOR_ITERATIONS if job.mia.prior else ITERATIONS
+    mia = job.mia
+    prior = image.chosen_prior(mia.prior, mia.psf, job.is_burst, mia.psf_start)
+    default = PRIOR_ITERATIONS if prior else ITERATIONS
     before, began = "", time.monotonic()
     last = began
 
@@ -194,6 +198,23 @@ def _watch(job: DeblurJob, name: str, events: Events) -> Watch:
         events.progress(Progress(name, done, total, rate, eta, unit, stage))
 
     return Watch(report, job.mia.iterations or default)
+
+
+def _told(found: Restored, name: str, events: Events) -> tuple[str | None, tuple[str, ...]]:
+    """Tell what became of the search of prior="auto"; return it in a word, and its warnings."""
+    if found.outcome is None:
+        return None, ()
+    outcomes = np.asarray(found.outcome).ravel().tolist()
+    of = "" if len(outcomes) == 1 else f"in {{}} of {len(outcomes)} tiles "
+    if sharp := outcomes.count(SHARP):
+        notice = getattr(events, "notice", None)  # which not all events have
+        if notice is not None:
+            notice(name, of.format(sharp) + "no blur found: left as it is")
+    said = []
+    if doubtful := outcomes.count(IMPLAUSIBLE):
+        said.append(of.format(doubtful) + DOUBT)
+        events.warning(name, said[0])
+    return next(one for one in (RESTORED, IMPLAUSIBLE, SHARP) if one in outcomes), tuple(said)
 
 
 def _whole(still: Still, restored: Array, region: tuple[slice, slice], back: bool) -> Array:

@@ -18,7 +18,7 @@ from snellen.frames.luma import Codes
 from snellen.gpu import device as devices
 from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.image import deblur
-from snellen.mia.result import Restored
+from snellen.mia.result import AUTO, Restored
 from snellen.mia.tiled import TiledDeblurrer
 
 Array = npt.NDArray[Any]
@@ -106,7 +106,7 @@ class DeblurStep:
     Parameters
     ----------
     settings : dict
-        Of `Deblurrer`, and "prior".
+        Of `Deblurrer`, and "prior", whose "auto" is None here.
     device : str
         "cpu" or "cuda:N".
     tile : int or None
@@ -135,7 +135,10 @@ class DeblurStep:
         warm: bool,
         fits: FrameFits,
     ) -> None:
+        is_searched = settings.get("prior") not in (None, AUTO)  # which is for stills
         self._settings = {**settings, "device": device}
+        if not is_searched:
+            self._settings.pop("prior", None)
         self.device, self.device_name = "cpu", devices.name(device)
         self._fits = fits
         self._window = window
@@ -143,7 +146,7 @@ class DeblurStep:
         self._tile = tile
         self._deblurrer: Deblurrer | None = None
         self._tiled: TiledDeblurrer | None = None
-        if "prior" in settings:
+        if is_searched:
             return
         with job_names():
             if tile is not None:

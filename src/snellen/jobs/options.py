@@ -17,6 +17,7 @@ from snellen.gpu import device as devices
 from snellen.jobs.fields import check_types
 from snellen.jobs.psf_files import Psf, inline, start_value
 from snellen.mad.definition import Definition
+from snellen.mia.result import AUTO
 from snellen.video.clip import LONGEST, Clip
 from snellen.video.sink.encoding import Encoding
 
@@ -90,8 +91,9 @@ class MiaSettings(Brief):
     """Standard deviation of Gaussian noise added to Poisson's, white being 1."""
     tv: float | None = None
     """Weight of total variation, 0 to 0.1; None: 0, with a prior 0.004."""
-    prior: str | None = None
-    """"l0": the PSF is found from sharp edges, coarse to fine. None: by the iterations."""
+    prior: str | None = AUTO
+    """"l0": the PSF is found from sharp edges, coarse to fine. None: by the iterations. "auto": of
+    one still without `psf` and `psf_start` as "l0", if that is plausible; else None."""
     edges: str = "extend"
     """What is beyond the picture: "extend", "taper" or "circular"."""
     recentre: bool = True
@@ -109,7 +111,7 @@ class MiaSettings(Brief):
         check_types(self)
 
     def given(self) -> dict[str, Any]:
-        """Return the settings that differ from None by the names of `snellen.deblur`.
+        """Return the settings that differ from None, and `prior`, by the names of `snellen.deblur`.
 
         `psf`, `psf_start`, `tile` and `data_range` are left out: each needs a file or the picture.
         """
@@ -118,7 +120,8 @@ class MiaSettings(Brief):
             "tolerance", "dtype",
         )  # fmt: skip
         chosen = {name: getattr(self, name) for name in names}
-        return {name: value for name, value in chosen.items() if value is not None}
+        given = {name: value for name, value in chosen.items() if value is not None}
+        return {**given, "prior": self.prior}  # whose None is no default
 
 
 @dataclass(frozen=True, slots=True, repr=False)

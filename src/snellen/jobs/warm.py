@@ -111,7 +111,7 @@ def _score(device: str) -> Iterator[Callable[[], object]]:
 def _deblur(device: str) -> Iterator[Callable[[], object]]:
     from snellen.mia.image import deblur
 
-    restore = partial(deblur, iterations=ITERATIONS, device=device)
+    restore = partial(deblur, prior=None, iterations=ITERATIONS, device=device)
     psf = np.full((3, 3), 1 / 9)
     how: list[dict[str, Any]] = [
         {}, {"psf": psf}, {"tv": 0.004}, {"noise": "gaussian"}, {"read_noise": 0.01},

@@ -47,6 +47,8 @@ class Found:
     """Greatest number of iterations of a batch."""
     history: tuple[Step, ...]
     """Progress, over all batches."""
+    outcomes: npt.NDArray[np.str_] | None = None
+    """What prior="auto" made of each picture, see `Restored.outcome`: (N,)."""
 
 
 def restored(

@@ -19,7 +19,7 @@ from snellen.mia import samples, settings
 from snellen.mia.batches import Found, restored
 from snellen.mia.progress import Callback, Watch
 from snellen.mia.restorer import Method
-from snellen.mia.result import Restored
+from snellen.mia.result import AUTO, IMPLAUSIBLE, RESTORED, Restored
 from snellen.mia.tiles import Tiles, psf_axes
 
 FEW = 1 << 20
@@ -44,7 +44,8 @@ class Work:
     blurs: Float64 | None = None
     """Given PSFs, one for each picture, tile and frame: (N · tiles, M, K, K)."""
     prior: str | None = None
-    """Which prior finds the PSFs; None: the iterations do, or `blurs` are given."""
+    """Which prior finds the PSFs, "auto" with doubts; None: the iterations do, or `blurs` are
+    given."""
     peak: float = 1.0
     """The sample value of white."""
 
@@ -92,14 +93,14 @@ def restored_parts(
     The pictures of the result are (C, parts, …).
     """
     tiles, method, channels = work.tiles, work.method, planes.scaled
-    luma = channels[0]
-    if len(channels) == 3:
-        luma = sum(share * plane for share, plane in zip((KR, KG, KB), channels, strict=True))
+    luma = _luma(channels)
     if tiles:
         luma = tiles.split(luma)
         channels = arrays.library(luma).stack([tiles.split(channel) for channel in channels])
     luma, channels = luma[which], channels[:, which]
     blurs = None if work.blurs is None else work.blurs[which]
+    if work.prior == AUTO:
+        return _judged(channels, luma, method, callback)
     if blurs is None and work.prior:
         blurs = _estimated(luma, method, callback)
     if blurs is not None:
@@ -121,14 +122,19 @@ def finished(array: Array, planes: Planes, found: Found, work: Work) -> Restored
         pictures = xp.stack([tiles.merge(channel) for channel in pictures])
     sharp = samples.finished(pictures, work.peak, given.dtype)
     same = given.min((2, 3, 4)) == given.max((2, 3, 4))
-    # A picture of one value comes back to the last bit.
+    outcome: Any = None
+    if found.outcomes is not None:
+        outcome = found.outcomes.reshape(psf_axes(replace(axes, frames=()), tiles))
+        same |= xp.asarray((outcome != RESTORED).reshape(same.shape[1], -1).all(1))
+        outcome = outcome if outcome.ndim else str(outcome)
+    # A picture of one value, or without a blur that is found, comes back to the last bit.
     sharp = xp.where(same[..., None, None], given[:, :, 0], sharp)
     sharp = axes.image(sharp.astype(given.dtype, copy=False))
     fit = found.fit.reshape(*axes.batch, -1).mean(-1)
     psfs = found.psfs.reshape(*psf_axes(axes, tiles), *found.psfs.shape[-2:])
     if isinstance(array, np.ndarray) and not isinstance(sharp, np.ndarray):
         sharp, psfs = sharp.get().astype(array.dtype, copy=False), psfs.get()
-    return Restored(sharp, psfs, fit, found.iterations, found.history)
+    return Restored(sharp, psfs, fit, found.iterations, found.history, outcome)
 
 
 def _with(planes: Array, blurs: Float64, method: Method, callback: Callback | None) -> Found:
@@ -160,6 +166,41 @@ def _estimated(luma: Array, method: Method, callback: Callback | None) -> Float6
 
         found.append(settings.given(l0.estimate(one[0], method.prepared.side, report))[None])
     return np.stack(found)
+
+
+def _judged(planes: Array, luma: Array, method: Method, callback: Callback | None) -> Found:
+    """Restore channels (C, N, 1, rows, columns), but not those that this would not improve."""
+    judge = import_module("snellen.mia.l0.judge")
+    side, count = method.prepared.side, len(luma)
+    views = [_host(one[0]) for one in luma]
+    outcomes = np.full(count, RESTORED, f"<U{len(IMPLAUSIBLE)}")
+    outcomes[:] = [judge.before(view, None, side) for view in views]
+    psfs = np.zeros((count, 1, side, side))
+    psfs[..., side // 2, side // 2] = 1
+    if len(todo := np.flatnonzero(outcomes == RESTORED)):
+        psfs[todo] = _estimated(luma[todo], method, callback)
+        outcomes[todo] = [judge.before(views[i], psfs[i, 0], side) for i in todo]
+    pictures, fit = planes[:, :, 0].copy(), np.zeros(count)
+    found = Found(pictures, psfs, fit, 0, (), outcomes)
+    if len(todo := np.flatnonzero(outcomes == RESTORED)):
+        made = _with(planes[:, todo], psfs[todo], method, callback)
+        for place, i in enumerate(todo.tolist()):
+            sharp = made.pictures[:, place]
+            outcomes[i] = judge.after(views[i], _host(_luma(sharp)), psfs[i, 0])
+            if outcomes[i] == RESTORED:
+                pictures[:, i], fit[i] = sharp, made.fit[place]
+        found = replace(made, pictures=pictures, fit=fit, outcomes=outcomes)
+    left = outcomes != RESTORED
+    psfs[left] = 0
+    psfs[left, :, side // 2, side // 2] = 1
+    return replace(found, psfs=arrays.library(planes).asarray(psfs.astype(np.float32)))
+
+
+def _luma(channels: Array) -> Array:
+    """Return the luma of channels (1 or 3, …)."""
+    if len(channels) == 1:
+        return channels[0]
+    return sum(share * plane for share, plane in zip((KR, KG, KB), channels, strict=True))
 
 
 def _host(array: Array) -> npt.NDArray[Any]:

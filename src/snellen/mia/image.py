@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -11,7 +12,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from snellen.errors import InputError
+from snellen.errors import InputError, plain
 from snellen.frames import arrays, white
 from snellen.frames.array_types import DLPack
 from snellen.frames.axes import Axes, check_dtype
@@ -23,14 +24,16 @@ from snellen.mia import samples, settings
 from snellen.mia.channels import Work, restored_array
 from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.definition import EVERY, ITERATIONS, PSF_SIZE, START
-from snellen.mia.progress import Callback
-from snellen.mia.result import Restored
+from snellen.mia.progress import Callback, Watch
+from snellen.mia.result import AUTO, IMPLAUSIBLE, Restored
 from snellen.mia.shares import restored_by
 from snellen.mia.tiles import Tiles, each, psf_axes
 
-PRIORS = ("l0",)
+PRIORS = (AUTO, "l0")
 PRIOR_ITERATIONS = 100  # with the PSF that a prior found; our experiments with Levin's images
 PRIOR_TV = 0.004  # likewise
+DOUBT = "the blur that was found is not plausible: left as it is; with `prior` l0 it is restored"
+"""Warning of prior="auto"."""
 Array = Any
 """Of NumPy or CuPy."""
 
@@ -93,8 +96,8 @@ def deblur(
     *,
     read_noise: float = 0.0,
     tv: float | None = None,
-    prior: str | None = None,
-    start: Any = START,
+    prior: str | None = AUTO,
+    start: Any = None,
     edges: str = "extend",
     recentre: bool = True,
     tolerance: float = 0.0,
@@ -143,10 +146,13 @@ def deblur(
         None: 0; with a prior 0.004.
     prior : str, optional
         "l0": the blur is estimated from few, sharp edges, coarse to fine (of a picture of more than
-        2 megapixels in up to eight crops); then the picture is restored with it. start and recentre
-        have no effect with a prior.
-    start : float or array
-        The PSF that the search starts from: σ of a Gaussian in pixels, or (K, K).
+        2 megapixels in up to eight crops); then the picture is restored with it. "auto": that, of
+        each picture or tile, where neither `psf`, `start` nor `multiframe` is given; and what is
+        not blurred, or whose blur is not plausible, is returned as it is: see `outcome` in Returns.
+        None: plain MIA estimates both at once. recentre has no effect with a prior.
+    start : float or array, optional
+        The PSF that the search of plain MIA starts from: σ of a Gaussian in pixels, or (K, K).
+        None: 2. No effect with "l0".
     edges : str
         What lies beyond the picture: "extend" estimates it, "taper" blends opposite edges,
         "circular" repeats the picture. See docs/mia.md.
@@ -191,7 +197,9 @@ def deblur(
         across, frames, K, K), without those axes that do not apply. `fit` is a number, or a float64
         array over the batch axes; in colour it is the mean. In the history `fit` is the mean of
         all, and `change` the greatest. A picture of one value is returned unchanged, with the PSF
-        of the start.
+        of the start. `outcome` says what prior="auto" found of each picture and tile: "restored",
+        "no blur" or "implausible". With the last two the picture is unchanged, the PSF a point; of
+        the last a UserWarning tells, unless a callback of a job does.
 
     Raises
     ------
@@ -204,15 +212,16 @@ def deblur(
     """
     settings.flags(multiframe=multiframe)
     settings.callback(callback)
-    prior = _prior(prior, psf, multiframe)
+    prior = chosen_prior(prior, psf, multiframe, start)
     if iterations is None:
         iterations = PRIOR_ITERATIONS if prior else ITERATIONS
     several = arrays.choose_several(image, device, "MIA")
     chosen = several[0]
-    how = {
+    how: dict[str, Any] = {
         "psf_size": psf_size, "iterations": iterations, "noise": noise, "read_noise": read_noise,
-        "tv": (PRIOR_TV if prior else 0.0) if tv is None else tv, "start": start, "edges": edges,
-        "recentre": recentre, "tolerance": tolerance, "every": every, "history": True,
+        "tv": (PRIOR_TV if prior else 0.0) if tv is None else tv,
+        "start": START if start is None else start, "edges": edges, "recentre": recentre,
+        "tolerance": tolerance, "every": every, "history": True,
         "device": chosen, "dtype": settings.dtype(dtype),
     }  # fmt: skip
     # The caller's memory is for arrays that are on a GPU, and their results.
@@ -244,7 +253,18 @@ def deblur(
             found = restored_by(several, array, work)
         both = arrays.like(image, where.back(found.image)), arrays.like(image, found.psf)
         fit = found.fit if axes.batch else float(found.fit)
+        if prior == AUTO and not isinstance(callback, Watch):
+            _warn(found)
         return replace(found, image=both[0], psf=both[1], fit=fit)
+
+
+def _warn(found: Restored) -> None:
+    """Warn of pictures or tiles whose blur was found, but is not plausible."""
+    doubtful = np.count_nonzero(np.asarray(found.outcome) == IMPLAUSIBLE)
+    if doubtful:
+        count = np.size(found.outcome)
+        which = "" if count == 1 else f"{doubtful} of {count} pictures or tiles: "
+        warnings.warn(plain(which + DOUBT), UserWarning, stacklevel=4)
 
 
 def _check_samples(array: Array, peak: float, stated: bool) -> None:
@@ -258,11 +278,17 @@ def _check_samples(array: Array, peak: float, stated: bool) -> None:
     samples.refuse(found, peak)
 
 
-def _prior(prior: str | None, psf: Any, multiframe: bool) -> str | None:
-    """Check that a prior has something to find."""
+def chosen_prior(prior: str | None, psf: Any, multiframe: bool, start: Any) -> str | None:
+    """Return the prior that finds PSFs, or None; check that it has something to find.
+
+    "auto" is for stills. A PSF, several frames of one object, and a start of MIA's own search are
+    for plain MIA.
+    """
     if prior is None:
         return None
     prior = choice("prior", prior, PRIORS, ", or None")
+    if prior == AUTO:
+        return prior if psf is None and start is None and not multiframe else None
     if psf is not None:
         raise InputError(
             f"`prior`={prior!r} with `psf`, which it would find",

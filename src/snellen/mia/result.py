@@ -20,6 +20,12 @@ else:
     Array = TypeVar("Array")
 
 
+AUTO = "auto"
+"""The prior that finds the blur of stills, and doubts it."""
+RESTORED, SHARP, IMPLAUSIBLE = "restored", "no blur", "implausible"
+"""What becomes of a picture with that prior."""
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Step(Brief):
     """The progress at one check."""
@@ -51,3 +57,7 @@ class Restored(Brief, Generic[Array]):
     """Number of iterations done: fewer than requested if the tolerance stopped them."""
     history: tuple[Step, ...] = ()
     """Progress at every check, if it was requested."""
+    outcome: Any = None
+    """What became of the search of prior="auto": "restored", or the picture is returned as it was,
+    which found "no blur" or only one that is "implausible". Of a batch, and of tiles, a NumPy array
+    of these over its axes. None: another prior, or none."""

@@ -85,6 +85,7 @@ def _by_pictures(devices: tuple[str, ...], array: Array, work: Work) -> Restored
         fit.reshape(axes.batch),
         max(run.iterations for run in runs),
         joined(runs),
+        _joined_outcomes(runs, axes.batch),
     )
 
 
@@ -119,7 +120,16 @@ def _together(found: dict[int, Found]) -> Found:
         np.concatenate([part.fit for part in parts]),
         max(part.iterations for part in parts),
         joined(parts),
+        None if parts[0].outcomes is None else np.concatenate([one.outcomes for one in parts]),
     )
+
+
+def _joined_outcomes(runs: list[Restored], batch: tuple[int, ...]) -> Array | None:
+    """Return the outcomes of all pictures of a batch; None: there are none."""
+    if runs[0].outcome is None:
+        return None
+    every = np.concatenate([run.outcome for run in runs])
+    return every.reshape(*batch, *every.shape[1:])
 
 
 def _slice(numbers: Iterator[int]) -> slice | None:

@@ -7,7 +7,7 @@ import gc
 import numpy as np
 import pytest
 
-from snellen import Deblurrer, deblur
+from snellen import Deblurrer
 from snellen.errors import InputError
 from snellen.mia import channels as arrays
 from snellen.mia.batches import BYTES
@@ -16,6 +16,7 @@ from snellen.mia.stream import Stream
 from support.gpu import busy
 from support.mia import drawn
 from support.mia.images import WHITE, image
+from support.mia.plain import deblur
 from support.mia.truth import truth
 
 pytestmark = pytest.mark.gpu

@@ -7,7 +7,7 @@ import gc
 import numpy as np
 import pytest
 
-from snellen import Deblurrer, clear_cache, deblur
+from snellen import Deblurrer, clear_cache
 from snellen.errors import DeviceError
 from snellen.gpu import memory
 from snellen.gpu.device import using
@@ -16,6 +16,7 @@ from snellen.mia.batches import BYTES
 from snellen.mia.definition import SIDES
 from support.mia import drawn
 from support.mia.images import image
+from support.mia.plain import deblur
 
 pytestmark = pytest.mark.gpu
 

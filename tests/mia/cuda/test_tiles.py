@@ -8,7 +8,6 @@ from math import prod
 import numpy as np
 import pytest
 
-from snellen import deblur
 from snellen.errors import InputError
 from snellen.frames import engine as engines
 from snellen.frames.frame import Format
@@ -19,6 +18,7 @@ from snellen.mia.cuda.tiled import TilesInFlight
 from snellen.mia.tiled import TiledDeblurrer
 from snellen.mia.tiles import Tiles
 from support.fake_cupy import Array, FakeCupy
+from support.mia.plain import deblur
 
 GRIDS = [((50, 61), 20, 9), ((33, 97), 64, 31), ((97, 40), 32, 31), ((20, 20), 3, 1)]
 """Rows and columns of a picture, side of its tiles, side of the PSF."""

@@ -7,11 +7,11 @@ import pytest
 from scipy.signal import fftconvolve
 
 from benchmarks import levin
-from snellen import deblur
 from snellen.mia.l0 import prior as l0
 from snellen.mia.l0.prior import estimate
 from snellen.mia.l0.problem import Problem
 from support.mia import drawn, reference
+from support.mia.plain import deblur
 
 SIDE = 9
 MARGIN = 10  # what is beyond the picture blurs into it

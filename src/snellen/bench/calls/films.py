@@ -143,7 +143,9 @@ class DeblurFilm(Call):
         format = Format(part.shape[1], part.shape[0])
         floats = samples(part, format)
         if self.tile:
-            sharp = snellen.deblur(floats, tile=self.tile, device=self.single, **self.how).image
+            sharp = snellen.deblur(
+                floats, prior=None, tile=self.tile, device=self.single, **self.how
+            ).image
         else:
             with snellen.Deblurrer(device=self.single, **self.how) as deblurrer:
                 deblurrer.prepare(Format(side, side, 0))

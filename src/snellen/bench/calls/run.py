@@ -93,6 +93,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "snellen score": ("score", "image.png", "noisy.png", "--json"),
     "snellen deblur": (
         "deblur", "image.png", "-o", "sharp.png", "--roi", "0,0,128,128", "--edges", "taper",
+        "--prior", "none",
     ),
 }  # fmt: skip
 """Commands for an image, by what tables call them."""

@@ -1,0 +1,160 @@
+"""prior="auto": whether a picture is blurred, and whether a restoration is better than the picture.
+
+Nothing here knows the sharp picture. Constants are from our experiments with half of the pictures
+of benchmarks/blurs.py; the other half, and Levin's, did not take part (lab/mia-l0.md).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import ndimage
+
+from snellen.cpu import transforms as fft
+from snellen.mia.l0.crops import chosen
+from snellen.mia.result import IMPLAUSIBLE, RESTORED, SHARP
+
+STEP = 0.48
+"""Share of an edge's height between two neighbouring samples, from which on it is sharp. That of an
+edge that a Gaussian of σ = 0.8 pixels blurs."""
+STEEPEST = 98.0
+"""Percentile of these shares that counts. Edges blurred along a line stay sharp along it, so the
+least of four directions decides."""
+REACH = 4  # samples on each side of an edge, between which its height is measured
+HIGH = 0.3  # height of the edges that count, as a share of the picture's range
+NOISES = 8.0  # and as a multiple of the noise
+FEW = 50  # edges of a direction that say nothing
+POINT = 4.0  # samples; a smaller PSF, by its entropy, is none
+STRUCTURE, RINGING = 0.14, 0.29
+"""Shares of what a restoration changes, by `doubts`: with one of these, or half of both, it is not
+plausible."""
+
+Float64 = npt.NDArray[np.float64]
+Plane = npt.NDArray[Any]
+DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
+
+
+def before(image: Plane, psf: Float64 | None, side: int) -> str:
+    """Return SHARP for a picture (rows, columns) without a blur, else RESTORED: it is to be.
+
+    Parameters
+    ----------
+    image : (rows, columns) float
+        Luma.
+    psf : (K, K) float64, optional
+        What the search has found; None: it was not asked yet.
+    side : int
+        Of the PSF, searched or found.
+    """
+    if psf is None:
+        parts = [np.asarray(image[part], np.float64) for part in chosen(image, side)]
+        return SHARP if steepness(parts) >= STEP else RESTORED
+    shares = psf[psf > 0] / psf.sum()
+    return SHARP if np.exp(-(shares * np.log(shares)).sum()) < POINT else RESTORED
+
+
+def after(image: Plane, sharp: Plane, psf: Float64) -> str:
+    """Return RESTORED, or IMPLAUSIBLE where the restored picture is hardly better than the input.
+
+    Two things tell. What the model cannot explain of the input should be noise, so neighbouring
+    samples of it should have nothing in common. And where the PSF is wrong, the restored picture
+    rings beyond the values that are near in the input.
+
+    Parameters
+    ----------
+    image, sharp : (rows, columns) float
+        Luma, before and after.
+    psf : (K, K) float64
+        What was found, sum 1.
+    """
+    parts = [
+        (np.asarray(image[part], np.float64), np.asarray(sharp[part], np.float64))
+        for part in chosen(image, len(psf))
+    ]
+    structure, ringing = doubts(parts, psf)
+    return IMPLAUSIBLE if structure / STRUCTURE + ringing / RINGING > 1 else RESTORED
+
+
+def steepness(parts: list[Float64]) -> float:
+    """Return the share of an edge's height between two samples, for the sharpest edges.
+
+    Of the direction in which they are least sharp; 0 where there are hardly any edges.
+    """
+    every = np.concatenate([part.ravel() for part in parts])
+    low, high = np.percentile(every, (0.5, 99.5))
+    least = max(HIGH * (high - low), NOISES * float(np.median([noise(part) for part in parts])))
+    if not least:
+        return 0.0
+    found = []
+    for direction in DIRECTIONS:
+        shares = np.concatenate([_shares(part, direction, least) for part in parts])
+        if len(shares) >= FEW:
+            found.append(float(np.percentile(shares, STEEPEST)))
+    return min(found) if len(found) > 1 else 0.0
+
+
+def _shares(plane: Float64, direction: tuple[int, int], least: float) -> Float64:
+    """Return |difference of neighbours| / range around them, along a direction, of high edges."""
+    (down, right), margin = direction, REACH + 1
+    rows, columns = (max(0, size - 2 * margin) for size in plane.shape)
+    lines = np.stack([
+        plane[margin + down * k :, margin + right * k :][:rows, :columns]
+        for k in range(-REACH, REACH + 2)
+    ])  # fmt: skip
+    height = lines.max(0) - lines.min(0)
+    steps, high = np.abs(lines[REACH + 1] - lines[REACH]), height > least
+    found: Float64 = steps[high] / height[high]
+    return found
+
+
+def noise(plane: Float64) -> float:
+    """Return the standard deviation of noise, from second differences of both directions."""
+    rough = np.diff(np.diff(plane, 2, 0), 2, 1)
+    return float(np.median(np.abs(rough)) / 0.6745 / 6) if rough.size else 0.0
+
+
+def doubts(parts: list[tuple[Float64, Float64]], psf: Float64) -> tuple[float, float]:
+    """Return two shares of what a restoration has changed, that are near 0 with the true PSF.
+
+    Parameters
+    ----------
+    parts : list of ((rows, columns), (rows, columns)) float64
+        Parts of a picture, before and after.
+    psf : (K, K) float64
+
+    Returns
+    -------
+    structure : float
+        What is not noise in what the model does not explain: the root of the covariance of its
+        neighbouring samples, beside the standard deviation of the change.
+    ringing : float
+        How far the result is beyond all values that are near in the input, on the mean, likewise.
+    """
+    margin, shared, beyond, change = len(psf) // 2, [], [], []
+    inner = slice(margin, -margin or None)
+    for before, sharp in parts:
+        rest = (before - blurred(sharp, psf))[inner, inner]
+        if min(rest.shape) < 2:
+            continue
+        rest -= rest.mean()
+        shared.append(((rest[1:] * rest[:-1]).mean() + (rest[:, 1:] * rest[:, :-1]).mean()) / 2)
+        change.append((sharp - before)[inner, inner].var())
+        allowed, near = 3 * noise(before), 2 * REACH + 1
+        low = ndimage.minimum_filter(before, near) - allowed
+        high = ndimage.maximum_filter(before, near) + allowed
+        beyond.append((np.maximum(sharp - high, 0) + np.maximum(low - sharp, 0)).mean())
+    if not change or not (changed := float(np.mean(change)) ** 0.5):
+        return 0.0, 0.0
+    return max(float(np.mean(shared)), 0.0) ** 0.5 / changed, float(np.mean(beyond)) / changed
+
+
+def blurred(plane: Float64, psf: Float64) -> Float64:
+    """Return a picture (rows, columns) convolved with a PSF; beyond its edges it is 0."""
+    size = [fft.next_fast_len(n + len(psf) - 1, real=True) for n in plane.shape]
+    both = fft.rfft2(plane, size) * fft.rfft2(psf, size)
+    middle = len(psf) // 2
+    rows, columns = plane.shape
+    found: Float64 = fft.irfft2(both, size)[middle : middle + rows, middle : middle + columns]
+    return found

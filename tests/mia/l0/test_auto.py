@@ -1,0 +1,145 @@
+"""prior="auto": what is blurred is restored, and nothing is made worse without a word."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import ndimage
+from scipy.signal import fftconvolve
+
+import snellen
+from snellen.mia.l0 import judge
+from support.mia import drawn
+
+SIDE, MARGIN = 11, 10
+HOW = {"psf_size": SIDE, "iterations": 10}
+
+
+def scene(seed=0, shape=(96, 110)):
+    """A sharp picture, and the same after a hand has shaken; both noisy, and the PSF."""
+    random = np.random.default_rng(seed)
+    sharp = drawn.scene(random, tuple(size + 2 * MARGIN for size in shape))
+    psf = drawn.walk(random, SIDE - 2)
+    inner = slice(MARGIN, -MARGIN)
+    noise = random.normal(0, 0.003, shape)
+    blurred = fftconvolve(sharp, psf, "same")[inner, inner]
+    return *((one + noise).clip(0, 1) for one in (sharp[inner, inner], blurred)), psf
+
+
+@pytest.fixture
+def doubt(monkeypatch):
+    """Every restoration is in doubt."""
+    monkeypatch.setattr(judge, "STRUCTURE", 1e-9)
+
+
+def as_it_was(found, given):
+    """Check that a picture came back to the last bit, with a PSF that is a point."""
+    middle = found.psf.shape[-1] // 2
+    assert found.image.dtype == given.dtype and (found.image == given).all()
+    assert (found.psf[..., middle, middle] == 1).all() and found.psf.sum() == found.psf[
+        ..., 0, 0
+    ].size
+    assert np.all(np.asarray(found.fit) == 0)
+
+
+def test_the_default_restores_what_is_blurred(backend):
+    _, blurred, _ = scene()
+    found = snellen.deblur(blurred, **HOW, device=backend)
+    wanted = snellen.deblur(blurred, **HOW, prior="l0", device=backend)
+    assert found.outcome == "restored" and wanted.outcome is None
+    assert (found.image == wanted.image).all() and (found.psf == wanted.psf).all()
+    assert (found.fit, found.history) == (wanted.fit, wanted.history)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "float32", "float64"])
+@pytest.mark.parametrize("channels", [(), (3,)])
+def test_a_sharp_picture_is_the_answer(backend, dtype, channels):
+    sharp, _, _ = scene()
+    white = {"uint8": 255, "uint16": 65535}.get(dtype, 1)
+    given = (sharp * white).astype(dtype)
+    given = np.stack([given] * 3, -1) if channels else given
+    found = snellen.deblur(given, psf_size=SIDE, device=backend)
+    assert found.outcome == "no blur" and found.iterations == 0 and found.history == ()
+    as_it_was(found, given)
+
+
+def test_one_that_is_in_doubt_is_left_as_it_is(backend, doubt):
+    _, blurred, _ = scene()
+    with pytest.warns(
+        UserWarning, match=r"not plausible: left as it is; with prior l0 it is"
+    ) as told:
+        found = snellen.deblur(blurred, **HOW, device=backend)
+    assert told[0].filename == __file__ and found.outcome == "implausible"
+    as_it_was(found, blurred)
+
+
+def test_each_picture_of_a_batch_by_itself(backend):
+    pictures = np.array([scene()[0], scene()[1], scene(1)[1]])
+    found = snellen.deblur(pictures, **HOW, device=backend)
+    assert found.outcome.tolist() == ["no blur", "restored", "restored"]
+    for number, picture in enumerate(pictures):
+        alone = snellen.deblur(picture, **HOW, device=backend)
+        np.testing.assert_allclose(found.image[number], alone.image, rtol=0, atol=1e-5)
+        np.testing.assert_allclose(found.psf[number], alone.psf, rtol=0, atol=1e-6)
+    none = snellen.deblur(pictures[:1], **HOW, device=backend)
+    assert none.outcome.tolist() == ["no blur"] and (none.image == pictures[:1]).all()
+
+
+def test_tiles_by_themselves(doubt):
+    sharp, blurred, _ = scene()
+    half = np.hstack([sharp, blurred])
+    with pytest.warns(UserWarning, match=r"\d of 3 pictures or tiles: the blur"):
+        found = snellen.deblur(half, **HOW, tile=96, device="cpu")
+    assert found.outcome.shape == (1, 3) and found.outcome[0, 0] == "no blur"
+    assert set(found.outcome.ravel()) <= {
+        "no blur",
+        "implausible",
+    }
+    assert (found.image == half).all()
+
+
+@pytest.mark.parametrize("how", [{"psf": np.ones((3, 3))}, {"start": 2.0}, {"multiframe": True}])
+def test_plain_mia_where_there_is_more_to_go_by(how):
+    """Sharp or not: nothing is searched, and nothing judged."""
+    given = np.stack([scene()[0]] * 2) if "multiframe" in how else scene()[0]
+    wanted = snellen.deblur(given, **HOW, **how, prior=None, device="cpu")
+    found = snellen.deblur(given, **HOW, **how, device="cpu")
+    assert found.outcome is None and (found.image == wanted.image).all()
+    assert snellen.deblur(given[..., :40], psf_size=3, **how, device="cpu").iterations == 200
+
+
+@pytest.mark.parametrize(
+    ("sigma", "least", "most"),
+    [(0.0, 0.8, 1.0), (0.6, 0.5, 0.7), (1.0, 0.3, 0.42), (2.0, 0.1, 0.25)],
+)
+def test_how_steep_edges_are(sigma, least, most):
+    """The step of an edge that a Gaussian blurs is erf(1 / √8 σ)."""
+    sharp = np.kron(np.random.default_rng(3).random((12, 12)) > 0.5, np.ones((14, 14)))
+    plane = ndimage.gaussian_filter(sharp, sigma) if sigma else sharp
+    assert least <= judge.steepness([plane]) <= most
+    for other in (plane * 1e-3 + 0.5, plane[::-1] * 900):
+        assert judge.steepness([other]) == pytest.approx(judge.steepness([plane]), rel=1e-6)
+
+
+def test_a_picture_without_edges_is_not_called_sharp():
+    for plane in (np.zeros((60, 60)), np.random.default_rng(0).normal(0.5, 0.01, (60, 60)),
+                  np.ones((7, 9)), np.ones((2, 3))):  # fmt: skip
+        assert judge.steepness([plane]) == 0
+
+
+def test_a_small_psf_is_none():
+    psf = np.zeros((9, 9))
+    psf[4, 3:6] = 1
+    assert judge.before(np.ones((3, 3)), psf, 9) == "no blur"
+    psf[4] = 1
+    assert judge.before(np.ones((3, 3)), psf, 9) == "restored"
+
+
+def test_the_true_psf_is_plausible_and_a_wrong_one_is_not():
+    sharp, blurred, psf = scene(2)
+    how = {"iterations": 100, "tv": 0.004, "device": "cpu"}
+    given = np.pad(psf, 1)
+    assert judge.after(blurred, snellen.deblur(blurred, psf, **how).image, given) == "restored"
+    wrong = np.rot90(np.eye(15) / 15)
+    assert judge.after(blurred, snellen.deblur(blurred, wrong, **how).image, wrong) == "implausible"
+    assert judge.after(sharp, sharp, given) == "restored"  # nothing was changed
