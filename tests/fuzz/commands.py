@@ -23,7 +23,7 @@ def film(random: Random, source: str) -> tuple[list[str], tuple[str, ...]]:
     else:
         words += random.choice(([], [], [], ["--scale", "1.5"], ["--height", "130"],
                                 ["--size", "150x150", "--fit", random.choice(FITS)]))  # fmt: skip
-    target = "out/result" + random.choice((".mkv", ".mkv", ".mp4", ".mov", ".y4m"))
+    target = "out/result" + random.choice((".mkv", ".mkv", ".mp4", ".mov", ".ts", ".m2ts", ".y4m"))
     if random.random() < 0.1:
         target = "-"
     words += ["-o", target]

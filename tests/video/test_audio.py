@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from snellen.errors import InputError
-from snellen.video.convert import Clip, convert
+from snellen.video.convert import Clip, Encoding, convert
 from support.video.checks import FAST
 from support.video.clips import fraction, picture
 
@@ -102,6 +102,15 @@ def test_codecs_with_priming_and_without(tmp_path, step, codec, suffix, kind, ne
     before, after = heard(source)[1], heard(target)[1]
     assert len(after) == len(CLICKS)
     assert all(abs(a - b) <= near for a, b in zip(after, before, strict=True))
+
+
+@pytest.mark.parametrize(("suffix", "codec"), [(".ts", "libx264"), (".webm", "libvpx-vp9")])
+def test_containers_with_clocks_of_their_own(tmp_path, step, suffix, codec):
+    source, target = clicks(tmp_path / "in.mkv", "flac"), tmp_path / f"out{suffix}"
+    kind = "aac" if suffix == ".ts" else "opus"
+    convert(source, target, step, encoding=Encoding(codec), audio=kind)
+    name, found = heard(target)
+    assert (name, found) == (kind, pytest.approx(CLICKS, abs=1))  # of 90 kHz and 48 kHz
 
 
 def test_a_late_start_is_silence(tmp_path, step):

@@ -19,6 +19,8 @@ SHARP = "sharp"
 _SIZES = ((7680, 4320, "8k"), (3840, 2160, "4k"), (2560, 1440, "1440p"), (1920, 1080, "1080p"),
           (1280, 720, "720p"))  # fmt: skip
 """Longer and shorter side in pixels, and what such films are called."""
+_KEPT = (".mp4", ".m4v", ".mkv", ".mov", ".y4m")
+"""Containers that results are in, too, where nobody asks for another."""
 _WIDER = 1.1
 """Cinema's 4096 × 2160 is called 4k, too."""
 
@@ -44,12 +46,10 @@ def beside(source: Path, word: str) -> Path:
 
 
 def written(source: Path) -> str:
-    """Return the name of a file's result of its own; Matroska holds what cannot be written."""
-    from snellen.video.sink.output import MUXERS
-
+    """Return the name of a file's result of its own; Matroska holds what few containers do."""
     if is_image(source):
         return image_name(source)
-    if source.suffix.lower() in MUXERS:
+    if source.suffix.lower() in _KEPT:
         return source.name
     return source.stem + ".mkv"
 

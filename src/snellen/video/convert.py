@@ -97,7 +97,7 @@ def convert(
     source : Path or BinaryIO
         A video file, or a binary stream of y4m.
     target : Path or BinaryIO
-        A file (.mp4, .mkv, .mov, .y4m), or a binary stream for y4m.
+        A file (.mp4, .mkv, .mov, .webm, .ts, .m2ts, .y4m), or a binary stream for y4m.
     step : Step, RateStep or LateStep
         A step or a chain of steps; prepared, run for each frame and closed by this function.
     clip : Clip, optional

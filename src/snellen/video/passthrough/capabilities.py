@@ -85,10 +85,13 @@ def lost_tags(
     try:
         with open_own(file) as back:
             if len(back.streams) > 0:
+                if back.streams[0].type != info.type and muxer == "mpegts":
+                    return None  # it holds anything, as data that nobody reads
                 return _lost(info, tags, back.streams[0])
     except (av.FFmpegError, ValueError, OSError):
         pass  # nothing can be read of it, which proves no loss
-    return None if info.is_cover else []  # mov accepts covers but does not write them
+    # mov accepts covers and webm attachments, but neither writes them.
+    return None if info.is_cover or info.type == "attachment" else []
 
 
 def _lost(info: StreamInfo, tags: dict[str, str], back: Stream) -> list[str]:

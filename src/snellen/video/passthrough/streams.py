@@ -106,7 +106,7 @@ class Copier:
 
     def _seconds_before_zero(self, stream: StreamInfo, first: Packet[Any] | None) -> Fraction:
         """Return how long before 0 the stream begins, where the container cannot skip that."""
-        if not self._matroska or self._info.clip.start is not None:
+        if not self._unedited or self._info.clip.start is not None:
             return Fraction(0)
         if first is None or first.pts is None or stream.is_cover:
             return Fraction(0)
@@ -189,6 +189,11 @@ class Copier:
         return self._muxer == "matroska"
 
     @property
+    def _unedited(self) -> bool:
+        """Whether the output has no edit list, which would skip what is before 0."""
+        return self._muxer in ("matroska", "webm", "mpegts")
+
+    @property
     def copies(self) -> int:
         """How many streams are copied."""
         return len(self._copies)
@@ -260,10 +265,11 @@ class Copier:
     def _cut_start(self, packet: Packet[Any], copy: Copy) -> bool:
         """Return whether the packet lies behind the clip's start; shorten subtitles to it.
 
-        Without a clip's start, only Matroska needs this: it has no edit list that skips the rest.
+        Without a clip's start, only some containers need this: without an edit list that skips
+        the rest.
         """
         whole = self._info.clip.start is None
-        if packet.pts is None or (whole and not self._matroska):
+        if packet.pts is None or (whole and not self._unedited):
             return True
         zero = self._info.zero / copy.base
         if packet.pts >= zero:

@@ -13,7 +13,7 @@ from av.subtitles.codeccontext import SubtitleCodecContext
 from av.subtitles.stream import SubtitleStream
 from av.subtitles.subtitle import SubtitleSet
 
-KINDS = {"mp4": "mov_text", "mov": "mov_text", "matroska": "subrip"}
+KINDS = {"mp4": "mov_text", "mov": "mov_text", "matroska": "subrip", "webm": "webvtt"}
 """The kind of text that a container holds, FFmpeg's names of codecs, by FFmpeg's muxer."""
 _STYLED = ("ass", "ssa")
 """Codecs with styles, positions and effects, which the kinds above do not have."""

@@ -14,6 +14,8 @@ _HDR = (16, 18)
 """AVCOL_TRC_SMPTE2084 (PQ) and AVCOL_TRC_ARIB_STD_B67 (HLG)."""
 _OPEN = ("av1", "vp9")
 """Codecs of sources whose players play AV1."""
+_STREAMED = ("libx264", "libx265")
+"""Encoders for transport streams, which hold anything, but as data that nobody reads."""
 _SMALLEST = 96
 """Pixels of a side, below which libx265 reads and writes beyond its memory."""
 
@@ -53,13 +55,16 @@ def default_codec(
     av1 = preset is None or preset.lstrip("-").isdigit()
     if av1 and source in _OPEN and bits <= 10 and result.subsampling == (1, 1):
         wanted = ["libsvtav1", *wanted]
-    wanted += ["libsvtav1", "libvpx-vp9"]
+    last = ["libsvtav1", "libvpx-vp9"]
+    wanted += last if result.subsampling == (1, 1) and bits <= 10 else reversed(last)
     return next((codec for codec in wanted if holds(muxer, codec)), wanted[0])
 
 
 @cache
 def holds(muxer: str, codec: str) -> bool:
     """Return whether a container takes video of an encoder, as far as FFmpeg's lists say."""
+    if muxer == "mpegts":
+        return codec in _STREAMED
     out = av.open(BytesIO(), "w", format=muxer)
     try:
         out.add_stream(codec, rate=25)

@@ -48,8 +48,13 @@ class Plan:
     """Of the video stream in the input."""
 
 
-def open_container(file: Path | BinaryIO, muxer: str, time_base: Fraction) -> OutputContainer:
-    """Open an output container of FFmpeg's type `muxer` for video with that time base."""
+def open_container(
+    file: Path | BinaryIO, muxer: str, time_base: Fraction, suffix: str = ""
+) -> OutputContainer:
+    """Open an output container of FFmpeg's type `muxer` for video with that time base.
+
+    `suffix`: that of the output's name, which distinguishes Blu-ray's transport streams.
+    """
     target: Any = str(file) if isinstance(file, Path) else file
     options = {}
     if muxer == "yuv4mpegpipe":
@@ -59,7 +64,9 @@ def open_container(file: Path | BinaryIO, muxer: str, time_base: Fraction) -> Ou
     elif muxer in ("mp4", "mov") and time_base.denominator <= _FINEST:
         # Delays of a stream are written in this unit; the default rounds them to 1 ms.
         options["movie_timescale"] = str(max(1000, time_base.denominator))
-    elif muxer == "matroska":
+    elif muxer == "mpegts":
+        options["mpegts_m2ts_mode"] = str(int(suffix == ".m2ts"))
+    elif muxer in ("matroska", "webm"):
         # Priming of an audio codec lies before 0, and its packets may state that. By default FFmpeg
         # would shift all streams, and no frame would keep its time.
         options["avoid_negative_ts"] = "disabled"

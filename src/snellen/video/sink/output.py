@@ -12,7 +12,10 @@ from snellen.frames.atomic import check_target, protected, replacing
 from snellen.frames.protection import check_stream
 from snellen.video.ffmpeg import name, reason
 
-MUXERS = {".mp4": "mp4", ".m4v": "mp4", ".mkv": "matroska", ".mov": "mov", ".y4m": "yuv4mpegpipe"}
+MUXERS = {
+    ".mp4": "mp4", ".m4v": "mp4", ".mkv": "matroska", ".mov": "mov", ".webm": "webm",
+    ".ts": "mpegts", ".m2ts": "mpegts", ".y4m": "yuv4mpegpipe",
+}  # fmt: skip
 """FFmpeg's muxers by the suffix of a file's name."""
 
 

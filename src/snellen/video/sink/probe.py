@@ -63,7 +63,7 @@ def probe(plan: Plan, info: MediaInfo, muxer: str, suffix: str) -> tuple[str, ..
     tags = container_tags(info)
     marks = chapters(info, None)
     file = BytesIO()
-    out = open_container(file, muxer, plan.time_base)
+    out = open_container(file, muxer, plan.time_base, suffix)
     try:
         stream = add_video(out, plan, suffix, threads=1)  # for one frame, more only take memory
         out.metadata.update(tags)
@@ -83,6 +83,10 @@ def probe(plan: Plan, info: MediaInfo, muxer: str, suffix: str) -> tuple[str, ..
         ) from None
     file.seek(0)
     with open_own(file) as back:
+        if not back.streams.video:  # a transport stream holds anything, as data that nobody reads
+            raise InputError(
+                f"{suffix} does not take video of {plan.encoder.codec}: {other_choice(suffix)}"
+            )
         return tuple(_losses(back, plan, tags, len(marks), suffix))
 
 

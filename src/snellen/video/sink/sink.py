@@ -72,7 +72,7 @@ class Sink:
         self.written = 0
         self.refused = 0
         self.damage: tuple[str, ...] = ()
-        self._out = open_container(file, muxer, plan.time_base)
+        self._out = open_container(file, muxer, plan.time_base, copier.suffix)
         try:
             self._stream = add_video(self._out, plan, copier.suffix)
             copier.attach(self._out)
