@@ -5,7 +5,6 @@ A stage that gets a kernel gets a row in CASES. No GPU is needed.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -21,6 +20,7 @@ from snellen.cnn.cuda import luma as cnn_luma
 from snellen.fft import small, square
 from snellen.frames import bicubic
 from snellen.frames.frame import CENTRE, LEFT, TOP_LEFT, Format
+from snellen.gpu.cubin import usages
 from snellen.gpu.kernel import Kernel
 from snellen.gpu.nvrtc import PACKAGE
 from snellen.jobs import checkup
@@ -280,11 +280,7 @@ def test_every_kernel_is_compiled_by_every_run():
 def test_every_kernel_of_every_file_is_checked(nvrtc, file):
     checked = [kernel for kernel in CASES if kernel.file == file]
     assert checked, f"{file} has no row in CASES"
-    found = {
-        name
-        for kernel in checked
-        for name in re.findall("entry function '(.*?)'", kernel.compile(QUICK).log)
-    }
+    found = {name for kernel in checked for name in usages(kernel.compile(QUICK).code)}
     assert found == {kernel.name for kernel in checked}
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import re
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -23,21 +22,11 @@ from typing import Any
 
 from snellen import caches
 from snellen.errors import DeviceError
+from snellen.gpu import cubin
+from snellen.gpu.cubin import Usage
 
 PACKAGE = Path(__file__).parent.parent
 KIND = "kernels"
-
-
-@dataclass(frozen=True)
-class Usage:
-    """A kernel's use of a multiprocessor, as the assembler counts it."""
-
-    registers: int
-    """Registers of each thread."""
-    shared: int
-    """Bytes of shared memory of each block, without the dynamic."""
-    local: int
-    """Bytes of local memory of each thread: spilled registers, and arrays indexed at run time."""
 
 
 @dataclass(frozen=True)
@@ -51,32 +40,19 @@ class Binary:
     code: bytes
     """The machine code: a cubin."""
     log: str
-    """Messages of the compiler and the assembler."""
+    """Messages of the compiler and the assembler; none where NVRTC has a cache of its own."""
     kept: bool = field(default=False, compare=False)
     """Whether the code was read from the disk, and not compiled now."""
 
     def usage(self, name: str) -> Usage:
         """Return the use of registers and memory of the kernel with this name."""
-        found = re.search(
-            rf"Function properties for {re.escape(name)}\n\D*"
-            r"(\d+) bytes stack frame.*\n"
-            r"(?:.*\n)*?.*Used (\d+) registers(.*)",  # between them: the functions it calls
-            self.log,
-        )
+        found = cubin.usages(self.code).get(name)
         if found is None:
             raise DeviceError(
                 f'{self.file}: the compiled code has no kernel {name!r}; is it extern "C"? '
                 f"The compiler said: {self.log.strip() or 'nothing'}"
             )
-        stack, registers = map(int, found.groups()[:2])
-        shared, called = (
-            re.search(rf"(\d+) bytes {kind}", found[3]) for kind in ("smem", "cumulative stack")
-        )
-        return Usage(
-            registers=registers,
-            shared=int(shared[1]) if shared else 0,
-            local=int(called[1]) if called else stack,  # with those of the functions it calls
-        )
+        return found
 
 
 def compile(file: Path, arch: str, constants: dict[str, str], *, anew: bool = False) -> Binary:
