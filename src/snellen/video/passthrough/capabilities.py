@@ -90,8 +90,9 @@ def lost_tags(
                 return _lost(info, tags, back.streams[0])
     except (av.FFmpegError, ValueError, OSError):
         pass  # nothing can be read of it, which proves no loss
-    # mov accepts covers and webm attachments, but neither writes them.
-    return None if info.is_cover or info.type == "attachment" else []
+    # mov accepts covers, and all but Matroska attachments, but they do not write them.
+    attached = info.type == "attachment" and muxer != "matroska"
+    return None if info.is_cover or attached else []
 
 
 def _lost(info: StreamInfo, tags: dict[str, str], back: Stream) -> list[str]:
