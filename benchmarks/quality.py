@@ -25,6 +25,7 @@ from snellen.frames.bicubic import bicubic
 from snellen.frames.frame import Format, Frame
 from snellen.gpu import device as devices
 from snellen.upscaling.models import load
+from snellen.upscaling.shipped import OF_2014
 from snellen.upscaling.upscaler import Upscaler
 
 Float32 = npt.NDArray[np.float32]
@@ -77,7 +78,7 @@ def one(truth: Float32, scale: int, on_gpu: bool) -> dict[str, Any]:
 
 def upscaled(low: Float32, scale: int, device: str) -> Float32:
     """Return the float result of one backend."""
-    with Upscaler(scale, load(None, scale), device) as upscaler:
+    with Upscaler(scale, load(OF_2014.format(scale), scale), device) as upscaler:
         upscaler.prepare(Format(low.shape[1], low.shape[0], 0))
         return np.array(upscaler.run(Frame((low,))).planes[0], np.float32)
 

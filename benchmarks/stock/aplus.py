@@ -22,6 +22,7 @@ from snellen.bench.clock import Line
 from snellen.bench.reference import aplus as reference
 from snellen.bench.runner import Case
 from snellen.upscaling.models import load
+from snellen.upscaling.shipped import OF_2014
 
 SLAB = 1 << 18  # patches whose scores lie in memory at a time: 1 GB at 1024 anchors
 GATHERED = 1 << 28  # floats of gathered projections at a time: 1 GB
@@ -53,7 +54,7 @@ def lines(case: Case, device: str, missing: dict[str, str]) -> Iterator[dict[str
             yield {}
             return
         torch.set_float32_matmul_precision("highest")
-        pytorch = Operators(load(None, case.scale), *low.shape, device)
+        pytorch = Operators(load(OF_2014.format(case.scale), case.scale), *low.shape, device)
         there = pytorch.tensor(low)[None, None]
         yield {"PyTorch": Stock(Line(lambda: pytorch(there)), lambda: check(case.scale, device))}
 
@@ -62,7 +63,7 @@ def on_cpu(low: Float32, scale: int, missing: dict[str, str]) -> dict[str, Stock
     """Return the plain NumPy reference in float32, and the bicubics of Pillow and OpenCV."""
     from PIL import Image
 
-    model, image = load(None, scale), Image.fromarray(low)
+    model, image = load(OF_2014.format(scale), scale), Image.fromarray(low)
     size = (low.shape[1] * scale, low.shape[0] * scale)
     found = {
         "plain NumPy": Stock(Line(lambda: reference.upscale(low, model))),
@@ -85,7 +86,7 @@ def check(scale: int, device: str) -> dict[str, float]:
     SnellenError
         It is too large: PyTorch computes something else.
     """
-    low, model = plane(123, 95), load(None, scale)
+    low, model = plane(123, 95), load(OF_2014.format(scale), scale)
     operators = Operators(model, *low.shape, device)
     found = operators(operators.tensor(low)[None, None]).cpu().numpy()
     inner = np.s_[INNER * scale : -INNER * scale, INNER * scale : -INNER * scale]

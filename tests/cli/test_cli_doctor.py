@@ -8,6 +8,7 @@ import re
 import pytest
 
 from snellen.gpu import device
+from snellen.upscaling import shipped
 from snellen.upscaling.shipped import files
 from support.cli import run
 
@@ -19,7 +20,7 @@ def test_json_names_models_and_encoders(capfd):
     out, err = capfd.readouterr()
     found = json.loads(out)
     assert out.count("\n") == 1 and err == ""
-    assert list(found["models"]) == ["t91-x2", "t91-x3", "t91-x4"]
+    assert list(found["models"]) == list(shipped.files())
     assert all(state.startswith("works: ×") for state in found["models"].values())
     assert found["encoders"]["libx264"] == "works"
     assert all(s == "works" or s.startswith("no: ") for s in found["encoders"].values())

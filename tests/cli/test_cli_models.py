@@ -11,10 +11,11 @@ from click.testing import CliRunner
 from snellen.cli.upscale import _line, choices
 from snellen.jobs import UpscaleResult
 from support.cli import run as snellen
-from support.models import add_models
+from support.models import add_models, only_2014
 
 
-def test_one_model_leaves_no_choice():
+def test_one_model_leaves_no_choice(monkeypatch):
+    only_2014(monkeypatch)
     assert choices() == []
 
 
@@ -39,7 +40,8 @@ def test_several_models_are_offered(monkeypatch, random_model, tmp_path):
     assert json.loads(done.output) == {"method": None, "source_kind": None}
 
 
-def test_the_model_is_named(clip, tmp_path, small_model, capsys):
+def test_the_model_is_named(clip, tmp_path, small_model, capsys, monkeypatch):
+    only_2014(monkeypatch)
     goal = tmp_path / "large.mkv"
     assert snellen("upscale", clip, "-o", goal, "--device", "cpu") == 0
     assert capsys.readouterr().out.endswith(" s on cpu, A+ (t91-x2)\n")

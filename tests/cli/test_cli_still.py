@@ -17,6 +17,7 @@ from snellen import upscale
 from snellen.aplus import cpu
 from snellen.frames.still import Still, write
 from snellen.gpu import device
+from snellen.upscaling import shipped
 from support import cli
 from support.cli import names, run
 
@@ -88,7 +89,7 @@ def test_scales_and_shipped_models(capsys, folder, tmp_path, scale):
     words = ["upscale", folder / "b.tif", "-o", goal, "--scale", scale]
     assert run(*words) == 0
     assert (pixels(goal) == upscale(pixels(folder / "b.tif"), scale)).all()
-    by_name = [*words, "--overwrite", "--model", f"t91-x{scale}", "--device", "cpu"]
+    by_name = [*words, "--overwrite", "--model", shipped.choose(scale), "--device", "cpu"]
     before = goal.read_bytes()
     assert run(*by_name) == 0 and goal.read_bytes() == before
 

@@ -10,7 +10,7 @@ from snellen.jobs import Job, UpscaleJob, choice, run
 from snellen.jobs.choice import Models
 from snellen.sources.kind import Kind
 from support.cnn import reference
-from support.models import add_models
+from support.models import add_models, only_2014
 
 NAMES = ("aplus-film-x2", "aplus-soft-x2", "cnn-fast-clean-x2", "cnn-fast-film-x2",
          "aplus-clean-x3")  # fmt: skip
@@ -48,8 +48,9 @@ def used(scale, *arguments):
     return said["model"], said["source_kind"]
 
 
-def test_ours_is_that_of_2014(clip):
+def test_ours_is_that_of_2014(clip, monkeypatch):
     """With one model for each scale, no film is looked at."""
+    only_2014(monkeypatch)
     for film in (None, clip, clip.with_name("none.mkv")):
         assert used(2, None, None, None, film) == ("t91-x2", "clean")
 

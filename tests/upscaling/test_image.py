@@ -14,6 +14,7 @@ from snellen import upscale
 from snellen.errors import DeviceError, InputError, ModelError
 from snellen.frames.axes import DTYPES
 from snellen.frames.frame import Format, Frame
+from snellen.upscaling import shipped
 from snellen.upscaling.upscaler import Upscaler
 from support.aplus import reference
 from support.aplus.images import WHITE, drawn
@@ -367,7 +368,7 @@ def test_the_shipped_models_by_default(random, scale):
     image = drawn(random, (16, 15, 3), "uint8")
     found = upscale(image, scale, device="cpu")
     assert found.shape == (16 * scale, 15 * scale, 3)
-    assert (found == upscale(image, scale, f"t91-x{scale}", device="cpu")).all()
+    assert (found == upscale(image, scale, shipped.choose(scale), device="cpu")).all()
 
 
 def test_an_overshoot_stays_within_half_precision(backend):

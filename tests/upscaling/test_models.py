@@ -8,8 +8,8 @@ import pytest
 from snellen.errors import InputError, ModelError
 from snellen.sources.kind import KINDS
 from snellen.upscaling import shipped
-from snellen.upscaling.models import load, read
-from support.models import add_models
+from snellen.upscaling.models import load, method_of, read
+from support.models import add_models, only_2014
 
 
 @pytest.fixture
@@ -55,6 +55,7 @@ def test_another_scale_than_asked_for(saved):
 
 @pytest.mark.parametrize("name", ["no-such", "no/such.safetensors", "", "t91-x2.safetensors"])
 def test_unknown_names(name, tmp_path, monkeypatch):
+    only_2014(monkeypatch)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ModelError, match="neither a file nor one of t91-x2, t91-x3, t91-x4"):
         load(name, 2)
@@ -80,7 +81,22 @@ def test_the_kinds_are_those_that_are_told_apart():
 
 
 @pytest.mark.parametrize("scale", [2, 3, 4])
-def test_what_is_shipped(scale):
+def test_each_model_of_the_package_is_what_its_name_says(scale):
+    names = [name for name in shipped.files() if name.endswith(f"-x{scale}")]
+    offered = shipped.offered(scale)
+    assert set(names) == {f"t91-x{scale}", *offered.values()}
+    for (method, source), name in offered.items():
+        found = load(None, scale, method, source)
+        assert found is load(name, scale) and found.scale == scale
+        assert method_of(found) == method.partition("-")[0]
+        assert found.about.get("source", found.about.get("pack_source", "clean")) == source
+    assert shipped.DEFAULT in {method for method, _ in offered}
+    assert load(None, scale) is load(None, scale, shipped.DEFAULT, "clean")
+
+
+@pytest.mark.parametrize("scale", [2, 3, 4])
+def test_a_package_with_one_model_for_each_scale(scale, monkeypatch):
+    only_2014(monkeypatch)
     assert shipped.offered(scale) == {("aplus", "clean"): f"t91-x{scale}"}
     assert shipped.methods() == ["aplus"] and shipped.kinds() == shipped.kinds(scale) == ["clean"]
     for method in (None, "auto", "aplus"):

@@ -35,6 +35,9 @@ def choices() -> list[Decorator]:
     ]
 
 
+_BY = "scale, --method and --source" if choices() else "scale"
+
+
 @click.command(
     cls=Command,
     examples=[
@@ -76,8 +79,8 @@ def choices() -> list[Decorator]:
     click.option(
         "--model",
         metavar="NAME|FILE",
-        help="A shipped model's name, or a .safetensors file of A+ or of a compact network "
-        "[default: t91-x2, -x3, -x4 by scale].",
+        help="A shipped model's name (`snellen doctor` lists them; t91-x2 is A+ of 2014), or a "
+        f".safetensors file of A+ or of a compact network [default: by {_BY}].",
     ),
     *choices(),
     click.option(
