@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import time
 
 import pytest
 
 from support.faults import COMMANDS, Scene, inputs, no_core
+from support.gpu import ALONE
 
 pytestmark = pytest.mark.gpu
 
@@ -40,10 +40,11 @@ def test_little_memory(scene, command, megabytes):
     check(scene, scene.run(command, "--device", "cuda", setup=no_core, environment=limit))
 
 
+@pytest.mark.alone
 @pytest.mark.slow
 @pytest.mark.parametrize("delay", [0, 2, 4])
 def test_another_process_takes_the_memory(scene, cuda, delay):
-    if "PYTEST_XDIST_WORKER" in os.environ:
+    if not ALONE:
         pytest.skip("it takes the memory of other tests, too")
     command = next(c for c in ON_GPU if c.name == "film")
     taken, child = [], None

@@ -18,6 +18,7 @@ from snellen.gpu import device, memory
 from snellen.gpu import driver as nvidia
 from snellen.jobs import machine
 from support.fake_cupy import FakeCupy
+from support.gpu import ALONE
 
 GPUS = ["cuda", "cuda:0", "cuda:12"]
 
@@ -285,6 +286,14 @@ def test_a_gpu_that_is_not_there():
 def test_what_the_gpu_has(cuda):
     with device.using("cuda"):
         assert re.fullmatch(r"sm_\d{2,3}", device.arch()) and device.multiprocessors() > 0
+
+
+@pytest.mark.gpu
+@pytest.mark.alone
+def test_what_the_gpu_has_free(cuda):
+    if not ALONE:
+        pytest.skip("other tests take memory of the GPU meanwhile")
+    with device.using("cuda"):
         before = memory.free_memory()
         held = cuda.empty(1 << 28, "u1")
         assert before - memory.free_memory() >= held.nbytes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,8 +9,11 @@ from pathlib import Path
 import pytest
 
 from soak.meter import MIB, Meter
+from support.gpu import ALONE
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no /proc")
+
+ON_GPU = [pytest.mark.gpu, pytest.mark.alone]
 
 
 def meter(**series):
@@ -39,9 +41,9 @@ def test_samples_are_spread():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=ON_GPU)])
 def test_a_short_soak(device):
-    if device != "cpu" and "PYTEST_XDIST_WORKER" in os.environ:
+    if device != "cpu" and not ALONE:
         pytest.skip("other tests take memory of the GPU meanwhile")
     done = subprocess.run(
         [sys.executable, "-m", "soak", "--frames", "256", "--calls", "256", "--jobs", "128",

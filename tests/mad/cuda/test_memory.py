@@ -101,6 +101,7 @@ def test_a_pair_of_4k_stays_below_3_gb(cuda, random, pool, bits, areas, most):
         assert bool(scorer._backends.finer) == (areas == "flat")
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("there", [False, True])
 @pytest.mark.parametrize("size", [(96, 128), (61, 83)])
 def test_runs_allocate_nothing(cuda, random, pool, size, there):

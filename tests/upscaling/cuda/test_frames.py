@@ -258,6 +258,7 @@ def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("chroma", ["cpu", "gpu"])
 def test_a_thousand_frames_allocate_nothing(cuda, random, random_model, chroma):
     format = Format(96, 64, 8, (1, 1))
