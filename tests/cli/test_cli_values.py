@@ -97,3 +97,16 @@ def test_an_option_whose_value_may_be_left_out(words, value, inputs):
     found = upscale.make_context("upscale", ["-o", "b.mkv", *words]).params
     assert found["deinterlace"] == value
     assert [str(one) for one in found["inputs"]] == inputs
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--fit", "wrong"], "'wrong' is not one of 'pad', 'crop', 'stretch'"),
+        (["--fit"], "Option '--fit' requires an argument; snellen upscale --help"),
+    ],
+)
+def test_a_wrong_value_is_named(capsys, words, said):
+    """It is not taken for one that was left out, which only some options may be."""
+    assert run("upscale", "a.mkv", *words) == 2
+    assert said in capsys.readouterr().err

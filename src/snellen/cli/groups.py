@@ -120,7 +120,9 @@ def _completed(words: Sequence[str], parameters: Sequence[click.Parameter]) -> l
     values = {
         name: option
         for option in parameters
-        if isinstance(option, click.Option) and not option.is_flag and option.flag_value
+        if isinstance(option, click.Option)
+        and not option.is_flag
+        and isinstance(option.flag_value, str)
         for name in option.opts
     }
     done = list(words)

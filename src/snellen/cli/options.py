@@ -180,7 +180,7 @@ _SHARED = (
         click.option(
             "--skip-existing",
             is_flag=True,
-            help="Leave inputs out whose outputs are there, be it of damaged inputs.",
+            help="Leave inputs out whose outputs are there, those of damaged ones too.",
         ),
         OVERWRITE,
         click.option(
