@@ -15,8 +15,8 @@ from support.mad import pairs
 from support.mad import reference_video as video
 
 SHAPES = [(34, 40, 36), (35, 37, 50), (41, 34, 47)]
-# Relative. float64: roundings of FFTs, which differ by 4e-15. float32, on GPUs always: as for MAD
-# of small pictures, whose means STMAD is made of; float32 on the CPU differs by 4e-8.
+# Relative. float64: roundings of FFTs, which differ by 4e-15. float32: as for MAD of small pictures
+# on a GPU, whose means STMAD is made of; on the CPU it differs by 4e-8.
 TOLERANCE = {"float64": 1e-9, "float32": 3e-5}
 
 
@@ -39,19 +39,13 @@ def same(score, wanted, dtype):
     assert astuple(score) == pytest.approx(tuple(wanted), rel=TOLERANCE[dtype])
 
 
-def settings(backend, dtype):
-    if backend == "cuda" and dtype == "float64":
-        pytest.skip("a GPU computes in float32")
-    return {"device": backend, "dtype": dtype}
-
-
 @pytest.mark.parametrize(
     "shape", [SHAPES[0], *(pytest.param(one, marks=pytest.mark.slow) for one in SHAPES[1:])]
 )
 def test_the_scores_of_small_clips(clips, backend, shape):
     reference, distorted = clips(shape)
     wanted = video.st_mad(reference, distorted)
-    for dtype in ["float32"] if backend == "cuda" else TOLERANCE:
+    for dtype in TOLERANCE:
         same(st_mad(reference, distorted, device=backend, dtype=dtype), wanted, dtype)
 
 
@@ -59,7 +53,7 @@ def test_the_scores_of_small_clips(clips, backend, shape):
 def test_the_authors_scores(shared_data, backend, dtype):
     clip = pairs.clips(shared_data)
     wanted = [clip.scores[name] for name in ("STMAD", "SMAD", "TMAD")]
-    score = st_mad(clip.reference, clip.distorted, **settings(backend, dtype))
+    score = st_mad(clip.reference, clip.distorted, device=backend, dtype=dtype)
     assert astuple(score) == pytest.approx(
         wanted, rel=1e-6
     )  # what we promise; all backends keep it
@@ -98,7 +92,7 @@ def test_samples_of_other_types(clips, backend, dtype):
     given = [(clip / 255 * peak).astype(dtype) for clip in clips(SHAPES[0])]
     score = st_mad(*given, data_range=peak, device=backend)
     grey = [clip.astype(np.float64) * 255 / peak for clip in given]
-    same(score, video.st_mad(*grey), "float64" if backend == "cpu" else "float32")
+    same(score, video.st_mad(*grey), "float64")  # of small clips, on a GPU too
 
 
 @pytest.mark.slow
