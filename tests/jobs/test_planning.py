@@ -168,6 +168,9 @@ def test_a_folder_as_output_need_not_exist(tree):
     assert pairs("in/b.png", output="new") == [("in/b.png", "new")]
     assert pairs("in/k", output="k.png", into=True) == [("in/k/e.png", "k.png/e.png")]
     assert file_target(Path("in/b.png"), None, large) == Path("in/b-x2.png")
+    assert file_target(Path("in/b.png"), "new/", large) == Path("new/b.png")
+    assert file_target(Path("in/b.png"), "in", large) == Path("in/b.png")
+    assert file_target(Path("in/b.png"), "new", large) == Path("new")
 
 
 def test_a_folder_that_cannot_be_read_stops_no_other(tree, monkeypatch):

@@ -184,7 +184,7 @@ def deblur_file(
         given = tuple(one for typed in paths(source, "source") for one in matching(typed))
     goal = optional_path(target, "target")
     if not isinstance(given, tuple):
-        goal = file_target(given, goal, lambda one: SHARP)
+        goal = file_target(given, target, lambda one: SHARP)
     elif goal is None:
         goal = beside(given[0], SHARP) if given else Path()
     job = DeblurJob(

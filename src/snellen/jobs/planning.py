@@ -11,6 +11,7 @@ from snellen.errors import InputError
 from snellen.frames.protection import place
 from snellen.jobs.inputs import PIPE, VIDEO_SUFFIXES, is_image, is_picture
 from snellen.jobs.naming import Word, beside, written
+from snellen.jobs.options import File, optional_path
 from snellen.jobs.patterns import matching
 
 
@@ -143,13 +144,15 @@ def expanded(inputs: Sequence[Path]) -> list[Path]:
     return [one.path for one in found]
 
 
-def file_target(source: Path, target: Path | None, word: Word) -> Path:
+def file_target(source: Path, target: File | None, word: Word) -> Path:
     """Return the file that one source becomes: the target, or in it where that is a folder.
+
+    A text that ends as the name of a folder does, "large/", is one that need not exist.
 
     Raises
     ------
     InputError
-        The source is a folder, or the target is one for standard input.
+        The source is a folder, or the target is one for standard input, or no path.
     """
     if source.is_dir():
         raise InputError(
@@ -157,9 +160,11 @@ def file_target(source: Path, target: Path | None, word: Word) -> Path:
             parameter="source",
             advice="upscale_files and deblur_files take folders",
         )
-    if target is None:
+    goal = optional_path(target, "target")
+    if goal is None:
         return beside(source, word(source))
-    return _into(target, source) if target.is_dir() else target
+    into = isinstance(target, str) and target.endswith(("/", os.sep))
+    return _into(goal, source) if into or goal.is_dir() else goal
 
 
 def _burst(found: list[_Found], output: Path | None, word: Word, skip_existing: bool) -> Plan:

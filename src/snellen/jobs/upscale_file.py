@@ -71,7 +71,8 @@ def upscale_file(
         Image or video; "-": y4m on standard input.
     target : str, Path or None
         File to write; its suffix says which format, and its folder is made where it is missing. Or
-        an existing folder: the file in it is called as the source. "-": y4m on standard output.
+        a folder, which exists or ends with "/": the file in it is called as the source. "-": y4m on
+        standard output.
         None: beside the source, as film-4k.mkv or photo-x2.png.
     scale : number
         Magnification: 2, 3, 4, or any number above 1 up to 16. For others than the first three, the
@@ -174,7 +175,7 @@ def upscale_file(
     )  # fmt: skip
     found = the_only(path(source, "source"), "source")
     sized = wanted(scale, size, height, fit)
-    goal = file_target(found, optional_path(target, "target"), lambda one: enlarged(one, sized))
+    goal = file_target(found, target, lambda one: enlarged(one, sized))
     job = UpscaleJob(
         source=found, target=goal, scale=scale, size=text_of(size), height=height, fit=fit,
         model=model, method=method, source_kind=source_kind, device=device_list(device),
