@@ -12,7 +12,7 @@ import sys
 from base64 import b64decode
 from html import unescape
 from pathlib import Path
-from re import S, findall
+from re import S, findall, sub
 
 from PIL import Image, ImageDraw, ImageFont
 
@@ -39,6 +39,11 @@ def opened(code: str) -> Image.Image:
         return image.resize([LARGER * side for side in image.size], Image.Resampling.NEAREST)
 
 
+def method(caption: str) -> str:
+    """Return the name of a method without its PSNR."""
+    return sub(r" [\d.]+ dB$", "", caption)
+
+
 def sheet(chosen: list[tuple[str, list[Crop]]]) -> Image.Image:
     """Return rows below one another."""
     wide = max(sum(crop.width + GAP for _, crop in crops) for _, crops in chosen)
@@ -62,11 +67,11 @@ def main() -> int:
     parser.add_argument("page", type=Path)
     parser.add_argument("-o", "--output", type=Path, required=True)
     parser.add_argument("--row", action="append", default=[], help="part of a title")
-    parser.add_argument("--method", action="append", default=[], help="first word of a caption")
+    parser.add_argument("--method", action="append", default=[], help="name of a method")
     given = parser.parse_args()
     wanted = {"original", *given.method}
     chosen = [
-        (title, [one for one in crops if not given.method or one[0].rpartition(" ")[0] in wanted])
+        (title, [one for one in crops if not given.method or method(one[0]) in wanted])
         for title, crops in rows(given.page.read_text(encoding="utf-8"))
         if not given.row or any(part in title for part in given.row)
     ]

@@ -23,7 +23,7 @@ from snellen.bench.quality import methods
 from snellen.cnn.training.pictures import names
 from snellen.frames.protocol import psnr
 from snellen.sources import material
-from snellen.sources.degrade import Bytes, whole
+from snellen.sources.degrade import Bytes, Float32, whole
 from snellen.sources.kind import sharpness
 from snellen.upscaling.models import read
 from snellen.video.source.places import PLACES
@@ -49,15 +49,20 @@ def scenes(held: dict[str, Bytes], film: Path, soft: Path, blur: float, seed: in
         random = np.random.default_rng((seed, zlib.crc32(name.encode())))
         made = replace(material.recipe("film", random), sigma=blur)
         low, high, _ = material.frame(still, made, scale, random)
-        truth = high / np.float32(255)
+        truth = floats(high)
         decibels = []
         for model in both:
             large = methods.model(model, "cpu")(low.astype(np.float32), scale, "")
             if large is None:
                 raise AssertionError("models make every picture")
-            decibels.append(psnr(truth, whole(large) / np.float32(255), scale))
+            decibels.append(psnr(truth, floats(whole(large)), scale))
         found.append(Scene(low, decibels[1] - decibels[0]))
     return found
+
+
+def floats(plane: Bytes) -> Float32:
+    """Return codes as the protocol has them."""
+    return plane.astype(np.float32) / np.float32(255)
 
 
 def films(found: list[Scene], seed: int) -> list[tuple[float, float]]:

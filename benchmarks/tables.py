@@ -43,6 +43,8 @@ KINDS = {
 }
 
 
+CROPS = "Crops side by side; PSNR is that of the whole picture"
+"""What docs/benchmarks/quality.png shows, which benchmarks.quality_crops draws."""
 HOW = (
     "`snellen bench aplus`, `cnn`, `mad`, `mia` and `fft` print our times for your machine, "
     "`snellen bench calls` those of whole calls, each in a fresh process; `python -m "
@@ -98,7 +100,10 @@ def pages(results: list[Result], root: Path = ROOT) -> dict[Path, str]:
     for method, title in TITLES.items():
         own = [result for result in results if result.method == method]
         if own:
-            parts = [f"# {title}", prose(KINDS[method]), *(section(result) for result in own)]
+            parts = [f"# {title}", prose(KINDS[method])]
+            if (folder / f"{method}.png").is_file():
+                parts.append(f"![{CROPS}]({method}.png)")
+            parts += [section(result) for result in own]
             found[folder / f"{method}.md"] = "\n\n".join(parts) + "\n"
     readme = root / "README.md"
     text = readme.read_text(encoding="utf-8") if readme.is_file() else ""

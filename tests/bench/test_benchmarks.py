@@ -146,6 +146,35 @@ class TestTables:
         with pytest.raises(ValueError, match="results:end"):
             tables.between(f"{tables.BEGIN}\n", "x")
 
+    def test_the_quality_of_pictures_and_clips(self, current, tmp_path):
+        pictures = [
+            {"set": "Set5", "picture": name, "method": method, "psnr": psnr, "ssim": 0.9, "mad": 3}
+            for method, base in (("bicubic", 30.0), ("cnn-fine-film-x2", 33.0))
+            for name, psnr in (("a", base), ("b", base + 1))
+        ]  # fmt: skip
+        clips = [
+            {"source": source, "clip": f"{number}", "method": "bicubic", "psnr": psnr, "mad": 9.0,
+             "ssim": 0.8, "bits": bits, "flat": 1.5, "busy": None, "gain": gain}
+            for source, bits, gain in (("uncoded", None, None), ("x264 23", 0.2, 1.0))
+            for number, psnr in enumerate((20.0, 21.0, 40.0))
+        ]  # fmt: skip
+        methods = ["bicubic", "cnn-fine-film-x2"]
+        path = current(
+            benchmark="quality", pictures=pictures, clips=clips, methods=methods, scale=2
+        )
+        page = tmp_path / "docs" / "benchmarks" / "quality.md"
+        text = tables.pages([results.read(path)], tmp_path)[page]
+        assert "| ×2: PSNR, dB / SSIM / MAD | Set5 |" in text
+        assert "| cnn-fine-film-x2 | 33.50 / 0.9000 / 3.00 |" in text
+        assert "| PSNR, dB, median of 3 clips | uncoded | x264 23 |" in text
+        assert "| bicubic | 21.00 | 21.00 |\n| cnn-fine-film-x2 | – | – |" in text
+        assert "| PSNR, dB, mean of 3 clips |" in text and "| bicubic | 27.00 | 27.00 |" in text
+        assert "| coding noise, bicubic = 1, median of 3 clips | x264 23 |" in text
+        assert "| 2 | 0.20 | 40.00 / 9.00 | – / – |" in text and "png" not in text
+        page.parent.mkdir(parents=True)
+        page.with_suffix(".png").touch()
+        assert "](quality.png)" in tables.pages([results.read(path)], tmp_path)[page]
+
     def test_a_result_of_today(self, current):
         result = results.read(current(call_ms=None))
         text = tables.section(result)

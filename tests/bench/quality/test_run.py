@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from benchmarks import quality_crops
 from snellen.bench.quality import clips, methods, page, report
 from snellen.bench.quality.run import Run
 from snellen.errors import InputError, ModelError
@@ -154,3 +155,25 @@ def test_models_of_any_method_stand_side_by_side(
     monkeypatch.setattr(shipped, "files", dict)
     with pytest.raises(ModelError, match="enlarges ×2"):
         report.make(print, models=[str(network)], scale=3, **more)
+
+
+def test_rows_of_a_page_become_a_picture(monkeypatch, tmp_path):
+    crops = {"original": picture((96, 96)), "bicubic 30.10 dB": picture((96, 96), 1),
+             "A+ 2 31.00 dB": picture((96, 96), 2)}  # fmt: skip
+    rows = [page.Row(f"{name} & more", crops) for name in ("x264 23, a", "uncoded, a")]
+    (tmp_path / "page.html").write_text(page.page(rows))
+    goal = tmp_path / "crops.png"
+    words = ["", str(tmp_path / "page.html"), "-o", str(goal), "--row", "x264 23, a &"]
+    for method, count in ((None, 3), ("A+ 2", 2)):
+        monkeypatch.setattr("sys.argv", [*words, *(["--method", method] if method else [])])
+        assert quality_crops.main() == 0
+        with Image.open(goal) as image:
+            side = 96 * quality_crops.LARGER
+            assert image.width == count * (side + quality_crops.GAP) + quality_crops.GAP
+            assert side < image.height < 1.5 * side
+            shown = np.asarray(image)[quality_crops.GAP + quality_crops.LINE :][:side]
+        last = shown[::2, -side - quality_crops.GAP : -quality_crops.GAP : 2]
+        np.testing.assert_array_equal(last, crops["A+ 2 31.00 dB"])
+    monkeypatch.setattr("sys.argv", [*words[:-1], "nothing"])
+    with pytest.raises(SystemExit):
+        quality_crops.main()

@@ -28,7 +28,8 @@ figure {{ margin: 0 }} figcaption {{ padding: 2px 0 10px }}
 img {{ width: {CROP * LARGER}px; image-rendering: pixelated; display: block }}
 </style></head><body>
 <h1>Enlarged pictures side by side</h1>
-<p>Luma, each pixel shown as {LARGER} × {LARGER}. A crop is where the methods differ most.</p>
+<p>Luma, each pixel shown as {LARGER} × {LARGER}. A crop is where the methods differ most; PSNR is
+that of the whole picture.</p>
 """
 END = "</body></html>\n"
 
