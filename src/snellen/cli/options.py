@@ -144,8 +144,8 @@ FIELDS = (
         type=click.Choice(["auto", "ignore", "top", "bottom"]),
         default="auto",
         show_default=True,
-        help="Which frames are interlaced; auto: those marked, if their content agrees; ignore: "
-        "none; top, bottom: all, this field first.",
+        help="Which frames are interlaced; auto: those marked, if their content agrees, and with "
+        "--deinterlace by content alone; ignore: none; top, bottom: all, this field first.",
     ),
     click.option("--ivtc", is_flag=True, help="Take film out of telecined video, 24 of 30 frames."),
 )

@@ -92,7 +92,7 @@ _COLUMNS = {
         "--hi-scale",
         type=float,
         default=200.0,
-        show_default=True,
+        show_default="200",
         metavar="NUMBER",
         help="Factor of HI, any positive number: 200 as the code of 2011, 10 as ST-MAD, 1 as the "
         "code of April 2010.",
