@@ -192,8 +192,6 @@ def quoted(value: object, how: Callable[[Any], str] = repr) -> str:
     try:
         if how is repr and isinstance(value, str | bytes | list | tuple | dict | set | frozenset):
             text = _brief.repr(value)
-        elif how is repr and type(value) is float and value.is_integer() and abs(value) < 1e15:
-            text = str(int(value))  # as it was typed on a command line
         else:
             text = how(value)
         text = " ".join(text.split())

@@ -84,7 +84,7 @@ def test_what_cannot_be_done_leaves_nothing(capsys, clip, tmp_path, words, said)
 
 def test_an_odd_region_needs_other_pixels(capsys, clip, tmp_path):
     words = [clip, "-o", tmp_path / "out.mkv", *WORDS, "--roi", "0,0,13,10"]
-    refused(capsys, words, "4:4:4", "of a region take an even width and height")
+    refused(capsys, words, "4:4:4", "take an even width and height, or")
     assert names(tmp_path) == ["clip.y4m"]
 
 

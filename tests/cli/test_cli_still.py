@@ -152,7 +152,6 @@ def test_refusals(capsys, folder, tmp_path):
     refused(capsys, [source, folder / "b.tif", "-o", source], "is a file; several inputs")
     refused(capsys, [folder, "-o", tmp_path / "no.png"], "no.png names a file; name a folder")
     refused(capsys, [tmp_path / "empty", "-o", out], "holds no video and no image")
-    refused(capsys, [source, source, "-o", out], "several inputs would become")
     refused(capsys, [source, "-o", "-"], "cannot go to standard output")
     refused(capsys, [source, folder / "b.tif", "-o", "-"], "takes one input")
     refused(capsys, [source, "-", "-o", out], "standard input needs a file name")

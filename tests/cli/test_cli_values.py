@@ -110,3 +110,15 @@ def test_a_wrong_value_is_named(capsys, words, said):
     """It is not taken for one that was left out, which only some options may be."""
     assert run("upscale", "a.mkv", *words) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("upscale", ["--scale", "0"]), ("upscale", ["--crf", "99"]),
+        ("score", ["--data-range", "0"]), ("score", ["--hi-scale", "-1"]),
+    ],
+)  # fmt: skip
+def test_a_number_is_told_as_it_was_typed(capsys, pictures, command, words):
+    assert run(command, "a.png", *(["a.png"] if command == "score" else []), *words) == 2
+    assert f"{words[0]} {words[1]};" in capsys.readouterr().err

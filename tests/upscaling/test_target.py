@@ -137,7 +137,7 @@ def test_what_cannot_be_made(settings, parameter):
         ((50, 40), {"scale": 1.0001}, "scale=1.0001 makes 50×40 of a picture of 50×40; expected a "
          "larger one"),
         ((300, 200), {"scale": 9.5, "scales": (3,)}, "at most 2700×1800: 9 times as large"),
-        ((300, 200), {"scale": 0.0}, "got scale=0; expected"),
+        ((300, 200), {"scale": 0.0}, "got scale=0.0; expected"),
     ],
     ids=str,
 )  # fmt: skip

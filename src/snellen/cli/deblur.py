@@ -10,7 +10,7 @@ import click
 
 from snellen.cli.files import facts, run_files, sentence
 from snellen.cli.groups import FILES, METHOD, Command, group
-from snellen.cli.options import NAMED, Output, output_option, video, video_command
+from snellen.cli.options import NAMED, NUMBER, Output, output_option, video, video_command
 
 if TYPE_CHECKING:
     from snellen.jobs.deblur import DeblurJob, DeblurResult
@@ -119,7 +119,7 @@ SETTINGS = (
     ),
     click.option(
         "--data-range",
-        type=float,
+        type=NUMBER,
         help="The value of white of float images [default: 1, or the brightest beyond 2]; that of "
         "others goes by their bits.",
     ),

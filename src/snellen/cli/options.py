@@ -77,6 +77,17 @@ class _Named(click.Path):
 NAMED = _Named(path_type=Path)
 
 
+class _Number(click.types.FloatParamType):
+    """A number; whole ones stay whole, so that messages say them as they were typed."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        found = super().convert(value, param, ctx)
+        return int(found) if found.is_integer() else found
+
+
+NUMBER = _Number()
+
+
 class Output(NamedTuple):
     """What -o names."""
 
@@ -205,7 +216,7 @@ _SHARED = (
         ),
         click.option(
             "--crf",
-            type=float,
+            type=NUMBER,
             metavar="N",
             help="The encoder's quality, smaller is better; cq with nvenc [default: 16; "
             "libsvtav1 18, libvpx-vp9 15, nvenc 16, av1_nvenc 18].",

@@ -20,6 +20,7 @@ from snellen.cli.options import (
     FIELDS,
     MAX_PIXELS,
     NAMED,
+    NUMBER,
     OVERWRITE,
     PIPE,
     REPORTING,
@@ -90,7 +91,7 @@ _COLUMNS = {
     ),
     click.option(
         "--hi-scale",
-        type=float,
+        type=NUMBER,
         default=200.0,
         show_default="200",
         metavar="NUMBER",
@@ -110,7 +111,7 @@ _COLUMNS = {
     "What is compared",
     click.option(
         "--data-range",
-        type=float,
+        type=NUMBER,
         metavar="NUMBER",
         help="The value of white of float images [default: 1]; that of others goes by their bits.",
     ),

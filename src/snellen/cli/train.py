@@ -15,7 +15,7 @@ import click
 
 from snellen.cli import interrupts, report, terminal
 from snellen.cli.groups import FILES, MACHINE, METHOD, REPORT, Command, group
-from snellen.cli.options import MAX_PIXELS, NAMED, OVERWRITE, key_values, option
+from snellen.cli.options import MAX_PIXELS, NAMED, NUMBER, OVERWRITE, key_values, option
 from snellen.errors import InputError, worded
 
 if TYPE_CHECKING:
@@ -82,13 +82,13 @@ BOTH = ("seed", "hold_out")
     click.option("--anchors", type=int, help="Anchors of the model [default: 1024]."),
     click.option("--window", type=int, help="Side in low-resolution pixels, odd [default: 3]."),
     click.option(
-        "--energy", type=float, help="Share of the energy that PCA keeps [default: 0.999]."
+        "--energy", type=NUMBER, help="Share of the energy that PCA keeps [default: 0.999]."
     ),
     click.option("--sparsity", type=int, help="Atoms of a feature in K-SVD [default: 3]."),
     click.option("--iterations", type=int, help="Rounds of K-SVD [default: 20]."),
     click.option("--samples", type=int, help="Most samples to learn from [default: 5000000]."),
     click.option("--neighbours", type=int, help="Samples of an anchor [default: 2048]."),
-    click.option("--ridge", type=float, help="λ of the regression [default: by the anchors]."),
+    click.option("--ridge", type=NUMBER, help="λ of the regression [default: by the anchors]."),
 )
 @group(
     "Compact network",

@@ -9,7 +9,7 @@ import click
 
 from snellen.cli.files import facts, run_files, sentence
 from snellen.cli.groups import FILES, METHOD, Command, Decorator, group
-from snellen.cli.options import NAMED, Output, output_option, video, video_command
+from snellen.cli.options import NAMED, NUMBER, Output, output_option, video, video_command
 from snellen.upscaling import shipped
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ _BY = "scale, --method and --source" if choices() else "scale"
     METHOD,
     click.option(
         "--scale",
-        type=float,
+        type=NUMBER,
         metavar="N",
         default=2,
         show_default=True,
