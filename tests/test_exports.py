@@ -102,7 +102,8 @@ def test_the_signatures_for_arrays():
 
 def test_the_signatures_for_files():
     video = ["start", "duration", "frames", "deinterlace", "interlaced", "ivtc", "decoder", "codec",
-             "preset", "crf", "encoder_options", "pix_fmt", "colour"]  # fmt: skip
+             "preset", "crf", "encoder_options", "pix_fmt", "colour", "audio",
+             "streams"]  # fmt: skip
     last = ["quality", "strict", "overwrite", "max_pixels", "threads", "profile", "events"]
     wanted = ["source", "target", "scale", "model", "device", "method", "source_kind",
               "size", "height", "fit", "chroma", *video, *last]  # fmt: skip
@@ -112,7 +113,8 @@ def test_the_signatures_for_files():
     where = ["region", "positions", "paste_back", "window", "warm", "psf_out", "device", "dtype"]
     assert parameters(snellen.deblur_file) == ["source", "target", *mia, *where, *video, *last]
     wanted = [
-        "reference", "distorted", "metrics", "variant", "hi_scale", "eight_bit_lut", "resize",
+        "reference", "distorted", "metrics", "variant", "hi_scale", "eight_bit_lut", "data_range",
+        "resize",
         "offset", "align", "every", "frames", "start", "duration", "deinterlace", "interlaced",
         "ivtc", "temporal", "table", "maps", "worst", "overwrite", "max_pixels", "threads",
         "device", "dtype", "decoder", "profile", "events",
