@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
+from snellen import unfinished
+
 LARGEST = 64 << 20  # bytes of a file; cubins have less than 2 MB, compiled loops less than 1 MB
 OTHERS = stat.S_IWGRP | stat.S_IWOTH
 SUFFIX = ".bin"
@@ -212,12 +214,11 @@ def _sweep(path: Path) -> None:
 def _write(path: Path, key: str, content: bytes) -> None:
     temporary = path / f".{key[:16]}-{uuid4().hex}.part"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    handle = os.open(temporary, flags, 0o644)
+    unfinished.note(str(temporary), temporary.unlink)
     try:
+        handle = os.open(temporary, flags, 0o644)
         with os.fdopen(handle, "wb") as file:
             file.write(hashlib.sha256(content).digest() + content)
         temporary.replace(path / (key + SUFFIX))
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink()
-        raise
+    finally:
+        unfinished.remove(str(temporary))

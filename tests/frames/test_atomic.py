@@ -64,10 +64,10 @@ def test_a_folder_that_takes_no_file(tmp_path, monkeypatch):
     with pytest.raises(OutputError, match="takes no file: No such file"):
         atomic.check_folder(tmp_path / "none")
 
-    def refuse(**settings):
+    def refuse(path, flags, mode=0o777):
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
+    monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(OutputError, match="takes no file: Read-only"):
         atomic.check_folder(tmp_path)
     with pytest.raises(OutputError, match=r"out\.png could not be written: Read-only"):

@@ -146,10 +146,13 @@ def test_maps_never_replace_an_input(images, tmp_path, linked):
 
 @pytest.mark.parametrize("output", [{"table": "t.csv"}, {"maps": "maps"}])
 def test_a_folder_that_takes_no_file_is_refused_before_any_work(films, monkeypatch, output):
-    def refuse(**settings):
+    def refuse(path, flags, mode=0o777, **where):
+        if flags & (os.O_CREAT | os.O_TMPFILE) == 0:
+            return opened(path, flags, mode, **where)
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
+    opened = os.open
+    monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(OutputError, match="Read-only file system") as caught:
         score_files(films[0], films[1], **output)
     assert caught.value.result is None

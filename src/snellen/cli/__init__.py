@@ -9,7 +9,6 @@ This module imports nothing that takes time, so that a signal meets `main` from 
 
 from __future__ import annotations
 
-import os
 import sys
 
 from snellen.cli import interrupts
@@ -85,7 +84,7 @@ def _run(words: list[str], program: bool) -> int:
         if program:
             terminal.abandon()
     if terminal.is_blocked():
-        os._exit(code)
+        interrupts.leave_at_once(code)
     return code or faults.found()
 
 
@@ -128,4 +127,4 @@ def _interrupted(program: bool) -> None:
     if program:
         terminal.abandon()
     if terminal.is_blocked():
-        os._exit(interrupts.CODE)
+        interrupts.leave_at_once(interrupts.CODE)

@@ -15,6 +15,8 @@ import threading
 from contextlib import suppress
 from time import monotonic
 
+from snellen import unfinished
+
 TYPE_CHECKING = False  # typing would take as long to import as all else
 if TYPE_CHECKING:
     from types import FrameType
@@ -106,7 +108,13 @@ def leave(code: int) -> None:
         for stream in (sys.stdout, sys.stderr):
             with suppress(Exception):
                 stream.flush()
-        os._exit(code)
+        leave_at_once(code)
+
+
+def leave_at_once(code: int) -> None:
+    """End the process without Python's own end; nothing unfinished stays behind."""
+    unfinished.clear()
+    os._exit(code)
 
 
 def _ignore() -> None:
@@ -119,14 +127,14 @@ def _ignore() -> None:
 
 def _handle(number: int, frame: FrameType | None) -> None:
     if _State.end is not None:
-        os._exit(_State.end)
+        leave_at_once(_State.end)
     if number == signal.SIGINT and _is_importing(frame) and not _can_start_threads():
         raise MemoryError("no thread can be started")
     if _State.first is None:
         _State.first = monotonic()
     elif _is_cleaning():
         if monotonic() - _State.first > _PATIENCE:
-            os._exit(CODE)
+            leave_at_once(CODE)
         return
     raise KeyboardInterrupt
 

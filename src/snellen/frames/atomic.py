@@ -6,7 +6,6 @@ import errno
 import io
 import os
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -71,7 +70,7 @@ def check_target(target: Path, source: protection.File | None, overwrite: bool) 
     except (OSError, ValueError) as error:  # ValueError: no file can have such a name
         raise InputError(f"{target}: {_reason(error)}") from error
     with _os_errors_as_output_errors(target):
-        _try(goal.parent)
+        _try(goal)
 
 
 def _check_existing(target: Path, goal: Path, found: os.stat_result, overwrite: bool) -> None:
@@ -98,14 +97,26 @@ def check_folder(folder: Path) -> None:
         The folder does not exist, is read-only or full.
     """
     try:
-        _try(folder)
+        _try(folder / "file")
     except OSError as error:
         raise OutputError(f"{folder} takes no file: {_reason(error)}") from error
 
 
-def _try(folder: Path) -> None:
-    with tempfile.TemporaryFile(dir=folder) as file:
-        file.write(b"\0")
+def _try(target: Path) -> None:
+    """Make a file beside a target, and remove it."""
+    with suppress(AttributeError, OSError):  # the system, or the file system, has no such files
+        descriptor = os.open(target.parent, os.O_TMPFILE | os.O_RDWR, _OWN)
+        try:
+            os.write(descriptor, b"\0")
+            return
+        finally:
+            os.close(descriptor)
+    temporary = Temporary(target)
+    try:
+        temporary.make(_OWN)
+        os.write(temporary.descriptor, b"\0")
+    finally:
+        temporary.close()
 
 
 @contextmanager
@@ -182,10 +193,11 @@ def replacing(target: Path, overwrite: bool) -> Iterator[Path]:
         goal = _resolved(target)
         there = _replaceable(target, goal) is not None
         _warn(target, leftovers.remove(goal.parent, goal.name))
-        # Whoever may not read the old file must not read the new one while it is being written.
-        temporary = Temporary(goal, _OWN if there else 0o666)
+    temporary = Temporary(goal)
     try:
         with _os_errors_as_output_errors(target):
+            # Whoever may not read the old file must not read the new one while it is being written.
+            temporary.make(_OWN if there else 0o666)
             rights = stat.S_IMODE(os.fstat(temporary.descriptor).st_mode)
             if rights & _OWN != _OWN:  # a umask that keeps the owner out
                 temporary.path.chmod(rights | _OWN)
@@ -194,9 +206,6 @@ def replacing(target: Path, overwrite: bool) -> Iterator[Path]:
             raise OutputError(f"{target} is written by the process that began it")
         with _os_errors_as_output_errors(target):
             _finish(temporary, rights, target, goal, overwrite)
-    except BaseException:
-        temporary.remove()
-        raise
     finally:
         temporary.close()
 
@@ -225,7 +234,7 @@ def _finish(temporary: Temporary, rights: int, target: Path, goal: Path, overwri
             raise
     what = os.fstat(temporary.descriptor)
     if os.name == "nt":  # which renames no open file
-        temporary.close()
+        temporary.release()
     _rename(temporary.path, goal, overwrite)
     protection.current().outputs[what.st_dev, what.st_ino] = str(target)
     _sync_folder(goal.parent)

@@ -14,12 +14,14 @@ import re
 import secrets
 import stat
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 
+from snellen import unfinished
 from snellen.frames import protection
 
 fcntl: ModuleType | None
@@ -46,56 +48,53 @@ _FRESH, _PATIENCE = 1.0, 0.05
 _LISTED = 10
 """Names in one message."""
 
-_living: set[str] = set()
-"""Temporary files of this process."""
-
 
 class Temporary:
-    """An empty hidden file beside an output, locked as long as it is open.
+    """A hidden file beside an output, locked as long as it is open.
 
     Parameters
     ----------
     target : Path
         The output, all links followed.
-    mode : int
-        Permissions, of which the system takes the umask's away.
 
     Attributes
     ----------
     path : Path
     descriptor : int
-        Of the open file.
-
-    Raises
-    ------
-    OSError
-        The folder takes no file.
+        Of the open file; -1 before `make`.
     """
 
-    def __init__(self, target: Path, mode: int) -> None:
+    def __init__(self, target: Path) -> None:
+        self.path, self._target = target, target
         self.descriptor, self._folder, self._process = -1, -1, os.getpid()
+
+    def make(self, mode: int) -> None:
+        """Make the file, empty; whatever interrupts this, `close` removes it.
+
+        Parameters
+        ----------
+        mode : int
+            Permissions, of which the system takes the umask's away.
+
+        Raises
+        ------
+        OSError
+            The folder takes no file.
+        """
         for _ in range(_TRIES):
-            self.path = target.parent / _new_name(target)
-            _living.add(str(self.path))
+            self.path = self._target.parent / _new_name(self._target)
+            unfinished.note(str(self.path), self._remove)
             try:
                 self.descriptor = os.open(self.path, _FLAGS | os.O_CREAT | os.O_EXCL, mode)
             except FileExistsError:  # the same random number
+                unfinished.forget(str(self.path))
                 continue
-            except BaseException:
-                _living.discard(str(self.path))
-                raise
+            self._folder = _opened(self._target.parent)
             # Another run may have taken the file for a leftover before it was locked.
             if _lock(self.descriptor) is not False and self.is_there():
-                self._folder = _opened(target.parent)
                 return
             self.close()
         raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
-
-    def __del__(self) -> None:
-        # An interrupt may come before the owner has got hold of the file, or while it is made.
-        if self.descriptor >= 0:
-            self.remove()
-            self.close()
 
     @property
     def is_ours(self) -> bool:
@@ -106,31 +105,39 @@ class Temporary:
         """Return whether the path still leads to this file."""
         return _is_same(self.descriptor, self.path)
 
-    def remove(self) -> None:
-        """Remove the file, if it is ours and still there, also where its folder was moved to."""
-        if not self.is_ours or self.descriptor < 0:
-            return
-        with suppress(OSError):
-            if os.name == "nt":  # which removes no open file
-                self.close()
-                self.path.unlink()
-            elif self._folder < 0:
-                if self.is_there():
-                    self.path.unlink()
-            elif os.path.samestat(
-                os.fstat(self.descriptor), os.lstat(self.path.name, dir_fd=self._folder)
-            ):
-                os.unlink(self.path.name, dir_fd=self._folder)
+    def rename(self, rename: Callable[[Path], object]) -> None:
+        """Give the file its name, by a function of its path."""
+        if os.name == "nt":  # which renames no open file
+            self.release()
+        rename(self.path)
 
     def close(self) -> None:
-        """Close the file and end its lock; any number of times."""
+        """Remove the file, unless it has got its name; end its lock; any number of times.
+
+        In a forked child the file stays: it is the parent's.
+        """
+        if os.name == "nt":  # which removes no open file
+            self.release()
+        unfinished.remove(str(self.path))
+        self.release()
+
+    def _remove(self) -> None:
+        """Remove the file, if it is still there, also where its folder was moved to."""
+        name, folder = (self.path, None) if self._folder < 0 else (self.path.name, self._folder)
+        if self.descriptor >= 0:
+            found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            if not os.path.samestat(os.fstat(self.descriptor), found):
+                return  # another one has taken its place
+        os.unlink(name, dir_fd=folder)
+
+    def release(self) -> None:
+        """Close the file, which ends its lock; any number of times."""
         descriptors = self.descriptor, self._folder
         self.descriptor = self._folder = -1
         for descriptor in descriptors:
             if descriptor >= 0:
                 with suppress(OSError):
                     os.close(descriptor)
-        _living.discard(str(self.path))
 
 
 def _opened(folder: Path) -> int:
@@ -199,7 +206,7 @@ def _listing(folder: Path) -> list[str]:
 
 def _remove(path: Path, of_this_machine: bool) -> bool | None:
     """Remove a leftover; return whether that was done, or None where it is none."""
-    if str(path) in _living:
+    if unfinished.is_noted(str(path)):
         return None
     try:
         found = path.lstat()

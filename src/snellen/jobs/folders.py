@@ -5,9 +5,10 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
+from snellen import unfinished
 from snellen.errors import InputError, OutputError
 from snellen.frames.opening import is_address
 
@@ -34,9 +35,8 @@ def made(outputs: Iterable[Path]) -> Iterator[None]:
             _make(folder, new)
         yield
     finally:
-        for folder in reversed(new):
-            with suppress(OSError):
-                folder.rmdir()
+        for folder in reversed(new):  # rmdir removes no folder that something is in
+            unfinished.remove(str(folder))
 
 
 def _make(folder: Path, new: list[Path]) -> None:
@@ -52,11 +52,13 @@ def _make(folder: Path, new: list[Path]) -> None:
             break
         missing.append(one)
     for one in reversed(missing):
+        place = one.absolute()
+        unfinished.note(str(place), place.rmdir)
+        new.append(place)
         try:
             one.mkdir()
-            new.append(one)
-        except FileExistsError:
-            continue  # another process was faster
+        except FileExistsError:  # another process was faster
+            unfinished.forget(str(place))
         except (OSError, ValueError) as error:
             number = getattr(error, "errno", None)
             kind = OutputError if number in _DENIED else InputError

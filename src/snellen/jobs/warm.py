@@ -6,14 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields
 from functools import partial
 from itertools import product
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from snellen import caches
+from snellen import caches, unfinished
 from snellen.gpu import device as devices
 from snellen.jobs.first_use import complaint
 
@@ -145,8 +143,8 @@ def _films(device: str) -> Iterator[Callable[[], object]]:
     from snellen.jobs.upscale import UpscaleJob
 
     def enlarge() -> None:
-        with TemporaryDirectory(prefix="snellen-") as name:
-            source, target = Path(name) / "a.y4m", Path(name) / "b.y4m"
+        with unfinished.folder() as folder:
+            source, target = folder / "a.y4m", folder / "b.y4m"
             planes = bytes([99]) * (SIDE * SIDE * 3 // 2)
             head = f"YUV4MPEG2 W{SIDE} H{SIDE} F25:1 Ip C420\nFRAME\n".encode()
             source.write_bytes(head + planes)

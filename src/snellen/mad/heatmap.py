@@ -22,6 +22,7 @@ import numpy.typing as npt
 from PIL import Image, ImageDraw
 from PIL.PngImagePlugin import PngInfo
 
+from snellen import unfinished
 from snellen.errors import InputError, OutputError
 from snellen.frames import atomic
 from snellen.frames.leftovers import is_hidden
@@ -158,15 +159,16 @@ def write(folder: Path, worst: Worst, facts: dict[str, Any], overwrite: bool) ->
     OutputError
         The disk is full or not writable.
     """
-    made = not folder.is_dir()
+    place, added = folder.absolute(), list[Path]()
+    if not folder.is_dir():
+        unfinished.note(str(place), place.rmdir)
     try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{folder} could not be made: {error.strerror or error}") from error
-    atomic.sweep(folder)
-    before = _named(folder) if overwrite else set()
-    added: list[Path] = []
-    try:
+        try:
+            folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"{folder} could not be made: {error.strerror or error}") from error
+        atomic.sweep(folder)
+        before = _named(folder) if overwrite else set()
         maps = []
         for number, one in enumerate(worst.kept):
             files = {kind: f"{_shortened(one.name, number)}_{kind}.png" for kind in BRIGHTEST}
@@ -180,10 +182,9 @@ def write(folder: Path, worst: Worst, facts: dict[str, Any], overwrite: bool) ->
         for path in added:
             with suppress(OSError):
                 path.unlink()
-        if made:
-            with suppress(OSError):
-                folder.rmdir()
         raise
+    finally:
+        unfinished.remove(str(place))  # rmdir removes no folder that something is in
     _remove(folder, before - {one[kind] for one in maps for kind in BRIGHTEST})
 
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from snellen import unfinished
 from snellen.errors import SnellenError
 
 CACHES = ("XDG_CACHE_HOME", "CUPY_CACHE_DIR", "CUDA_CACHE_PATH", "NUMBA_CACHE_DIR")
@@ -34,8 +35,7 @@ class Ran:
 @contextmanager
 def installation() -> Iterator[dict[str, str]]:
     """Yield the environment of a fresh installation, whose folders are removed afterwards."""
-    with tempfile.TemporaryDirectory(prefix="snellen-bench-") as name:
-        folder = Path(name)
+    with unfinished.folder() as folder:
         given = {key: value for key, value in os.environ.items() if key not in CACHES}
         given["PYTHONUSERBASE"] = site.getuserbase()  # packages that are installed at home
         for key in ("HOME", "SNELLEN_CACHE", "TMPDIR"):
@@ -61,7 +61,11 @@ def run(module: str, *arguments: str, given: dict[str, str], request: str = "") 
         assert process.stdin is not None
         process.stdin.write(request.encode())
         process.stdin.close()
-        _, status, used = os.wait4(process.pid, 0)
+        try:
+            _, status, used = os.wait4(process.pid, 0)
+        except BaseException:  # an interrupt
+            process.kill()
+            raise
         seconds = time.perf_counter() - began
         process.returncode = os.waitstatus_to_exitcode(status)
         texts = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from snellen import unfinished
 from snellen.bench import runner
 from snellen.bench.calls import case, films, fresh, pictures, table
 from snellen.bench.calls.case import Call, Figures, Sizes
@@ -61,8 +61,7 @@ def run(
     if sizes is None:
         sizes = case.ON_CPU if chosen[0] == "cpu" else case.QUICK if quick else case.FULL
     report["parameters"] = asdict(sizes)
-    with tempfile.TemporaryDirectory(prefix="snellen-bench-") as name:
-        folder = Path(name)
+    with unfinished.folder() as folder:
         wanted = [one for one in table.cases(chosen, sizes) if only in one.name]
         for film in dict.fromkeys(film for one in wanted for film in one.films):
             films.write(folder, film, sizes)
