@@ -174,7 +174,7 @@ class TestEncoders:
         source = make(tmp_path / "in.mkv", codec="ffv1", size=(65, 49), frames=2)
         out = tmp_path / "out.mkv"
         step = Nearest(1)
-        with pytest.raises(InputError, match="odd size needs 4:4:4"):
+        with pytest.raises(InputError, match="take an even width and height, or 4:4:4"):
             convert(source, out, step, encoding=FAST)
         assert step.closed == 1
         convert(source, out, Nearest(1), encoding=Encoding(pix_fmt="yuv444p", preset="ultrafast"))
