@@ -261,8 +261,8 @@ def targets(folder: Path) -> list[Target]:
     one, two = folder / "a.png", folder / "b.png"
     video = (
         "start", "duration", "frames", "deinterlace", "interlaced", "ivtc", "decoder", "codec",
-        "preset", "crf", "encoder_options", "pix_fmt", "colour", "audio", "streams", "strict",
-        "overwrite", "profile", "events", "device",
+        "preset", "crf", "encoder_options", "pix_fmt", "colour", "audio", "streams", "fps",
+        "strict", "overwrite", "profile", "events", "device",
     )  # fmt: skip
     mia = (
         "psf", "psf_size", "noise", "read_noise", "tv", "prior", "edges", "recentre", "tolerance",

@@ -81,6 +81,7 @@ def run_files(
                 into=output is not None and output.is_folder,
                 overwrite=options["overwrite"],
                 together=together,
+                sequences=options["fps"] is not None,
                 **how,
             )
             jobs = make(todo, options)

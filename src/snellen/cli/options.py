@@ -144,6 +144,12 @@ MAP = click.option(
     help="Streams to keep, as for FFmpeg: 0:a:1, 0:s?, 0:a:m:language:eng, -0:d; the first video "
     "among them is worked on; may be repeated [default: all].",
 )
+FPS = click.option(
+    "--fps",
+    metavar="RATE",
+    help="Make one film of the pictures of INPUT, a folder or a pattern as frames/%05d.png: so "
+    "many a second, as 25 or 24000/1001.",
+)
 FIELDS = (
     optional_choice(
         "--deinterlace",
@@ -200,7 +206,7 @@ _SHARED = (
             help="An error where something would be lost, or nvenc replaced.",
         ),
     ),
-    group(VIDEO, START, DURATION, FRAMES, MAP, *FIELDS, DECODER),
+    group(VIDEO, START, DURATION, FRAMES, FPS, MAP, *FIELDS, DECODER),
     group(
         ENCODING,
         click.option(
@@ -287,7 +293,7 @@ def video(options: dict[str, Any]) -> VideoOptions:
     further = key_values("-e", options.pop("encoder_option"), "tune=film")
     names = ("start", "duration", "frames", "deinterlace", "interlaced", "ivtc", "decoder",
              "codec", "preset", "crf", "pix_fmt", "colour", "audio",
-             "streams")  # fmt: skip
+             "streams", "fps")  # fmt: skip
     chosen = {name: options.pop(name) for name in names}
     chosen["deinterlace"] = chosen["deinterlace"] or False
     return video_options(**chosen, encoder_options=further)

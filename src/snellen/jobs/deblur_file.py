@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,7 @@ def deblur_file(
     colour: str = "auto",
     audio: str = "copy",
     streams: str | Sequence[str] | None = None,
+    fps: float | str | Fraction | None = None,
     quality: int | None = None,
     strict: bool = False,
     overwrite: bool = False,
@@ -143,7 +145,7 @@ def deblur_file(
         "float32" or "float64", of the computation; None: float32.
     start, duration, frames, deinterlace, interlaced, ivtc
         How a video is read: as for `upscale_file`.
-    decoder, codec, preset, crf, encoder_options, pix_fmt, colour, audio, streams
+    decoder, codec, preset, crf, encoder_options, pix_fmt, colour, audio, streams, fps
         How it is decoded and encoded: as for `upscale_file`.
     quality, strict, overwrite, max_pixels, threads, profile, events
         As for `upscale_file`; `events` also hears of each frame of a video.
@@ -170,7 +172,7 @@ def deblur_file(
         start=start, duration=duration, frames=frames, deinterlace=deinterlace,
         interlaced=interlaced, ivtc=ivtc, decoder=decoder, codec=codec, preset=preset, crf=crf,
         encoder_options=encoder_options, pix_fmt=pix_fmt, colour=colour, audio=audio,
-        streams=streams,
+        streams=streams, fps=fps,
     )  # fmt: skip
     settings = MiaSettings(
         psf=psf, psf_size=psf_size, psf_start=psf_start, iterations=iterations,
@@ -179,12 +181,14 @@ def deblur_file(
     )  # fmt: skip
     given: Any
     if isinstance(source, File):
-        given = the_only(path(source, "source"), "source")
+        given = path(source, "source")
+        if options.fps is None:
+            given = the_only(given, "source")
     else:
         given = tuple(one for typed in paths(source, "source") for one in matching(typed))
     goal = optional_path(target, "target")
     if not isinstance(given, tuple):
-        goal = file_target(given, target, lambda one: SHARP)
+        goal = file_target(given, target, lambda one: SHARP, options.fps is not None)
     elif goal is None:
         goal = beside(given[0], SHARP) if given else Path()
     job = DeblurJob(

@@ -109,7 +109,8 @@ def run_deblur(job: DeblurJob, events: Events) -> DeblurResult:
         written, but its PSF could not be.
     """
     job.check()
-    if job.is_burst or is_image(job.sources[0], job.target):
+    film = job.video.fps is not None or not is_image(job.sources[0], job.target)
+    if job.is_burst or not film:
         from snellen.jobs.deblur_image import deblur_image
 
         return deblur_image(job, events)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from snellen.errors import InputError
@@ -15,6 +15,7 @@ from snellen.jobs.deblur import DeblurJob
 from snellen.jobs.events import Events
 from snellen.jobs.inputs import PIPE, contents, stream
 from snellen.jobs.score import ScoreJob
+from snellen.jobs.sequence import files_of
 from snellen.jobs.train import TrainJob
 from snellen.jobs.upscale import UpscaleJob
 
@@ -64,16 +65,25 @@ def _check_encoder(job: AnyJob) -> None:
 def read_by(job: AnyJob) -> list[File]:
     """Return all files that a job reads; of folders the pictures in them."""
     if isinstance(job, UpscaleJob):
-        return [*stream(job.source), *_models(job.model)]
+        return [*_source(job.source, job), *_models(job.model)]
     if isinstance(job, DeblurJob):
         positions = None if job.region is None else job.region.positions
         others = (job.mia.psf, job.mia.psf_start, positions)
-        sources = [one for source in job.sources for one in stream(source)]
+        sources = [one for source in job.sources for one in _source(source, job)]
         return [*sources, *(one for one in others if isinstance(one, Path))]
     named = (
         (job.reference, job.distorted) if isinstance(job, ScoreJob) else (job.images, *job.validate)
     )
     return [one for folder in named for one in contents(folder)]
+
+
+def _source(source: Path, job: UpscaleJob | DeblurJob) -> Sequence[File]:
+    """Return the files of one source: of a sequence its pictures."""
+    if job.video.fps is None:
+        return stream(source)
+    with suppress(InputError):  # which the run of the job says
+        return files_of(source)
+    return []
 
 
 def written_by(job: AnyJob) -> list[Path]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from snellen.errors import IncompleteError
+from snellen.jobs import sequence
 from snellen.jobs.events import Events, Progress
 from snellen.jobs.fallback import on_device
 from snellen.jobs.inputs import PIPE, standard_input, standard_output
@@ -30,7 +32,8 @@ def converted(
     Parameters
     ----------
     source, target : Path
-        Files; "-" means standard input or output, as y4m.
+        Files; "-" means standard input or output, as y4m. With `video.fps` the source is a pattern
+        or a folder of pictures.
     step : callable
         Called with a device ("cpu", "cuda:N"); makes the step.
     device : str
@@ -55,9 +58,14 @@ def converted(
     def report(p: progress.Progress) -> None:
         events.progress(Progress(name, p.frames, p.total, p.fps, p.eta))
 
+    def given() -> Any:
+        if video.fps is not None:
+            return sequence.opened(source, video.fps, events)
+        return standard_input() if source == PIPE else source
+
     def work(device: str) -> Summary:
         return convert(
-            standard_input() if source == PIPE else source,
+            given(),
             standard_output() if target == PIPE else target,
             step(device),
             clip=video.clip,
@@ -70,7 +78,8 @@ def converted(
             on_progress=report,
         )
 
-    return on_device(work, device, name, events, repeatable=source.is_file())
+    repeatable = source != PIPE and (video.fps is not None or source.is_file())
+    return on_device(work, device, name, events, repeatable=repeatable)
 
 
 def damage(source: Path, target: Path, summary: Summary) -> IncompleteError | None:

@@ -31,6 +31,10 @@ MANY = 10**6
 DECODERS = ("auto", "cpu", "nvdec")
 AUDIO = ("copy", "aac", "opus", "none")
 
+_RATIO = re.compile(r"(\d{1,9})/(\d{1,9})")
+_NTSC = {"23.976": 24, "29.97": 30, "47.952": 48, "59.94": 60, "119.88": 120}
+"""Rates that are these less a thousandth: 24000/1001 …"""
+_FASTEST = 1000
 _TIME = re.compile(r"\d{1,9}(\.\d{1,9})?|(\d{1,3}:)?\d{1,3}:[0-5]\d(\.\d{1,9})?")
 
 
@@ -46,11 +50,15 @@ class VideoOptions(Brief):
     """"auto" and "cpu": FFmpeg's decoders; "nvdec": NVIDIA's, the CPU's where it does not work."""
     audio: str = "copy"
     """What becomes of audio: "copy", "aac" or "opus" (what is not so yet is encoded), "none"."""
+    fps: Fraction | None = None
+    """Pictures a second of an image sequence: the source is a folder or a pattern of pictures, and
+    becomes a film. None: it is not."""
 
     def __post_init__(self) -> None:
         check_types(self)
         check_decoder(self.decoder)
         values.choice("audio", self.audio, AUDIO)
+        rate(self.fps)
 
     def named(self) -> tuple[str, ...]:
         """Return the parameters that differ from their defaults."""
@@ -159,6 +167,7 @@ def video_options(
     colour: str,
     audio: str,
     streams: str | Sequence[str] | None,
+    fps: float | str | Fraction | None,
 ) -> VideoOptions:
     """Return the options of a video from plain values, as `snellen.upscale_file` takes them."""
     if not isinstance(encoder_options, Mapping | None) or not all(
@@ -179,7 +188,7 @@ def video_options(
         maps(streams),
     )
     encoding = Encoding(codec, preset, crf, encoder_options or {}, pix_fmt, colour)
-    return VideoOptions(clip, encoding, decoder, audio)
+    return VideoOptions(clip, encoding, decoder, audio, rate(fps))
 
 
 def maps(streams: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -193,6 +202,34 @@ def maps(streams: str | Sequence[str] | None) -> tuple[str, ...]:
 def check_decoder(decoder: str) -> None:
     """Refuse (InputError) a decoder that does not exist."""
     values.choice("decoder", decoder, DECODERS)
+
+
+def rate(value: object) -> Fraction | None:
+    """Return pictures a second, exactly (InputError: no such rate); None: None.
+
+    23.976, 29.97 and their multiples mean NTSC's 24000/1001, 30000/1001 …
+    """
+    if value is None:
+        return None
+    text = str(value)
+    found: Fraction | None = None
+    if isinstance(value, Fraction):
+        found = value
+    elif ratio := _RATIO.fullmatch(text):
+        found = Fraction(int(ratio[1]), int(ratio[2])) if int(ratio[2]) else None
+    elif text.rstrip("0") in _NTSC:
+        found = Fraction(_NTSC[text.rstrip("0")] * 1000, 1001)
+    elif re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text) and (
+        isinstance(value, str) or values.number(value) is not None
+    ):
+        found = Fraction(text)
+    if found is None or not 0 < found <= _FASTEST:
+        raise InputError(
+            f"got `fps`={quoted(value)}; expected pictures a second, up to {_FASTEST}, such as 25, "
+            "24000/1001 or 23.976",
+            parameter="fps",
+        )
+    return found
 
 
 def seconds(value: object, parameter: str) -> Fraction | None:

@@ -36,7 +36,7 @@ def matching(path: Path) -> list[Path]:
         return [path]
     root = Path(path.anchor)
     parts = path.parts[1:] if path.anchor else path.parts
-    found = sorted(_below(root, parts), key=_natural)
+    found = sorted(_below(root, parts), key=natural)
     if not found:
         raise InputError(f"{path}: no file of this name, and none matches it as a pattern")
     return found
@@ -109,7 +109,7 @@ def _wild(text: str) -> str:
     return translate(text)[:-2]  # without \Z
 
 
-def _natural(path: Path) -> tuple[tuple[tuple[int, int | str], ...], str]:
+def natural(path: Path) -> tuple[tuple[tuple[int, int | str], ...], str]:
     """Return a key that sorts x2 before x10."""
     pieces = _DIGITS.split(str(path))
     return tuple(

@@ -13,6 +13,7 @@ from snellen.jobs.inputs import PIPE, VIDEO_SUFFIXES, is_image, is_picture
 from snellen.jobs.naming import Word, beside, written
 from snellen.jobs.options import File, optional_path
 from snellen.jobs.patterns import matching
+from snellen.jobs.sequence import film
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ def plan(
     skip_existing: bool = False,
     overwrite: bool = False,
     together: bool = False,
+    sequences: bool = False,
 ) -> Plan:
     """Find the inputs, and name the output of each. Nothing is written.
 
@@ -88,6 +90,8 @@ def plan(
         Whether existing outputs are replaced; not with `skip_existing`.
     together : bool
         Whether all inputs are one burst, with one output; the plan names the first of them.
+    sequences : bool
+        Whether the input is a folder or a pattern of pictures that become one film.
 
     Raises
     ------
@@ -99,6 +103,12 @@ def plan(
             "got `skip_existing` with `overwrite`", parameter="skip_existing",
             advice="leave one of them out",
         )  # fmt: skip
+    if sequences:
+        if recursive or together:
+            raise InputError(
+                f"got `fps` with `{'recursive' if recursive else 'burst'}`", parameter="fps"
+            )
+        return _one(film(inputs, output, word, into), skip_existing)
     found, failed = _found(inputs, recursive, output)
     if together:
         if recursive:
@@ -144,31 +154,38 @@ def expanded(inputs: Sequence[Path]) -> list[Path]:
     return [one.path for one in found]
 
 
-def file_target(source: Path, target: File | None, word: Word) -> Path:
+def file_target(source: Path, target: File | None, word: Word, sequence: bool = False) -> Path:
     """Return the file that one source becomes: the target, or in it where that is a folder.
 
-    A text that ends as the name of a folder does, "large/", is one that need not exist.
+    A text that ends as the name of a folder does, "large/", is one that need not exist. A
+    `sequence` is a folder or a pattern of pictures that become one film.
 
     Raises
     ------
     InputError
         The source is a folder, or the target is one for standard input, or no path.
     """
+    goal = optional_path(target, "target")
+    into = isinstance(target, str) and target.endswith(("/", os.sep))
+    if sequence:
+        return film((source,), goal, word, into)[1]
     if source.is_dir():
         raise InputError(
             f"{source} is a folder; expected one file",
             parameter="source",
             advice="upscale_files and deblur_files take folders",
         )
-    goal = optional_path(target, "target")
     if goal is None:
         return beside(source, word(source))
-    into = isinstance(target, str) and target.endswith(("/", os.sep))
     return _into(goal, source) if into or goal.is_dir() else goal
 
 
 def _burst(found: list[_Found], output: Path | None, word: Word, skip_existing: bool) -> Plan:
-    pair = found[0].path, beside(found[0].path, word(found[0].path)) if output is None else output
+    first = found[0].path
+    return _one((first, beside(first, word(first)) if output is None else output), skip_existing)
+
+
+def _one(pair: tuple[Path, Path], skip_existing: bool) -> Plan:
     if skip_existing and os.path.isfile(pair[1]):  # noqa: PTH113  never raises
         return Plan((), (Skipped(*pair, f"{pair[1]} is there"),))
     return Plan((pair,))

@@ -161,7 +161,9 @@ def run_upscale(job: UpscaleJob, events: Events) -> UpscaleResult:
     InputError, DeviceError, OutputError
         Nothing is left under the target's name.
     """
-    return _image(job, events) if is_image(job.source, job.target) else _video(job, events)
+    if job.video.fps is None and is_image(job.source, job.target):
+        return _image(job, events)
+    return _video(job, events)
 
 
 def _image(job: UpscaleJob, events: Events) -> UpscaleResult:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from snellen.frames.values import flag
@@ -52,6 +53,7 @@ def upscale_file(
     colour: str = "auto",
     audio: str = "copy",
     streams: str | Sequence[str] | None = None,
+    fps: float | str | Fraction | None = None,
     quality: int | None = None,
     strict: bool = False,
     overwrite: bool = False,
@@ -134,6 +136,9 @@ def upscale_file(
     streams : str or sequence of str, optional
         Streams of a video that are kept, as FFmpeg's -map has them: "0:a:1", "0:s?", "-0:d"; the
         first video among them is worked on. None: all.
+    fps : number or str, optional
+        Pictures a second: the source is a folder or a pattern of pictures ("frames/%05d.png"),
+        which become one film.
     quality : int, optional
         Of an image that is written as JPEG, WebP or AVIF, 1 … 100; None: 95, without loss, 90.
     strict : bool
@@ -171,11 +176,13 @@ def upscale_file(
         start=start, duration=duration, frames=frames, deinterlace=deinterlace,
         interlaced=interlaced, ivtc=ivtc, decoder=decoder, codec=codec, preset=preset, crf=crf,
         encoder_options=encoder_options, pix_fmt=pix_fmt, colour=colour, audio=audio,
-        streams=streams,
+        streams=streams, fps=fps,
     )  # fmt: skip
-    found = the_only(path(source, "source"), "source")
+    found = path(source, "source")
+    if options.fps is None:
+        found = the_only(found, "source")
     sized = wanted(scale, size, height, fit)
-    goal = file_target(found, target, lambda one: enlarged(one, sized))
+    goal = file_target(found, target, lambda one: enlarged(one, sized), options.fps is not None)
     job = UpscaleJob(
         source=found, target=goal, scale=scale, size=text_of(size), height=height, fit=fit,
         model=model, method=method, source_kind=source_kind, device=device_list(device),
@@ -232,5 +239,6 @@ def upscale_files(
         paths(sources, "source"), optional_path(target, "target"),
         lambda one: enlarged(one, sized), into=True, recursive=recursive,
         skip_existing=skip_existing, overwrite=flag("overwrite", options.get("overwrite", False)),
+        sequences=options.get("fps") is not None,
     )  # fmt: skip
     return each_file(upscale_file, todo, events, options)

@@ -32,6 +32,7 @@ from snellen.video.sink.encoding import Encoder, Encoding
 from snellen.video.sink.output import Output
 from snellen.video.sink.probe import probe
 from snellen.video.source.decode import Source
+from snellen.video.source.pictures import Pictures
 from snellen.video.step import RateStep, Step
 from snellen.video.threads import Written, run_dry, run_pipeline
 
@@ -77,7 +78,7 @@ class LateStep:
 
 
 def convert(
-    source: Path | BinaryIO,
+    source: Path | BinaryIO | Pictures,
     target: Path | BinaryIO,
     step: Step | RateStep | LateStep,
     *,
@@ -94,8 +95,8 @@ def convert(
 
     Parameters
     ----------
-    source : Path or BinaryIO
-        A video file, or a binary stream of y4m.
+    source : Path, BinaryIO or Pictures
+        A video file, a binary stream of y4m, or image files.
     target : Path or BinaryIO
         A file (.mp4, .mkv, .mov, .webm, .ts, .m2ts, .y4m), or a binary stream for y4m.
     step : Step, RateStep or LateStep
@@ -137,7 +138,7 @@ def convert(
     with ExitStack() as stack:
         if not isinstance(step, LateStep):
             stack.callback(step.close)
-        output = Output(target, source, overwrite)
+        output = Output(target, None if isinstance(source, Pictures) else source, overwrite)
         opened = stack.enter_context(closing(Source(source, clip or Clip(), decoder)))
         info = opened.info
         if isinstance(step, LateStep):

@@ -25,8 +25,8 @@ class Output:
     Parameters
     ----------
     target : Path or BinaryIO
-    source : Path or BinaryIO
-        The input, which must not be the output.
+    source : Path, BinaryIO or None
+        The input, which must not be the output; None: files that are protected already.
     overwrite : bool
         Whether an existing file is replaced.
 
@@ -40,7 +40,9 @@ class Output:
         What messages call the container.
     """
 
-    def __init__(self, target: Path | BinaryIO, source: Path | BinaryIO, overwrite: bool) -> None:
+    def __init__(
+        self, target: Path | BinaryIO, source: Path | BinaryIO | None, overwrite: bool
+    ) -> None:
         self.name = name(target)
         self._overwrite = overwrite
         self._target, self._source = target, source
@@ -71,7 +73,8 @@ class Output:
                 own_error = True
                 self._target.flush()
                 return
-            with protected([self._source]), replacing(self._target, self._overwrite) as temporary:
+            inputs = [] if self._source is None else [self._source]
+            with protected(inputs), replacing(self._target, self._overwrite) as temporary:
                 own_error = False
                 yield temporary
                 own_error = True

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil, floor
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from av.packet import Packet
 from av.stream import Stream
@@ -23,6 +24,7 @@ from snellen.video.media import Item, MediaInfo, PictureInfo, SourceReport
 from snellen.video.pipes import Incoming
 from snellen.video.source import nvdec
 from snellen.video.source.damage import promised_packets, torn_y4m, total_frames
+from snellen.video.source.pictures import FORMAT, Pictures
 from snellen.video.source.progressive import Progressive
 from snellen.video.source.read import Reader
 from snellen.video.source.stream_info import chapters_of, picture_info, stream_info
@@ -39,8 +41,8 @@ class Source:
 
     Parameters
     ----------
-    source : Path or BinaryIO
-        A video file, or a binary stream of y4m.
+    source : Path, BinaryIO or Pictures
+        A video file, a binary stream of y4m, or image files.
     clip : Clip
         Which part of it.
     decoder : str
@@ -57,14 +59,19 @@ class Source:
         the thread would crash.
     """
 
-    def __init__(self, source: Path | BinaryIO, clip: Clip, decoder: str = "auto") -> None:
-        self.name = name(source)
+    def __init__(
+        self, source: Path | BinaryIO | Pictures, clip: Clip, decoder: str = "auto"
+    ) -> None:
+        self._pictures = source if isinstance(source, Pictures) else None
+        self.name = source.name if isinstance(source, Pictures) else name(source)
         self.busy, self._home = False, Home("this input")
         self._clip = clip
         self._variable_rate = False
         self._pipe: InputFile | None = None
         self._file: Path | Incoming
-        if not isinstance(source, Path):
+        if isinstance(source, Pictures):
+            self._file = Incoming(cast("BinaryIO", source), format=FORMAT, title=source.name)
+        elif not isinstance(source, Path):
             self._file = Incoming(source)
         elif is_stream(source):
             self._pipe = InputFile(source)
@@ -102,8 +109,9 @@ class Source:
 
     def report(self) -> SourceReport:
         """Return what reading has found so far; complete in the last item."""
+        own = () if self._pictures is None else self._pictures.damage()
         return SourceReport(
-            self._reader.damage.describe(),
+            (*own, *self._reader.damage.describe()),
             self._clock.moved,
             self._variable_rate,
             self._fields.notice,
@@ -184,6 +192,9 @@ class Source:
     def _describe(self, notice: str | None) -> MediaInfo:
         container, stream = self._reader.container, self._reader.stream
         frames = self._total()
+        picture = self._picture
+        if self._pictures is not None:
+            picture = replace(picture, losses=(*picture.losses, *self._pictures.lost))
         return MediaInfo(
             name=self.name,
             path=self._path,
@@ -193,7 +204,7 @@ class Source:
             streams=tuple(stream_info(s) for s in container.streams),
             video_index=stream.index,
             chapters=chapters_of(container),
-            picture=self._picture,
+            picture=picture,
             time_base=self._time_base,
             rate=self._rate,
             clip=self._clip,
@@ -210,6 +221,8 @@ class Source:
         """Return how many frames to expect in the clip; None: unknown."""
         clip = self._clip
         total = total_frames(self._reader.container, self._reader.stream, self._reader.rate)
+        if self._pictures is not None:
+            total = self._pictures.count
         if total is not None:
             total = ceil(total * self._fields.rate)
         if total is not None and clip.start is not None:

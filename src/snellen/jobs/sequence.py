@@ -1,0 +1,112 @@
+"""Image sequences: the pictures that a pattern or a folder means, as one film."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from snellen.errors import InputError
+from snellen.jobs.events import Events
+from snellen.jobs.inputs import PIPE, is_image
+from snellen.jobs.naming import Word
+from snellen.jobs.patterns import matching, natural
+
+if TYPE_CHECKING:
+    from snellen.video.source.pictures import Pictures
+
+_NUMBER = re.compile(r"(\d{1,18})\D*")
+
+
+def files_of(source: Path) -> list[Path]:
+    """Return the pictures of a typed pattern or a folder, in the order of their numbers.
+
+    Raises
+    ------
+    InputError
+        There are none; a picture that is named itself, or what is no picture.
+    """
+    if source == PIPE:
+        raise InputError("`fps` is for pictures, and standard input is a film", parameter="fps")
+    if source.is_dir():
+        found = [one for one in source.iterdir() if is_image(one) and not one.name.startswith(".")]
+        if not found:
+            raise InputError(f"{source} holds no image", parameter="source")
+        return sorted(found, key=natural)
+    found = matching(source)
+    if found == [source]:
+        raise InputError(
+            f"{source}: `fps` makes a film of many pictures",
+            parameter="fps",
+            advice="name a folder of pictures, or a pattern such as frames/%05d.png",
+        )
+    strange = [one for one in found if not is_image(one)]
+    if strange:
+        raise InputError(f"{strange[0]} is no image; `fps` is for pictures", parameter="fps")
+    return found
+
+
+def opened(source: Path, fps: Fraction, events: Events) -> Pictures:
+    """Return the pictures of a pattern or a folder as the input of a film."""
+    from snellen.video.source.pictures import Pictures
+
+    files = files_of(source)
+    gap = _gap(files)
+    if gap is not None:
+        events.warning(str(source), gap)
+    return Pictures(files, fps, str(source))
+
+
+def film(
+    inputs: Sequence[Path], output: Path | None, word: Word, into: bool = False
+) -> tuple[Path, Path]:
+    """Return a sequence, and the film that it becomes.
+
+    Parameters
+    ----------
+    inputs : sequence of Path
+        One folder or pattern of pictures.
+    output : Path or None
+        A file, or a folder for a film called after that of the pictures; None: beside that.
+    word : callable
+        Returns what its name says then.
+    into : bool
+        Whether the output is a folder although it does not exist.
+
+    Raises
+    ------
+    InputError
+        Several inputs, or one that is no sequence.
+    """
+    if len(inputs) != 1:
+        raise InputError(
+            f"got {len(inputs)} inputs with `fps`; expected one folder or pattern of pictures",
+            parameter="fps",
+            advice="name the folder, or put the pattern in quotes: 'frames/*.png'",
+        )
+    (source,) = inputs
+    files_of(source)
+    if output is not None and not (into or output.is_dir()):
+        return source, output
+    folder = source if source.is_dir() else source.parent
+    folder = folder.resolve() if folder.name in ("", "..") else folder
+    if output is not None:
+        return source, output / f"{folder.name}.mkv"
+    return source, folder.with_name(f"{folder.name}-{word(source)}.mkv")
+
+
+def _gap(files: Sequence[Path]) -> str | None:
+    """Return a sentence about numbers without a picture; None: the last numbers of names rise."""
+    found = [_NUMBER.findall(os.path.splitext(one.name)[0]) for one in files]  # noqa: PTH122
+    numbers = [int(one[-1]) for one in found if one]
+    if len(numbers) < len(files) or len(set(numbers)) < len(files):
+        return None
+    missing = max(numbers) - min(numbers) + 1 - len(numbers)
+    if not 0 < missing < len(numbers):
+        return None
+    place = next(a for a, b in pairwise(numbers) if b != a + 1)
+    return f"no picture follows number {place}, and {missing} are missing in all: the rest close up"

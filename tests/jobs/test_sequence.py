@@ -1,0 +1,190 @@
+"""Image sequences as films: which pictures, in which order, at which rate."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import av
+import numpy as np
+import pytest
+from PIL import Image
+
+import snellen
+from snellen.errors import IncompleteError, InputError
+from snellen.jobs.events import Collected
+from snellen.jobs.options import rate
+from snellen.jobs.planning import plan
+from support.cli import run
+from support.jobs import Heard
+
+LOSSLESS = {"codec": "ffv1", "device": "cpu"}
+SIZE = (40, 24)
+
+
+def pictures(folder, numbers=range(1, 4), name="f{:03d}.png", mode="RGB", size=SIZE):
+    """Write pictures of one colour, which tells their number."""
+    folder.mkdir(exist_ok=True)
+    for number in numbers:
+        samples = np.full((size[1], size[0], 3), 20 * number, np.uint8)
+        Image.fromarray(samples).convert(mode).save(folder / name.format(number))
+    return folder
+
+
+def luma(path):
+    """Return the time and the luma of each frame, and the stream's rate."""
+    with av.open(str(path)) as container:
+        stream = container.streams.video[0]
+        found = [
+            (frame.time, int(np.from_dlpack(frame.planes[0])[12, 20]))
+            for frame in container.decode(stream)
+        ]
+        return found, stream.average_rate
+
+
+def levels(numbers):
+    return [round(16 + 20 * n * 219 / 255) for n in numbers]
+
+
+@pytest.mark.parametrize("typed", ["in", "in/f%03d.png", "in/*.png", "in/f00[1-3].png"])
+def test_a_folder_or_a_pattern_becomes_a_film(tmp_path, monkeypatch, typed):
+    monkeypatch.chdir(tmp_path)
+    pictures(tmp_path / "in")
+    result = snellen.upscale_file(typed, "out.mkv", fps=25, **LOSSLESS)
+    assert (result.width, result.height, result.summary.frames) == (80, 48, 3)
+    found, average = luma(tmp_path / "out.mkv")
+    assert [value for _, value in found] == levels((1, 2, 3))
+    assert [time for time, _ in found] == [0, 0.04, 0.08]
+    assert average == 25
+
+
+def test_order_is_that_of_the_numbers(tmp_path):
+    folder = pictures(tmp_path / "in", (1, 2, 10, 9), "f{}.png")
+    heard = Heard()
+    snellen.upscale_file(folder, tmp_path / "out.mkv", fps="24000/1001", events=heard, **LOSSLESS)
+    found, average = luma(tmp_path / "out.mkv")
+    assert [value for _, value in found] == levels((1, 2, 9, 10))
+    assert average == pytest.approx(24000 / 1001, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (25, Fraction(25)), ("23.976", Fraction(24000, 1001)), (29.97, Fraction(30000, 1001)),
+        ("30000/1001", Fraction(30000, 1001)), ("12.5", Fraction(25, 2)),
+        (Fraction(1, 2), Fraction(1, 2)), (None, None),
+    ],
+)  # fmt: skip
+def test_rates(given, expected):
+    assert rate(given) == expected
+
+
+@pytest.mark.parametrize("given", [0, -1, "0", "1/0", "a", "", "1e9", 1001, float("nan"), [], True])
+def test_what_is_no_rate(given):
+    with pytest.raises(InputError) as caught:
+        rate(given)
+    assert caught.value.parameter == "fps"
+
+
+def test_depth_grey_and_alpha(tmp_path):
+    folder = tmp_path / "deep"
+    folder.mkdir()
+    for number in (1, 2):
+        deep = np.full((24, 40), 9000 * number, np.uint16)
+        Image.fromarray(deep).save(folder / f"{number}.tif")
+    snellen.upscale_file(folder, tmp_path / "deep.mkv", fps=10, **LOSSLESS)
+    with av.open(str(tmp_path / "deep.mkv")) as back:
+        assert next(back.decode(video=0)).format.name == "gray16le"
+    pictures(tmp_path / "in", (1, 3))
+    pictures(tmp_path / "in", (2,), mode="L")
+    snellen.upscale_file(tmp_path / "in", tmp_path / "out.mkv", fps=10, **LOSSLESS)
+    assert [value for _, value in luma(tmp_path / "out.mkv")[0]] == levels((1, 2, 3))
+    pictures(tmp_path / "alpha", mode="RGBA")
+    result = snellen.upscale_file(tmp_path / "alpha", tmp_path / "a.mkv", fps=10, **LOSSLESS)
+    assert "the alpha channel is dropped" in result.summary.dropped
+
+
+def test_a_black_beginning_in_grey_does_not_make_all_grey(tmp_path):
+    pictures(tmp_path / "in", (1,), mode="L")
+    folder = pictures(tmp_path / "in", (2, 3))
+    snellen.upscale_file(folder, tmp_path / "out.mkv", fps=10, **LOSSLESS)
+    with av.open(str(tmp_path / "out.mkv")) as back:
+        assert next(back.decode(video=0)).format.name == "yuv444p"
+
+
+def test_damage_is_said(tmp_path):
+    folder = pictures(tmp_path / "in", range(1, 6))
+    (folder / "f002.png").write_bytes(b"no picture")
+    pictures(folder, (5,), size=(20, 24))
+    with pytest.raises(IncompleteError) as caught:
+        snellen.upscale_file(folder, tmp_path / "out.mkv", fps=10, **LOSSLESS)
+    text = str(caught.value)
+    assert "1 of 5 pictures could not be read" in text
+    assert "f002.png" in text
+    assert "f005.png has 20×24 pixels, and those before it 40×24" in text
+    found, _ = luma(tmp_path / "out.mkv")
+    assert [time for time, _ in found] == [0, 0.2, 0.3]  # the others keep their times
+    assert [value for _, value in found] == levels((1, 3, 4))
+
+
+def test_missing_numbers_are_said(tmp_path):
+    folder = pictures(tmp_path / "in", (1, 2, 5, 6))
+    heard = Heard()
+    snellen.upscale_file(folder, tmp_path / "out.mkv", fps=10, events=Collected(heard), **LOSSLESS)
+    assert any("follows number 2, and 2 are missing" in text for _, text in heard.warnings)
+
+
+def test_what_is_no_sequence(tmp_path):
+    folder = pictures(tmp_path / "in")
+    for source, words in (
+        (folder / "f001.png", "`fps` makes a film of many pictures"),
+        (tmp_path / "none%d.png", "none matches"),
+        ("-", "standard input is a film"),
+    ):
+        with pytest.raises(InputError, match=words.replace("`fps`", "fps")):
+            snellen.upscale_file(source, tmp_path / "out.mkv", fps=10, **LOSSLESS)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="holds no image"):
+        snellen.upscale_file(tmp_path / "empty", tmp_path / "out.mkv", fps=10, **LOSSLESS)
+    with pytest.raises(InputError, match="got 2 inputs with `fps`".replace("`", "")):
+        plan([folder, folder], None, lambda one: "x2", sequences=True)
+    assert not (tmp_path / "out.mkv").exists()
+
+
+def test_a_literal_name_wins(tmp_path):
+    folder = pictures(tmp_path / "in")
+    (folder / "f%03d.png").write_bytes((folder / "f001.png").read_bytes())
+    with pytest.raises(InputError, match="fps makes a film of many pictures"):
+        snellen.upscale_file(folder / "f%03d.png", tmp_path / "out.mkv", fps=10, **LOSSLESS)
+
+
+def test_no_picture_is_replaced(tmp_path):
+    folder = pictures(tmp_path / "in")
+    (folder / "f002.mkv").hardlink_to(folder / "f002.png")
+    with pytest.raises(InputError, match="input"):
+        snellen.upscale_file(folder, folder / "f002.mkv", fps=10, overwrite=True, **LOSSLESS)
+    with Image.open(folder / "f002.png") as kept:
+        assert kept.size == SIZE
+
+
+def test_names_of_films(tmp_path):
+    folder = pictures(tmp_path / "shot")
+    for source in (folder, folder / "f%03d.png"):
+        assert plan([source], None, lambda one: "x2", sequences=True).pairs == (
+            (source, tmp_path / "shot-x2.mkv"),
+        )
+        assert plan([source], tmp_path, lambda one: "x2", sequences=True).pairs == (
+            (source, tmp_path / "shot.mkv"),
+        )
+
+
+def test_the_command(tmp_path, capsys):
+    folder = pictures(tmp_path / "in")
+    out = tmp_path / "out.mp4"
+    words = ["upscale", str(folder / "f%03d.png"), "--fps", "25", "-o", str(out), "--preset",
+             "ultrafast", "--device", "cpu", "--frames", "2"]  # fmt: skip
+    assert run(*words) == 0, capsys.readouterr().err
+    assert len(luma(out)[0]) == 2
+    assert run(*words, "--skip-existing") == 0
+    assert "skipped" in "".join(capsys.readouterr())
+    assert run("upscale", *sorted(folder.iterdir()), "--fps", "25") == 2
+    assert "put the pattern in quotes" in capsys.readouterr().err
