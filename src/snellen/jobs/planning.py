@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,6 +14,8 @@ from snellen.jobs.naming import Word, beside, written
 from snellen.jobs.options import File, optional_path
 from snellen.jobs.patterns import matching
 from snellen.jobs.sequence import film
+
+Spot = Callable[[Path], tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +117,14 @@ def plan(
             raise InputError("got `recursive` with `burst`", parameter="recursive")
         return _burst(found, output, word, skip_existing)
     once: dict[tuple[str, str], _Found] = {}
+    spot = _spots()
     for one in found:
-        once.setdefault(_spot(one.path), one)
+        once.setdefault(spot(one.path), one)
     found = list(once.values())
     several = bool(failed) or len(found) != 1 or found[0].folder is not None
     targets = _targets(found, output, word, several, into)
     found = [replace(one, target=target) for one, target in zip(found, targets, strict=True)]
-    skipped = _results(found, word)
+    skipped = _results(found, word, spot)
     left = [one for one in found if one not in skipped]
     clashes = _clashes(left)
     if skip_existing:
@@ -235,35 +238,41 @@ def _into(folder: Path, source: Path) -> Path:
     return folder / written(source)
 
 
-def _spot(path: Path) -> tuple[str, str]:
-    """Return where a file lies, and its name: links to one file are several files."""
-    return place(path.parent), os.path.normcase(path.name)
+def _spots() -> Spot:
+    """Return a function that says where a file lies, and its name: links are files of their own."""
+    folders: dict[Path, str] = {}
+
+    def spot(path: Path) -> tuple[str, str]:
+        folder = path.parent
+        if folder not in folders:
+            folders[folder] = place(folder)
+        return folders[folder], os.path.normcase(path.name)
+
+    return spot
 
 
-def _results(found: list[_Found], word: Word) -> dict[_Found, str]:
+def _results(found: list[_Found], word: Word, spot: Spot) -> dict[_Found, str]:
     """Return the inputs that are results of others, and why they are left out.
 
     What becomes a file beside it is one of those, too, wherever this run's results come: its name
     says that a run before has made it. Links are none: what they lead to is somebody's file.
     """
+    files = [one for one in found if one.path != PIPE]
     made: dict[tuple[str, str], _Found] = {}
     named: dict[tuple[str, str], list[_Found]] = {}
-    for one in found:
-        if one.target != PIPE:
-            made.setdefault(_spot(one.target), one)
-        if one.path != PIPE:
-            named.setdefault((place(one.path.parent), one.path.stem), []).append(one)
+    for one in files:
+        made.setdefault(spot(one.target), one)
+        named.setdefault(spot(one.path.with_suffix("")), []).append(one)
     results = {}
-    for one in found:
-        if one.path == PIPE or one.path.is_symlink() or place(one.path) == place(one.target):
-            continue  # what would become itself is refused by its job
-        other = made.get(_spot(one.path))
+    for one in files:
+        other = made.get(spot(one.path))
         if other is None:
             stem = one.path.stem.rpartition("-")[0]
-            before = named.get((place(one.path.parent), stem), [])
+            before = named.get(spot(one.path.with_name(stem)), []) if stem else []
             made_of = (x for x in before if beside(x.path, word(x.path)).name == one.path.name)
             other = next(made_of, None)
-        if other is not None:
+        # What would become itself is refused by its job.
+        if other and not (one.path.is_symlink() or place(one.path) == place(one.target)):
             results[one] = f"it is the result of {other.path}"
     return results
 
