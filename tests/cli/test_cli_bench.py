@@ -68,3 +68,11 @@ def test_a_wrong_result_is_written_without_a_time_and_the_status_is_1(capsys, me
     assert run("bench", "aplus", "-o", tmp_path / "report.json") == 1
     assert "1 of 2 results are wrong" in capsys.readouterr().err
     assert json.loads((tmp_path / "report.json").read_text())["failed"] == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "said"), [("calls", "Timed calls after the first"), ("mad", "Timed rounds on the")]
+)
+def test_help_says_what_is_repeated(capsys, method, said):
+    assert run("bench", method, "--help") == 0
+    assert said in " ".join(capsys.readouterr().out.split())

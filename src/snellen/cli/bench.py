@@ -34,7 +34,8 @@ def command(method: str, text: str) -> None:
         click.option("--device", default="auto", show_default=True,
                      help="auto, cpu, cuda or cuda:N."),
         click.option("--repeats", type=click.IntRange(1), default=5, show_default=True,
-                     help="Timed rounds on the CPU; four times as many on a GPU."),
+                     help="Timed calls after the first one." if method == "calls" else
+                     "Timed rounds on the CPU; four times as many on a GPU."),
         click.option("--quick", is_flag=True, help="Fewer sizes."),
         click.option("-o", "--output", type=NAMED,
                      help="Write JSON here, too."),
