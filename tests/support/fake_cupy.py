@@ -112,7 +112,8 @@ class FakeCupy:
 
     def seen(self, address, size):
         """Return bytes at an address; note a fault where that is no live memory."""
-        if not any(at <= address and address + size <= at + n for at, n in self.live.items()):
+        live = self.live.copy()  # another thread may drop memory meanwhile
+        if not any(at <= address and address + size <= at + n for at, n in live.items()):
             self.faults.append(f"{size} bytes at {address:#x} are not there any more")
             return np.zeros(size, np.uint8)
         return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
