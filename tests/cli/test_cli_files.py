@@ -82,6 +82,9 @@ def test_how_much_is_said(capsys, here):
     assert capsys.readouterr() == ("", "")
     assert run("upscale", "in", "-v", "-o", "2", *HOW) == 0
     assert capsys.readouterr().err == ("in/b.png → 2/b.png: model=m.safetensors, device=cpu\n")
+    assert run("deblur", "a.png", "-v", "-o", "b.png", *DEBLUR) == 0
+    said = capsys.readouterr().err.splitlines()[0]
+    assert said == "a.png → b.png: psf_size=3, iterations=1, device=cpu"
     refused("upscale", capsys, ["a.png", "-v", "-q", *HOW], "-v with -q")
     assert run("upscale", "in", "-v", "--json", "-o", "3", *HOW) == 0
     first = json.loads(capsys.readouterr().out.splitlines()[0])

@@ -137,6 +137,8 @@ def test_what_cannot_be_made(settings, parameter):
         ((50, 40), {"scale": 1.0001}, "scale=1.0001 makes 50×40 of a picture of 50×40; expected a "
          "larger one"),
         ((300, 200), {"scale": 9.5, "scales": (3,)}, "at most 2700×1800: 9 times as large"),
+        ((128, 72), {"rows": 101, "turned": True}, "makes 56×101 of a picture of 72×128"),
+        ((128, 72), {"rows": 3000, "turned": True}, "1688×3000 .* expected at most 1152×2046"),
         ((300, 200), {"scale": 0.0}, "got scale=0.0; expected"),
     ],
     ids=str,

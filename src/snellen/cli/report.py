@@ -129,7 +129,8 @@ class Report:
 
         named = {"source", "target", "reference", "distorted"}
         settings = {name: text for name, text in chosen(job).items() if name not in named}
-        how = ", ".join(f"{name}={text}" for name, text in settings.items()) or "as by default"
+        words = [f"{name.rpartition('.')[2]}={text}" for name, text in settings.items()]
+        how = ", ".join(words) or "as by default"
         text = f"{subject} → {target}: {how}"
         self.logged(text)
         if self.level != VERBOSE:

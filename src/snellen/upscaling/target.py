@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
@@ -158,7 +159,7 @@ def geometry(
     def checked(
         inner: tuple[int, int], result: tuple[int, int], part: tuple[Fraction, Fraction] = _WHOLE
     ) -> Geometry:
-        return _checked(wanted, (width, height), inner, result, part, scales, unit)
+        return _checked(wanted, (width, height), inner, result, part, scales, unit, turned)
 
     if wanted.scale is not None:
         inner = _rounded(width * wanted.scale, height * wanted.scale, unit)
@@ -201,14 +202,18 @@ def _checked(
     part: tuple[Fraction, Fraction],
     scales: tuple[int, ...],
     unit: tuple[int, int],
+    turned: bool,
 ) -> Geometry:
+    def shown(size: Sequence[int]) -> str:
+        return f"{size[turned]}×{size[not turned]}"
+
     ratio = max(inner[n] / (source[n] * part[n]) for n in range(2))
     name, value = (
         ("size", f"{wanted.box[0]}x{wanted.box[1]}") if wanted.box
         else ("height", f"{wanted.height}") if wanted.height
         else ("scale", f"{float(wanted.scale or 0):.9g}")
     )  # fmt: skip
-    got = f"`{name}`={value} makes {result[0]}×{result[1]} of a picture of {source[0]}×{source[1]}"
+    got = f"`{name}`={value} makes {shown(result)} of a picture of {shown(source)}"
     if ratio <= 1:
         raise InputError(f"{got}; expected a larger one", parameter=name)
     rows = [row for row in _ROWS if set(row) <= set(scales)]
@@ -217,8 +222,8 @@ def _checked(
         factor = min(most / ratio, Fraction(LARGEST, max(result)))
         largest = [int(side * factor) // u * u for side, u in zip(result, unit, strict=True)]
         raise InputError(
-            f"{got}; expected at most {largest[0]}×{largest[1]}: {most} times as large, and up to "
-            f"{LARGEST} pixels a side",
+            f"{got}; expected at most {shown(largest)}: {most} times as large, and up to {LARGEST} "
+            "pixels a side",
             parameter=name,
         )
     row = next(row for row in rows if prod(row) >= ratio * _NEARLY)
