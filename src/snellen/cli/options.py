@@ -282,7 +282,8 @@ def output_option(example: str) -> Callable[[Any], Any]:
         metavar="FILE|FOLDER",
         type=OUTPUT,
         help="File; or a folder, for several inputs or a folder, made where it is missing; - for "
-        f"y4m [default: beside the input, as {example}].",
+        "y4m; film-%05d.png makes a picture of each frame [default: beside the input, as "
+        f"{example}].",
     )
 
 

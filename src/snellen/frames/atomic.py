@@ -16,6 +16,7 @@ from snellen.frames.leftovers import Temporary
 from snellen.frames.protection import protected
 
 __all__ = [
+    "adopt",
     "check_folder",
     "check_target",
     "protected",
@@ -208,6 +209,20 @@ def replacing(target: Path, overwrite: bool) -> Iterator[Path]:
             _finish(temporary, rights, target, goal, overwrite)
     finally:
         temporary.close()
+
+
+def adopt(file: Path, target: Path, overwrite: bool) -> None:
+    """Give a complete file, which nobody else writes, the name `target` in the same file system.
+
+    Raises
+    ------
+    OutputError
+        As of `replacing`.
+    """
+    with _os_errors_as_output_errors(target):
+        goal = _resolved(target)
+        _replaceable(target, goal)
+        _rename(file, goal, overwrite)
 
 
 def sweep(folder: Path) -> None:

@@ -9,7 +9,6 @@ from snellen.jobs.deblur import DeblurJob, DeblurResult, method_settings
 from snellen.jobs.deblur_step import DeblurStep, FrameFits
 from snellen.jobs.events import Events
 from snellen.jobs.film import converted, damage
-from snellen.jobs.stills import warn_of_quality
 from snellen.video.region import RegionStep, Track
 
 
@@ -19,7 +18,6 @@ def deblur_video(job: DeblurJob, events: Events) -> DeblurResult:
     name = str(source)
     if job.mia.data_range is not None:
         events.warning(name, "`data_range` is for float images: without effect on a video")
-    warn_of_quality(name, job.quality, events)
     track = None if job.region is None else job.region.track()
     settings = method_settings(job)
     fits = FrameFits(lambda row: events.frame(name, row), job.psf_out is not None)
@@ -29,8 +27,8 @@ def deblur_video(job: DeblurJob, events: Events) -> DeblurResult:
         return RegionStep(work, track, job.paste_back)
 
     summary = converted(
-        source, job.target, step, device=job.device, video=job.video, strict=job.strict,
-        overwrite=job.overwrite, events=events,
+        source, job.target, step, device=job.device, video=job.video, quality=job.quality,
+        strict=job.strict, overwrite=job.overwrite, events=events,
     )  # fmt: skip
     if job.psf_out is not None:
         psf_files.write(job.psf_out, np.array(fits.psfs), job.overwrite)

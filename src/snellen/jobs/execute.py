@@ -15,11 +15,12 @@ from snellen.jobs.deblur import DeblurJob, DeblurResult
 from snellen.jobs.events import Collected, Events, listening
 from snellen.jobs.files import AnyJob, protected, read_by, written_by
 from snellen.jobs.first_use import announced
-from snellen.jobs.inputs import claim, is_image, stream
+from snellen.jobs.inputs import claim, stream
 from snellen.jobs.options import MANY
 from snellen.jobs.planning import Plan
 from snellen.jobs.profile import recorded
 from snellen.jobs.score import FILM, FOLDER, IMAGE, ScoreJob, ScoreResult
+from snellen.jobs.sequence import makes_film
 from snellen.jobs.train import TrainJob, TrainResult, run_train
 from snellen.jobs.upscale import UpscaleJob, UpscaleResult, run_upscale
 
@@ -109,8 +110,7 @@ def run_deblur(job: DeblurJob, events: Events) -> DeblurResult:
         written, but its PSF could not be.
     """
     job.check()
-    film = job.video.fps is not None or not is_image(job.sources[0], job.target)
-    if job.is_burst or not film:
+    if job.is_burst or not makes_film(job.sources[0], job.target, job.video.fps):
         from snellen.jobs.deblur_image import deblur_image
 
         return deblur_image(job, events)

@@ -12,6 +12,8 @@ from snellen.jobs.events import Events, Progress
 from snellen.jobs.fallback import on_device
 from snellen.jobs.inputs import PIPE, standard_input, standard_output
 from snellen.jobs.options import VideoOptions
+from snellen.jobs.sequence import is_sequence
+from snellen.jobs.stills import warn_of_quality
 from snellen.video import progress
 from snellen.video.convert import LateStep, Step, Summary, convert
 
@@ -23,6 +25,7 @@ def converted(
     *,
     device: str,
     video: VideoOptions,
+    quality: int | None,
     strict: bool,
     overwrite: bool,
     events: Events,
@@ -41,6 +44,8 @@ def converted(
         unless the source is standard input.
     video : VideoOptions
         Part of the video, decoder and encoder.
+    quality : int or None
+        Of pictures, where the target is a pattern of them.
     strict : bool
         Whether a loss is an error.
     overwrite : bool
@@ -54,6 +59,8 @@ def converted(
         As `snellen.video.convert.convert`.
     """
     name = str(source)
+    if not is_sequence(target):
+        warn_of_quality(name, quality, events)
 
     def report(p: progress.Progress) -> None:
         events.progress(Progress(name, p.frames, p.total, p.fps, p.eta))
@@ -72,6 +79,7 @@ def converted(
             encoding=video.encoding,
             decoder=video.decoder,
             audio=video.audio,
+            quality=quality,
             strict=strict,
             overwrite=overwrite,
             on_warning=lambda text: events.warning(name, text),

@@ -13,7 +13,7 @@ from snellen.jobs.inputs import PIPE, VIDEO_SUFFIXES, is_image, is_picture
 from snellen.jobs.naming import Word, beside, written
 from snellen.jobs.options import File, optional_path
 from snellen.jobs.patterns import matching
-from snellen.jobs.sequence import film
+from snellen.jobs.sequence import film, is_there
 
 Spot = Callable[[Path], tuple[str, str]]
 
@@ -189,7 +189,7 @@ def _burst(found: list[_Found], output: Path | None, word: Word, skip_existing: 
 
 
 def _one(pair: tuple[Path, Path], skip_existing: bool) -> Plan:
-    if skip_existing and os.path.isfile(pair[1]):  # noqa: PTH113  never raises
+    if skip_existing and is_there(pair[1]):
         return Plan((), (Skipped(*pair, f"{pair[1]} is there"),))
     return Plan((pair,))
 
@@ -300,7 +300,7 @@ def _clashes(found: list[_Found]) -> dict[_Found, InputError]:
 
 def _is_done(one: _Found) -> bool:
     """Return whether an output is there that is not the input itself."""
-    return os.path.isfile(one.target) and place(one.path) != place(one.target)  # noqa: PTH113  never raises
+    return is_there(one.target) and place(one.path) != place(one.target)
 
 
 def _found(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snellen.errors import InputError
+from snellen.frames.numbering import is_pattern, there
 from snellen.jobs.events import Events
 from snellen.jobs.inputs import PIPE, is_image
 from snellen.jobs.naming import Word
@@ -59,6 +60,25 @@ def opened(source: Path, fps: Fraction, events: Events) -> Pictures:
     if gap is not None:
         events.warning(str(source), gap)
     return Pictures(files, fps, str(source))
+
+
+def is_sequence(target: Path) -> bool:
+    """Return whether an output is a pattern of pictures that a film becomes."""
+    return is_image(target) and is_pattern(target)
+
+
+def makes_film(source: Path, target: Path, fps: Fraction | None) -> bool:
+    """Return whether a job works frame by frame; else it is about one image."""
+    if fps is not None or not is_image(source, target):
+        return True
+    return not is_image(source) and is_sequence(target)  # all pictures of an animation
+
+
+def is_there(target: Path) -> bool:
+    """Return whether an output is there: a file, or the pictures of a pattern."""
+    if os.path.isfile(target):  # noqa: PTH113  never raises
+        return True
+    return is_sequence(target) and bool(there(target))
 
 
 def film(

@@ -14,7 +14,6 @@ from snellen.gpu import device as devices
 from snellen.jobs.events import Events
 from snellen.jobs.fallback import on_device
 from snellen.jobs.fields import check_types
-from snellen.jobs.inputs import is_image
 from snellen.jobs.options import (
     VideoOptions,
     check_optional,
@@ -24,6 +23,7 @@ from snellen.jobs.options import (
     path,
 )
 from snellen.jobs.profile import Profile
+from snellen.jobs.sequence import makes_film
 from snellen.jobs.serial import Job
 from snellen.jobs.sizes import image_at, late_step
 from snellen.upscaling.shipped import AUTO, METHODS, SOURCES, exclude
@@ -161,7 +161,7 @@ def run_upscale(job: UpscaleJob, events: Events) -> UpscaleResult:
     InputError, DeviceError, OutputError
         Nothing is left under the target's name.
     """
-    if job.video.fps is None and is_image(job.source, job.target):
+    if not makes_film(job.source, job.target, job.video.fps):
         return _image(job, events)
     return _video(job, events)
 
@@ -217,11 +217,9 @@ def _samples(pixels: Any) -> dict[str, Any]:
 def _video(job: UpscaleJob, events: Events) -> UpscaleResult:
     from snellen.jobs.choice import Models
     from snellen.jobs.film import converted, damage
-    from snellen.jobs.stills import warn_of_quality
     from snellen.upscaling.upscaler import Upscaler
 
     models = Models(job.model, job.method, job.source_kind, job.source)
-    warn_of_quality(str(job.source), job.quality, events)
 
     def step(device: str) -> Step | LateStep:
         def enlarger(scale: int) -> Upscaler:
@@ -231,8 +229,8 @@ def _video(job: UpscaleJob, events: Events) -> UpscaleResult:
         return enlarger(single) if single else late_step(job.goal, enlarger, models.scales)
 
     summary = converted(
-        job.source, job.target, step, device=job.device, video=job.video, strict=job.strict,
-        overwrite=job.overwrite, events=events,
+        job.source, job.target, step, device=job.device, video=job.video, quality=job.quality,
+        strict=job.strict, overwrite=job.overwrite, events=events,
     )  # fmt: skip
     return UpscaleResult(
         job.source, job.target, summary.width, summary.height, summary.device, summary.warnings,

@@ -24,12 +24,12 @@ from snellen.video.passthrough.streams import Copier
 from snellen.video.passthrough.tags import lost_time_code, video_tags
 from snellen.video.pipes import Outgoing
 from snellen.video.progress import Meter, Progress
-from snellen.video.sink import nvenc, qsv
+from snellen.video.sink import nvenc, pictures, qsv
 from snellen.video.sink.colour import stated
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.encoders import choose
 from snellen.video.sink.encoding import Encoder, Encoding
-from snellen.video.sink.output import Output
+from snellen.video.sink.output import PICTURES, Output
 from snellen.video.sink.probe import probe
 from snellen.video.source.decode import Source
 from snellen.video.source.pictures import Pictures
@@ -86,6 +86,7 @@ def convert(
     encoding: Encoding | None = None,
     decoder: str = "auto",
     audio: str = "copy",
+    quality: int | None = None,
     strict: bool = False,
     overwrite: bool = False,
     on_warning: Callable[[str], None] | None = None,
@@ -98,7 +99,8 @@ def convert(
     source : Path, BinaryIO or Pictures
         A video file, a binary stream of y4m, or image files.
     target : Path or BinaryIO
-        A file (.mp4, .mkv, .mov, .webm, .ts, .m2ts, .y4m), or a binary stream for y4m.
+        A file (.mp4, .mkv, .mov, .webm, .ts, .m2ts, .y4m), a binary stream for y4m, or a pattern
+        of pictures (film-%05d.png).
     step : Step, RateStep or LateStep
         A step or a chain of steps; prepared, run for each frame and closed by this function.
     clip : Clip, optional
@@ -110,6 +112,8 @@ def convert(
         CPU's and a warning.
     audio : str
         What becomes of audio: "copy", "aac" or "opus" (what is not so yet is encoded), "none".
+    quality : int, optional
+        Of pictures, where the target is a pattern of them.
     strict : bool
         Whether it is an error, before work starts, if anything cannot be carried or an encoder of
         NVIDIA's does not work.
@@ -149,8 +153,10 @@ def convert(
                 info = replace(info, picture=picture)
         encoding = encoding or Encoding()
         result = step.outcome(info.picture.format, info.least_frames)
-        picture, coloured = stated(info.picture, encoding.colour, result, output.muxer)
-        info = replace(info, picture=picture)
+        coloured = None
+        if output.muxer != PICTURES:
+            picture, coloured = stated(info.picture, encoding.colour, result, output.muxer)
+            info = replace(info, picture=picture)
         encoder, replaced = _encoder(info, output, encoding, strict, result)
         copier = Copier(info, opened.templates, output.muxer, output.suffix, audio)
         plan = _plan(info, encoder, output, step)
@@ -164,8 +170,8 @@ def convert(
         meter = Meter(_expected(info, step), on_progress)
         with output.writing() as file:
             out = file if isinstance(file, Path) else stack.enter_context(closing(Outgoing(file)))
-            written = run_pipeline(opened, step, plan, copier, output, out, meter)
-        late = _time_notes(written.report, output.muxer)
+            written = run_pipeline(opened, step, plan, copier, output, out, meter, quality)
+        late = [*output.notes, *_time_notes(written.report, output.muxer)]
         if info.fields_notice is None and written.report.fields_notice is not None:
             late.append(written.report.fields_notice)
         for warning in late:
@@ -226,6 +232,8 @@ def _encoder(
 ) -> tuple[Encoder, str | None]:
     """Choose the encoder; replace one of NVIDIA's that does not work, and return a warning."""
     source = info.video.codec
+    if output.muxer == PICTURES:
+        return pictures.encoder(info, encoding, output.suffix), None
     encoder = choose(info.picture, output.muxer, encoding, source, result)
     found = nvenc.replacement(encoder, result, encoding) or qsv.replacement(
         encoder, result, encoding
@@ -262,7 +270,10 @@ def _losses(
 
     `plan` has the size of the results: the encoder is probed with it before the step does any work.
     """
-    lost = probe(plan, info, output.muxer, output.suffix)
+    if output.muxer == PICTURES:
+        lost = pictures.losses(info, output.suffix)
+    else:
+        lost = probe(plan, info, output.muxer, output.suffix)
     losses = (
         *info.picture.losses, *plan.encoder.losses, *copier.losses, *lost, *lost_time_code(info),
     )  # fmt: skip
@@ -302,6 +313,7 @@ def _time_notes(report: SourceReport, muxer: str) -> list[str]:
     notes = []
     if report.moved:
         notes.append(f"{report.moved} frame times did not rise and were moved")
-    if muxer == "yuv4mpegpipe" and report.variable_rate:
-        notes.append("y4m holds no times: the variable frame rate is lost")
+    if muxer in ("yuv4mpegpipe", PICTURES) and report.variable_rate:
+        what = "pictures hold" if muxer == PICTURES else "y4m holds"
+        notes.append(f"{what} no times: the variable frame rate is lost")
     return notes

@@ -18,7 +18,8 @@ from snellen.video.passthrough.streams import Copier
 from snellen.video.pipes import Outgoing
 from snellen.video.progress import Meter
 from snellen.video.sink.encode import Plan
-from snellen.video.sink.output import Output
+from snellen.video.sink.output import PICTURES, Output
+from snellen.video.sink.pictures import PictureSink
 from snellen.video.sink.sink import Sink
 from snellen.video.source.decode import Source
 from snellen.video.source.thread import SourceThread
@@ -46,9 +47,18 @@ def run_pipeline(
     output: Output,
     file: Path | Outgoing,
     meter: Meter,
+    quality: int | None = None,
 ) -> Written:
-    """Read, run the step and write until the last frame; the step runs in the calling thread."""
-    sink = _open_sink(source, plan, copier, output, file)
+    """Read, run the step and write until the last frame; the step runs in the calling thread.
+
+    `quality` is that of pictures, where the output is many of them.
+    """
+    sink: Sink | PictureSink
+    if output.muxer == PICTURES:
+        assert isinstance(file, Path)
+        sink = PictureSink(file, output.pattern, plan, source.info, quality)
+    else:
+        sink = _open_sink(source, plan, copier, output, file)
     reader = SourceThread(source, source.items)
     results: Channel[Item] = Channel(depth(plan.format))
     writer = Thread(partial(_write, sink, results, reader.channel, output), "encode")
@@ -112,7 +122,9 @@ def _open_sink(
         raise _unwritable(output, error) from error
 
 
-def _write(sink: Sink, items: Channel[Item], decoded: Channel[Item], output: Output) -> None:
+def _write(
+    sink: Sink | PictureSink, items: Channel[Item], decoded: Channel[Item], output: Output
+) -> None:
     """Write all items; an error ends the work at once, even where it waits for the decoder."""
     try:
         for item in items:

@@ -9,14 +9,20 @@ from typing import BinaryIO
 
 from snellen.errors import InputError, OutputError, SnellenError
 from snellen.frames.atomic import check_target, protected, replacing
+from snellen.frames.numbering import is_pattern, there
 from snellen.frames.protection import check_stream
+from snellen.frames.still_formats import WRITTEN
 from snellen.video.ffmpeg import name, reason
+from snellen.video.sink import staging
+from snellen.video.sink.staging import staged
 
 MUXERS = {
     ".mp4": "mp4", ".m4v": "mp4", ".mkv": "matroska", ".mov": "mov", ".webm": "webm",
     ".ts": "mpegts", ".m2ts": "mpegts", ".y4m": "yuv4mpegpipe",
 }  # fmt: skip
 """FFmpeg's muxers by the suffix of a file's name."""
+PICTURES = "pictures"
+"""What stands for the muxer of image files with numbers in their names."""
 
 
 class Output:
@@ -38,12 +44,14 @@ class Output:
         FFmpeg's name of the container.
     suffix : str
         What messages call the container.
+    notes : list of str
+        What else a user may want to know; complete at the end.
     """
 
     def __init__(
         self, target: Path | BinaryIO, source: Path | BinaryIO | None, overwrite: bool
     ) -> None:
-        self.name = name(target)
+        self.name, self.notes = name(target), list[str]()
         self._overwrite = overwrite
         self._target, self._source = target, source
         if not isinstance(target, Path):
@@ -51,19 +59,29 @@ class Output:
             check_stream(target, f"the output {self.name}", source)
             return
         self.suffix = target.suffix.lower()
+        if self.suffix in WRITTEN and is_pattern(target):
+            self.muxer = PICTURES
+            staging.check(target, overwrite)
+            return
         if self.suffix not in MUXERS:
             raise InputError(
                 f"{target}: got {target.suffix or 'no suffix'} for a video; expected one of "
-                f"{', '.join(MUXERS)}"
+                f"{', '.join(MUXERS)}, or a pattern of pictures such as film-%05d.png"
             )
         self.muxer = MUXERS[self.suffix]
         check_target(target, source, overwrite)
+
+    @property
+    def pattern(self) -> str:
+        """The name of the pictures."""
+        assert isinstance(self._target, Path)
+        return self._target.name
 
     @contextmanager
     def writing(self) -> Iterator[Path | BinaryIO]:
         """Yield the file or stream that the muxer writes to; complete when the block ends.
 
-        A file gets its name only then; after an error there is no file.
+        A file gets its name only then; after an error there is no file. Of pictures it is a folder.
         """
         own_error = True  # whether an OSError is about the output; inside the block it is not
         try:
@@ -72,6 +90,19 @@ class Output:
                 yield self._target
                 own_error = True
                 self._target.flush()
+                return
+            if self.muxer == PICTURES:
+                old = set(there(self._target))
+                with staged(self._target, self._overwrite) as folder:
+                    own_error = False
+                    yield folder
+                    own_error = True
+                    old -= {self._target.parent / one.name for one in there(folder / self.pattern)}
+                if old:
+                    more = f" and {len(old) - 1} more are" if len(old) > 1 else " is"
+                    self.notes.append(
+                        f"{min(old)}{more} of an earlier run, which had more pictures"
+                    )
                 return
             inputs = [] if self._source is None else [self._source]
             with protected(inputs), replacing(self._target, self._overwrite) as temporary:

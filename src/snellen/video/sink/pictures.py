@@ -1,0 +1,191 @@
+"""Films as image files, one for each frame, with numbers in their names."""
+
+from __future__ import annotations
+
+from contextvars import copy_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from snellen.errors import InputError
+from snellen.frames import still
+from snellen.frames.frame import Format, Frame
+from snellen.frames.numbering import numbered
+from snellen.frames.still_formats import FORMATS
+from snellen.video import pixels
+from snellen.video.ffmpeg import FULL_RANGE, UNSPECIFIED
+from snellen.video.media import Item, MediaInfo, PictureInfo
+from snellen.video.passthrough.tags import container_tags
+from snellen.video.sink.colour import COLOURS, guessed
+from snellen.video.sink.encode import Plan
+from snellen.video.sink.encoding import Encoder, Encoding
+
+_WEIGHTS = {1: (0.2126, 0.0722), 5: (0.299, 0.114), 6: (0.299, 0.114), 9: (0.2627, 0.0593)}
+"""Weights of red and blue in luma, by AVCOL_SPC: BT.709, BT.601 (twice), BT.2020."""
+_WHITE = 65535
+
+
+def encoder(info: MediaInfo, encoding: Encoding, suffix: str) -> Encoder:
+    """Return what stands for the encoder: the depth of the pictures, and what they lose.
+
+    Raises
+    ------
+    InputError
+        A setting that only films have.
+    """
+    for name in ("codec", "preset", "crf", "pix_fmt"):
+        if getattr(encoding, name) is not None:
+            raise InputError(
+                f"got `{name}`, which pictures ({suffix}) do not have",
+                parameter=name,
+                advice="leave it out",
+            )
+    if encoding.options:
+        raise InputError(
+            f"got `encoder_options`, which pictures ({suffix}) do not have",
+            parameter="encoder_options",
+            advice="leave them out",
+        )
+    given = info.picture.format
+    deep = given.bits > 8 and FORMATS[suffix].deep
+    losses = []
+    if given.bits > 8 and not deep:
+        losses.append(f"{given.bits} bit samples are rounded to 8 bit ({suffix})")
+    if given.subsampling is not None and not FORMATS[suffix].colour:
+        raise InputError(f"{suffix} holds grey only; choose another suffix, such as .png")
+    layout = pixels.parse(pixels.planar(16 if deep else given.bits, given.subsampling))
+    return Encoder(suffix.removeprefix("."), layout, {}, tuple(losses))
+
+
+def losses(info: MediaInfo, suffix: str) -> tuple[str, ...]:
+    """Return what of a film its pictures do not hold."""
+    picture = info.picture
+    lost = []
+    if info.chapters:
+        lost.append(f"{len(info.chapters)} chapters: pictures cannot hold them")
+    tags = [*container_tags(info)]
+    if tags:
+        lost.append(f"tags that pictures cannot hold: {', '.join(tags)}")
+    if picture.display_matrix is not None:
+        lost.append("rotation or flip of the picture: pictures cannot hold it")
+    if picture.sample_aspect_ratio not in (None, 1):
+        lost.append(f"sample aspect ratio {picture.sample_aspect_ratio}: pictures cannot hold it")
+    if picture.color_trc in (16, 18):
+        lost.append(f"HDR: {suffix} does not state the transfer of its samples, which stay so")
+    return tuple(lost)
+
+
+class PictureSink:
+    """Writes each frame into an image file; takes items from one thread at a time.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the files come.
+    pattern : str
+        Their name, with %d or %05d for the number, which counts from 1.
+    plan : Plan
+        Of the video stream.
+    info : MediaInfo
+        Of the input.
+    quality : int or None
+        Of formats with loss; None: their defaults.
+
+    Attributes
+    ----------
+    written : int
+        Pictures so far.
+    refused : int
+        0, as of any sink without packets.
+    damage : tuple of str
+        Empty, likewise.
+    """
+
+    refused = 0
+    damage: tuple[str, ...] = ()
+
+    def __init__(
+        self, folder: Path, pattern: str, plan: Plan, info: MediaInfo, quality: int | None
+    ) -> None:
+        self._folder, self._pattern, self._plan, self._quality = folder, pattern, plan, quality
+        self._matrix = _matrix(info.picture)
+        self._context = copy_context()  # the run, which knows the files of this output
+        self.written = 0
+
+    def write(self, item: Item) -> None:
+        """Write the item's frame; packets of other streams are dropped."""
+        if item.frame is None:
+            return
+        picture = still.Still(rgb(item.frame, self._plan.format, self._matrix))
+        self.written += 1
+        path = self._folder / numbered(self._pattern, self.written)
+        self._context.run(still.write, path, picture, False, self._quality)
+
+    def finish(self) -> None:
+        """Do nothing: each picture is whole."""
+
+    def abandon(self) -> None:
+        """Do nothing: whoever made the folder removes it."""
+
+
+def _matrix(picture: PictureInfo) -> tuple[int, bool]:
+    """Return FFmpeg's number of the matrix, and whether samples have full range.
+
+    Where the input states no matrix, it is what players take the input for.
+    """
+    matrix = picture.colorspace
+    if matrix == UNSPECIFIED or matrix not in _WEIGHTS:
+        name = guessed(picture.format.width, picture.format.height)
+        matrix = COLOURS[name][0] if name in COLOURS else 6
+    return matrix, picture.color_range == FULL_RANGE
+
+
+def rgb(frame: Frame, format: Format, matrix: tuple[int, bool]) -> npt.NDArray[Any]:
+    """Return a frame as RGB or grey of full range: 8 bits of 8, else 16.
+
+    swscale interpolates chroma, but the matrix is ours: its own is off by half a code of 8 bits.
+
+    Parameters
+    ----------
+    frame : Frame
+    format : Format
+    matrix : tuple
+        FFmpeg's number of the matrix, and whether samples have full range.
+    """
+    number, full = matrix
+    planes, bits = frame.planes, format.bits
+    if format.subsampling not in (None, (0, 0)):
+        picture = pixels.picture(planes, pixels.planar(bits, format.subsampling))
+        # The same range on both sides: samples are interpolated, not stretched.
+        wide = picture.reformat(
+            format="yuv444p16le", interpolation="BICUBIC", src_color_range=1, dst_color_range=1
+        )
+        views: list[Any] = [np.from_dlpack(plane) for plane in wide.planes]
+        planes, shift = tuple(views), 16 - bits
+    else:
+        shift = 0
+    step = 1 << (bits - 8 + shift)  # of a code of 8 bits
+    white = 255 if bits == 8 else _WHITE
+    top = ((1 << bits) - 1) << shift
+    black, luma, chroma = (0, top, top) if full else (16 * step, 219 * step, 224 * step)
+    y = (planes[0].astype(np.float32) - black) * (white / luma)
+    if format.subsampling is None:
+        return _rounded(y, white)
+    u, v = ((p.astype(np.float32) - 128 * step) * (white / chroma) for p in planes[1:])
+    red, blue = _WEIGHTS[number]
+    green = 1 - red - blue
+    result = np.empty((*y.shape, 3), np.uint8 if white == 255 else np.uint16)
+    result[..., 0] = _rounded(y + 2 * (1 - red) * v, white)
+    result[..., 1] = _rounded(
+        y - 2 * (1 - red) * red / green * v - 2 * (1 - blue) * blue / green * u, white
+    )
+    result[..., 2] = _rounded(y + 2 * (1 - blue) * u, white)
+    return result
+
+
+def _rounded(samples: npt.NDArray[np.float32], white: int) -> npt.NDArray[Any]:
+    np.clip(samples, 0, white, out=samples)
+    np.rint(samples, out=samples)
+    return samples.astype(np.uint8 if white == 255 else np.uint16)

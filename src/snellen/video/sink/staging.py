@@ -1,0 +1,88 @@
+"""Files that appear together: a hidden folder holds them until all of them are written."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from snellen.errors import InputError
+from snellen.frames import atomic, protection
+from snellen.frames.numbering import numbered, there
+
+try:
+    import fcntl
+except ImportError:  # Windows, where an open file cannot be removed
+    fcntl = None  # type: ignore[assignment]
+
+_LOCK = ".lock"
+
+
+def check(target: Path, overwrite: bool) -> None:
+    """Refuse (InputError) files that cannot be written, as `atomic.check_target` does of one."""
+    atomic.check_target(target.parent / numbered(target.name, 1), None, overwrite)
+    for old in there(target):
+        if not overwrite:
+            raise InputError(
+                f"{old} exists",
+                parameter="overwrite",
+                advice="choose another name or give `overwrite`=True",
+            )
+        reason = protection.refusal(old)
+        if reason is not None:
+            raise InputError(reason, advice="choose another output")
+
+
+@contextmanager
+def staged(target: Path, overwrite: bool) -> Iterator[Path]:
+    """Yield a hidden folder; at the end its files get their names beside it.
+
+    After an error it is removed, with all that is in it. What killed runs left is removed first.
+    """
+    _sweep(target)
+    folder = Path(tempfile.mkdtemp(prefix=_prefix(target), dir=target.parent))
+    lock = (folder / _LOCK).open("wb")
+    try:
+        _locked(lock)
+        yield folder
+        made = sorted(there(folder / target.name), key=lambda one: (len(one.name), one.name))
+        for one in made:
+            atomic.adopt(one, target.parent / one.name, overwrite)
+    finally:
+        lock.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _prefix(target: Path) -> str:
+    return f".{target.name.replace('%', '')}.snellen-"
+
+
+def _locked(lock: IO[bytes]) -> bool:
+    """Lock a file as long as it is open; return whether nobody else had."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _sweep(target: Path) -> None:
+    """Remove the folders of killed runs: nobody holds their locks."""
+    with suppress(OSError):
+        for name in os.listdir(target.parent):  # noqa: PTH208  as it is, whatever its bytes
+            folder = target.parent / name
+            if not name.startswith(_prefix(target)) or not (folder / _LOCK).is_file():
+                continue
+            with (folder / _LOCK).open("rb") as lock:
+                mine = _locked(lock)
+            if mine:
+                shutil.rmtree(folder, ignore_errors=True)
+                warn = protection.current().warn
+                if warn is not None:
+                    warn(str(target), f"removed {folder}, which a run that was killed had left")
