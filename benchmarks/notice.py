@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from textwrap import fill
 
 from snellen.frames import tensors
 from snellen.upscaling import shipped
@@ -26,10 +27,11 @@ Licensed under the Apache License, Version 2.0: see LICENSE.
 
 Models
 
-{plain} learnt from T91, a research image set that carries no licence text.
+{plain}
+learnt from T91, a research image set that carries no licence text.
 """
 MODELS = """
-{names}:
+{names}
 learnt from pictures of the following authors (those for clean sources from T91 as well), which were
 shrunk and cropped, and for film and soft sources also coded and blurred.
 Author (licence): where the pictures are.
@@ -60,16 +62,21 @@ def text(models: Mapping[str, Path], licences: Iterable[Path] = ()) -> str:
     """Return NOTICE."""
     found = attributions(models)
     plain, named = ([n for n, own in found.items() if bool(own) is b] for b in (False, True))
-    notice = HEAD.format(plain=", ".join(plain) + ":")
+    notice = HEAD.format(plain=joined(plain))
     if named:
         lines = sorted({line for own in found.values() for line in own})
-        notice += MODELS.format(names=", ".join(named)) + "\n".join(lines) + "\n"
+        notice += MODELS.format(names=joined(named)) + "\n".join(lines) + "\n"
         texts = [path for path in licences if travels(path, lines)]
         for number, path in enumerate(texts):
             owner, _, project = path.name.removesuffix("__LICENSE.txt").partition("__")
             own = path.read_text(encoding="utf-8").strip()
             notice += f"{TEXTS if not number else ''}\n--- {owner}/{project} ---\n\n{own}\n"
     return notice
+
+
+def joined(names: Iterable[str]) -> str:
+    """Return names in lines, and a colon."""
+    return fill(", ".join(names) + ":", 100, break_long_words=False, break_on_hyphens=False)
 
 
 def travels(path: Path, lines: Iterable[str]) -> bool:

@@ -17,7 +17,7 @@ ZOOM = 2  # each pixel of the result is shown so large
 
 
 def main() -> None:
-    """Write bicubic (left) and A+ (right), side by side."""
+    """Write bicubic (left) and ours (right), side by side."""
     original = Image.open(Path(__file__).with_name("chelsea.png")).convert("RGB")
     small = original.resize(
         (original.width // SCALE, original.height // SCALE), Image.Resampling.BICUBIC

@@ -38,7 +38,7 @@ def test_what_is_written_of_a_model(random, random_model, tmp_path):
         path.write_text(f"Copyright of {path.name[:3]}")
     text = notice.text(models, licences)
     assert not notice.missing(text, models)
-    assert "t91-x2: learnt from T91" in text and "Copyright of ana" in text
+    assert "t91-x2:\nlearnt from T91" in text and "Copyright of ana" in text
     assert "Copyright of bob" not in text  # whose licence asks for a name only
     shorter = text.replace(bob, "")
     assert notice.missing(shorter, models) == [bob]

@@ -11,7 +11,7 @@ from snellen._version import __version__
 from snellen.cli import groups
 
 COMMANDS = {
-    "upscale": "Enlarge videos and images by A+ super-resolution.",
+    "upscale": "Enlarge videos and images by super-resolution.",
     "deblur": "Make blurred videos and images sharp by MIA.",
     "score": "Compare videos and images with their originals by MAD.",
     "train": "Learn a model of A+, or a compact network, from a folder of images.",

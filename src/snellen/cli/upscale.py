@@ -22,9 +22,11 @@ _TITLES = {"aplus": "A+", "cnn": "compact network"}
 def choices() -> list[Decorator]:
     """Return --method and --source, where the models of this package leave a choice."""
     given = (
-        ("--method", "method", shipped.methods(), "What enlarges luma [default: auto]"),
+        ("--method", "method", shipped.methods(),
+         f"What enlarges luma [default: auto, which is {shipped.DEFAULT}]"),
         ("--source", "source_kind", shipped.kinds(),
-         "What the pictures are like [default: clean for images, auto for videos]"),
+         "What the pictures are: clean, film (coded) or soft (coded and blurred) [default: clean "
+         "for images, auto for videos]"),
     )  # fmt: skip
     return [
         click.option(
@@ -93,7 +95,11 @@ _BY = "scale, --method and --source" if choices() else "scale"
 )
 @video_command
 def upscale(inputs: tuple[Path, ...], output: Output | None, **options: Any) -> None:
-    """Enlarge INPUT… (videos, images, folders, - for y4m) by A+ super-resolution."""
+    """Enlarge INPUT… (videos, images, folders, - for y4m) by super-resolution.
+
+    Luma goes through a compact network, or with --method aplus through A+, by a model for the kind
+    of source; of a video, its codec, bits and sharpness say which, and the result says why.
+    """
     from snellen.jobs.naming import enlarged
     from snellen.jobs.sizes import wanted
 

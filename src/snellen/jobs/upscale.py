@@ -1,4 +1,4 @@
-"""The job that enlarges an image or a video by A+, its result, and what runs it."""
+"""The job that enlarges an image or a video, its result, and what runs it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CHROMA = ("auto", "cpu", "gpu")
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class UpscaleJob(Job):
-    """Enlarge one image or video by A+ super-resolution.
+    """Enlarge one image or video by super-resolution.
 
     A value: it can be pickled, or written as JSON, and run in another process.
 
@@ -65,10 +65,12 @@ class UpscaleJob(Job):
     model: str | Path | None = None
     """A shipped model's name or a .safetensors file; None: ours for this scale."""
     method: str | None = None
-    """Method of our model: "aplus"; "auto" or None: the default. Not with `model`."""
+    """Method of our model: "cnn-fine", "cnn-fast" or "aplus"; "auto" or None: the first. Not with
+    `model`."""
     source_kind: str | None = None
-    """Kind of pictures that our model is for: "clean"; "auto" or None: of a video, what its codec,
-    its bits and its sharpness say; of an image "clean". Not with `model`."""
+    """Kind of pictures that our model is for: "clean"; "film", coded; "soft", coded and blurred;
+    "auto" or None: of a video, what its codec, its bits and its sharpness say; of an image "clean".
+    Not with `model`."""
     device: str = "auto"
     """"auto", "cpu", "cuda" or "cuda:N"."""
     chroma: str = "auto"

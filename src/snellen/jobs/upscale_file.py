@@ -62,7 +62,7 @@ def upscale_file(
     profile: bool = False,
     events: Events | None = None,
 ) -> UpscaleResult:
-    """Enlarge an image or video file by A+ super-resolution.
+    """Enlarge an image or video file by super-resolution.
 
     Of a video every frame is enlarged; sound, subtitles, tags and chapters are copied. The target
     appears only when it is complete.
@@ -87,10 +87,12 @@ def upscale_file(
         "cpu", "cuda", "cuda:N", or "auto": the first GPU where it works. Where the memory
         of "auto"'s GPU does not suffice, the CPU does the work, with a warning.
     method : str, optional
-        What enlarges luma: "aplus", or "auto", which is also the default. Instead of a `model`.
+        What enlarges luma: "cnn-fine", "cnn-fast", "aplus"; None or "auto": cnn-fine. Instead of a
+        `model`.
     source_kind : str, optional
-        What kind of pictures the method's model is for: "clean"; "auto", which is also the default:
-        of a video, what its codec, its bits and its sharpness say. Instead of a `model`, too.
+        What kind of pictures the method's model is for: "clean"; "film", coded ones; "soft", coded
+        and blurred ones; "auto", which is also the default: clean of an image, and of a video what
+        its codec, its bits and its sharpness say. Instead of a `model`, too.
     size : str or (int, int), optional
         In place of `scale` the size: (3840, 2160), "3840x2160", "8k", "4k", "2160p", "1440p",
         "1080p" or "720p". The result is the largest picture inside it, with square pixels.

@@ -90,10 +90,10 @@ def upscale(
     method: str | None = None,
     source: str | None = None,
 ) -> Any:
-    """Enlarge an image by A+ super-resolution.
+    """Enlarge an image by super-resolution.
 
-    Luma goes through A+ (Timofte, De Smet, Van Gool, ACCV 2014), chroma and alpha through bicubic.
-    Computed in float32. What is prepared is kept for the next call of the same kind, see
+    Luma goes through a compact network, or A+ (Timofte, De Smet, Van Gool, ACCV 2014); chroma and
+    alpha go through bicubic. What is prepared is kept for the next call of the same kind, see
     `snellen.clear_cache`. For many frames of one size use `snellen.Upscaler`.
 
     An array on a GPU stays there: it is not copied to main memory, work is ordered on the caller's
@@ -125,9 +125,11 @@ def upscale(
     bits : int, optional
         Significant bits of integer samples, 8 to 16: another way to say data_range = 2^bits − 1.
     method : str, optional
-        What enlarges luma: "aplus", or "auto", which is also the default. Instead of a `model`.
+        What enlarges luma: "cnn-fine", "cnn-fast", "aplus"; None or "auto": cnn-fine. Instead of a
+        `model`.
     source : str, optional
-        What kind of pictures the method's model is for: "clean", the default. Likewise.
+        What kind of pictures the method's model is for: "clean", the default; "film", coded ones;
+        "soft", coded and blurred ones. Likewise.
 
     Returns
     -------

@@ -15,7 +15,7 @@ METHODS = ("aplus", "cnn-fast", "cnn-fine")
 SCALES = (2, 3, 4)
 SOURCES = ("clean", "film", "soft")  # snellen.sources.kind.KINDS, which imports NumPy
 AUTO = "auto"
-DEFAULT = "aplus"  # what `method`=auto means: the table of real sources decides it
+DEFAULT = "cnn-fine"  # what `method`=auto means: docs/benchmarks/quality.md
 OF_2014 = "t91-x{}"  # A+ as it was published, which is A+ for clean sources until there is another
 
 _NAME = re.compile(rf"({'|'.join(METHODS)})-({'|'.join(SOURCES)})-x([234])")

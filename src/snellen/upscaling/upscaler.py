@@ -49,7 +49,7 @@ class Backend(Protocol):
 
 
 class Upscaler(Holder):
-    """Enlarge frames by A+: luma by all seven steps, chroma by bicubic.
+    """Enlarge frames: luma by a compact network or A+, chroma by bicubic.
 
     `prepare` lays out the model, starts the threads, compiles and allocates; `run` enlarges one
     frame of that format; `close` gives all of it back, and a `with` block closes at its end.
@@ -69,9 +69,11 @@ class Upscaler(Holder):
         the bus, on the "gpu", or "auto": where `prepare` finds it faster here. Both agree within
         one code value. Planes that come from the GPU or stay there are enlarged there.
     method : str, optional
-        What enlarges luma: "aplus", or "auto", which is also the default. Instead of a `model`.
+        What enlarges luma: "cnn-fine", "cnn-fast", "aplus"; None or "auto": cnn-fine. Instead of a
+        `model`.
     source : str, optional
-        What kind of pictures the method's model is for: "clean", the default. Likewise.
+        What kind of pictures the method's model is for: "clean", the default; "film", coded ones;
+        "soft", coded and blurred ones. Likewise.
 
     Attributes
     ----------

@@ -238,7 +238,7 @@ class Run:
             about = {
                 **{key: value for key, value in pack.about.items() if isinstance(value, str)},
                 "data": pack.digest,
-                "task": json.dumps({**asdict(one.task), "pack": Path(one.task.pack).name}),
+                "task": json.dumps(_told(one.task)),
                 "settings": json.dumps(asdict(self.settings)),
                 "steps": f"{self.chunk * self.settings.chunk} of {self.steps}",
                 "held_out_psnr": json.dumps(psnr),
@@ -250,6 +250,11 @@ class Run:
             }
             found[one.task.name] = one.averaged(partial(Network.model, about=about))
         return found
+
+
+def _told(task: Task) -> dict[str, Any]:
+    """Return a task for a header: files by their names, without the folders of a machine."""
+    return {**asdict(task), "pack": Path(task.pack).name, "start": Path(task.start).name}
 
 
 def _beginning(start: str) -> dict[str, torch.Tensor]:
