@@ -227,3 +227,33 @@ def test_slow_flv_whose_frames_are_reordered(tmp_path):
     options = {"preset": "medium", "bf": "3", "x264-params": "b-pyramid=2:b-adapt=0"}
     path = film(tmp_path / "a.flv", frames=9, rate=Fraction(1), options=options)
     assert read(path) == (9, ())
+
+
+@pytest.mark.parametrize("codec", ["libx264", "mpeg2video"])
+def test_transport_streams_that_were_joined(tmp_path, codec):
+    """As by `cat`: the counters of packets break, but every packet is whole."""
+    options = X264 if codec == "libx264" else {}
+    how = {"codec": codec, "options": options}
+    parts = [film(tmp_path / "a.ts", frames=n, audio="mp2", **how).read_bytes() for n in (9, 14)]
+    later = [25 + n for n in range(9)], [9000 + n for n in range(9)]
+    after = [film(tmp_path / "b.ts", frames=9, times=t, **how).read_bytes() for t in later]
+    for first, second in ((0, 0), (0, 1), (1, 0)):
+        path = tmp_path / "joined.ts"
+        path.write_bytes(parts[first] + parts[second])
+        assert read(path) == (sum((9, 14)[n] for n in (first, second)), ())
+    path.write_bytes(parts[0] + after[1])  # another clock
+    assert read(path) == (18, ())
+    path.write_bytes(parts[0] + after[0])
+    assert "frames missing inside" in read(path)[1][0]
+
+
+def test_pictures_of_a_gif_that_nothing_tells_apart(tmp_path):
+    """FFmpeg shows the first one of pictures that no extension stands before."""
+    path = tmp_path / "a.gif"
+    picture = b",\0\0\0\0\2\0\2\0\x80\0\0\0\xff\xff\xff\2\3\x84Q\5\0"
+    path.write_bytes(b"GIF89a\2\0\2\0\0\0\0" + 2 * picture + b";")
+    frames, said = read(path)
+    assert frames == 1 and "1 of 2 pictures are left out" in said[0]
+    delay = b"!\xf9\4\0\12\0\0\0"
+    path.write_bytes(b"GIF89a\2\0\2\0\0\0\0" + 2 * (delay + picture) + b";")
+    assert read(path) == (2, ())

@@ -18,6 +18,8 @@ _HARMLESS = re.compile(
     r"|Failed to parse extradata",
 )
 """Errors that sound files give as well."""
+_PACKET = re.compile(r"Packet corrupt \(stream = (\d+), dts = (-?\d+)\)")
+"""What is said of a packet that is marked as damaged."""
 _VISIBLE = re.compile(
     r"concealing|corrupt|damaged|error while decoding|error at MB|CRC|[Cc]hecksum|missing reference"
     r"|overread|EOI missing|[Ii]nvalid (?:data|marker|slice|frame|code)|truncat(?!ed DV)"
@@ -65,6 +67,7 @@ class Complaints:
         self._codecs = codecs
         self._counts: Counter[tuple[_Kind, int]] = Counter()
         self._examples: dict[_Kind, str] = {}
+        self._of_packets: dict[tuple[int, int], list[tuple[_Kind, int]]] = {}
 
     def hear(self, messages: Iterable[Message], opening: bool = False, lead: bool = False) -> None:
         """Count those that mean damage.
@@ -85,7 +88,16 @@ class Complaints:
                 continue
             if _HARMLESS.search(text) or (lead and whose != self._demuxer_name):
                 continue
-            self._count(whose, "error" if level <= av.logging.ERROR else "warning", text)
+            what = self._count(whose, "error" if level <= av.logging.ERROR else "warning", text)
+            if (packet := _PACKET.search(text)) is not None:
+                self._of_packets.setdefault((int(packet[1]), int(packet[2])), []).append(what)
+
+    def excuse(self, stream: int, times: Iterable[int]) -> None:
+        """Discard what was heard of packets that are whole, although they are marked as damaged."""
+        for time in times:
+            for what in self._of_packets.pop((stream, time), ()):
+                self._counts[what] -= 1
+        self._counts = +self._counts
 
     def forget(self, before: int) -> None:
         """Discard what was heard before packet `before` was sent."""
@@ -116,7 +128,8 @@ class Complaints:
             return f"{name} decoder"
         return self._demuxer_name if name in (self._demuxer, "") else None
 
-    def _count(self, whose: str, severity: str, text: str) -> None:
+    def _count(self, whose: str, severity: str, text: str) -> tuple[_Kind, int]:
+        """Count a message; return under what."""
         example = "".join(c if c.isprintable() else "?" for c in text.strip())
         if len(example) > _LENGTH:
             example = example[: _LENGTH - 1] + "…"
@@ -125,3 +138,4 @@ class Complaints:
             kind = (whose, severity, "")
         self._examples.setdefault(kind, example if kind[2] else "")
         self._counts[kind, self.at] += 1
+        return kind, self.at

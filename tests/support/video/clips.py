@@ -38,7 +38,7 @@ def picture(number, format="yuv420p", width=WIDTH, height=HEIGHT):
     for plane, samples in zip(frame.planes, planes, strict=True):
         h, w = samples.shape
         rows = np.zeros((h, plane.line_size // np.dtype(dtype).itemsize), dtype)
-        rows[:, :w] = np.round(samples * (1 << (bits - 8)))
+        rows[:, :w] = np.round(samples % 256 * (1 << (bits - 8)))  # within 8 bits at any size
         plane.update(rows.tobytes())
     return frame
 

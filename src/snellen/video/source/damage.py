@@ -155,6 +155,11 @@ def shortfall(
         # The promise counts ticks. A frame that lasts longer has empty chunks, which FFmpeg skips.
         packets = max(packets, round((ends[0] + widest) / base) - 1)
     if promised is not None and packets is not None and packets < promised:
+        if container.format.name == "gif":  # FFmpeg counts the pictures that are there
+            return (
+                f"{promised - packets} of {promised} pictures are left out: the block with a delay "
+                "is missing before them, by which FFmpeg tells pictures apart"
+            )
         return f"the input ends early: {promised - packets} of {promised} video packets are missing"
     end = promised_end(container, stream)
     if end is not None:

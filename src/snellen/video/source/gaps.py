@@ -31,6 +31,8 @@ _NEAR = 8
 """Frames by which reordering may part a packet from the gap that it leaves."""
 _SPANS = 1000
 """Gaps at which a transport stream is searched for missing packets."""
+_FAR = 10
+"""Seconds between the times of two files that were joined: nothing is missing in between."""
 _WIDE = Fraction(7, 4)
 """A distance of so many frames is a gap, also where times are rounded."""
 
@@ -97,7 +99,10 @@ class Gaps:
             if self._before is not None and self._stamp is not None:
                 self._spans.append((self._before, file.seek(0, 2), self._stamp, self._stamp))
             for first, last, a, b in self._spans:
-                if mpeg.skipped(file, first, last):
+                far = (b - a) * self._base > _FAR
+                if mpeg.skipped(file, first, last) and not (
+                    far and mpeg.joined(file, first, False)
+                ):
                     self._torn.append((a, b))
         self._spans = []
 

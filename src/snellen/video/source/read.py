@@ -24,7 +24,7 @@ from snellen.video.source.gaps import Gaps
 from snellen.video.source.start import Start
 from snellen.video.source.stream_info import rate_of
 from snellen.video.source.tail import frames_after
-from snellen.video.source.truncation import cut_short, fragments_short
+from snellen.video.source.truncation import Torn, cut_short, fragments_short, joins
 from snellen.video.timestamps import fraction
 
 _MAX_ERRORS = 50
@@ -116,6 +116,7 @@ class Reader:
         self._earliest: int | None = None
         self._widest = 0
         self._unseen: set[int] = set()
+        self._torn: list[Torn] = []
         self._frame_per_packet = self.stream.codec_context.codec.canonical_name in _FRAME_PER_PACKET
 
     def close(self) -> None:
@@ -157,12 +158,13 @@ class Reader:
         complaints = self.damage.complaints
         complaints.forget(self._start.number(ticks))
         self.damage = Damage(complaints=complaints)
+        self._torn = []
         self._earliest = ticks
 
     def decode(self) -> Iterator[VideoFrame | Packet[Any]]:
         """Yield frames of the video, and packets of other streams; an error skips its packet."""
         for packet in self._packets():
-            self.damage.torn += packet.is_corrupt
+            self._look(packet)
             self._gaps.read(packet, self._is_video(packet))
             if not self._is_video(packet):
                 yield packet
@@ -174,6 +176,10 @@ class Reader:
                 headless = self._start.headless(self._earliest)
                 self.damage.undecodable = max(self.damage.undecodable, headless)
         self._count_unseen()
+        if self._path is not None and self.container.format.name == "mpegts":
+            for torn in joins(self._path, self._torn):
+                self.damage.torn -= 1
+                self.damage.complaints.excuse(torn.stream, torn.times)
         self.damage.changed = self._opened is not None and self._opened.changed
         if self._path is not None and self.damage.short is None:
             name = self.container.format.name
@@ -209,6 +215,17 @@ class Reader:
         until = None if self._clip_end is None else last
         unseen = sum(first < t and (until is None or t < until) for t in self._unseen)
         self.damage.swallowed = max(0, unseen - self.damage.undecodable)
+
+    def _look(self, packet: Packet[Any]) -> None:
+        """Note whether the demuxer marks a packet as damaged."""
+        last = self._torn[-1] if self._torn else None
+        if packet.is_corrupt:
+            self.damage.torn += 1
+            last = Torn(packet.stream.index, packet.pos)
+            self._torn.append(last)
+        # A parser may hand on the mark with the packet before the one that FFmpeg's message is of.
+        if last is not None and last.stream == packet.stream.index and len(last.times) < 3:
+            last.times.append(packet.dts or 0)
 
     def _see(self, frame: VideoFrame) -> None:
         """Note the frame's time."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
@@ -43,8 +44,21 @@ _WALKS: dict[str, Callable[[BinaryIO, int], str | None]] = {
 }
 """By FFmpeg's name of the container. Others give no means, as raw streams."""
 
+_JOINS = 100
+"""Packets that are looked at: no more files are joined."""
 _MOST = 20_000_000
 """Reads after which a walk is given up: more parts than any film has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Torn:
+    """A packet that the demuxer marks as damaged."""
+
+    stream: int
+    """Index."""
+    position: int | None
+    times: list[int] = field(default_factory=list)
+    """Of this packet and of the next two of the stream, in ticks."""
 
 
 class _Walked(BufferedReader):
@@ -81,6 +95,17 @@ def cut_short(path: Path, format: str, whole: bool) -> str | None:
         return None  # the file shrinks meanwhile, or its parts cannot be what they say
     except OSError as error:
         return f"the end of the input cannot be read ({error.strerror or error})"
+
+
+def joins(path: Path, torn: list[Torn]) -> list[Torn]:
+    """Return the packets of a transport stream that are whole, the last ones of a joined file."""
+    found = []
+    with suppress(OSError, IndexError), BufferedReader(InputFile(path)) as file:
+        for one in torn[:_JOINS]:
+            back = min(one.times) < one.times[0]
+            if (one.position or 0) > 0 and mpeg.joined(file, one.position or 0, back):
+                found.append(one)
+    return found
 
 
 def fragments_short(path: Path, format: str, track: int, packets: int) -> str | None:

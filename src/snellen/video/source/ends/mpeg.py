@@ -12,8 +12,12 @@ _SYNC_COUNT, _LEAST = 16, 5
 """Sync bytes at equal distances that establish the size of packets; in a short file the least."""
 _NULL = 0x1FFF
 """Number of the stream that fills gaps."""
+_TABLE = 0
+"""Number of the stream with the table of programs."""
 _REGION = 1 << 24
 """Bytes that are searched for missing packets."""
+_BEHIND = 1024
+"""Packets before a place among which the table before it is looked for."""
 _TAIL = 1 << 18
 """Bytes at the end of a program stream that are searched for the start of a pack."""
 _PACK, _END = b"\0\0\1\xba", b"\0\0\1\xb9"
@@ -41,10 +45,7 @@ def skipped(file: BinaryIO, first: int, last: int) -> bool:
     """
     file.seek(first)
     data = file.read(min(last + 208 - first, _REGION))
-    lead, length = max(
-        ((0, 188), (4, 192), (16, 204), (0, 204)),
-        key=lambda form: data[form[0] :: form[1]].count(_SYNC) * form[1],
-    )
+    lead, length = _form(data)
     counters: dict[int, int] = {}
     own: int | None = None
     for at in range(lead, len(data) - 188 + 1, length):
@@ -65,9 +66,69 @@ def skipped(file: BinaryIO, first: int, last: int) -> bool:
         payload = at + 4 + (1 + data[at + 4] if data[at + 3] & 0x20 else 0)
         if begins and data[payload : payload + 3] != b"\0\0\1":
             return True
-        if before is not None and not anew and counter not in (before, (before + 1) & 15):
+        if before is not None and not anew and not _follows(before, counter):
             return True
     return False
+
+
+def joined(file: BinaryIO, first: int, back: bool) -> bool:
+    """Return whether the counter of a stream breaks because another file was joined to the first.
+
+    Each of the files that `cat` joins begins with its table of programs, behind which the counters
+    of all streams begin with one number. What is lost does not send times back; where they go on,
+    the counter of the table must break, too.
+
+    Parameters
+    ----------
+    file : BinaryIO
+    first : int
+        A position where a packet of the stream begins.
+    back : bool
+        Whether the times of the stream go back.
+    """
+    file.seek(first)
+    lead, length = _form(file.read(_REGION))
+    behind = min(first // length, _BEHIND) * length
+    file.seek(first - behind)
+    data = file.read(behind + _REGION)
+    own: int | None = None
+    table: int | None = None
+    before, anew = 0, back
+    begun: dict[int, int] = {}
+    for at in range(lead, len(data) - 188 + 1, length):
+        if data[at] != _SYNC or data[at + 1] & 0x80:
+            return False
+        stream, counter = int.from_bytes(data[at + 1 : at + 3], "big") & 0x1FFF, data[at + 3] & 15
+        if stream == _NULL or not data[at + 3] & 0x10:
+            continue
+        if stream == _TABLE:
+            anew = back or (table is not None and not _follows(table, counter))
+            table, begun = counter, {_TABLE: counter}
+        if at < behind:
+            continue
+        if own is None:
+            own, before = stream, counter
+        if stream != own:
+            begun.setdefault(stream, counter)
+        elif not _follows(before, counter):
+            whole = bool(data[at + 1] & 0x40) and _TABLE in begun
+            return whole and anew and {*begun.values()} == {counter}
+        else:
+            before, begun = counter, {}
+    return False
+
+
+def _follows(before: int, counter: int) -> bool:
+    """Return whether a counter is the next one, or that of a packet which is there twice."""
+    return counter in (before, (before + 1) & 15)
+
+
+def _form(data: bytes) -> tuple[int, int]:
+    """Return where packets of a transport stream begin, and their distance."""
+    return max(
+        ((0, 188), (4, 192), (16, 204), (0, 204)),
+        key=lambda form: data[form[0] :: form[1]].count(_SYNC) * form[1],
+    )
 
 
 def program(file: BinaryIO, size: int) -> str | None:
