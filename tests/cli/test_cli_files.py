@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 import snellen
+from snellen.errors import InputError
 from snellen.jobs.events import Silent
 from support.cli import names, refused, run
 
@@ -134,6 +135,18 @@ def test_inputs_of_one_result_stop_no_other(capsys, here):
         f"error: in/b.{one} would become o/b.png, and so would in/b.{other}; convert one of them "
         "apart, to another name" for one, other in (("heic", "png"), ("png", "heic"))
     ]  # fmt: skip
+
+
+def test_errors_of_several_inputs_name_theirs(capsys, here):
+    Image.new("L", (40, 40)).save("large.png")
+    words = ["--size", "20x20", "--device", "cpu"]
+    said = "--size 20x20 makes 20×20 of a picture of 40×40; expected a larger one"
+    assert run("upscale", "a.png", "large.png", "-o", "o", *words) == 2
+    assert capsys.readouterr().err == f"error: large.png: {said}\n"
+    with pytest.raises(InputError, match=r"large\.png: size=20x20 makes") as caught:
+        snellen.upscale_files(["large.png", "in"], "p", size="20x20", device="cpu")
+    assert caught.value.parameter == "size"
+    refused("upscale", capsys, ["large.png", *words], f"error: {said}")
 
 
 def test_python_says_which_results_it_leaves_out(here):

@@ -176,11 +176,27 @@ def run_several(
                 result = run(job, listener)
                 one = Finished(job, result, result.error)
             except Exception as error:
-                one = Finished(job, None, unexpected(error))
+                failure = unexpected(error)
+                if len(given) > 1 and isinstance(job, UpscaleJob | DeblurJob):
+                    failure = _naming(failure, _first(job.source), job.target)
+                one = Finished(job, None, failure)
             finished.append(one)
             if done is not None:
                 done(one)
     return finished
+
+
+def _naming(error: SnellenError, source: Path, target: Path) -> SnellenError:
+    """Return an error that says which of several inputs it is about."""
+    if error.result is not None or any(str(one) in error.text for one in (source, target)):
+        return error
+    named = error.about(source).with_traceback(error.__traceback__)
+    named.__cause__ = error.__cause__
+    return named
+
+
+def _first(source: Path | tuple[Path, ...]) -> Path:
+    return source[0] if isinstance(source, tuple) else source
 
 
 def raised(result: R) -> R:
@@ -214,7 +230,7 @@ def each_file(
             try:
                 results.append(function(source, goal, events=listener, **options))
             except SnellenError as error:
-                failed.append(error)
+                failed.append(_naming(error, source, goal) if todo.several else error)
     if failed:
         for other in failed[1:]:
             failed[0].add_note(str(other))
