@@ -40,6 +40,9 @@ def test_text_says_the_same(capfd):
     assert run("doctor") == 0
     out, err = capfd.readouterr()
     assert err == "" and "libx264      works" in out
+    assert re.search(r"cnn-fine-film-x2 +works: ×2, film pictures, SHA-256 [0-9a-f]{12}…", out)
+    states = re.search(r"models:\n((  .*\n)+)", out)[1].splitlines()
+    assert len({line.index(" works: ") for line in states}) == 1
     assert all(name in out for name in ("cpu:", "blas:", "gpu:", "t91-x2", "t91-x4"))
 
 

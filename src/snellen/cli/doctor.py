@@ -57,7 +57,8 @@ def _lines(found: dict[str, Any]) -> list[str]:
     lines = []
     for name, value in found.items():
         if isinstance(value, dict) and value:
-            lines += [f"{name}:", *(f"  {key:<12} {state}" for key, state in value.items())]
+            wide = max(12, *map(len, value))
+            lines += [f"{name}:", *(f"  {key:<{wide}} {state}" for key, state in value.items())]
         else:
             text = ", ".join(value) or "none" if isinstance(value, list | dict) else value
             lines.append(f"{name + ':':<13} {text}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +104,15 @@ def _models() -> dict[str, str]:
         try:
             model = models.read(path)
             upscale(np.zeros((8, 8), np.float32), model.scale, model)
-            states[name] = f"works: ×{model.scale}, {model.about.get('data', 'data unnamed')}"
+            states[name] = f"works: ×{model.scale}, {_data(model.about)}"
         except (SnellenError, ValueError, KeyError, OSError) as error:
             states[name] = f"no: {error}"
     return states
+
+
+def _data(about: Mapping[str, str]) -> str:
+    """Return what a model is learnt from: a folder, or the digest of a pack of pictures."""
+    data = about.get("data", "data unnamed")
+    if re.fullmatch("[0-9a-f]{64}", data):
+        return f"{about.get('source', '')} pictures, SHA-256 {data[:12]}…".strip()
+    return data
