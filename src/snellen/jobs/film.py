@@ -59,7 +59,7 @@ def converted(
         As `snellen.video.convert.convert`.
     """
     name = str(source)
-    if not is_sequence(target):
+    if not is_sequence(target) and target.suffix.lower() != ".webp":
         warn_of_quality(name, quality, events)
 
     def report(p: progress.Progress) -> None:

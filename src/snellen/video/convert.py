@@ -24,7 +24,7 @@ from snellen.video.passthrough.streams import Copier
 from snellen.video.passthrough.tags import lost_time_code, video_tags
 from snellen.video.pipes import Outgoing
 from snellen.video.progress import Meter, Progress
-from snellen.video.sink import nvenc, pictures, qsv
+from snellen.video.sink import animation, nvenc, pictures, qsv
 from snellen.video.sink.colour import stated
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.encoders import choose
@@ -99,8 +99,8 @@ def convert(
     source : Path, BinaryIO or Pictures
         A video file, a binary stream of y4m, or image files.
     target : Path or BinaryIO
-        A file (.mp4, .mkv, .mov, .webm, .ts, .m2ts, .y4m), a binary stream for y4m, or a pattern
-        of pictures (film-%05d.png).
+        A file (.mp4, .mkv, .mov, .webm, .ts, .m2ts, .y4m; .gif, .webp, .avif), a pattern of
+        pictures (film-%05d.png), or a binary stream for y4m.
     step : Step, RateStep or LateStep
         A step or a chain of steps; prepared, run for each frame and closed by this function.
     clip : Clip, optional
@@ -113,7 +113,7 @@ def convert(
     audio : str
         What becomes of audio: "copy", "aac" or "opus" (what is not so yet is encoded), "none".
     quality : int, optional
-        Of pictures, where the target is a pattern of them.
+        Of pictures, where the target is a pattern of them, and of .webp.
     strict : bool
         Whether it is an error, before work starts, if anything cannot be carried or an encoder of
         NVIDIA's does not work.
@@ -154,13 +154,13 @@ def convert(
         encoding = encoding or Encoding()
         result = step.outcome(info.picture.format, info.least_frames)
         coloured = None
-        if output.muxer != PICTURES:
+        if not output.is_rgb:
             picture, coloured = stated(info.picture, encoding.colour, result, output.muxer)
             info = replace(info, picture=picture)
         encoder, replaced = _encoder(info, output, encoding, strict, result)
         copier = Copier(info, opened.templates, output.muxer, output.suffix, audio)
         plan = _plan(info, encoder, output, step)
-        losses = _losses(info, replace(plan, format=result), copier, output, strict)
+        losses = _losses(info, replace(plan, format=result), copier, output, strict, quality)
         said = (info.decoder_notice, info.fields_notice, coloured, replaced)
         notes = [text for text in said if text is not None]
         warnings = (*losses, *notes, *copier.notes)
@@ -184,7 +184,9 @@ def convert(
             device=step.device_name,
             decoder=info.decoder,
             encoder=plan.encoder.codec,
-            pixel_format=plan.encoder.pixels.name,
+            pixel_format=(
+                pictures.pixel_format(plan.format) if output.is_rgb else plan.encoder.pixels.name
+            ),
             source=pixels.describe(info.picture.format),
             result=pixels.describe(plan.format),
             warnings=(*warnings, *late),
@@ -232,7 +234,7 @@ def _encoder(
 ) -> tuple[Encoder, str | None]:
     """Choose the encoder; replace one of NVIDIA's that does not work, and return a warning."""
     source = info.video.codec
-    if output.muxer == PICTURES:
+    if output.is_rgb:
         return pictures.encoder(info, encoding, output.suffix), None
     encoder = choose(info.picture, output.muxer, encoding, source, result)
     found = nvenc.replacement(encoder, result, encoding) or qsv.replacement(
@@ -264,14 +266,21 @@ def _plan(info: MediaInfo, encoder: Encoder, output: Output, step: Step | RateSt
 
 
 def _losses(
-    info: MediaInfo, plan: Plan, copier: Copier, output: Output, strict: bool
+    info: MediaInfo,
+    plan: Plan,
+    copier: Copier,
+    output: Output,
+    strict: bool,
+    quality: int | None,
 ) -> tuple[str, ...]:
     """Return what the output cannot hold; InputError: `strict`, and there is something.
 
     `plan` has the size of the results: the encoder is probed with it before the step does any work.
     """
-    if output.muxer == PICTURES:
+    if output.is_rgb:
         lost = pictures.losses(info, output.suffix)
+        if output.muxer != PICTURES:
+            lost += animation.losses(info, output.suffix, quality)
     else:
         lost = probe(plan, info, output.muxer, output.suffix)
     losses = (

@@ -17,6 +17,7 @@ from snellen.video.media import Item, SourceReport
 from snellen.video.passthrough.streams import Copier
 from snellen.video.pipes import Outgoing
 from snellen.video.progress import Meter
+from snellen.video.sink.animation import AnimationSink
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.output import PICTURES, Output
 from snellen.video.sink.pictures import PictureSink
@@ -24,6 +25,8 @@ from snellen.video.sink.sink import Sink
 from snellen.video.source.decode import Source
 from snellen.video.source.thread import SourceThread
 from snellen.video.step import RateStep, Step
+
+AnySink = Sink | PictureSink | AnimationSink
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +56,7 @@ def run_pipeline(
 
     `quality` is that of pictures, where the output is many of them.
     """
-    sink: Sink | PictureSink
-    if output.muxer == PICTURES:
-        assert isinstance(file, Path)
-        sink = PictureSink(file, output.pattern, plan, source.info, quality)
-    else:
-        sink = _open_sink(source, plan, copier, output, file)
+    sink = _open_sink(source, plan, copier, output, file, quality)
     reader = SourceThread(source, source.items)
     results: Channel[Item] = Channel(depth(plan.format))
     writer = Thread(partial(_write, sink, results, reader.channel, output), "encode")
@@ -112,9 +110,18 @@ def run_dry(source: Source, step: Step | RateStep, meter: Meter) -> int:
 
 
 def _open_sink(
-    source: Source, plan: Plan, copier: Copier, output: Output, file: Path | Outgoing
-) -> Sink:
+    source: Source,
+    plan: Plan,
+    copier: Copier,
+    output: Output,
+    file: Path | Outgoing,
+    quality: int | None,
+) -> AnySink:
+    if output.muxer == PICTURES and isinstance(file, Path):
+        return PictureSink(file, output.pattern, plan, source.info, quality)
     try:
+        if output.is_rgb and isinstance(file, Path):
+            return AnimationSink(file, output.suffix, plan, source.info, quality)
         return Sink(cast("Path | BinaryIO", file), output.muxer, plan, source.info, copier)
     except (av.FFmpegError, OSError) as error:
         if isinstance(file, Outgoing):
@@ -123,7 +130,10 @@ def _open_sink(
 
 
 def _write(
-    sink: Sink | PictureSink, items: Channel[Item], decoded: Channel[Item], output: Output
+    sink: Sink | PictureSink | AnimationSink,
+    items: Channel[Item],
+    decoded: Channel[Item],
+    output: Output,
 ) -> None:
     """Write all items; an error ends the work at once, even where it waits for the decoder."""
     try:

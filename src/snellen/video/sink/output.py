@@ -19,8 +19,11 @@ from snellen.video.sink.staging import staged
 MUXERS = {
     ".mp4": "mp4", ".m4v": "mp4", ".mkv": "matroska", ".mov": "mov", ".webm": "webm",
     ".ts": "mpegts", ".m2ts": "mpegts", ".y4m": "yuv4mpegpipe",
+    ".avif": "avif",
 }  # fmt: skip
 """FFmpeg's muxers by the suffix of a file's name."""
+ANIMATIONS = {".gif": "gif", ".webp": "webp"}
+"""Likewise, of those whose frames are RGB."""
 PICTURES = "pictures"
 """What stands for the muxer of image files with numbers in their names."""
 
@@ -63,13 +66,19 @@ class Output:
             self.muxer = PICTURES
             staging.check(target, overwrite)
             return
-        if self.suffix not in MUXERS:
+        muxers = {**MUXERS, **ANIMATIONS}
+        if self.suffix not in muxers:
             raise InputError(
                 f"{target}: got {target.suffix or 'no suffix'} for a video; expected one of "
-                f"{', '.join(MUXERS)}, or a pattern of pictures such as film-%05d.png"
+                f"{', '.join(muxers)}, or a pattern of pictures such as film-%05d.png"
             )
-        self.muxer = MUXERS[self.suffix]
+        self.muxer = muxers[self.suffix]
         check_target(target, source, overwrite)
+
+    @property
+    def is_rgb(self) -> bool:
+        """Whether frames are written as RGB: into pictures, or an animation of GIF or WebP."""
+        return self.muxer in (PICTURES, *ANIMATIONS.values())
 
     @property
     def pattern(self) -> str:

@@ -49,11 +49,12 @@ def encoder(info: MediaInfo, encoding: Encoding, suffix: str) -> Encoder:
             advice="leave them out",
         )
     given = info.picture.format
-    deep = given.bits > 8 and FORMATS[suffix].deep
+    holds = FORMATS.get(suffix)  # None: an animation
+    deep = given.bits > 8 and holds is not None and holds.deep
     losses = []
     if given.bits > 8 and not deep:
         losses.append(f"{given.bits} bit samples are rounded to 8 bit ({suffix})")
-    if given.subsampling is not None and not FORMATS[suffix].colour:
+    if given.subsampling is not None and holds is not None and not holds.colour:
         raise InputError(f"{suffix} holds grey only; choose another suffix, such as .png")
     layout = pixels.parse(pixels.planar(16 if deep else given.bits, given.subsampling))
     return Encoder(suffix.removeprefix("."), layout, {}, tuple(losses))
@@ -64,14 +65,14 @@ def losses(info: MediaInfo, suffix: str) -> tuple[str, ...]:
     picture = info.picture
     lost = []
     if info.chapters:
-        lost.append(f"{len(info.chapters)} chapters: pictures cannot hold them")
+        lost.append(f"{len(info.chapters)} chapters: {suffix} cannot hold them")
     tags = [*container_tags(info)]
     if tags:
-        lost.append(f"tags that pictures cannot hold: {', '.join(tags)}")
+        lost.append(f"tags that {suffix} cannot hold: {', '.join(tags)}")
     if picture.display_matrix is not None:
-        lost.append("rotation or flip of the picture: pictures cannot hold it")
+        lost.append(f"rotation or flip of the picture: {suffix} cannot hold it")
     if picture.sample_aspect_ratio not in (None, 1):
-        lost.append(f"sample aspect ratio {picture.sample_aspect_ratio}: pictures cannot hold it")
+        lost.append(f"sample aspect ratio {picture.sample_aspect_ratio}: {suffix} cannot hold it")
     if picture.color_trc in (16, 18):
         lost.append(f"HDR: {suffix} does not state the transfer of its samples, which stay so")
     return tuple(lost)
@@ -110,7 +111,7 @@ class PictureSink:
         self, folder: Path, pattern: str, plan: Plan, info: MediaInfo, quality: int | None
     ) -> None:
         self._folder, self._pattern, self._plan, self._quality = folder, pattern, plan, quality
-        self._matrix = _matrix(info.picture)
+        self._matrix = matrix_of(info.picture)
         self._context = copy_context()  # the run, which knows the files of this output
         self.written = 0
 
@@ -130,7 +131,14 @@ class PictureSink:
         """Do nothing: whoever made the folder removes it."""
 
 
-def _matrix(picture: PictureInfo) -> tuple[int, bool]:
+def pixel_format(format: Format) -> str:
+    """Return FFmpeg's name of what `rgb` gives."""
+    if format.subsampling is None:
+        return "gray16le" if format.bits > 8 else "gray"
+    return "rgb48le" if format.bits > 8 else "rgb24"
+
+
+def matrix_of(picture: PictureInfo) -> tuple[int, bool]:
     """Return FFmpeg's number of the matrix, and whether samples have full range.
 
     Where the input states no matrix, it is what players take the input for.

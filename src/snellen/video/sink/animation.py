@@ -1,0 +1,173 @@
+"""Films as animated GIF and WebP: RGB frames in one file, without sound."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import cast
+
+import av
+import av.filter
+import numpy as np
+from av.container import OutputContainer
+from av.video.frame import VideoFrame
+from av.video.stream import VideoStream
+
+from snellen.errors import InputError
+from snellen.process import Home
+from snellen.video.media import Item, MediaInfo
+from snellen.video.sink.encode import Plan
+from snellen.video.sink.output import ANIMATIONS
+from snellen.video.sink.pictures import matrix_of, rgb
+
+_TICKS = {"gif": Fraction(1, 100), "webp": Fraction(1, 1000)}
+"""Seconds of a tick of each format's times."""
+_ENCODERS = {"gif": ("gif", "pal8"), "webp": ("libwebp_anim", "bgra")}
+_MOST = {".gif": 65535, ".webp": 16383}
+"""Most pixels a side."""
+_QUALITY = 90
+_LOSSLESS = 100
+_FASTEST = 50
+"""Frames a second of GIF: players show those that state less than 2/100 s for 1/10 s."""
+
+
+def losses(info: MediaInfo, suffix: str, quality: int | None) -> tuple[str, ...]:
+    """Return what of a film's pictures an animation does not hold."""
+    if suffix == ".gif":
+        found = [".gif holds 256 colours a picture: others are dithered"]
+        if info.rate > _FASTEST:
+            found.append(f".gif holds at most {_FASTEST} frames a second: players slow down")
+        return tuple(found)
+    if info.picture.format.subsampling in (None, (1, 1)) or quality == _LOSSLESS:
+        return ()
+    return (".webp halves the chroma (4:2:0); `quality`=100 is without loss",)
+
+
+class AnimationSink:
+    """Writes all frames into one file; takes items from one thread at a time.
+
+    Parameters
+    ----------
+    file : Path
+    suffix : str
+        Of the output: ".gif" or ".webp".
+    plan : Plan
+        Of the video stream.
+    info : MediaInfo
+        Of the input.
+    quality : int or None
+        Of WebP, 1 … 100; 100 is without loss; None: 90.
+
+    Attributes
+    ----------
+    written : int
+        Frames so far.
+    refused : int
+        0, as of any sink without other streams.
+    damage : tuple of str
+        Empty, likewise.
+    """
+
+    refused = 0
+    damage: tuple[str, ...] = ()
+
+    def __init__(
+        self, file: Path, suffix: str, plan: Plan, info: MediaInfo, quality: int | None
+    ) -> None:
+        self._home = Home("this output")
+        self._plan, self._matrix = plan, matrix_of(info.picture)
+        kind = ANIMATIONS[suffix]
+        width, height = plan.format.width, plan.format.height
+        if max(width, height) > _MOST[suffix]:
+            raise InputError(f"{suffix} holds at most {_MOST[suffix]} pixels a side")
+        codec, layout = _ENCODERS[kind]
+        options = {}
+        if kind == "webp":
+            lossless = quality == _LOSSLESS
+            options = {"lossless": "1"} if lossless else {"quality": str(quality or _QUALITY)}
+        self._tick = _TICKS[kind]
+        self._palette = _Palette(width, height) if kind == "gif" else None
+        self._last = -1
+        self.written = 0
+        self._out: OutputContainer = av.open(
+            str(file), "w", format=kind, container_options={"loop": "0"}
+        )
+        try:
+            rate = plan.rate.limit_denominator(1_000_000)
+            stream = self._out.add_stream(codec, rate=rate, options=options)
+            self._stream = cast("VideoStream", stream)
+            self._stream.width, self._stream.height = width, height
+            self._stream.pix_fmt = layout
+            self._stream.time_base = self._stream.codec_context.time_base = self._tick
+            self._out.start_encoding()
+        except BaseException:
+            self.abandon()
+            raise
+
+    def write(self, item: Item) -> None:
+        """Encode the item's frame; packets of other streams are dropped."""
+        if item.frame is None:
+            return
+        samples = rgb(item.frame, self._plan.format, self._matrix)
+        if samples.ndim == 2:
+            samples = np.repeat(samples[..., None], 3, 2)
+        if samples.dtype == np.uint16:
+            samples = ((samples.astype(np.uint32) + 128) // 257).astype(np.uint8)
+        time = round(item.frame.pts * self._plan.time_base / self._tick)
+        self._last = time = max(time, self._last + 1)
+        for picture in self._pictures(samples):
+            picture.pts, picture.time_base = time, self._tick
+            picture.duration = max(
+                1, round(item.frame.duration * self._plan.time_base / self._tick)
+            )
+            self._out.mux(self._stream.encode(picture))
+        self.written += 1
+
+    def finish(self) -> None:
+        """Write what the encoder still holds, and close the file."""
+        self._out.mux(self._stream.encode(None))
+        self._out.close()
+
+    def abandon(self) -> None:
+        """Close the file; its contents are incomplete."""
+        if self._home.keep(self.__dict__):
+            return
+        with contextlib.suppress(Exception):
+            self._out.close()
+
+    def _pictures(self, samples: np.typing.NDArray[np.uint8]) -> Iterator[VideoFrame]:
+        if self._palette is not None:
+            yield from self._palette.applied(VideoFrame.from_ndarray(samples, format="rgb24"))
+            return
+        opaque = np.full((*samples.shape[:2], 4), 255, np.uint8)
+        opaque[..., :3] = samples[..., ::-1]
+        yield VideoFrame.from_ndarray(opaque, format="bgra")
+
+
+class _Palette:
+    """Gives each picture 256 colours of its own, and dithers the rest by error diffusion."""
+
+    def __init__(self, width: int, height: int) -> None:
+        graph = av.filter.Graph()
+        size = f"video_size={width}x{height}:pix_fmt=rgb24:time_base=1/100:pixel_aspect=1/1"
+        source, both = graph.add("buffer", size), graph.add("split")
+        colours = graph.add("palettegen", "stats_mode=single:reserve_transparent=0")
+        use, sink = graph.add("paletteuse", "new=1:dither=sierra2_4a"), graph.add("buffersink")
+        source.link_to(both)
+        both.link_to(use, 0, 0)
+        both.link_to(colours, 1, 0)
+        colours.link_to(use, 0, 1)
+        use.link_to(sink)
+        graph.configure()
+        self._graph, self._count = graph, 0
+
+    def applied(self, picture: VideoFrame) -> Iterator[VideoFrame]:
+        """Yield the picture with a palette."""
+        picture.pts, picture.time_base = self._count, Fraction(1, 100)
+        self._count += 1
+        self._graph.vpush(picture)
+        with contextlib.suppress(BlockingIOError, av.EOFError):
+            while True:
+                yield self._graph.vpull()
