@@ -14,6 +14,8 @@ _NULL = 0x1FFF
 """Number of the stream that fills gaps."""
 _TABLE = 0
 """Number of the stream with the table of programs."""
+_TABLES = 32
+"""Numbers of streams below it are those of tables."""
 _REGION = 1 << 24
 """Bytes that are searched for missing packets."""
 _BEHIND = 1024
@@ -66,7 +68,7 @@ def skipped(file: BinaryIO, first: int, last: int) -> bool:
         payload = at + 4 + (1 + data[at + 4] if data[at + 3] & 0x20 else 0)
         if begins and data[payload : payload + 3] != b"\0\0\1":
             return True
-        if before is not None and not anew and not _follows(before, counter):
+        if before is not None and not anew and counter not in (before, (before + 1) & 15):
             return True
     return False
 
@@ -76,7 +78,7 @@ def joined(file: BinaryIO, first: int, back: bool) -> bool:
 
     Each of the files that `cat` joins begins with its table of programs, behind which the counters
     of all streams begin with one number. What is lost does not send times back; where they go on,
-    the counter of the table must break, too.
+    the counter of a table must break, too.
 
     Parameters
     ----------
@@ -92,8 +94,8 @@ def joined(file: BinaryIO, first: int, back: bool) -> bool:
     file.seek(first - behind)
     data = file.read(behind + _REGION)
     own: int | None = None
-    table: int | None = None
-    before, anew = 0, back
+    tables: dict[int, int] = {}
+    before, anew = b"", back
     begun: dict[int, int] = {}
     for at in range(lead, len(data) - 188 + 1, length):
         if data[at] != _SYNC or data[at + 1] & 0x80:
@@ -101,26 +103,23 @@ def joined(file: BinaryIO, first: int, back: bool) -> bool:
         stream, counter = int.from_bytes(data[at + 1 : at + 3], "big") & 0x1FFF, data[at + 3] & 15
         if stream == _NULL or not data[at + 3] & 0x10:
             continue
+        if stream < _TABLES:
+            anew |= stream in tables and counter != (tables[stream] + 1) & 15
+            tables[stream] = counter
         if stream == _TABLE:
-            anew = back or (table is not None and not _follows(table, counter))
-            table, begun = counter, {_TABLE: counter}
+            begun = {_TABLE: counter}
         if at < behind:
             continue
         if own is None:
-            own, before = stream, counter
-        if stream != own:
+            own, before, begun, anew = stream, data[at : at + 188], {}, back
+        elif stream != own:
             begun.setdefault(stream, counter)
-        elif not _follows(before, counter):
+        elif counter == (before[3] + 1) & 15 or data[at : at + 188] == before:
+            before, begun, anew = data[at : at + 188], {}, back
+        else:
             whole = bool(data[at + 1] & 0x40) and _TABLE in begun
             return whole and anew and {*begun.values()} == {counter}
-        else:
-            before, begun = counter, {}
     return False
-
-
-def _follows(before: int, counter: int) -> bool:
-    """Return whether a counter is the next one, or that of a packet which is there twice."""
-    return counter in (before, (before + 1) & 15)
 
 
 def _form(data: bytes) -> tuple[int, int]:
