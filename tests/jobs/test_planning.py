@@ -134,6 +134,9 @@ def test_results_of_inputs_are_no_inputs(tree):
     Path("else-x2").mkdir()
     Path("else-x2/far.png").touch()
     assert skipped("else", "else-x2") == [("far.png", "it is the result of else/far.png")]
+    # Names of dots are names, too.
+    dots = ["in/..png", "in/.-x2.png", "in/-x2.png"]
+    assert [source for source, _ in pairs(*dots, output="new")] == dots[::2]
     # A link is none: what it leads to would be replaced.
     Path("in/l-x2.png").symlink_to("../else/far.png")
     assert ("in/l-x2.png", "in/l-x2-x2.png") in pairs("in/l.png", "in/l-x2.png")

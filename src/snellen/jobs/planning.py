@@ -15,7 +15,7 @@ from snellen.jobs.options import File, optional_path
 from snellen.jobs.patterns import matching
 from snellen.jobs.sequence import film, is_there
 
-Spot = Callable[[Path], tuple[str, str]]
+Spot = Callable[..., tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,14 +239,17 @@ def _into(folder: Path, source: Path) -> Path:
 
 
 def _spots() -> Spot:
-    """Return a function that says where a file lies, and its name: links are files of their own."""
+    """Return a function that says where a file lies, and its name or another one.
+
+    Links are files of their own.
+    """
     folders: dict[Path, str] = {}
 
-    def spot(path: Path) -> tuple[str, str]:
+    def spot(path: Path, name: str | None = None) -> tuple[str, str]:
         folder = path.parent
         if folder not in folders:
             folders[folder] = place(folder)
-        return folders[folder], os.path.normcase(path.name)
+        return folders[folder], os.path.normcase(path.name if name is None else name)
 
     return spot
 
@@ -262,13 +265,13 @@ def _results(found: list[_Found], word: Word, spot: Spot) -> dict[_Found, str]:
     named: dict[tuple[str, str], list[_Found]] = {}
     for one in files:
         made.setdefault(spot(one.target), one)
-        named.setdefault(spot(one.path.with_suffix("")), []).append(one)
+        named.setdefault(spot(one.path, one.path.stem), []).append(one)
     results = {}
     for one in files:
         other = made.get(spot(one.path))
         if other is None:
             stem = one.path.stem.rpartition("-")[0]
-            before = named.get(spot(one.path.with_name(stem)), []) if stem else []
+            before = named.get(spot(one.path, stem), [])
             made_of = (x for x in before if beside(x.path, word(x.path)).name == one.path.name)
             other = next(made_of, None)
         # What would become itself is refused by its job.
