@@ -35,7 +35,8 @@ from snellen import deblur
 from snellen.bench import runner
 from snellen.frames.colour import KB, KG, KR
 from snellen.gpu import device as devices
-from snellen.mia.image import PRIOR_ITERATIONS, PRIOR_TV
+from snellen.mia.image import PRIOR_ITERATIONS
+from snellen.mia.searched import PRIOR_TV
 
 HALVES = "development", "test"
 SIDE = 255

@@ -27,7 +27,8 @@ from benchmarks.command import arguments, write
 from snellen import deblur
 from snellen.bench import runner
 from snellen.gpu import device as devices
-from snellen.mia.image import PRIOR_ITERATIONS, PRIOR_TV
+from snellen.mia.image import PRIOR_ITERATIONS
+from snellen.mia.searched import PRIOR_TV
 
 CROP = 15
 """Pixels at each edge that are not compared; Levin et al. 2009."""

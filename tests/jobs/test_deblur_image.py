@@ -260,12 +260,12 @@ def test_progress_of_every_stage(picture, saved, tmp_path, heard):
     run(prior="l0")
     turns = [step for step in heard.steps if step.stage == "prior"]
     seen = [(step.unit, step.done, step.total, step.eta) for step in turns]
-    assert seen == [("turn", n, 15, None) for n in range(1, 16)]
-    assert [(step.stage, step.done) for step in heard.steps[15:]] == [
+    assert seen == [("turn", n, 45, None) for n in range(1, 46)]
+    assert [(step.stage, step.done) for step in heard.steps[45:]] == [
         ("picture", 10),
         ("picture", 20),
     ]
     heard.steps.clear()
     run(prior="l0", tile=36)
     seen = [(step.done, step.total) for step in heard.steps if step.stage == "prior"]
-    assert seen == [(n, 60) for n in range(1, 61)]
+    assert seen == [(n, 180) for n in range(1, 181)]

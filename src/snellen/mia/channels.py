@@ -15,11 +15,12 @@ import numpy.typing as npt
 from snellen.frames import arrays
 from snellen.frames.axes import Axes
 from snellen.frames.colour import KB, KG, KR
-from snellen.mia import samples, settings
+from snellen.mia import samples
 from snellen.mia.batches import Found, restored
 from snellen.mia.progress import Callback, Watch
 from snellen.mia.restorer import Method
 from snellen.mia.result import AUTO, IMPLAUSIBLE, RESTORED, Restored
+from snellen.mia.searched import host, searched
 from snellen.mia.tiles import Tiles, psf_axes
 
 FEW = 1 << 20
@@ -102,7 +103,7 @@ def restored_parts(
     if work.prior == AUTO:
         return _judged(channels, luma, method, callback)
     if blurs is None and work.prior:
-        blurs = _estimated(luma, method, callback)
+        blurs = searched(luma, method, callback)
     if blurs is not None:
         return _with(channels, blurs, method, callback)
     found = restored(luma, None, method, callback)
@@ -110,7 +111,7 @@ def restored_parts(
         return replace(found, pictures=found.pictures[None])
     how = replace(method.how, iterations=found.iterations, tolerance=0.0, history=False)
     watch = _on_channels(callback, found.iterations)
-    coloured = _with(channels, _host(found.psfs), replace(method, how=how), watch)
+    coloured = _with(channels, host(found.psfs), replace(method, how=how), watch)
     return replace(coloured, psfs=found.psfs, history=found.history)
 
 
@@ -154,39 +155,26 @@ def _on_channels(callback: Callback | None, iterations: int) -> Callback | None:
     return lambda done, *_: callback.report("channels", done, iterations)
 
 
-def _estimated(luma: Array, method: Method, callback: Callback | None) -> Float64:
-    """Return the PSFs that the prior finds (N, 1, K, K) of pictures (N, 1, rows, columns)."""
-    l0 = import_module("snellen.mia.l0.prior")
-    found = []
-    for number, one in enumerate(luma):
-
-        def report(done: int, total: int, before: int = number) -> None:
-            if isinstance(callback, Watch):
-                callback.report("prior", before * total + done, len(luma) * total)
-
-        found.append(settings.given(l0.estimate(one[0], method.prepared.side, report))[None])
-    return np.stack(found)
-
-
 def _judged(planes: Array, luma: Array, method: Method, callback: Callback | None) -> Found:
     """Restore channels (C, N, 1, rows, columns), but not those that this would not improve."""
     judge = import_module("snellen.mia.l0.judge")
     side, count = method.prepared.side, len(luma)
-    views = [_host(one[0]) for one in luma]
+    views = [host(one[0]) for one in luma]
     outcomes = np.full(count, RESTORED, f"<U{len(IMPLAUSIBLE)}")
     outcomes[:] = [judge.before(view, None, side) for view in views]
     psfs = np.zeros((count, 1, side, side))
     psfs[..., side // 2, side // 2] = 1
     if len(todo := np.flatnonzero(outcomes == RESTORED)):
-        psfs[todo] = _estimated(luma[todo], method, callback)
+        psfs[todo] = searched(_some(luma, todo), method, callback)
         outcomes[todo] = [judge.before(views[i], psfs[i, 0], side) for i in todo]
     pictures, fit = planes[:, :, 0].copy(), np.zeros(count)
     found = Found(pictures, psfs, fit, 0, (), outcomes)
     if len(todo := np.flatnonzero(outcomes == RESTORED)):
-        made = _with(planes[:, todo], psfs[todo], method, callback)
+        some = _some(planes.swapaxes(0, 1), todo).swapaxes(0, 1)
+        made = _with(some, psfs[todo], method, callback)
         for place, i in enumerate(todo.tolist()):
             sharp = made.pictures[:, place]
-            outcomes[i] = judge.after(views[i], _host(_luma(sharp)), psfs[i, 0])
+            outcomes[i] = judge.after(views[i], host(_luma(sharp)), psfs[i, 0])
             if outcomes[i] == RESTORED:
                 pictures[:, i], fit[i] = sharp, made.fit[place]
         found = replace(made, pictures=pictures, fit=fit, outcomes=outcomes)
@@ -196,14 +184,13 @@ def _judged(planes: Array, luma: Array, method: Method, callback: Callback | Non
     return replace(found, psfs=arrays.library(planes).asarray(psfs.astype(np.float32)))
 
 
+def _some(pictures: Array, numbers: npt.NDArray[np.int64]) -> Array:
+    """Return those of the pictures (N, …) with these numbers; all of them are no copy."""
+    return pictures if len(numbers) == len(pictures) else pictures[numbers]
+
+
 def _luma(channels: Array) -> Array:
     """Return the luma of channels (1 or 3, …)."""
     if len(channels) == 1:
         return channels[0]
     return sum(share * plane for share, plane in zip((KR, KG, KB), channels, strict=True))
-
-
-def _host(array: Array) -> npt.NDArray[Any]:
-    """Return an array in main memory."""
-    found: npt.NDArray[Any] = array if isinstance(array, np.ndarray) else array.get()
-    return found

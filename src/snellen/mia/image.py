@@ -26,12 +26,12 @@ from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.definition import EVERY, ITERATIONS, PSF_SIZE, START
 from snellen.mia.progress import Callback, Watch
 from snellen.mia.result import AUTO, IMPLAUSIBLE, Restored
+from snellen.mia.searched import PRIOR_TV
 from snellen.mia.shares import restored_by
 from snellen.mia.tiles import Tiles, each, psf_axes
 
 PRIORS = (AUTO, "l0")
 PRIOR_ITERATIONS = 100  # with the PSF that a prior found; our experiments with Levin's images
-PRIOR_TV = 0.004  # likewise
 DOUBT = "the blur that was found is not plausible: left as it is; with `prior` l0 it is restored"
 """Warning of prior="auto"."""
 Array = Any

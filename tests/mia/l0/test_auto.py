@@ -8,7 +8,7 @@ from scipy import ndimage
 from scipy.signal import fftconvolve
 
 import snellen
-from snellen.mia.l0 import judge
+from snellen.mia.l0 import judge, prior
 from support.mia import drawn
 
 SIDE, MARGIN = 11, 10
@@ -125,6 +125,52 @@ def test_a_picture_without_edges_is_not_called_sharp():
     for plane in (np.zeros((60, 60)), np.random.default_rng(0).normal(0.5, 0.01, (60, 60)),
                   np.ones((7, 9)), np.ones((2, 3))):  # fmt: skip
         assert judge.steepness([plane]) == 0
+
+
+def test_the_true_psf_is_rated_better_than_others():
+    _, blurred, psf = scene(2)
+    others = {
+        "true": psf,
+        "a point": np.zeros((9, 9)),
+        "wider": ndimage.uniform_filter(np.pad(psf, 2), 3).clip(0),
+        "turned": psf.T.copy(),
+    }
+    others["a point"][4, 4] = 1
+    rated = {}
+    for name, other in others.items():
+        given = other / other.sum()
+        sharp = snellen.deblur(blurred, given, iterations=50, tv=0.004, device="cpu").image
+        rated[name] = judge.rating([(blurred, sharp)], given)
+    assert min(rated, key=rated.get) == "true"
+    assert judge.rating([(np.ones((9, 9)), np.ones((9, 9)))], np.eye(3) / 3) == np.inf
+
+
+def test_several_starts_and_the_best_of_them(monkeypatch):
+    """Of all sizes in one; which is the best, another start says."""
+    _, blurred, psf = scene(4)
+    turns = []
+    every = prior.candidates(blurred, SIDE, lambda *step: turns.append(step))
+    assert every.shape == (4, SIDE, SIDE) and turns == [(n, 55) for n in range(1, 56)]
+    starts = ((11, 2), (11, 1), (7, 2), (5, 1))
+    alone = [prior.estimate(blurred, side, None, factor) for side, factor in starts]
+    for found, wanted in zip(every, alone, strict=True):
+        assert (found == np.pad(wanted, (SIDE - len(wanted)) // 2)).all()
+    true = np.pad(psf, 1)
+    for place in range(3):
+        wrong = [np.full((SIDE, SIDE), 1 / SIDE**2), true, np.eye(SIDE) / SIDE]
+        wrong[1], wrong[place] = wrong[place], wrong[1]
+        monkeypatch.setattr(prior, "candidates", lambda *_, given=wrong: np.stack(given))
+        found = snellen.deblur(blurred, **HOW, device="cpu")
+        np.testing.assert_allclose(found.psf, true, atol=1e-6)
+
+
+@pytest.mark.parametrize("side", [1, 5, 7])
+def test_small_psfs_have_fewer_starts(side):
+    _, blurred, _ = scene()
+    found = prior.candidates(blurred[:30, :33], side)
+    assert found.shape == ({1: 2, 5: 3, 7: 4}[side], side, side)
+    np.testing.assert_allclose(found.sum((1, 2)), 1)
+    assert prior.candidates(np.ones((20, 20)), 5).shape == (1, 5, 5)
 
 
 def test_a_small_psf_is_none():

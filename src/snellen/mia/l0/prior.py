@@ -28,12 +28,15 @@ from snellen.mia.edges import taper
 from snellen.mia.l0.crops import chosen
 from snellen.mia.l0.problem import Problem
 from snellen.mia.l0.prune import centred
-from snellen.mia.l0.pyramid import Level, grow, levels, shrink
+from snellen.mia.l0.pyramid import COARSEST, Level, grow, levels, shrink
 
 ITERATIONS = 5  # iterations at each level; Pan et al. 2014
 WEIGHT = 4e-3  # λ of the first iteration, for pictures in 0 … 1; ibid.
 DECAY = 1.1  # λ is divided by this after each iteration, at all levels; ibid.
 LEAST = 1e-4  # lower limit of λ; ibid.
+STARTS = ((1.0, 2.0), (1.0, 1.0), (0.7, 2.0), (0.5, 1.0))
+"""What several searches start with: the side of the PSF, as a share of that asked for, and a factor
+of λ. A search may end in a wrong PSF, and other sizes and weights in the right one."""
 MOST = 127
 """Greatest side of a PSF, pixels, of which the GPU computes all. A step of the conjugate gradients
 takes side⁴ products there; for larger ones the CPU's transforms are quicker."""
@@ -47,8 +50,33 @@ Progress = Callable[[int, int], object]
 longer."""
 
 
-def estimate(image: Any, psf_size: int = PSF_SIZE, progress: Progress | None = None) -> Float64:
-    """Return the PSF of a blurred picture.
+def candidates(image: Any, psf_size: int = PSF_SIZE, progress: Progress | None = None) -> Float64:
+    """Return PSFs of a blurred picture, one of each start: (1 … 4, K, K), see `estimate`."""
+    side = psfs.side(psf_size)
+    starts = [(side, 1.0)]
+    if float(image.min()) != float(image.max()):
+        starts = [
+            (psfs.side(max(1, int(share * side))), factor)
+            for share, factor in STARTS
+            if share == 1 or share * side >= COARSEST
+        ]
+    turns = [len(levels(image.shape, one)) * ITERATIONS for one, _ in starts]
+    found = []
+    for number, (one, factor) in enumerate(starts):
+
+        def report(done: int, total: int, before: int = sum(turns[:number])) -> None:
+            if progress:
+                progress(before + done, sum(turns))
+
+        psf = estimate(image, one, report, factor)
+        found.append(np.pad(psf, (side - one) // 2))
+    return np.stack(found)
+
+
+def estimate(
+    image: Any, psf_size: int = PSF_SIZE, progress: Progress | None = None, factor: float = 1.0
+) -> Float64:
+    """Return the PSF of a blurred picture, from one start.
 
     All arithmetic is float64. In float32, the term with β = 10⁵ drowns that of the blur, and one
     picture in three leads to another PSF (lab/mia-l0.md).
@@ -64,6 +92,8 @@ def estimate(image: Any, psf_size: int = PSF_SIZE, progress: Progress | None = N
     progress : callable, optional
         Called after each iteration as progress(iterations done, all iterations). Later iterations
         take longer.
+    factor : float
+        Of λ.
 
     Returns
     -------
@@ -76,7 +106,7 @@ def estimate(image: Any, psf_size: int = PSF_SIZE, progress: Progress | None = N
         return psfs.gaussian(START, side)
     divisor, pictures = exposure(image), [image[part] for part in chosen(image, side)]
     every = levels(pictures[0].shape, side)
-    first, weights = psfs.gaussian(SIGMA, every[0].side), _weights(len(every))
+    first, weights = psfs.gaussian(SIGMA, every[0].side), _weights(len(every), factor)
     done = 0
 
     def report(iterations: int) -> None:
@@ -131,9 +161,9 @@ def _search_there(
         return search.run(pictures, divisor, first, weights, report)
 
 
-def _weights(count: int) -> list[list[float]]:
+def _weights(count: int, factor: float = 1.0) -> list[list[float]]:
     """Return λ of each iteration at each of `count` levels."""
-    every, weight = [], WEIGHT
+    every, weight = [], WEIGHT * factor
     for _ in range(count * ITERATIONS):
         every.append(weight)
         weight = max(weight / DECAY, LEAST)

@@ -1,0 +1,69 @@
+"""The PSFs of stills by a prior: from several starts, of which a short restoration tells the best.
+
+Arrays are NumPy's or CuPy's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from snellen.frames.arrays import library
+from snellen.mia import settings
+from snellen.mia.batches import restored
+from snellen.mia.definition import Definition
+from snellen.mia.progress import Callback, Watch
+from snellen.mia.restorer import Method, Run
+
+PRIOR_TV = 0.004  # total variation with a PSF of a prior; our experiments with Levin's images
+RATED = 50  # iterations; with 15 and 30 small PSFs, of which less is to be undone, seem better
+CROPS = 2  # of a large picture, which are restored for it
+
+Float64 = npt.NDArray[np.float64]
+
+
+def searched(luma: Any, method: Method, callback: Callback | None) -> Float64:
+    """Return the PSFs that the prior finds (N, 1, K, K) of pictures (N, 1, rows, columns)."""
+    l0 = import_module("snellen.mia.l0.prior")
+    found = []
+    for number, one in enumerate(luma):
+
+        def report(done: int, total: int, before: int = number) -> None:
+            if isinstance(callback, Watch):
+                callback.report("prior", before * total + done, len(luma) * total)
+
+        every = l0.candidates(one[0], method.prepared.side, report)
+        found.append(settings.given(_best(one[0], every, method))[None])
+    return np.stack(found)
+
+
+def _best(picture: Any, psfs: Float64, method: Method) -> Float64:
+    """Return the PSF (K, K) of several that restores a picture (rows, columns) best."""
+    best: Float64 = psfs[0]
+    if len(psfs) == 1:
+        return best
+    crops, judge = (import_module(f"snellen.mia.l0.{name}") for name in ("crops", "judge"))
+    parts = [picture[part] for part in crops.chosen(picture, method.prepared.side)[:CROPS]]
+    one = replace(method.prepared, definition=Definition(tv=PRIOR_TV), edges="extend")
+    shortly = replace(method, prepared=one, how=Run(RATED, RATED))
+    planes = library(picture).stack(parts * len(psfs))[:, None]
+    sharp = host(restored(planes, np.repeat(psfs, len(parts), 0)[:, None], shortly).pictures)
+    before = [host(part).astype(np.float64) for part in parts]
+    white = max(float(part.max()) for part in before)
+    ratings = []
+    for number, psf in enumerate(psfs):
+        after = sharp[number * len(parts) :][: len(parts)].astype(np.float64)
+        pairs = [(b / white, a / white) for b, a in zip(before, after, strict=True)]
+        ratings.append(judge.rating(pairs, psf))
+    best = psfs[int(np.argmin(ratings))]
+    return best
+
+
+def host(array: Any) -> npt.NDArray[Any]:
+    """Return an array in main memory."""
+    found: npt.NDArray[Any] = array if isinstance(array, np.ndarray) else array.get()
+    return found
