@@ -350,6 +350,7 @@ def test_a_blur_that_is_not_plausible(capsys, picture, saved, tmp_path, monkeypa
     )
     assert (read(goal).pixels == read(source).pixels).all()
     assert run(*words, "--tile", 22, "--json") == 0
-    *_, said, done = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    *steps, done = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    (said,) = (step for step in steps if step["event"] == "warning")
     assert said["message"].startswith("in 9 of 9 tiles the blur that was found is not plausible")
     assert done["outcome"] == "implausible" and done["warnings"] == [said["message"]]
