@@ -82,7 +82,9 @@ def test_what_is_said_is_done(more, clip):
     assert used(2, None, "cnn-fast", "clean", clip)[1] == "clean" and not more
     assert used(2, "t91-x2", None, None, clip) == ("t91-x2", None)
     pipe = used(2, None, None, None, type(clip)("-"))
-    assert pipe == ("t91-x2", "clean: a pipe cannot be looked at beforehand")
+    assert pipe == ("aplus-film-x2", "film: a pipe cannot be looked at beforehand")
+    frames = used(2, None, None, None, clip.parent / "%05d.png")
+    assert frames == ("t91-x2", "clean: pictures in files of their own")
     with pytest.raises(ModelError, match="source_kind='soft' at ×2; expected") as caught:
         used(2, None, "cnn-fast", "soft", clip)
     assert caught.value.parameter == "source_kind"

@@ -81,7 +81,10 @@ class Models:
         if self._film is None or len(kinds) < 2:
             return CLEAN
         if not self._film.is_file():
-            return f"{CLEAN}: a pipe cannot be looked at beforehand"
+            if str(self._film) != "-" and not self._film.is_fifo():
+                return f"{CLEAN}: pictures in files of their own"
+            kind = FILM if FILM in kinds else kinds[0]  # what is piped was mostly coded before
+            return f"{kind}: a pipe cannot be looked at beforehand"
         if self._found is None:
             from snellen.video.source.places import look
 
