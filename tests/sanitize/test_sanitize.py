@@ -80,6 +80,42 @@ def test_a_hazard_that_is_explained_does_not_count(monkeypatch):
     assert sanitize.explained(RACES + RACES.replace("12", "99")) == ["an mbarrier"]
 
 
+def access(what, lines, function):
+    return (
+        f"{what} access at void Line<(int)64, (int)8, (int){lines}>::{function}"
+        "(float2 (&)[8], const T2 &, const T3 &)+0x24f0 in small.cuh:209"
+    )
+
+
+BEGUN = access("Write", 8, "begin<(bool)0, Columns, TableTwiddles<Line<(int)64, (int)8, (int)8>>>")
+READ = access("Read", 1, "finish<(bool)0, Rows, TableTwiddles<Line<(int)64, (int)8, (int)1>>>")
+WRITTEN = access("Write", 1, "begin<(bool)0, Rows, TableTwiddles<Line<(int)64, (int)8, (int)1>>>")
+
+
+@pytest.mark.parametrize(
+    ("places", "known"),
+    [
+        ((BEGUN, WRITTEN, READ), True),
+        ((READ, BEGUN), True),
+        ((BEGUN, READ, BEGUN), False),  # columns of two warps
+        ((BEGUN, BEGUN, READ), False),
+        ((BEGUN, READ, access("Read", 1, "finish<(bool)1, Rows, T>")), False),
+        ((READ, WRITTEN), False),
+        ((access("Write", 4, "begin<(bool)0, Columns, T>"), READ), False),
+    ],
+)
+def test_rows_before_columns_of_a_cluster_are_explained(places, known):
+    """Only where all that a hazard names are these two places."""
+    one, *others = places
+    text = f"========= Error: Race reported between {one}\n"
+    text += "".join(f"=========     and {other} [64 hazards]\n" for other in others)
+    text = (
+        2 * (text + "========= \n")
+        + "========= RACECHECK SUMMARY: 2 hazards displayed (2 errors, 0 warnings)\n"
+    )
+    assert len(sanitize.explained(text)) == (2 if known else 0)
+
+
 def record(**changed):
     """A record of a run in which nothing was found."""
     done = {"tool": "memcheck", "finished": True, "exit_status": 0, "errors": 0, "explained": [],

@@ -183,7 +183,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
   if constexpr (CLUSTER > 1 && !APART) cluster_arrive();
   First::end_first(v);
   if constexpr (CLUSTER > 1) {
-    // The second pass exchanges in the same memory, which is its own to begin with.
+    // The second pass exchanges in the same memory once all cells have arrived. A row sends some to
+    // its own block, after its warp has left the exchange: `await` waits for that, too (racecheck,
+    // which does not know it, reports a race). A warp of columns may send none to its own block.
     if (APART && !First::SYNCHRONISED) __syncthreads();
     cluster_wait();
   } else if constexpr (!APART) {

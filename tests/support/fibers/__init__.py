@@ -17,11 +17,12 @@ HERE = Path(__file__).parent
 MEMORY = "extern __shared__ __align__(128) float4 memory[];"
 
 
-def built(folder: Path, kind: str, side: int, variant: Variant) -> Path:
-    """Compile a variant; return the program."""
+def built(folder: Path, kind: str, side: int, variant: Variant, without: str = "") -> Path:
+    """Compile a variant, without a text of its source; return the program."""
     made = kernels(kind, side, variant)[0]
     source = made.file.read_text(encoding="utf-8")
-    assert MEMORY in source
+    assert MEMORY in source and without in source
+    source = source.replace(without, "")
     source = source.replace(MEMORY, "float4 *memory = fibers::shared[fibers::now->block].data();")
     source = re.sub(r'extern "C" __global__', "static", source)
     (folder / "kernel.inc").write_text(source, encoding="utf-8")
