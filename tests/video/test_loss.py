@@ -12,7 +12,7 @@ from snellen.video.compare import compare
 from snellen.video.complaints import Complaints
 from snellen.video.source.decode import Source
 from snellen.video.source.gaps import Gaps
-from snellen.video.source.truncation import fragments_short
+from snellen.video.source.truncation import samples_short
 from support.video.clips import make
 from support.video.comparisons import Difference
 
@@ -196,9 +196,9 @@ def test_samples_that_fragments_state_are_counted(tmp_path):
     container = {"movflags": "frag_keyframe+empty_moov"}
     options = {**X264, "bf": "0", "g": "5"}
     path = film(tmp_path / "a.mp4", frames=20, options=options, container=container)
-    assert fragments_short(path, "mov,mp4", 1, 20) is None
-    assert fragments_short(path, "mov,mp4", 2, 0) is None
-    assert "1 of 20 video packets" in fragments_short(path, "mov,mp4", 1, 19)
+    assert samples_short(path, "mov,mp4", 1, 20) is None
+    assert samples_short(path, "mov,mp4", 2, 0) is None
+    assert "1 of 20 video packets" in samples_short(path, "mov,mp4", 1, 19)
 
 
 @pytest.mark.parametrize("suffix", ["avi", "nut"])
@@ -257,3 +257,15 @@ def test_pictures_of_a_gif_that_nothing_tells_apart(tmp_path):
     delay = b"!\xf9\4\0\12\0\0\0"
     path.write_bytes(b"GIF89a\2\0\2\0\0\0\0" + 2 * (delay + picture) + b";")
     assert read(path) == (2, ())
+
+
+@pytest.mark.parametrize("suffix", ["mp4", "mov"])
+def test_times_of_samples_that_cannot_be(tmp_path, suffix):
+    """The edit list leaves out what they put behind the end of the film."""
+    path = film(tmp_path / f"a.{suffix}", frames=20, options={**X264, "bf": "0"}, audio="aac")
+    data = bytearray(path.read_bytes())
+    at = data.index(b"stts") + 16
+    data[at : at + 4] = (1 << 24).to_bytes(4, "big")
+    path.write_bytes(data)
+    frames, said = read(path)
+    assert frames == 1 and "19 of 20 video packets are not read" in said[0]

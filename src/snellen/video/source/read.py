@@ -24,7 +24,7 @@ from snellen.video.source.gaps import Gaps
 from snellen.video.source.start import Start
 from snellen.video.source.stream_info import rate_of
 from snellen.video.source.tail import frames_after
-from snellen.video.source.truncation import Torn, cut_short, fragments_short, joins
+from snellen.video.source.truncation import Torn, cut_short, joins, samples_short
 from snellen.video.timestamps import fraction
 
 _MAX_ERRORS = 50
@@ -186,7 +186,7 @@ class Reader:
             self.damage.short = cut_short(self._path, name, self._clip_end is None)
             if self.damage.short is None and self._from_start and self._clip_end is None:
                 read = self._packets_read
-                self.damage.short = fragments_short(self._path, name, self.stream.id, read)
+                self.damage.short = samples_short(self._path, name, self.stream.id, read)
         if self._clip_end is None and self.damage and self._path is not None:
             yield from self._tail(self._path)
             self._count_unseen()

@@ -108,8 +108,11 @@ def joins(path: Path, torn: list[Torn]) -> list[Torn]:
     return found
 
 
-def fragments_short(path: Path, format: str, track: int, packets: int) -> str | None:
-    """Return a sentence if the fragments of an mp4 state more samples of a track than were read."""
+def samples_short(path: Path, format: str, track: int, packets: int) -> str | None:
+    """Return a sentence if an mp4 states more samples of a track than were read.
+
+    Its fragments do, or its index, with times that cannot be: an edit list may well leave some out.
+    """
     if not format.startswith("mov"):
         return None
     with suppress(OSError, ValueError), _Walked(InputFile(path)) as file:
@@ -117,4 +120,5 @@ def fragments_short(path: Path, format: str, track: int, packets: int) -> str | 
         if samples > packets:
             lost = samples - packets
             return f"{lost} of {samples} video packets in the input's fragments are missing"
+        return None if samples else mp4.unshown(file, file.seek(0, 2), track, packets)
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Iterator
 from itertools import islice
 from typing import BinaryIO
@@ -21,6 +22,8 @@ _PART = re.compile(rb"mfhd|tfhd")
 _BLOCK = 1 << 20
 _MOST = 1 << 24
 """Greatest length of a fragment's index that is read."""
+_LONG = 2
+"""Times of samples that last so many times as long as the header says cannot be."""
 _EMPTY = (b"free", b"skip", b"wide")
 """Boxes that hold nothing."""
 
@@ -75,6 +78,63 @@ def fragment_samples(file: BinaryIO, size: int, track: int) -> int:
             found += _samples(file.read(length), track)
         at += length
     return found
+
+
+def unshown(file: BinaryIO, size: int, track: int, packets: int) -> str | None:
+    """Return a sentence if times of samples (8.6.1.2) that cannot be keep some from being read.
+
+    They last longer than the header of the track's media says (8.4.2), and its edit list cuts off
+    what they put behind the end.
+    """
+    tables = _tables(_index(file, size), track)
+    header, times, sizes = (tables.get(kind, b"") for kind in (b"mdhd", b"stts", b"stsz"))
+    samples = int.from_bytes(sizes[8:12], "big")
+    wide = header[:1] != b"\0"
+    rate = int.from_bytes(header[20:24] if wide else header[12:16], "big")
+    stated = header[24:32] if wide else header[16:20]
+    if samples <= packets or not rate or not stated.strip(b"\0") or not stated.strip(b"\xff"):
+        return None
+    entries = times[8 : 8 + (len(times) - 8) // 8 * 8]
+    length = sum(count * step for count, step in struct.iter_unpack(">II", entries)) / rate
+    promised = int.from_bytes(stated, "big") / rate
+    if length <= _LONG * promised:
+        return None
+    return (
+        f"{samples - packets} of {samples} video packets are not read: by their times they last "
+        f"{length:.3f} s, by the header {promised:.3f} s"
+    )
+
+
+def _index(file: BinaryIO, size: int) -> bytes:
+    """Return the content of the box of all tables; nothing where it is not there, or huge."""
+    at = 0
+    while at < size:
+        file.seek(at)
+        head = file.read(16)
+        length = int.from_bytes(head[8:16] if head[:4] == b"\0\0\0\1" else head[:4], "big")
+        if length < 8:
+            break
+        if head[4:8] == b"moov":
+            file.seek(at + 8)
+            return file.read(length - 8) if length <= _MOST else b""
+        at += length
+    return b""
+
+
+def _tables(index: bytes, track: int) -> dict[bytes, bytes]:
+    """Return the boxes of a track's media, however deep they are."""
+    for kind, body in _children(index):
+        found: dict[bytes, bytes] = {}
+        inside = list(_children(body)) if kind == b"trak" else []
+        while inside:
+            name, part = inside.pop()
+            found[name] = part
+            inside += _children(part) if name in (b"mdia", b"minf", b"stbl") else ()
+        header = found.get(b"tkhd", b"")
+        number = header[12:16] if header[:1] == b"\0" else header[20:24]
+        if found and int.from_bytes(number, "big") == track:
+            return found
+    return {}
 
 
 def _samples(fragment: bytes, track: int) -> int:

@@ -18,6 +18,8 @@ _TABLES = 32
 """Numbers of streams below it are those of tables."""
 _REGION = 1 << 24
 """Bytes that are searched for missing packets."""
+_FEW = 1 << 22
+"""Bytes that two or three pictures have, at most."""
 _BEHIND = 1024
 """Packets before a place among which the table before it is looked for."""
 _TAIL = 1 << 18
@@ -89,10 +91,10 @@ def joined(file: BinaryIO, first: int, back: bool) -> bool:
         Whether the times of the stream go back.
     """
     file.seek(first)
-    lead, length = _form(file.read(_REGION))
+    lead, length = _form(file.read(_FEW))
     behind = min(first // length, _BEHIND) * length
     file.seek(first - behind)
-    data = file.read(behind + _REGION)
+    data = file.read(behind + _FEW)
     own: int | None = None
     tables: dict[int, int] = {}
     before, anew = b"", back
