@@ -184,6 +184,10 @@ def test_the_command(tmp_path, capsys):
              "ultrafast", "--device", "cpu", "--frames", "2"]  # fmt: skip
     assert run(*words) == 0, capsys.readouterr().err
     assert len(luma(out)[0]) == 2
+    said = "few players play chroma of full resolution (4:4:4): --pix-fmt yuv420p halves it"
+    assert said in capsys.readouterr().err
+    assert run(*words, "-y", "--pix-fmt", "yuv420p") == 0
+    assert "few players" not in capsys.readouterr().err
     assert run(*words, "--skip-existing") == 0
     assert "skipped" in "".join(capsys.readouterr())
     assert run("upscale", *sorted(folder.iterdir()), "--fps", "25") == 2

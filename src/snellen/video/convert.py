@@ -39,6 +39,10 @@ from snellen.video.threads import Written, run_dry, run_pipeline
 __all__ = ["Clip", "Encoding", "LateStep", "Progress", "Step", "Summary", "convert", "drain"]
 
 
+_PLAYED = ("libx264", "libx265")
+"""Encoders of formats that players expect with half the chroma."""
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Summary(Brief):
     """What was done."""
@@ -161,7 +165,8 @@ def convert(
         copier = Copier(info, opened.templates, output.muxer, output.suffix, audio)
         plan = _plan(info, encoder, output, step)
         losses = _losses(info, replace(plan, format=result), copier, output, strict, quality)
-        said = (info.decoder_notice, info.fields_notice, coloured, replaced)
+        full = _full_chroma(encoder, encoding) if isinstance(source, Pictures) else None
+        said = (info.decoder_notice, info.fields_notice, coloured, replaced, full)
         notes = [text for text in said if text is not None]
         warnings = (*losses, *notes, *copier.notes)
         for warning in warnings:
@@ -246,6 +251,15 @@ def _encoder(
     if strict:
         raise InputError(f"{info.name}: strict, but {warning}")
     return choose(info.picture, output.muxer, other, source, result), warning
+
+
+def _full_chroma(encoder: Encoder, encoding: Encoding) -> str | None:
+    """Say that RGB pictures become a film that few players play; None: they do not."""
+    if encoding.pix_fmt is not None or encoder.codec not in _PLAYED:
+        return None
+    if encoder.pixels.subsampling != (0, 0):
+        return None
+    return "few players play chroma of full resolution (4:4:4): `pix_fmt`=yuv420p halves it"
 
 
 def _plan(info: MediaInfo, encoder: Encoder, output: Output, step: Step | RateStep) -> Plan:
