@@ -8,6 +8,7 @@ import pytest
 from snellen.errors import InputError
 from snellen.video.convert import Clip, convert
 from snellen.video.selection import Described, selected
+from snellen.video.source.places import look
 from support.video.checks import FAST
 from support.video.clips import SRT, make, picture
 
@@ -98,3 +99,9 @@ def test_a_stream_that_is_not_there(two, tmp_path, step):
         convert(two, tmp_path / "out.mkv", step, clip=Clip(streams=("0:a:1",)), encoding=FAST)
     assert "0:a:1?" in caught.value.advice
     assert not list(tmp_path.iterdir())
+
+
+def test_the_kind_of_source_is_that_of_the_video_that_is_named(two):
+    assert look(two).planes[0].shape == (96, 128)
+    assert look(two, ("0:v:0",)).planes[0].shape == (48, 64)
+    assert look(two, ("0:v:0",)).codec == "h264"

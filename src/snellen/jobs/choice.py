@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ class Models:
         The job's; `kind` is its `source_kind`.
     film : Path, optional
         At whose pictures to look where `kind` is None or "auto".
+    maps : sequence of str
+        Which of its streams are kept, as FFmpeg's -map has them.
     """
 
     def __init__(
@@ -29,8 +32,9 @@ class Models:
         method: str | None,
         kind: str | None,
         film: Path | None = None,
+        maps: Sequence[str] = (),
     ):
-        self._model, self._method, self._film = model, method, film
+        self._model, self._method, self._film, self._maps = model, method, film, maps
         self._kind = None if kind == shipped.AUTO else kind
         self._found: Kind | None = None
         self._used: dict[str, str] = {}  # name → method
@@ -88,7 +92,7 @@ class Models:
         if self._found is None:
             from snellen.video.source.places import look
 
-            looked = look(self._film)
+            looked = look(self._film, self._maps)
             self._found = decide(looked.planes, looked.codec, looked.bits)
         name, reason = self._found.name, self._found.reason
         kind = next(one for one in (name, FILM, *kinds) if one in kinds)

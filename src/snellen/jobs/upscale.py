@@ -221,7 +221,8 @@ def _video(job: UpscaleJob, events: Events) -> UpscaleResult:
     from snellen.jobs.film import converted, damage
     from snellen.upscaling.upscaler import Upscaler
 
-    models = Models(job.model, job.method, job.source_kind, job.source)
+    maps = job.video.clip.streams
+    models = Models(job.model, job.method, job.source_kind, job.source, maps)
 
     def step(device: str) -> Step | LateStep:
         def enlarger(scale: int) -> Upscaler:

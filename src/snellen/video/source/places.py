@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -37,8 +37,10 @@ class Look:
     """Of the video stream, a pixel of luma; None: not known."""
 
 
-def look(path: Path) -> Look:
+def look(path: Path, maps: Sequence[str] = ()) -> Look:
     """Look at a film in several places; the same file gives the same.
+
+    `maps` as of `choose_stream`.
 
     Raises
     ------
@@ -46,7 +48,7 @@ def look(path: Path) -> Look:
         The file is no video.
     """
     with open_input(path) as container:
-        stream = choose_stream(container, str(path))
+        stream = choose_stream(container, str(path), maps)
         limit_size(stream, str(path))
         stream.codec_context.thread_type = "AUTO"
         planes: list[npt.NDArray[np.uint8]] = []
