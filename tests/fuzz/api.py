@@ -506,6 +506,7 @@ class Fuzzer:
         start = time.monotonic()
         with warnings.catch_warnings(), contextlib.redirect_stderr(errors):
             warnings.simplefilter("error")
+            warnings.filterwarnings("ignore", ".*not plausible", UserWarning)  # of prior="auto"
             try:
                 # Some names that are tried can be written: here, not into the checkout.
                 with limited(), contextlib.chdir(self.here):

@@ -45,7 +45,8 @@ def picture(random: Random, source: str, suffix: str) -> tuple[list[str], tuple[
         words[0] = "deblur"
         words += ["--iterations", "2", "--psf-size", "3"]
         words += random.choice(([], ["--roi", "0,0,8,8"], ["--tile", "8"], ["--psf-out",
-                                "out/psf.png"], ["--prior", "l0"]))  # fmt: skip
+                                "out/psf.png"], ["--prior", "l0"],
+                                ["--prior", "none"]))  # fmt: skip
     target = "out/result" + random.choice((suffix, suffix, ".png", ".tif"))
     words += ["-o", target, *random.choice(([], ["--json"]))]
     return words, (target, "out/psf.png") if "--psf-out" in words else (target,)
