@@ -253,6 +253,8 @@ def sound(folder: Path, seed: int) -> Iterator[tuple[str, Path, Clip | None]]:
             whole_packets = data[-rest:]
             path.write_bytes(whole_packets)
             yield f"{codec}, transport stream cut between packets", path, None
+        path.write_bytes(data + data)
+        yield f"{codec}, transport stream joined to itself", path, None
         for suffix in ("mkv", "mp4", "ts", "mov"):
             for skip in (-5, -2, 0):
                 path = remux(whole, folder / f"edit.{suffix}", skip, {})
