@@ -32,10 +32,17 @@ def film(random: Random, source: str) -> tuple[list[str], tuple[str, ...]]:
     words += random.choice(([], [], [], [], ["--frames", "3"], ["--start", "0.1"], ["--strict"],
                             ["--deinterlace"], ["--deinterlace", "field"], ["--ivtc"],
                             ["--interlaced", "top", "--deinterlace"], ["--profile"],
-                            ["--duration", "0.2"], ["--audio", "aac"], ["--audio", "opus"],
-                            ["--audio", "none"], ["--map", "0:a?"]))  # fmt: skip
+                            ["--duration", "0.2"], ["--audio", "none"], ["--map", "0:a?"],
+                            _audio(target)))  # fmt: skip
     words += random.choice(([], ["--json"]))
     return words, () if target == "-" else (target,)
+
+
+def _audio(target: str) -> list[str]:
+    """Return a kind of audio that an output takes."""
+    if target == "-" or target.endswith(".y4m"):
+        return []
+    return ["--audio", "opus" if target.endswith((".mkv", ".mp4", ".ts")) else "aac"]
 
 
 def picture(random: Random, source: str, suffix: str) -> tuple[list[str], tuple[str, ...]]:

@@ -45,7 +45,13 @@ def levels(numbers):
     return [round(16 + 20 * n * 219 / 255) for n in numbers]
 
 
-@pytest.mark.parametrize("typed", ["in", "in/f%03d.png", "in/*.png", "in/f00[1-3].png"])
+@pytest.mark.parametrize(
+    "typed",
+    [
+        *("in", "in/f%03d.png"),
+        *(pytest.param(one, marks=pytest.mark.slow) for one in ("in/*.png", "in/f00[1-3].png")),
+    ],
+)
 def test_a_folder_or_a_pattern_becomes_a_film(tmp_path, monkeypatch, typed):
     monkeypatch.chdir(tmp_path)
     pictures(tmp_path / "in")
@@ -57,6 +63,7 @@ def test_a_folder_or_a_pattern_becomes_a_film(tmp_path, monkeypatch, typed):
     assert average == 25
 
 
+@pytest.mark.slow
 def test_order_is_that_of_the_numbers(tmp_path):
     folder = pictures(tmp_path / "in", (1, 2, 10, 9), "f{}.png")
     heard = Heard()
@@ -85,6 +92,7 @@ def test_what_is_no_rate(given):
     assert caught.value.parameter == "fps"
 
 
+@pytest.mark.slow
 def test_depth_grey_and_alpha(tmp_path):
     folder = tmp_path / "deep"
     folder.mkdir()
@@ -103,6 +111,7 @@ def test_depth_grey_and_alpha(tmp_path):
     assert "the alpha channel is dropped" in result.summary.dropped
 
 
+@pytest.mark.slow
 def test_a_black_beginning_in_grey_does_not_make_all_grey(tmp_path):
     pictures(tmp_path / "in", (1,), mode="L")
     folder = pictures(tmp_path / "in", (2, 3))
@@ -126,6 +135,7 @@ def test_damage_is_said(tmp_path):
     assert [value for _, value in found] == levels((1, 3, 4))
 
 
+@pytest.mark.slow
 def test_missing_numbers_are_said(tmp_path):
     folder = pictures(tmp_path / "in", (1, 2, 5, 6))
     heard = Heard()

@@ -55,6 +55,7 @@ def test_gif(film, tmp_path):
         assert np.abs(error).mean() < 8
 
 
+@pytest.mark.slow
 def test_webp(film, tmp_path):
     convert(film, tmp_path / "out.webp", Nearest(1), quality=100)
     frames = shown(tmp_path / "out.webp")
@@ -68,6 +69,7 @@ def test_webp(film, tmp_path):
     assert (tmp_path / "low.webp").stat().st_size < size[0]
 
 
+@pytest.mark.slow
 def test_avif(film, tmp_path):
     summary = convert(film, tmp_path / "out.avif", Nearest(2), encoding=QUICK)
     assert summary.encoder == "libsvtav1"
@@ -76,6 +78,7 @@ def test_avif(film, tmp_path):
         assert (file.n_frames, file.size) == (6, (128, 96))
 
 
+@pytest.mark.slow
 def test_times_of_gif_are_those_of_the_film(tmp_path):
     source = make(tmp_path / "in.mkv", codec="ffv1", rate=Fraction(30), frames=7)
     convert(source, tmp_path / "out.gif", Nearest(1))
@@ -87,6 +90,7 @@ def test_times_of_gif_are_those_of_the_film(tmp_path):
                for one in convert(fast, tmp_path / "f.gif", Nearest(1)).dropped)  # fmt: skip
 
 
+@pytest.mark.slow
 def test_grey_and_deep(tmp_path):
     for kind in ("gray", "yuv444p10le"):
         source = make(tmp_path / f"{kind}.mkv", codec="ffv1", pix_fmt=kind, frames=2)
@@ -122,6 +126,7 @@ def test_what_is_refused(film, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_an_animation_stays_one(tmp_path):
     frames = [Image.new("RGB", (16, 12), (40 * n, 90, 20)) for n in range(4)]
     frames[0].save(tmp_path / "in.gif", save_all=True, append_images=frames[1:], duration=100)

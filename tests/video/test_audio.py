@@ -76,8 +76,12 @@ def heard(path, rate=RATE):
 
 @pytest.mark.parametrize(
     ("suffix", "kind"),
-    [(".mp4", "aac"), (".mov", "aac"), (".mkv", "aac"), (".mp4", "opus"), (".mkv", "opus")],
-)
+    [
+        (".mp4", "aac"), (".mkv", "opus"),
+        *(pytest.param(*one, marks=pytest.mark.slow)
+          for one in ((".mov", "aac"), (".mkv", "aac"), (".mp4", "opus"))),
+    ],
+)  # fmt: skip
 def test_times_to_the_sample(tmp_path, step, suffix, kind):
     source = clicks(tmp_path / "in.mkv", "flac")
     target = tmp_path / f"out{suffix}"
@@ -86,6 +90,7 @@ def test_times_to_the_sample(tmp_path, step, suffix, kind):
     assert heard(target) == (kind, list(CLICKS))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("codec", "suffix", "kind", "near"),
     [
@@ -104,6 +109,7 @@ def test_codecs_with_priming_and_without(tmp_path, step, codec, suffix, kind, ne
     assert all(abs(a - b) <= near for a, b in zip(after, before, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("suffix", "codec"), [(".ts", "libx264"), (".webm", "libvpx-vp9")])
 def test_containers_with_clocks_of_their_own(tmp_path, step, suffix, codec):
     source, target = clicks(tmp_path / "in.mkv", "flac"), tmp_path / f"out{suffix}"
@@ -113,6 +119,7 @@ def test_containers_with_clocks_of_their_own(tmp_path, step, suffix, codec):
     assert (name, found) == (kind, pytest.approx(CLICKS, abs=1))  # of 90 kHz and 48 kHz
 
 
+@pytest.mark.slow
 def test_a_late_start_is_silence(tmp_path, step):
     source = clicks(tmp_path / "in.mkv", "flac", start=4800)
     convert(source, tmp_path / "out.mp4", step, encoding=FAST, audio="aac")
@@ -151,6 +158,7 @@ def test_left_out_without_a_word(plain, tmp_path, step):
         assert [stream.type for stream in back.streams] == ["video"]
 
 
+@pytest.mark.slow
 def test_what_cannot_be_copied_says_how_it_can_be_kept(tmp_path, step):
     source = clicks(tmp_path / "in.avi", "wmav2")
     summary = convert(source, tmp_path / "out.mkv", step, encoding=FAST)
@@ -172,6 +180,7 @@ def test_a_container_without_it_is_refused(plain, tmp_path, step):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_rates_and_channels(tmp_path, step):
     source = clicks(tmp_path / "in.mkv", "flac", rate=44100, layout="5.1(side)")
     target = tmp_path / "out.mp4"
@@ -199,6 +208,7 @@ def test_damaged_audio_is_said_and_keeps_its_time(tmp_path, step):
     assert heard(target)[1][-1] == CLICKS[-1]
 
 
+@pytest.mark.slow
 def test_samples_that_are_no_numbers(tmp_path, step):
     source = tmp_path / "in.mkv"
     clicks(source, "pcm_f32le")

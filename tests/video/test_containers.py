@@ -27,7 +27,9 @@ def rich(tmp_path_factory):
                 attachments=(("a.ttf", "application/x-truetype-font", b"font" * 9),))  # fmt: skip
 
 
-@pytest.mark.parametrize("suffix", QUICK)
+@pytest.mark.parametrize(
+    "suffix", [".ts", *(pytest.param(s, marks=pytest.mark.slow) for s in (".webm", ".m2ts"))]
+)
 def test_frames_and_times(rich, tmp_path, step, suffix):
     target = tmp_path / f"out{suffix}"
     summary = convert(rich, target, step, encoding=QUICK[suffix])
@@ -38,6 +40,7 @@ def test_frames_and_times(rich, tmp_path, step, suffix):
     assert (again.frames, again.lost) == (25, ())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".ts", ".m2ts"])
 def test_audio_of_a_transport_stream_stays_in_step(rich, tmp_path, step, suffix):
     target = tmp_path / f"out{suffix}"
@@ -54,7 +57,7 @@ def test_audio_of_a_transport_stream_stays_in_step(rich, tmp_path, step, suffix)
     assert target.read_bytes()[4 * (suffix == ".m2ts")] == 0x47  # of 192 bytes, with a time
 
 
-@pytest.mark.parametrize("suffix", [".ts", ".m2ts"])
+@pytest.mark.parametrize("suffix", [".ts", pytest.param(".m2ts", marks=pytest.mark.slow)])
 def test_what_a_transport_stream_does_not_hold_is_named(rich, tmp_path, step, suffix):
     lost = convert(rich, tmp_path / f"out{suffix}", step, encoding=FAST).dropped
     for what in ("subtitle stream 2 (subrip, fre)", "attachment stream 3", "2 chapters"):
@@ -62,6 +65,7 @@ def test_what_a_transport_stream_does_not_hold_is_named(rich, tmp_path, step, su
     assert f"audio stream 1 (aac, eng): {suffix} cannot hold its title" in lost
 
 
+@pytest.mark.slow
 def test_webm(rich, tmp_path, step):
     target = tmp_path / "out.webm"
     summary = convert(rich, target, step, encoding=QUICK[".webm"], audio="opus")
@@ -77,6 +81,7 @@ def test_webm(rich, tmp_path, step):
     )
 
 
+@pytest.mark.slow
 def test_the_codec_of_webm_keeps_chroma(tmp_path, step):
     source = make(tmp_path / "in.mkv", codec="ffv1", pix_fmt="yuv444p", frames=2)
     summary = convert(source, tmp_path / "out.webm", step)
@@ -89,6 +94,7 @@ def test_video_that_a_transport_stream_does_not_take(rich, tmp_path, step):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_pictures_are_those_of_other_containers(rich, tmp_path, step):
     frames = {}
     for suffix in (".mkv", ".ts"):

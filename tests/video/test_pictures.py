@@ -79,6 +79,7 @@ def test_a_film_becomes_pictures(film, tmp_path):
         assert (first.mode, first.size) == ("RGB", (128, 96))
 
 
+@pytest.mark.slow
 def test_pictures_are_the_frames(film, tmp_path):
     convert(film, tmp_path / "%d.png", Nearest(1))
     for number in range(3):
@@ -90,6 +91,7 @@ def test_pictures_are_the_frames(film, tmp_path):
         assert near.mean() > 0.9
 
 
+@pytest.mark.slow
 def test_depth(tmp_path):
     source = make(tmp_path / "in.mkv", codec="ffv1", pix_fmt="yuv420p10le", frames=1)
     convert(source, tmp_path / "a%d.png", Nearest())
@@ -102,6 +104,7 @@ def test_depth(tmp_path):
     assert still.read(tmp_path / "c1.png").pixels.ndim == 2
 
 
+@pytest.mark.slow
 def test_all_pictures_of_an_animation(tmp_path):
     frames = [Image.new("L", (16, 12), 40 * n) for n in range(4)]
     frames[0].save(tmp_path / "in.gif", save_all=True, append_images=frames[1:], duration=100)
@@ -144,6 +147,7 @@ def test_inputs_are_not_replaced(film, tmp_path):
     assert names(tmp_path) == ["f2.png"]
 
 
+@pytest.mark.slow
 def test_skipped_where_they_are_there(film, tmp_path, capsys):
     words = ["upscale", film, "-o", tmp_path / "f%d.jpg", "--device", "cpu", "--quality", "80"]
     assert run(*words) == 0
@@ -153,6 +157,7 @@ def test_skipped_where_they_are_there(film, tmp_path, capsys):
     assert "skipped" in "".join(capsys.readouterr())
 
 
+@pytest.mark.slow
 def test_settings_of_films_are_refused(film, tmp_path):
     for setting in (Encoding("libx264"), Encoding(crf=3), Encoding(pix_fmt="yuv420p")):
         with pytest.raises(InputError, match=r"which pictures \(\.png\) do not have"):
@@ -194,6 +199,7 @@ def test_leftovers_of_a_killed_run_are_removed(tmp_path):
     assert names(tmp_path) == ["f1.png"]
 
 
+@pytest.mark.slow
 def test_variable_rate_is_said(tmp_path):
     source = make(tmp_path / "in.mkv", codec="ffv1", times=[0, 40, 200, 240],
                   time_base=Fraction(1, 1000))  # fmt: skip

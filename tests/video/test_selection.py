@@ -74,6 +74,7 @@ def kinds(path):
         return [(s.type, getattr(s, "width", None)) for s in container.streams]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("maps", "expected"),
     [
