@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from snellen.errors import InputError, ModelError
+from snellen.frames import tensors
 from snellen.sources.kind import KINDS
 from snellen.upscaling import shipped
 from snellen.upscaling.models import load, method_of, read
@@ -86,12 +87,14 @@ def test_each_model_of_the_package_is_what_its_name_says(scale):
     offered = shipped.offered(scale)
     assert set(names) == {f"t91-x{scale}", *offered.values()}
     for (method, source), name in offered.items():
-        found = load(None, scale, method, source)
-        assert found is load(name, scale) and found.scale == scale
-        assert method_of(found) == method.partition("-")[0]
-        assert found.about.get("source", found.about.get("pack_source", "clean")) == source
-    assert shipped.DEFAULT in {method for method, _ in offered}
-    assert load(None, scale) is load(None, scale, shipped.DEFAULT, "clean")
+        strings, _ = tensors.read(shipped.files()[name])
+        assert strings["scale"] == str(scale)
+        assert strings["format"].startswith(f"snellen-{method.partition('-')[0]}-")
+        assert strings.get("source", strings.get("pack_source", "clean")) == source
+        assert not any("/tmp/" in text or "/root/" in text for text in strings.values())
+    default = load(None, scale)
+    assert default is load(None, scale, shipped.DEFAULT, "clean") and default.scale == scale
+    assert method_of(default) == shipped.DEFAULT.partition("-")[0]
 
 
 @pytest.mark.parametrize("scale", [2, 3, 4])
