@@ -11,7 +11,7 @@ from PIL import Image
 
 from benchmarks import quality_crops
 from snellen.bench.quality import clips, methods, page, report
-from snellen.bench.quality.run import Run
+from snellen.bench.quality.run import Run, medians
 from snellen.errors import InputError, ModelError
 from snellen.sources.coder import Coding
 from snellen.sources.degrade import blurred
@@ -59,6 +59,9 @@ def test_a_clip_gets_a_row_for_each_source_and_method(few):
         assert plain["bits"] is plain["gain"] is None and coded["bits"] > 0
     assert rows["uncoded", "Lanczos"]["psnr"] > rows["uncoded", "bicubic"]["psnr"]
     assert rows["x264 28", "bicubic"]["gain"] == 1 < rows["x264 28", "Lanczos"]["gain"]
+    said = medians([*run.clips, {"source": "uncoded", "method": "Lanczos", "psnr": 99.0}])
+    psnr = (rows["uncoded", "Lanczos"]["psnr"] + 99) / 2
+    assert len(said) == 4 and f"uncoded: Lanczos {psnr:.3f} dB, median of 2" in said
     text = page.page(run.rows)
     assert text.count("<figure>") == 2 * 3 and "x264 28, a" in text and "<script" not in text
 

@@ -14,7 +14,7 @@ from snellen.bench.quality import methods
 from snellen.bench.quality.clips import USED, Clip, film, moved
 from snellen.bench.quality.methods import FILTERS, Method
 from snellen.bench.quality.page import page
-from snellen.bench.quality.run import Run
+from snellen.bench.quality.run import Run, medians
 from snellen.errors import InputError, OutputError
 from snellen.frames import protocol
 from snellen.frames.still import SUFFIXES
@@ -86,6 +86,8 @@ def make(
         run.folder(path)
     for clip in _clips(films, stills, scale):
         run.clip(clip)
+    for line in medians(run.clips):
+        say(f"  {line}")
     report |= {
         "scale": scale, "methods": list(run.methods), "frames": list(USED), **libraries(),
         "pictures": run.pictures, "clips": run.clips,

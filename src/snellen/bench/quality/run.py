@@ -149,6 +149,17 @@ def joined(frames: list[dict[str, float]]) -> dict[str, float | None]:
     return found
 
 
+def medians(rows: Iterable[Figures]) -> list[str]:
+    """Return a line for each source and method: the median PSNR of all clips."""
+    own: dict[tuple[str, str], list[float]] = {}
+    for one in rows:
+        own.setdefault((one["source"], one["method"]), []).append(one["psnr"])
+    return [
+        f"{source}: {method} {statistics.median(found):.3f} dB, median of {len(found)}"
+        for (source, method), found in own.items()
+    ]
+
+
 def summary(rows: Iterable[Figures]) -> list[str]:
     """Return a line for each method: the means of its figures."""
     own: dict[str, list[Figures]] = {}
