@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from io import BytesIO
@@ -13,6 +14,7 @@ from PIL import ExifTags, Image, ImageCms
 from snellen.errors import InputError
 from snellen.frames import limits, tiff
 from snellen.frames.still import Still, header, losses, read, write
+from snellen.frames.still_formats import WRITTEN
 from support import stills
 
 PROFILE = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
@@ -321,3 +323,11 @@ def test_sixteen_bits_are_rounded_where_a_format_has_eight(tmp_path, suffix):
     write(tmp_path / f"a{suffix}", still)
     back = read(tmp_path / f"a{suffix}").pixels
     assert distance(back[0, :, 0], np.arange(256)) <= (3 if suffix == ".jpg" else 0)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="its names are text")
+@pytest.mark.parametrize("suffix", WRITTEN)
+def test_a_name_that_is_no_utf_8(tmp_path, suffix):
+    path = tmp_path / os.fsdecode(b"\x80" + suffix.encode())
+    write(path, Still(np.zeros((8, 9), np.uint8)))
+    assert read(path).pixels.shape[:2] == (8, 9)

@@ -117,7 +117,9 @@ def test_names(given, names):
     assert chosen(given) == names
 
 
-@pytest.mark.parametrize("given", ["", "MAD", "mad;psnr", [], [None], 3, None, ["mad,psnr"], {}])
+@pytest.mark.parametrize(
+    "given", ["", "MAD", "mad;psnr", [], [None], 3, None, ["mad,psnr"], {}, np.zeros((2, 0))]
+)
 def test_no_names(given):
     with pytest.raises(
         InputError, match=r"metrics=.*; expected some of .* of these names$"

@@ -41,6 +41,8 @@ def read(path: Path, file: BinaryIO, said: list[str]) -> Still:
             gamma=_GAMMA,
             output_color=rawpy.ColorSpace.sRGB,
         )
+    if pixels.ndim == 3 and pixels.shape[2] == 1:  # of a camera without colours
+        pixels = pixels[..., 0]
     block, damage, xmp = _metadata(file)
     note = "it is developed: sRGB, with the camera's white balance, without corrections of the lens"
     return Still(pixels=pixels, exif=block, damage=damage, xmp=xmp, notes=(note,))

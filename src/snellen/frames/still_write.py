@@ -6,6 +6,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
 
@@ -162,7 +163,13 @@ def _save(file: IO[bytes], suffix: str, still: Still, quality: int | None) -> No
         options |= {"quality": wanted, "subsampling": "4:0:0" if image.mode == "L" else "4:4:4"}
     elif format.name == "JPEG2000":
         options["no_jp2"] = suffix == ".j2k"
-    image.save(file, format.name, **{key: one for key, one in options.items() if one is not None})
+    given = {key: one for key, one in options.items() if one is not None}
+    if format.name != "JPEG2000":
+        image.save(file, format.name, **given)
+        return
+    coded = BytesIO()  # without a name, which Pillow would take apart as UTF-8
+    image.save(coded, format.name, **given)
+    file.write(coded.getbuffer())
 
 
 def _save_tiff(file: IO[bytes], still: Still) -> None:

@@ -41,7 +41,7 @@ def chosen(metrics: object, known: tuple[str, ...] = COMPUTED) -> tuple[str, ...
             "commas, or a sequence of these names",
             parameter="metrics",
             advice="vmaf needs FFmpeg's filter libvmaf, which PyAV's wheels do not have"
-            if VMAF in wrong
+            if VMAF in (name for name in wrong if isinstance(name, str))
             else None,
         )
     return tuple(name for name in known if name in given)
