@@ -27,7 +27,7 @@ HIGH = 0.3  # height of the edges that count, as a share of the picture's range
 NOISES = 8.0  # and as a multiple of the noise
 FEW = 50  # edges of a direction that say nothing
 POINT = 4.0  # samples; a smaller PSF, by its entropy, is none
-STRUCTURE, RINGING = 0.14, 0.29
+STRUCTURE, RINGING = 0.14, 0.25
 """Shares of what a restoration changes, by `doubts`: with one of these, or half of both, it is not
 plausible."""
 
@@ -156,7 +156,11 @@ def doubts(parts: list[tuple[Float64, Float64]], psf: Float64) -> tuple[float, f
         neighbouring samples, beside the standard deviation of the change.
     ringing : float
         How far the result is beyond all values that are near in the input, on the mean, likewise.
+        Near is as far as the PSF spreads light, but REACH at least.
     """
+    away = np.arange(len(psf)) - len(psf) // 2
+    spread = float((psf * (away[:, None] ** 2 + away**2)).sum()) ** 0.5
+    near = 2 * max(REACH, round(spread)) + 1
     margin, shared, beyond, change = len(psf) // 2, [], [], []
     inner = slice(margin, -margin or None)
     for before, sharp in parts:
@@ -166,7 +170,7 @@ def doubts(parts: list[tuple[Float64, Float64]], psf: Float64) -> tuple[float, f
         rest -= rest.mean()
         shared.append(((rest[1:] * rest[:-1]).mean() + (rest[:, 1:] * rest[:, :-1]).mean()) / 2)
         change.append((sharp - before)[inner, inner].var())
-        allowed, near = 3 * noise(before), 2 * REACH + 1
+        allowed = 3 * noise(before)
         low = ndimage.minimum_filter(before, near) - allowed
         high = ndimage.maximum_filter(before, near) + allowed
         beyond.append((np.maximum(sharp - high, 0) + np.maximum(low - sharp, 0)).mean())
