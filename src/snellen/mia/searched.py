@@ -21,7 +21,7 @@ from snellen.mia.restorer import Method, Run
 
 PRIOR_TV = 0.004  # total variation with a PSF of a prior; our experiments with Levin's images
 RATED = 50  # iterations; with 15 and 30 small PSFs, of which less is to be undone, seem better
-CROPS = 2  # of a large picture, which are restored for it
+CROPS = 2  # of a picture that is larger than these, which are restored for it
 
 Float64 = npt.NDArray[np.float64]
 
@@ -47,7 +47,7 @@ def _best(picture: Any, psfs: Float64, method: Method) -> Float64:
     if len(psfs) == 1:
         return best
     crops, judge = (import_module(f"snellen.mia.l0.{name}") for name in ("crops", "judge"))
-    parts = [picture[part] for part in crops.chosen(picture, method.prepared.side)[:CROPS]]
+    parts = [picture[part] for part in crops.chosen(picture, method.prepared.side, CROPS)]
     one = replace(method.prepared, definition=Definition(tv=PRIOR_TV), edges="extend")
     shortly = replace(method, prepared=one, how=Run(RATED, RATED))
     planes = library(picture).stack(parts * len(psfs))[:, None]

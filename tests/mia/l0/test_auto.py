@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import ndimage
 from scipy.signal import fftconvolve
 
 import snellen
+from snellen.frames.frame import Format
+from snellen.mia import searched
 from snellen.mia.l0 import judge, prior
 from support.mia import drawn
 
@@ -162,6 +166,23 @@ def test_several_starts_and_the_best_of_them(monkeypatch):
         monkeypatch.setattr(prior, "candidates", lambda *_, given=wrong: np.stack(given))
         found = snellen.deblur(blurred, **HOW, device="cpu")
         np.testing.assert_allclose(found.psf, true, atol=1e-6)
+
+
+def test_of_a_large_picture_two_crops_choose(random, monkeypatch):
+    asked = []
+
+    def noted(planes, psfs, *_):
+        asked.append((planes.shape, psfs.shape))
+        return SimpleNamespace(pictures=planes[:, 0])
+
+    monkeypatch.setattr(searched, "restored", noted)
+    point, wide = np.zeros((2, 9, 9))
+    point[4, 4], wide[...] = 1, 1 / 81
+    monkeypatch.setattr(prior, "candidates", lambda *_: np.stack([wide, point]))
+    picture = random.random((600, 1100)).astype(np.float32)
+    how = snellen.Deblurrer(psf_size=9, device="cpu").method(Format(1100, 600, 0))
+    found = searched.searched(picture[None, None], how, None)
+    assert asked == [((4, 1, 512, 512), (4, 1, 9, 9))] and (found == point).all()
 
 
 @pytest.mark.parametrize("side", [1, 5, 7])

@@ -26,7 +26,7 @@ Crop = tuple[slice, slice]
 """Rows and columns."""
 
 
-def chosen(image: Any, side: int) -> list[Crop]:
+def chosen(image: Any, side: int, most: int | None = None) -> list[Crop]:
     """Return the parts of a picture in which its PSF is searched: the whole of a small one.
 
     An edge tells of the blur across it, a straight one nothing of that along it. So a crop is as
@@ -45,10 +45,13 @@ def chosen(image: Any, side: int) -> list[Crop]:
         Of NumPy or CuPy.
     side : int
         Side of the PSF.
+    most : int, optional
+        Crops, at most; a picture is small where it has no more samples than these. None: COUNT.
     """
+    most = COUNT if most is None else most
     edge = max(SIDE, SUPPORTS * (side + 1))
     shape = min(edge, image.shape[0]), min(edge, image.shape[1])
-    if image.size <= COUNT * shape[0] * shape[1]:
+    if image.size <= most * shape[0] * shape[1]:
         return [(slice(None), slice(None))]
     pitch = max(PITCH, ceil((image.size / REDUCED) ** 0.5))
     at = [_positions(size, part) for size, part in zip(image.shape, shape, strict=True)]
@@ -56,7 +59,7 @@ def chosen(image: Any, side: int) -> list[Crop]:
     sums = np.stack([_sums(plane, at, shape, pitch) for plane in gradients])
     found: list[Crop] = []
     total, free = np.zeros((DIRECTIONS, 1, 1)), np.ones(sums.shape[1:], bool)
-    while len(found) < COUNT and free.any():
+    while len(found) < most and free.any():
         score = np.where(free, (total + sums).min(0), -1)
         i, j = (int(k) for k in np.unravel_index(score.argmax(), score.shape))
         total = total + sums[:, i : i + 1, j : j + 1]
