@@ -97,7 +97,8 @@ def said(run: Outcome) -> Iterator[str]:
     if "--profile" in run.case.words or run.case.words[-1] == "-" or "-" in run.case.words[4:]:
         return  # a table, or the report of a result that goes to standard output
     for line in lines:
-        if not line.startswith(("error: ", "warning: ", '{"')):
+        is_notice = line.startswith("in/") and ": " in line
+        if not (is_notice or line.startswith(("error: ", "warning: ", '{"'))):
             yield f"a line that is not ours: {line[:200]!r}"
             return
 

@@ -11,7 +11,7 @@ import pytest
 from snellen.errors import InputError
 from snellen.jobs.deblur import psf_targets
 from snellen.jobs.inputs import is_image
-from snellen.jobs.options import VideoOptions, device_list, paths, seconds
+from snellen.jobs.options import VideoOptions, device_list, paths, rate, seconds
 from snellen.jobs.planning import expanded, plan
 from snellen.jobs.positions import Region
 from snellen.video.clip import Clip
@@ -95,6 +95,16 @@ def test_no_seconds(value):
     with pytest.raises(InputError, match="expected seconds") as caught:
         seconds(value, "duration")
     assert caught.value.parameter == "duration" and "duration=" in str(caught.value)
+
+
+def test_no_rate():
+    """Whatever the value is, and whatever it takes to write it."""
+    deep = []
+    for _ in range(3000):
+        deep = [deep]
+    for value in (deep, 10**5000, "fast", [25], True):
+        with pytest.raises(InputError, match=r"got fps=.*; expected pictures a second"):
+            rate(value)
 
 
 def test_which_options_of_videos_are_named():

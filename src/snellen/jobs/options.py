@@ -211,7 +211,7 @@ def rate(value: object) -> Fraction | None:
     """
     if value is None:
         return None
-    text = str(value)
+    text = quoted(value, str)  # which never fails
     found: Fraction | None = None
     if isinstance(value, Fraction):
         found = value
