@@ -103,7 +103,7 @@ def test_the_signatures_for_arrays():
 def test_the_signatures_for_files():
     video = ["start", "duration", "frames", "deinterlace", "interlaced", "ivtc", "decoder", "codec",
              "preset", "crf", "encoder_options", "pix_fmt", "colour", "audio",
-             "streams"]  # fmt: skip
+             "streams", "fps"]  # fmt: skip
     last = ["quality", "strict", "overwrite", "max_pixels", "threads", "profile", "events"]
     wanted = ["source", "target", "scale", "model", "device", "method", "source_kind",
               "size", "height", "fit", "chroma", *video, *last]  # fmt: skip
