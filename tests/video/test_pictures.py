@@ -127,6 +127,22 @@ def test_after_an_error_there_is_nothing(film, tmp_path):
     assert names(tmp_path) == []
 
 
+def test_errors_of_the_disk_name_the_output(film, tmp_path, monkeypatch):
+    def full(path, *args):
+        try:
+            raise OSError(28, "No space left on device")
+        except OSError as error:
+            raise OutputError(f"{path} could not be written") from error
+
+    monkeypatch.setattr(still, "write", full)
+    with pytest.raises(
+        OutputError, match=r"/%d\.png could not be written: No space left"
+    ) as caught:
+        convert(film, tmp_path / "%d.png", Nearest())
+    assert "snellen-" not in str(caught.value)
+    assert names(tmp_path) == []
+
+
 def test_overwrite_and_what_was_there(film, tmp_path):
     for number in (2, 4, 5):
         (tmp_path / f"f{number}.png").write_bytes(b"old")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from snellen.errors import InputError
+from snellen.errors import InputError, OutputError
 from snellen.frames import still
 from snellen.frames.frame import Format, Frame
 from snellen.frames.numbering import numbered
@@ -122,7 +122,13 @@ class PictureSink:
         picture = still.Still(rgb(item.frame, self._plan.format, self._matrix))
         self.written += 1
         path = self._folder / numbered(self._pattern, self.written)
-        self._context.run(still.write, path, picture, False, self._quality)
+        try:
+            self._context.run(still.write, path, picture, False, self._quality)
+        except OutputError as error:
+            # The file's name is not known outside; the error of the system is the output's.
+            if isinstance(error.__cause__, OSError):
+                raise error.__cause__ from None
+            raise
 
     def finish(self) -> None:
         """Do nothing: each picture is whole."""
