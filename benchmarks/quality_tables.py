@@ -35,6 +35,8 @@ def tables(report: dict[str, Any]) -> list[Table]:
 def pictures(report: dict[str, Any]) -> Table:
     """Return PSNR, SSIM and MAD of each method on each set of pictures: means."""
     sets = unique(report["pictures"], "set")
+    scored = any("mad" in one for one in report["pictures"])  # not with --quick
+    figures = (("psnr", ".2f"), ("ssim", ".4f"), ("mad", ".2f"))[: 2 + scored]
     rows = []
     for method in report["methods"]:
         cells = []
@@ -42,12 +44,11 @@ def pictures(report: dict[str, Any]) -> Table:
             own = [
                 one for one in report["pictures"] if (one["set"], one["method"]) == (name, method)
             ]
-            figures = (("psnr", ".2f"), ("ssim", ".4f"), ("mad", ".2f"))
             cells.append(
                 " / ".join(average(own, key, statistics.fmean, digits) for key, digits in figures)
             )
         rows.append([method, *cells])
-    return [f"×{report['scale']}: PSNR, dB / SSIM / MAD", *sets], rows
+    return [f"×{report['scale']}: PSNR, dB / SSIM" + " / MAD" * scored, *sets], rows
 
 
 def clips(
@@ -84,19 +85,24 @@ def clips(
 def per_clip(report: dict[str, Any]) -> Table:
     """Return PSNR and MAD of each clip of one source."""
     own = [one for one in report["clips"] if one["source"] == PER_CLIP]
+    keys = ("psnr", "mad") if any("mad" in one for one in own) else ("psnr",)
     rows = []
     for clip in unique(own, "clip"):
         found = {one["method"]: one for one in own if one["clip"] == clip}
         cells = (
             " / ".join(
                 average([found[method]] if method in found else [], key, statistics.fmean, ".2f")
-                for key in ("psnr", "mad")
+                for key in keys
             )
             for method in report["methods"]
         )
         bits = next(iter(found.values()))["bits"]
         rows.append([clip, f"{bits:.2f}", *cells])
-    return [f"{PER_CLIP}: PSNR, dB / MAD", "bits a pixel", *report["methods"]], rows
+    return [
+        f"{PER_CLIP}: PSNR, dB" + " / MAD" * (len(keys) > 1),
+        "bits a pixel",
+        *report["methods"],
+    ], rows
 
 
 def average(rows: list[Row], key: str, by: Callable[[Iterable[float]], float], digits: str) -> str:
