@@ -291,8 +291,9 @@ class Whole:
         return False
 
     def out_varies(self, out: bytes) -> bool:
-        """Whether what a run said differs from this one in its times alone."""
-        plain = [re.sub(rb"[0-9.]+ m?s\b|\(99 %: [0-9.]+\)", b"", text) for text in (out, self.out)]
+        """Whether what a run said differs from this one only in times or the input's size."""
+        varies = rb"[0-9.]+ m?s\b|\(99 %: [0-9.]+\)|[0-9.]+ bits a pixel"
+        plain = [re.sub(varies, b"", text) for text in (out, self.out)]
         return bool(self.files) and plain[0] == plain[1]
 
 
