@@ -342,7 +342,8 @@ def test_a_warning_of_both_names_both(capsys, films, tmp_path):
 def test_any_positive_hi_scale(capsys, images):
     words = [*images[0][:2], "--device", "cpu", "--hi-scale"]
     assert json_lines(capsys, *words, "37.5")[0][0]["hi"] > 0
-    assert "any positive number" in " ".join(score.get_help(click.Context(score)).split())
+    text = " ".join(score.get_help(click.Context(score)).split())
+    assert "any positive number" in text and "[default: 200]" in text
 
 
 def test_metrics(capsys, films, tmp_path):

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from PIL import Image
 
 from snellen.cli.train import train as command
+from snellen.cnn.definition import SIZES
 from snellen.errors import IncompleteError, InputError, OutputError
 from snellen.upscaling.models import load
 from support.aplus.drawings import drawing
@@ -30,6 +31,12 @@ def folder(tmp_path):
 
 def run(*words):
     return CliRunner().invoke(command, [str(word) for word in words])
+
+
+def test_help_names_the_networks():
+    (fast, narrow), (fine, wide) = SIZES["fast"], SIZES["fine"]
+    text = " ".join(run("--help").stdout.split())
+    assert f"{fast} layers of {narrow} channels, or {fine} of {wide}" in text
 
 
 def test_the_command_writes_a_model(folder, tmp_path):

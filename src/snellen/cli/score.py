@@ -93,10 +93,9 @@ _COLUMNS = {
         "--hi-scale",
         type=NUMBER,
         default=200.0,
-        show_default="200",
         metavar="NUMBER",
         help="Factor of HI, any positive number: 200 as the code of 2011, 10 as ST-MAD, 1 as the "
-        "code of April 2010.",
+        "code of April 2010 [default: 200].",
     ),
     click.option(
         "--eight-bit-lut", is_flag=True, help="White as the authors' table for 8 bits has it."
