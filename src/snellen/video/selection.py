@@ -110,7 +110,14 @@ def _of_type(letter: str) -> _Test:
 
 
 def _tagged(key: str, value: str | None) -> _Test:
+    """Return a test of a tag; as in FFmpeg, the case of its name does not count."""
+
     def test(streams: Sequence[Described]) -> list[Described]:
-        return [one for one in streams if key in one.tags and value in (None, one.tags[key])]
+        found = []
+        for one in streams:
+            values = [v for name, v in one.tags.items() if name.lower() == key.lower()]
+            if values and value in (None, values[0]):
+                found.append(one)
+        return found
 
     return test
