@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 import av
 import numpy as np
@@ -14,6 +15,8 @@ from snellen.errors import IncompleteError, InputError
 from snellen.jobs.events import Collected
 from snellen.jobs.options import rate
 from snellen.jobs.planning import plan
+from snellen.jobs.sequence import files_of
+from snellen.video.source.pictures import Pictures
 from support.cli import run
 from support.jobs import Heard
 
@@ -141,6 +144,26 @@ def test_missing_numbers_are_said(tmp_path):
     heard = Heard()
     snellen.upscale_file(folder, tmp_path / "out.mkv", fps=10, events=Collected(heard), **LOSSLESS)
     assert any("follows number 2, and 2 are missing" in text for _, text in heard.warnings)
+
+
+def test_colour_among_grey_pictures_is_said(tmp_path):
+    folder = pictures(tmp_path / "in", (1, 3, 4), mode="L")
+    pictures(folder, (2,))
+    film = Pictures(sorted(folder.iterdir()), Fraction(25), "it")
+    while film.read(1 << 20):
+        pass
+    (said,) = film.damage()
+    assert said.startswith("1 of 4 pictures in colour, made grey as the first one (")
+    assert "f002.png" in said
+
+
+def test_a_folder_that_cannot_be_read(tmp_path, monkeypatch):
+    def refused(path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", refused)
+    with pytest.raises(InputError, match="cannot be read: Permission denied"):
+        files_of(tmp_path)
 
 
 def test_what_is_no_sequence(tmp_path):

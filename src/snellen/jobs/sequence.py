@@ -29,12 +29,18 @@ def files_of(source: Path) -> list[Path]:
     Raises
     ------
     InputError
-        There are none; a picture that is named itself, or what is no picture.
+        There are none; a picture that is named itself, or what is no picture; or the folder cannot
+        be read.
     """
     if source == PIPE:
         raise InputError("`fps` is for pictures, and standard input is a film", parameter="fps")
     if source.is_dir():
-        found = [one for one in source.iterdir() if is_image(one) and not one.name.startswith(".")]
+        try:
+            every = list(source.iterdir())
+        except OSError as error:
+            reason = error.strerror or error
+            raise InputError(f"{source} cannot be read: {reason}", parameter="source") from error
+        found = [one for one in every if is_image(one) and not one.name.startswith(".")]
         if not found:
             raise InputError(f"{source} holds no image", parameter="source")
         return sorted(found, key=natural)

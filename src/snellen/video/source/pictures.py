@@ -75,6 +75,7 @@ class Pictures:
         self._harmed: list[str] = []
         self._unread: list[str] = []
         self._rounded: list[str] = []
+        self._greyed: list[str] = []
         self._other: str | None = None
         self._data = bytearray()
         self._out, self._stream = self._begin()
@@ -107,6 +108,7 @@ class Pictures:
             (self._unread, "could not be read, and left out"),
             (self._harmed, "damaged"),
             (self._rounded, "of 16 bits, rounded to 8 as the first one"),
+            (self._greyed, "in colour, made grey as the first one"),
         ):
             if names:
                 more = len(names) - _TOLD
@@ -164,7 +166,7 @@ class Pictures:
         if pixels.ndim == 2 and channels > 1:
             pixels = np.repeat(pixels[..., None], 3, 2)
         elif pixels.ndim == 3 and channels == 1:
-            self._rounded.append(f"{file}: in colour, made grey")
+            self._greyed.append(str(file))
             pixels = np.round(pixels[..., :3] @ np.array((0.2126, 0.7152, 0.0722))).astype(
                 pixels.dtype
             )
