@@ -13,6 +13,7 @@ import pytest
 from snellen import unfinished
 from snellen.frames import atomic
 from snellen.jobs import folders
+from snellen.video.sink import staging
 from support.moments import Interrupts
 
 pytestmark = [  # what an interrupt cuts off is closed by the garbage collector
@@ -75,6 +76,15 @@ def test_a_temporary_folder_at_every_moment(tmp_path, monkeypatch):
             (name / "file").touch()
 
     assert not any(moments(tmp_path, code, ("snellen/unfinished.py",)))
+
+
+def test_pictures_that_appear_together_at_every_moment(tmp_path):
+    def code(folder):
+        with staging.staged(folder / "f%d.png", False) as hidden:
+            (hidden / "f1.png").touch()
+            raise KeyboardInterrupt
+
+    assert not any(moments(tmp_path, code, ("snellen/unfinished.py", "sink/staging.py")))
 
 
 def test_the_end_of_python(tmp_path):

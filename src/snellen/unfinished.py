@@ -56,14 +56,23 @@ def remove(path: str) -> None:
 
 
 @contextmanager
-def folder() -> Iterator[Path]:
-    """Yield a new folder for temporary files; it is removed with all that is in it."""
+def folder(parent: Path | None = None, prefix: str = "snellen-") -> Iterator[Path]:
+    """Yield a new folder for temporary files; it is removed with all that is in it.
+
+    Parameters
+    ----------
+    parent : Path, optional
+        Where it is made; None: where the system has its temporary files.
+    prefix : str
+        How its name begins.
+    """
     import secrets
     import shutil
     import tempfile
     from pathlib import Path
 
-    path = Path(tempfile.gettempdir()).resolve() / f"snellen-{secrets.token_hex(8)}"
+    where = Path(tempfile.gettempdir()) if parent is None else parent
+    path = where.resolve() / f"{prefix}{secrets.token_hex(8)}"
     note(str(path), partial(shutil.rmtree, path, ignore_errors=True))
     try:
         path.mkdir(0o700)

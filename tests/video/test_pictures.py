@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 import av
 import numpy as np
@@ -213,6 +214,25 @@ def test_leftovers_of_a_killed_run_are_removed(tmp_path):
             assert folder.is_dir()
             assert other != folder
     assert names(tmp_path) == ["f1.png"]
+
+
+def test_leftovers_without_locks(tmp_path, monkeypatch):
+    """On Windows a file that somebody has open is not removed, which tells that a run lives."""
+    monkeypatch.setattr(staging, "fcntl", None)
+    for name in ("dead", "alive"):
+        (tmp_path / f".fd.png.snellen-{name}").mkdir()
+        (tmp_path / f".fd.png.snellen-{name}" / ".lock").touch()
+    unlink = Path.unlink
+
+    def refused(path, *args):
+        if "alive" in str(path):
+            raise PermissionError
+        unlink(path, *args)
+
+    monkeypatch.setattr(Path, "unlink", refused)
+    with staging.staged(tmp_path / "f%d.png", False):
+        pass
+    assert names(tmp_path) == [".fd.png.snellen-alive"]
 
 
 @pytest.mark.slow

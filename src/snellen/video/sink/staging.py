@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from snellen import unfinished
 from snellen.errors import InputError
 from snellen.frames import atomic, protection
 from snellen.frames.numbering import numbered, there
@@ -44,17 +44,15 @@ def staged(target: Path, overwrite: bool) -> Iterator[Path]:
     After an error it is removed, with all that is in it. What killed runs left is removed first.
     """
     _sweep(target)
-    folder = Path(tempfile.mkdtemp(prefix=_prefix(target), dir=target.parent))
-    lock = (folder / _LOCK).open("wb")
-    try:
+    with (
+        unfinished.folder(target.parent, _prefix(target)) as folder,
+        (folder / _LOCK).open("wb") as lock,
+    ):
         _locked(lock)
         yield folder
         made = sorted(there(folder / target.name), key=lambda one: (len(one.name), one.name))
         for one in made:
             atomic.adopt(one, target.parent / one.name, overwrite)
-    finally:
-        lock.close()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _prefix(target: Path) -> str:
@@ -72,6 +70,18 @@ def _locked(lock: IO[bytes]) -> bool:
     return True
 
 
+def _is_left(lock: Path) -> bool:
+    """Return whether nobody holds a lock any more."""
+    if fcntl is None:
+        try:
+            lock.unlink()  # which Windows refuses while somebody has it open
+        except OSError:
+            return False
+        return True
+    with lock.open("rb") as file:
+        return _locked(file)
+
+
 def _sweep(target: Path) -> None:
     """Remove the folders of killed runs: nobody holds their locks."""
     with suppress(OSError):
@@ -79,9 +89,7 @@ def _sweep(target: Path) -> None:
             folder = target.parent / name
             if not name.startswith(_prefix(target)) or not (folder / _LOCK).is_file():
                 continue
-            with (folder / _LOCK).open("rb") as lock:
-                mine = _locked(lock)
-            if mine:
+            if _is_left(folder / _LOCK):
                 shutil.rmtree(folder, ignore_errors=True)
                 warn = protection.current().warn
                 if warn is not None:
