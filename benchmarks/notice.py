@@ -32,8 +32,9 @@ learnt from T91, a research image set that carries no licence text.
 """
 MODELS = """
 {names}
-learnt from pictures of the following authors (those for clean sources from T91 as well), which were
-shrunk and cropped, and for film and soft sources also coded and blurred.
+learnt from pictures of the following authors, which were shrunk and cropped, for film and soft
+sources also coded, and for soft ones blurred. Networks for clean sources are learnt from T91 as
+well, and training of those for film and soft sources began with these.
 Author (licence): where the pictures are.
 
 """

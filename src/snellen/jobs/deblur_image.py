@@ -68,7 +68,7 @@ def deblur_image(job: DeblurJob, events: Events) -> DeblurResult:
     began = time.perf_counter()
     found, used = on_device(work, job.device, name, events)
     ms = 1000 * (time.perf_counter() - began)
-    outcome, said = _told(found, name, events)
+    outcome, said = _reported(found, name, events)
     pixels = _whole(still, found.image, _slices(track), job.paste_back)
     write(job.target, replace(still, pixels=pixels), job.overwrite, job.quality)
     psf = np.asarray(found.psf)
@@ -200,8 +200,8 @@ def _watch(job: DeblurJob, name: str, events: Events) -> Watch:
     return Watch(report, job.mia.iterations or default)
 
 
-def _told(found: Restored, name: str, events: Events) -> tuple[str | None, tuple[str, ...]]:
-    """Tell what became of the search of prior="auto"; return it in a word, and its warnings."""
+def _reported(found: Restored, name: str, events: Events) -> tuple[str | None, tuple[str, ...]]:
+    """Report what became of the search of prior="auto"; return it in a word, and its warnings."""
     if found.outcome is None:
         return None, ()
     outcomes = np.asarray(found.outcome).ravel().tolist()

@@ -238,7 +238,7 @@ class Run:
             about = {
                 **{key: value for key, value in pack.about.items() if isinstance(value, str)},
                 "data": pack.digest,
-                "task": json.dumps(_told(one.task)),
+                "task": json.dumps(_without_folders(one.task)),
                 "settings": json.dumps(asdict(self.settings)),
                 "steps": f"{self.chunk * self.settings.chunk} of {self.steps}",
                 "held_out_psnr": json.dumps(psnr),
@@ -252,8 +252,8 @@ class Run:
         return found
 
 
-def _told(task: Task) -> dict[str, Any]:
-    """Return a task for a header: files by their names, without the folders of a machine."""
+def _without_folders(task: Task) -> dict[str, Any]:
+    """Return a task for a model's header, in which files have their names only."""
     return {**asdict(task), "pack": Path(task.pack).name, "start": Path(task.start).name}
 
 

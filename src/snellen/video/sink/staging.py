@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import ModuleType
 from typing import IO
 
 from snellen import unfinished
@@ -14,10 +15,11 @@ from snellen.errors import InputError
 from snellen.frames import atomic, protection
 from snellen.frames.numbering import numbered, there
 
+fcntl: ModuleType | None
 try:
     import fcntl
 except ImportError:  # Windows, where an open file cannot be removed
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None
 
 _LOCK = ".lock"
 
