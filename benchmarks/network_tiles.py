@@ -23,7 +23,9 @@ from snellen.errors import SnellenError
 from snellen.frames.frame import Format
 from snellen.gpu import device as devices
 
-TILES = ((16, 8), (16, 16), (32, 16), (64, 16), (32, 24), (32, 32), (48, 32), (64, 32), (32, 64))
+TILES = (
+    (8, 8), (16, 8), (16, 16), (32, 16), (64, 16), (32, 24), (32, 32), (48, 32), (64, 32), (32, 64),
+)  # fmt: skip
 """Samples across and down."""
 WARPS = ((4, 4), (8, 1), (8, 2), (12, 1), (16, 1))
 """Warps of a block, and how many blocks a multiprocessor is to hold at least."""

@@ -265,10 +265,10 @@ WANTED = {
     ("scale", "name"),
     [pytest.param(*key, marks=[pytest.mark.slow] if key[1] == "Set14" else []) for key in WANTED],
 )
-def test_quality_of_the_shipped_models(shared_data, scale, name):
+def test_quality_of_the_models_of_2014(shared_data, scale, name):
     from snellen.aplus.training.evaluation import psnr_table
     from snellen.frames.protocol import planes
 
-    table = psnr_table(planes(shared_data / name), models.load(None, scale))
+    table = psnr_table(planes(shared_data / name), models.load(f"t91-x{scale}", scale))
     assert len(table) == int(name[3:])
     assert np.mean(list(table.values())) >= WANTED[scale, name]

@@ -32,7 +32,7 @@ def enlarged(model, plane, bits, backend):
 
 def judge(scale, codes, backend):
     """All figures for a plane of 8-bit codes."""
-    model = load(None, scale)
+    model = load(f"t91-x{scale}", scale)
     exact, _ = reference.upscale(codes, model, 255)
     error = enlarged(model, codes.astype(np.float32), 0, backend) - exact
     assert np.mean(error**2) <= 255**2 / 10 ** (DECIBELS / 10)

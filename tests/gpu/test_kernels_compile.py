@@ -17,6 +17,7 @@ from snellen.aplus.model import Model
 from snellen.cnn import model as cnn_model
 from snellen.cnn.cuda import layout as cnn_layout
 from snellen.cnn.cuda import luma as cnn_luma
+from snellen.cnn.definition import SIZES
 from snellen.fft import small, square
 from snellen.frames import bicubic
 from snellen.frames.frame import CENTRE, LEFT, TOP_LEFT, Format
@@ -55,7 +56,7 @@ def empty(scale, window, anchors, dims, dtype, strengths=None):
     )
 
 
-SHIPPED = [load(None, scale) for scale in (2, 3, 4)]
+SHIPPED = [load(f"t91-x{scale}", scale) for scale in (2, 3, 4)]
 ORIENTED = [empty(*size, 256, 28, np.float16, [1, 2, 3])
             for size in ((2, 3), (3, 3), (4, 3), (3, 5))]  # fmt: skip
 FLOAT = [replace(model, projections=model.projections.astype(np.float32)) for model in SHIPPED]
@@ -95,8 +96,8 @@ def slow_cnn():
     """The same for every scale, for two parts of v and for more channels, on every architecture."""
     for limit in cnn_layout.MEMORY.values():
         yield from cnn(
-            (2, 4, 16, 8, 8, limit), (2, 4, 32, 8, 8, limit), (2, 2, 64, 8, 8, limit),
-            (3, 4, 32, 0, 0, limit), (4, 4, 32, 16, 8, limit), (4, 4, 16, 10, 10, limit),
+            (2, 4, 16, 8, 8, limit), (2, 5, 32, 8, 8, limit), (2, 2, 64, 8, 8, limit),
+            (3, 5, 32, 0, 0, limit), (4, 5, 32, 16, 8, limit), (4, 4, 16, 10, 10, limit),
         )  # fmt: skip
 
 
@@ -224,7 +225,7 @@ QUICK = "sm_90"
 # Each stage's kernels, with the constants of the models that ship.
 CASES = [
     *distinct(*aplus(SHIPPED), *oriented(ORIENTED[:1], LUMA[:1]), *mad(), *mia(), *transforms()),
-    *cnn(*((2, 4, channels, 8, 8, cnn_layout.MEMORY[QUICK]) for channels in (16, 32))),
+    *cnn(*((2, *size, 8, 8, cnn_layout.MEMORY[QUICK]) for size in SIZES.values())),
     *pictures(("uint8", 3, 8), ("uint16", 1, 10), ("float16", 4, 0), ("float64", 1, 0)),
     mad_pictures.kernel("uint8", 3),
     mad_pictures.kernel("float32", 1),

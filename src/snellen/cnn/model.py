@@ -16,14 +16,15 @@ import numpy.typing as npt
 from snellen.cnn.definition import MOST_CHANNELS, MOST_LAYERS, SCALES, SKIPS
 from snellen.errors import ModelError
 from snellen.frames import atomic, tensors
+from snellen.frames.brief import Brief
 
 FORMAT = "snellen-cnn-1"
 
 Half = npt.NDArray[np.float16]
 
 
-@dataclass(frozen=True, eq=False)
-class Model:
+@dataclass(frozen=True, eq=False, repr=False)
+class Model(Brief):
     """A trained network for one scale, see `snellen.cnn.definition`. Its arrays are read-only.
 
     Raises
