@@ -38,6 +38,15 @@ def test_frames_are_spread(tmp_path, monkeypatch, pix_fmt, short):
     assert all((a == frames[n]).all() for a, n in zip(found.planes, wanted, strict=True))
 
 
+def test_audio_is_no_video(tmp_path):
+    """In Matroska no video states its bits; those of PCM are 17 times as many here."""
+    silent, loud = (
+        look(make(tmp_path / f"{audio}.mkv", frames=50, audio=audio)).bits
+        for audio in (None, "pcm_s16le")
+    )
+    assert loud == pytest.approx(silent, rel=0.1)
+
+
 def test_short_and_damaged_films(tmp_path):
     path = make(tmp_path / "a.mkv", frames=1)
     assert len(look(path).planes) == 1

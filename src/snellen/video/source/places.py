@@ -98,9 +98,15 @@ def _luma(frame: VideoFrame) -> npt.NDArray[np.uint8]:
 
 
 def _bits(container: InputContainer, stream: VideoStream, path: Path) -> float | None:
-    """Return the bits a pixel: as the stream states, else of the whole file."""
+    """Return the bits a pixel: as the stream states, else of the whole file.
+
+    What other streams state does not count, which may be far more than the video's: uncompressed
+    audio beside a small picture.
+    """
     rate: float | None = stream.codec_context.bit_rate
     if not rate and container.duration:
-        rate = path.stat().st_size * 8 * av.time_base / container.duration
+        contexts = [s.codec_context for s in container.streams if s.index != stream.index]
+        rates = [context.bit_rate or 0 for context in contexts if context is not None]
+        rate = path.stat().st_size * 8 * av.time_base / container.duration - sum(rates)
     samples = stream.width * stream.height * float(rate_of(stream))
-    return rate / samples if rate and samples else None
+    return rate / samples if rate and rate > 0 and samples else None
