@@ -87,7 +87,7 @@ def single(device: str | Sequence[str], method: str) -> str:
     device : str or sequence of str
         As for `several`.
     method : str
-        Its name, for the error: "A+".
+        Its name, for the error: "super-resolution".
 
     Raises
     ------

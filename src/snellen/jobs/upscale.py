@@ -182,7 +182,7 @@ def _image(job: UpscaleJob, events: Events) -> UpscaleResult:
     )  # fmt: skip
 
     def work(device: str) -> tuple[Any, str]:
-        one = devices.single(device, "A+")  # several share batches only
+        one = devices.single(device, "super-resolution")  # several share batches only
         report = rows_of(str(job.source), events)
 
         def enlarge(pixels: Any, scale: int) -> Any:

@@ -164,7 +164,7 @@ def enlarged(
 
     It is called after each band of a large picture in main memory.
     """
-    chosen = arrays.choose_several(image, device, "A+")
+    chosen = arrays.choose_several(image, device, "super-resolution")
     loaded = load(model, scale)
     on_host = arrays.place(image) == "cpu"
     with arrays.working(image, "cpu" if on_host else chosen[0]):
@@ -355,8 +355,8 @@ def _check(array: Array, values: Values) -> None:
     peak = max(most, -least)
     if peak > LARGEST:
         raise InputError(
-            f"got a sample of ±{peak:g}; expected at most {LARGEST:g}, since A+ computes in "
-            "float32",
+            f"got a sample of ±{peak:g}; expected at most {LARGEST:g}, since super-resolution "
+            "computes in float32",
             advice="scale the image first",
         )
     if peak > values.largest:

@@ -16,7 +16,7 @@ SCALES = (2, 3, 4)
 SOURCES = ("clean", "film", "soft")  # snellen.sources.kind.KINDS, which imports NumPy
 AUTO = "auto"
 DEFAULT = "cnn-fine"  # what `method`=auto means: docs/benchmarks/quality.md
-OF_2014 = "t91-x{}"  # A+ as it was published, which is A+ for clean sources until there is another
+OF_2014 = "t91-x{}"  # A+ as it was published: A+ for clean sources where there is no other model
 
 _NAME = re.compile(rf"({'|'.join(METHODS)})-({'|'.join(SOURCES)})-x([234])")
 _FOLDERS = tuple(Path(__file__).parents[1] / method / "models" for method in ("aplus", "cnn"))

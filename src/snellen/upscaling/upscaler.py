@@ -106,7 +106,7 @@ class Upscaler(Holder):
         method: str | None = None,
         source: str | None = None,
     ) -> None:
-        self.device = devices.single(device, "A+")
+        self.device = devices.single(device, "super-resolution")
         chroma = values.choice("chroma", chroma, CHROMA)
         if chroma == "gpu" and self.device == "cpu":
             reason = "as asked for" if device != "auto" else devices.why_not()

@@ -43,7 +43,7 @@ def choose(
             f"got `decoder`={decoder}; expected one of {', '.join(DECODERS)}", parameter="decoder"
         )
     if decoder != "nvdec":
-        # "auto" is the CPU: frame threads decode HD several times faster than A+ enlarges it
+        # "auto" is the CPU: frame threads decode HD several times faster than it is enlarged
         # (720p at 2,400 frames/s on the machine measured), and PyAV copies NVDEC's frames to
         # host memory while it holds the interpreter's lock.
         return False, None
