@@ -134,3 +134,16 @@ def test_an_animation_stays_one(tmp_path):
     found = shown(tmp_path / "out.gif")
     assert [time for _, time in found] == [100] * 4
     assert found[0][0].shape == (24, 32, 3)
+
+
+def test_an_animation_as_a_film_has_chroma_of_full_resolution(tmp_path):
+    """As pictures have it; who names the pixels knows."""
+    frames = [Image.new("RGB", (16, 12), (40 * n, 90, 20)) for n in range(2)]
+    frames[0].save(tmp_path / "in.gif", save_all=True, append_images=frames[1:], duration=100)
+    said = "few players play chroma of full resolution (4:4:4): `pix_fmt`=yuv420p halves it"
+    found = convert(tmp_path / "in.gif", tmp_path / "out.mp4", Nearest())
+    assert said in found.warnings and found.pixel_format == "yuv444p"
+    halved = convert(
+        tmp_path / "in.gif", tmp_path / "half.mp4", Nearest(), encoding=Encoding(pix_fmt="yuv420p")
+    )
+    assert said not in halved.warnings

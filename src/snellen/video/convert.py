@@ -165,7 +165,7 @@ def convert(
         copier = Copier(info, opened.templates, output.muxer, output.suffix, audio)
         plan = _plan(info, encoder, output, step)
         losses = _losses(info, replace(plan, format=result), copier, output, strict, quality)
-        full = _full_chroma(encoder, encoding) if isinstance(source, Pictures) else None
+        full = _full_chroma(info.picture.pixel_format, encoder, encoding)
         said = (info.decoder_notice, info.fields_notice, coloured, replaced, full)
         notes = [text for text in said if text is not None]
         warnings = (*losses, *notes, *copier.notes)
@@ -253,9 +253,11 @@ def _encoder(
     return choose(info.picture, output.muxer, other, source, result), warning
 
 
-def _full_chroma(encoder: Encoder, encoding: Encoding) -> str | None:
+def _full_chroma(decoded: str, encoder: Encoder, encoding: Encoding) -> str | None:
     """Say that RGB pictures become a film that few players play; None: they do not."""
     if encoding.pix_fmt is not None or encoder.codec not in _PLAYED:
+        return None
+    if not pixels.parse(decoded).rgb:
         return None
     if encoder.pixels.subsampling != (0, 0):
         return None
