@@ -49,6 +49,20 @@ def test_every_frame(capsys, clip, frames, tmp_path, name):
     same(planes(goal), [coded(one) for one in found], frames)
 
 
+def test_a_film_for_which_nothing_was_chosen(capsys, clip, tmp_path):
+    """Plain MIA makes sharp frames worse, so it is named; who chooses it knows."""
+    words = [clip, "-o", tmp_path / "out.mkv", "-y", "--frames", 1, "--psf-size", 3, "--device",
+             "cpu"]  # fmt: skip
+    assert run("deblur", *words) == 0
+    assert capsys.readouterr().err == (
+        f"{clip}: plain MIA finds the blur of each frame along with the frame, and frames that are "
+        "sharp become worse; --psf, --window and --prior l0 have more to go by\n"
+    )
+    for chosen in (["--prior", "none"], ["--iterations", 1], ["--window", 2], ["-q"]):
+        assert run("deblur", *words, *chosen) == 0
+        assert capsys.readouterr().err == ""
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("words", [[], ["--warm"], ["--edges", "taper", "--roi", "4,2,16,16"]])
 def test_every_frame_on_the_gpu(capsys, clip, tmp_path, words):

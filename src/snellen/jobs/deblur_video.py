@@ -9,6 +9,7 @@ from snellen.jobs.deblur import DeblurJob, DeblurResult, method_settings
 from snellen.jobs.deblur_step import DeblurStep, FrameFits
 from snellen.jobs.events import Events
 from snellen.jobs.film import converted, damage
+from snellen.mia.result import AUTO
 from snellen.video.region import RegionStep, Track
 
 
@@ -18,6 +19,7 @@ def deblur_video(job: DeblurJob, events: Events) -> DeblurResult:
     name = str(source)
     if job.mia.data_range is not None:
         events.warning(name, "`data_range` is for float images: without effect on a video")
+    _tell_of_plain_mia(job, name, events)
     track = None if job.region is None else job.region.track()
     settings = method_settings(job)
     fits = FrameFits(lambda row: events.frame(name, row), job.psf_out is not None)
@@ -42,6 +44,19 @@ def deblur_video(job: DeblurJob, events: Events) -> DeblurResult:
         statistics=statistics, frames=tuple(fits.rows),
         error=damage(source, job.target, summary),
     )  # fmt: skip
+
+
+def _tell_of_plain_mia(job: DeblurJob, name: str, events: Events) -> None:
+    """Say what plain MIA does to a film for which nothing was chosen."""
+    mia, notice = job.mia, getattr(events, "notice", None)
+    chosen = (mia.psf, mia.psf_start, mia.iterations, job.region)
+    is_default = mia.prior == AUTO and job.window == 1 and all(one is None for one in chosen)
+    if is_default and notice is not None:
+        notice(
+            name,
+            "plain MIA finds the blur of each frame along with the frame, and frames that are "
+            "sharp become worse; `psf`, `window` and `prior` l0 have more to go by",
+        )
 
 
 def _warn_of_spare(track: Track, frames: int, name: str, events: Events) -> None:
