@@ -345,8 +345,8 @@ def test_a_blur_that_is_not_plausible(capsys, picture, saved, tmp_path, monkeypa
     words = ["deblur", source, "-o", goal, "-y", "--psf-size", 5, "--device", "cpu"]
     assert run(*words) == 0
     assert capsys.readouterr().err == (
-        f"warning: {source}: the blur that was found is not plausible: left as it is; with --prior "
-        "l0 it is restored\n"
+        f"warning: {source}: the blur that was found is not plausible, or the noise too strong: "
+        "left as it is; with --prior l0 it is restored\n"
     )
     assert (read(goal).pixels == read(source).pixels).all()
     assert run(*words, "--tile", 22, "--json") == 0

@@ -177,7 +177,8 @@ def _judged(planes: Array, luma: Array, method: Method, callback: Callback | Non
             outcomes[i] = judge.after(views[i], host(_luma(sharp)), psfs[i, 0])
             if outcomes[i] == RESTORED:
                 pictures[:, i], fit[i] = sharp, made.fit[place]
-        found = replace(made, pictures=pictures, fit=fit, outcomes=outcomes)
+        if (outcomes == RESTORED).any():
+            found = replace(made, pictures=pictures, fit=fit, outcomes=outcomes)
     left = outcomes != RESTORED
     psfs[left] = 0
     psfs[left, :, side // 2, side // 2] = 1

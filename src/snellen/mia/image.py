@@ -32,7 +32,10 @@ from snellen.mia.tiles import Tiles, each, psf_axes
 
 PRIORS = (AUTO, "l0")
 PRIOR_ITERATIONS = 100  # with the PSF that a prior found; our experiments with Levin's images
-DOUBT = "the blur that was found is not plausible: left as it is; with `prior` l0 it is restored"
+DOUBT = (
+    "the blur that was found is not plausible, or the noise too strong: left as it is; with "
+    "`prior` l0 it is restored"
+)
 """Warning of prior="auto"."""
 Array = Any
 """Of NumPy or CuPy."""
@@ -148,8 +151,8 @@ def deblur(
         "l0": the blur is estimated from few, sharp edges, coarse to fine (of a picture of more than
         2 megapixels in up to eight crops); then the picture is restored with it. "auto": that, of
         each picture or tile, where neither `psf`, `start` nor `multiframe` is given; and what is
-        not blurred, or whose blur is not plausible, is returned as it is: see `outcome` in Returns.
-        None: plain MIA estimates both at once. recentre has no effect with a prior.
+        not blurred, too noisy, or whose blur is not plausible, is returned as it is: see `outcome`
+        in Returns. None: plain MIA estimates both at once. recentre has no effect with a prior.
     start : float or array, optional
         The PSF that the search of plain MIA starts from: σ of a Gaussian in pixels, or (K, K).
         None: 2. No effect with "l0".

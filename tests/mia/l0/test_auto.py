@@ -70,11 +70,32 @@ def test_a_sharp_picture_is_the_answer(backend, dtype, channels):
 def test_one_that_is_in_doubt_is_left_as_it_is(backend, doubt):
     _, blurred, _ = scene()
     with pytest.warns(
-        UserWarning, match=r"not plausible: left as it is; with prior l0 it is"
+        UserWarning,
+        match=r"not plausible, or the noise too strong: left as it is; with prior l0 it is",
     ) as told:
         found = snellen.deblur(blurred, **HOW, device=backend)
     assert told[0].filename == __file__ and found.outcome == "implausible"
+    assert found.iterations == 0 and found.history == ()
     as_it_was(found, blurred)
+
+
+def test_noise_that_a_restoration_would_raise(monkeypatch):
+    """MIA with a good PSF makes such a picture worse; it is not even searched for one."""
+    _, blurred, _ = scene()
+    noisy = (blurred + np.random.default_rng(1).normal(0, 0.04, blurred.shape)).clip(0, 1)
+    monkeypatch.setattr(prior, "candidates", None)
+    with pytest.warns(UserWarning, match="the noise too strong: left as it is"):
+        found = snellen.deblur(noisy, **HOW, device="cpu")
+    assert found.outcome == "implausible" and found.iterations == 0
+    as_it_was(found, noisy)
+
+
+def test_stripes_are_no_noise():
+    """Of stripes of 8 samples most second differences are high; their edges are sharp."""
+    stripes = (np.indices((96, 110)).sum(0) // 8 % 2).astype(np.float32)
+    found = snellen.deblur(stripes, **HOW, device="cpu")
+    assert found.outcome == "no blur"
+    as_it_was(found, stripes)
 
 
 def test_each_picture_of_a_batch_by_itself(backend):

@@ -25,8 +25,14 @@ least of four directions decides."""
 REACH = 4  # samples on each side of an edge, between which its height is measured
 HIGH = 0.3  # height of the edges that count, as a share of the picture's range
 NOISES = 8.0  # and as a multiple of the noise
+QUARTER = 0.3186
+"""Of the absolute values of a normal distribution of σ = 1, a quarter is less. Beside the median it
+takes fewer lines of stripes and of small text for noise."""
 FEW = 50  # edges of a direction that say nothing
 POINT = 4.0  # samples; a smaller PSF, by its entropy, is none
+NOISY = 0.02
+"""Standard deviation of noise, as a share of the picture's range, beyond which a restoration raises
+the noise by more than it undoes of the blur."""
 STRUCTURE, RINGING = 0.14, 0.25
 """Shares of what a restoration changes, by `doubts`: with one of these, or half of both, it is not
 plausible."""
@@ -42,6 +48,8 @@ DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
 def before(image: Plane, psf: Float64 | None, side: int) -> str:
     """Return SHARP for a picture (rows, columns) without a blur, else RESTORED: it is to be.
 
+    IMPLAUSIBLE is one with so much noise that it would become worse.
+
     Parameters
     ----------
     image : (rows, columns) float
@@ -53,7 +61,9 @@ def before(image: Plane, psf: Float64 | None, side: int) -> str:
     """
     if psf is None:
         parts = [np.asarray(image[part], np.float64) for part in chosen(image, side)]
-        return SHARP if steepness(parts) >= STEP else RESTORED
+        if steepness(parts) >= STEP:
+            return SHARP
+        return IMPLAUSIBLE if _noise(parts) > NOISY * _span(parts) else RESTORED
     shares = psf[psf > 0] / psf.sum()
     return SHARP if np.exp(-(shares * np.log(shares)).sum()) < POINT else RESTORED
 
@@ -107,9 +117,8 @@ def steepness(parts: list[Float64]) -> float:
 
     Of the direction in which they are least sharp; 0 where there are hardly any edges.
     """
-    every = np.concatenate([part.ravel() for part in parts])
-    low, high = np.percentile(every, (0.5, 99.5))
-    least = max(HIGH * (high - low), NOISES * float(np.median([noise(part) for part in parts])))
+    span = _span(parts)
+    least = max(HIGH * span, NOISES * _noise(parts))
     if not least:
         return 0.0
     found = []
@@ -118,6 +127,17 @@ def steepness(parts: list[Float64]) -> float:
         if len(shares) >= FEW:
             found.append(float(np.percentile(shares, STEEPEST)))
     return min(found) if len(found) > 1 else 0.0
+
+
+def _span(parts: list[Float64]) -> float:
+    """Return how far the values of parts reach, but for the least and the greatest few."""
+    low, high = np.percentile(np.concatenate([part.ravel() for part in parts]), (0.5, 99.5))
+    return float(high - low)
+
+
+def _noise(parts: list[Float64]) -> float:
+    """Return the standard deviation of the noise of parts of one picture, where it is least."""
+    return float(np.median([_roughness(part, 25.0) / QUARTER for part in parts]))
 
 
 def _shares(plane: Float64, direction: tuple[int, int], least: float) -> Float64:
@@ -136,8 +156,13 @@ def _shares(plane: Float64, direction: tuple[int, int], least: float) -> Float64
 
 def noise(plane: Float64) -> float:
     """Return the standard deviation of noise, from second differences of both directions."""
+    return _roughness(plane, 50.0) / 0.6745
+
+
+def _roughness(plane: Float64, percent: float) -> float:
+    """Return a percentile of second differences of both directions, over their gain of 6."""
     rough = np.diff(np.diff(plane, 2, 0), 2, 1)
-    return float(np.median(np.abs(rough)) / 0.6745 / 6) if rough.size else 0.0
+    return float(np.percentile(np.abs(rough), percent) / 6) if rough.size else 0.0
 
 
 def doubts(parts: list[tuple[Float64, Float64]], psf: Float64) -> tuple[float, float]:
