@@ -12,7 +12,8 @@ from PIL import Image
 
 import snellen
 from snellen.errors import InputError, OutputError
-from snellen.frames import still
+from snellen.frames import atomic, still
+from snellen.frames.atomic import protected
 from snellen.frames.frame import Format, Frame
 from snellen.frames.numbering import is_pattern, numbered, there
 from snellen.jobs.events import Collected
@@ -154,6 +155,26 @@ def test_overwrite_and_what_was_there(film, tmp_path):
     assert any("f4.png and 1 more are of an earlier run" in text for text in summary.warnings)
     assert (tmp_path / "f2.png").read_bytes()[:4] == b"\x89PNG"
     assert (tmp_path / "f02.png").read_bytes() == b"another"
+
+
+def test_what_is_replaced_passes_on_its_permissions(tmp_path):
+    target = tmp_path / "f%d.png"
+    (tmp_path / "f1.png").touch(0o600)
+    with protected([]), staging.staged(target, True) as folder:
+        for number in (1, 2):
+            with atomic.writing(folder / f"f{number}.png", False) as file:
+                file.write(b"new")
+            (folder / f"f{number}.png").chmod(0o644)
+        hidden = folder.name
+    assert [(tmp_path / f"f{n}.png").stat().st_mode & 0o777 for n in (1, 2)] == [0o600, 0o644]
+    assert (tmp_path / "f1.png").read_bytes() == b"new"
+    with protected([]):
+        with staging.staged(target, True) as folder, atomic.writing(folder / "f1.png", False):
+            pass
+        with pytest.raises(InputError) as caught:  # the error names the output as the user did
+            staging.check(target, True)
+    assert "f1.png" in str(caught.value) and ".snellen-" not in str(caught.value)
+    assert hidden not in names(tmp_path)
 
 
 def test_inputs_are_not_replaced(film, tmp_path):

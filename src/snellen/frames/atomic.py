@@ -6,7 +6,7 @@ import errno
 import io
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -211,18 +211,27 @@ def replacing(target: Path, overwrite: bool) -> Iterator[Path]:
         temporary.close()
 
 
-def adopt(file: Path, target: Path, overwrite: bool) -> None:
-    """Give a complete file, which nobody else writes, the name `target` in the same file system.
+def adopt(files: Iterable[Path], folder: Path, overwrite: bool) -> None:
+    """Move complete files, which nobody else writes, into a folder of the same file system.
+
+    A file that is replaced passes on its permissions, as of `replacing`.
 
     Raises
     ------
     OutputError
         As of `replacing`.
     """
-    with _os_errors_as_output_errors(target):
-        goal = _resolved(target)
-        _replaceable(target, goal)
-        _rename(file, goal, overwrite)
+    for file in files:
+        target = folder / file.name
+        with _os_errors_as_output_errors(target):
+            goal = _resolved(target)
+            old = _replaceable(target, goal)
+            with file.open("rb") as opened:
+                what = os.fstat(opened.fileno())
+                _set_rights(opened.fileno(), file, stat.S_IMODE(what.st_mode), old)
+            _rename(file, goal, overwrite)
+            protection.current().outputs[what.st_dev, what.st_ino] = str(target)
+    _sync_folder(folder)
 
 
 def sweep(folder: Path) -> None:
@@ -241,7 +250,7 @@ def _finish(temporary: Temporary, rights: int, target: Path, goal: Path, overwri
     if not temporary.is_there():
         raise OutputError(f"{target} could not be written: {temporary.path} has been removed")
     old = _replaceable(target, goal)
-    _set_rights(temporary, rights, old)
+    _set_rights(temporary.descriptor, temporary.path, rights, old)
     try:
         os.fsync(temporary.descriptor)  # some file systems report a full disk only now
     except OSError as error:
@@ -255,9 +264,8 @@ def _finish(temporary: Temporary, rights: int, target: Path, goal: Path, overwri
     _sync_folder(goal.parent)
 
 
-def _set_rights(temporary: Temporary, rights: int, old: os.stat_result | None) -> None:
+def _set_rights(descriptor: int, path: Path, rights: int, old: os.stat_result | None) -> None:
     """Set the permissions; where an old file is replaced, its own, with its owner and group."""
-    descriptor = temporary.descriptor
     new = os.fstat(descriptor)
     if old is not None:
         rights = stat.S_IMODE(old.st_mode) & _RIGHTS
@@ -271,7 +279,7 @@ def _set_rights(temporary: Temporary, rights: int, old: os.stat_result | None) -
                 rights = rights & ~0o070 | (rights & 0o007) << 3
     if rights != stat.S_IMODE(new.st_mode):
         with suppress(OSError):  # where a file system has none; the file is more private then
-            temporary.path.chmod(rights)
+            path.chmod(rights)
 
 
 def _rename(temporary: Path, target: Path, overwrite: bool) -> None:

@@ -53,8 +53,7 @@ def staged(target: Path, overwrite: bool) -> Iterator[Path]:
         _locked(lock)
         yield folder
         made = sorted(there(folder / target.name), key=lambda one: (len(one.name), one.name))
-        for one in made:
-            atomic.adopt(one, target.parent / one.name, overwrite)
+        atomic.adopt(made, target.parent, overwrite)
 
 
 def _prefix(target: Path) -> str:
