@@ -117,6 +117,7 @@ def test_a_wrong_value_is_named(capsys, words, said):
     [
         ("upscale", ["--scale", "0"]), ("upscale", ["--crf", "99"]),
         ("score", ["--data-range", "0"]), ("score", ["--hi-scale", "-1"]),
+        ("upscale", ["--scale", "1e+300"]),
     ],
 )  # fmt: skip
 def test_a_number_is_told_as_it_was_typed(capsys, pictures, command, words):

@@ -78,11 +78,14 @@ NAMED = _Named(path_type=Path)
 
 
 class _Number(click.types.FloatParamType):
-    """A number; whole ones stay whole, so that messages say them as they were typed."""
+    """A number; whole ones stay whole, so that messages say them as they were typed.
+
+    Very large ones have an exponent.
+    """
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         found = super().convert(value, param, ctx)
-        return int(found) if found.is_integer() else found
+        return int(found) if found.is_integer() and abs(found) < 1e15 else found
 
 
 NUMBER = _Number()
