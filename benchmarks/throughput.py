@@ -21,7 +21,7 @@ from snellen.cnn.definition import SIZES as NETWORKS
 from snellen.errors import SnellenError
 from snellen.frames.frame import Format, Frame, Plane
 from snellen.gpu import device as devices
-from snellen.upscaling.models import Model
+from snellen.upscaling.models import Model, load
 from snellen.upscaling.upscaler import Upscaler
 
 SIZE = (1920, 1080)
@@ -47,17 +47,17 @@ def measure(method: str, device: str, quick: bool, say: Say) -> list[dict[str, A
     return rows
 
 
-def models(method: str) -> Iterator[tuple[str, Model | None, float]]:
+def models(method: str) -> Iterator[tuple[str, Model, float]]:
     """Yield names, models, and the share of samples that may differ from the CPU's."""
     if method == "aplus":
-        yield "A+", None, aplus.DIFFERING
+        yield "A+", load("t91-x2", 2), aplus.DIFFERING
         return
     for network in NETWORKS:
         yield network, cnn.drawn(network, 2), cnn.DIFFERING
 
 
 def row(
-    format: Format, chroma: str, model: Model | None, differing: float, device: str, quick: bool,
+    format: Format, chroma: str, model: Model, differing: float, device: str, quick: bool,
     say: Say,
 ) -> dict[str, Any]:  # fmt: skip
     """Return frames a second for one format and one device of chroma."""

@@ -11,7 +11,7 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 
-from snellen.gpu import graph, memory
+from snellen.gpu import graph, memory, reserved
 from snellen.gpu.memory import Pages, rounded
 
 GB = 1 << 30
@@ -130,6 +130,7 @@ def cupy(monkeypatch):
         monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setattr(memory, "_pool", None)
     monkeypatch.setattr(memory, "_devices", set())
+    monkeypatch.setattr(memory, "_dropped", [])
     monkeypatch.setattr(memory, "relieved", [])
     monkeypatch.setattr(memory, "pages", Pages())
     memory._total.cache_clear()
@@ -188,6 +189,21 @@ def test_a_limit_holds_for_both_pools_together(cupy):
         cupy.alloc(3 * GB)  # what was freed is given back first
         assert memory.held() == 3 * GB
     assert memory.free_memory() == 3 * GB and kept
+
+
+def test_memory_of_a_graph_that_goes_with_its_arrays(cupy):
+    """The collector may take a pool's owner before the arrays of the pool."""
+    owner = reserved.Reserved("cuda:0")
+    with memory.own(), owner.allocating():
+        used, idle = cupy.alloc(2 * GB), cupy.alloc(1 * GB)
+    pool = idle.pool
+    pool.free(idle)
+    del owner
+    memory.trim()
+    assert pool.total == 2 * GB and memory._dropped
+    pool.free(used)
+    memory.trim()
+    assert pool.total == 0 and not memory._dropped
 
 
 def test_free_memory_without_a_limit(cupy):

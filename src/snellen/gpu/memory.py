@@ -41,6 +41,7 @@ memory for later calls releases it and returns whether there was any."""
 _thread = threading.local()  # .callers: the allocator that was current outside of `own`
 _pool: Any = None
 _devices: set[int] = set()  # where the pool has been used
+_dropped: list[tuple[int, Any]] = []  # see `dropped`
 _making = process.lock()
 
 
@@ -121,7 +122,29 @@ def trim() -> None:
     """Give memory of Snellen's pool that nobody uses back to the current GPU."""
     if _pool:
         with graph.undisturbed():
+            _empty_dropped()
             _pool.free_all_blocks()
+
+
+def dropped(device: int, pool: Any) -> None:
+    """Keep a pool over `allocate` whose owner goes, until `trim` finds that no array uses it.
+
+    CuPy 14.2 never releases what is free in a pool that is gone, and arrays of it may go after its
+    owner: the objects of a cycle are collected in any order.
+    """
+    _dropped.append((device, pool))
+
+
+def _empty_dropped() -> None:
+    from cupy.cuda.runtime import getDevice
+
+    for entry in _dropped[:]:
+        device, pool = entry
+        if device == int(getDevice()):
+            pool.free_all_blocks()
+            if not pool.total_bytes():
+                with suppress(ValueError):  # another thread has removed it
+                    _dropped.remove(entry)
 
 
 def clear() -> None:

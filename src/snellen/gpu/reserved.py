@@ -6,7 +6,7 @@ each other. So what a graph no longer needs is given back.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from typing import Any
 
 from snellen.gpu import device as devices
@@ -53,5 +53,5 @@ class Reserved:
                 self._pool.free_all_blocks()
 
     def __del__(self) -> None:
-        with suppress(Exception):  # CUDA may be gone when the process ends
-            self.close()
+        if not self._home.keep(self._pool):
+            memory.dropped(int(self._device.partition(":")[2]), self._pool)
