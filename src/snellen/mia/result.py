@@ -59,5 +59,5 @@ class Restored(Brief, Generic[Array]):
     """Progress at every check, if it was requested."""
     outcome: Any = None
     """What became of the search of prior="auto": "restored", or the picture is returned as it was,
-    which found "no blur", or only one that is "implausible", as with too much noise. Of a batch, and
-    of tiles, a NumPy array of these over its axes. None: another prior, or none."""
+    which found "no blur", or only one that is "implausible", as with too much noise. Of a batch,
+    and of tiles, a NumPy array of these over its axes. None: another prior, or none."""
