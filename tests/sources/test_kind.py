@@ -8,7 +8,7 @@ import pytest
 from snellen.sources import kind
 from snellen.sources.coder import Coding, coded
 from snellen.sources.degrade import blurred, shrunk
-from snellen.sources.kind import SOFT, decide, sharpness
+from snellen.sources.kind import SOFT, SOFT_SCENE, decide, sharpness
 
 
 def still(shape=(400, 440)):
@@ -69,5 +69,21 @@ def test_the_decision():
 @pytest.mark.parametrize(("found", "name"), [(-0.75, "film"), (-0.85, "soft"), (-2.0, "soft")])
 def test_soft_is_not_taken_lightly(found, name, monkeypatch):
     """Scenes without blur reach -0.7, and lose as much by a model for soft ones as others gain."""
-    monkeypatch.setattr(kind, "sharpness", lambda frames: found)
-    assert decide([still()], "h264", 0.1).name == name
+    of_each = iter([found, found, found - 0.4])
+    monkeypatch.setattr(kind, "sharpness", lambda frames: next(of_each))
+    assert decide([still()] * 2, "h264", 0.1).name == name
+
+
+def scrolling(sigma):
+    wide = blurred(still((400, 520)), sigma).astype(np.uint8)
+    return [wide[:, k : k + 440] for k in range(0, 64, 8)]
+
+
+def test_frames_of_one_scene_say_less():
+    """Their content alone reaches -1.65."""
+    one, other, blurry = (scrolling(sigma) for sigma in (0.6, 0.5, 1.5))
+    assert SOFT_SCENE < sharpness(one) < SOFT
+    assert decide(one, "h264", 0.1).name == decide(one[:1], "h264", 0.1).name == "film"
+    assert sharpness(one + other) < SOFT and decide(one + other, "h264", 0.1).name == "soft"
+    found = decide(blurry, "h264", 0.1)
+    assert found.name == "soft" and "of one scene is under -1.7" in found.reason

@@ -23,7 +23,9 @@ KINDS = ("clean", "film", "soft")
 BLOCK = 8  # pixels: the grid of H.264's and H.265's transforms
 TILE = 16  # pixels: energies are compared in squares of this side
 STRONGEST = 0.1  # share of tiles that count
-SOFT = -0.8  # log₂ of the energies' ratio, below which a source is soft: lab/sources.md
+SOFT = -0.8  # log₂ of the energies' ratio, below which several scenes are soft: lab/sources.md
+SOFT_SCENE = -1.7  # likewise of a single one, whose own content moves it by ±0.5 and more
+ALIKE = 0.15  # standard deviation of frames' sharpness, up to which they are of one scene
 CLEAN = 1.0  # bits a pixel from which coding leaves no visible traces: lab/sources.md
 MARGIN = 3  # pixels of the edge, which the wider filter does not reach
 LEAST = 1e-3  # energy of a tile that is not flat
@@ -60,8 +62,9 @@ def decide(frames: Sequence[Bytes], codec: str, bits: float | None) -> Kind:
         Of the video stream, a pixel of luma. None: not known.
     """
     found = sharpness(frames)
-    if found is not None and found < SOFT:
-        return Kind("soft", f"sharpness {found:.2f} is under {SOFT:g}", found)
+    limit, of = (SOFT_SCENE, " of one scene") if _of_one_scene(frames) else (SOFT, "")
+    if found is not None and found < limit:
+        return Kind("soft", f"sharpness {found:.2f}{of} is under {limit:g}", found)
     said = "flat pictures" if found is None else f"sharpness {found:.2f}"
     if codec in EXACT:
         return Kind("clean", f"{codec} leaves no traces; {said}", found)
@@ -69,6 +72,12 @@ def decide(frames: Sequence[Bytes], codec: str, bits: float | None) -> Kind:
         return Kind("clean", f"{codec}, {bits:.2f} bits a pixel; {said}", found)
     rate = "" if bits is None else f", {bits:.2f} bits a pixel"
     return Kind("film", f"{codec}{rate}; {said}", found)
+
+
+def _of_one_scene(frames: Sequence[Bytes]) -> bool:
+    """Return whether frames are so alike that they say no more than one of them."""
+    each = [found for frame in frames if (found := sharpness([frame])) is not None]
+    return len(each) < 2 or float(np.std(each)) <= ALIKE
 
 
 def sharpness(frames: Sequence[Bytes]) -> float | None:
