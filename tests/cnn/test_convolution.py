@@ -10,7 +10,7 @@ import pytest
 
 from snellen.cnn import convolution
 from snellen.cnn.convolution import Convolution, padded
-from snellen.cpu import machine
+from snellen.cpu import assembler, machine
 from support.cnn.reference import convolved
 
 
@@ -72,9 +72,22 @@ def test_lesser_processors(random, monkeypatch, name):
     monkeypatch.setattr(llvm, "get_host_cpu_name", lambda: name)
     monkeypatch.setattr(llvm, "get_host_cpu_features", lambda: features)
     monkeypatch.delitem(machine._state, "target", raising=False)
-    convolution._code.cache_clear()
+    forget()
     try:
         check(random, 16, 16, 3)
         check(random, 16, 4, 3, activated=False)
     finally:
-        convolution._code.cache_clear()
+        forget()
+
+
+def forget():
+    convolution._code.cache_clear()
+    assembler.registers.cache_clear()
+
+
+def test_what_was_compiled_asks_llvm_for_nothing(random, monkeypatch):
+    """Its lock may be held by another thread of the parent when a child is forked."""
+    check(random, 16, 16, 3)
+    for name in ("get_process_triple", "get_host_cpu_name", "get_host_cpu_features"):
+        monkeypatch.setattr(llvm, name, None)
+    check(random, 16, 16, 3)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import llvmlite.binding as llvm
 from llvmlite import ir
 
@@ -42,6 +44,7 @@ def address(name: str, module: ir.Module) -> int:
     return machine.address(name, text, make)
 
 
+@cache  # llvmlite has a lock, which a child that is forked meanwhile would find taken for ever
 def registers() -> tuple[int, int]:
     """Return the number of vector registers of this processor, and float32 values in one."""
     triple, features = llvm.get_process_triple(), llvm.get_host_cpu_features()
