@@ -27,7 +27,7 @@ def interrupt():
     raise KeyboardInterrupt
 
 
-def moments(tmp_path, code, files=FILES):
+def moments(tmp_path, code, files=FILES, least=50):
     """Interrupt code at each moment; yield what is in its folder afterwards."""
     interrupts = Interrupts(files, interrupt)
     for moment in count():
@@ -39,7 +39,7 @@ def moments(tmp_path, code, files=FILES):
         if not interrupts.struck:
             break
         yield sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
-    assert moment > 50
+    assert moment > least
 
 
 @pytest.mark.parametrize(("overwrite", "fails"), [(True, True), (False, False)])
@@ -75,7 +75,8 @@ def test_a_temporary_folder_at_every_moment(tmp_path, monkeypatch):
         with unfinished.folder() as name:
             (name / "file").touch()
 
-    assert not any(moments(tmp_path, code, ("snellen/unfinished.py",)))
+    # Python 3.13.0 tells 13 moments of these, 3.11 all 129.
+    assert not any(moments(tmp_path, code, ("snellen/unfinished.py",), least=10))
 
 
 def test_pictures_that_appear_together_at_every_moment(tmp_path):
