@@ -24,7 +24,7 @@ def test_a_seed_and_a_number_repeat_a_case(kind):
     assert one.words == two.words
     assert one.files.keys() == two.files.keys()
     if kind not in ("film", "film_score", "folder"):  # encoders with threads may vary
-        assert one.files == two.files
+        assert _timeless(one.files) == _timeless(two.files)
 
 
 def test_a_case_is_text_and_back():
@@ -67,3 +67,8 @@ def test_whole_files_are_taken(kind, fuzzer, monkeypatch):
         assert found == [], outcome.case.words
         codes.append(outcome.code)
     assert codes.count(0) >= 4 or kind == "folder_score"  # floats and odd names do not meet
+
+
+def _timeless(files):
+    """Animated AVIF states the second in which it was made: only its length can be compared."""
+    return {name: len(data) if data[4:12] == b"ftypavis" else data for name, data in files.items()}
