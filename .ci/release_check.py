@@ -1,8 +1,9 @@
 """Check that the last runs on a GPU were of this very source: `make release-check`.
 
-The records were written by `pytest -m gpu --gpu-record benchmarks/gpu-tests.json` and by `python -m
-benchmarks.sanitize` on a machine with a GPU. Exit status 1, with a line for each reason, where a
-release would ship what no GPU has run, or what compute-sanitizer has not seen.
+The records were written by `pytest -m gpu --gpu-record=benchmarks/gpu-tests.json` (in one word:
+pytest takes an existing file for a place of tests) and by `python -m benchmarks.sanitize` on a
+machine with a GPU. Exit status 1, with a line for each reason, where a release would ship what no
+GPU has run, or what compute-sanitizer has not seen.
 """
 
 from __future__ import annotations

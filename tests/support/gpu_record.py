@@ -1,4 +1,4 @@
-"""The record of a run of the GPU tests: `pytest -m gpu --gpu-record FILE`.
+"""The record of a run of the GPU tests: `pytest -m gpu --gpu-record=FILE`.
 
 A plugin of pytest, and with pytest-xdist one of the process that hands out the tests. The record
 says which source ran (its digest; the GPU machine needs no Git), where, when, and how many tests
