@@ -79,7 +79,7 @@ def test_type_checkers_see_every_name(package):
 
 
 def test_the_signatures_for_arrays():
-    samples, ours = ["data_range", "channel_axis"], ["method", "source"]
+    samples, ours = ["data_range", "channel_axis"], ["method", "source_kind"]
     first = ["image", "scale", "model", "device"]
     assert parameters(snellen.upscale) == [*first, *samples, "bits", *ours]
     assert parameters(snellen.Upscaler) == ["scale", "model", "device", "chroma", *ours]
@@ -103,7 +103,7 @@ def test_the_signatures_for_arrays():
 def test_the_signatures_for_files():
     video = ["start", "duration", "frames", "deinterlace", "interlaced", "ivtc", "decoder", "codec",
              "preset", "crf", "encoder_options", "pix_fmt", "colour", "audio",
-             "streams", "fps"]  # fmt: skip
+             "map", "fps"]  # fmt: skip
     last = ["quality", "strict", "overwrite", "max_pixels", "threads", "profile", "events"]
     wanted = ["source", "target", "scale", "model", "device", "method", "source_kind",
               "size", "height", "fit", "chroma", *video, *last]  # fmt: skip

@@ -261,7 +261,7 @@ def targets(folder: Path) -> list[Target]:
     one, two = folder / "a.png", folder / "b.png"
     video = (
         "start", "duration", "frames", "deinterlace", "interlaced", "ivtc", "decoder", "codec",
-        "preset", "crf", "encoder_options", "pix_fmt", "colour", "audio", "streams", "fps",
+        "preset", "crf", "encoder_options", "pix_fmt", "colour", "audio", "map", "fps",
         "strict", "overwrite", "profile", "events", "device",
     )  # fmt: skip
     mia = (
@@ -291,7 +291,7 @@ def targets(folder: Path) -> list[Target]:
                lambda f: [f.shapes, f.dtype, hash(f)]),  # type: ignore[arg-type,return-value]
         Target("Format.scaled", snellen.Format(8, 8).scaled, settings(scale=2), ("bits",)),
         Target("Upscaler", upscaled, settings(),
-               ("scale", "model", "device", "chroma", "method", "source")),
+               ("scale", "model", "device", "chroma", "method", "source_kind")),
         Target("Upscaler.prepare", lambda **k: upscaled(prepare=k), settings(),
                ("format", "bits", "on_device")),
         Target("Upscaler.run", lambda **k: upscaled(run=k), settings(), ("frame",)),

@@ -103,7 +103,7 @@ def test_a_package_with_one_model_for_each_scale(scale, monkeypatch):
     assert shipped.offered(scale) == {("aplus", "clean"): f"t91-x{scale}"}
     assert shipped.methods() == ["aplus"] and shipped.kinds() == shipped.kinds(scale) == ["clean"]
     for method in (None, "auto", "aplus"):
-        for source in (None, "clean"):
+        for source in (None, "auto", "clean"):
             assert shipped.choose(scale, method, source) == f"t91-x{scale}"
             assert load(None, scale, method, source) is load(f"t91-x{scale}", scale)
     for method, source in (("cnn-fast", None), ("other", None), (None, "film"), ("", "clean")):
@@ -113,7 +113,7 @@ def test_a_package_with_one_model_for_each_scale(scale, monkeypatch):
 
 @pytest.mark.parametrize("word", [3, [], ("aplus",), np.array(["aplus"]), b"aplus", "\0"])
 def test_what_is_no_text(word):
-    for name in ("method", "source"):
+    for name in ("method", "source_kind"):
         with pytest.raises(InputError, match=f"{name}=") as caught:
             load(None, 2, **{name: word})
         assert caught.value.parameter == name
@@ -131,14 +131,18 @@ def test_models_that_are_added_are_offered(more):
     assert shipped.choose(2, "auto", "film") == "aplus-film-x2"
     assert load(None, 2, "cnn-fast", "soft") is load("cnn-fast-soft-x2", 2)
     assert load("other-x2", 2).scale == 2
-    with pytest.raises(ModelError, match="method='cnn-fast' for source='clean' at ×2") as caught:
+    with pytest.raises(
+        ModelError, match="method='cnn-fast' for source_kind='clean' at ×2"
+    ) as caught:
         load(None, 2, "cnn-fast")
-    assert caught.value.parameter == "source"
+    assert caught.value.parameter == "source_kind"
     with pytest.raises(ModelError, match=r"method='no' .*; expected aplus for clean or aplus for"):
         load(None, 2, "no")
 
 
-@pytest.mark.parametrize("given", [{"method": "aplus"}, {"source": "clean"}, {"method": "auto"}])
+@pytest.mark.parametrize(
+    "given", [{"method": "aplus"}, {"source_kind": "clean"}, {"method": "auto"}]
+)
 def test_a_model_excludes_a_method(saved, given):
     (name,) = given
     with pytest.raises(InputError, match=f"got model and {name}='?{given[name]}") as caught:

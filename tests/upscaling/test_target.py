@@ -15,7 +15,7 @@ from snellen.upscaling.target import LARGEST, geometry, target
 EVEN = (2, 2)
 
 
-def sizes(width, height, *, size=None, rows=None, scale=2, fit=None, **how):
+def sizes(width, height, *, size=None, rows=None, scale=None, fit=None, **how):
     return geometry(target(scale, size, rows, fit), width, height, **{"unit": EVEN, **how})
 
 
@@ -109,6 +109,7 @@ def test_a_picture_of_another_shape(fit, inner, part):
         ({"size": "60000x60000"}, "size"),  # beyond 16 times
         ({"size": "4k", "rows": 2160}, "height"),
         ({"size": "4k", "scale": 3}, "scale"),
+        ({"size": "4k", "scale": 2}, "scale"),
         ({"size": "4k", "fit": "inside"}, "fit"),
         ({"fit": "pad"}, "fit"),
         ({"rows": 0}, "height"),
@@ -161,7 +162,7 @@ def test_a_model_of_one_magnification_makes_all_sizes():
     pixel=st.fractions(Fraction(1, 4), 4, max_denominator=100), turned=st.booleans(),
 )  # fmt: skip
 def test_any_size(width, height, box, fit, pixel, turned):
-    wanted = target(2, f"{box[0]}x{box[1]}", None, fit)
+    wanted = target(None, f"{box[0]}x{box[1]}", None, fit)
     try:
         found = geometry(wanted, width, height, pixel=pixel, turned=turned, unit=EVEN)
     except InputError:

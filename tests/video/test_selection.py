@@ -45,8 +45,8 @@ def test_maps(maps, kept):
 )
 def test_what_is_no_map(text):
     with pytest.raises(InputError, match="expected") as caught:
-        Clip(streams=(text,))
-    assert caught.value.parameter == "streams"
+        Clip(map=(text,))
+    assert caught.value.parameter == "map"
     assert len(str(caught.value)) < 400
 
 
@@ -88,16 +88,14 @@ def kinds(path):
 )  # fmt: skip
 def test_streams_of_the_output(two, tmp_path, step, maps, expected):
     target = tmp_path / "out.mkv"
-    summary = convert(two, target, step, clip=Clip(streams=maps), encoding=FAST)
+    summary = convert(two, target, step, clip=Clip(map=maps), encoding=FAST)
     assert summary.dropped == ()
     assert kinds(target) == expected
 
 
 def test_a_stream_that_is_not_there(two, tmp_path, step):
-    with pytest.raises(
-        InputError, match=r"got streams='0:a:1', and .* has no such stream"
-    ) as caught:
-        convert(two, tmp_path / "out.mkv", step, clip=Clip(streams=("0:a:1",)), encoding=FAST)
+    with pytest.raises(InputError, match=r"got map='0:a:1', and .* has no such stream") as caught:
+        convert(two, tmp_path / "out.mkv", step, clip=Clip(map=("0:a:1",)), encoding=FAST)
     assert "0:a:1?" in caught.value.advice
     assert not list(tmp_path.iterdir())
 

@@ -34,7 +34,6 @@ _OPTIONS = {
     "source": "INPUT", "reference": "REF", "distorted": "DIST", "target": "-o",
     "region": "--roi", "positions": "--roi-file", "table": "--csv", "maps": "--map-out",
     "encoder_options": "--encoder-option", "notes": "--about", "source_kind": "--source",
-    "streams": "--map",
 }  # fmt: skip
 """Options whose name is not that of the parameter."""
 _PYTHON = frozenset(
@@ -141,7 +140,6 @@ FRAMES = click.option(
 )
 MAP = click.option(
     "--map",
-    "streams",
     multiple=True,
     metavar="0:a:1",
     help="Streams to keep, as for FFmpeg: 0:a:1, 0:s?, 0:a:m:language:eng, -0:d; the first video "
@@ -297,7 +295,7 @@ def video(options: dict[str, Any]) -> VideoOptions:
     further = key_values("-e", options.pop("encoder_option"), "tune=film")
     names = ("start", "duration", "frames", "deinterlace", "interlaced", "ivtc", "decoder",
              "codec", "preset", "crf", "pix_fmt", "colour", "audio",
-             "streams", "fps")  # fmt: skip
+             "map", "fps")  # fmt: skip
     chosen = {name: options.pop(name) for name in names}
     chosen["deinterlace"] = chosen["deinterlace"] or False
     return video_options(**chosen, encoder_options=further)

@@ -57,9 +57,7 @@ _BY = "scale, --method and --source" if choices() else "scale"
         "--scale",
         type=NUMBER,
         metavar="N",
-        default=2,
-        show_default=True,
-        help="Magnification: 2, 3, 4, or any number up to 16, as 1.5.",
+        help="Magnification: 2, 3, 4, or any number up to 16, as 1.5 [default: 2].",
     ),
     click.option(
         "--size",

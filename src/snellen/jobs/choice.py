@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from snellen.errors import ModelError
 from snellen.sources.kind import Kind, decide
 from snellen.upscaling import models, shipped
 
@@ -53,10 +52,7 @@ class Models:
         name = self._model
         if name is None:
             self._said = kind = self._kind or self._fitting(scale)
-            try:
-                name = shipped.choose(scale, self._method, kind.partition(":")[0])
-            except ModelError as error:
-                raise error.renamed(source="source_kind") from error
+            name = shipped.choose(scale, self._method, kind.partition(":")[0])
         model = models.load(name, scale)
         self._used[str(name)] = models.method_of(model)
         return model

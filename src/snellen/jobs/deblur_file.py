@@ -68,7 +68,7 @@ def deblur_file(
     pix_fmt: str | None = None,
     colour: str = "auto",
     audio: str = "copy",
-    streams: str | Sequence[str] | None = None,
+    map: str | Sequence[str] | None = None,
     fps: float | str | Fraction | None = None,
     quality: int | None = None,
     strict: bool = False,
@@ -146,7 +146,7 @@ def deblur_file(
         "float32" or "float64", of the computation; None: float32.
     start, duration, frames, deinterlace, interlaced, ivtc
         How a video is read: as for `upscale_file`.
-    decoder, codec, preset, crf, encoder_options, pix_fmt, colour, audio, streams, fps
+    decoder, codec, preset, crf, encoder_options, pix_fmt, colour, audio, map, fps
         How it is decoded and encoded: as for `upscale_file`.
     quality, strict, overwrite, max_pixels, threads, profile, events
         As for `upscale_file`; `events` also hears of each frame of a video.
@@ -173,7 +173,7 @@ def deblur_file(
         start=start, duration=duration, frames=frames, deinterlace=deinterlace,
         interlaced=interlaced, ivtc=ivtc, decoder=decoder, codec=codec, preset=preset, crf=crf,
         encoder_options=encoder_options, pix_fmt=pix_fmt, colour=colour, audio=audio,
-        streams=streams, fps=fps,
+        map=map, fps=fps,
     )  # fmt: skip
     settings = MiaSettings(
         psf=psf, psf_size=psf_size, psf_start=psf_start, iterations=iterations,

@@ -74,7 +74,7 @@ class VideoOptions(Brief):
             "ivtc": self.clip.ivtc or None,
             "decoder": None if self.decoder == "auto" else self.decoder,
             "audio": None if self.audio == "copy" else self.audio,
-            "streams": self.clip.streams or None,
+            "map": self.clip.map or None,
         }  # fmt: skip
         return tuple(name for name, value in chosen.items() if value is not None)
 
@@ -166,7 +166,7 @@ def video_options(
     pix_fmt: str | None,
     colour: str,
     audio: str,
-    streams: str | Sequence[str] | None,
+    map: str | Sequence[str] | None,
     fps: float | str | Fraction | None,
 ) -> VideoOptions:
     """Return the options of a video from plain values, as `snellen.upscale_file` takes them."""
@@ -185,18 +185,18 @@ def video_options(
         deinterlace,
         interlaced,
         ivtc,
-        maps(streams),
+        maps(map),
     )
     encoding = Encoding(codec, preset, crf, encoder_options or {}, pix_fmt, colour)
     return VideoOptions(clip, encoding, decoder, audio, rate(fps))
 
 
-def maps(streams: str | Sequence[str] | None) -> tuple[str, ...]:
+def maps(given: str | Sequence[str] | None) -> tuple[str, ...]:
     """Return the maps that a str is, or several in a sequence (InputError: they are none)."""
-    if streams is None or isinstance(streams, str):
-        return () if streams is None else (streams,)
-    found = values.items("streams", streams, MANY)
-    return tuple(values.text("streams", one, "a map such as 0:a:1, or several") for one in found)
+    if given is None or isinstance(given, str):
+        return () if given is None else (given,)
+    found = values.items("map", given, MANY)
+    return tuple(values.text("map", one, "a map such as 0:a:1, or several") for one in found)
 
 
 def check_decoder(decoder: str) -> None:

@@ -51,9 +51,9 @@ class UpscaleJob(Job):
     """Image or video file; "-": y4m on standard input."""
     target: Path
     """File for the result; "-": y4m on standard output."""
-    scale: float = 2
+    scale: float | None = None
     """Magnification: 2, 3, 4, or any number above 1 up to 16, which two magnifications in a row and
-    a filter make."""
+    a filter make; None: 2, unless there is a size or a height."""
     size: str | None = None
     """Size in place of `scale`: "3840x2160", "8k", "4k", "2160p", "1440p", "1080p" or "720p"; the
     largest picture inside it, with square pixels."""
@@ -109,8 +109,9 @@ class UpscaleJob(Job):
                 choice(name, getattr(self, name), (AUTO, *allowed))
         if self.model is not None:
             exclude(method=self.method, source_kind=self.source_kind)
-        if self.goal.scale is not None and self.scale in SCALES:
-            object.__setattr__(self, "scale", int(self.scale))
+        scale = self.goal.scale
+        if scale is not None and (self.scale is None or scale in SCALES):
+            object.__setattr__(self, "scale", int(scale))
 
     @property
     def goal(self) -> Target:
@@ -221,7 +222,7 @@ def _video(job: UpscaleJob, events: Events) -> UpscaleResult:
     from snellen.jobs.film import converted, damage
     from snellen.upscaling.upscaler import Upscaler
 
-    maps = job.video.clip.streams
+    maps = job.video.clip.map
     models = Models(job.model, job.method, job.source_kind, job.source, maps)
 
     def step(device: str) -> Step | LateStep:

@@ -28,7 +28,7 @@ from snellen.jobs.upscale import UpscaleJob, UpscaleResult
 def upscale_file(
     source: File,
     target: File | None = None,
-    scale: float = 2,
+    scale: float | None = None,
     model: File | None = None,
     device: str | Sequence[str] = "auto",
     *,
@@ -52,7 +52,7 @@ def upscale_file(
     pix_fmt: str | None = None,
     colour: str = "auto",
     audio: str = "copy",
-    streams: str | Sequence[str] | None = None,
+    map: str | Sequence[str] | None = None,
     fps: float | str | Fraction | None = None,
     quality: int | None = None,
     strict: bool = False,
@@ -76,10 +76,10 @@ def upscale_file(
         a folder, which exists or ends with "/": the file in it is called as the source. "-": y4m on
         standard output.
         None: beside the source, as film-4k.mkv or photo-x2.png.
-    scale : number
+    scale : number, optional
         Magnification: 2, 3, 4, or any number above 1 up to 16. For others than the first three, the
         smallest of these that reaches it, or two in a row, enlarges, and a filter makes the result
-        as small as it is to be.
+        as small as it is to be. None: 2, unless there is a `size` or a `height`.
     model : str, Path or None
         A shipped model's name or a .safetensors file; None: ours for this scale. A `size`,
         `height` or `scale` of another magnification is made by it, too, or by it twice.
@@ -135,7 +135,7 @@ def upscale_file(
     audio : str
         "copy": a video's audio is copied as it is; "aac", "opus": what is not so yet is encoded;
         "none": it is left out.
-    streams : str or sequence of str, optional
+    map : str or sequence of str, optional
         Streams of a video that are kept, as FFmpeg's -map has them: "0:a:1", "0:s?", "-0:d"; the
         first video among them is worked on. None: all.
     fps : number or str, optional
@@ -178,7 +178,7 @@ def upscale_file(
         start=start, duration=duration, frames=frames, deinterlace=deinterlace,
         interlaced=interlaced, ivtc=ivtc, decoder=decoder, codec=codec, preset=preset, crf=crf,
         encoder_options=encoder_options, pix_fmt=pix_fmt, colour=colour, audio=audio,
-        streams=streams, fps=fps,
+        map=map, fps=fps,
     )  # fmt: skip
     found = path(source, "source")
     if options.fps is None:
@@ -234,9 +234,7 @@ def upscale_files(
         That of the first file that failed, as of `upscale_file`, after all others are done;
         `error.__notes__` has the errors of further files.
     """
-    sized = wanted(
-        options.get("scale", 2), *(options.get(name) for name in ("size", "height", "fit"))
-    )
+    sized = wanted(*(options.get(name) for name in ("scale", "size", "height", "fit")))
     todo = plan(
         paths(sources, "source"), optional_path(target, "target"),
         lambda one: enlarged(one, sized), into=True, recursive=recursive,

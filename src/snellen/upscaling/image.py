@@ -62,7 +62,7 @@ def upscale(
     channel_axis: ChannelAxis = ...,
     bits: int | None = ...,
     method: str | None = ...,
-    source: str | None = ...,
+    source_kind: str | None = ...,
 ) -> DLPack: ...
 @overload
 def upscale(
@@ -75,7 +75,7 @@ def upscale(
     channel_axis: ChannelAxis = ...,
     bits: int | None = ...,
     method: str | None = ...,
-    source: str | None = ...,
+    source_kind: str | None = ...,
 ) -> npt.NDArray[Any]: ...
 @np.errstate(all="ignore")  # the caller may have asked NumPy for exceptions
 def upscale(
@@ -88,7 +88,7 @@ def upscale(
     channel_axis: ChannelAxis = "auto",
     bits: int | None = None,
     method: str | None = None,
-    source: str | None = None,
+    source_kind: str | None = None,
 ) -> Any:
     """Enlarge an image by super-resolution.
 
@@ -127,9 +127,9 @@ def upscale(
     method : str, optional
         What enlarges luma: "cnn-fine", "cnn-fast", "aplus"; None or "auto": cnn-fine. Instead of a
         `model`.
-    source : str, optional
-        What kind of pictures the method's model is for: "clean", the default; "film", coded ones;
-        "soft", coded and blurred ones. Likewise.
+    source_kind : str, optional
+        What kind of pictures the method's model is for: "clean", the default, which is what
+        "auto" means here, too; "film", coded ones; "soft", coded and blurred ones. Likewise.
 
     Returns
     -------
@@ -145,7 +145,7 @@ def upscale(
     ModelError, DeviceError
         The model or the device cannot be used, or the GPU's memory does not suffice.
     """
-    loaded = load(model, scale, method, source)
+    loaded = load(model, scale, method, source_kind)
     return enlarged(image, scale, loaded, device, bits, data_range, channel_axis)
 
 

@@ -29,7 +29,7 @@ def load(
     model: str | Path | Model | None,
     scale: float,
     method: str | None = None,
-    source: str | None = None,
+    source_kind: str | None = None,
 ) -> Model:
     """Return a model, from a file unless it is one already.
 
@@ -40,7 +40,7 @@ def load(
         method and the kind of source.
     scale : int
         Magnification that the model must have; 2.0 is 2.
-    method, source : str, optional
+    method, source_kind : str, optional
         As `shipped.choose` takes them, where there is no `model`.
 
     Raises
@@ -65,9 +65,9 @@ def load(
         )
     scale = int(scale)
     if model is None:
-        model = shipped.choose(scale, method, source)
+        model = shipped.choose(scale, method, source_kind)
     else:
-        shipped.exclude(method=method, source=source)
+        shipped.exclude(method=method, source_kind=source_kind)
     if not isinstance(model, Model):
         model = named(model)
     if model.scale != scale:

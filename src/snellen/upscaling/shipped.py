@@ -59,7 +59,7 @@ def kinds(scale: int | None = None, method: str | None = None) -> list[str]:
     return [kind for kind in SOURCES if kind in there]
 
 
-def choose(scale: int, method: str | None = None, source: str | None = None) -> str:
+def choose(scale: int, method: str | None = None, source_kind: str | None = None) -> str:
     """Return the name of the model of a method for a kind of source.
 
     Parameters
@@ -68,8 +68,8 @@ def choose(scale: int, method: str | None = None, source: str | None = None) -> 
         2, 3 or 4.
     method : str, optional
         One of METHODS; AUTO or None: DEFAULT.
-    source : str, optional
-        One of SOURCES; None: the first of them.
+    source_kind : str, optional
+        One of SOURCES; AUTO or None: the first of them.
 
     Raises
     ------
@@ -82,16 +82,17 @@ def choose(scale: int, method: str | None = None, source: str | None = None) -> 
 
     method = DEFAULT if method is None else text("method", method)
     method = DEFAULT if method == AUTO else method
-    source = SOURCES[0] if source is None else text("source", source)
+    kind = AUTO if source_kind is None else text("source_kind", source_kind)
+    kind = SOURCES[0] if kind == AUTO else kind
     ours = offered(scale)
-    if (method, source) not in ours:
-        there = " or ".join(f"{one} for {kind}" for one, kind in ours)
+    if (method, kind) not in ours:
+        there = " or ".join(f"{one} for {other}" for one, other in ours)
         raise ModelError(
-            f"got `method`={quoted(method)} for `source`={quoted(source)} at ×{scale}; "
+            f"got `method`={quoted(method)} for `source_kind`={quoted(kind)} at ×{scale}; "
             f"expected {there}",
-            parameter="source" if any(method == one for one, _ in ours) else "method",
+            parameter="source_kind" if any(method == one for one, _ in ours) else "method",
         )
-    return ours[method, source]
+    return ours[method, kind]
 
 
 def exclude(**others: str | None) -> None:

@@ -76,8 +76,8 @@ def target(scale: object, size: object, height: object, fit: object) -> Target:
 
     Parameters
     ----------
-    scale : number
-        Without effect where `size` or `height` is given, but only 2, its default, goes with them.
+    scale : number or None
+        None: 2, where neither `size` nor `height` is given.
     size : str, pair of int or None
         "WxH", (W, H), or one of SIZES.
     height : int or None
@@ -89,7 +89,11 @@ def target(scale: object, size: object, height: object, fit: object) -> Target:
         values.choice("fit", fit, FITS, ", or None")
         if size is None:
             raise InputError("`fit` needs a `size` to fit", parameter="fit")
-    factor = values.number(scale)
+    if scale is not None and not (size is None and height is None):
+        raise InputError(
+            f"got `scale`={quoted(scale)} and a size; give one of them", parameter="scale"
+        )
+    factor = 2 if scale is None else values.number(scale)
     if factor is None or not 1 < factor <= MOST:
         raise InputError(
             f"got `scale`={quoted(scale)}; expected 2, 3, 4, or any number above 1 up to {MOST}",
@@ -97,8 +101,6 @@ def target(scale: object, size: object, height: object, fit: object) -> Target:
         )
     if size is None and height is None:
         return Target(scale=Fraction(str(scale)) if isinstance(scale, float) else Fraction(factor))
-    if factor != 2:
-        raise InputError(f"got `scale`={scale:g} and a size; give one of them", parameter="scale")
     if height is not None:
         return Target(height=values.whole("height", height, 1, LARGEST))
     return Target(box=_box(size), fit=None if fit is None else str(fit))

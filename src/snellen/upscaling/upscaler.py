@@ -71,9 +71,9 @@ class Upscaler(Holder):
     method : str, optional
         What enlarges luma: "cnn-fine", "cnn-fast", "aplus"; None or "auto": cnn-fine. Instead of a
         `model`.
-    source : str, optional
-        What kind of pictures the method's model is for: "clean", the default; "film", coded ones;
-        "soft", coded and blurred ones. Likewise.
+    source_kind : str, optional
+        What kind of pictures the method's model is for: "clean", the default, which is what
+        "auto" means here, too; "film", coded ones; "soft", coded and blurred ones. Likewise.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Upscaler(Holder):
         chroma: str = "auto",
         *,
         method: str | None = None,
-        source: str | None = None,
+        source_kind: str | None = None,
     ) -> None:
         self.device = devices.single(device, "super-resolution")
         chroma = values.choice("chroma", chroma, CHROMA)
@@ -116,7 +116,7 @@ class Upscaler(Holder):
                 advice="choose `chroma`=auto or `chroma`=cpu",
             )
         self.device_name = devices.name(self.device)
-        self.model = load(model, scale, method, source)
+        self.model = load(model, scale, method, source_kind)
         self.scale = self.model.scale
         self.chroma = self._chroma = chroma
         self.slots = (cpu.Backend if self.device == "cpu" else cuda.Backend).slots

@@ -36,17 +36,17 @@ class Clip(Brief):
     ivtc: bool = False
     """Whether film at 24 frames a second is taken out of interlaced pictures at 30 (telecine)."""
 
-    streams: tuple[str, ...] = ()
+    map: tuple[str, ...] = ()
     """Streams that are kept, as FFmpeg's -map has them: "0:a:1"; empty: all. The first video among
     them is worked on; where there is none, as without maps."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.streams, tuple) or not all(isinstance(s, str) for s in self.streams):
+        if not isinstance(self.map, tuple) or not all(isinstance(s, str) for s in self.map):
             raise InputError(
-                f"got `streams`={quoted(self.streams)}; expected a tuple of text",
-                parameter="streams",
+                f"got `map`={quoted(self.map)}; expected a tuple of text",
+                parameter="map",
             )
-        check(self.streams)
+        check(self.map)
         for name in ("start", "duration", "frames"):
             object.__setattr__(self, name, plain(getattr(self, name)))
         for name in ("start", "duration"):

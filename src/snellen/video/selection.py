@@ -66,8 +66,8 @@ def selected(maps: Sequence[str], streams: Sequence[Described], what: str) -> li
             kept += [index for index in indices if index not in kept]
         else:
             raise InputError(
-                f"got `streams`={quoted(text)}, and {what} has no such stream",
-                parameter="streams",
+                f"got `map`={quoted(text)}, and {what} has no such stream",
+                parameter="map",
                 advice=f"put ? behind it, {text}?, where it may be missing",
             )
     return kept
@@ -79,9 +79,9 @@ def _parsed(text: str) -> tuple[bool, list[_Test], bool]:
     tests = None if form is None else _tests(form[2])
     if form is None or tests is None:
         raise InputError(
-            f"got `streams`={quoted(text)}; expected [-]0[:TYPE][:NUMBER][?] or "
+            f"got `map`={quoted(text)}; expected [-]0[:TYPE][:NUMBER][?] or "
             "[-]0[:TYPE]:m:KEY[:VALUE][?], such as 0:a:1 (TYPE: v, a, s, d, t)",
-            parameter="streams",
+            parameter="map",
         )
     return bool(form[1]), tests, bool(form[3])
 

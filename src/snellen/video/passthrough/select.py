@@ -20,7 +20,7 @@ def others(info: MediaInfo) -> list[StreamInfo]:
     found = [s for s in info.streams if s.index != info.video_index]
     found = [s for s in found if not _is_written_by_muxer(s, info.video)]
     asked = [Described(s.index, s.type, s.is_cover, s.tags) for s in info.streams]
-    kept = selected(info.clip.streams, asked, info.name)
+    kept = selected(info.clip.map, asked, info.name)
     if kept is None:
         return found
     return sorted((s for s in found if s.index in kept), key=lambda s: kept.index(s.index))

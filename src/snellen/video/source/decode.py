@@ -78,7 +78,7 @@ class Source:
             self._file = Incoming(self._pipe, format=None, title=str(source))
         else:
             self._file = source
-        hardware, notice = nvdec.choose(decoder, self._file, self.name, clip.streams)
+        hardware, notice = nvdec.choose(decoder, self._file, self.name, clip.map)
         self._hardware = hardware
         self._open(seek=True)
         try:
@@ -132,7 +132,7 @@ class Source:
     # Opening: the first frame gives the pictures' properties and time 0.
 
     def _open(self, seek: bool) -> None:
-        self._reader = Reader(self._file, self.name, self._hardware, self._clip.streams)
+        self._reader = Reader(self._file, self.name, self._hardware, self._clip.map)
         self._fields = Progressive(
             self._clip, self._reader.stream, self._reader.time_base, self._path, self.name
         )

@@ -121,7 +121,7 @@ class Progressive:
                 return
             first = content.first
         elif self._path is not None:
-            content = content_of(self._path, self._what, clip.streams)
+            content = content_of(self._path, self._what, clip.map)
         self._decided, self.notice = True, None
         if clip.ivtc:
             self._undo_telecine(frame, content)
@@ -151,7 +151,7 @@ class Progressive:
             return None
         self._looked = True
         if self._clip.deinterlace:
-            content = content_of(self._path, self._what, self._clip.streams)
+            content = content_of(self._path, self._what, self._clip.map)
             if content.kind in (INTERLACED, TELECINED):
                 return content
             self.notice = (
@@ -159,7 +159,7 @@ class Progressive:
             )
             return None
         rate = rate_of(self._stream)
-        maps = self._clip.streams
+        maps = self._clip.map
         found = unmarked_content(self._path, self._what, frame.height, rate, maps)
         if found is None or found.kind not in (INTERLACED, TELECINED):
             return None
