@@ -214,7 +214,8 @@ def test_a_film_is_called_by_its_size(tmp_path):
     assert naming.enlarged(film, times(4)) == "1440p"
     for word, goal in (
         ("x1.5", times(1.5)), ("1440p", wanted(None, "1440p", None, None)),
-        ("8k", wanted(None, "7680x4320", None, None)), ("100x90", wanted(None, "100x90", None, None)),
+        ("8k", wanted(None, "7680x4320", None, None)),
+        ("100x90", wanted(None, "100x90", None, None)),
         ("1000p", wanted(None, None, 1000, None)),
     ):  # fmt: skip
         assert naming.enlarged(film, goal) == word

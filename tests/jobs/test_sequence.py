@@ -12,10 +12,9 @@ from PIL import Image
 
 import snellen
 from snellen.errors import IncompleteError, InputError
-from snellen.jobs.events import Collected
 from snellen.jobs.options import rate
 from snellen.jobs.planning import plan
-from snellen.jobs.sequence import files_of
+from snellen.jobs.sequence import files_of, opened
 from snellen.video.source.pictures import Pictures
 from support.cli import run
 from support.jobs import Heard
@@ -28,7 +27,7 @@ def pictures(folder, numbers=range(1, 4), name="f{:03d}.png", mode="RGB", size=S
     """Write pictures of one colour, which tells their number."""
     folder.mkdir(exist_ok=True)
     for number in numbers:
-        samples = np.full((size[1], size[0], 3), 20 * number, np.uint8)
+        samples = np.full((size[1], size[0], 3), 20 * (number % 13), np.uint8)
         Image.fromarray(samples).convert(mode).save(folder / name.format(number))
     return folder
 
@@ -138,12 +137,21 @@ def test_damage_is_said(tmp_path):
     assert [value for _, value in found] == levels((1, 3, 4))
 
 
-@pytest.mark.slow
-def test_missing_numbers_are_said(tmp_path):
-    folder = pictures(tmp_path / "in", (1, 2, 5, 6))
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [
+        ((1, 2, 5, 6), "follows number 2, and 2 are missing"),
+        ((1, 2, 3, 10), "follows number 3, and 6 are missing"),
+        ((0, 10, 20, 50), "follows number 20, and 2 are missing"),
+        ((1, 2, 3), None), ((2, 4, 6), None), ((5, 900, 7000), None), ((1, 9), None), ((7,), None),
+    ],
+)  # fmt: skip
+def test_missing_numbers_are_said(tmp_path, numbers, said):
+    folder = pictures(tmp_path / "in", numbers)
     heard = Heard()
-    snellen.upscale_file(folder, tmp_path / "out.mkv", fps=10, events=Collected(heard), **LOSSLESS)
-    assert any("follows number 2, and 2 are missing" in text for _, text in heard.warnings)
+    opened(folder, Fraction(10), heard)
+    texts = [text for _, text in heard.warnings]
+    assert (said in texts[0] and len(texts) == 1) if said else not texts
 
 
 def test_colour_among_grey_pictures_is_said(tmp_path):
@@ -152,9 +160,22 @@ def test_colour_among_grey_pictures_is_said(tmp_path):
     film = Pictures(sorted(folder.iterdir()), Fraction(25), "it")
     while film.read(1 << 20):
         pass
-    (said,) = film.damage()
+    assert film.damage() == ()
+    (said,) = film.losses()
     assert said.startswith("1 of 4 pictures in colour, made grey as the first one (")
     assert "f002.png" in said
+
+
+def test_strict_refuses_losses_that_only_reading_tells(tmp_path):
+    folder = pictures(tmp_path / "in", (1, 3, 4), mode="L")
+    pictures(folder, (2,))
+    how = {**LOSSLESS, "overwrite": True, "fps": 10}
+    result = snellen.upscale_file(folder, tmp_path / "out.mkv", **how)
+    assert result.error is None and "1 of 4 pictures in colour" in str(result.warnings)
+    (tmp_path / "out.mkv").unlink()
+    with pytest.raises(InputError, match="strict, and this was lost: 1 of 4 pictures in colour"):
+        snellen.upscale_file(folder, tmp_path / "out.mkv", strict=True, **how)
+    assert not (tmp_path / "out.mkv").exists()
 
 
 def test_a_folder_that_cannot_be_read(tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
@@ -126,13 +127,18 @@ def film(
 
 
 def _gap(files: Sequence[Path]) -> str | None:
-    """Return a sentence about numbers without a picture; None: the last numbers of names rise."""
+    """Return a sentence about numbers without a picture; None: there are none.
+
+    The last numbers of the names count where most of them rise by the same step.
+    """
     found = [_NUMBER.findall(os.path.splitext(one.name)[0]) for one in files]  # noqa: PTH122
     numbers = [int(one[-1]) for one in found if one]
     if len(numbers) < len(files) or len(set(numbers)) < len(files):
         return None
-    missing = max(numbers) - min(numbers) + 1 - len(numbers)
-    if not 0 < missing < len(numbers):
+    steps = [b - a for a, b in pairwise(numbers)]
+    step, often = Counter(steps).most_common(1)[0] if steps else (0, 0)
+    missing = sum(one // step - 1 for one in steps) if min(steps, default=0) > 0 else 0
+    if not missing or 2 * often <= len(steps):
         return None
-    place = next(a for a, b in pairwise(numbers) if b != a + 1)
+    place = next(a for a, b in pairwise(numbers) if b != a + step)
     return f"no picture follows number {place}, and {missing} are missing in all: the rest close up"

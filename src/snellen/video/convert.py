@@ -119,8 +119,8 @@ def convert(
     quality : int, optional
         Of pictures, where the target is a pattern of them, and of .webp.
     strict : bool
-        Whether it is an error, before work starts, if anything cannot be carried or an encoder of
-        NVIDIA's does not work.
+        Whether it is an error if anything cannot be carried or an encoder of NVIDIA's does not
+        work: before work starts, or without an output where only reading tells it.
     overwrite : bool
         Whether an existing file `target` is replaced.
     on_warning : callable, optional
@@ -176,7 +176,10 @@ def convert(
         with output.writing() as file:
             out = file if isinstance(file, Path) else stack.enter_context(closing(Outgoing(file)))
             written = run_pipeline(opened, step, plan, copier, output, out, meter, quality)
-        late = [*output.notes, *_time_notes(written.report, output.muxer)]
+            lost = _late_losses(written.report, output.muxer)
+            if strict and lost:
+                raise InputError(f"{info.name}: strict, and this was lost: " + "; ".join(lost))
+        late = [*output.notes, *lost, *_time_notes(written.report)]
         if info.fields_notice is None and written.report.fields_notice is not None:
             late.append(written.report.fields_notice)
         for warning in late:
@@ -334,10 +337,15 @@ def _lost(written: Written) -> tuple[str, ...]:
     return (*damage, f"{counted(written.refused, 'packet')} refused by the output's container")
 
 
-def _time_notes(report: SourceReport, muxer: str) -> list[str]:
-    notes = []
-    if report.moved:
-        notes.append(f"{report.moved} frame times did not rise and were moved")
+def _time_notes(report: SourceReport) -> list[str]:
+    if not report.moved:
+        return []
+    return [f"{report.moved} frame times did not rise and were moved"]
+
+
+def _late_losses(report: SourceReport, muxer: str) -> list[str]:
+    """Return what the output does not hold, as far as it is known only after reading."""
+    notes = list(report.losses)
     if muxer in ("yuv4mpegpipe", PICTURES) and report.variable_rate:
         what = "pictures hold" if muxer == PICTURES else "y4m holds"
         notes.append(f"{what} no times: the variable frame rate is lost")

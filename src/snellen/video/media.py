@@ -144,6 +144,8 @@ class SourceReport:
     """Whether the frames' durations differed."""
     fields_notice: str | None = None
     """As `MediaInfo.fields_notice`, decided at the first frame that is marked."""
+    losses: tuple[str, ...] = ()
+    """What of later pictures was lost because the first one is otherwise: a sentence each."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,12 +109,13 @@ class Source:
 
     def report(self) -> SourceReport:
         """Return what reading has found so far; complete in the last item."""
-        own = () if self._pictures is None else self._pictures.damage()
+        pictures = self._pictures
         return SourceReport(
-            (*own, *self._reader.damage.describe()),
+            (*(pictures.damage() if pictures else ()), *self._reader.damage.describe()),
             self._clock.moved,
             self._variable_rate,
             self._fields.notice,
+            pictures.losses() if pictures else (),
         )
 
     def stop(self) -> None:

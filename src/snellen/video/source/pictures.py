@@ -107,14 +107,24 @@ class Pictures:
         for names, what in (
             (self._unread, "could not be read, and left out"),
             (self._harmed, "damaged"),
-            (self._rounded, "of 16 bits, rounded to 8 as the first one"),
-            (self._greyed, "in colour, made grey as the first one"),
         ):
-            if names:
-                more = len(names) - _TOLD
-                text = ", ".join(names[:_TOLD]) + (f" and {more} more" if more > 0 else "")
-                found.append(f"{len(names)} of {self.count} pictures {what} ({text})")
+            found += self._counted(names, what)
         return (*found, *([self._other] if self._other is not None else ()))
+
+    def losses(self) -> tuple[str, ...]:
+        """Return a sentence for each kind of loss so far that later pictures brought."""
+        return (
+            *self._counted(self._rounded, "of 16 bits, rounded to 8 as the first one"),
+            *self._counted(self._greyed, "in colour, made grey as the first one"),
+        )
+
+    def _counted(self, names: Sequence[str], what: str) -> list[str]:
+        """Return a sentence about the pictures of a list, if there are any."""
+        if not names:
+            return []
+        more = len(names) - _TOLD
+        text = ", ".join(names[:_TOLD]) + (f" and {more} more" if more > 0 else "")
+        return [f"{len(names)} of {self.count} pictures {what} ({text})"]
 
     def _begin(self) -> tuple[OutputContainer, VideoStream]:
         target: Any = self
