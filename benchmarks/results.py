@@ -100,7 +100,7 @@ def read(path: Path) -> Result:
         It is none.
     """
     report = json.loads(path.read_text(encoding="utf-8"))
-    if not isinstance(report, dict) or report.get("benchmark") not in (*OLD, "calls", "quality"):
+    if not isinstance(report, dict) or report.get("benchmark") not in (*OLD, *NEW):
         raise ValueError(f"{path} is no result of `snellen bench` or `benchmarks.stock`")
     result = Result(path, report)
     if "format" in report:
@@ -203,6 +203,8 @@ def _fft(result: Result) -> None:
 
 OLD = {"aplus": _aplus, "mad": _mad, "mia": _mia, "fft": _fft}
 """Readers of format 1, by method."""
+NEW = ("cnn", "calls", "quality")
+"""Methods that have format 2 only."""
 
 
 def _compare(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from statistics import mode
 from textwrap import fill
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BEGIN, END = "<!-- results:begin -->", "<!-- results:end -->"
 TITLES = {
     "aplus": "A+: enlarging a luma plane",
+    "cnn": "Compact networks: enlarging a luma plane",
     "mad": "MAD: scoring a pair of luma planes",
     "mia": "MIA: 200 iterations of deblurring",
     "fft": "Small Fourier transforms",
@@ -29,6 +31,8 @@ TITLES = {
 }
 KINDS = {
     "aplus": "One luma plane of 8 bits, all seven steps. Of the stages, settle is a part of match.",
+    "cnn": "One luma plane of 8 bits through the networks fine, which is the default, and fast. "
+    "Weights are drawn by chance: no time depends on them.",
     "mad": "MAD, HI and LO of a pair of 8-bit planes, and each half of the work: the reference's, "
     "which can be kept, and the comparison.",
     "mia": "200 iterations of pictures on one period. “Poisson” is the default, whose PSF is not "
@@ -65,12 +69,17 @@ class Highlight(NamedTuple):
     key: Key
     stock: tuple[str, ...]
     """The stock lines that do the same work: ours is compared with the fastest of them."""
+    alone: bool = False
+    """Whether the row is there without a stock line, too."""
 
 
 OPERATORS = "cuFFT, CUDA graph", "PyTorch, CUDA graph"
 """MIA by operators of a library, those of CuPy or of PyTorch, whose transforms are cuFFT's."""
 PLAIN = ("plain NumPy",)
+CUDNN = "PyTorch, cuDNN", "PyTorch, cuDNN, as a graph"
 HIGHLIGHTS = (
+    Highlight("cnn-fine, the default, 1080p → 4K luma",
+              Key("cnn", "cuda", "1920×1080 ×2", 1, "fine"), CUDNN, alone=True),
     Highlight("A+, 1080p → 4K luma", Key("aplus", "cuda", "1920×1080 ×2", 1, "luma"), ("PyTorch",)),
     Highlight("MAD, a pair of 1080p", Key("mad", "cuda", "1920×1080", 1, "pair"), ("PyTorch",)),
     Highlight("MIA, 200 blind iterations of 128×128",
@@ -123,27 +132,45 @@ def index(results: list[Result]) -> str:
 
 def highlights(results: list[Result], folder: str = "docs/benchmarks/") -> str:
     """Return the README's table: what, ours, the stock library, the ratio, a link."""
-    body: list[list[str]] = []
-    devices: dict[str, str] = {}
-    for what, key, stock in HIGHLIGHTS:
-        with_line = [one for one in results if one.comparisons.get(key, {}).keys() & set(stock)]
-        if not with_line:
-            continue
-        result = max(with_line, key=lambda one: str(one.report["date"]))
-        lines = result.comparisons[key]
-        best = min(lines.keys() & set(stock), key=lambda name: lines[name].ms["median"])
-        link = f"[all]({folder}{key.method}.md)"
-        where = "GPU" if key.where == "cuda" else "CPU"
-        devices.setdefault(where, result.device)
-        body.append([
-            f"{what}, {where}", milliseconds(lines[OURS].ms["median"]),
-            f"{milliseconds(lines[best].ms['median'])} ({best.partition(',')[0]})",
-            ratio(lines[best].ratio), link,
-        ])  # fmt: skip
+    chosen = [(row, found) for row in HIGHLIGHTS if (found := newest(row, results))]
+    every = [(place(row.key), result.device) for row, result in chosen]
+    devices = {where: mode(device for one, device in every if one == where) for where, _ in every}
+    body = [highlight(row, result, folder, devices) for row, result in chosen]
     devices_text = "; ".join(f"{where}: {device}" for where, device in devices.items())
     table = rows(["what", "Snellen", "stock library", "ratio", "more"], body)
     text = prose(f"Medians without transfers, each result checked first. {devices_text}.")
     return "\n\n".join([*whole_calls(results, folder), text, table])
+
+
+def newest(row: Highlight, results: list[Result]) -> Result | None:
+    """Return the newest file with a row's stock lines; without these one with its cell, if any."""
+    key, stock = row.key, set(row.stock)
+    found = [one for one in results if one.comparisons.get(key, {}).keys() & stock]
+    if not found and row.alone:
+        found = [one for one in results if key in one.cells]
+    return max(found, key=lambda one: str(one.report["date"]), default=None)
+
+
+def highlight(row: Highlight, result: Result, folder: str, devices: dict[str, str]) -> list[str]:
+    """Return a row of the README's table; it names its device where the text below has another."""
+    what, key, stock, _ = row
+    where, lines = place(key), result.comparisons.get(key, {})
+    name = where if result.device == devices[where] else result.device
+    link = f"[all]({folder}{key.method}.md)"
+    if not lines.keys() & set(stock):
+        ours = milliseconds(result.cells[key].ms["median"])
+        return [f"{what}, {name}", ours, "–", "–", link]
+    best = min(lines.keys() & set(stock), key=lambda name: lines[name].ms["median"])
+    return [
+        f"{what}, {name}", milliseconds(lines[OURS].ms["median"]),
+        f"{milliseconds(lines[best].ms['median'])} ({best.partition(',')[0]})",
+        ratio(lines[best].ratio), link,
+    ]  # fmt: skip
+
+
+def place(key: Key) -> str:
+    """Return what tables call the kind of device of a cell."""
+    return "GPU" if key.where == "cuda" else "CPU"
 
 
 def whole_calls(results: list[Result], folder: str) -> list[str]:
