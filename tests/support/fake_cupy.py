@@ -211,6 +211,10 @@ class Pointer:
         """Queue a copy on the current stream."""
         self._cupy.memcpy_async(self.ptr, source.ptr, size, 3, self._cupy.current().ptr)
 
+    def copy_to_host_async(self, address, size):
+        """Queue a copy to main memory on the current stream."""
+        self._cupy.memcpy_async(address, self.ptr, size, 2, self._cupy.current().ptr)
+
 
 class Array:
     """An array on the GPU."""

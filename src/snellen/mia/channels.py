@@ -129,7 +129,8 @@ def finished(array: Array, planes: Planes, found: Found, work: Work) -> Restored
         same |= xp.asarray((outcome != RESTORED).reshape(same.shape[1], -1).all(1))
         outcome = outcome if outcome.ndim else str(outcome)
     # A picture of one value, or without a blur that is found, comes back to the last bit.
-    sharp = xp.where(same[..., None, None], given[:, :, 0], sharp)
+    if xp is not np or same.any():  # CuPy would have to compile a kernel for `any`
+        sharp = xp.where(same[..., None, None], given[:, :, 0], sharp)
     sharp = axes.image(sharp.astype(given.dtype, copy=False))
     fit = found.fit.reshape(*axes.batch, -1).mean(-1)
     psfs = found.psfs.reshape(*psf_axes(axes, tiles), *found.psfs.shape[-2:])

@@ -49,8 +49,10 @@ def iterated(
     tolerance: float = 0.0,
     callback: Callback | None = None,
     history: bool = False,
-) -> tuple[int, tuple[Step, ...]]:
-    """Iterate; return the number of iterations done, and the progress at every check.
+) -> tuple[int, Later[tuple[Step, ...]]]:
+    """Iterate; return the number of iterations done, and what waits for the progress.
+
+    The latter is a function that returns the steps of every check.
 
     Without tolerance, callback and history, all iterations are one call of the backend. With
     history alone nothing waits for a GPU until all iterations are queued, WAITING checks at most.
@@ -72,7 +74,7 @@ def iterated(
     """
     if not (tolerance or callback or history):
         backend.iterate(iterations)
-        return iterations, ()
+        return iterations, tuple
     steps: list[Step] = []
     waiting: deque[tuple[int, Later[Float64], Later[float]]] = deque()
     before = backend.estimate.copy() if tolerance or history else None
@@ -93,7 +95,7 @@ def iterated(
         if rest := iterations - done:
             backend.iterate(rest)
         done = iterations
-    return done, (*steps, *(_step(*one) for one in waiting))
+    return done, lambda: (*steps, *(_step(*one) for one in waiting))
 
 
 def _step(iteration: int, fit: Later[Float64], change: Later[float]) -> Step:

@@ -180,7 +180,7 @@ class Restorer:
                 backend, how.iterations, how.every, how.tolerance, cut, how.history
             )
         with stage("data fidelity"):
-            fit = backend.fit()
+            fit = backend.measure()
         with stage("centre and cut"):
             sharp, blurs = at.finish(backend.estimate, backend.psf, how.recentre)
         following = self.spread(blurs) if warm else start
@@ -191,8 +191,8 @@ class Restorer:
         if warm:
             for i in np.flatnonzero(flat).tolist():
                 following[i] = start[i]
-        found = sharp, blurs, fit
-        return self.pictures.finished(frames, flat, start, found, done, history), following
+        found = sharp, blurs, fit()
+        return self.pictures.finished(frames, flat, start, found, done, history()), following
 
     def close(self) -> None:
         """Release threads and buffers."""

@@ -94,6 +94,6 @@ def finished(plane: Any, peak: float, dtype: np.dtype[Any]) -> Any:
     real = plane * plane.dtype.type(peak)
     if dtype.kind == "u":
         most = min(peak, float(np.iinfo(dtype).max))
-        return xp.rint(real.clip(0, most)).astype(dtype)
+        return xp.rint(real.clip(0, most, out=real), out=real).astype(dtype)
     most = min(float(np.finfo(kind).max) for kind in (dtype, real.dtype))
-    return real.clip(0, most).astype(dtype, copy=False)
+    return real.clip(0, most, out=real).astype(dtype, copy=False)

@@ -147,6 +147,7 @@ def backend(request, monkeypatch):
     monkeypatch.setattr(cufft, "lasting", nullcontext)
     monkeypatch.setattr(cufft, "capture", lambda work: work)
     monkeypatch.setattr(cufft, "synchronize", lambda: None)
+    monkeypatch.setattr(cufft, "fetched", lambda there: there.get)
 
     @contextmanager
     def on_gpu(self):

@@ -21,7 +21,7 @@ from snellen.gpu.graph import Work, capture, synchronize
 from snellen.gpu.memory import lasting
 from snellen.mia.checks import Later
 from snellen.mia.cuda.buffers import Buffers
-from snellen.mia.cuda.change import greatest
+from snellen.mia.cuda.change import fetched, greatest
 from snellen.mia.cuda.pointwise import Pointwise, blocks
 from snellen.mia.definition import Definition
 
@@ -36,9 +36,11 @@ SECOND = 1  # of the plans: those of the second stream, where there are such
 class Backend:
     """MIA of a batch of pictures on one period of any size, with the contract of `cpu.Backend`.
 
-    Iterations are captured as CUDA graphs, of one and of REPEATS, and replayed, where that works.
-    Planes are transformed one by one: see `Plan`. The transforms of f and of h need nothing of each
-    other, so those of small periods run on two streams.
+    F and H are those of f and h wherever an iteration begins: it ends with their transforms. So a
+    check of the progress needs one transform only, and the branches of f and h, each on a stream,
+    meet once an iteration. Iterations are captured as CUDA graphs, of one and of REPEATS, and
+    replayed, where that works. Planes are transformed one by one: see `Plan`. The transforms of f
+    and of h need nothing of each other, so those of small periods run on two streams.
 
     Parameters
     ----------
@@ -118,7 +120,7 @@ class Backend:
         with self._on_gpu():
             at.y[...], at.f[...] = y, f
             self._do.start_psf(h)
-            self._transform(at.h, at.h_spectrum)
+            self._spectra()
             if not self._poisson:
                 self._all_observed = float(at.y.min()) >= 0
                 self._transform(at.y, at.y_spectrum)
@@ -148,13 +150,12 @@ class Backend:
     def measure(self) -> Later[npt.NDArray[np.float64]]:
         """Begin the same; return a function that waits for it."""
         with self._on_gpu():
-            self._spectra()
             self._model()
-            sums = self._do.data_fidelity()
+            sums = fetched(self._do.data_fidelity())
 
         def result() -> npt.NDArray[np.float64]:
             with self._on_gpu():
-                total, count = sums.get().sum(1).T
+                total, count = sums().sum(1).T
             found: npt.NDArray[np.float64] = total / np.maximum(count, 1)
             return found
 
@@ -163,11 +164,11 @@ class Backend:
     def change(self, before: Any) -> Later[float]:
         """Compare the pictures with `before`, which becomes a copy: `backend.Backend.change`."""
         with self._on_gpu():
-            sums = self._do.change(before)
+            sums = fetched(self._do.change(before))
 
         def result() -> float:
             with self._on_gpu():
-                return greatest(sums, self._dtype)
+                return greatest(sums(), self._dtype)
 
         return result
 
@@ -184,7 +185,6 @@ class Backend:
 
     def _step(self, all_observed: bool) -> None:
         """Do one iteration; `all_observed` matters with Gaussian noise only."""
-        self._spectra(self._blind)
         if self._poisson:
             self._poisson_step()
         else:
@@ -201,10 +201,12 @@ class Backend:
         def estimate() -> None:
             self._inverse(at.f_sum, at.numerator)
             self._do.update_estimate()
+            self._transform(at.f, at.f_spectrum)
 
         def psf() -> None:
             self._inverse(at.spectra, at.g, SECOND)
             self._do.update_psf(at.g, None)
+            self._transform(at.h, at.h_spectrum, SECOND)
 
         self._both(estimate, psf if blind else None)
 
@@ -232,6 +234,7 @@ class Backend:
             self._do.update_psf(at.h_numerator, at.g)
 
         self._both(estimate, psf if blind else None)
+        self._spectra(blind)  # the update of h has read F
 
     def _both(self, one: Work, other: Work | None) -> None:
         """Queue two parts of which neither reads or writes what the other writes.

@@ -17,7 +17,7 @@ from snellen.gpu import device as devices
 from snellen.gpu.graph import synchronize
 from snellen.gpu.kernel import Kernel
 from snellen.mia.checks import Later
-from snellen.mia.cuda.change import Change, greatest
+from snellen.mia.cuda.change import Change, fetched, greatest
 from snellen.mia.cuda.layout import Gpu, Layout, candidates
 from snellen.mia.cuda.measure import Measure
 from snellen.mia.cuda.scale import Scale
@@ -138,23 +138,23 @@ class Backend:
 
     def measure(self) -> Later[npt.NDArray[np.float64]]:
         """Begin the same; return a function that waits for it."""
-        there = self.fit_on_gpu()
+        with devices.using(self._device), devices.reporting():
+            found = fetched(self.fit_on_gpu())
 
         def result() -> npt.NDArray[np.float64]:
             with devices.using(self._device), devices.reporting():
-                found: npt.NDArray[np.float64] = there.get()
-            return found
+                return found().copy()
 
         return result
 
     def change(self, before: Any) -> Later[float]:
         """Compare the pictures with `before`, which becomes a copy: `backend.Backend.change`."""
         with devices.using(self._device), devices.reporting():
-            sums = self._change(self.estimate, before)
+            sums = fetched(self._change(self.estimate, before))
 
         def result() -> float:
             with devices.using(self._device), devices.reporting():
-                return greatest(sums, "float32")
+                return greatest(sums(), "float32")
 
         return result
 
