@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("signals")
 refused = partial(cli.refused, "deblur")
 
 QUICK = {"psf_size": 5, "iterations": 3}
-WORDS = ["--psf-size", 5, "--iterations", 3, "--device", "cpu"]
+WORDS = ["--psf-size", 5, "--iterations", 3, "--device", "cpu", "--prior", "none"]
 
 
 def json_lines(capsys, *words, code=0):
@@ -49,18 +49,40 @@ def test_every_frame(capsys, clip, frames, tmp_path, name):
     same(planes(goal), [coded(one) for one in found], frames)
 
 
-def test_a_film_for_which_nothing_was_chosen(capsys, clip, tmp_path):
-    """Plain MIA makes sharp frames worse, so it is named; who chooses it knows."""
-    words = [clip, "-o", tmp_path / "out.mkv", "-y", "--frames", 1, "--psf-size", 3, "--device",
-             "cpu"]  # fmt: skip
-    assert run("deblur", *words) == 0
-    assert capsys.readouterr().err == (
-        f"{clip}: plain MIA finds the blur of each frame along with the frame, and frames that are "
-        "sharp become worse; --psf, --window and --prior l0 have more to go by\n"
+def test_a_film_for_which_nothing_was_chosen(capsys, clip, frames, tmp_path, monkeypatch):
+    """Each frame is judged by itself, as a still, and those without a blur stay as they are."""
+    asked = iter(["no blur", "restored", "restored", "no blur", "implausible", "no blur"])
+    monkeypatch.setattr("snellen.mia.l0.judge.before", lambda *_: next(asked))
+    monkeypatch.setattr("snellen.mia.l0.judge.after", lambda *_: "restored")
+    goal = tmp_path / "out.y4m"
+    words = [clip, "-o", goal, "-y", "--psf-size", 3, "--device", "cpu", "--iterations", 1]
+    *each, notice, warning, done = json_lines(capsys, *words)
+    outcomes = ["no blur", "restored", "no blur", "implausible"]
+    assert [line["outcome"] for line in each] == outcomes
+    assert notice["message"] == (
+        "in 2 of 4 frames no blur found that could be undone: left as it is"
     )
-    for chosen in (["--prior", "none"], ["--iterations", 1], ["--window", 2], ["-q"]):
-        assert run("deblur", *words, *chosen) == 0
-        assert capsys.readouterr().err == ""
+    assert warning["message"].startswith("in 1 of 4 frames the blur that was found is not plaus")
+    assert done["outcome"] == "restored" and done["warnings"] == [warning["message"]]
+    for found, given, outcome in zip(planes(goal), frames, outcomes, strict=True):
+        assert (found[0] == given[0]).all() == (outcome != "restored")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], True), (["--iterations", 1], False), (["--window", 2], False), (["-q"], False),
+        (["--prior", "none"], False),
+    ],
+)  # fmt: skip
+def test_a_region_for_which_nothing_was_chosen(capsys, clip, tmp_path, words, said):
+    """Plain MIA makes what is sharp worse, so it is named; who chooses it knows."""
+    given = [clip, "-o", tmp_path / "out.mkv", "--frames", 1, "--psf-size", 3, "--device", "cpu"]
+    assert run("deblur", *given, "--roi", "2,2,12,12", *words) == 0
+    assert capsys.readouterr().err == said * (
+        f"{clip}: plain MIA finds the blur of a region along with it, and what is sharp becomes "
+        "worse; --psf, --window and --prior l0 have more to go by\n"
+    )
 
 
 @pytest.mark.gpu
@@ -110,6 +132,7 @@ def test_json(capsys, clip, frames, tmp_path):
         assert row.pop("ms") > 0
         assert row == {
             "event": "frame", "input": str(clip), "frame": number, "fit": one.fit, "iterations": 3,
+                "outcome": None,
         }  # fmt: skip
     assert done["event"] == "done" and done["frames"] == FRAMES and done["psf"] == str(psf)
     assert done["fit"] == pytest.approx(np.mean([one.fit for one in found]))

@@ -14,7 +14,8 @@ from support.cli import names
 from support.jobs import FORMAT, FRAMES, HEIGHT, WIDTH, coded, planes, same, write_y4m
 from support.mia.plain import deblur
 
-QUICK = {"psf_size": 5, "iterations": 3, "device": "cpu"}
+MIA = {"psf_size": 5, "iterations": 3, "device": "cpu"}
+QUICK = {**MIA, "prior": None}
 
 
 def refused(match, *arguments, **options):
@@ -151,7 +152,7 @@ def test_fewer_positions_will_do_for_a_part(clip, tmp_path):
 def test_warm(clip, frames, tmp_path):
     psf = tmp_path / "psf.npy"
     result = deblur_file(clip, tmp_path / "out.y4m", **QUICK, warm=True, psf_out=psf)
-    with Deblurrer(**QUICK, edges="extend", warm=True) as deblurrer:
+    with Deblurrer(**MIA, edges="extend", warm=True) as deblurrer:
         deblurrer.prepare(Format(WIDTH, HEIGHT, 0))
         found = [deblurrer.run(one) for one in lumas(frames)]
     same(planes(result.target), [coded(one.image) for one in found], frames)

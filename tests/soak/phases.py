@@ -98,7 +98,7 @@ def jobs(meter: Meter, device: str, folder: Path) -> None:
     short = film(folder / "short.mkv", 4)
     cut = folder / "cut.mkv"
     cut.write_bytes(short.read_bytes()[:-300])
-    mia = MiaSettings(psf_size=3, iterations=2)
+    mia = MiaSettings(psf_size=3, iterations=2, prior=None)
     given = {"device": device, "overwrite": True}
     kinds = [
         UpscaleJob(source=picture, target=folder / "out.png", **given),

@@ -50,9 +50,9 @@ SETTINGS = (
         type=click.Choice(["auto", "l0", "none"]),
         default="auto",
         show_default=True,
-        help="l0: find the blur from sharp edges. auto: that for images, which stay as they are if "
-        "no plausible blur is found; none with --psf, --psf-start, --burst and videos. none: find "
-        "the blur along with the picture.",
+        help="l0: find the blur from sharp edges. auto: that for images and frames, which stay as "
+        "they are if no plausible blur is found; none with --psf, --psf-start, --burst, --window, "
+        "--warm, and --roi of a video. none: find the blur along with the picture.",
     ),
     click.option("--psf", type=NAMED, help="The blur, where it is known: .npy, or a grey image."),
     click.option(
@@ -140,9 +140,9 @@ def deblur(inputs: tuple[Path, ...], output: Output | None, **options: Any) -> N
     """Make INPUT… (videos, images, folders, - for y4m) sharp by MIA, and find their blur.
 
     Blur is the same all over a picture, but with --tile. Of video luma is restored and chroma kept;
-    of colour images the blur is that of luma. Images without a blur that can be found stay as they
-    are. Which options suit which blur: docs/mia.md. A blur that is known: --psf. Many pictures of
-    one object: --burst, --window.
+    of colour images the blur is that of luma. Images and frames without a blur that can be found
+    stay as they are. Which options suit which blur: docs/mia.md. A blur that is known: --psf. Many
+    pictures of one object: --burst, --window.
 
     --json writes a line for each frame of a video ("fit", "iterations", "ms"), and one for each
     output.
@@ -203,5 +203,5 @@ def _line(result: DeblurResult) -> tuple[str, dict[str, Any]]:
     return (
         f"{sentence(result)}; {times.ms_p50:.1f} ms a frame (99 %: {times.ms_p99:.1f}), "
         f"{result.iterations:.4g} iterations, fit {result.fit:.3g}",
-        {**found, "psf": psf, **asdict(times)},
+        {**found, "outcome": result.outcome, "psf": psf, **asdict(times)},
     )

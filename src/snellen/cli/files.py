@@ -147,7 +147,7 @@ def facts(result: UpscaleResult | DeblurResult) -> dict[str, Any]:
     """Return what JSON says of a result: of a video its summary."""
     found = {"input": str(_first(result.source)), "output": str(result.target)}
     if result.summary is not None:
-        return found | asdict(result.summary) | {"warnings": in_options(result.summary.warnings)}
+        return found | asdict(result.summary) | {"warnings": in_options(result.warnings)}
     return {
         **found, "width": result.width, "height": result.height, "device": result.device,
         "warnings": in_options(result.warnings),

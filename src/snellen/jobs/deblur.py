@@ -202,8 +202,8 @@ class DeblurResult(Brief):
     ms: float | None = None
     """Milliseconds of an image; None: a video."""
     outcome: str | None = None
-    """With ``prior="auto"`` of an image: "restored", "no blur" (found) or "implausible" (the one
-    that was found): it is then as it was. Of tiles "restored" if one is. None: it was not asked."""
+    """With ``prior="auto"``: "restored", "no blur" (found) or "implausible" (the one that was
+    found): it is then as it was. Of tiles and frames "restored" if one is. None: not asked."""
     warnings: tuple[str, ...] = ()
     """What could not be carried over, or was changed. Names of parameters stand in backticks, which
     `snellen.errors.plain` takes away."""

@@ -15,15 +15,16 @@ from snellen.frames.still import Still, read, write
 from snellen.gpu import device as devices
 from snellen.jobs import psf_files
 from snellen.jobs.deblur import DeblurJob, DeblurResult, method_settings
+from snellen.jobs.deblur_outcomes import told
 from snellen.jobs.deblur_step import job_names
 from snellen.jobs.events import Events, Progress
 from snellen.jobs.fallback import on_device
 from snellen.jobs.stills import damaged, opened
 from snellen.mia import image
 from snellen.mia.definition import ITERATIONS
-from snellen.mia.image import DOUBT, PRIOR_ITERATIONS
+from snellen.mia.image import PRIOR_ITERATIONS
 from snellen.mia.progress import Watch
-from snellen.mia.result import IMPLAUSIBLE, RESTORED, SHARP, Restored
+from snellen.mia.result import Restored
 from snellen.mia.samples import LARGEST
 from snellen.video.region import Track
 
@@ -68,7 +69,7 @@ def deblur_image(job: DeblurJob, events: Events) -> DeblurResult:
     began = time.perf_counter()
     found, used = on_device(work, job.device, name, events)
     ms = 1000 * (time.perf_counter() - began)
-    outcome, said = _reported(found, name, events)
+    outcome, said = told(np.asarray(found.outcome).ravel().tolist(), "tiles", name, events)
     pixels = _whole(still, found.image, _slices(track), job.paste_back)
     write(job.target, replace(still, pixels=pixels), job.overwrite, job.quality)
     psf = np.asarray(found.psf)
@@ -198,23 +199,6 @@ def _watch(job: DeblurJob, name: str, events: Events) -> Watch:
         events.progress(Progress(name, done, total, rate, eta, unit, stage))
 
     return Watch(report, job.mia.iterations or default)
-
-
-def _reported(found: Restored, name: str, events: Events) -> tuple[str | None, tuple[str, ...]]:
-    """Report what became of the search of prior="auto"; return it in a word, and its warnings."""
-    if found.outcome is None:
-        return None, ()
-    outcomes = np.asarray(found.outcome).ravel().tolist()
-    of = "" if len(outcomes) == 1 else f"in {{}} of {len(outcomes)} tiles "
-    if sharp := outcomes.count(SHARP):
-        notice = getattr(events, "notice", None)  # which not all events have
-        if notice is not None:
-            notice(name, of.format(sharp) + "no blur found: left as it is")
-    said = []
-    if doubtful := outcomes.count(IMPLAUSIBLE):
-        said.append(of.format(doubtful) + DOUBT)
-        events.warning(name, said[0])
-    return next(one for one in (RESTORED, IMPLAUSIBLE, SHARP) if one in outcomes), tuple(said)
 
 
 def _whole(still: Still, restored: Array, region: tuple[slice, slice], back: bool) -> Array:

@@ -16,12 +16,17 @@ from snellen.errors import InputError
 from snellen.frames.frame import Format
 from snellen.frames.luma import Codes
 from snellen.gpu import device as devices
+from snellen.jobs.deblur_outcomes import in_a_word
 from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.image import deblur
-from snellen.mia.result import AUTO, Restored
+from snellen.mia.progress import Watch
+from snellen.mia.result import Restored
 from snellen.mia.tiled import TiledDeblurrer
 
 Array = npt.NDArray[Any]
+
+UNSEEN = Watch(lambda *_: None, 0)
+"""A callback of a job, for which `deblur` does not warn of each frame by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,8 @@ class FrameFit:
     """So many were done."""
     ms: float
     """Milliseconds that they took."""
+    outcome: str | None = None
+    """With ``prior="auto"``: see `snellen.Restored.outcome`; with tiles "restored" if one is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +89,10 @@ class FrameFits:
 
     def add(self, found: Restored, ms: float) -> None:
         """Add the next frame."""
-        row = FrameFit(len(self.rows), float(found.fit), found.iterations, ms)
+        outcomes = np.asarray(found.outcome).ravel().tolist()
+        row = FrameFit(
+            len(self.rows), float(found.fit), found.iterations, ms, in_a_word(outcomes)
+        )  # fmt: skip
         self.rows.append(row)
         if not self._keep:
             self.psfs.clear()
@@ -106,7 +116,7 @@ class DeblurStep:
     Parameters
     ----------
     settings : dict
-        Of `Deblurrer`, and "prior", whose "auto" is None here.
+        Of `Deblurrer`, and "prior".
     device : str
         "cpu" or "cuda:N".
     tile : int or None
@@ -135,7 +145,7 @@ class DeblurStep:
         warm: bool,
         fits: FrameFits,
     ) -> None:
-        is_searched = settings.get("prior") not in (None, AUTO)  # which is for stills
+        is_searched = settings.get("prior") is not None
         self._settings = {**settings, "device": device}
         if not is_searched:
             self._settings.pop("prior", None)
@@ -218,8 +228,9 @@ class DeblurStep:
         if worker is not None:
             return worker.submit(plane)
         restored = deblur(
-            plane, **self._settings, multiframe=many, tile=self._tile, channel_axis=None
-        )
+            plane, **self._settings, multiframe=many, tile=self._tile, channel_axis=None,
+            callback=UNSEEN,
+        )  # fmt: skip
         return lambda: restored
 
 

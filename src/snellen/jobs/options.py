@@ -101,7 +101,8 @@ class MiaSettings(Brief):
     """Weight of total variation, 0 to 0.1; None: 0, with a prior 0.004."""
     prior: str | None = AUTO
     """"l0": the PSF is found from sharp edges, coarse to fine. None: by the iterations. "auto": of
-    one still without `psf` and `psf_start` as "l0", if that is plausible; else None."""
+    one still or frame without `psf` and `psf_start` as "l0", if that is plausible; of a region of a
+    video, a burst, a window and warm starts as None."""
     edges: str = "extend"
     """What is beyond the picture: "extend", "taper" or "circular"."""
     recentre: bool = True

@@ -90,6 +90,13 @@ def test_noise_that_a_restoration_would_raise(monkeypatch):
     as_it_was(found, noisy)
 
 
+def test_a_constant_picture_has_no_blur(backend):
+    given = np.full((30, 33), 0.5, np.float32)
+    found = snellen.deblur(given, **HOW, device=backend)
+    assert found.outcome == "no blur" and found.iterations == 0
+    as_it_was(found, given)
+
+
 def test_stripes_are_no_noise():
     """Of stripes of 8 samples most second differences are high; their edges are sharp."""
     stripes = (np.indices((96, 110)).sum(0) // 8 % 2).astype(np.float32)

@@ -60,6 +60,8 @@ def before(image: Plane, psf: Float64 | None, side: int) -> str:
         Of the PSF, searched or found.
     """
     if psf is None:
+        if image.min() == image.max():
+            return SHARP
         parts = [np.asarray(image[part], np.float64) for part in chosen(image, side)]
         if steepness(parts) >= STEP:
             return SHARP

@@ -1,0 +1,45 @@
+"""What prior="auto" made of pictures, tiles and frames, in a word and as notices and warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from snellen.jobs.events import Events
+from snellen.mia.image import DOUBT
+from snellen.mia.result import IMPLAUSIBLE, RESTORED, SHARP
+
+NONE = "no blur found that could be undone: left as it is"
+"""Notice of prior="auto"."""
+
+
+def told(
+    outcomes: Sequence[str | None], kind: str, name: str, events: Events
+) -> tuple[str | None, tuple[str, ...]]:
+    """Report outcomes; return them in a word, and the warnings.
+
+    Parameters
+    ----------
+    outcomes : sequence of str or None
+        Of each picture, tile or frame; None: it was not asked for.
+    kind : str
+        "tiles" or "frames".
+    name : str
+        Of the input.
+    events : Events
+        Receives a notice of what has no blur, and a warning of what is not plausible.
+    """
+    of = "" if len(outcomes) == 1 else f"in {{}} of {len(outcomes)} {kind} "
+    if sharp := outcomes.count(SHARP):
+        notice = getattr(events, "notice", None)  # which not all events have
+        if notice is not None:
+            notice(name, of.format(sharp) + NONE)
+    said = []
+    if doubtful := outcomes.count(IMPLAUSIBLE):
+        said.append(of.format(doubtful) + DOUBT)
+        events.warning(name, said[0])
+    return in_a_word(outcomes), tuple(said)
+
+
+def in_a_word(outcomes: Sequence[str | None]) -> str | None:
+    """Return "restored" if one is, else "implausible" if one is, else "no blur"; or None."""
+    return next((one for one in (RESTORED, IMPLAUSIBLE, SHARP) if one in outcomes), None)
