@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from snellen.frames.frame import Format
 from snellen.mia import batches
 from snellen.mia.batches import HOST, _parts, available
+from snellen.mia.pictures import Pictures
 from snellen.mia.progress import Watch
+from snellen.mia.samples import flat
 from support.mia.plain import deblur
 
 
@@ -36,6 +39,14 @@ def test_progress_counts_all_batches(monkeypatch, random):
     monkeypatch.setattr(batches, "HOST", 1)
     told = []
     watch = Watch(lambda *step: told.append(step), 3)
+    monkeypatch.setattr(Pictures, "cutting", None)  # no picture is copied for it
     psf = np.ones((3, 3))
     deblur(random.random((20, 24, 3)), psf, iterations=3, every=1, callback=watch, device="cpu")
     assert told == [("picture", done, 9) for done in range(1, 10)]
+
+
+def test_what_a_restorer_begins_with_is_no_picture_of_one_value():
+    """On a GPU these take another way, for which CuPy would compile kernels."""
+    for counts in ((1, 1), (3, 1), (1, 2), (2, 2)):
+        pictures = Pictures(Format(5, 4, 0), None, counts, 3, "cpu")
+        assert not flat(pictures.blank().reshape(pictures.whole)).any()

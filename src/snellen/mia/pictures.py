@@ -56,8 +56,10 @@ class Pictures:
         self._lead = tuple(count for count in counts if count > 1)
 
     def blank(self) -> npt.NDArray[np.uint8]:
-        """Return a black batch."""
-        return np.zeros((*self._lead, *self.shape), np.uint8)
+        """Return a batch for a first run: black, but for a dot, as one value is no work."""
+        batch = np.zeros((*self._lead, *self.shape), np.uint8)
+        batch[..., 0, 0] = 1
+        return batch
 
     def check(self, image: Any) -> Any:
         """Return an array; refuse (InputError) another shape or type, or another device."""

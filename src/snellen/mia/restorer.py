@@ -23,7 +23,7 @@ from snellen.mia.backend import Backend, frames_on_device
 from snellen.mia.backend import on_device as backend_on_device
 from snellen.mia.definition import Definition
 from snellen.mia.pictures import Pictures
-from snellen.mia.progress import Callback, iterated
+from snellen.mia.progress import Callback, Watch, iterated
 from snellen.mia.result import Restored
 
 BYTES = 30
@@ -174,7 +174,9 @@ class Restorer:
             y, f = at.place(frames, peak)
             flat = samples.flat(frames)
             backend.start(y, f, start)
-        cut = callback and self.pictures.cutting(callback)
+        cut = callback  # a Watch reports that there is progress, and looks at no picture
+        if callback and not isinstance(callback, Watch):
+            cut = self.pictures.cutting(callback)
         with stage("iterations"):
             done, history = iterated(
                 backend, how.iterations, how.every, how.tolerance, cut, how.history

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from snellen.fft import irfft2, rfft2
-from snellen.fft.small import transform
+from snellen.fft.small import begin
 from snellen.gpu.kernel import Kernel
 from snellen.mia.definition import EPS, Definition
 
@@ -29,11 +29,16 @@ class Measure:
     ----------
     definition : Definition
     period : (H, W)
+    batch, frames : int
+        B pictures of M frames each.
     """
 
-    def __init__(self, definition: Definition, period: tuple[int, int]) -> None:
-        for kind in ("rfft2", "irfft2"):
-            transform(kind, *period)  # whose kernels compile meanwhile
+    def __init__(
+        self, definition: Definition, period: tuple[int, int], batch: int, frames: int
+    ) -> None:
+        planes = batch * frames
+        for kind, count in {("rfft2", batch), ("rfft2", planes), ("irfft2", planes)}:
+            begin(kind, *period, count)  # their kernels compile meanwhile
         self._multiply, self._fidelity = kernels(definition.noise)
 
     def __call__(self, y: Any, f: Any, h: Any) -> Any:
