@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from functools import partial
 from io import BytesIO
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 from PIL import ExifTags, Image, ImageCms
 
 from snellen.errors import InputError
-from snellen.frames import limits, tiff
+from snellen.frames import limits, raw, tiff
 from snellen.frames.still import Still, header, losses, read, write
 from snellen.frames.still_formats import WRITTEN
 from support import stills
@@ -157,6 +158,27 @@ class TestDng:
         assert exif[ExifTags.Base.Make] == "Snellen" and tiff.DNG_VERSION not in exif
         with pytest.raises(InputError, match="max_pixels"), limits.at_most(100):
             read(tmp_path / "a.dng")
+
+
+    def test_what_libraw_says_is_said_by_us(self, tmp_path, capfd, monkeypatch):
+        pytest.importorskip("rawpy")
+        data = bytearray(stills.dng(np.full((48, 64), 4000, np.uint16)))
+        place = data.index(b"\x11\x01\x04\0") + 8  # StripOffsets
+        data[place : place + 4] = (3000).to_bytes(4, "little")
+        (tmp_path / "a.dng").write_bytes(data)
+        with pytest.raises(InputError, match="LibRaw: Unexpected end of file"):
+            read(tmp_path / "a.dng")
+        assert capfd.readouterr().err == ""
+        monkeypatch.setattr(raw, "TemporaryFile", partial(open, os.devnull, "w+b"))
+        with pytest.raises(InputError, match=r"\(Input/output error\)"):
+            read(tmp_path / "a.dng")
+
+    def test_what_others_write_meanwhile_is_passed_on(self, capfd):
+        said = []
+        with raw._heard(said):
+            os.write(2, b"a line of another\nunknown file: data corrupted at 5\n")
+        assert said == ["LibRaw: data corrupted at 5"]
+        assert capfd.readouterr().err == "a line of another\n"
 
 
 @pytest.mark.parametrize(("suffix", "package"), [(".heic", "pi_heif"), (".dng", "rawpy")])

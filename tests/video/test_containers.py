@@ -95,6 +95,15 @@ def test_video_that_a_transport_stream_does_not_take(rich, tmp_path, step):
 
 
 @pytest.mark.slow
+def test_video_that_nobody_can_read_back(rich, tmp_path, step):
+    """Raw samples in a mov have no name for their layout."""
+    with pytest.raises(InputError, match=r"what rawvideo writes into \.mov cannot be read back"):
+        convert(rich, tmp_path / "out.mov", step,
+                encoding=Encoding("rawvideo", pix_fmt="yuv420p10le"))  # fmt: skip
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
 def test_pictures_are_those_of_other_containers(rich, tmp_path, step):
     frames = {}
     for suffix in (".mkv", ".ts"):

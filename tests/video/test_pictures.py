@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from fractions import Fraction
 from pathlib import Path
 
@@ -235,6 +236,22 @@ def test_leftovers_of_a_killed_run_are_removed(tmp_path):
             assert folder.is_dir()
             assert other != folder
     assert names(tmp_path) == ["f1.png"]
+
+
+def test_a_run_that_was_killed_before_it_had_its_lock(tmp_path):
+    target = tmp_path / "f%d.png"
+    for name, files in (("a", ()), ("b", (".new",)), ("other", (".new", "mine")), ("new", ())):
+        folder = tmp_path / f".fd.png.snellen-{name}"
+        folder.mkdir()
+        for file in files:
+            (folder / file).touch()
+        if name != "new":
+            os.utime(folder, (0, 0))
+    (tmp_path / ".fd.png.snellen-link").symlink_to(".fd.png.snellen-a", True)
+    with staging.staged(target, False) as folder:
+        assert (folder / ".lock").is_file()
+    left = [name.rsplit("-")[-1] for name in names(tmp_path)]
+    assert left == ["link", "new", "other"]  # one may be about to be locked, or is not ours
 
 
 def test_leftovers_without_locks(tmp_path, monkeypatch):

@@ -1,9 +1,12 @@
 """Properties of the pictures: colour, aspect, rotation, siting, light."""
 
+from contextlib import closing
 from fractions import Fraction
+from io import BytesIO
 
 import av
 import pytest
+from PIL import ExifTags, Image
 
 from snellen.errors import InputError
 from snellen.frames.frame import CENTRE, LEFT, TOP_LEFT
@@ -213,3 +216,24 @@ def test_encoders_are_quiet(bright, tmp_path, capfd):
         encoding = Encoding(codec=codec, preset=preset)
         convert(bright, tmp_path / f"{codec}.mkv", Nearest(), encoding=encoding)
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("orientation", [1, 6])
+def test_exif_of_motion_jpeg(tmp_path, step, orientation):
+    """PyAV does not know FFmpeg's side data for it, and refuses all of such a frame."""
+    exif = Image.Exif()
+    exif[ExifTags.Base.Orientation] = orientation
+    data = BytesIO()
+    Image.new("RGB", (64, 48), "teal").save(data, "JPEG", exif=exif)
+    with av.open(str(tmp_path / "a.mov"), "w") as out:
+        stream = out.add_stream("mjpeg", rate=25)
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuvj420p"
+        out.start_encoding()
+        for number in range(2):
+            packet = av.Packet(data.getvalue())
+            packet.stream, packet.time_base = stream, Fraction(1, 25)
+            packet.pts = packet.dts = number
+            out.mux(packet)
+    with closing(Source(tmp_path / "a.mov", Clip())) as source:
+        assert (source.info.picture.display_matrix is None) == (orientation == 1)
+        assert len([one for one in source.items() if one.frame is not None]) == 2

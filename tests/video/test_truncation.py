@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks.damage_ends import outcomes
 from benchmarks.sound import FILMS, alarms, make, read
+from snellen.video.source import truncation
 from snellen.video.source.truncation import cut_short
 
 
@@ -53,6 +54,14 @@ class TestExtent:
                            (packet * 3 + packet[:5], False)):  # fmt: skip
             (tmp_path / "x").write_bytes(data)
             assert (cut_short(tmp_path / "x", "mpegts", True) is not None) == reported
+
+    def test_a_file_of_endless_tiny_parts_is_given_up(self, tmp_path, monkeypatch):
+        box = struct.pack(">I4s", 8, b"free")
+        (tmp_path / "x").write_bytes(struct.pack(">I4s", 12, b"mdat") + b"1234" + box * 99 + b"1")
+        assert "1 of 8 bytes" in cut_short(tmp_path / "x", "mov,mp4", True)
+        monkeypatch.setattr(truncation, "_MOST", 50)
+        assert cut_short(tmp_path / "x", "mov,mp4", True) is None
+        assert truncation.samples_short(tmp_path / "x", "mov,mp4", 1, 0) is None
 
 
 def element(name, body, length=None):

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, BinaryIO
 
+from snellen import process
 from snellen.errors import InputError
 from snellen.frames import limits, tiff
 from snellen.frames.still_metadata import XMP, stripped, upright
@@ -19,6 +24,13 @@ _BYTES = 1 << 31
 """Most bytes of a file."""
 _GAMMA = (2.4, 12.92)
 """sRGB's: power, and slope of the straight part."""
+_ERROR = 2
+"""Descriptor of standard error."""
+_SAYS = b"unknown file: "
+"""How LibRaw begins what it says of damaged samples."""
+_SAID = 1 << 16
+"""Bytes of standard error that are looked at."""
+_lock = process.lock()
 
 
 def is_taken(file: BinaryIO) -> bool:
@@ -33,7 +45,7 @@ def read(path: Path, file: BinaryIO, said: list[str]) -> Still:
     It is sRGB of 16 bits, with the white balance of the camera and without automatic brightness.
     """
     rawpy = _package(path)
-    with _opened(rawpy, path, file) as image:
+    with _heard(said), _opened(rawpy, path, file) as image:
         pixels = image.postprocess(
             use_camera_wb=True,
             no_auto_bright=True,
@@ -45,7 +57,8 @@ def read(path: Path, file: BinaryIO, said: list[str]) -> Still:
         pixels = pixels[..., 0]
     block, damage, xmp = _metadata(file)
     note = "it is developed: sRGB, with the camera's white balance, without corrections of the lens"
-    return Still(pixels=pixels, exif=block, damage=damage, xmp=xmp, notes=(note,))
+    harm = tuple(dict.fromkeys(said))
+    return Still(pixels=pixels, exif=block, damage=(*harm, *damage), xmp=xmp, notes=(note,))
 
 
 def _metadata(file: BinaryIO) -> tuple[bytes | None, tuple[str, ...], bytes | None]:
@@ -60,12 +73,40 @@ def _metadata(file: BinaryIO) -> tuple[bytes | None, tuple[str, ...], bytes | No
 
 def header(path: Path, file: BinaryIO) -> Header:
     """Return the header of an image; see `still.header`."""
-    with _opened(_package(path), path, file) as image:
+    with _heard([]), _opened(_package(path), path, file) as image:
         sizes = image.sizes
         width, height = sizes.width, sizes.height
         if sizes.flip in _TURNED:
             width, height = height, width
         return Header(width, height, False)
+
+
+@contextmanager
+def _heard(said: list[str]) -> Iterator[None]:
+    """Add to a list what LibRaw says on standard error while the block runs.
+
+    It has no other means that rawpy leaves open. What others write meanwhile is passed on.
+    """
+    try:
+        heard = TemporaryFile()  # noqa: SIM115  closed below
+        kept = os.dup(_ERROR)
+    except OSError:  # there is no place for it, or no standard error
+        yield
+        return
+    with _lock, heard as file:
+        os.dup2(file.fileno(), _ERROR)
+        try:
+            yield
+        finally:
+            os.dup2(kept, _ERROR)
+            os.close(kept)
+            file.seek(0)
+            for line in file.read(_SAID).splitlines(keepends=True):
+                if line.startswith(_SAYS):
+                    text = line.removeprefix(_SAYS).decode("ascii", "replace").strip()
+                    said.append(f"LibRaw: {text}")
+                else:
+                    os.write(_ERROR, line)
 
 
 def _package(path: Path) -> Any:

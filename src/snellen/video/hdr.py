@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from av.filter import Graph
 from av.sidedata.sidedata import Type
 from av.video.codeccontext import VideoCodecContext
 from av.video.frame import VideoFrame
@@ -22,6 +24,9 @@ _DYNAMIC = {
     "SPHERICAL": "the spherical (360°) mapping is lost",
     "ICC_PROFILE": "the ICC profile is lost",
 }
+_NUMBER = re.compile(r"\d+")
+_KINDS = 100
+"""More kinds of side data than FFmpeg has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +51,47 @@ class Light:
 
 def _side_data(frame: VideoFrame) -> Mapping[str, bytes]:
     # By index, since iteration differs between PyAV 18 and 19.
-    data = frame.side_data
+    data = _known(frame).side_data
     found = [data[i] for i in range(len(data))]  # type: ignore[literal-required, unused-ignore]
     return {getattr(one.type, "name", str(one.type)): bytes(one) for one in found}
+
+
+def _known(frame: VideoFrame) -> VideoFrame:
+    """Return a frame without side data of kinds that PyAV does not know, over which it fails.
+
+    EXIF is one, of motion JPEG and of animated pictures.
+    """
+    for _ in range(_KINDS):
+        try:
+            _ = frame.side_data
+        except ValueError as error:
+            unknown = _NUMBER.search(str(error))
+            if unknown is None:
+                raise
+            frame = _without(frame, unknown[0])
+        else:
+            break
+    return frame
+
+
+def _without(frame: VideoFrame, kind: str) -> VideoFrame:
+    """Return a frame without side data of a kind, by its number in FFmpeg."""
+    graph = Graph()
+    chain = (
+        graph.add_buffer(
+            width=frame.width,
+            height=frame.height,
+            format=frame.format,
+            time_base=frame.time_base or Fraction(1),
+        ),
+        graph.add("sidedata", f"mode=delete:type={kind}"),
+        graph.add("buffersink"),
+    )
+    graph.link_nodes(*chain).configure()
+    graph.push(frame)
+    found = graph.pull()
+    assert isinstance(found, VideoFrame)
+    return found
 
 
 def losses(frame: VideoFrame) -> tuple[str, ...]:

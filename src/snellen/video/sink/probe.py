@@ -87,7 +87,13 @@ def probe(plan: Plan, info: MediaInfo, muxer: str, suffix: str) -> tuple[str, ..
             raise InputError(
                 f"{suffix} does not take video of {plan.encoder.codec}: {other_choice(suffix)}"
             )
-        return tuple(_losses(back, plan, tags, len(marks), suffix))
+        try:
+            return tuple(_losses(back, plan, tags, len(marks), suffix))
+        except (av.FFmpegError, StopIteration) as error:
+            raise InputError(
+                f"what {plan.encoder.codec} writes into {suffix} cannot be read back "
+                f"({reason(error)}): {other_choice(suffix)}"
+            ) from None
 
 
 def _blank(plan: Plan) -> VideoFrame:

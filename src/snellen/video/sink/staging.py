@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,7 +22,10 @@ try:
 except ImportError:  # Windows, where an open file cannot be removed
     fcntl = None
 
-_LOCK = ".lock"
+_LOCK, _NEW = ".lock", ".new"
+"""Names of the file whose lock its owner holds, and of the same until it is locked."""
+_FRESH = 10.0
+"""Seconds after which a folder without a locked file is a leftover: it is locked at once."""
 
 
 def check(target: Path, overwrite: bool) -> None:
@@ -48,9 +52,11 @@ def staged(target: Path, overwrite: bool) -> Iterator[Path]:
     _sweep(target)
     with (
         unfinished.folder(target.parent, _prefix(target)) as folder,
-        (folder / _LOCK).open("wb") as lock,
+        (folder / (_NEW if fcntl else _LOCK)).open("wb") as lock,
     ):
         _locked(lock)
+        if fcntl is not None:
+            (folder / _NEW).rename(folder / _LOCK)
         yield folder
         made = sorted(there(folder / target.name), key=lambda one: (len(one.name), one.name))
         atomic.adopt(made, target.parent, overwrite)
@@ -71,8 +77,14 @@ def _locked(lock: IO[bytes]) -> bool:
     return True
 
 
-def _is_left(lock: Path) -> bool:
-    """Return whether nobody holds a lock any more."""
+def _is_left(folder: Path) -> bool:
+    """Return whether nobody holds a folder's lock any more."""
+    lock = folder / _LOCK
+    if folder.is_symlink() or not folder.is_dir():
+        return False
+    if not lock.is_file():
+        stale = time.time() - folder.stat().st_mtime > _FRESH
+        return stale and {one.name for one in folder.iterdir()} <= {_NEW}
     if fcntl is None:
         try:
             lock.unlink()  # which Windows refuses while somebody has it open
@@ -88,9 +100,7 @@ def _sweep(target: Path) -> None:
     with suppress(OSError):
         for name in os.listdir(target.parent):  # noqa: PTH208  as it is, whatever its bytes
             folder = target.parent / name
-            if not name.startswith(_prefix(target)) or not (folder / _LOCK).is_file():
-                continue
-            if _is_left(folder / _LOCK):
+            if name.startswith(_prefix(target)) and _is_left(folder):
                 shutil.rmtree(folder, ignore_errors=True)
                 warn = protection.current().warn
                 if warn is not None:

@@ -46,8 +46,8 @@ _WALKS: dict[str, Callable[[BinaryIO, int], str | None]] = {
 
 _JOINS = 100
 """Packets that are looked at: no more files are joined."""
-_MOST = 20_000_000
-"""Reads after which a walk is given up: more parts than any film has."""
+_MOST = 4_000_000
+"""Reads after which a walk is given up, some seconds: more parts than films have."""
 
 
 @dataclass(frozen=True, slots=True)
