@@ -159,7 +159,6 @@ class TestDng:
         with pytest.raises(InputError, match="max_pixels"), limits.at_most(100):
             read(tmp_path / "a.dng")
 
-
     def test_what_libraw_says_is_said_by_us(self, tmp_path, capfd, monkeypatch):
         pytest.importorskip("rawpy")
         data = bytearray(stills.dng(np.full((48, 64), 4000, np.uint16)))

@@ -95,9 +95,9 @@ def opened_file(path: Path) -> Iterator[tuple[BinaryIO, list[str]]]:
     except (InputError, MemoryError):
         raise
     except Exception as error:  # Pillow raises exceptions of nearly every class for damaged files.
-        text = error.args[0] if error.args else ""
-        reason = text.decode("utf-8", "replace") if isinstance(text, bytes) else str(error)  # LibRaw
-        reason = "; ".join(damage.listed(said)) or reason
+        text = error.args[0] if error.args else ""  # bytes of LibRaw
+        why = text.decode("utf-8", "replace") if isinstance(text, bytes) else str(error)
+        reason = "; ".join(damage.listed(said)) or why
         if isinstance(error, UnidentifiedImageError):
             reason = f"none of {', '.join(FORMATS)}"
         raise InputError(f"{path}: not an image that can be read ({reason})") from error
