@@ -172,7 +172,7 @@ def test_losses_are_warned_of_and_strict_refuses(tmp_path, step):
     assert not (tmp_path / "out3.mkv").exists()
 
 
-def test_alpha_is_dropped_with_a_warning(tmp_path, step):
+def test_a_step_without_alpha_drops_it_with_a_warning(tmp_path, step):
     source = tmp_path / "in.mkv"
     out = av.open(str(source), "w")
     stream = out.add_stream("ffv1", rate=25)

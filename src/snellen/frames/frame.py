@@ -157,3 +157,6 @@ class Frame(Brief):
     """Ticks until the next frame; 0: unknown."""
     ready: Any = None
     """CUDA event after which planes on a GPU may be read; None: at once."""
+    alpha: Plane | None = None
+    """Opacity, shaped as luma and as deep, of full range: 0 is transparent. None: opaque. Steps of
+    video do not see it, see `snellen.video.alpha`."""

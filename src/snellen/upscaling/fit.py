@@ -89,13 +89,16 @@ class Fit(Holder):
     ----------
     geometry : Geometry
         Made for the source of the frames, before its `scales` enlarged them.
+    white_bars : bool
+        Whether bars are white, not black.
     """
 
     slots = 1  # one frame takes all threads
     device = device_name = "cpu"
 
-    def __init__(self, geometry: Geometry) -> None:
+    def __init__(self, geometry: Geometry, *, white_bars: bool = False) -> None:
         self.geometry = geometry
+        self._white_bars = white_bars
         self._home = Home("this step")
         self._pool: ThreadPoolExecutor | None = None
 
@@ -152,12 +155,23 @@ class Fit(Holder):
         target = self._target
         plane: Plane = np.empty(shape, target.dtype)
         if self._bars:
-            black = 0.0
-            if target.bits:
-                limited = 0 if target.full_range else 16 << (target.bits - 8)
-                black = 1 << (target.bits - 1) if chroma else limited
-            plane[...] = black
+            plane[...] = self._bar(chroma)
         return plane
+
+    def _bar(self, chroma: bool) -> float:
+        """Return the sample value of bars."""
+        bits, full = self._target.bits, self._target.full_range
+        if bits == 0:
+            return float(self._white_bars and not chroma)
+        if chroma:
+            return 1 << (bits - 1)
+        if self._white_bars:
+            return (1 << bits) - 1 if full else 235 << (bits - 8)
+        return 0 if full else 16 << (bits - 8)
+
+    def alpha(self) -> Fit:
+        """Return a step for the alpha channel of such frames, whose bars are opaque."""
+        return Fit(self.geometry, white_bars=True)
 
     def close(self) -> None:
         """End the threads."""

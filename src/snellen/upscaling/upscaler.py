@@ -23,6 +23,7 @@ from snellen.process import Holder, Home
 from snellen.upscaling import cpu
 from snellen.upscaling.cuda import frames as cuda
 from snellen.upscaling.models import Model, load
+from snellen.upscaling.opacity import OpacityUpscaler
 
 CHROMA = ("auto", "cpu", "gpu")
 WHAT = "this Upscaler"
@@ -207,6 +208,10 @@ class Upscaler(Holder):
             if backend is self._backend or isinstance(error, SnellenError):
                 raise
             raise InputError("this Upscaler was closed while a frame was in work") from error
+
+    def alpha(self) -> OpacityUpscaler:
+        """Return a step for the alpha channel of such frames."""
+        return OpacityUpscaler(self.scale)
 
     def close(self) -> None:
         """End the threads and drop all buffers; `prepare` may follow again."""

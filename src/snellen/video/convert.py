@@ -15,10 +15,11 @@ from snellen.errors import InputError
 from snellen.frames.brief import Brief
 from snellen.frames.frame import Format
 from snellen.video import pixels
+from snellen.video.alpha import WithAlpha, with_alpha
 from snellen.video.chain import rate_of, ticks_of
 from snellen.video.clip import Clip
 from snellen.video.hdr import scaled_matrix
-from snellen.video.media import MediaInfo, SourceReport
+from snellen.video.media import MediaInfo, PictureInfo, SourceReport
 from snellen.video.messages import counted
 from snellen.video.passthrough.streams import Copier
 from snellen.video.passthrough.tags import lost_time_code, video_tags
@@ -161,12 +162,22 @@ def convert(
         if not output.is_rgb:
             picture, coloured = stated(info.picture, encoding.colour, result, output.muxer)
             info = replace(info, picture=picture)
-        encoder, replaced = _encoder(info, output, encoding, strict, result)
+        clear = with_alpha(step) if info.picture.alpha else None
+        if clear is not None:
+            stack.callback(clear.close)
+        encoder, replaced = _encoder(
+            info, output, encoding, strict, result, alpha=clear is not None
+        )
+        if clear is not None and encoder.pixels.alpha:
+            step = clear
+        else:
+            info = _without_alpha(info, possible=clear is not None)
         copier = Copier(info, opened.templates, output.muxer, output.suffix, audio)
         plan = _plan(info, encoder, output, step)
         losses = _losses(info, replace(plan, format=result), copier, output, strict, quality)
         full = _full_chroma(info.picture.pixel_format, encoder, encoding)
-        said = (info.decoder_notice, info.fields_notice, coloured, replaced, full)
+        rgb = _from_rgb(info.picture)
+        said = (info.decoder_notice, info.fields_notice, rgb, coloured, replaced, full)
         notes = [text for text in said if text is not None]
         warnings = (*losses, *notes, *copier.notes)
         for warning in warnings:
@@ -193,7 +204,9 @@ def convert(
             decoder=info.decoder,
             encoder=plan.encoder.codec,
             pixel_format=(
-                pictures.pixel_format(plan.format) if output.is_rgb else plan.encoder.pixels.name
+                pictures.pixel_format(plan.format, plan.alpha)
+                if output.is_rgb
+                else plan.encoder.pixels.name
             ),
             source=pixels.describe(info.picture.format),
             result=pixels.describe(plan.format),
@@ -238,13 +251,18 @@ def drain(
 
 
 def _encoder(
-    info: MediaInfo, output: Output, encoding: Encoding, strict: bool, result: Format
+    info: MediaInfo,
+    output: Output,
+    encoding: Encoding,
+    strict: bool,
+    result: Format,
+    alpha: bool = False,
 ) -> tuple[Encoder, str | None]:
     """Choose the encoder; replace one of NVIDIA's that does not work, and return a warning."""
     source = info.video.codec
     if output.is_rgb:
-        return pictures.encoder(info, encoding, output.suffix), None
-    encoder = choose(info.picture, output.muxer, encoding, source, result)
+        return pictures.encoder(info, encoding, output.suffix, alpha), None
+    encoder = choose(info.picture, output.muxer, encoding, source, result, alpha)
     found = nvenc.replacement(encoder, result, encoding) or qsv.replacement(
         encoder, result, encoding
     )
@@ -254,6 +272,29 @@ def _encoder(
     if strict:
         raise InputError(f"{info.name}: strict, but {warning}")
     return choose(info.picture, output.muxer, other, source, result), warning
+
+
+def _from_rgb(picture: PictureInfo) -> str | None:
+    """Say that RGB pictures are worked on as YUV; None: they are no RGB."""
+    layout = pixels.parse(picture.pixel_format)
+    if not layout.rgb:
+        return None
+    return f"{layout.name} pictures become {layout.planar}, BT.709, limited range"
+
+
+def _without_alpha(info: MediaInfo, possible: bool) -> MediaInfo:
+    """Return the description with the loss of the alpha channel, if there is something in it.
+
+    `possible`: whether the step could have kept it.
+    """
+    if not info.picture.alpha or info.picture.opaque:
+        return info
+    holders = (
+        " (`codec`=ffv1 in .mkv, prores_ks in .mov, libvpx-vp9 in .webm and pictures such as "
+        "film-%05d.png hold it)"
+    )
+    lost = "the alpha channel is dropped" + (holders if possible else "")
+    return replace(info, picture=replace(info.picture, losses=(*info.picture.losses, lost)))
 
 
 def _full_chroma(decoded: str, encoder: Encoder, encoding: Encoding) -> str | None:
@@ -281,6 +322,7 @@ def _plan(info: MediaInfo, encoder: Encoder, output: Output, step: Step | RateSt
         tags=video_tags(info, output.muxer),
         disposition=info.video.disposition,
         index=info.video_index,
+        alpha=isinstance(step, WithAlpha),
     )
 
 
@@ -303,8 +345,12 @@ def _losses(
     else:
         lost = probe(plan, info, output.muxer, output.suffix)
     losses = (
-        *info.picture.losses, *plan.encoder.losses, *copier.losses, *lost, *lost_time_code(info),
-    )  # fmt: skip
+        *info.picture.losses,
+        *plan.encoder.losses,
+        *copier.losses,
+        *lost,
+        *lost_time_code(info),
+    )
     if strict and losses:
         raise InputError(f"{info.name}: strict, and this would be lost: " + "; ".join(losses))
     return losses
@@ -346,6 +392,11 @@ def _time_notes(report: SourceReport) -> list[str]:
 def _late_losses(report: SourceReport, muxer: str) -> list[str]:
     """Return what the output does not hold, as far as it is known only after reading."""
     notes = list(report.losses)
+    if report.transparent:
+        notes.append(
+            f"the alpha channel of {counted(report.transparent, 'frame')} is dropped, which are "
+            "not opaque as the first one"
+        )
     if muxer in ("yuv4mpegpipe", PICTURES) and report.variable_rate:
         what = "pictures hold" if muxer == PICTURES else "y4m holds"
         notes.append(f"{what} no times: the variable frame rate is lost")

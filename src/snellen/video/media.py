@@ -43,6 +43,10 @@ class PictureInfo:
     """What the pictures carry and the output's will not: one phrase each."""
     pixel_format: str
     """FFmpeg's name of the decoder's pixel format."""
+    alpha: bool = False
+    """Whether the pictures have an alpha channel."""
+    opaque: bool = True
+    """Whether the first picture is opaque all over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +150,8 @@ class SourceReport:
     """As `MediaInfo.fields_notice`, decided at the first frame that is marked."""
     losses: tuple[str, ...] = ()
     """What of later pictures was lost because the first one is otherwise: a sentence each."""
+    transparent: int = 0
+    """Pictures that are not opaque, where the first one is and the alpha channel is not read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,6 +94,18 @@ def parse(name: str) -> PixelFormat:
     return PixelFormat(name, min(bits, 16), subsampling, rgb, alpha, direct)
 
 
+def with_alpha(bits: int, subsampling: tuple[int, int] | None) -> str | None:
+    """Return the name of the planar YUV format of this depth with alpha; None: there is none."""
+    if subsampling not in NAMES:
+        return None
+    name = f"yuva{NAMES[subsampling]}p" + ("" if bits == 8 else f"{bits}le")
+    try:
+        av.VideoFormat(name)
+    except ValueError:
+        return None
+    return name
+
+
 @lru_cache(maxsize=64)
 def planar(bits: int, subsampling: tuple[int, int] | None) -> str:
     """Return the name of the planar YUV or grey format of this depth, or the next deeper one."""
@@ -135,6 +147,27 @@ def planes(frame: VideoFrame) -> tuple[Plane, ...]:
     count = 1 if pixels.subsampling is None else 3
     views: list[Any] = [np.from_dlpack(plane) for plane in frame.planes[:count]]
     return tuple(views)
+
+
+def opacity(frame: VideoFrame) -> Plane:
+    """Return the alpha channel of a frame, in the depth that `planes` gives."""
+    pixels = parse(frame.format.name)
+    bits = parse(pixels.planar).bits
+    if not pixels.alpha:  # of one frame among others
+        kind = np.uint8 if bits == 8 else np.uint16
+        return np.full((frame.height, frame.width), (1 << bits) - 1, kind)
+    direct = pixels.direct and pixels.subsampling is not None
+    name = "gbrap" if bits == 8 else "gbrap16le"
+    views: Any = frame.planes if direct else frame.reformat(format=name).planes
+    plane: Any = np.from_dlpack(views[3])
+    shifted: Plane = plane if direct or bits in (8, 16) else plane >> (16 - bits)
+    return shifted
+
+
+def is_opaque(frame: VideoFrame) -> bool:
+    """Return whether a frame with an alpha channel is opaque all over."""
+    bits = parse(parse(frame.format.name).planar).bits
+    return bool(opacity(frame).min() == (1 << bits) - 1)
 
 
 def picture(planes: tuple[Plane, ...], format: str) -> VideoFrame:

@@ -99,6 +99,15 @@ class Step(PreparedStep, Protocol):
 
 
 @runtime_checkable
+class AlphaStep(PreparedStep, Protocol):
+    """A step that has another one for the alpha channel of its frames."""
+
+    def alpha(self) -> Step:
+        """Return a new step that does to opacity what this one does to luma."""
+        ...
+
+
+@runtime_checkable
 class PipelinedStep(Step, Protocol):
     """A step that begins frames before the results of earlier ones are there, without threads."""
 

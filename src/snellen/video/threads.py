@@ -57,7 +57,7 @@ def run_pipeline(
     `quality` is that of pictures, where the output is many of them.
     """
     sink = _open_sink(source, plan, copier, output, file, quality)
-    reader = SourceThread(source, source.items)
+    reader = SourceThread(source, partial(source.items, plan.alpha))
     results: Channel[Item] = Channel(depth(plan.format))
     writer = Thread(partial(_write, sink, results, reader.channel, output), "encode")
     try:

@@ -141,9 +141,11 @@ class AnimationSink:
         if self._palette is not None:
             yield from self._palette.applied(VideoFrame.from_ndarray(samples, format="rgb24"))
             return
-        opaque = np.full((*samples.shape[:2], 4), 255, np.uint8)
-        opaque[..., :3] = samples[..., ::-1]
-        yield VideoFrame.from_ndarray(opaque, format="bgra")
+        order = np.full((*samples.shape[:2], 4), 255, np.uint8)
+        order[..., :3] = samples[..., 2::-1]
+        if samples.shape[2] == 4:
+            order[..., 3] = samples[..., 3]
+        yield VideoFrame.from_ndarray(order, format="bgra")
 
 
 class _Palette:

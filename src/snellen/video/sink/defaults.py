@@ -14,6 +14,8 @@ _HDR = (16, 18)
 """AVCOL_TRC_SMPTE2084 (PQ) and AVCOL_TRC_ARIB_STD_B67 (HLG)."""
 _OPEN = ("av1", "vp9")
 """Codecs of sources whose players play AV1."""
+_WITH_ALPHA = ("vp8", "vp9")
+"""Codecs of sources whose transparent pictures VP9 holds, too."""
 _STREAMED = ("libx264", "libx265")
 """Encoders for transport streams, which hold anything, but as data that nobody reads."""
 _SMALLEST = 96
@@ -27,6 +29,7 @@ def default_codec(
     muxer: str,
     result: Format,
     preset: str | None = None,
+    alpha: bool = False,
 ) -> str:
     """Return the encoder for such pictures, among those that the container takes.
 
@@ -47,6 +50,8 @@ def default_codec(
         Of the pictures to be encoded; the depth does not count.
     preset : str, optional
         The user's. AV1's are numbers: a name means one of the other encoders.
+    alpha : bool
+        Whether the pictures are transparent: then it is VP9 of VP9 and for WebM.
     """
     wanted = ["libx264"]
     large = min(result.width, result.height) >= _SMALLEST
@@ -57,6 +62,8 @@ def default_codec(
         wanted = ["libsvtav1", *wanted]
     last = ["libsvtav1", "libvpx-vp9"]
     wanted += last if result.subsampling == (1, 1) and bits <= 10 else reversed(last)
+    if alpha and bits == 8 and (muxer == "webm" or source in _WITH_ALPHA):
+        wanted = [last[1], *wanted]
     return next((codec for codec in wanted if holds(muxer, codec)), wanted[0])
 
 

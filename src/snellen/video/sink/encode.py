@@ -46,6 +46,8 @@ class Plan:
     disposition: Disposition
     index: int
     """Of the video stream in the input."""
+    alpha: bool = False
+    """Whether frames come with an alpha channel, which is encoded."""
 
 
 def open_container(

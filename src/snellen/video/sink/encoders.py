@@ -73,6 +73,7 @@ def choose(
     encoding: Encoding,
     source: str = "",
     result: Format | None = None,
+    alpha: bool = False,
 ) -> Encoder:
     """Return the encoder for such pictures; InputError names a setting that cannot be used.
 
@@ -88,8 +89,10 @@ def choose(
         FFmpeg's canonical name of the input's codec.
     result : Format, optional
         Of the pictures to be encoded, except for their depth; None: that of the input.
+    alpha : bool
+        Whether the pictures come with an alpha channel, which the encoder gets if it takes one.
     """
-    requested = _requested(encoding.pix_fmt)
+    requested = _requested(encoding.pix_fmt, alpha)
     raw = muxer == "yuv4mpegpipe"
     depth = (requested or picture.format).bits
     if raw:
@@ -102,11 +105,14 @@ def choose(
         codec = "wrapped_avframe"
     else:
         codec = encoding.codec or default_codec(
-            picture, depth, source, muxer, result or picture.format, encoding.preset
-        )
+            picture, depth, source, muxer, result or picture.format, encoding.preset,
+            alpha and not picture.opaque,
+        )  # fmt: skip
     offered = _Y4M if raw else formats(codec)
     if requested is None:
-        chosen = best(offered, picture.format)
+        chosen = (best(offered, picture.format, alpha=True) if alpha else None) or best(
+            offered, picture.format
+        )
         if chosen is None:
             raise InputError(
                 f"{codec} takes no YUV or grey pictures",
@@ -127,6 +133,12 @@ def choose(
                 parameter="pix_fmt",
             )
         chosen = requested
+        if chosen.alpha and not _written(chosen, picture.format):
+            raise InputError(
+                f"got `pix_fmt`={chosen.name}, which frames of {pixels.describe(picture.format)} "
+                "cannot become",
+                parameter="pix_fmt",
+            )
     light = hdr.options(picture.light, codec) if picture.light else {}
     losses = _losses(picture.format, chosen, codec)
     if light is None:
@@ -139,7 +151,7 @@ def choose(
     )
 
 
-def _requested(name: str | None) -> pixels.PixelFormat | None:
+def _requested(name: str | None, alpha: bool) -> pixels.PixelFormat | None:
     """Return the requested pixel format; None: there is no request. InputError: not writable."""
     if name is None:
         return None
@@ -150,9 +162,10 @@ def _requested(name: str | None) -> pixels.PixelFormat | None:
             f"got `pix_fmt`={name}, which FFmpeg does not know; expected e.g. yuv420p, yuv420p10le",
             parameter="pix_fmt",
         ) from None
-    if layout.rgb or layout.alpha or layout.full_range:
+    if layout.rgb or layout.full_range or (layout.alpha and not alpha):
+        others = "" if alpha else " alpha or"
         raise InputError(
-            f"got `pix_fmt`={name}; expected YUV or grey, without alpha or j", parameter="pix_fmt"
+            f"got `pix_fmt`={name}; expected YUV or grey, without{others} j", parameter="pix_fmt"
         )
     return layout
 
@@ -176,15 +189,22 @@ def formats(codec: str) -> tuple[str, ...]:
     return tuple(form.name for form in found.video_formats or ())
 
 
-def best(offered: tuple[str, ...], format: Format) -> pixels.PixelFormat | None:
-    """Return the offered format that loses least of `format`, and among these adds least."""
+def best(
+    offered: tuple[str, ...], format: Format, alpha: bool = False
+) -> pixels.PixelFormat | None:
+    """Return the offered format that loses least of `format`, and among these adds least.
+
+    `alpha`: whether it has an alpha channel.
+    """
     usable = []
     for name in offered:
         try:
             layout = pixels.parse(name)
         except ValueError:
             continue  # frames in a GPU's memory
-        if not (layout.rgb or layout.alpha or layout.full_range) and "f16" not in name:
+        if layout.rgb or layout.full_range or "f16" in name or layout.alpha != alpha:
+            continue
+        if not alpha or _written(layout, format):
             usable.append(layout)
 
     def cost(layout: pixels.PixelFormat) -> tuple[int, ...]:
@@ -193,6 +213,12 @@ def best(offered: tuple[str, ...], format: Format) -> pixels.PixelFormat | None:
         return max(0, -bits), lost, added, max(0, bits), not layout.direct
 
     return min(usable, key=cost, default=None)
+
+
+def _written(layout: pixels.PixelFormat, format: Format) -> bool:
+    """Return whether frames of this format can be given to an encoder of pictures with alpha."""
+    subsampling = format.subsampling or layout.subsampling
+    return pixels.with_alpha(layout.bits, subsampling) is not None
 
 
 def _chroma(have: tuple[int, int] | None, get: tuple[int, int] | None) -> tuple[int, int]:
@@ -259,6 +285,8 @@ def _options(
         location = location or "left"  # y4m would state centre where nothing is known
     if location and layout.subsampling not in (None, (0, 0)):
         options["chroma_sample_location"] = location
+    if layout.alpha and codec == "libvpx-vp9":
+        options["auto-alt-ref"] = "0"  # frames that are not shown would part the two streams
     options.update(encoding.options)
     if own:
         key = _PARAMS[codec]

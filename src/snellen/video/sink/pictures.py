@@ -25,10 +25,14 @@ from snellen.video.sink.encoding import Encoder, Encoding
 _WEIGHTS = {1: (0.2126, 0.0722), 5: (0.299, 0.114), 6: (0.299, 0.114), 9: (0.2627, 0.0593)}
 """Weights of red and blue in luma, by AVCOL_SPC: BT.709, BT.601 (twice), BT.2020."""
 _WHITE = 65535
+_TRANSPARENT = (".webp",)
+"""Animations that hold transparency."""
 
 
-def encoder(info: MediaInfo, encoding: Encoding, suffix: str) -> Encoder:
+def encoder(info: MediaInfo, encoding: Encoding, suffix: str, alpha: bool = False) -> Encoder:
     """Return what stands for the encoder: the depth of the pictures, and what they lose.
+
+    `alpha`: whether frames come with an alpha channel.
 
     Raises
     ------
@@ -56,8 +60,11 @@ def encoder(info: MediaInfo, encoding: Encoding, suffix: str) -> Encoder:
         losses.append(f"{given.bits} bit samples are rounded to 8 bit ({suffix})")
     if given.subsampling is not None and holds is not None and not holds.colour:
         raise InputError(f"{suffix} holds grey only; choose another suffix, such as .png")
-    layout = pixels.parse(pixels.planar(16 if deep else given.bits, given.subsampling))
-    return Encoder(suffix.removeprefix("."), layout, {}, tuple(losses))
+    bits = 16 if deep else given.bits
+    name = pixels.planar(bits, given.subsampling)
+    if alpha and (suffix in _TRANSPARENT or (holds is not None and holds.alpha)):
+        name = pixels.with_alpha(bits, given.subsampling or (0, 0)) or name
+    return Encoder(suffix.removeprefix("."), pixels.parse(name), {}, tuple(losses))
 
 
 def losses(info: MediaInfo, suffix: str) -> tuple[str, ...]:
@@ -119,7 +126,7 @@ class PictureSink:
         """Write the item's frame; packets of other streams are dropped."""
         if item.frame is None:
             return
-        picture = still.Still(rgb(item.frame, self._plan.format, self._matrix))
+        picture = still.Still(rgb(item.frame, self._plan.format, self._matrix))  # or RGBA
         self.written += 1
         path = self._folder / numbered(self._pattern, self.written)
         try:
@@ -137,8 +144,10 @@ class PictureSink:
         """Do nothing: whoever made the folder removes it."""
 
 
-def pixel_format(format: Format) -> str:
+def pixel_format(format: Format, alpha: bool) -> str:
     """Return FFmpeg's name of what `rgb` gives."""
+    if alpha:
+        return "rgba64le" if format.bits > 8 else "rgba"
     if format.subsampling is None:
         return "gray16le" if format.bits > 8 else "gray"
     return "rgb48le" if format.bits > 8 else "rgb24"
@@ -157,7 +166,7 @@ def matrix_of(picture: PictureInfo) -> tuple[int, bool]:
 
 
 def rgb(frame: Frame, format: Format, matrix: tuple[int, bool]) -> npt.NDArray[Any]:
-    """Return a frame as RGB or grey of full range: 8 bits of 8, else 16.
+    """Return a frame as RGB or grey of full range: 8 bits of 8, else 16; with alpha as RGBA.
 
     swscale interpolates chroma, but the matrix is ours: its own is off by half a code of 8 bits.
 
@@ -186,7 +195,7 @@ def rgb(frame: Frame, format: Format, matrix: tuple[int, bool]) -> npt.NDArray[A
     black, luma, chroma = (0, top, top) if full else (16 * step, 219 * step, 224 * step)
     y = (planes[0].astype(np.float32) - black) * (white / luma)
     if format.subsampling is None:
-        return _rounded(y, white)
+        return _transparent(_rounded(y, white), frame, bits)
     u, v = ((p.astype(np.float32) - 128 * step) * (white / chroma) for p in planes[1:])
     red, blue = _WEIGHTS[number]
     green = 1 - red - blue
@@ -196,7 +205,17 @@ def rgb(frame: Frame, format: Format, matrix: tuple[int, bool]) -> npt.NDArray[A
         y - 2 * (1 - red) * red / green * v - 2 * (1 - blue) * blue / green * u, white
     )
     result[..., 2] = _rounded(y + 2 * (1 - blue) * u, white)
-    return result
+    return _transparent(result, frame, bits)
+
+
+def _transparent(samples: npt.NDArray[Any], frame: Frame, bits: int) -> npt.NDArray[Any]:
+    """Return RGB or grey with the frame's alpha channel, if it has one: RGBA."""
+    if frame.alpha is None:
+        return samples
+    white = 255 if bits == 8 else _WHITE
+    alpha = _rounded(frame.alpha.astype(np.float32) * (white / ((1 << bits) - 1)), white)
+    colours = samples if samples.ndim == 3 else np.repeat(samples[..., None], 3, 2)
+    return np.concatenate((colours, alpha[..., None]), 2)
 
 
 def _rounded(samples: npt.NDArray[np.float32], white: int) -> npt.NDArray[Any]:

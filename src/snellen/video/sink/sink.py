@@ -172,6 +172,10 @@ class Sink:
             given = replace(given, subsampling=taken.subsampling)
             planes += tuple(self._neutral_plane(planes[0], shape) for shape in given.shapes[1:])
         layout = pixels.planar(given.bits, given.subsampling)
+        if self._plan.alpha:
+            assert frame.alpha is not None
+            layout = pixels.with_alpha(given.bits, given.subsampling) or layout
+            planes = (*planes, frame.alpha)
         picture = pixels.picture(planes, layout)
         if layout != taken.name:
             # State the same range on both sides: samples are rearranged, not stretched.

@@ -66,7 +66,8 @@ class Source:
         self.name = source.name if isinstance(source, Pictures) else name(source)
         self.busy, self._home = False, Home("this input")
         self._clip = clip
-        self._variable_rate = False
+        self._variable_rate, self._transparent = False, 0
+        self._with_alpha = True  # of the first frame, before it is known
         self._pipe: InputFile | None = None
         self._file: Path | Incoming
         if isinstance(source, Pictures):
@@ -99,12 +100,17 @@ class Source:
         """FFmpeg's streams by index, on which an output models the streams that it copies."""
         return {stream.index: stream for stream in self._reader.container.streams}
 
-    def items(self) -> Iterator[Item]:
+    def items(self, alpha: bool = False) -> Iterator[Item]:
         """Yield frames, their times counted from the clip's start, and packets between them.
 
         The last item has no frame; it carries the packets behind the last frame, and the report.
+        `alpha`: whether the frames have their alpha channel, if there is one.
         """
-        yield self._first
+        self._with_alpha = alpha
+        first = self._first
+        if not alpha and first.frame is not None:
+            first = replace(first, frame=replace(first.frame, alpha=None))
+        yield first
         yield from self._flow
 
     def report(self) -> SourceReport:
@@ -116,6 +122,7 @@ class Source:
             self._variable_rate,
             self._fields.notice,
             pictures.losses() if pictures else (),
+            self._transparent,
         )
 
     def stop(self) -> None:
@@ -272,7 +279,13 @@ class Source:
         least, most = self._steady
         self._variable_rate |= not least <= duration <= most
         pts = round(ticks - self._zero_ticks)
-        return Item(Frame(pixels.planes(frame), pts, duration), tuple(packets), self._end)
+        shown = Frame(pixels.planes(frame), pts, duration)
+        if self._picture.alpha:
+            if self._with_alpha:
+                shown = replace(shown, alpha=pixels.opacity(frame))
+            elif self._picture.opaque:
+                self._transparent += not pixels.is_opaque(frame)
+        return Item(shown, tuple(packets), self._end)
 
     def _cut(self) -> Iterator[tuple[VideoFrame, int] | Packet[Any]]:
         """Leave out frames outside the clip; end where the clip or the pictures' format ends."""

@@ -19,6 +19,7 @@ from snellen.video.complaints import Complaints
 from snellen.video.ffmpeg import choose_stream, limit_size, open_input, reason, start_of
 from snellen.video.pipes import Incoming
 from snellen.video.source import nvdec
+from snellen.video.source.alpha import AlphaDecoder, has_alpha
 from snellen.video.source.damage import Damage, shortfall
 from snellen.video.source.gaps import Gaps
 from snellen.video.source.start import Start
@@ -97,8 +98,10 @@ class Reader:
         context.options = {**(context.options or {}), **self._log.options, "err_detect": detect}
         names = {context.codec.name, context.codec.canonical_name}
         self._start = Start(self.container.format.name)
+        self._alpha = AlphaDecoder(self.stream) if has_alpha(self.stream) else None
         if hardware:
             nvdec.prepare(self.stream)
+            self._alpha = None
         self.time_base = fraction(self.stream.time_base) or Fraction(1, 1000)
         self.rate = rate_of(self.stream)
         complaints = Complaints(self.container.format.name, names)
@@ -249,6 +252,9 @@ class Reader:
         try:
             with self._log.here():
                 frames = self.stream.decode(packet)
+                if self._alpha is not None:
+                    self.damage.undecodable += not self._alpha.send(packet)
+                    frames = [self._alpha.joined(frame) for frame in frames]
         except EOFError:
             return []
         except (av.FFmpegError, ValueError) as error:

@@ -65,11 +65,8 @@ def picture_info(container: InputContainer, stream: VideoStream, frame: VideoFra
         color_range = FULL_RANGE
     colorspace = _first(frame.colorspace, context.colorspace)
     losses = list(hdr.losses(frame))
-    if layout.alpha or stream.metadata.get("alpha_mode") == "1":
-        losses.append("the alpha channel is dropped")
     if layout.rgb:
         color_range, colorspace = LIMITED_RANGE, BT709
-        losses.append(f"{layout.name} pictures become {layout.planar}, BT.709, limited range")
     location = None
     if layout.subsampling not in (None, (0, 0)):
         location = chroma_location(container, stream)
@@ -97,6 +94,8 @@ def picture_info(container: InputContainer, stream: VideoStream, frame: VideoFra
         light=hdr.light(frame, context),
         losses=tuple(losses),
         pixel_format=frame.format.name,
+        alpha=layout.alpha,
+        opaque=not layout.alpha or pixels.is_opaque(frame),
     )
 
 

@@ -1,0 +1,49 @@
+"""A step that enlarges opacity by bicubic, as an Upscaler does chroma, on the CPU."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from snellen.frames.bicubic import bicubic
+from snellen.frames.frame import Format, Frame
+from snellen.frames.quantise import recode
+from snellen.gpu.profile import stage
+
+
+class OpacityUpscaler:
+    """Enlarge frames of one plane, whose samples are opacity. Several threads may call `run`.
+
+    Parameters
+    ----------
+    scale : int
+    """
+
+    slots = 1
+    device = device_name = "cpu"
+
+    def __init__(self, scale: int) -> None:
+        self.scale = scale
+
+    def outcome(self, format: Format, frames: int) -> Format:
+        """Return the format of the results, except for their depth."""
+        return format.scaled(self.scale)
+
+    def prepare(
+        self, format: Format, bits: int | None = None, *, on_device: bool = False
+    ) -> Format:
+        """Return the format of the results, which lie in main memory."""
+        self._target = target = format.scaled(self.scale, bits)
+        self._depth = recode(format, target, chroma=False)
+        return target
+
+    def run(self, frame: Frame) -> Frame:
+        """Return the enlarged frame."""
+        out = np.empty(self._target.shapes[0], self._target.dtype)
+        with stage("opacity"):
+            bicubic(frame.planes[0], self.scale, out, depth=self._depth, bits=self._target.bits)
+        return replace(frame, planes=(out,))
+
+    def close(self) -> None:
+        """Do nothing: it holds nothing."""
