@@ -19,29 +19,32 @@ from snellen.video.alpha import WithAlpha, with_alpha
 from snellen.video.chain import rate_of, ticks_of
 from snellen.video.clip import Clip
 from snellen.video.hdr import scaled_matrix
-from snellen.video.media import MediaInfo, PictureInfo, SourceReport
-from snellen.video.messages import counted
+from snellen.video.losses import (
+    damage,
+    from_rgb,
+    full_chroma,
+    known_losses,
+    late_losses,
+    time_notes,
+    without_alpha,
+)
+from snellen.video.media import MediaInfo
 from snellen.video.passthrough.streams import Copier
-from snellen.video.passthrough.tags import lost_time_code, video_tags
+from snellen.video.passthrough.tags import video_tags
 from snellen.video.pipes import Outgoing
 from snellen.video.progress import Meter, Progress
-from snellen.video.sink import animation, nvenc, pictures, qsv
+from snellen.video.sink import nvenc, pictures, qsv
 from snellen.video.sink.colour import stated
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.encoders import choose
 from snellen.video.sink.encoding import Encoder, Encoding
-from snellen.video.sink.output import PICTURES, Output
-from snellen.video.sink.probe import probe
+from snellen.video.sink.output import Output
 from snellen.video.source.decode import Source
 from snellen.video.source.pictures import Pictures
 from snellen.video.step import RateStep, Step
-from snellen.video.threads import Written, run_dry, run_pipeline
+from snellen.video.threads import run_dry, run_pipeline
 
 __all__ = ["Clip", "Encoding", "LateStep", "Progress", "Step", "Summary", "convert", "drain"]
-
-
-_PLAYED = ("libx264", "libx265")
-"""Encoders of formats that players expect with half the chroma."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -171,12 +174,12 @@ def convert(
         if clear is not None and encoder.pixels.alpha:
             step = clear
         else:
-            info = _without_alpha(info, possible=clear is not None)
+            info = without_alpha(info, possible=clear is not None)
         copier = Copier(info, opened.templates, output.muxer, output.suffix, audio)
         plan = _plan(info, encoder, output, step)
-        losses = _losses(info, replace(plan, format=result), copier, output, strict, quality)
-        full = _full_chroma(info.picture.pixel_format, encoder, encoding)
-        rgb = _from_rgb(info.picture)
+        losses = known_losses(info, replace(plan, format=result), copier, output, strict, quality)
+        full = full_chroma(info.picture.pixel_format, encoder, encoding)
+        rgb = from_rgb(info.picture)
         said = (info.decoder_notice, info.fields_notice, rgb, coloured, replaced, full)
         notes = [text for text in said if text is not None]
         warnings = (*losses, *notes, *copier.notes)
@@ -187,10 +190,10 @@ def convert(
         with output.writing() as file:
             out = file if isinstance(file, Path) else stack.enter_context(closing(Outgoing(file)))
             written = run_pipeline(opened, step, plan, copier, output, out, meter, quality)
-            lost = _late_losses(written.report, output.muxer)
+            lost = late_losses(written.report, output.muxer)
             if strict and lost:
                 raise InputError(f"{info.name}: strict, and this was lost: " + "; ".join(lost))
-        late = [*output.notes, *lost, *_time_notes(written.report)]
+        late = [*output.notes, *lost, *time_notes(written.report)]
         if info.fields_notice is None and written.report.fields_notice is not None:
             late.append(written.report.fields_notice)
         for warning in late:
@@ -211,7 +214,7 @@ def convert(
             source=pixels.describe(info.picture.format),
             result=pixels.describe(plan.format),
             warnings=(*warnings, *late),
-            lost=_lost(written),
+            lost=damage(written),
             dropped=losses,
         )
 
@@ -274,40 +277,6 @@ def _encoder(
     return choose(info.picture, output.muxer, other, source, result), warning
 
 
-def _from_rgb(picture: PictureInfo) -> str | None:
-    """Say that RGB pictures are worked on as YUV; None: they are no RGB."""
-    layout = pixels.parse(picture.pixel_format)
-    if not layout.rgb:
-        return None
-    return f"{layout.name} pictures become {layout.planar}, BT.709, limited range"
-
-
-def _without_alpha(info: MediaInfo, possible: bool) -> MediaInfo:
-    """Return the description with the loss of the alpha channel, if there is something in it.
-
-    `possible`: whether the step could have kept it.
-    """
-    if not info.picture.alpha or info.picture.opaque:
-        return info
-    holders = (
-        " (`codec`=ffv1 in .mkv, prores_ks in .mov, libvpx-vp9 in .webm and pictures such as "
-        "film-%05d.png hold it)"
-    )
-    lost = "the alpha channel is dropped" + (holders if possible else "")
-    return replace(info, picture=replace(info.picture, losses=(*info.picture.losses, lost)))
-
-
-def _full_chroma(decoded: str, encoder: Encoder, encoding: Encoding) -> str | None:
-    """Say that RGB pictures become a film that few players play; None: they do not."""
-    if encoding.pix_fmt is not None or encoder.codec not in _PLAYED:
-        return None
-    if not pixels.parse(decoded).rgb:
-        return None
-    if encoder.pixels.subsampling != (0, 0):
-        return None
-    return "few players play chroma of full resolution (4:4:4): `pix_fmt`=yuv420p halves it"
-
-
 def _plan(info: MediaInfo, encoder: Encoder, output: Output, step: Step | RateStep) -> Plan:
     """Return how the video stream is written; the size is that of the input until `_prepare`."""
     numbered = output.muxer == "yuv4mpegpipe"
@@ -324,36 +293,6 @@ def _plan(info: MediaInfo, encoder: Encoder, output: Output, step: Step | RateSt
         index=info.video_index,
         alpha=isinstance(step, WithAlpha),
     )
-
-
-def _losses(
-    info: MediaInfo,
-    plan: Plan,
-    copier: Copier,
-    output: Output,
-    strict: bool,
-    quality: int | None,
-) -> tuple[str, ...]:
-    """Return what the output cannot hold; InputError: `strict`, and there is something.
-
-    `plan` has the size of the results: the encoder is probed with it before the step does any work.
-    """
-    if output.is_rgb:
-        lost = pictures.losses(info, output.suffix)
-        if output.muxer != PICTURES:
-            lost += animation.losses(info, output.suffix, quality)
-    else:
-        lost = probe(plan, info, output.muxer, output.suffix)
-    losses = (
-        *info.picture.losses,
-        *plan.encoder.losses,
-        *copier.losses,
-        *lost,
-        *lost_time_code(info),
-    )
-    if strict and losses:
-        raise InputError(f"{info.name}: strict, and this would be lost: " + "; ".join(losses))
-    return losses
 
 
 def _prepare(plan: Plan, step: Step | RateStep) -> Plan:
@@ -373,31 +312,3 @@ def _prepare(plan: Plan, step: Step | RateStep) -> Plan:
 def _expected(info: MediaInfo, step: Step | RateStep) -> int | None:
     """Return how many results to expect; None: unknown."""
     return None if info.frames is None else ceil(info.frames * rate_of(step))
-
-
-def _lost(written: Written) -> tuple[str, ...]:
-    """Return what was lost of the input while it was read and written."""
-    damage = (*written.report.damage, *written.damage)
-    if not written.refused:
-        return damage
-    return (*damage, f"{counted(written.refused, 'packet')} refused by the output's container")
-
-
-def _time_notes(report: SourceReport) -> list[str]:
-    if not report.moved:
-        return []
-    return [f"{report.moved} frame times did not rise and were moved"]
-
-
-def _late_losses(report: SourceReport, muxer: str) -> list[str]:
-    """Return what the output does not hold, as far as it is known only after reading."""
-    notes = list(report.losses)
-    if report.transparent:
-        notes.append(
-            f"the alpha channel of {counted(report.transparent, 'frame')} is dropped, which are "
-            "not opaque as the first one"
-        )
-    if muxer in ("yuv4mpegpipe", PICTURES) and report.variable_rate:
-        what = "pictures hold" if muxer == PICTURES else "y4m holds"
-        notes.append(f"{what} no times: the variable frame rate is lost")
-    return notes
