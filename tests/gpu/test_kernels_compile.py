@@ -80,15 +80,29 @@ def aplus(models):
         yield overlap.kernel(models[0], LUMA[2], LUMA[2].scaled(2, to))
 
 
+def cnn_model_of(scale, layers, channels):
+    """A model of zeros."""
+    arrays = {
+        name: np.zeros(shape, np.float16)
+        for name, shape in cnn_model.shapes(scale, layers, channels, 5).items()
+    }
+    return cnn_model.Model(scale, **arrays)
+
+
 def cnn(*cases):
     """Kernels of compact networks: scale, layers, channels, bits before and after, memory."""
     for scale, layers, channels, bits, to, limit in cases:
-        arrays = {
-            name: np.zeros(shape, np.float16)
-            for name, shape in cnn_model.shapes(scale, layers, channels, 5).items()
-        }
         source = Format(64, 48, bits)
-        layout = cnn_layout.choose(cnn_model.Model(scale, **arrays), source, limit)
+        layout = cnn_layout.choose(cnn_model_of(scale, layers, channels), source, limit)
+        yield cnn_luma.kernel(layout, source, source.scaled(scale, to))
+
+
+def cnn_by_warpgroups(*cases):
+    """The same: scale, layers, bits before and after, tile, warps."""
+    for scale, layers, bits, to, tile, warps in cases:
+        model, source = cnn_model_of(scale, layers, 32), Format(64, 48, bits)
+        usual = cnn_layout.layouts(model, source)[0]
+        layout = replace(usual, tile=tile, warps=warps, blocks=1, warpgroups=True)
         yield cnn_luma.kernel(layout, source, source.scaled(scale, to))
 
 
@@ -99,6 +113,9 @@ def slow_cnn():
             (2, 4, 16, 8, 8, limit), (2, 5, 32, 8, 8, limit), (2, 2, 64, 8, 8, limit),
             (3, 5, 32, 0, 0, limit), (4, 5, 32, 16, 8, limit), (4, 4, 16, 10, 10, limit),
         )  # fmt: skip
+    yield from cnn_by_warpgroups(
+        (2, 6, 8, 8, (32, 20), 12), (3, 5, 0, 0, (30, 24), 8), (4, 4, 16, 8, (40, 20), 16),
+    )  # fmt: skip
 
 
 def oriented(models, formats):

@@ -140,11 +140,12 @@ def differing(found: Plane, wanted: Plane) -> float:
 
 
 @cache
-def drawn(network: str, scale: int) -> Model:
-    """Return a network of weights by chance."""
+def drawn(network: str | tuple[int, int], scale: int) -> Model:
+    """Return a network, by its name or its layers and channels, of weights by chance."""
+    size = NETWORKS[network] if isinstance(network, str) else network
     random = np.random.default_rng(scale)
     arrays: dict[str, Any] = {}
-    for name, shape in shapes(scale, *NETWORKS[network], SIDE).items():
+    for name, shape in shapes(scale, *size, SIDE).items():
         inputs = np.prod(shape[-3:]) if name in {"body_weight", "last_weight"} else 9
         wide = 0.2 if "bias" in name else inputs**-0.5
         values = random.normal(0, wide, shape)

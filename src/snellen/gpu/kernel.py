@@ -48,7 +48,8 @@ class Kernel:
     name : str
         The function, declared extern "C" __global__.
     arches : tuple of str
-        Architectures that the tests compile it for: without those that it has no code for.
+        Architectures that the tests compile it for: without those that it has no code for. One as
+        "sm_90a": on sm_90 it is compiled for that, with instructions that no other GPU has.
     spills : int
         Bytes of local memory that a thread may take before the tests fail.
     **constants
@@ -181,7 +182,11 @@ class Kernel:
         """Begin to compile in a thread, if the kernel is made where a GPU is current."""
         device = devices.current()
         if device != "cpu" and not known(self._source, devices.ordinal(device)):
-            ahead.begin(self.file, devices.arch(), self.constants)
+            ahead.begin(self.file, self._own(devices.arch()), self.constants)
+
+    def _own(self, arch: str) -> str:
+        """Return the architecture to compile for on one."""
+        return f"{arch}a" if f"{arch}a" in self.arches else arch
 
     def _here(self, cuda: _Cuda) -> Loaded:
         """Return the kernel as it is loaded on the current device."""
@@ -200,13 +205,13 @@ class Kernel:
         """Load the kernel; compile it anew if what was kept on disk is not what it should be."""
         if loaded := known(self._source, device):
             return loaded
-        binary = ahead.take(self.file, arch, self.constants)
+        binary = ahead.take(self.file, self._own(arch), self.constants)
         try:
             return load(binary, self.name, device, self._source)
         except DeviceError:
             if not binary.kept:
                 raise
-        anew = nvrtc.compile(self.file, arch, self.constants, anew=True)
+        anew = nvrtc.compile(self.file, self._own(arch), self.constants, anew=True)
         return load(anew, self.name, device, self._source)
 
     def _check(self, loaded: Loaded, values: list[Any], shared: int) -> None:

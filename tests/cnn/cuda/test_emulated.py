@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +37,28 @@ def test_against_float64(random, tmp_path, case):
     source = Format(size[1], size[0], bits)
     target = source.scaled(scale, to)
     layout = next(one for one in layouts(model, source) if one.tile == tile)
+    program = network.built(tmp_path, layout, source, target)
+    plane = noise(random, bits, size)
+    found = [network.run(program, model, layout, plane, source, target, seed) for seed in (1, 2)]
+    planes.check(found[0], plane, model, source, target)
+    assert found[0].tobytes() == found[1].tobytes()
+
+
+WARPGROUPS = {
+    "x2": (2, 4, 32, 8, 8, (16, 16), 8, (17, 19)),
+    "x3": (3, 1, 32, 8, 0, (8, 8), 4, (9, 5)),
+    "x4, three groups": (4, 2, 20, 0, 16, (18, 8), 12, (7, 20)),
+}
+
+
+@pytest.mark.parametrize("case", WARPGROUPS)
+def test_products_of_warpgroups_against_float64(random, tmp_path, case):
+    """Products and copies are made as late as they may be."""
+    scale, layers, channels, bits, to, tile, warps, size = WARPGROUPS[case]
+    model = reference.model(random, scale, layers, channels, 5)
+    source = Format(size[1], size[0], bits)
+    target = source.scaled(scale, to)
+    layout = replace(layouts(model, source)[0], tile=tile, warps=warps, warpgroups=True)
     program = network.built(tmp_path, layout, source, target)
     plane = noise(random, bits, size)
     found = [network.run(program, model, layout, plane, source, target, seed) for seed in (1, 2)]

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from snellen.cnn.cuda import layout
-from snellen.cnn.cuda.layout import choose, factors, fragments, layouts, numbers, operands
+from snellen.cnn.cuda.layout import (
+    choose,
+    cores,
+    factors,
+    fragments,
+    layouts,
+    numbers,
+    operands,
+)
 from snellen.frames.frame import Format
 from support.cnn import reference
 
@@ -31,6 +41,38 @@ def unpacked(words, columns, inner):
 def test_right_operands(random, columns, inner):
     matrix = random.normal(size=(columns, inner)).astype(np.float16)
     assert (unpacked(fragments(matrix).ravel(), columns, inner) == matrix).all()
+
+
+def test_right_operands_of_warpgroups(random):
+    """Eights of columns of 128 bytes, as PTX's descriptors without swizzle say it."""
+    matrix = random.normal(size=(32, 288)).astype(np.float16)
+    words = cores(matrix).ravel()
+    for column, k in np.ndindex(32, 288):
+        step, inner = divmod(k, 16)
+        place = step * 512 + inner // 8 * 256 + column // 8 * 64 + column % 8 * 8 + inner % 8
+        assert words[place] == matrix[column, k]
+
+
+def test_weights_of_warpgroups_are_others_in_the_body_only(random):
+    model = reference.model(random, 2, 2, 32)
+    usual, theirs = operands(model), operands(model, warpgroups=True)
+    body = slice(32 * 16, 32 * 16 + 2 * 32 * 288)
+    assert usual.shape == theirs.shape and (usual != theirs).any()
+    assert sorted(usual[body]) == sorted(theirs[body])
+    usual[body] = theirs[body] = 0
+    assert (usual == theirs).all()
+
+
+def test_warpgroups_come_first_where_they_may(random, monkeypatch):
+    monkeypatch.setattr(layout, "WARPGROUP_TILES", ((512, 512, 12, 1), (32, 20, 12, 1)))
+    format = Format(64, 64)
+    for layers, channels, arch, wanted in (
+        (6, 32, "sm_90", True), (6, 20, "sm_90", True), (6, 16, "sm_90", False),
+        (0, 32, "sm_90", False), (6, 32, "sm_120", False), (6, 32, "", False),
+    ):  # fmt: skip
+        found = choose(reference.model(random, 2, layers, channels), format, HOPPER, arch)
+        assert found.warpgroups == wanted
+        assert not wanted or found.tile == (32, 20)
 
 
 @pytest.mark.parametrize(
@@ -102,11 +144,13 @@ def test_small_tiles_share_a_multiprocessor(random, monkeypatch, more, blocks):
 
 @pytest.mark.parametrize("scale", [2, 3, 4])
 @pytest.mark.parametrize("layers", [0, 1, 4])
-def test_areas_hold_activations_and_the_result(random, scale, layers):
+@pytest.mark.parametrize("warpgroups", [False, True])
+def test_areas_hold_activations_and_the_result(random, scale, layers, warpgroups):
     model = reference.model(random, scale, layers, 16)
-    for one in layouts(model, Format(64, 64)):
+    for usual in layouts(model, Format(64, 64)):
+        one = replace(usual, warpgroups=warpgroups)
         across, down = one.tile
-        pixels = [(across + 2 * (layers + 1)) * (down + 2 * (layers + 1 - k)) * 32
+        pixels = [(across + 2 * (layers + 1 - warpgroups * k)) * (down + 2 * (layers + 1 - k)) * 32
                   for k in range(layers + 1)]  # fmt: skip
         result = scale**2 * (across * down + 4) * 4
         for k, size in enumerate([*pixels, result]):

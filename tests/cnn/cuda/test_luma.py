@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -121,6 +122,28 @@ def test_no_result_depends_on_the_tile(cuda, random, channels, bits):
         if one.shared <= limit
     }
     assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    ("scale", "layers", "channels", "tiles"),
+    [(2, 6, 32, [(32, 20, 12), (32, 16, 8), (16, 16, 16), (26, 24, 4)]),
+     (3, 4, 32, [(32, 20, 12), (40, 20, 16)]), (4, 5, 20, [(16, 16, 8), (30, 24, 12)]),
+     (2, 1, 32, [(32, 32, 12), (8, 8, 4)])],
+)  # fmt: skip
+@pytest.mark.parametrize("bits", [8, 0])
+def test_products_of_warpgroups(cuda, random, scale, layers, channels, tiles, bits):
+    """The same bytes by every tile, within the bounds of float64."""
+    if cuda.cuda.Device().compute_capability != "90":
+        pytest.skip("only Hopper has them")
+    model = reference.model(random, scale, layers, channels)
+    source, plane = Format(131, 77, bits), noise(random, bits, (77, 131))
+    target, usual = source.scaled(scale, 0), layouts(model, source)[0]
+    found = []
+    for across, down, warps in tiles:
+        layout = replace(usual, tile=(across, down), warps=warps, blocks=1, warpgroups=True)
+        found.append(enlarged(cuda, Luma(model, source, target, layout=layout), plane, target))
+    planes.check(found[0], plane, model, source, target)
+    assert len({one.tobytes() for one in found}) == 1
 
 
 @pytest.mark.parametrize(("scale", "layers", "channels"), [(2, 4, 16), (3, 2, 32), (4, 4, 32)])

@@ -26,7 +26,8 @@ static void run_block(size_t bytes, std::mt19937 &random) {
   std::vector<unsigned> order;
   threads.resize(THREADS);
   warps.assign(WARPS, Group{32, 0, 0}), blocks.assign(1, Group{THREADS, 0, 0});
-  given.resize(2 * WARPS), turns.assign(THREADS, 0);
+  given.resize(2 * WARPS), turns.assign(THREADS, 0), passed_on.resize(THREADS);
+  copies.assign(THREADS, {}), begun.assign(THREADS, {}), may.assign(THREADS, false);
   shared.assign(1, std::vector<float4>((bytes + BEYOND) / 16));
   memset(shared[0].data(), 0xff, bytes + BEYOND);  // NaN, as half and as float
   for (unsigned i = 0; i < threads.size(); i++) {

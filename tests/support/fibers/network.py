@@ -50,7 +50,8 @@ def run(program, model, layout, plane, source, target, seed=0):
     out = np.zeros((rows + GUARD, columns + GUARD), target.dtype)
     out.view(np.uint8)[...] = 0xEE
     white = float((1 << target.bits) - 1)
-    parts = [given, operands(model), numbers(model), out]
+    weights = operands(model, warpgroups=layout.warpgroups)
+    parts = [given, weights, numbers(model), out]
     words = [width, height, width + PITCH, columns + GUARD, seed, layout.shared]
     scales = (*factors(source), *recode(source, target, chroma=False), white)
     done = subprocess.run(

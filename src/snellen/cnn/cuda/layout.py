@@ -28,6 +28,13 @@ blocks a multiprocessor must hold at once. The first that fits is taken: the ord
 times on an H100 (lab/cnn.md). Large tiles compute less around them."""
 
 
+WARPGROUP_ARCH, WARPGROUP_CHANNELS = "sm_90", 32
+"""Where four warps may multiply together (wgmma), and the channels of a body that they take."""
+
+WARPGROUP_TILES: tuple[tuple[int, int, int, int], ...] = ()
+"""The same as TILES, for these; they come first."""
+
+
 @dataclass(frozen=True)
 class Layout:
     """How a block divides its work, and its shared memory."""
@@ -48,14 +55,18 @@ class Layout:
     """Warps of a block."""
     blocks: int = 1
     """Blocks that a multiprocessor is to hold at once, at least."""
+    warpgroups: bool = False
+    """Whether four warps multiply together: operands of the body are in shared memory."""
 
     @property
     def areas(self) -> tuple[int, int]:
         """Bytes of the two areas of activations."""
         across, down = (side + 2 * (self.layers + 1) for side in self.tile)
-        a_row = across * self.channels * 2
+        sample = self.channels * 2
         result = 4 * self.scale**2 * (self.tile[0] * self.tile[1] + 4)  # where the last one goes
-        first, second = down * a_row, (down - 2) * a_row if self.layers else 0
+        first, second = down * across * sample, 0
+        if self.layers:
+            second = (down - 2) * (across - 2 * self.warpgroups) * sample
         if self.layers % 2:
             return max(first, result), second
         return first, max(second, result)
@@ -64,7 +75,12 @@ class Layout:
     def shared(self) -> int:
         """Bytes of shared memory of a block."""
         across, down = (side + 2 * (self.layers + 2) for side in self.tile)
-        return sum(self.areas) + 2 * self.parts * across * down
+        weights = 2 * 9 * self.channels**2 * 2 if self.warpgroups else 0  # of two convolutions
+        return sum(self.areas) + weights + 2 * self.parts * across * down
+
+    def fits(self, limit: int) -> bool:
+        """Return whether its blocks fit, where one may have so many bytes of shared memory."""
+        return self.blocks * (self.shared + RESERVED) <= limit + RESERVED
 
     @property
     def group(self) -> int:
@@ -72,7 +88,7 @@ class Layout:
         return 4 if self.channels <= 32 else 2
 
 
-def choose(model: Model, source: Format, limit: int) -> Layout | None:
+def choose(model: Model, source: Format, limit: int, arch: str = "") -> Layout | None:
     """Return the layout for a model; None: no tile fits.
 
     Parameters
@@ -81,8 +97,10 @@ def choose(model: Model, source: Format, limit: int) -> Layout | None:
     source : Format
     limit : int
         Bytes of shared memory that a block may have: a multiprocessor has RESERVED more.
+    arch : str
+        Architecture of the GPU, as "sm_90".
     """
-    for layout in layouts(model, source):
+    for layout in layouts(model, source, arch):
         fitting = (limit + RESERVED) // (layout.shared + RESERVED)
         if fitting >= layout.blocks:
             most = max(layout.blocks, WARPS // layout.warps)
@@ -90,8 +108,10 @@ def choose(model: Model, source: Format, limit: int) -> Layout | None:
     return None
 
 
-def layouts(model: Model, source: Format) -> list[Layout]:
+def layouts(model: Model, source: Format, arch: str = "") -> list[Layout]:
     """Return the layouts for a model, the best first, whatever shared memory they need."""
+    together = arch == WARPGROUP_ARCH and takes_warpgroups(model)
+    tiles = [(*tile, True) for tile in WARPGROUP_TILES] if together else []
     return [
         Layout(
             scale=model.scale,
@@ -102,9 +122,15 @@ def layouts(model: Model, source: Format) -> list[Layout]:
             tile=(across, down),
             warps=warps,
             blocks=blocks,
+            warpgroups=warpgroups,
         )
-        for across, down, warps, blocks in TILES
+        for across, down, warps, blocks, warpgroups in [*tiles, *((*tile, False) for tile in TILES)]
     ]
+
+
+def takes_warpgroups(model: Model) -> bool:
+    """Return whether the body of a model may be computed by warpgroups."""
+    return model.layers > 0 and padded(model.channels, DEPTH) == WARPGROUP_CHANNELS
 
 
 def factors(format: Format) -> tuple[float, float]:
@@ -112,16 +138,21 @@ def factors(format: Format) -> tuple[float, float]:
     return 1 / (HALF * unit(format)), HALF * unit(format)
 
 
-def operands(model: Model) -> Half:
-    """Return the weights of all convolutions, and of the linear filter, as right operands."""
+def operands(model: Model, *, warpgroups: bool = False) -> Half:
+    """Return the weights of all convolutions, and of the linear filter, as right operands.
+
+    With `warpgroups` those of the body are as `cores` has them.
+    """
     channels = padded(model.channels, DEPTH)
     body = (_padded(weight, channels, channels) for weight in model.body_weight)
     phases = padded(model.scale**2, WIDTH)
     last = _padded(model.last_weight, phases, channels)
     first = _padded(model.first_weight, channels)
     skip = _padded(model.skip, phases)[:, None]
-    matrices = map(_by_tap, (first[:, None], *body, skip, last))
-    return np.concatenate([fragments(matrix).ravel() for matrix in matrices])
+    order = cores if warpgroups else fragments
+    parts = [fragments(_by_tap(first[:, None])), *(order(_by_tap(weight)) for weight in body)]
+    parts += [fragments(_by_tap(one)) for one in (skip, last)]
+    return np.concatenate([part.ravel() for part in parts])
 
 
 def numbers(model: Model) -> npt.NDArray[np.float32]:
@@ -145,6 +176,15 @@ def fragments(matrix: Half) -> Half:
     # (pair of eights, eight, g, step, half, t, 2) → (step, pair, g, t, eight, half, 2)
     split = matrix.reshape(-1, tiles, WIDTH, inner // DEPTH, 2, 4, 2)
     return np.ascontiguousarray(split.transpose(3, 0, 2, 5, 1, 4, 6))
+
+
+def cores(matrix: Half) -> Half:
+    """Return a matrix (columns, inner dimension) as right operands of warpgroups, step by step.
+
+    Those of a step are [eight of the sixteen inner ones][columns][8].
+    """
+    columns, inner = matrix.shape
+    return np.ascontiguousarray(matrix.reshape(columns, inner // 8, 8).transpose(1, 0, 2))
 
 
 def padded(count: int, whole: int) -> int:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from snellen.cnn.cuda.layout import MEMORY, Layout, choose, factors, numbers, operands
+from snellen.cnn.cuda.layout import (
+    MEMORY,
+    WARPGROUP_ARCH,
+    Layout,
+    choose,
+    factors,
+    numbers,
+    operands,
+)
 from snellen.cnn.model import Model
 from snellen.errors import DeviceError
 from snellen.frames.arrays import pitch, upload
@@ -51,8 +59,9 @@ class Luma:
     ):
         import cupy
 
-        limit = int(cupy.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"])
-        chosen = layout or choose(model, source, limit)
+        device = cupy.cuda.Device()
+        limit = int(device.attributes["MaxSharedMemoryPerBlockOptin"])
+        chosen = layout or choose(model, source, limit, f"sm_{device.compute_capability}")
         if chosen is None:
             raise DeviceError(
                 f"got a network of {model.layers} layers and {model.channels} channels, which does "
@@ -62,7 +71,7 @@ class Luma:
             )
         self.scale, self.layout = model.scale, chosen
         self.kernel = kernel(chosen, source, target)
-        self._weights = _weights(model)
+        self._weights = _weights(model, chosen.warpgroups)
         self._factors = (*factors(source), *recode(source, target, chroma=False))
         self._white = float((1 << target.bits) - 1)
 
@@ -87,13 +96,14 @@ class Luma:
 def kernel(layout: Layout, source: Format, target: Format) -> Kernel:
     """Return the kernel, not yet compiled."""
     first, second = layout.areas
+    arches = tuple(arch for arch, most in MEMORY.items() if layout.shared <= most)
     return Kernel(
         Path(__file__).with_name("network.cu"), "network",
-        arches=tuple(arch for arch, most in MEMORY.items() if layout.shared <= most),
+        arches=(f"{WARPGROUP_ARCH}a",) if layout.warpgroups else arches,
         layers=layout.layers,
         channels=layout.channels, side=layout.side, parts=layout.parts, tile_x=layout.tile[0],
         tile_y=layout.tile[1], warps=layout.warps, blocks=layout.blocks,
-        group=layout.group, first_bytes=first, second_bytes=second,
+        group=layout.group, warpgroups=layout.warpgroups, first_bytes=first, second_bytes=second,
         sample=C_TYPES[source.dtype.name], target=C_TYPES[target.dtype.name],
         **constants(layout.scale, (0.5, 0.5)),
     )  # fmt: skip
@@ -102,12 +112,13 @@ def kernel(layout: Layout, source: Format, target: Format) -> Kernel:
 class _Weights(Resident):
     """The weights of a network on a GPU, so that all planes and threads share them."""
 
-    def __init__(self, model: Model, device: int):
+    def __init__(self, model: Model, warpgroups: bool, device: int):
         super().__init__(device)
-        self.operands, self.numbers = upload(operands(model)), upload(numbers(model))
+        self.operands = upload(operands(model, warpgroups=warpgroups))
+        self.numbers = upload(numbers(model))
 
 
-def _weights(model: Model) -> _Weights:
+def _weights(model: Model, warpgroups: bool) -> _Weights:
     """Return the weights of a model on the current GPU, cached."""
     from cupy.cuda.runtime import getDevice
 
@@ -115,9 +126,9 @@ def _weights(model: Model) -> _Weights:
 
     def make() -> _Weights:
         with own(), lasting():
-            return _Weights(model, device)
+            return _Weights(model, warpgroups, device)
 
-    return _models.get(device, model.digest, make)
+    return _models.get(device, (model.digest, warpgroups), make)
 
 
 _models: Cache[_Weights] = Cache(MODELS)

@@ -68,6 +68,19 @@ inline uint32_t shared_address(const void *pointer) {
                   reinterpret_cast<const char *>(shared[now->block].data()));
 }
 
+// Copies are made as late as they may be.
+namespace fibers {
+inline std::vector<std::vector<std::pair<void *, const void *>>> copies;  // of each thread
+}
+inline void copy_ahead(void *to, const void *from) {
+  fibers::copies[fibers::self()].push_back({to, from});
+}
+inline void copied() {
+  auto &mine = fibers::copies[fibers::self()];
+  for (const auto &[to, from] : mine) memcpy(to, from, 16);
+  mine.clear();
+}
+
 inline void load_fragment(uint32_t (&a)[4], uint32_t address) {
   using namespace fibers;
   if (address % 16) fail("an address of a fragment is not a multiple of 16 bytes");
