@@ -24,7 +24,7 @@ CASES: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
     "upscale grey": ((300, 451), {}),
     "upscale RGB": ((300, 451, 3), {}),
     "score": ((1080, 1920), {}),
-    "deblur 128": ((128, 128), {"prior": None, "psf_size": 9, "iterations": 50}),
+    "deblur 128": ((128, 128), {"prior": None, "edges": "taper", "iterations": 50}),
     "deblur 512": ((512, 512), {"prior": None, "psf_size": 9, "iterations": 50}),
     "deblur tiles": ((720, 1280), {"prior": None, "psf_size": 9, "iterations": 10, "tile": 128}),
     "deblur l0": ((512, 512), {"psf_size": 9, "iterations": 10, "prior": "l0"}),

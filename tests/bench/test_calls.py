@@ -37,14 +37,37 @@ def folder(tmp_path_factory):
 @pytest.mark.parametrize(
     "key", [one for one in CALLS if "l0" not in one[0]], ids=lambda key: key[0]
 )
-def test_every_call_is_right_and_timed(folder, key):
+def test_every_call_is_right_and_timed(folder, monkeypatch, key):
+    monkeypatch.setattr(child, "SHORT", 0.0)
     case = CALLS[key]
     found = child.measure(case, folder, 2, time.time())
     assert json.loads(json.dumps(found)) == found
-    assert set(found) == {"first", "check", "ms"} | ({"p99_ms"} if case.unit == "frame" else set())
+    of_films = {"p99_ms", "start_ms"} if case.unit == "frame" else set()
+    assert set(found) == {"first", "check", "ms", "calls"} | of_films
+    assert found["calls"] == 2
     assert 0 < found["ms"]["min"] <= found["ms"]["median"] <= found["ms"]["max"]
     assert found["first"]["s"] > 0 and found["first"]["cpu_s"] > 0
     assert all(value == 0 for value in found["check"].values())
+
+
+def test_short_calls_are_repeated_until_they_have_a_median(monkeypatch):
+    """And a call of a second is not; of a film three runs suffice."""
+
+    class Short(Upscale):
+        prepare = check = lambda self, given: {}
+        run = lambda self: None  # noqa: E731  nothing
+
+    class Film(Short):
+        def run(self):
+            self.stamps = [time.perf_counter()] * 3
+
+    for ms, repeats, calls in ((3.0, 5, 167), (0.01, 5, 200), (1000.0, 5, 5), (300.0, 1, 2)):
+        monkeypatch.setattr(child.clock, "host", lambda work, ms=ms: work() or ms)
+        found = child.measure(Short("cpu", TINY), Path(), repeats, time.time())
+        assert found["calls"] == calls and found["ms"]["median"] == ms
+        found = child.measure(Film("cpu", TINY), Path(), repeats, time.time())
+        assert found["calls"] == min(repeats, child.FILMS)
+        assert found["p99_ms"]["max"] == 0 <= found["start_ms"]["median"] < 1000
 
 
 def test_what_is_wrong_gets_no_time(folder, monkeypatch):
@@ -136,6 +159,7 @@ def report(monkeypatch):
         found["ms"] = {"median": 5.0, "min": 4.0, "max": 6.0}
         if "film" in asked["name"]:
             found["p99_ms"] = {"median": 7.0, "min": 7.0, "max": 7.0}
+            found["start_ms"] = found["p99_ms"]
         return fresh.Ran(1.0, 1.0, json.dumps(found))
 
     monkeypatch.setattr(fresh, "run", ran)
@@ -148,6 +172,7 @@ def test_the_report(report):
     assert json.loads(json.dumps(found)) == json.loads(json.dumps(found | {"quick": False}))
     assert len(found["cells"]) == len(CALLS) + len(run.COMMANDS) == len(lines) - 1
     assert found["failed"] == 1 and found["devices"] == ["cpu"] and found["format"] == 2
+    assert found["note"] == child.NOTE
     (wrong,) = (cell for cell in found["cells"] if "error" in cell)
     assert "two films" in wrong["call"] and "ms" not in wrong
     command = found["cells"][-1]

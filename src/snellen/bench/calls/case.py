@@ -30,11 +30,11 @@ class Sizes:
     """Of a film that is deblurred."""
     region_frames: int = 1000
     """Of a film whose region is deblurred."""
-    tile_frames: int = 60
+    tile_frames: int = 240
     """Of a film that is deblurred in tiles."""
     scored: tuple[int, int] = (2560, 1440)
     """Of two films that are compared."""
-    scored_frames: int = 200
+    scored_frames: int = 240
     """Of each."""
     image: tuple[int, int] = (451, 300)
     """Of the image that a command enlarges in a fresh installation."""
@@ -45,7 +45,7 @@ class Sizes:
 
 
 FULL = Sizes()
-QUICK = Sizes(region_frames=200, tile_frames=10, scored_frames=30, batch=4, pictures=264)
+QUICK = Sizes(region_frames=200, tile_frames=24, scored_frames=60, batch=4, pictures=264)
 ON_CPU = Sizes(
     plane=(960, 540), batch=4, pictures=16, region_frames=100, tile_frames=3, scored=(640, 360),
     scored_frames=20, checked=2,

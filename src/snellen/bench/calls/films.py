@@ -131,7 +131,7 @@ class DeblurFilm(Call):
         stamps = Stamps()
         found = snellen.deblur_file(
             self.film, self.out, device=self.device, frames=frames, overwrite=True, events=stamps,
-            region=region, tile=self.tile, **encoding, **self.how,
+            region=region, tile=self.tile, prior=None, **encoding, **self.how,
         )  # fmt: skip
         self.stamps = stamps.times
         return found

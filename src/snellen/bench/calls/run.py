@@ -13,7 +13,7 @@ import numpy as np
 
 from snellen import unfinished
 from snellen.bench import runner
-from snellen.bench.calls import case, films, fresh, pictures, table
+from snellen.bench.calls import case, child, films, fresh, pictures, table
 from snellen.bench.calls.case import Call, Figures, Sizes
 from snellen.bench.clock import spread
 from snellen.errors import SnellenError
@@ -22,7 +22,7 @@ from snellen.gpu import device as devices
 Say = Callable[[str], None]
 
 FIRST = 3
-"""Fresh installations that a command is measured in, at most."""
+"""Fresh installations that a command is measured in, at most, and its repeats in the first one."""
 CHILD = "snellen.bench.calls.child"
 
 
@@ -57,7 +57,7 @@ def run(
     """
     chosen = _devices(device)
     report = runner.header(method, chosen[0], repeats, quick, say)
-    report["devices"] = list(chosen)
+    report["devices"], report["note"] = list(chosen), child.NOTE
     if sizes is None:
         sizes = case.ON_CPU if chosen[0] == "cpu" else case.QUICK if quick else case.FULL
     report["parameters"] = asdict(sizes)
@@ -114,7 +114,7 @@ def first_use(
             with fresh.installation() as place:
                 first.append(fresh.run("snellen", *more, given=place))
                 results.append(_result(given, first[-1]))
-                for _ in range(repeats if number == 0 else 0):
+                for _ in range(min(FIRST, repeats) if number == 0 else 0):
                     later.append(fresh.run("snellen", *more, given=place))
                     results.append(_result(given, later[-1]))
         if any(result != results[0] for result in results):
@@ -201,7 +201,8 @@ def _said(cell: Figures, say: Say) -> Figures:
     seconds, used = (one["median"] if isinstance(one, dict) else one for one in first.values())
     text = f"{name}: {cell['ms']['median']:.4g} ms a {cell['unit']}"
     if "p99_ms" in cell:
-        text += f" (p99 between outputs {cell['p99_ms']['median']:.4g})"
+        text += f" (p99 between outputs {cell['p99_ms']['median']:.4g}"
+        text += f", the first after {cell['start_ms']['median']:.3g})"
     if "cpu_s" in cell:
         text += f", {cell['cpu_s']['median']:.3g} s of CPU"
     say(f"{text}; first {seconds:.3g} s, {used:.3g} s of CPU")
