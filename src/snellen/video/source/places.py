@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -52,19 +53,20 @@ def look(path: Path, maps: Sequence[str] = ()) -> Look:
         limit_size(stream, str(path))
         stream.codec_context.thread_type = "AUTO"
         planes: list[npt.NDArray[np.uint8]] = []
-        for frame in _some(container, stream):
+        sizes: list[int] = []
+        for frame in _some(container, stream, sizes):
             with suppress(ValueError):  # a pixel format that cannot be read, either
                 planes.append(_luma(frame))
         codec = stream.codec_context.codec.canonical_name or ""
-        return Look(tuple(planes), codec, _bits(container, stream, path))
+        return Look(tuple(planes), codec, _bits(container, stream, path, sizes))
 
 
-def _some(container: InputContainer, stream: VideoStream) -> Iterator[VideoFrame]:
-    """Yield a frame of each place."""
+def _some(container: InputContainer, stream: VideoStream, sizes: list[int]) -> Iterator[VideoFrame]:
+    """Yield a frame of each place, and note the sizes of packets there, of a second and more."""
     seconds = Fraction(container.duration or 0, av.time_base)
     count = int(seconds * rate_of(stream)) or SHORT
     if count <= SHORT:
-        first = islice(_frames(container, stream), count)
+        first = islice(_frames(container, stream, sizes), count)
         step = max(1, count // PLACES)
         yield from islice(first, step // 2, step // 2 + step * PLACES, step)
         return
@@ -75,19 +77,34 @@ def _some(container: InputContainer, stream: VideoStream) -> Iterator[VideoFrame
             container.seek((container.start_time or 0) + int(at * av.time_base))
         except (av.FFmpegError, OSError):
             return
-        frame = next(_frames(container, stream), None)
+        there: list[int] = []
+        frame = next(_frames(container, stream, there), None)
         if frame is not None and frame.pts not in seen:
             seen.add(frame.pts)
             yield frame
+            more = max(0, ceil(rate_of(stream)) - len(there))
+            sizes += [*there, *islice(_sizes(container, stream), more)]
 
 
-def _frames(container: InputContainer, stream: VideoStream) -> Iterator[VideoFrame]:
-    """Yield frames up to damage, of which the reader will tell."""
+def _frames(
+    container: InputContainer, stream: VideoStream, sizes: list[int]
+) -> Iterator[VideoFrame]:
+    """Yield frames up to damage, of which the reader will tell; note the sizes of packets."""
     try:
         for packet in container.demux(stream):
+            if packet.size:
+                sizes.append(packet.size)
             yield from stream.decode(packet)
     except (av.FFmpegError, OSError, IndexError, ValueError):
         return
+
+
+def _sizes(container: InputContainer, stream: VideoStream) -> Iterator[int]:
+    """Yield the sizes of the packets that follow, up to damage."""
+    with suppress(av.FFmpegError, OSError, IndexError, ValueError):
+        for packet in container.demux(stream):
+            if packet.size:
+                yield packet.size
 
 
 def _luma(frame: VideoFrame) -> npt.NDArray[np.uint8]:
@@ -97,16 +114,21 @@ def _luma(frame: VideoFrame) -> npt.NDArray[np.uint8]:
     return np.array(plane >> (depth - 8) if depth > 8 else plane, np.uint8)
 
 
-def _bits(container: InputContainer, stream: VideoStream, path: Path) -> float | None:
-    """Return the bits a pixel: as the stream states, else of the whole file.
+def _bits(
+    container: InputContainer, stream: VideoStream, path: Path, sizes: Sequence[int]
+) -> float | None:
+    """Return the bits a pixel: as the stream states, else of its packets that were read.
 
-    What other streams state does not count, which may be far more than the video's: uncompressed
-    audio beside a small picture.
+    They begin at key frames, which are larger than others: no more than those of the whole file.
+    That alone would not do, since other streams may be far larger than the video: lossless audio
+    beside a small picture.
     """
+    samples = stream.width * stream.height
     rate: float | None = stream.codec_context.bit_rate
-    if not rate and container.duration:
-        contexts = [s.codec_context for s in container.streams if s.index != stream.index]
-        rates = [context.bit_rate or 0 for context in contexts if context is not None]
-        rate = path.stat().st_size * 8 * av.time_base / container.duration - sum(rates)
-    samples = stream.width * stream.height * float(rate_of(stream))
-    return rate / samples if rate and rate > 0 and samples else None
+    per_second = samples * float(rate_of(stream))
+    if rate and per_second:
+        return rate / per_second
+    found = [8 * sum(sizes) / len(sizes) / samples] if sizes and samples else []
+    if container.duration and per_second:
+        found.append(path.stat().st_size * 8 * av.time_base / container.duration / per_second)
+    return min(found, default=None)
