@@ -176,11 +176,14 @@ def test_layouts(random, random_model, dtype, shape, backend):
     fixed.flags.writeable = False
     spaced = np.zeros((*shape[:-1], shape[-1] * 2), dtype)
     spaced[..., ::2] = image
+    unaligned = np.zeros(image.nbytes + 1, np.uint8)[1:].view(dtype).reshape(shape)
+    unaligned[...] = image
     layouts = {
         "Fortran": np.asfortranarray(image),
         "negative strides": image[::-1, ::-1].copy()[::-1, ::-1],
         "read-only": fixed,
         "not contiguous": spaced[..., ::2],
+        "not aligned": unaligned,
         "swapped bytes": image.astype(image.dtype.newbyteorder()),
         "moved axes": np.ascontiguousarray(np.moveaxis(image, -1, 0)).transpose(
             *range(1, image.ndim), 0

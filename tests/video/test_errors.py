@@ -170,13 +170,16 @@ class TestEncoders:
     def test_codec_that_the_container_cannot_hold(self, plain, tmp_path):
         refused(plain, tmp_path / "out.mp4", r"\.mkv", encoding=Encoding(codec="prores_ks"))
 
-    def test_odd_size(self, tmp_path):
+    def test_odd_size(self, tmp_path, capfd):
         source = make(tmp_path / "in.mkv", codec="ffv1", size=(65, 49), frames=2)
         out = tmp_path / "out.mkv"
         step = Nearest(1)
         with pytest.raises(InputError, match="take an even width and height, or 4:4:4"):
             convert(source, out, step, encoding=FAST)
         assert step.closed == 1
+        with pytest.raises(InputError, match="take an even width and height, or 4:4:4"):
+            convert(source, out, Nearest(1), encoding=Encoding("libx265"))
+        assert capfd.readouterr().err == ""
         convert(source, out, Nearest(1), encoding=Encoding(pix_fmt="yuv444p", preset="ultrafast"))
         assert read(out).frames[0].width == 65
 

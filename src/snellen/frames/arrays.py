@@ -218,9 +218,9 @@ def _check_readable(image: Any) -> None:
 
 
 def _checked(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return an array in main memory, unless it is larger than that (InputError)."""
+    """Return an array in main memory, aligned, unless it is larger than that (InputError)."""
     values.check_size(array)
-    return array
+    return array if array.flags.aligned else array.copy()
 
 
 def _has(image: Any, name: str) -> bool:

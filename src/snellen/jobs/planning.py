@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from snellen.errors import InputError
+from snellen.frames import values
 from snellen.frames.protection import place
 from snellen.jobs.inputs import PIPE, VIDEO_SUFFIXES, is_image, is_picture
 from snellen.jobs.naming import Word, beside, written
@@ -100,6 +101,8 @@ def plan(
     InputError
         No such input; several inputs for one output.
     """
+    values.flag("skip_existing", skip_existing)
+    values.flag("recursive", recursive)
     if skip_existing and overwrite:
         raise InputError(
             "got `skip_existing` with `overwrite`", parameter="skip_existing",

@@ -247,6 +247,19 @@ def test_nothing_comes_of_nothing():
     assert (leastsquares.conjugate_gradients(*sums) == 0).all()
 
 
+def test_an_energy_near_the_smallest_number_ends_the_search():
+    """A product of the last residual is 0 before the residual is: the step would be infinite."""
+    own = np.zeros((5, 5))
+    own[2], own[:, 2] = (
+        (3e-11, 3.3e-11, 4.1e-11, 3.3e-11, 3e-11),
+        (2e-12, 2e-12, 4.1e-11, 2e-12, 2e-12),
+    )
+    row = np.array((4.3e-7, 4.6e-7, 4.3e-7))
+    for number in range(200):
+        other = np.stack((row, (2.8 + number / 1000) * row, row))
+        assert np.isfinite(leastsquares.conjugate_gradients(own, other)).all()
+
+
 # Pruning
 
 

@@ -91,7 +91,10 @@ def conjugate_gradients(own: Float64, other: Float64) -> Float64:
         if not energy:
             break
         applied = apply(direction)
-        step = energy / np.sum(direction * applied)
+        product = np.sum(direction * applied)
+        if not product:  # of an energy near the smallest number
+            break
+        step = energy / product
         h = h + step * direction
         residual = residual - step * applied
         before, energy = energy, np.sum(residual**2)

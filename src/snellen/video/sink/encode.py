@@ -143,8 +143,12 @@ def add_video(out: OutputContainer, plan: Plan, suffix: str, threads: int = 0) -
 
 def _open_encoder(stream: VideoStream, plan: Plan) -> None:
     encoder, format = plan.encoder, plan.format
+    across, down = encoder.pixels.subsampling or (0, 0)
+    odd = bool(format.width % (1 << across) or format.height % (1 << down))
     with logs.listening() as messages:
         try:
+            if odd and encoder.codec == "libx265":  # which says so on standard error
+                raise ValueError("odd width or height")
             stream.codec_context.open()
             failed = None
         except (av.FFmpegError, OSError, ValueError) as error:
@@ -155,7 +159,7 @@ def _open_encoder(stream: VideoStream, plan: Plan) -> None:
         if isinstance(failed, MemoryError):
             raise failed
         advice = None
-        if encoder.pixels.subsampling not in (None, (0, 0)) and (format.width | format.height) % 2:
+        if odd:
             advice = (
                 "take an even width and height, or 4:4:4 (e.g. `pix_fmt`=yuv444p), or another "
                 "`codec` (ffv1)"

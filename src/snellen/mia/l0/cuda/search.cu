@@ -328,7 +328,9 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   if (!(before > 0)) return;
   double product = 0, energy = 0;
   for (int k = threadIdx.x; k < size; k += THREADS) product += direction[k] * applied[k];
-  const double step = before / block_sum(product);
+  const double curvature = block_sum(product);
+  if (curvature == 0) return;  // `before` is near the smallest number
+  const double step = before / curvature;
   for (int k = threadIdx.x; k < size; k += THREADS) {
     h[k] += step * direction[k];
     const double rest = residual[k] - step * applied[k];
