@@ -137,7 +137,7 @@ SETTINGS = (
 )
 @video_command
 def deblur(inputs: tuple[Path, ...], output: Output | None, **options: Any) -> None:
-    """Make INPUT… (videos, images, folders, - for y4m) sharp by MIA, and find their blur.
+    """Make INPUT… (videos, images, folders, - for a pipe) sharp by MIA, and find their blur.
 
     Blur is the same all over a picture, but with --tile. Of video luma is restored and chroma kept;
     of colour images the blur is that of luma. Images and frames without a blur that can be found

@@ -93,7 +93,7 @@ _BY = "scale, --method and --source" if choices() else "scale"
 )
 @video_command
 def upscale(inputs: tuple[Path, ...], output: Output | None, **options: Any) -> None:
-    """Enlarge INPUT… (videos, images, folders, - for y4m) by super-resolution.
+    """Enlarge INPUT… (videos, images, folders, - for a pipe) by super-resolution.
 
     Luma goes through a compact network, or with --method aplus through A+, by a model for the kind
     of source; of a video, its codec, bits and sharpness say which, and the result says why.

@@ -60,7 +60,7 @@ class DeblurJob(Job):
     """
 
     source: Path | tuple[Path, ...]
-    """Image or video file; "-": y4m on standard input. Several images of one object, a burst, are
+    """Image or video file; "-": standard input. Several images of one object, a burst, are
     a tuple: they become one image."""
     target: Path
     """File for the result; "-": y4m on standard output."""

@@ -87,8 +87,8 @@ def deblur_file(
     Parameters
     ----------
     source : str, Path or sequence of these
-        Image or video; "-": y4m on standard input. A sequence: images of one object, a burst, which
-        become one image.
+        Image or video; "-": standard input, y4m or an image. A sequence: images of one object, a
+        burst, which become one image.
     target : str, Path or None
         File to write; its suffix says which format, and its folder is made where it is missing. Or
         an existing folder: the file in it is called as the source. "-": y4m on standard output.

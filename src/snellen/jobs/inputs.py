@@ -16,8 +16,12 @@ UNREAD_SUFFIXES = (
     ".gif", ".apng", ".jxl", ".ico", ".psd", ".svg", ".tga", ".exr", ".hdr", ".dpx",
 )  # fmt: skip
 """Images too, but of types that are not read as such; FFmpeg takes some for films."""
+ANIMATED = (".webp", ".avif")
+"""Suffixes of images that may also be films."""
 PIPE = Path("-")
 """Standard input, or standard output."""
+STANDARD_INPUT = Path("/dev/stdin")
+"""Standard input as a file, where the system has one."""
 
 
 def standard_input() -> BinaryIO:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from snellen.errors import InputError
 from snellen.frames.numbering import is_pattern, there
 from snellen.jobs.events import Events
-from snellen.jobs.inputs import PIPE, is_image
+from snellen.jobs.inputs import ANIMATED, PIPE, is_image
 from snellen.jobs.naming import Word
 from snellen.jobs.patterns import matching, natural
 
@@ -76,9 +76,17 @@ def is_sequence(target: Path) -> bool:
 
 def makes_film(source: Path, target: Path, fps: Fraction | None) -> bool:
     """Return whether a job works frame by frame; else it is about one image."""
-    if fps is not None or not is_image(source, target):
+    if fps is not None or not (is_image(source, target) or _is_unnamed_image(source, target)):
         return True
     return not is_image(source) and is_sequence(target)  # all pictures of an animation
+
+
+def _is_unnamed_image(source: Path, target: Path) -> bool:
+    """Return whether a pipe, or a file without a suffix, is an image: the output can only be one.
+
+    .webp and .avif may be animations.
+    """
+    return not source.suffix and is_image(target) and target.suffix.lower() not in ANIMATED
 
 
 def is_there(target: Path) -> bool:

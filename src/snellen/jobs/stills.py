@@ -11,7 +11,7 @@ from snellen.frames import atomic
 from snellen.frames.still import Still, check, losses, read
 from snellen.frames.still_formats import FORMATS, with_quality
 from snellen.jobs.events import Events, Progress
-from snellen.jobs.inputs import PIPE
+from snellen.jobs.inputs import PIPE, STANDARD_INPUT
 
 
 def opened(
@@ -55,7 +55,7 @@ def opened(
     ignored = [f"`{name}` is for video: without effect on an image" for name in unused]
     for text in ignored:
         events.warning(str(source), text)
-    still = read(source)
+    still = read(STANDARD_INPUT if source == PIPE else source)
     check(target, still)
     if quality is not None and FORMATS[target.suffix.lower()].quality is None:
         ignored.append(f"`quality` is for {with_quality()}: without effect on {target.suffix}")

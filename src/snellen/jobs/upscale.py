@@ -48,7 +48,7 @@ class UpscaleJob(Job):
     """
 
     source: Path
-    """Image or video file; "-": y4m on standard input."""
+    """Image or video file; "-": standard input, y4m or an image."""
     target: Path
     """File for the result; "-": y4m on standard output."""
     scale: float | None = None

@@ -70,7 +70,7 @@ def upscale_file(
     Parameters
     ----------
     source : str or Path
-        Image or video; "-": y4m on standard input.
+        Image or video; "-": standard input, y4m or an image.
     target : str, Path or None
         File to write; its suffix says which format, and its folder is made where it is missing. Or
         a folder, which exists or ends with "/": the file in it is called as the source. "-": y4m on
