@@ -48,7 +48,7 @@ def scenes(held: dict[str, Bytes], film: Path, soft: Path, blur: float, seed: in
     for name, still in held.items():
         random = np.random.default_rng((seed, zlib.crc32(name.encode())))
         made = replace(material.recipe("film", random), sigma=blur)
-        low, high, _ = material.frame(still, made, scale, random)
+        (low,), high, _ = material.codings(still, [made], scale, random)
         truth = floats(high)
         decibels = []
         for model in both:

@@ -35,13 +35,14 @@ def main() -> int:
     parser.add_argument("--scale", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=2, help="clips of each still")
+    parser.add_argument("--versions", type=int, default=1, help="codings of each clip")
     parser.add_argument("--side", type=int, default=material.SIDE, help="of clips, at most")
     parser.add_argument("--part", type=int, default=material.PART, help="of items, at most")
     parser.add_argument("--most", type=float, default=33.0, help="megabytes of the pack, at most")
     given = parser.parse_args()
     about = {
         "source": given.kind, "scale": str(given.scale), "seed": str(given.seed),
-        "rounds": str(given.rounds), "side": str(given.side),
+        "rounds": str(given.rounds), "versions": str(given.versions), "side": str(given.side),
         "part": str(given.part), **libraries(),
     }  # fmt: skip
     found: dict[str, Bytes] = {}
@@ -54,7 +55,8 @@ def main() -> int:
         about["attribution"] = attribution(given.trainset / "SOURCES.csv")
     made = material.items(
         found, given.kind, given.scale, given.seed,
-        rounds=given.rounds, side=given.side, part=given.part, held_out=held,
+        rounds=given.rounds, versions=given.versions, side=given.side, part=given.part,
+        held_out=held,
     )  # fmt: skip
     count = pack.write(given.output, made, about, 1e6 * given.most)
     print(f"{given.output}: {count} items, {given.output.stat().st_size / 1e6:.1f} MB")

@@ -136,6 +136,32 @@ def test_items_depend_on_the_seed_and_the_name_only():
         next(material.items(few, "clean", 2, 1))
 
 
+def test_codings_of_a_clip_share_the_picture():
+    few = {name: still(k) for k, name in enumerate("ab")}
+    plain = {i.name: i for i in material.items(few, "film", 2, 1, held_out=("b",))}
+    made = list(material.items(few, "film", 2, 1, rounds=2, versions=3, held_out=("b",)))
+    assert [i.name for i in made if i.held_out] == ["b, 0"]
+    assert {i.name for i in made} == {
+        "b, 0",
+        *(f"a, {n}{v}" for n in "01" for v in ("", ", 1", ", 2")),
+    }
+    for one in made:
+        if one.name in plain:  # what a pack of one coding of each still has
+            np.testing.assert_array_equal(one.lows[2], plain[one.name].lows[2])
+            assert one.facts == plain[one.name].facts
+    first, second, third = (i for i in made if i.name.startswith("a, 1"))
+    assert first.high is second.high is third.high
+    assert (
+        first.facts["frame"] == second.facts["frame"] and first.facts["part"] == third.facts["part"]
+    )
+    assert not np.array_equal(first.lows[2], second.lows[2])
+
+
+def test_full_range_reaches_both_ends():
+    codes = np.array([[0, 16, 126, 235, 255]], np.uint8)
+    assert material.full_range(codes).tolist() == [[0, 0, 128, 255, 255]]
+
+
 @pytest.mark.parametrize(("scale", "side"), [(2, 193), (4, 384), (4, 400)])
 def test_small_stills_move_less_and_can_be_coded(scale, side):
     tall = still(shape=(2 * side, side))
@@ -153,11 +179,14 @@ def test_parts_of_both_planes_are_the_same_place(scale):
     corners = set()
     for seed in range(40):
         random = np.random.default_rng(seed)
-        small, large, corner = material.cut(low, high, scale, random, 40 * scale + 1)
+        (small, half), large, corner = material.cut(
+            [low, low // 2], high, scale, random, 40 * scale + 1
+        )
+        np.testing.assert_array_equal(half, small // 2)
         assert small.shape == (40, 40) and large.shape == (40 * scale, 40 * scale)
         np.testing.assert_array_equal(large, small.repeat(scale, 0).repeat(scale, 1))
         assert large[0, 0] == high[corner[1], corner[0]]
         corners.add(tuple(corner))
     assert len(corners) > 20
-    small, large, corner = material.cut(low, high, scale, np.random.default_rng(0), 999)
+    (small,), large, corner = material.cut([low], high, scale, np.random.default_rng(0), 999)
     assert small.shape == low.shape and large.shape == high.shape and corner == [0, 0]

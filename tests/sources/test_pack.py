@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -41,6 +42,18 @@ def test_round_trip(random, tmp_path):
     items[0].high[3, 4] ^= 1
     pack.write(tmp_path / "b.pack", items, about)
     assert pack.read(tmp_path / "b.pack").digest != found.digest
+
+
+def test_a_picture_in_several_codings_is_kept_once(random, tmp_path):
+    first, other = item(random, "a", (2,)), item(random, "b", (2,))
+    again = replace(first, name="a again", lows={2: first.lows[2] // 2})
+    items = [first, again, other]
+    pack.write(tmp_path / "a.pack", items, {"source": "film"})
+    with zipfile.ZipFile(tmp_path / "a.pack") as file:
+        assert sum(name.endswith(".high.webp") for name in file.namelist()) == 2
+    found = pack.read(tmp_path / "a.pack")
+    assert found.digest == pack.digest(items)
+    assert found.items[0].high is found.items[1].high
 
 
 def test_wrong_packs(random, tmp_path):

@@ -23,6 +23,7 @@ VERSIONS = {"x264": rb"x264 - core (\d+ ?r?\d*)", "x265": rb"x265 \(build (\d+)\
 RATE = 25  # frames a second
 SMALLEST = 96  # pixels of a side: on smaller ones libx265 reads and writes beyond its memory
 STEP = 16  # pixels: frames are coded in multiples, so that no encoder pads them by itself
+PRESETS = ("veryfast", "fast", "medium", "slow")
 OPTIONS = {
     # AVX-512 code of x264's macroblock tree reads memory that nobody wrote: results vary.
     "x264": {"x264-params": "asm=avx2"},
@@ -33,12 +34,14 @@ GREY = 128  # both chroma planes: only luma counts
 
 @dataclass(frozen=True, slots=True)
 class Coding:
-    """How a film is coded: preset medium, P and B frames, one thread: repeatable."""
+    """How a film is coded: P and B frames, one thread: repeatable."""
 
     encoder: str
     """One of ENCODERS."""
     crf: float
     """Constant rate factor: smaller is better."""
+    preset: str = "medium"
+    """How much the encoder tries, and so which tools it has; one of PRESETS."""
 
     def __str__(self) -> str:
         return f"{self.encoder} crf {self.crf:g}"
@@ -88,7 +91,7 @@ def coded(planes: Sequence[Bytes], coding: Coding) -> Coded:
         stream: Any = container.add_stream(ENCODERS[coding.encoder], rate=RATE)
         stream.width, stream.height = width + across, height + down
         stream.pix_fmt = "yuv420p"
-        crf = {"crf": f"{coding.crf:g}", "preset": "medium"}
+        crf = {"crf": f"{coding.crf:g}", "preset": coding.preset}
         stream.options = crf | OPTIONS[coding.encoder]
         stream.thread_count = 1
         chroma = np.full(((height + down) // 2, width + across), GREY, np.uint8)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from snellen.errors import InputError
-from snellen.sources.coder import SMALLEST, Coded, Coding, coded
-from snellen.sources.degrade import KERNELS, Bytes, shrunk
+from snellen.sources.coder import PRESETS, SMALLEST, Coded, Coding, coded
+from snellen.sources.degrade import KERNELS, Bytes, shrunk, whole
 from snellen.sources.motion import shown, windows
 from snellen.sources.pack import Item
 
@@ -23,6 +23,7 @@ FRAMES = 8  # of a clip: one I frame, then P and B frames
 FIRST = 0.125  # share of items that are I frames, the others P and B
 SETTLED = 2  # from this frame on rate control and motion search have something to go by
 SIDE = 384  # of the high planes of a clip, at most
+FULL = 0.2  # share of later clips whose codes are stretched to full range, for whites beyond 235
 PART = 256  # of an item: a part of a frame, so that a pack of few megabytes shows every still
 
 
@@ -57,6 +58,7 @@ def items(
     seed: int,
     *,
     rounds: int = 1,
+    versions: int = 1,
     side: int = SIDE,
     part: int = PART,
     held_out: tuple[str, ...] = (),
@@ -77,7 +79,9 @@ def items(
         Magnification.
     seed : int
     rounds : int
-        Clips of each still.
+        Clips of each still that is learnt from; one of each that is kept for validation.
+    versions : int
+        Codings of each clip that is learnt from. The first has preset medium.
     side, part : int
         Greatest side of the high planes of a clip, and of the part of a frame that is kept.
     held_out : tuple of str
@@ -102,38 +106,66 @@ def items(
         )
     for number in range(rounds):
         for name in np.random.default_rng((seed, number)).permutation(names).tolist():
-            source = np.random.default_rng((seed, number, zlib.crc32(name.encode())))
-            low, high, facts = frame(stills[name], recipe(kind, source), scale, source, side)
-            low, high, corner = cut(low, high, scale, source, part)
             held = bool(held_out) and name.startswith(held_out)
-            yield Item(
-                f"{name}, {number}", high, {scale: low}, held, kind, {**facts, "part": corner}
-            )
+            if held and number:
+                continue
+            key = (seed, number, zlib.crc32(name.encode()))
+            random = np.random.default_rng(key)
+            made = [recipe(kind, random)]
+            still = stills[name]
+            if not held:
+                more = np.random.default_rng((*key, 1))
+                if number and more.random() < FULL:
+                    still = full_range(still)
+                made += [another(kind, more, made[0].frame) for _ in range(1, versions)]
+            found, high, facts = codings(still, made, scale, random, side)
+            lows, high, corner = cut(found, high, scale, random, part)
+            for version, (low, told) in enumerate(zip(lows, facts, strict=True)):
+                title = f"{name}, {number}" + (f", {version}" if version else "")
+                yield Item(title, high, {scale: low}, held, kind, {**told, "part": corner})
+
+
+def another(kind: str, random: np.random.Generator, frame: int) -> Recipe:
+    """Draw a recipe with any preset, for the same frame of a clip."""
+    made = recipe(kind, random)
+    coding = replace(made.coding, preset=str(random.choice(PRESETS)))
+    return replace(made, coding=coding, frame=frame)
+
+
+def full_range(still: Bytes) -> Bytes:
+    """Return luma of limited range with its codes stretched to 0 … 255."""
+    return whole((still.astype(np.float32) - 16) * np.float32(255 / 219))
 
 
 def cut(
-    low: Bytes, high: Bytes, scale: int, random: np.random.Generator, side: int
-) -> tuple[Bytes, Bytes, list[int]]:
-    """Return the same part of both planes, and its left and top in the high one."""
+    lows: Sequence[Bytes], high: Bytes, scale: int, random: np.random.Generator, side: int
+) -> tuple[list[Bytes], Bytes, list[int]]:
+    """Return the same part of all planes, and its left and top in the high one."""
     size = side // scale
-    top, left = (int(random.integers(0, max(0, length - size) + 1)) for length in low.shape)
-    small = low[top : top + size, left : left + size]
+    top, left = (int(random.integers(0, max(0, n - size) + 1)) for n in lows[0].shape)
+    small = [low[top : top + size, left : left + size].copy() for low in lows]
     top, left, size = scale * top, scale * left, scale * size
-    return small.copy(), high[top : top + size, left : left + size].copy(), [left, top]
+    return small, high[top : top + size, left : left + size].copy(), [left, top]
 
 
-def frame(
-    still: Bytes, made: Recipe, scale: int, random: np.random.Generator, side: int = SIDE
-) -> tuple[Bytes, Bytes, dict[str, Any]]:
-    """Return a frame made by a recipe: low, high and facts; `random` draws the motion."""
+def codings(
+    still: Bytes, made: Sequence[Recipe], scale: int, random: np.random.Generator, side: int = SIDE
+) -> tuple[list[Bytes], Bytes, list[dict[str, Any]]]:
+    """Return a frame made by recipes: low planes, their high plane, and facts of each.
+
+    All recipes use the same frame of one clip; `random` draws its motion.
+    """
     highs, where = clip(still, scale, random, side)
-    lows = [shrunk(high, scale, made.kernel, made.sigma) for high in highs]
-    result: Coded = coded(lows, made.coding)
-    facts = {
-        **asdict(made), "type": result.kinds[made.frame],
-        "bits": round(result.bits, 4), "version": result.version, "window": where[made.frame],
-    }  # fmt: skip
-    return result.planes[made.frame], highs[made.frame], facts
+    lows, facts = [], []
+    for one in made:
+        small = [shrunk(high, scale, one.kernel, one.sigma) for high in highs]
+        result: Coded = coded(small, one.coding)
+        lows.append(result.planes[one.frame])
+        facts.append({
+            **asdict(one), "type": result.kinds[one.frame], "bits": round(result.bits, 4),
+            "version": result.version, "window": where[one.frame],
+        })  # fmt: skip
+    return lows, highs[made[0].frame], facts
 
 
 def clip(

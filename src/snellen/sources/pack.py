@@ -68,6 +68,8 @@ def write(
 ) -> int:
     """Write a pack; return how many items it holds.
 
+    A picture that several items in a row share is kept once.
+
     Parameters
     ----------
     path : Path
@@ -80,19 +82,23 @@ def write(
     """
     size = 0
     listed: list[dict[str, Any]] = []
+    last: tuple[Codes | None, int] = None, 0
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as file:
         for number, item in enumerate(items):
-            planes = {"high": item.high, **{f"low{s}": low for s, low in item.lows.items()}}
+            planes = {f"low{s}": low for s, low in item.lows.items()}
+            if item.high is not last[0]:
+                planes["high"] = item.high
             coded = {key: _coded(plane) for key, plane in planes.items()}
             size += sum(map(len, coded.values()))
             if size > most:
                 break
+            last = item.high, number if "high" in coded else last[1]
             for key, data in coded.items():
                 file.writestr(zipfile.ZipInfo(f"{number:04d}.{key}.webp", DATE), data)
             listed.append(
                 {
                     "name": item.name, "scales": sorted(item.lows), "held_out": item.held_out,
-                    "group": item.group, "facts": dict(item.facts),
+                    "group": item.group, "high": last[1], "facts": dict(item.facts),
                 }
             )  # fmt: skip
         text = json.dumps({"format": FORMAT, "about": dict(about), "items": listed}, indent=1)
@@ -129,11 +135,13 @@ def digest(items: Iterable[Item]) -> str:
 
 
 def _items(file: zipfile.ZipFile, listed: list[dict[str, Any]]) -> Iterator[Item]:
+    high = np.zeros((0, 0), np.uint8)
     for number, one in enumerate(listed):
         lows = {
             scale: _decoded(file.read(f"{number:04d}.low{scale}.webp")) for scale in one["scales"]
         }
-        high = _decoded(file.read(f"{number:04d}.high.webp"))
+        if one.get("high", number) == number:
+            high = _decoded(file.read(f"{number:04d}.high.webp"))
         yield Item(one["name"], high, lows, one["held_out"], one["group"], one["facts"])
 
 

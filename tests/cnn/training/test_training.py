@@ -199,6 +199,22 @@ def test_a_network_begins_with_the_weights_of_another(tmp_path, drawn, capsys):
     assert "expected CHECKPOINT#NAME" in capsys.readouterr().err
 
 
+def test_a_longer_network_begins_as_the_shorter_one(tmp_path, drawn, capsys):
+    first, _ = trained(tmp_path / "first", drawn, "--steps", "4")
+    start = f"{tmp_path / 'first' / CHECKPOINT}#fast-x2"
+    arguments = ["train", str(tmp_path / "next"), "--device", "cpu", "--steps", "2", "--set"]
+    arguments += ["patch=8", "--set", "precision=float32", "--minutes", "0", "--task"]
+    assert main([*arguments, f"deep-x2=4x8@{drawn},{start}"]) == 0
+    deep = read(tmp_path / "next" / "deep-x2.safetensors")
+    assert (deep.layers, first.layers) == (4, 2)
+    codes = np.random.default_rng(0).integers(0, 256, (20, 30)).astype(np.float32)
+    np.testing.assert_array_equal(*(reference.residual(codes, m) for m in (first, deep)))
+    for other in ("deep-x3=4x8", "short-x2=1x8", "wide-x2=2x16", "plain-x2=3x8p"):
+        capsys.readouterr()
+        assert main([*arguments, f"{other}@{drawn},{start}"]) == 2
+        assert "fast-x2 has another shape" in capsys.readouterr().err
+
+
 def test_a_run_without_time_writes_what_there_is(tmp_path, drawn):
     first, _ = trained(tmp_path, drawn, "--steps", "8", "--minutes", "0")
     assert first.about["steps"] == "0 of 8"

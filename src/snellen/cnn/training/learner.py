@@ -41,7 +41,8 @@ class Task:
     branches: bool = True
     """Whether convolutions have parallel branches."""
     start: str = ""
-    """FILE#NAME: a network of the same shape in a checkpoint, with whose weights it begins."""
+    """FILE#NAME: a network in a checkpoint, of the same shape or with fewer layers, with whose
+    weights it begins."""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import torch
 from snellen._version import __version__
 from snellen.cnn.definition import radius
 from snellen.cnn.model import Model
+from snellen.cnn.training.beginning import beginning
 from snellen.cnn.training.data import Pair, Patches, pairs, validation
 from snellen.cnn.training.learner import TYPES, Learner, Settings, Task
 from snellen.cnn.training.network import Network
@@ -81,7 +82,7 @@ class Run:
             with _arithmetic(settings):  # a GPU captures a step here
                 learner = Learner(task, settings, patches[*key, reach], device)
             if task.start:
-                learner.restart(0, _beginning(task.start))
+                learner.restart(0, beginning(task.start, learner.network))
             self.learners.append(learner)
         self.chunk = 0
         self.steps = 0
@@ -255,19 +256,6 @@ class Run:
 def _without_folders(task: Task) -> dict[str, Any]:
     """Return a task for a model's header, in which files have their names only."""
     return {**asdict(task), "pack": Path(task.pack).name, "start": Path(task.start).name}
-
-
-def _beginning(start: str) -> dict[str, torch.Tensor]:
-    """Return the weights of a network in a checkpoint, as `Task.start` names it."""
-    from safetensors import SafetensorError, safe_open
-
-    path, _, name = start.rpartition("#")
-    try:
-        with safe_open(path, "pt") as file:
-            mean = file.get_tensor(f"{name}.mean")
-    except (OSError, SafetensorError) as error:
-        raise InputError(f"got start {start!r}; expected CHECKPOINT#NAME: {error}") from error
-    return {"weights": mean, "mean": mean}
 
 
 def _kept(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
