@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +31,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, action="append", default=[], help="stills")
     parser.add_argument("--trainset", type=Path, help="the freely licensed set, with its tables")
+    parser.add_argument("--pack", type=Path, help="whose uncoded pictures of trainset are stills")
+    parser.add_argument("--held", type=Path, help="a pack whose items for validation are taken")
     parser.add_argument("-o", "--output", type=Path, required=True)
     parser.add_argument("--kind", choices=material.KINDS, default="film")
     parser.add_argument("--scale", type=int, default=2)
@@ -53,12 +56,22 @@ def main() -> int:
         found |= stills(given.trainset / "pictures")
         held = names(given.trainset / "held_out.txt")
         about["attribution"] = attribution(given.trainset / "SOURCES.csv")
+    kept: list[pack.Item] = []
+    if given.pack:
+        clean = pack.read(given.pack)
+        of_set = [item for item in clean.items if item.group == "trainset"]
+        found |= {item.name: item.high for item in of_set}
+        held = tuple(item.name for item in of_set if item.held_out)
+        about |= {"stills": clean.digest, "attribution": clean.about["attribution"]}
+    if given.held:
+        found = {name: still for name, still in found.items() if not name.startswith(held)}
+        kept = [item for item in pack.read(given.held).items if item.held_out]
     made = material.items(
         found, given.kind, given.scale, given.seed,
         rounds=given.rounds, versions=given.versions, side=given.side, part=given.part,
         held_out=held,
     )  # fmt: skip
-    count = pack.write(given.output, made, about, 1e6 * given.most)
+    count = pack.write(given.output, chain(kept, made), about, 1e6 * given.most)
     print(f"{given.output}: {count} items, {given.output.stat().st_size / 1e6:.1f} MB")
     return 0
 
