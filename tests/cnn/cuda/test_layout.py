@@ -47,10 +47,11 @@ def test_right_operands_of_warpgroups(random):
     """Eights of columns of 128 bytes, as PTX's descriptors without swizzle say it."""
     matrix = random.normal(size=(32, 288)).astype(np.float16)
     words = cores(matrix).ravel()
-    for column, k in np.ndindex(32, 288):
+    for column, down, k in np.ndindex(32, 3, 96):
         step, inner = divmod(k, 16)
-        place = step * 512 + inner // 8 * 256 + column // 8 * 64 + column % 8 * 8 + inner % 8
-        assert words[place] == matrix[column, k]
+        wide = (2 - down) * 32 + column
+        place = step * 2 * 768 + inner // 8 * 768 + wide // 8 * 64 + wide % 8 * 8 + inner % 8
+        assert words[place] == matrix[column, 96 * down + k]
 
 
 def test_weights_of_warpgroups_are_others_in_the_body_only(random):

@@ -20,14 +20,21 @@ constexpr int STEPS = 9 * CHANNELS / 16;        // products along the taps and c
 constexpr int BODY = STEPS * N * 64;            // words of the weights of a convolution of the body
 constexpr int FIRST_STEPS = 1, SKIP_STEPS = (SIDE * SIDE + 15) / 16;
 
-// Where sample (y, x) of convolution k is: the bytes from one octet of channels to the next, and from one
-// row to the next. Rows are [octet][PITCH samples]; with WARPGROUPS octets are [row][samples], without
-// gaps, so that samples that are one after another in a row are so from row to row.
+// Where the samples of convolution k are: bytes from one octet of channels to the next, from an even row to
+// the next, and from a row to the next but one. Rows are [octet][PITCH samples]. With WARPGROUPS octets
+// are [row][samples], without gaps: neighbours in a row are so from row to row. What the body reads then is
+// in two such parts, even rows and odd ones.
 struct Area {
-  int octet, row;
-  __device__ constexpr explicit Area(int k)
-      : octet((PITCH - (WARPGROUPS ? 2 * k : 0)) * (WARPGROUPS ? ROWS - 2 * k : 1) * COLUMN),
-        row((PITCH - (WARPGROUPS ? 2 * k : 0)) * (WARPGROUPS ? 1 : CHANNELS / 8) * COLUMN) {}
+  int octet, next, two;
+  __device__ constexpr explicit Area(int k) : octet(PITCH * COLUMN), next(), two() {
+    const int width = PITCH - 2 * k, height = ROWS - 2 * k, parts = k < LAYERS ? 2 : 1;
+    if (WARPGROUPS) octet = width * height / parts * COLUMN;
+    next = !WARPGROUPS || parts == 2 ? CHANNELS / 8 * octet : width * COLUMN;
+    two = WARPGROUPS ? 2 / parts * width * COLUMN : 2 * next;
+  }
+  __device__ __forceinline__ int row(int y) const {
+    return WARPGROUPS ? y / 2 * two + y % 2 * next : y * next;
+  }
 };
 
 __device__ constexpr int area_bytes(int k) {
@@ -36,7 +43,7 @@ __device__ constexpr int area_bytes(int k) {
 
 static_assert(CHANNELS % 16 == 0 && CELLS % 16 == 0 && FIRST_BYTES % 16 == 0 && SECOND_BYTES % 16 == 0);
 static_assert(FIRST_BYTES >= area_bytes(0) && SECOND_BYTES >= (LAYERS ? area_bytes(1) : 0));
-static_assert(!WARPGROUPS || (CHANNELS == 32 && WARPS % 4 == 0));
+static_assert(!WARPGROUPS || (CHANNELS == 32 && WARPS % 4 == 0 && TILE_Y % 2 == 0));
 static_assert((LAYERS % 2 ? FIRST_BYTES : SECOND_BYTES) >= PHASES * PHASE * 4);
 
 // Words of the right operands of `count` columns of eight, for one step.
@@ -91,7 +98,7 @@ __device__ __forceinline__ void convolve(float (&sum)[GROUP][COUNT][4],
       uint32_t b[2 * COUNT];
       load_weights<COUNT>(b, weights + step * words(COUNT));
       const int tap = step / (CHANNELS / 16), q = step % (CHANNELS / 16);
-      const int offset = row * area.row + tap * COLUMN + 2 * q * area.octet;
+      const int offset = row * area.next + tap * COLUMN + 2 * q * area.octet;
 #pragma unroll
       for (int m = 0; m < GROUP; m++) {
         uint32_t a[4];
@@ -138,10 +145,11 @@ __device__ __forceinline__ void filter(float (&sum)[GROUP][COUNT][4], const uint
 }
 
 // Applies PReLU and writes the sums of TILES · 16 samples of convolution k, from `first` on. They are
-// counted through rows of `across`, of which what is beyond the convolution's width is dropped.
-template <int TILES>
+// counted through rows of `across`: those of STEP, from row `top` on. What is beyond the convolution's width
+// is dropped.
+template <int STEP = 1, int TILES>
 __device__ __forceinline__ void store(const float (&sum)[TILES][N][4], const float *slope,
-                                      uint8_t *to, int k, int first, Width across) {
+                                      uint8_t *to, int k, int first, Width across, int top = 0) {
   const Area area(k);
   const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   float2 slopes[N];
@@ -152,9 +160,9 @@ __device__ __forceinline__ void store(const float (&sum)[TILES][N][4], const flo
 #pragma unroll
     for (int half = 0; half < 2; half++) {
       const int i = first + m * 16 + half * 8 + g;
-      const int y = across.row(i), x = i - y * across.width;
+      const int row = across.row(i), x = i - row * across.width, y = row * STEP + top;
       if (y >= ROWS - 2 * k || (WARPGROUPS && x >= PITCH - 2 * k)) continue;
-      uint8_t *target = to + y * area.row + x * COLUMN + t * 4;
+      uint8_t *target = to + area.row(y) + x * COLUMN + t * 4;
 #pragma unroll
       for (int n = 0; n < N; n++) {
         const float a = sum[m][n][2 * half], b = sum[m][n][2 * half + 1];
@@ -172,6 +180,6 @@ __device__ __forceinline__ void rows(uint32_t (&from)[GROUP], const uint8_t *rea
   for (int m = 0; m < GROUP; m++) {
     const int i = min(first + m * 16 + lane % 16, count - 1);
     const int y = across.row(i), x = i - y * across.width;
-    from[m] = shared_address(read + y * area.row + x * COLUMN + lane / 16 * area.octet);
+    from[m] = shared_address(read + y * area.next + x * COLUMN + lane / 16 * area.octet);
   }
 }

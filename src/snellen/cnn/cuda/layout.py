@@ -179,12 +179,14 @@ def fragments(matrix: Half) -> Half:
 
 
 def cores(matrix: Half) -> Half:
-    """Return a matrix (columns, inner dimension) as right operands of warpgroups, step by step.
+    """Return a matrix (columns, 3 × 3 taps and channels) as right operands of warpgroups.
 
-    Those of a step are [eight of the sixteen inner ones][columns][8].
+    They are [column of taps and octet of channels][row of taps, the last first][columns][8]: those
+    of two rows of taps, one after the other, are a right operand, too.
     """
     columns, inner = matrix.shape
-    return np.ascontiguousarray(matrix.reshape(columns, inner // 8, 8).transpose(1, 0, 2))
+    split = matrix.reshape(columns, 3, inner // 24, 8)  # column, row of taps, taps and octets, 8
+    return np.ascontiguousarray(split[:, ::-1].transpose(2, 1, 0, 3))
 
 
 def padded(count: int, whole: int) -> int:

@@ -64,27 +64,46 @@ __device__ void first_convolution(const uint16_t *v, uint8_t *to, const uint32_t
 
 // Convolution k, of the body.
 #if WARPGROUPS
-// Samples are counted through the rows of what is read: so the left operand of each tap is 64 neighbours in
-// an octet. Those that cross the end of a row are not stored. weights: in shared memory.
+// Adds the products of row ROW of four, of which an even row of samples sees the first three, and the one
+// below it the last three.
+template <int ROW, typename T>
+__device__ __forceinline__ void add_row(T &sum, uint32_t left, uint32_t right, Area area) {
+#pragma unroll
+  for (int step = 0; step < STEPS / 3; step++) {
+    const int tap = step / (CHANNELS / 16), q = step % (CHANNELS / 16);
+    const int offset = area.row(ROW) + tap * COLUMN + 2 * q * area.octet;
+    multiply_by_warpgroup(sum, left + offset / 16, right + (6 * step + max(2 - ROW, 0)) * CHANNELS);
+  }
+}
+
+// A warpgroup computes 64 samples of even rows at a time, and those below them: a row that both see is a
+// left operand once, for 64 columns. Samples are counted through the even rows of what is read: so the
+// left operand of each tap is 64 neighbours in an octet. Those that cross the end of a row are not stored.
+// weights: in shared memory, those of the last row of taps first.
 __device__ void body_convolution(const uint8_t *read, uint8_t *to, int k, const uint32_t *weights,
                                  const float *bias) {
   const Area area(k - 1);
   const Width across(PITCH - 2 * (k - 1));
   const int warp = __shfl_sync(ALL, threadIdx.x / 32, 0);  // the compiler sees that lanes have the same
-  const int count = across.width * (ROWS - 2 * k);
-  const uint64_t left = operand(read, area.octet), right = operand(weights, CHANNELS * 16);
+  const int count = across.width * (ROWS - 2 * k) / 2;
+  const uint32_t left = operand(read, area.octet), right = operand(weights, 3 * CHANNELS * 16);
   for (int first = warp / 4 * 64; first < count; first += WARPS * 16) {
-    float sum[1][N][4];
-    begin(sum, bias);
+    float upper[1][N][4], lower[1][N][4], both[2][N][4];
+    begin(upper, bias), begin(both, bias);
     begin_products();
-#pragma unroll
-    for (int step = 0; step < STEPS; step++) {
-      const int tap = step / (CHANNELS / 16), q = step % (CHANNELS / 16);
-      const int offset = tap / 3 * area.row + tap % 3 * COLUMN + 2 * q * area.octet;
-      multiply_by_warpgroup(sum[0], left + first + offset / 16, right + step * (CHANNELS * 2));
-    }
-    end_products(sum[0]);
-    store(sum, bias + CHANNELS, to, k, first + warp % 4 * 16, across);
+    add_row<0>(upper[0], left + first, right, area);
+    end_products(upper);
+    copy(both[0], upper[0]);
+    begin_products();
+    add_row<1>(both, left + first, right, area);
+    add_row<2>(both, left + first, right, area);
+    end_products(both);
+    copy(upper[0], both[0]), copy(lower[0], both[1]);
+    begin_products();
+    add_row<3>(lower[0], left + first, right, area);
+    end_products(lower);
+    store<2>(upper, bias + CHANNELS, to, k, first + warp % 4 * 16, across, 0);
+    store<2>(lower, bias + CHANNELS, to, k, first + warp % 4 * 16, across, 1);
   }
 }
 #else
