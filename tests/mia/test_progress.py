@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from snellen.mia import progress
+from snellen.mia.checks import one_by_one
 from snellen.mia.progress import iterated
 
 
@@ -35,6 +36,9 @@ class Backend:
         found = self.done - before.flat[0]
         before[...] = self.estimate
         return self._later("change", float(found) / self.done)
+
+    def checks(self):
+        return one_by_one(self)
 
     def _later(self, name, found):
         done = self.done

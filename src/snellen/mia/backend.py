@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from snellen.mia.checks import Float64, Later
+from snellen.mia.checks import Check, Float64, Later
 from snellen.mia.definition import SIDES, Definition
 
 
@@ -49,6 +49,10 @@ class Backend(Protocol):
             It waits for the greatest ‖f − before‖ / ‖f‖ of all pictures, 0 for a black one, and
             returns it.
         """
+        ...
+
+    def checks(self) -> Check:
+        """Return the check of the progress that begins with the present estimates."""
         ...
 
     def close(self) -> None:

@@ -17,7 +17,7 @@ from snellen.cpu import transforms as fft
 from snellen.cpu.threads import available
 from snellen.gpu.profile import stage
 from snellen.mia import pointwise
-from snellen.mia.checks import Later, change
+from snellen.mia.checks import Check, Later, change, one_by_one
 from snellen.mia.definition import EPS, LEAST, TV_EPS, TV_LEAST, Definition
 
 TOGETHER = 1 << 17
@@ -121,6 +121,10 @@ class Backend:
     def change(self, before: Array) -> Later[float]:
         """Compare the pictures with `before`, which becomes a copy: `backend.Backend.change`."""
         return change(self.estimate, before)
+
+    def checks(self) -> Check:
+        """Return the check of the progress."""
+        return one_by_one(self)
 
     def close(self) -> None:
         """Stop the threads."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from snellen.mia.backend import Backend
-from snellen.mia.checks import Float64, Later
+from snellen.mia.checks import Float64, Later, no_fit
 from snellen.mia.result import Step
 
 Callback = Callable[[int, Any, Any], object]
@@ -77,14 +77,14 @@ def iterated(
         return iterations, tuple
     steps: list[Step] = []
     waiting: deque[tuple[int, Later[Float64], Later[float]]] = deque()
-    before = backend.estimate.copy() if tolerance or history else None
+    check = backend.checks() if tolerance or history else None
     done = 0
     while done + every <= iterations:
         backend.iterate(every)
         done += every
-        change = _none if before is None else backend.change(before)
+        fit, change = check(history) if check else (no_fit, _none)
         if history:
-            waiting.append((done, backend.measure(), change))
+            waiting.append((done, fit, change))
             if len(waiting) > WAITING:
                 steps.append(_step(*waiting.popleft()))
         if callback:

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 from snellen.mia.cuda import change, fused
-from snellen.mia.cuda.change import Change, fetched, greatest
+from snellen.mia.cuda.change import Change, greatest
 from snellen.mia.definition import Definition
 from support import emulated
-from support.fake_cupy import FakeCupy
 from support.mia import drawn
 
 CASES = [(1, (32, 64), "float32"), (3, (32, 32), "float32"), (2, (45, 33), "float64")]
@@ -65,25 +64,6 @@ def test_the_fused_backend_takes_the_kernel(kernels, monkeypatch, random):
     backend._f[...] = 0
     assert later() == pytest.approx(expected, rel=1e-14)
     assert kernels.launches == ["change"]
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_what_is_fetched_is_what_was_there(monkeypatch, seed):
-    """Later work on the stream does not show in it, and nothing waits until it is asked for."""
-    fake = FakeCupy(seed).install(monkeypatch)
-    numbers, later, kept = np.arange(12.0).reshape(3, 2, 2), [], []
-    from cupy import empty
-
-    for add in range(3):
-        there = empty(numbers.shape, numbers.dtype)
-        fake.kernel(lambda add=add: numbers + add, [], there)
-        later.append(fetched(there))
-        fake.kernel(lambda: numbers * np.nan, [], there)
-        kept.append(there)
-    for add, result in enumerate(later):
-        assert (result() == numbers + add).all() and result().shape == numbers.shape
-    fake.null.synchronize()
-    assert not fake.faults
 
 
 @pytest.mark.gpu

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from snellen.gpu.kernel import Kernel
-from snellen.gpu.memory import pinned
 from snellen.gpu.profile import stage
-from snellen.mia.checks import Array, Float64, Later
+from snellen.mia.checks import Float64
 
 THREADS = 256
 BLOCKS = 512  # blocks that share the sums of one picture, at most
@@ -47,26 +46,6 @@ class Change:
                 grid, THREADS, f, np.int64(f.strides[0] // f.itemsize), batch, size, before, sums
             )
         return sums
-
-
-def fetched(there: Any) -> Later[Array]:
-    """Queue the copy of a CuPy array to main memory; return a function that waits for it.
-
-    So the copies of many checks are done beside the iterations, and not one by one after them.
-    """
-    import cupy
-
-    here, arrived = pinned(there.shape, there.dtype), cupy.cuda.Event(disable_timing=True)
-    there.data.copy_to_host_async(here.ctypes.data, here.nbytes)
-    arrived.record(cupy.cuda.get_current_stream())
-    held: list[Any] = [there]
-
-    def result() -> Array:
-        arrived.synchronize()
-        held.clear()
-        return here
-
-    return result
 
 
 def greatest(sums: Float64, dtype: str) -> float:

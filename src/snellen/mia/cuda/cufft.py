@@ -19,9 +19,11 @@ from snellen.gpu import device as devices
 from snellen.gpu import profile
 from snellen.gpu.graph import Work, capture, synchronize
 from snellen.gpu.memory import lasting
-from snellen.mia.checks import Later
+from snellen.mia import checks
+from snellen.mia.checks import Float64, Later
 from snellen.mia.cuda.buffers import Buffers
-from snellen.mia.cuda.change import fetched, greatest
+from snellen.mia.cuda.change import greatest
+from snellen.mia.cuda.check import Check, fetched, few
 from snellen.mia.cuda.pointwise import Pointwise, blocks
 from snellen.mia.definition import Definition
 
@@ -90,6 +92,7 @@ class Backend:
                 for _ in range(1 + is_beside)
             ]
             self._beside = cupy.cuda.Stream(non_blocking=True) if is_beside else None
+        self._check = Check(device)
         repeats = max(1, min(REPEATS, NODES // (12 * batch * frames + 8)))
         with self._on_gpu(), cupy.cuda.Stream(non_blocking=True) as own:
             kinds = (True,) if self._poisson else (False, True)
@@ -150,33 +153,65 @@ class Backend:
     def measure(self) -> Later[npt.NDArray[np.float64]]:
         """Begin the same; return a function that waits for it."""
         with self._on_gpu():
-            self._model()
-            sums = fetched(self._do.data_fidelity())
-
-        def result() -> npt.NDArray[np.float64]:
-            with self._on_gpu():
-                total, count = sums().sum(1).T
-            found: npt.NDArray[np.float64] = total / np.maximum(count, 1)
-            return found
-
-        return result
+            return self._fit(fetched(self.fit_on_gpu()))
 
     def change(self, before: Any) -> Later[float]:
         """Compare the pictures with `before`, which becomes a copy: `backend.Backend.change`."""
         with self._on_gpu():
-            sums = fetched(self._do.change(before))
+            return self._greatest(fetched(self.change_on_gpu(before)))
+
+    def checks(self) -> checks.Check:
+        """Return the check of the progress: of few samples as a graph."""
+        if not few(self.estimate, self._at.y.shape[1]):
+            return checks.one_by_one(self)
+        check = self._check
+        with self._on_gpu():
+            check.begin(self)
+
+        def both(fit: bool) -> tuple[Later[Float64], Later[float]]:
+            with self._on_gpu():
+                if not fit:
+                    return checks.no_fit, self._greatest(check.change(self))
+                change, found = check(self)
+            return self._fit(found), self._greatest(change)
+
+        return both
+
+    def change_on_gpu(self, before: Any) -> Any:
+        """Queue what `change` does; return the sums."""
+        return self._do.change(before)
+
+    def fit_on_gpu(self) -> Any:
+        """Queue the data fidelity; return its sums."""
+        self._model()
+        return self._do.data_fidelity()
+
+    def close(self) -> None:
+        """Wait for the GPU and drop all arrays."""
+        with self._on_gpu():
+            synchronize()
+            self._check.close()
+            del self._steps, self._at, self._do, self._plans, self._beside, self._check
+
+    def _fit(self, sums: Later[Float64]) -> Later[Float64]:
+        """Return a function that waits for the sums of a fit, and returns that of each picture."""
+
+        def result() -> Float64:
+            with self._on_gpu():
+                total, count = sums().sum(1).T
+            found: Float64 = total / np.maximum(count, 1)
+            return found
+
+        return result
+
+    def _greatest(self, sums: Later[Float64]) -> Later[float]:
+        """Return a function that waits for the sums of a change, and returns the greatest."""
 
         def result() -> float:
             with self._on_gpu():
                 return greatest(sums(), self._dtype)
 
         return result
-
-    def close(self) -> None:
-        """Wait for the GPU and drop all arrays."""
-        with self._on_gpu():
-            synchronize()
-            del self._steps, self._at, self._do, self._plans, self._beside
 
     def _repeat(self, all_observed: bool, count: int) -> None:
         """Do so many iterations, one by one."""

@@ -16,8 +16,10 @@ from snellen.frames.engine import SLOTS
 from snellen.gpu import device as devices
 from snellen.gpu.graph import synchronize
 from snellen.gpu.kernel import Kernel
-from snellen.mia.checks import Later
-from snellen.mia.cuda.change import Change, fetched, greatest
+from snellen.mia import checks
+from snellen.mia.checks import Float64, Later
+from snellen.mia.cuda.change import Change, greatest
+from snellen.mia.cuda.check import Check, fetched, few
 from snellen.mia.cuda.layout import Gpu, Layout, candidates
 from snellen.mia.cuda.measure import Measure
 from snellen.mia.cuda.scale import Scale
@@ -86,6 +88,7 @@ class Backend:
             self._measure = Measure(definition, period, batch, frames)
             self._scale = Scale()
             self._change = Change("float32")
+            self._check = Check(device)
             here = gpu()
             gaussian = definition.noise == "gaussian"
             layouts = [layout] if layout else candidates(*period, batch, here, gaussian)
@@ -137,21 +140,53 @@ class Backend:
         """Return the data fidelity of each picture, (B,) float64; see `Restored.fit`."""
         return self.measure()()
 
-    def measure(self) -> Later[npt.NDArray[np.float64]]:
+    def measure(self) -> Later[Float64]:
         """Begin the same; return a function that waits for it."""
         with devices.using(self._device), devices.reporting():
-            found = fetched(self.fit_on_gpu())
+            return self._fit(fetched(self.fit_on_gpu()))
 
-        def result() -> npt.NDArray[np.float64]:
+    def change(self, before: Any) -> Later[float]:
+        """Compare the pictures with `before`, which becomes a copy: `backend.Backend.change`."""
+        with devices.using(self._device), devices.reporting():
+            return self._greatest(fetched(self.change_on_gpu(before)))
+
+    def checks(self) -> checks.Check:
+        """Return the check of the progress: of few samples as a graph."""
+        if not few(self.estimate, self._frames):
+            return checks.one_by_one(self)
+        check = self._check
+        with devices.using(self._device), devices.reporting():
+            check.begin(self)
+
+        def both(fit: bool) -> tuple[Later[Float64], Later[float]]:
+            with devices.using(self._device), devices.reporting():
+                if not fit:
+                    return checks.no_fit, self._greatest(check.change(self))
+                sums, found = check(self)
+            return self._fit(found), self._greatest(sums)
+
+        return both
+
+    def change_on_gpu(self, before: Any) -> Any:
+        """Queue what `change` does; return the sums."""
+        return self._change(self.estimate, before)
+
+    def fit_on_gpu(self, psf: Any = None) -> Any:
+        """Return the same as a CuPy array; `psf`: what `psf` has returned. Nothing waits for it."""
+        with devices.using(self._device), devices.reporting():
+            return self._measure(self._y, self.estimate, self.psf if psf is None else psf)
+
+    def _fit(self, found: Later[Float64]) -> Later[Float64]:
+        """Return a function that waits for the data fidelity, and returns a copy."""
+
+        def result() -> Float64:
             with devices.using(self._device), devices.reporting():
                 return found().copy()
 
         return result
 
-    def change(self, before: Any) -> Later[float]:
-        """Compare the pictures with `before`, which becomes a copy: `backend.Backend.change`."""
-        with devices.using(self._device), devices.reporting():
-            sums = fetched(self._change(self.estimate, before))
+    def _greatest(self, sums: Later[Float64]) -> Later[float]:
+        """Return a function that waits for the sums of a change, and returns the greatest."""
 
         def result() -> float:
             with devices.using(self._device), devices.reporting():
@@ -159,17 +194,13 @@ class Backend:
 
         return result
 
-    def fit_on_gpu(self, psf: Any = None) -> Any:
-        """Return the same as a CuPy array; `psf`: what `psf` has returned. Nothing waits for it."""
-        with devices.using(self._device), devices.reporting():
-            return self._measure(self._y, self.estimate, self.psf if psf is None else psf)
-
     def close(self) -> None:
         """Wait for the GPU and drop all arrays."""
         with devices.using(self._device):
             synchronize()
+            self._check.close()
             del self._y, self._f, self._h, self._first, self._denominators, self._workspace
-            del self._measure, self._scale, self._change
+            del self._measure, self._scale, self._change, self._check
 
 
 def gpu() -> Gpu:

@@ -1,0 +1,131 @@
+"""A check of the progress on a GPU as one CUDA graph: else it is a dozen launches by the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any, Protocol
+
+from snellen.gpu import profile
+from snellen.gpu.graph import record
+from snellen.gpu.memory import lasting, pinned
+from snellen.gpu.reserved import Reserved
+from snellen.mia.checks import Array, Later
+
+FEW = 1 << 20
+"""Samples on their periods of a batch up to which launches take longer than the kernels, about. A
+graph keeps the memory of its temporary arrays, so larger batches have none."""
+
+
+class Checked(Protocol):
+    """A backend, always the same one."""
+
+    @property
+    def estimate(self) -> Any:
+        """The estimates (B, H, W)."""
+        ...
+
+    def change_on_gpu(self, before: Any) -> Any:
+        """Queue the comparison with `before`, which becomes a copy; return a CuPy array."""
+        ...
+
+    def fit_on_gpu(self) -> Any:
+        """Queue the data fidelity; return a CuPy array."""
+        ...
+
+
+class Check:
+    """Compares estimates with those of the check before, and computes the data fidelity.
+
+    The first check launches kernel by kernel, as a graph cannot load them, the second one becomes
+    a graph. Where nothing can be captured, or stages are timed, each is launched so.
+
+    Parameters
+    ----------
+    device : str
+        "cuda:N".
+    """
+
+    def __init__(self, device: str):
+        self._device = device
+        self._reserved: Reserved | None = None
+        self._before: Any = None
+        self._there: tuple[Any, Any] | None = None  # what the graph fills
+        self._launch: Callable[[], None] | None = None
+        self._checks = 0
+
+    def begin(self, of: Checked) -> None:
+        """Keep a copy of the estimates of a backend, on CuPy's current stream."""
+        import cupy
+
+        if self._before is None:
+            with lasting():
+                self._before = cupy.empty(of.estimate.shape, of.estimate.dtype)
+        of.change_on_gpu(self._before)
+
+    def change(self, of: Checked) -> Later[Array]:
+        """Queue the comparison alone; return a function that waits for what it returns."""
+        return fetched(of.change_on_gpu(self._before))
+
+    def __call__(self, of: Checked) -> tuple[Later[Array], Later[Array]]:
+        """Queue both; return functions that wait for the comparison and for the data fidelity."""
+        if self._checks == 1:
+            self._capture(of)
+        self._checks += 1
+        if self._launch is None or profile.active():
+            change, fit = self._both(of)
+        else:
+            assert self._there is not None
+            self._launch()
+            change, fit = self._there
+        return fetched(change), fetched(fit)
+
+    def close(self) -> None:
+        """Give the memory back; the GPU has done all work."""
+        self._launch = self._there = self._before = None
+        if self._reserved:
+            self._reserved.close()
+
+    def _both(self, of: Checked) -> tuple[Any, Any]:
+        return of.change_on_gpu(self._before), of.fit_on_gpu()
+
+    def _capture(self, of: Checked) -> None:
+        """Capture a check on a stream of its own, as the current one may be the default."""
+        import cupy
+
+        self._reserved = reserved = Reserved(self._device)
+
+        def work() -> None:
+            with reserved.allocating():
+                self._there = self._both(of)
+
+        try:
+            with cupy.cuda.Stream(non_blocking=True):
+                self._launch = record(work)
+        except RuntimeError:  # CUDA's and ours
+            self._there = None
+
+
+def few(estimates: Any, frames: int) -> bool:
+    """Return whether a batch of estimates (B, H, W), of so many frames each, is small."""
+    return bool(prod(estimates.shape) * frames <= FEW)
+
+
+def fetched(there: Any) -> Later[Array]:
+    """Queue the copy of a CuPy array to main memory; return a function that waits for it.
+
+    So the copies of many checks are done beside the iterations, and not one by one after them.
+    """
+    import cupy
+
+    here, arrived = pinned(there.shape, there.dtype), cupy.cuda.Event(disable_timing=True)
+    there.data.copy_to_host_async(here.ctypes.data, here.nbytes)
+    arrived.record(cupy.cuda.get_current_stream())
+    held: list[Any] = [there]
+
+    def result() -> Array:
+        arrived.synchronize()
+        held.clear()
+        return here
+
+    return result
