@@ -30,13 +30,11 @@ from PIL import Image
 from scipy import ndimage, signal
 
 from benchmarks.command import arguments, write
-from benchmarks.levin import BLURRED, PRIOR, SUCCESS, TRUE, evaluate, pictures
+from benchmarks.levin import BLURRED, PRIOR, REFERENCE, SUCCESS, TRUE, evaluate, pictures
 from snellen import deblur
 from snellen.bench import runner
 from snellen.frames.colour import KB, KG, KR
 from snellen.gpu import device as devices
-from snellen.mia.image import PRIOR_ITERATIONS
-from snellen.mia.searched import PRIOR_TV
 
 HALVES = "development", "test"
 SIDE = 255
@@ -164,8 +162,7 @@ def measure(case: Case, device: str) -> dict[str, Any]:
         searched = deblur(case.blurred, prior="l0", device=device).image
     true = case.blurred
     if case.psf is not None:
-        how = {"iterations": PRIOR_ITERATIONS, "tv": PRIOR_TV, "device": device}
-        true = deblur(case.blurred, case.psf, **how).image
+        true = deblur(case.blurred, case.psf, **REFERENCE, device=device).image
     ways = {BLURRED: case.blurred, AUTO: found.image, PRIOR: searched, TRUE: true}
     psnr = {name: evaluate(image, case.sharp).psnr for name, image in ways.items()}
     return {

@@ -84,7 +84,7 @@ SETTINGS = (
     click.option(
         "--iterations",
         type=click.IntRange(1),
-        help="At most so many [default: 200; with --prior 100].",
+        help="At most so many [default: 200].",
     ),
     click.option(
         "--tolerance",
@@ -108,7 +108,8 @@ SETTINGS = (
     click.option(
         "--tv",
         type=click.FloatRange(0),
-        help="Weight of total variation, against noise, as 0.004 [default: 0; with --prior 0.004].",
+        help="Weight of total variation, against noise, as 0.004 [default: 0; by the noise with "
+        "--prior].",
     ),
     click.option(
         "--edges",

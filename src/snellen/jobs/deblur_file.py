@@ -99,13 +99,14 @@ def deblur_file(
     psf_size : int, optional
         Side in pixels of the PSF that is estimated, at most the picture's; None: 31.
     iterations : int, optional
-        1 or more; None: 200, with a prior 100.
+        1 or more; None: 200.
     noise : str
         "poisson", of light that is counted, or "gaussian", equal everywhere.
     read_noise : float
         Standard deviation of Gaussian noise added to Poisson's, white being 1; from 0 to 1000.
     tv : float, optional
-        Weight of total variation, from 0 to 0.1; None: 0, with a prior 0.004.
+        Weight of total variation, from 0 to 0.1; None: 0, with a prior by the noise: 0.001,
+        0.002 or 0.004.
     prior : str, optional
         "l0": the blur is found from sharp edges, for a single shaken photograph. "auto": that, of
         an image, and of each frame of a video without region, without `psf` and `psf_start`; one

@@ -22,7 +22,6 @@ from snellen.jobs.fallback import on_device
 from snellen.jobs.stills import damaged, opened
 from snellen.mia import image
 from snellen.mia.definition import ITERATIONS
-from snellen.mia.image import PRIOR_ITERATIONS
 from snellen.mia.progress import Watch
 from snellen.mia.result import Restored
 from snellen.mia.samples import LARGEST
@@ -181,9 +180,6 @@ def _warn_of_white(job: DeblurJob, parts: list[Array], name: str, events: Events
 
 def _watch(job: DeblurJob, name: str, events: Events) -> Watch:
     """Return the callback that reports how far each stage is."""
-    mia = job.mia
-    prior = image.chosen_prior(mia.prior, mia.psf, job.is_burst, mia.psf_start)
-    default = PRIOR_ITERATIONS if prior else ITERATIONS
     before, began = "", time.monotonic()
     last = began
 
@@ -198,7 +194,7 @@ def _watch(job: DeblurJob, name: str, events: Events) -> Watch:
         unit = "turn" if is_search else "iteration"
         events.progress(Progress(name, done, total, rate, eta, unit, stage))
 
-    return Watch(report, job.mia.iterations or default)
+    return Watch(report, job.mia.iterations or ITERATIONS)
 
 
 def _whole(still: Still, restored: Array, region: tuple[slice, slice], back: bool) -> Array:

@@ -90,7 +90,7 @@ class MiaSettings(Brief):
     psf_start: float | Psf | None = None
     """Where the search for the PSF starts: σ of a Gaussian in pixels, a file, or rows; None: 2."""
     iterations: int | None = None
-    """At most so many; None: 200, with a prior 100."""
+    """At most so many; None: 200."""
     tolerance: float = 0.0
     """Stop when ten iterations change the picture by less, relative to it; 0: never."""
     noise: str = "poisson"
@@ -98,7 +98,7 @@ class MiaSettings(Brief):
     read_noise: float = 0.0
     """Standard deviation of Gaussian noise added to Poisson's, white being 1."""
     tv: float | None = None
-    """Weight of total variation, 0 to 0.1; None: 0, with a prior 0.004."""
+    """Weight of total variation, 0 to 0.1; None: 0, with a prior by the noise."""
     prior: str | None = AUTO
     """"l0": the PSF is found from sharp edges, coarse to fine. None: by the iterations. "auto": of
     one still or frame without `psf` and `psf_start` as "l0", if that is plausible; of a region of a

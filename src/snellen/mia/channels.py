@@ -5,6 +5,7 @@ Arrays are NumPy's or CuPy's, and so are the results.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
@@ -16,7 +17,7 @@ from snellen.frames import arrays
 from snellen.frames.axes import Axes
 from snellen.frames.colour import KB, KG, KR
 from snellen.mia import samples
-from snellen.mia.batches import Found, restored
+from snellen.mia.batches import Found, joined, restored
 from snellen.mia.progress import Callback, Watch
 from snellen.mia.restorer import Method
 from snellen.mia.result import AUTO, IMPLAUSIBLE, RESTORED, Restored
@@ -47,6 +48,8 @@ class Work:
     prior: str | None = None
     """Which prior finds the PSFs, "auto" with doubts; None: the iterations do, or `blurs` are
     given."""
+    weighs: bool = False
+    """Whether a picture whose PSF a prior found is restored with its own total variation."""
     peak: float = 1.0
     """The sample value of white."""
 
@@ -101,9 +104,10 @@ def restored_parts(
     luma, channels = luma[which], channels[:, which]
     blurs = None if work.blurs is None else work.blurs[which]
     if work.prior == AUTO:
-        return _judged(channels, luma, method, callback)
+        return _judged(channels, luma, work, callback)
     if blurs is None and work.prior:
-        blurs = searched(luma, method, callback)
+        blurs, weights = searched(luma, method, callback)
+        return _with(channels, blurs, method, callback, weights if work.weighs else ())
     if blurs is not None:
         return _with(channels, blurs, method, callback)
     found = restored(luma, None, method, callback)
@@ -139,14 +143,46 @@ def finished(array: Array, planes: Planes, found: Found, work: Work) -> Restored
     return Restored(sharp, psfs, fit, found.iterations, found.history, outcome)
 
 
-def _with(planes: Array, blurs: Float64, method: Method, callback: Callback | None) -> Found:
-    """Restore channels (C, N, M, rows, columns) with the PSFs (N, M, K, K)."""
+def _with(
+    planes: Array,
+    blurs: Float64,
+    method: Method,
+    callback: Callback | None,
+    weights: Sequence[float] = (),
+) -> Found:
+    """Restore channels (C, N, M, rows, columns) with the PSFs (N, M, K, K).
+
+    `weights` are those of total variation, one for each picture; without them the method's.
+    """
     count, pictures = planes.shape[:2]
+    if levels := sorted({*weights}):
+        definition = replace(method.prepared.definition, tv=levels[0])
+        method = replace(method, prepared=replace(method.prepared, definition=definition))
+    if len(levels) > 1:
+        places = [np.flatnonzero(np.equal(weights, level)) for level in levels]
+        parts = []
+        for number, at in enumerate(places):
+            told = callback.part(number, len(levels)) if isinstance(callback, Watch) else callback
+            some = _some(planes.swapaxes(0, 1), at).swapaxes(0, 1)
+            parts.append(_with(some, blurs[at], method, told, [levels[number]]))
+        return _in_order(parts, np.argsort(np.concatenate(places)))
     every = np.concatenate([blurs] * count)
     found = restored(planes.reshape(-1, *planes.shape[2:]), every, method, callback)
     sharp = found.pictures.reshape(count, pictures, *planes.shape[3:])
     fit = found.fit.reshape(count, pictures).mean(0)
     return replace(found, pictures=sharp, psfs=found.psfs[:pictures], fit=fit)
+
+
+def _in_order(parts: list[Found], order: npt.NDArray[np.int64]) -> Found:
+    """Return the pictures (C, n, …) of several parts as one, in another order."""
+    xp, iterations = arrays.library(parts[0].pictures), max(part.iterations for part in parts)
+    return Found(
+        xp.concatenate([part.pictures for part in parts], 1)[:, order],
+        xp.concatenate([part.psfs for part in parts])[order],
+        np.concatenate([part.fit for part in parts])[order],
+        iterations,
+        joined(parts),
+    )
 
 
 def _on_channels(callback: Callback | None, iterations: int) -> Callback | None:
@@ -156,23 +192,24 @@ def _on_channels(callback: Callback | None, iterations: int) -> Callback | None:
     return lambda done, *_: callback.report("channels", done, iterations)
 
 
-def _judged(planes: Array, luma: Array, method: Method, callback: Callback | None) -> Found:
+def _judged(planes: Array, luma: Array, work: Work, callback: Callback | None) -> Found:
     """Restore channels (C, N, 1, rows, columns), but not those that this would not improve."""
-    judge = import_module("snellen.mia.l0.judge")
+    judge, method = import_module("snellen.mia.l0.judge"), work.method
     side, count = method.prepared.side, len(luma)
     views = [host(one[0]) for one in luma]
     outcomes = np.full(count, RESTORED, f"<U{len(IMPLAUSIBLE)}")
     outcomes[:] = [judge.before(view, None, side) for view in views]
-    psfs = np.zeros((count, 1, side, side))
+    psfs, weights = np.zeros((count, 1, side, side)), np.zeros(count)
     psfs[..., side // 2, side // 2] = 1
     if len(todo := np.flatnonzero(outcomes == RESTORED)):
-        psfs[todo] = searched(_some(luma, todo), method, callback)
+        psfs[todo], weights[todo] = searched(_some(luma, todo), method, callback)
         outcomes[todo] = [judge.before(views[i], psfs[i, 0], side) for i in todo]
     pictures, fit = planes[:, :, 0].copy(), np.zeros(count)
     found = Found(pictures, psfs, fit, 0, (), outcomes)
     if len(todo := np.flatnonzero(outcomes == RESTORED)):
         some = _some(planes.swapaxes(0, 1), todo).swapaxes(0, 1)
-        made = _with(some, psfs[todo], method, callback)
+        own = weights[todo].tolist() if work.weighs else ()
+        made = _with(some, psfs[todo], method, callback, own)
         for place, i in enumerate(todo.tolist()):
             sharp = made.pictures[:, place]
             outcomes[i] = judge.after(views[i], host(_luma(sharp)), psfs[i, 0])

@@ -26,12 +26,10 @@ from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.definition import EVERY, ITERATIONS, PSF_SIZE, START
 from snellen.mia.progress import Callback, Watch
 from snellen.mia.result import AUTO, IMPLAUSIBLE, Restored
-from snellen.mia.searched import PRIOR_TV
 from snellen.mia.shares import restored_by
 from snellen.mia.tiles import Tiles, each, psf_axes
 
 PRIORS = (AUTO, "l0")
-PRIOR_ITERATIONS = 100  # with the PSF that a prior found; our experiments with Levin's images
 DOUBT = (
     "the blur that was found is not plausible, or the noise too strong: left as it is; with "
     "`prior` l0 it is restored"
@@ -138,7 +136,7 @@ def deblur(
         Side of the PSF that is estimated, in pixels, at most that of the picture; even sides count
         one more.
     iterations : int, optional
-        1 or more. None: 200; with a prior 100.
+        1 or more. None: 200.
     noise : str
         "poisson", for photon noise, or "gaussian", for noise of equal variance everywhere.
     read_noise : float
@@ -146,7 +144,8 @@ def deblur(
         steps of eight bits, whatever data_range is. From 0 to 1000; only with "poisson".
     tv : float, optional
         Weight of the total variation, which reduces noise, from 0 to 0.1; 0.001 … 0.004 are usual.
-        None: 0; with a prior 0.004.
+        None: 0; with a prior 0.001, 0.002 or 0.004, by the noise, and by what
+        the PSF that was found does not explain.
     prior : str, optional
         "l0": the blur is estimated from few, sharp edges, coarse to fine (of a picture of more than
         2 megapixels in up to eight crops); then the picture is restored with it. "auto": that, of
@@ -217,12 +216,12 @@ def deblur(
     settings.callback(callback)
     prior = chosen_prior(prior, psf, multiframe, start)
     if iterations is None:
-        iterations = PRIOR_ITERATIONS if prior else ITERATIONS
+        iterations = ITERATIONS
     several = arrays.choose_several(image, device, "MIA")
     chosen = several[0]
     how: dict[str, Any] = {
         "psf_size": psf_size, "iterations": iterations, "noise": noise, "read_noise": read_noise,
-        "tv": (PRIOR_TV if prior else 0.0) if tv is None else tv,
+        "tv": 0.0 if tv is None else tv,
         "start": START if start is None else start, "edges": edges, "recentre": recentre,
         "tolerance": tolerance, "every": every, "history": True,
         "device": chosen, "dtype": settings.dtype(dtype),
@@ -249,7 +248,8 @@ def deblur(
             both = arrays.like(image, where.back(array.copy())), arrays.like(image, none)
             return Restored(*both, np.empty(axes.batch), 0)
         blurs = None if blur is None else each(blur, axes, tiles)
-        work = Work(axes, tiles, method, blurs, prior, peak)
+        weighs = prior is not None and tv is None
+        work = Work(axes, tiles, method, blurs, prior, weighs, peak)
         if len(several) == 1 or callback is not None or tolerance:
             found = restored_array(array, work, callback)
         else:

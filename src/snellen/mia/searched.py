@@ -19,17 +19,22 @@ from snellen.mia.definition import Definition
 from snellen.mia.progress import Callback, Watch
 from snellen.mia.restorer import Method, Run
 
-PRIOR_TV = 0.004  # total variation with a PSF of a prior; our experiments with Levin's images
-RATED = 50  # iterations; with 15 and 30 small PSFs, of which less is to be undone, seem better
+PRIOR_TV = 0.004  # total variation for the rating of PSFs; our experiments with Levin's images
+RATED = (
+    50  # iterations for it; with 15 and 30 small PSFs, of which less is to be undone, seem better
+)
 CROPS = 2  # of a picture that is larger than these, which are restored for it
 
 Float64 = npt.NDArray[np.float64]
 
 
-def searched(luma: Any, method: Method, callback: Callback | None) -> Float64:
-    """Return the PSFs that the prior finds (N, 1, K, K) of pictures (N, 1, rows, columns)."""
+def searched(luma: Any, method: Method, callback: Callback | None) -> tuple[Float64, list[float]]:
+    """Return the PSFs that the prior finds (N, 1, K, K) of pictures (N, 1, rows, columns).
+
+    And the weight of total variation with which each picture is restored best.
+    """
     l0 = import_module("snellen.mia.l0.prior")
-    found = []
+    found, weights = [], []
     for number, one in enumerate(luma):
 
         def report(done: int, total: int, before: int = number) -> None:
@@ -37,15 +42,19 @@ def searched(luma: Any, method: Method, callback: Callback | None) -> Float64:
                 callback.report("prior", before * total + done, len(luma) * total)
 
         every = l0.candidates(one[0], method.prepared.side, report)
-        found.append(settings.given(_best(one[0], every, method))[None])
-    return np.stack(found)
+        best, weight = _best(one[0], every, method)
+        found.append(settings.given(best)[None])
+        weights.append(weight)
+    return np.stack(found), weights
 
 
-def _best(picture: Any, psfs: Float64, method: Method) -> Float64:
-    """Return the PSF (K, K) of several that restores a picture (rows, columns) best."""
-    best: Float64 = psfs[0]
+def _best(picture: Any, psfs: Float64, method: Method) -> tuple[Float64, float]:
+    """Return the PSF (K, K) of several that restores a picture (rows, columns) best.
+
+    And the weight of total variation.
+    """
     if len(psfs) == 1:
-        return best
+        return psfs[0], PRIOR_TV
     crops, judge = (import_module(f"snellen.mia.l0.{name}") for name in ("crops", "judge"))
     parts = [picture[part] for part in crops.chosen(picture, method.prepared.side, CROPS)]
     one = replace(method.prepared, definition=Definition(tv=PRIOR_TV), edges="extend")
@@ -58,9 +67,9 @@ def _best(picture: Any, psfs: Float64, method: Method) -> Float64:
     for number, psf in enumerate(psfs):
         after = sharp[number * len(parts) :][: len(parts)].astype(np.float64)
         pairs = [(b / white, a / white) for b, a in zip(before, after, strict=True)]
-        ratings.append(judge.rating(pairs, psf))
-    best = psfs[int(np.argmin(ratings))]
-    return best
+        ratings.append((judge.rating(pairs, psf), judge.residual(pairs, psf)))
+    best = int(np.argmin([rating for rating, _ in ratings]))
+    return psfs[best], judge.weight(ratings[best][1])
 
 
 def host(array: Any) -> npt.NDArray[Any]:

@@ -177,6 +177,17 @@ def test_the_true_psf_is_rated_better_than_others():
     assert judge.rating([(np.ones((9, 9)), np.ones((9, 9)))], np.eye(3) / 3) == np.inf
 
 
+def test_what_is_left_weighs_total_variation():
+    """Noise is left of a picture whose PSF is known, and more where that is wrong."""
+    random = np.random.default_rng(5)
+    sharp, psf = drawn.scene(random, (80, 90)), drawn.walk(random, 7)
+    for sigma, wanted in ((0.002, 0.001), (0.009, 0.002), (0.02, 0.004)):
+        given = fftconvolve(sharp, psf, "same") + random.normal(0, sigma, sharp.shape)
+        left = judge.residual([(given, sharp)], psf)
+        assert left == pytest.approx(sigma, rel=0.1) and judge.weight(left) == wanted
+    assert judge.weight(judge.residual([(given - given, sharp)], psf)) == 0.004
+
+
 def test_several_starts_and_the_best_of_them(monkeypatch):
     """Of all sizes in one; which is the best, another start says."""
     _, blurred, psf = scene(4)
@@ -209,7 +220,8 @@ def test_of_a_large_picture_two_crops_choose(random, monkeypatch):
     monkeypatch.setattr(prior, "candidates", lambda *_: np.stack([wide, point]))
     picture = random.random((600, 1100)).astype(np.float32)
     how = snellen.Deblurrer(psf_size=9, device="cpu").method(Format(1100, 600, 0))
-    found = searched.searched(picture[None, None], how, None)
+    found, weights = searched.searched(picture[None, None], how, None)
+    assert weights == [0.001]  # a point leaves nothing
     assert asked == [((4, 1, 512, 512), (4, 1, 9, 9))] and (found == point).all()
 
 

@@ -37,6 +37,11 @@ STRUCTURE, RINGING = 0.14, 0.25
 """Shares of what a restoration changes, by `doubts`: with one of these, or half of both, it is not
 plausible."""
 
+WEIGHTS = ((0.008, 0.001), (0.0105, 0.002), (np.inf, 0.004))
+"""Weights of total variation for 200 iterations, each up to a standard deviation of the residual
+that the rating of PSFs leaves, as a share of the greatest sample. It is large where the picture is
+noisy, and where the PSF is wrong."""
+
 FEWER_EDGES = 3.0  # how much the sparsity of edges counts beside the residual, as powers
 QUANTUM = 0.3 / 255  # standard deviation of 8-bit samples from the unrounded ones; white is 1
 
@@ -100,10 +105,8 @@ def rating(parts: list[tuple[Float64, Float64]], psf: Float64) -> float:
     explains any picture, and blurred edges, of which f is then full, are not few; a wrong one makes
     edges that are not there.
     """
-    noise, lengths, energy, samples = [], 0.0, 0.0, 0
-    inner = slice(len(psf) // 2, -(len(psf) // 2) or None)
-    for before, sharp in parts:
-        noise.append(float((before - blurred(sharp, psf))[inner, inner].var()))
+    lengths, energy, samples = 0.0, 0.0, 0
+    for _, sharp in parts:
         across, down = np.diff(sharp, axis=1)[:-1], np.diff(sharp, axis=0)[:, :-1]
         lengths += float((np.abs(across) + np.abs(down)).sum())
         energy += float((across * across + down * down).sum())
@@ -111,7 +114,23 @@ def rating(parts: list[tuple[Float64, Float64]], psf: Float64) -> float:
     if not energy:
         return float("inf")
     sparsity = lengths / (energy * samples) ** 0.5
-    return float(0.5 * np.log(np.mean(noise) + QUANTUM**2) + FEWER_EDGES * np.log(sparsity))
+    noise = residual(parts, psf) ** 2 + QUANTUM**2
+    return float(0.5 * np.log(noise) + FEWER_EDGES * np.log(sparsity))
+
+
+def residual(parts: list[tuple[Float64, Float64]], psf: Float64) -> float:
+    """Return the standard deviation of what a restoration does not explain of the input.
+
+    `parts` are those of a picture before and after, `psf` is the blur.
+    """
+    inner = slice(len(psf) // 2, -(len(psf) // 2) or None)
+    rest = [float((before - blurred(sharp, psf))[inner, inner].var()) for before, sharp in parts]
+    return float(np.mean(rest)) ** 0.5
+
+
+def weight(residual: float) -> float:
+    """Return the weight of total variation for a picture that is explained up to this."""
+    return float(next(one for most, one in WEIGHTS if residual <= most))
 
 
 def steepness(parts: list[Float64]) -> float:
