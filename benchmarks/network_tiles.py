@@ -22,7 +22,6 @@ from snellen.bench.cnn import DIFFERING, SIZES, drawn
 from snellen.cnn.cuda.layout import WARPGROUP_ARCH, Layout, layouts, takes_warpgroups
 from snellen.cnn.definition import SIZES as NETWORKS
 from snellen.cnn.model import Model
-from snellen.errors import SnellenError
 from snellen.frames.frame import Format
 from snellen.gpu import device as devices
 
@@ -87,13 +86,7 @@ def row(
     repeats: int,
     say: Say,
 ) -> dict[str, Any]:
-    """Return the times of all tiles for one network and size.
-
-    Raises
-    ------
-    SnellenError
-        Their results differ: bytes, or, between warpgroups and warps, by more than the bound.
-    """
+    """Return the times of all tiles for one network and size, and which of them are wrong."""
     import cupy
 
     from snellen.cnn.cuda.luma import Luma
@@ -108,20 +101,19 @@ def row(
     usual = Luma(model, source, target)
     out = cupy.empty(target.shapes[0], target.dtype)
     wanted: dict[bool, Any] = {}  # by whether warpgroups compute it
+    wrong = []
     for stage in [usual, *stages]:
         out.fill(0)
         stage(there, out)
         first = wanted.setdefault(stage.layout.warpgroups, out.copy())
         if not (out == first).all():
-            raise SnellenError(f"{stage.layout}: other bytes than the first of its kind")
+            wrong.append(f"{stage.layout}: other bytes than the first of its kind")
     off = 0.0
     if len(wanted) == 2:
         difference = abs(wanted[True].astype(int) - wanted[False])
-        off = float(difference.mean())
+        off = float((difference != 0).mean())
         if difference.max() > 1 or off > DIFFERING:
-            raise SnellenError(
-                f"warpgroups are off by {difference.max()}, {off:.4f} in the mean of all pixels"
-            )
+            wrong.append(f"warpgroups are off by up to {difference.max()}, in {off:.2%} of pixels")
     lines = {
         str(number): Line(lambda stage=stage: stage(there, out))
         for number, stage in enumerate([usual, *stages])
@@ -137,7 +129,9 @@ def row(
             "ms": spread(times),
         })  # fmt: skip
     name = "{} × {}".format(*network)
-    say(f"  {name}, {width}×{height} ×{scale}; off by one between warpgroups and warps: {off:.4%}")
+    say(f"  {name}, {width}×{height} ×{scale}; pixels that warpgroups give others: {off:.4%}")
+    for line in wrong:
+        say(f"    WRONG: {line}")
     for one in sorted(found, key=lambda one: one["ms"]["median"]):
         kind = "warps in groups" if one["warpgroups"] else "warps"
         say(f"    {one['tile']}, {one['warps']} {kind}{', usual' if one['usual'] else ''}: "
@@ -145,7 +139,8 @@ def row(
             f"spilled, {one['shared']} shared")  # fmt: skip
     return {
         "network": name,
-        "off_by_one": off,
+        "differing": off,
+        "wrong": wrong,
         "size": f"{width}×{height} ×{scale}",
         "tiles": found,
     }
@@ -165,7 +160,7 @@ def main() -> int:
     sizes = given.network or list(NETWORKS.values())
     report["tiles"] = measure(device, sizes, given.quick, given.known, given.repeats, print)
     write(report, given.output)
-    return 0
+    return int(any(row["wrong"] for row in report["tiles"]))
 
 
 if __name__ == "__main__":
