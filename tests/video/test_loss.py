@@ -3,6 +3,7 @@
 import random
 from contextlib import closing
 from fractions import Fraction
+from io import BytesIO
 
 import av
 import pytest
@@ -11,6 +12,7 @@ from snellen.video.clip import Clip
 from snellen.video.compare import compare
 from snellen.video.complaints import Complaints
 from snellen.video.source.decode import Source
+from snellen.video.source.ends import mpeg
 from snellen.video.source.gaps import Gaps
 from snellen.video.source.truncation import samples_short
 from support.video.clips import make
@@ -167,6 +169,27 @@ def test_whole_packets_of_a_transport_stream_that_are_gone(tmp_path):
         frames, said = read(path)
         assert frames < 30
         assert any("missing inside" in text for text in said)
+
+
+def test_sixteen_packets_of_a_transport_stream_that_are_gone():
+    """Their own counters go on; those of sound do not, which lie further apart."""
+    counters = {256: 0, 257: 0}
+    packets = []
+    for number in range(400):
+        stream = 257 if number % 50 == 7 else 256
+        begin = 0x40 if stream == 256 and number % 10 == 0 else 0
+        counter = counters[stream]
+        counters[stream] = (counter + 1) & 15
+        head = bytes((0x47, begin | stream >> 8, stream & 255, 0x10 | counter))
+        packets.append((head + b"\0\0\1").ljust(188, b"\xff"))
+    places = [n for n, one in enumerate(packets) if one[1] & 0x40]
+    first = places[10]
+    last = next(n for n in places[11:] if sum(one % 50 != 7 for one in range(first, n)) % 16 == 0)
+    for lost in (0, last - first):
+        file = BytesIO(b"".join(packets[:first] + packets[first + lost :]))
+        before, behind = 188 * places[9], 188 * (first if lost else places[10])
+        assert not mpeg.skipped(file, before, behind, False)
+        assert mpeg.skipped(file, before, behind, True) == bool(lost)
 
 
 def test_fragments_behind_boxes_that_are_none(tmp_path):

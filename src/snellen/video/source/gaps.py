@@ -100,7 +100,7 @@ class Gaps:
                 self._spans.append((self._before, file.seek(0, 2), self._stamp, self._stamp))
             for first, last, a, b in self._spans:
                 far = (b - a) * self._base > _FAR
-                if mpeg.skipped(file, first, last) and not (
+                if mpeg.skipped(file, first, last, a < b and not far) and not (
                     far and mpeg.joined(file, first, False)
                 ):
                     self._torn.append((a, b))

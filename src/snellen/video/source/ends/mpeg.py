@@ -20,6 +20,8 @@ _REGION = 1 << 24
 """Bytes that are searched for missing packets."""
 _FEW = 1 << 22
 """Bytes that two or three pictures have, at most."""
+_AROUND = 4096
+"""Packets before and behind a gap in time among which counters are followed."""
 _BEHIND = 1024
 """Packets before a place among which the table before it is looked for."""
 _TAIL = 1 << 18
@@ -40,35 +42,44 @@ def transport(file: BinaryIO, size: int) -> str | None:
     return None
 
 
-def skipped(file: BinaryIO, first: int, last: int) -> bool:
+def skipped(file: BinaryIO, first: int, last: int, around: bool) -> bool:
     """Return whether packets of a transport stream are missing between two positions.
 
     Each packet of a stream that carries data counts one up, up to 15 (2.4.3.3); one may be there
     twice, and the stream may say that it begins anew. At the first position a packet of the stream
-    begins whose own packets must begin with a start code.
+    begins whose own packets must begin with a start code. With `around`, counters are followed from
+    before the first position until behind the last one: of 16 missing packets of a stream its own
+    do not tell, and those of sound and tables may lie further apart.
     """
     file.seek(first)
-    data = file.read(min(last + 208 - first, _REGION))
-    lead, length = _form(data)
+    lead, length = _form(file.read(_FEW))
+    behind = min(first // length, _AROUND) * length if around else 0
+    file.seek(first - behind)
+    data = file.read(min(last - first, _REGION) + behind + (_AROUND if around else 2) * length)
+    first, last = behind, behind + last - first
     counters: dict[int, int] = {}
     own: int | None = None
     for at in range(lead, len(data) - 188 + 1, length):
-        if first + at > last + lead:
+        inside = first <= at <= last + lead
+        if at > last + lead and not around:
             break
-        if data[at] != _SYNC:
-            return True
-        if data[at + 1] & 0x80:
-            return True  # a receiver has marked it as wrong
+        if (
+            data[at] != _SYNC or data[at + 1] & 0x80
+        ):  # the latter: a receiver has marked it as wrong
+            if inside:
+                return True
+            counters = {}
+            continue
         stream, counter = int.from_bytes(data[at + 1 : at + 3], "big") & 0x1FFF, data[at + 3] & 15
         anew = data[at + 3] & 0x20 and data[at + 4] and data[at + 5] & 0x80
         before = counters.get(stream)
         if stream == _NULL or not data[at + 3] & 0x10:
             continue
         counters[stream] = counter
-        own = stream if own is None else own
+        own = stream if own is None and inside else own
         begins = stream == own and data[at + 1] & 0x40
         payload = at + 4 + (1 + data[at + 4] if data[at + 3] & 0x20 else 0)
-        if begins and data[payload : payload + 3] != b"\0\0\1":
+        if inside and begins and data[payload : payload + 3] != b"\0\0\1":
             return True
         if before is not None and not anew and counter not in (before, (before + 1) & 15):
             return True
