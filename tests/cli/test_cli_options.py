@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 import snellen
+from snellen.cli import groups
 from snellen.cli.commands import COMMANDS
 from snellen.cli.options import option
+from support.cli import run
 
 ROOT = Path(snellen.__file__).parent
 ELSEWHERE = ("bench", "fft", "gpu/nvrtc.py", "gpu/kernel.py", "torch.py")
@@ -60,3 +62,26 @@ def named():
 @pytest.mark.parametrize(("name", "file"), sorted(named().items()))
 def test_a_parameter_is_an_option_or_pythons(name, file):
     assert option(name) in options() or option(name) == name, f"{name} in {file}"
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        ("Rows.  [default: 2; x>=1]", "Rows [default: 2]."),
+        ("Rows.  [x>=1]", "Rows."),
+        ("Of images [default: 95].  [1<=x<=100]", "Of images [default: 95; 1 to 100]."),
+        ("A folder.  [required]", "A folder [required]."),
+        ("Rows [default: all].", "Rows [default: all]."),
+    ],
+)
+def test_defaults_and_ranges_are_told_in_one_style(given, wanted):
+    assert groups._plain(given) == wanted
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, "bench mia", "bench quality"])
+def test_help_has_groups_examples_and_no_jargon(name, capsys):
+    assert run(*name.split(), "--help") == 0
+    text = capsys.readouterr().out
+    assert "x>=" not in text and "x<=" not in text and ".  [" not in text
+    if name != "bench":
+        assert "\nExamples:\n  snellen " in text and "\nReports:\n" in text

@@ -10,10 +10,23 @@ from typing import Any
 import click
 
 from snellen.cli import terminal
-from snellen.cli.groups import Command
+from snellen.cli.groups import FILES, MACHINE, REPORT, Command, group
 from snellen.cli.options import NAMED, OVERWRITE
 from snellen.errors import SnellenError
 from snellen.frames import atomic
+
+MEASURED = "What is measured"
+_DEVICE = click.option(
+    "--device",
+    default="auto",
+    show_default=True,
+    metavar="DEVICE",
+    help="auto, cpu, cuda or cuda:N.",
+)
+_OUTPUT = click.option("-o", "--output", type=NAMED, metavar="FILE", help="Write JSON here, too.")
+_REPORTING = group(
+    REPORT, click.option("--json", "as_json", is_flag=True, help="Only the JSON object on stdout.")
+)
 
 
 @click.group()
@@ -30,27 +43,28 @@ def command(method: str, text: str) -> None:
     ) -> None:  # fmt: skip
         measure(method, device, repeats, quick, output, as_json, overwrite, **more)
 
-    options: list[Callable[[Any], Any]] = [
-        click.option("--device", default="auto", show_default=True,
-                     help="auto, cpu, cuda or cuda:N."),
+    measured: list[Callable[[Any], Any]] = [
         click.option("--repeats", type=click.IntRange(1), default=5, show_default=True,
                      help="Timed calls after the first one." if method == "calls" else
                      "Timed rounds on the CPU; four times as many on a GPU."),
         click.option("--quick", is_flag=True, help="Fewer sizes."),
-        click.option("-o", "--output", type=NAMED,
-                     help="Write JSON here, too."),
-        click.option("--json", "as_json", is_flag=True, help="Only the JSON object on stdout."),
-        OVERWRITE,
     ]  # fmt: skip
     if method == "calls":
-        options.append(click.option("--only", default="", help="Calls with this in their names."))
+        measured.append(
+            click.option(
+                "--only", default="", metavar="TEXT", help="Calls with this in their names."
+            )
+        )
     if method == "aplus":
-        options.append(click.option(
+        measured.append(click.option(
             "--model", "models", multiple=True, metavar="NAME|FILE",
             help="A model to time instead of those of 2014; may be repeated.",
         ))  # fmt: skip
-    for option in reversed(options):
-        work = option(work)
+    for one in (
+        _REPORTING, group(MACHINE, _DEVICE), group(FILES, _OUTPUT, OVERWRITE),
+        group(MEASURED, *measured),
+    ):  # fmt: skip
+        work = one(work)
     example = ("also as JSON, for a comparison", f"snellen bench {method} -o {method}.json")
     bench.command(method, cls=Command, examples=[example], help=text)(work)
 
@@ -68,55 +82,74 @@ command("calls", "Time whole calls, films and first uses, in fresh processes.")
     examples=[("pictures of your own, with crops side by side",
                "snellen bench quality --pictures photos --page crops.html")],
 )  # fmt: skip
-@click.option(
-    "--pictures",
-    type=NAMED,
-    multiple=True,
-    help="A folder of pictures; may be repeated. [Set5 and Set14 of $SNELLEN_DATA]",
+@group(
+    MEASURED,
+    click.option(
+        "--pictures",
+        type=NAMED,
+        multiple=True,
+        metavar="FOLDER",
+        help="Pictures; may be repeated [default: Set5 and Set14 of $SNELLEN_DATA].",
+    ),
+    click.option(
+        "--clip",
+        "films",
+        type=NAMED,
+        multiple=True,
+        metavar="FILM|FOLDER",
+        help="A film, of which 12 frames are taken, or a folder of films; may be repeated.",
+    ),
+    click.option(
+        "--stills",
+        type=NAMED,
+        multiple=True,
+        metavar="FOLDER",
+        help="Pictures that scroll and zoom as clips; may be repeated.",
+    ),
+    click.option(
+        "--model",
+        "models",
+        multiple=True,
+        metavar="[NAME=]FILE",
+        help="A model beside those of this package; may be repeated.",
+    ),
+    click.option(
+        "--other",
+        "others",
+        multiple=True,
+        metavar="NAME=FOLDER",
+        help="What another program made of --inputs; may be repeated.",
+    ),
+    click.option(
+        "--scale", type=click.Choice(["2", "3", "4"]), default="2", show_default=True,
+        help="Magnification.",
+    ),
+    click.option("--quick", is_flag=True, help="Without MAD."),
+)  # fmt: skip
+@group(
+    FILES,
+    click.option(
+        "--inputs",
+        type=NAMED,
+        metavar="FOLDER",
+        help="Write the small pictures here; a new folder.",
+    ),
+    click.option(
+        "--page", type=NAMED, metavar="FILE", help="Write crops side by side here, as HTML."
+    ),
+    _OUTPUT,
+    OVERWRITE,
 )
-@click.option(
-    "--clip",
-    "films",
-    type=NAMED,
-    multiple=True,
-    help="A film, of which 12 frames are taken, or a folder of films; may be repeated.",
-)
-@click.option(
-    "--stills",
-    type=NAMED,
-    multiple=True,
-    help="A folder of pictures, which scroll and zoom as clips; may be repeated.",
-)
-@click.option(
-    "--model",
-    "models",
-    multiple=True,
-    metavar="[NAME=]FILE",
-    help="A model beside those of this package; may be repeated.",
-)
-@click.option(
-    "--other",
-    "others",
-    multiple=True,
-    metavar="NAME=FOLDER",
-    help="What another program made of --inputs; may be repeated.",
-)
-@click.option("--inputs", type=NAMED, help="Write the small pictures into this new folder.")
-@click.option("--page", type=NAMED, help="Write crops side by side here, as HTML.")
-@click.option("--scale", type=click.Choice(["2", "3", "4"]), default="2", show_default=True)
-@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:N.")
-@click.option("--quick", is_flag=True, help="Without MAD.")
-@click.option("-o", "--output", type=NAMED, help="Write JSON here, too.")
-@click.option("--json", "as_json", is_flag=True, help="Only the JSON object on stdout.")
-@OVERWRITE
+@group(MACHINE, _DEVICE)
+@_REPORTING
 def quality(
     output: Path | None, page: Path | None, as_json: bool, overwrite: bool, scale: str, **more: Any
 ) -> None:
-    """Measure enlarged pictures, and clips that are blurred, shrunk and coded before.
+    """Measure quality: of enlarged pictures, and of coded clips.
 
-    PSNR, SSIM and MAD beside the original, of bicubic, Lanczos, every model of this package and
-    what you name; for clips also what each makes of coding noise, beside bicubic, and the error in
-    flat areas.
+    Clips are blurred, shrunk and coded before. PSNR, SSIM and MAD beside the original, of bicubic,
+    Lanczos, every model of this package and what you name; for clips also what each makes of coding
+    noise, beside bicubic, and the error in flat areas.
     """
     from snellen.bench.quality import report
 

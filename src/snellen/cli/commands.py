@@ -19,7 +19,9 @@ COMMANDS = {
     "doctor": "Say what works here: CPU, BLAS, GPU, encoders, models.",
 }
 EXAMPLES = (
-    ("twice as wide and high", "snellen upscale photo.png -o photo-x2.png"),
+    ("twice as wide and high, as photo-x2.png", "snellen upscale photo.png"),
+    ("a photograph that was shaken, as photo-sharp.jpg", "snellen deblur photo.jpg"),
+    ("how far a film is from its original", "snellen score film.mkv encoded.mp4"),
     ("all options of a command, by groups", "snellen upscale --help"),
 )
 _COMPLETE = "_SNELLEN_COMPLETE"

@@ -124,7 +124,9 @@ SETTINGS = (
         help="The value of white of float images [default: 1, or the brightest beyond 2]; that of "
         "others goes by their bits.",
     ),
-    click.option("--dtype", type=click.Choice(["float32", "float64"]), help="[default: float32]"),
+    click.option(
+        "--dtype", type=click.Choice(["float32", "float64"]), help="Precision [default: float32]."
+    ),
 )
 @group(
     "A region",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -93,7 +94,8 @@ class Command(click.Command):
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
             if record is not None and isinstance(parameter, click.Option):
-                found.setdefault(_titles.get(parameter, OTHER), []).append(record)
+                name, text = record
+                found.setdefault(_titles.get(parameter, OTHER), []).append((name, _plain(text)))
         for title in sorted(found, key=_place):
             with formatter.section(title):
                 formatter.write_dl(found[title], col_max=26)
@@ -113,6 +115,28 @@ def optional_choice(name: str, choices: Sequence[str], help: str) -> Decorator:
         metavar=f"[{'|'.join(choices)}]",
         help=help,
     )
+
+
+def _plain(text: str) -> str:
+    """Return an option's help with its default and range in one style, as "[default: 2; 1 to 9].".
+
+    click puts them behind the sentence, such as "  [default: 2; 1<=x<=9]".
+    """
+    sentence, gap, extra = text.rpartition("  [") if text.endswith("]") else (text, "", "")
+    if not gap:
+        return text
+    parts = []
+    for part in extra.removesuffix("]").split("; "):
+        limits = re.fullmatch(r"(\S+)<=x<=(\S+)", part)
+        if limits is not None:
+            parts.append(f"{limits[1]} to {limits[2]}")
+        elif not part.startswith("x>="):  # which nobody would doubt
+            parts.append(part)
+    if not parts:
+        return sentence
+    if sentence.endswith("]."):
+        return f"{sentence[:-2]}; {'; '.join(parts)}]."
+    return f"{sentence.removesuffix('.')} [{'; '.join(parts)}]."
 
 
 def _completed(words: Sequence[str], parameters: Sequence[click.Parameter]) -> list[str]:

@@ -214,7 +214,8 @@ _SHARED = (
             "--codec",
             metavar="NAME",
             help="Video encoder [default: libx264; above 8 bit and of HDR libx265; of AV1 and VP9 "
-            "libsvtav1]; those of NVENC and QSV are experimental (never yet run on hardware).",
+            "libsvtav1; of transparent ones in .webm libvpx-vp9]; those of NVENC and QSV are "
+            "experimental (never yet run on hardware).",
         ),
         click.option(
             "--preset",
@@ -228,7 +229,11 @@ _SHARED = (
             help="The encoder's quality, smaller is better; cq with nvenc [default: 16; "
             "libsvtav1 18, libvpx-vp9 15, nvenc 16, av1_nvenc 18].",
         ),
-        click.option("--pix-fmt", metavar="NAME", help="As yuv420p10le [default: the input's]."),
+        click.option(
+            "--pix-fmt",
+            metavar="NAME",
+            help="Pixel format of the output, as yuv420p10le [default: the input's].",
+        ),
         click.option(
             "--colour",
             type=click.Choice(["auto", "keep", "bt709", "bt601-625", "bt601-525", "bt2020"]),
@@ -260,7 +265,8 @@ _SHARED = (
             "--quality",
             type=click.IntRange(1, 100),
             metavar="N",
-            help="Of images [default: JPEG 95, AVIF 90, WebP without loss].",
+            help="Of images and animated WebP [default: JPEG 95, AVIF 90, WebP without loss, "
+            "animated 90].",
         ),
     ),
     group(MACHINE, DEVICE, THREADS, MAX_PIXELS),

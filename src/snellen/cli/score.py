@@ -103,7 +103,7 @@ _COLUMNS = {
     click.option(
         "--dtype",
         type=click.Choice(["float32", "float64"]),
-        help="[default: float64 on the CPU, and on a GPU for small pictures]",
+        help="Precision [default: float64 on the CPU, and on a GPU for small pictures].",
     ),
 )
 @group(

@@ -68,7 +68,13 @@ BOTH = ("seed", "hold_out")
         show_default=True,
         help="A+, or a compact network (needs PyTorch: snellen[train]).",
     ),
-    click.option("--scale", type=click.IntRange(2, 4), default=2, show_default=True),
+    click.option(
+        "--scale",
+        type=click.IntRange(2, 4),
+        default=2,
+        show_default=True,
+        help="Magnification.",
+    ),
     click.option("--seed", type=int, help="First seed of what is drawn [default: 0]."),
     click.option(
         "--hold-out",
@@ -112,7 +118,9 @@ BOTH = ("seed", "hold_out")
         metavar="DEVICE",
         help="Where a network is trained: auto, cpu, cuda or cuda:N.",
     ),
-    click.option("--threads", type=click.IntRange(1), help="[default: all cores of this process]"),
+    click.option(
+        "--threads", type=click.IntRange(1), help="CPU threads [default: one for each core]."
+    ),
     MAX_PIXELS,
 )
 @group(

@@ -95,6 +95,9 @@ _BY = "scale, --method and --source" if choices() else "scale"
 def upscale(inputs: tuple[Path, ...], output: Output | None, **options: Any) -> None:
     """Enlarge INPUT… (videos, images, folders, - for a pipe) by super-resolution.
 
+    Sound, subtitles, chapters and tags of videos are kept, and profile and metadata of images; what
+    the output cannot hold is said.
+
     Luma goes through a compact network, or with --method aplus through A+, by a model for the kind
     of source; of a video, its codec, bits and sharpness say which, and the result says why.
     """

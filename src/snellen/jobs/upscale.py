@@ -109,9 +109,9 @@ class UpscaleJob(Job):
                 choice(name, getattr(self, name), (AUTO, *allowed))
         if self.model is not None:
             exclude(method=self.method, source_kind=self.source_kind)
-        scale = self.goal.scale
-        if scale is not None and (self.scale is None or scale in SCALES):
-            object.__setattr__(self, "scale", int(scale))
+        goal = self.goal  # which checks what it is made of
+        if self.scale is not None and goal.scale in SCALES:
+            object.__setattr__(self, "scale", int(self.scale))
 
     @property
     def goal(self) -> Target:
