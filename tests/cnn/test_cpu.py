@@ -75,6 +75,15 @@ def test_a_part_is_what_it_is_in_the_whole(random):
     np.testing.assert_array_equal(part[inside], whole[14:88, 10:66][inside])
 
 
+@pytest.mark.parametrize(
+    ("height", "cores", "rows"), [(1080, 2, 270), (2160, 2, 270), (1080, 8, 68)]
+)
+def test_every_thread_gets_as_many_strips(monkeypatch, height, cores, rows):
+    monkeypatch.setattr(cpu.threads, "available", lambda: cores)
+    found = [end - first for first, end in cpu.strips((height, 1920), 2)]
+    assert set(found[:-1]) == {rows} and len(found) % cores == 0
+
+
 def test_strips_are_small_and_whole():
     for height, width, scale in ((1080, 1920, 2), (1, 1, 4), (30000, 3, 2), (7, 1 << 20, 4)):
         rows = list(cpu.strips((height, width), scale))

@@ -23,7 +23,7 @@ from snellen.frames.quantise import quantise, recode
 from snellen.gpu.profile import stage
 
 COLUMNS = 384  # of a part, whose activations stay in a cache; its neighbours' 5 are computed twice
-ROWS = (32, 256)  # least and most of a strip; as for columns, some are computed twice
+ROWS = (32, 288)  # least and most of a strip; as for columns, some are computed twice
 STRIP = 32 << 20  # most bytes of a strip of the result, in float32
 
 Float32 = npt.NDArray[np.float32]
@@ -112,9 +112,10 @@ class Luma:
 def strips(shape: tuple[int, ...], scale: int) -> Iterator[tuple[int, int]]:
     """Yield first row and end of each strip of a plane."""
     height, width = shape
-    fit = STRIP // (4 * scale**2 * width)
-    share = -(-height // (2 * threads.available()))  # two strips a thread even out
-    rows = max(1, min(fit, ROWS[1], max(ROWS[0], share)))
+    most = max(1, min(STRIP // (4 * scale**2 * width), ROWS[1]))
+    even = 2 * threads.available()  # strips that all threads get equally many of
+    share = -(-height // (even * -(-height // (even * most))))
+    rows = min(most, max(ROWS[0], share))
     for first in range(0, height, rows):
         yield first, min(first + rows, height)
 
