@@ -103,6 +103,24 @@ def test_engines_one_after_another_have_the_same_streams(fake):
         check(later[0].submit([frame]).result(), frame)
 
 
+@pytest.mark.parametrize("slots", [1, 2])
+def test_work_that_writes_into_page_locked_memory(fake, slots):
+    """Also into arrays of the caller's; results that were dropped are written to no more."""
+    frames, where = planes(7, (5, 7)), pinned((5, 7), np.int64)
+    engine = make(fake, (5, 7), slots=slots, direct=True)
+    assert not engine.captured
+    found = [engine.submit([frame]) for frame in frames[:3]]
+    engine.submit([frames[3]])
+    for pending, frame in zip(found, frames, strict=False):
+        check(pending.result(), frame)
+    for frame in frames[4:]:
+        large, total = engine.submit([frame], out=[where]).result()
+        assert large is where
+        check((large, total), frame)
+    engine.close()
+    check(found[0].result(), frames[0])
+
+
 @pytest.mark.parametrize("graphs", [True, False])
 @pytest.mark.parametrize("slots", [1, 3])
 def test_more_frames_than_slots_and_results_in_any_order(fake, slots, graphs):

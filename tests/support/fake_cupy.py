@@ -54,8 +54,11 @@ class FakeCupy:
         cuda.Stream.null = self.null
         cuda.MemoryPool = lambda allocator=None: MemoryPool(self)
         cuda.using_allocator = self.using_allocator
+        cuda.UnownedMemory = lambda address, size, owner, device: (self, address, owner)
+        cuda.MemoryPointer = lambda memory, offset: memory
         cupy = ModuleType("cupy")
         cupy.cuda = cuda
+        cupy.ndarray = Over
         cupy.empty = lambda shape, dtype: Array(self, shape, dtype)
         cupy.zeros = self.zeros
         for module in (cupy, cuda, runtime, memory):
@@ -244,6 +247,18 @@ class Array:
         """Return a copy in host memory, of what lies there now."""
         seen = self._cupy.seen(self.data.ptr, self.nbytes)
         return seen.view(self.dtype).reshape(self.shape).copy()
+
+
+class Over(Array):
+    """An array over memory that somebody else holds: page-locked, for one."""
+
+    def __init__(self, shape, dtype, pointer):
+        self._cupy, address, self._block = pointer
+        self.shape, self.dtype = tuple(shape), np.dtype(dtype)
+        self.nbytes = int(np.prod(self.shape)) * self.dtype.itemsize
+        self.data = Pointer(self._cupy, address)
+        self.flags = SimpleNamespace(c_contiguous=True)
+        self.device = SimpleNamespace(id=0)
 
 
 class Device:

@@ -58,6 +58,7 @@ import numpy.typing as npt
 from snellen.errors import InputError
 from snellen.gpu import device as devices
 from snellen.gpu.graph import capture
+from snellen.gpu.mapped import mapped
 from snellen.gpu.memory import lasting, pinned
 from snellen.gpu.profile import paused, stage
 from snellen.process import Home
@@ -197,6 +198,10 @@ class Engine:
         Whether results stay on the GPU, as CuPy arrays.
     streams : Streams, optional
         Those of another engine whose `work` uses the same scratch arrays; its own by default.
+    direct : bool
+        Whether `work` writes into page-locked memory, so that no download follows: a single frame
+        comes back sooner. It writes each sample once and reads none of its outputs. They are
+        others for each frame, so it is no graph; not with `on_device`.
 
     Attributes
     ----------
@@ -221,8 +226,10 @@ class Engine:
         graphs: bool = True,
         on_device: bool = False,
         streams: Streams | None = None,
+        direct: bool = False,
     ):
         self.device, self._outputs, self._on_device = device, tuple(outputs), on_device
+        self._work = work if direct else None
         self._ordinal = devices.ordinal(device)
         self._closed, self._home = False, Home("this engine")
         self._free: SimpleQueue[_Slot | None] = SimpleQueue()
@@ -231,9 +238,12 @@ class Engine:
             self.streams = streams or Streams.unused(self._ordinal)
             try:
                 with lasting():
-                    made = [_Slot(inputs, outputs) for _ in range(slots)]
+                    made = [_Slot(inputs, () if direct else outputs) for _ in range(slots)]
                 with paused(), self.streams.lock, self.streams.compute as compute:
-                    for slot in made:
+                    if direct:
+                        first = self._new(0)  # kernels are loaded
+                        work(made[0].inputs, self._mapped(first))
+                    for slot in () if direct else made:
                         slot.launch = once = partial(work, slot.inputs, slot.outputs)
                         if graphs:
                             once()  # a capture cannot load kernels
@@ -242,7 +252,7 @@ class Engine:
             except BaseException:
                 self.close()  # now: the error holds this engine, for who knows how long
                 raise
-            self.captured = graphs and slot.launch is not once
+            self.captured = graphs and not direct and slot.launch is not once
         for slot in made:
             self._free.put(slot)
 
@@ -331,6 +341,10 @@ class Engine:
         slot.arrived.record(streams.up)
         streams.compute.wait_event(slot.arrived)
         with streams.compute:
+            if self._work:
+                self._work(slot.inputs, self._mapped(flight.outputs))
+                flight.done.record(streams.compute)
+                return flight.outputs
             slot.launch()
             if self._on_device:
                 for there, result in zip(slot.outputs, flight.outputs, strict=True):
@@ -364,6 +378,10 @@ class Engine:
 
         with _idle(self._ordinal):
             return tuple(cupy.empty(*kind) for kind in self._outputs)
+
+    def _mapped(self, outputs: Arrays) -> Arrays:
+        """Return results in page-locked memory as the GPU writes them."""
+        return tuple(mapped(array, self._ordinal) for array in outputs)
 
     def _take(self) -> _Slot:
         slot = self._free.get()

@@ -113,6 +113,11 @@ def luma_on_gpu(
     return of_cnn.Luma(model, source, target, memory)
 
 
+def writes_once(model: Model) -> bool:
+    """Return whether luma on a GPU is one kernel, which writes each sample once."""
+    return not isinstance(model, aplus.Model)
+
+
 def host_bytes(model: Model) -> int:
     """Return the bytes that a model takes in main memory as the CPU wants it."""
     return 4 * model.projections.size if isinstance(model, aplus.Model) else 1 << 20

@@ -16,7 +16,7 @@ from snellen.gpu import device as devices
 from snellen.gpu.memory import lasting, scratch
 from snellen.upscaling.cuda.planes import Planes
 from snellen.upscaling.cuda.samples import LARGEST, Check, Samples
-from snellen.upscaling.methods import format_of
+from snellen.upscaling.methods import format_of, writes_once
 from snellen.upscaling.models import Model
 
 Arrays = tuple[Any, ...]
@@ -100,6 +100,8 @@ class Pictures:
                 outputs=[self._kinds[1], *([((1,), np.int32)] if self._check else [])],
                 work=self._work,
                 slots=slots,
+                # Of several pictures one comes back while the next is computed.
+                direct=slots == 1 and not (self._samples or self._check) and writes_once(model),
             )
 
     def __call__(self, picture: Any, out: Any) -> None:
