@@ -3,7 +3,8 @@
 One picture, as an array
     upscale(image), deblur(image), score(reference, distorted)
 Files: images, videos, folders of both
-    upscale_file(source, target), deblur_file(source, target), score_files(reference, distorted);
+    upscale_file(source, target), deblur_file(source, target), score_files(reference, distorted),
+    compare_files(reference, variants, target): a report as one HTML file;
     upscale_files(sources, folder), deblur_files(sources, folder)
 Many frames or pictures of one format: prepare, run, close
     Upscaler, Deblurrer, Scorer; Stream: a region of each frame in real time
@@ -26,8 +27,8 @@ TYPE_CHECKING = False  # typing would take as long to import as all else that th
 __all__ = [
     "Deblurrer", "DeviceError", "Format", "Frame", "IncompleteError", "InputError", "ModelError",
     "OutputError", "Restored", "Score", "Scorer", "SnellenError", "Stream", "Upscaler",
-    "__version__", "clear_cache", "deblur", "deblur_file", "deblur_files", "score", "score_files",
-    "upscale", "upscale_file", "upscale_files",
+    "__version__", "clear_cache", "compare_files", "deblur", "deblur_file", "deblur_files", "score",
+    "score_files", "upscale", "upscale_file", "upscale_files",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from snellen.frames.frame import Format as Format
     from snellen.frames.frame import Frame as Frame
     from snellen.frames.prepared import clear_cache as clear_cache
+    from snellen.jobs.compare_files import compare_files as compare_files
     from snellen.jobs.deblur_file import deblur_file as deblur_file
     from snellen.jobs.deblur_file import deblur_files as deblur_files
     from snellen.jobs.score_files import score_files as score_files
@@ -74,6 +76,7 @@ _HOME = {
     "Scorer": "snellen.mad.scorer",
     "Score": "snellen.mad.result",
     "score_files": "snellen.jobs.score_files",
+    "compare_files": "snellen.jobs.compare_files",
     "clear_cache": "snellen.frames.prepared",
     "Format": "snellen.frames.frame",
     "Frame": "snellen.frames.frame",

@@ -14,6 +14,7 @@ COMMANDS = {
     "upscale": "Enlarge videos and images by super-resolution.",
     "deblur": "Make blurred videos and images sharp by MIA.",
     "score": "Compare videos and images with their originals by MAD.",
+    "compare": "Write a report of videos or images side by side, as one HTML file.",
     "train": "Learn a model of A+, or a compact network, from a folder of images.",
     "bench": "Measure this machine: speed, memory, and that the result is right.",
     "doctor": "Say what works here: CPU, BLAS, GPU, encoders, models.",

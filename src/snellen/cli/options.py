@@ -34,6 +34,7 @@ _OPTIONS = {
     "source": "INPUT", "reference": "REF", "distorted": "DIST", "target": "-o",
     "region": "--roi", "positions": "--roi-file", "table": "--csv", "maps": "--map-out",
     "encoder_options": "--encoder-option", "notes": "--about", "source_kind": "--source",
+    "variants": "FILES",
 }  # fmt: skip
 """Options whose name is not that of the parameter."""
 _PYTHON = frozenset(

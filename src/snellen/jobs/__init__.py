@@ -14,15 +14,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __all__ = [
-    "Clip", "DeblurJob", "DeblurResult", "Encoding", "Events", "Job", "MadSettings", "MiaSettings",
-    "NetworkSettings", "Progress", "Region", "ScoreJob", "ScoreResult", "ScoreRow", "ScoreTable",
-    "Settings", "Silent", "TrainJob", "TrainResult", "UpscaleJob", "UpscaleResult", "VideoOptions",
-    "run", "run_several",
+    "Clip", "CompareJob", "CompareResult", "DeblurJob", "DeblurResult", "Encoding", "Events", "Job",
+    "MadSettings", "MiaSettings", "NetworkSettings", "Progress", "Region", "ScoreJob",
+    "ScoreResult", "ScoreRow", "ScoreTable", "Settings", "Silent", "TrainJob", "TrainResult",
+    "UpscaleJob", "UpscaleResult", "VideoOptions", "run", "run_several",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
     from snellen.aplus.training.train import Settings as Settings
     from snellen.cnn.training.settings import NetworkSettings as NetworkSettings
+    from snellen.jobs.compare import CompareJob as CompareJob
+    from snellen.jobs.compare import CompareResult as CompareResult
     from snellen.jobs.deblur import DeblurJob as DeblurJob
     from snellen.jobs.deblur import DeblurResult as DeblurResult
     from snellen.jobs.events import Events as Events
@@ -48,6 +50,8 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Clip": "snellen.video.clip",
+    "CompareJob": "snellen.jobs.compare",
+    "CompareResult": "snellen.jobs.compare",
     "DeblurJob": "snellen.jobs.deblur",
     "DeblurResult": "snellen.jobs.deblur",
     "Encoding": "snellen.video.sink.encoding",

@@ -11,6 +11,7 @@ from snellen.cpu import threads
 from snellen.errors import InputError, SnellenError, unexpected
 from snellen.frames import atomic, limits
 from snellen.frames.values import items
+from snellen.jobs.compare import CompareJob, CompareResult
 from snellen.jobs.deblur import DeblurJob, DeblurResult
 from snellen.jobs.events import Collected, Events, listening
 from snellen.jobs.files import AnyJob, protected, read_by, written_by
@@ -24,8 +25,8 @@ from snellen.jobs.sequence import makes_film
 from snellen.jobs.train import TrainJob, TrainResult, run_train
 from snellen.jobs.upscale import UpscaleJob, UpscaleResult, run_upscale
 
-AnyResult = UpscaleResult | DeblurResult | ScoreResult | TrainResult
-R = TypeVar("R", UpscaleResult, DeblurResult, ScoreResult)
+AnyResult = UpscaleResult | DeblurResult | ScoreResult | CompareResult | TrainResult
+R = TypeVar("R", UpscaleResult, DeblurResult, ScoreResult, CompareResult)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +48,22 @@ def run(job: DeblurJob, events: Events | None = None) -> DeblurResult: ...
 @overload
 def run(job: ScoreJob, events: Events | None = None) -> ScoreResult: ...
 @overload
+def run(job: CompareJob, events: Events | None = None) -> CompareResult: ...
+@overload
 def run(job: TrainJob, events: Events | None = None) -> TrainResult: ...
 def run(job: AnyJob, events: Events | None = None) -> AnyResult:
     """Run one job here and now.
 
     Parameters
     ----------
-    job : UpscaleJob, DeblurJob, ScoreJob or TrainJob
+    job : UpscaleJob, DeblurJob, ScoreJob, CompareJob or TrainJob
         What to do.
     events : Events, optional
         Receives progress, warnings and frames; None: they are ignored.
 
     Returns
     -------
-    UpscaleResult, DeblurResult, ScoreResult or TrainResult
+    UpscaleResult, DeblurResult, ScoreResult, CompareResult or TrainResult
         `error` is not None where there is a result although something was wrong: the input was
         damaged, or one of several outputs could not be written. It is not raised here.
 
@@ -88,11 +91,15 @@ def _run(job: AnyJob, listener: Events) -> AnyResult:
     if isinstance(job, TrainJob):
         return run_train(job, listener)
     with recorded(job.profile) as profile:
-        result: UpscaleResult | DeblurResult | ScoreResult
+        result: UpscaleResult | DeblurResult | ScoreResult | CompareResult
         if isinstance(job, UpscaleJob):
             result = run_upscale(job, listener)
         elif isinstance(job, DeblurJob):
             result = run_deblur(job, listener)
+        elif isinstance(job, CompareJob):
+            from snellen.jobs.compare_run import run_compare
+
+            result = run_compare(job, listener)
         else:
             result = run_score(job, listener)
     return replace(result, profile=profile())

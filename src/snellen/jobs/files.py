@@ -11,6 +11,7 @@ from snellen.errors import InputError
 from snellen.frames import atomic
 from snellen.frames.protection import File, check_streams, is_input
 from snellen.jobs import folders
+from snellen.jobs.compare import CompareJob
 from snellen.jobs.deblur import DeblurJob
 from snellen.jobs.events import Events
 from snellen.jobs.inputs import PIPE, contents, stream
@@ -19,7 +20,7 @@ from snellen.jobs.sequence import files_of
 from snellen.jobs.train import TrainJob
 from snellen.jobs.upscale import UpscaleJob
 
-AnyJob = UpscaleJob | DeblurJob | ScoreJob | TrainJob
+AnyJob = UpscaleJob | DeblurJob | ScoreJob | CompareJob | TrainJob
 
 
 @contextmanager
@@ -71,9 +72,12 @@ def read_by(job: AnyJob) -> list[File]:
         others = (job.mia.psf, job.mia.psf_start, positions)
         sources = [one for source in job.sources for one in _source(source, job)]
         return [*sources, *(one for one in others if isinstance(one, Path))]
-    named = (
-        (job.reference, job.distorted) if isinstance(job, ScoreJob) else (job.images, *job.validate)
-    )
+    if isinstance(job, CompareJob):
+        named = (job.reference, *job.variants)
+    elif isinstance(job, ScoreJob):
+        named = (job.reference, job.distorted)
+    else:
+        named = (job.images, *job.validate)
     return [one for folder in named for one in contents(folder)]
 
 

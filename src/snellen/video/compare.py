@@ -158,7 +158,7 @@ def compare(
         for name, text in differences(one, other):
             warn(name, text)
         sides = _sides(sources[0], sources[1], offset, every)
-        format = _format(one, other)
+        format = format_of(one, other)
         with _reading(sides):
             step.prepare(format)  # meanwhile the first frames are decoded
             meter = Meter(_total(sides, clip, every), on_progress)
@@ -264,19 +264,21 @@ def _results(step: Comparison[T], pairs: _Pairs) -> Iterator[Compared[T]]:
 
 def _sides(one: Source, other: Source, offset: int, every: int) -> _Sides:
     """Return readers that begin at the first frames with a partner, and convert for the step."""
-    same = one.info.picture.format.bits == other.info.picture.format.bits
-    target = size(one.info)
     return (
-        LumaReader(one, max(0, -offset), every, _conversion(one.info, target, same)),
-        LumaReader(other, max(0, offset), every, _conversion(other.info, target, same)),
+        LumaReader(one, max(0, -offset), every, conversion(one.info, one.info, other.info)),
+        LumaReader(other, max(0, offset), every, conversion(other.info, one.info, one.info)),
     )
 
 
-def _conversion(
-    info: MediaInfo, target: tuple[int, int], same_depth: bool
+def conversion(
+    info: MediaInfo, reference: MediaInfo, partner: MediaInfo
 ) -> Callable[[Plane], npt.NDArray[Any]] | None:
-    """Return what is done with a video's planes; None: nothing."""
-    bits = info.picture.format.bits
+    """Return what is done with a video's planes, so that they can be compared; None: nothing.
+
+    They get the size of the reference; `partner` is the other video of the two.
+    """
+    bits, target = info.picture.format.bits, size(reference)
+    same_depth = bits == partner.picture.format.bits
     if size(info) == target:
         return None if same_depth else partial(grey, bits=bits)
     if same_depth:
@@ -284,8 +286,8 @@ def _conversion(
     return lambda plane: grey(resize(plane, bits, *target), bits)
 
 
-def _format(one: MediaInfo, other: MediaInfo) -> Format:
-    """Return the format of the planes that the step gets."""
+def format_of(one: MediaInfo, other: MediaInfo) -> Format:
+    """Return the format of the planes of two videos that are compared."""
     width, height = size(one)
     bits = one.picture.format.bits
     if bits == other.picture.format.bits:

@@ -1,0 +1,204 @@
+"""snellen compare: videos, images or folders of images side by side, as one HTML file."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from snellen.cli.files import in_options, report_of
+from snellen.cli.groups import FILES, MACHINE, METHOD, REPORT, VIDEO, Command, group
+from snellen.cli.options import (
+    DECODER,
+    DEVICE,
+    DURATION,
+    FIELDS,
+    MAX_PIXELS,
+    NAMED,
+    NUMBER,
+    OVERWRITE,
+    REPORTING,
+    START,
+    THREADS,
+)
+from snellen.errors import InputError, SnellenError
+
+if TYPE_CHECKING:
+    from snellen.cli.report import Report
+    from snellen.jobs.compare import CompareJob, CompareResult
+
+
+@click.command(
+    cls=Command,
+    examples=[
+        ("two encodings of a film against it, every 10th frame scored",
+         "snellen compare slow.mp4 fast.mp4 --reference film.mkv -o report.html --every 10"),
+        ("an image and what has become of it",
+         "snellen compare photo.png photo.jpg -o report.html"),
+    ],
+)  # fmt: skip
+@click.argument("files", metavar="FILES...", nargs=-1, required=True, type=NAMED)
+@group(
+    FILES,
+    click.option(
+        "-o", "--output", "target", type=NAMED, required=True, metavar="FILE",
+        help="The report, .html.",
+    ),
+    click.option(
+        "--reference",
+        type=NAMED,
+        metavar="REF",
+        help="What all FILES are compared with [default: the first of them].",
+    ),
+    click.option(
+        "--pictures",
+        type=click.IntRange(1, 64),
+        default=8,
+        show_default=True,
+        help="Frames of which the report holds pictures, the worst ones among them.",
+    ),
+    click.option(
+        "--report-size",
+        type=NUMBER,
+        default=30,
+        show_default=True,
+        help="Most million bytes of the report; quality of pictures, their size and then their "
+        "number are reduced until it fits.",
+    ),
+    OVERWRITE,
+)  # fmt: skip
+@group(
+    METHOD,
+    click.option(
+        "--metrics",
+        metavar="LIST",
+        default="mad,psnr",
+        show_default=True,
+        help="Some of mad,psnr,ssim, with commas; without mad there are no heat maps.",
+    ),
+)
+@group(
+    "What is compared",
+    click.option(
+        "--data-range",
+        type=NUMBER,
+        metavar="NUMBER",
+        help="The value of white of float images [default: 1]; that of others goes by their bits.",
+    ),
+    click.option(
+        "--align",
+        is_flag=True,
+        help="Find by how many frames each video lags behind, up to 300 either way.",
+    ),
+    click.option(
+        "--every",
+        type=click.IntRange(1),
+        default=1,
+        show_default=True,
+        help="Score one of so many frames.",
+    ),
+    click.option("--frames", type=click.IntRange(1), help="Score at most so many frames."),
+)
+@group(VIDEO, START, DURATION, *FIELDS, DECODER)
+@group(MACHINE, DEVICE, THREADS, MAX_PIXELS)
+@group(REPORT, *REPORTING)
+def compare(files: tuple[Path, ...], **options: Any) -> None:
+    """Write a report of FILES (videos, images, or folders of images), as one HTML file.
+
+    It opens offline in any browser: the pictures on two sides of a divider, or all side by side, at
+    one place and zoom; heat maps of MAD over them; curves of MAD, HI, LO and PSNR with the worst
+    frames one click away; statistics, facts about the files, and how the report was made.
+
+    FILES are compared with --reference, or without it with the first of them: frames by number,
+    images of folders by name without the suffix. What has another size is scaled to be scored, and
+    shown as it is.
+    """
+    with report_of(options) as report:
+        try:
+            job = _job(files, options)
+            _finish(job, report)
+        except SnellenError as error:
+            report.failure(" ".join(map(str, files)), error)
+            sys.exit(error.exit_code)
+
+
+def _job(files: tuple[Path, ...], options: dict[str, Any]) -> CompareJob:
+    from snellen.jobs import Clip
+    from snellen.jobs.compare import CompareJob
+    from snellen.jobs.options import seconds
+    from snellen.jobs.patterns import the_only
+
+    reference = options.pop("reference")
+    if reference is None:
+        reference, *rest = files
+        if not rest:
+            raise InputError(
+                f"got {reference} alone; expected another file to compare it with",
+                advice="name it too, or the original as `reference`",
+            )
+        files = tuple(rest)
+    times: dict[str, Any] = {
+        name: seconds(options.pop(name), name) for name in ("start", "duration")
+    }
+    fields = {name: options.pop(name) for name in ("deinterlace", "interlaced", "ivtc")}
+    fields["deinterlace"] = fields["deinterlace"] or False
+    clip = Clip(**times, frames=options.pop("frames"), **fields)
+    return CompareJob(
+        reference=the_only(reference, "reference"),
+        variants=tuple(the_only(one, "variants") for one in files),
+        clip=clip,
+        command=command_line(),
+        **options,
+    )
+
+
+def command_line() -> str:
+    """Return the command as it was typed."""
+    words = click.get_current_context().find_root().obj
+    return shlex.join(["snellen", *words])
+
+
+def _finish(job: CompareJob, report: Report) -> None:
+    """Run the job, report its result, and raise what was wrong all the same."""
+    from snellen.frames.atomic import protected
+    from snellen.jobs.execute import run
+
+    report.begun(" ".join(map(str, (job.reference, *job.variants))), str(job.target), job)
+    with protected([] if report.log is None else [report.log.path]):
+        result = run(job, report)
+    tell(result, report)
+    if result.error is not None:
+        raise result.error
+
+
+def tell(result: CompareResult, report: Report) -> None:
+    """Report what was written."""
+    facts = {
+        "output": str(result.target), "bytes": result.size, "pictures": result.pictures,
+        "kept": result.kept, "seconds": result.seconds,
+        "scores": [
+            {
+                "reference": str(one.reference), "distorted": str(one.distorted),
+                "pooled": {name: asdict(pooled) for name, pooled in one.table.pooled().items()},
+            }
+            for one in result.scores
+        ],
+        "warnings": in_options(result.warnings),
+    }  # fmt: skip
+    first = result.scores[0].table.scores[0]
+    lines = [
+        f"{one.distorted}: {first.upper()} {one.table.pooled()[first].mean:.4f} on average"
+        for one in result.scores
+    ]
+    frames = "1 frame" if result.pictures == 1 else f"{result.pictures} frames"
+    lines.append(
+        f"{result.target}: {result.size / 1e6:.1f} MB, pictures of {frames}, {result.seconds:.1f} s"
+    )
+    from snellen.jobs.score_table import as_json
+
+    report.result(*lines, **as_json(facts))
+    report.profile(str(result.target), result.profile)

@@ -1,0 +1,175 @@
+"""The job that writes a report of a comparison, and its result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from snellen.errors import InputError, SnellenError
+from snellen.frames import atomic, values
+from snellen.frames.brief import Brief
+from snellen.jobs.fields import check_types
+from snellen.jobs.inputs import PIPE, contents
+from snellen.jobs.options import (
+    MadSettings,
+    check_decoder,
+    check_optional,
+    check_threads,
+    device_list,
+    path,
+)
+from snellen.jobs.profile import Profile
+from snellen.jobs.score import ScoreJob
+from snellen.jobs.serial import Job
+from snellen.metrics.names import MAD, PSNR, chosen
+from snellen.video.clip import Clip
+
+if TYPE_CHECKING:
+    from snellen.jobs.score import ScoreResult
+
+MOST_VARIANTS = 9
+MOST_PICTURES = 64
+LEAST_SIZE, MOST_SIZE = 1.0, 2000.0  # million bytes: Chromium opens no longer strings
+SUFFIXES = (".html", ".htm")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class CompareJob(Job):
+    """Compare videos, images or folders of images with a reference, as one HTML file.
+
+    A value: it can be pickled, or written as JSON, and run in another process.
+
+    Raises
+    ------
+    InputError
+        Values that do not exist, or do not go together; `error.parameter` names one.
+    """
+
+    reference: Path
+    """What the others are compared with: a video, an image, or a folder of images."""
+    variants: tuple[Path, ...]
+    """One to nine of the same kind. Those of another size are scaled to be scored."""
+    target: Path
+    """The HTML file."""
+    metrics: tuple[str, ...] = (MAD, PSNR)
+    """Some of "mad", "psnr" and "ssim"."""
+    mad: MadSettings = field(default_factory=MadSettings)
+    """Which MAD."""
+    data_range: float | None = None
+    """Sample value of white of float images; None: 1."""
+    align: bool = False
+    """Whether the offset of each video is found from what it shows."""
+    every: int = 1
+    """Every so many frames are scored."""
+    clip: Clip = field(default_factory=Clip)
+    """Part of the reference; `frames`: at most so many are scored, of images too."""
+    pictures: int = 8
+    """Frames of which the report holds pictures, the worst ones among them."""
+    report_size: float = 30.0
+    """Most million bytes of the file."""
+    is_source: bool = False
+    """Whether the reference is what the others were made of, and no original: the page says it."""
+    command: str | None = None
+    """The command line, which the report names."""
+    overwrite: bool = False
+    """Whether an existing report is replaced."""
+    max_pixels: int | None = None
+    """Most pixels of a picture that is read; None: by the memory of the machine."""
+    threads: int | None = None
+    """CPU threads; None: one for each core of this process."""
+    device: str = "auto"
+    """As of a ScoreJob."""
+    decoder: str = "auto"
+    """"auto", "cpu" or "nvdec"."""
+    profile: bool = False
+    """Whether the result has a `profile`: the time of each stage."""
+
+    def __post_init__(self) -> None:
+        for name in ("reference", "target"):
+            object.__setattr__(self, name, path(getattr(self, name), name))
+        if isinstance(self.variants, tuple):
+            both = tuple(path(one, "variants") for one in self.variants)
+            object.__setattr__(self, "variants", both)
+        object.__setattr__(self, "device", device_list(self.device))
+        object.__setattr__(self, "metrics", chosen(self.metrics))
+        check_types(self)
+        if not 1 <= len(self.variants) <= MOST_VARIANTS:
+            raise InputError(
+                f"got {len(self.variants)} files to compare with {self.reference}; expected 1 to "
+                f"{MOST_VARIANTS}",
+                parameter="variants",
+            )
+        if PIPE in (self.reference, *self.variants):
+            raise InputError(
+                "films are read twice; standard input can be read once", parameter="variants"
+            )
+        if self.target == PIPE or self.target.suffix.lower() not in SUFFIXES:
+            raise InputError(
+                f"got {self.target} for the report; expected a name that ends in .html",
+                parameter="target",
+            )
+        values.whole("every", self.every)
+        values.whole("pictures", self.pictures, 1, MOST_PICTURES)
+        if not LEAST_SIZE <= self.report_size <= MOST_SIZE:
+            raise InputError(
+                f"got `report_size`={self.report_size:g}; expected {LEAST_SIZE:g} to "
+                f"{MOST_SIZE:g} million bytes",
+                parameter="report_size",
+            )
+        check_optional(self.max_pixels, "max_pixels")
+        check_threads(self.threads)
+        check_decoder(self.decoder)
+        self.scoring()  # which checks what is left
+
+    def scoring(self) -> tuple[ScoreJob, ...]:
+        """Return the jobs that score each variant."""
+        names = ("metrics", "mad", "data_range", "align", "every", "clip", "max_pixels",
+                 "threads", "device", "decoder")  # fmt: skip
+        how = {name: getattr(self, name) for name in names}
+        return tuple(
+            ScoreJob(reference=self.reference, distorted=one, resize=True, **how)
+            for one in self.variants
+        )
+
+    def check(self) -> str:
+        """Return what the inputs are: "a video", "a folder" or "an image".
+
+        Nothing is written.
+
+        Raises
+        ------
+        InputError
+            As `ScoreJob.check`; or the report must not be written.
+        """
+        (kind,) = {one.check() for one in self.scoring()}
+        read = (self.reference, *self.variants)
+        with atomic.protected(one for path in read for one in contents(path)):
+            atomic.check_target(self.target, None, self.overwrite)
+        return kind
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class CompareResult(Brief):
+    """What a CompareJob wrote."""
+
+    target: Path
+    """The HTML file."""
+    kind: str
+    """What the inputs are: "a video", "a folder" (of images) or "an image"."""
+    scores: tuple[ScoreResult, ...]
+    """Of each variant."""
+    pictures: int
+    """Frames of which the report holds pictures."""
+    kept: str
+    """How pictures are kept, in a sentence."""
+    size: int
+    """Bytes of the file."""
+    seconds: float
+    """Of work."""
+    warnings: tuple[str, ...] = ()
+    """What differs between the inputs, or does not count."""
+    error: SnellenError | None = None
+    """IncompleteError where an input was damaged."""
+    profile: Profile | None = None
+    """Time of each stage, where the job asks for it."""

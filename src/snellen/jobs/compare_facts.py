@@ -1,0 +1,123 @@
+"""What a report says of the files that it compares, and of how it was made."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from snellen._version import __version__
+from snellen.frames import still
+from snellen.jobs.compare import CompareJob
+from snellen.jobs.score import ScoreResult
+from snellen.jobs.serial import chosen
+from snellen.report.contents import Facts
+from snellen.video import pixels
+from snellen.video.ffmpeg import FULL_RANGE, UNSPECIFIED
+from snellen.video.media import MediaInfo
+
+_MATRICES = {0: "RGB", 1: "BT.709", 5: "BT.601", 6: "BT.601", 9: "BT.2020"}
+_TRANSFERS = {1: "BT.709", 6: "BT.601", 8: "linear", 13: "sRGB", 14: "BT.2020", 15: "BT.2020",
+              16: "PQ (HDR)", 18: "HLG (HDR)"}  # fmt: skip
+HDR = (16, 18)
+"""Transfers of HDR, by AVCOL_TRC."""
+_TAGS = ("title", "encoder", "ENCODER", "creation_time")
+_TOLD = 300  # characters of a tag
+_NAMED = ("reference", "variants", "target", "command", "overwrite")
+
+
+def of_film(info: MediaInfo, frames: int | None) -> Facts:
+    """Return facts about a film; `frames`: how many it has, where that was counted."""
+    picture, video = info.picture, info.video
+    found = [
+        ("Pictures", pixels.describe(picture.format)),
+        ("Codec", f"{video.codec or video.name or 'unknown'} ({picture.pixel_format})"),
+        ("Container", info.container),
+    ]
+    if picture.sample_aspect_ratio not in (None, 1):
+        found.append(("Sample aspect", str(picture.sample_aspect_ratio).replace("/", ":")))
+    found.append(("Frame rate", f"{float(info.rate):.5g} a second"))
+    if frames is not None:
+        found.append(("Frames", f"{frames}, {frames / float(info.rate):.2f} s"))
+    if picture.colorspace != UNSPECIFIED:
+        found.append(("Matrix", _MATRICES.get(picture.colorspace, str(picture.colorspace))))
+    if picture.color_trc != UNSPECIFIED:
+        found.append(("Transfer", _TRANSFERS.get(picture.color_trc, str(picture.color_trc))))
+    found.append(("Range", "full" if picture.color_range == FULL_RANGE else "limited"))
+    if info.path is not None:
+        size = info.path.stat().st_size
+        found.append(("File", _bytes(size)))
+        if frames:
+            rate = size * 8 * float(info.rate) / frames
+            found.append(("Bits", f"{rate / 1e3:,.0f} kbit/s of the whole file"))
+    others = [str(one) for one in info.streams if one.index != info.video_index]
+    if others:
+        found.append(("Other streams", ", ".join(others)))
+    for tags in (info.tags, video.tags):
+        found += [
+            (name.lower(), tags[name][:_TOLD])
+            for name in _TAGS
+            if tags.get(name) and (name.lower(), tags[name][:_TOLD]) not in found
+        ]
+    return tuple(found)
+
+
+def of_image(path: Path) -> Facts:
+    """Return facts about an image."""
+    found = still.read(path)
+    high, wide = found.pixels.shape[:2]
+    colours = "grey" if found.pixels.ndim == 2 else "RGB" if found.pixels.shape[2] == 3 else "RGBA"
+    kind = found.pixels.dtype
+    bits = "floats" if kind.kind == "f" else f"{8 * kind.itemsize} bit"
+    facts = [
+        ("Picture", f"{wide}×{high} {colours} {bits}"),
+        ("Type", path.suffix.lower().removeprefix(".")),
+        ("File", _bytes(path.stat().st_size)),
+    ]
+    if found.profile is not None:
+        facts.append(("Colour profile", f"{len(found.profile)} bytes"))
+    return tuple(facts)
+
+
+def of_folder(path: Path, files: Sequence[Path]) -> Facts:
+    """Return facts about a folder of images."""
+    kinds = sorted({one.suffix.lower().removeprefix(".") for one in files})
+    size = sum(one.stat().st_size for one in files)
+    return (("Images", str(len(files))), ("Types", ", ".join(kinds)), ("Files", _bytes(size)))
+
+
+def of_run(job: CompareJob, results: Sequence[ScoreResult], seconds: float) -> Facts:
+    """Return how a report was made: command, settings, versions."""
+    import av
+    import numpy as np
+
+    method = results[0].method
+    settings = ", ".join(
+        f"{name.rpartition('.')[2]}={value}"
+        for name, value in chosen(job).items()
+        if name not in _NAMED
+    )
+    found = [
+        *([("Command", job.command)] if job.command else []),
+        ("Settings", settings or "as by default"),
+        ("Scores", f"luma, frames by number; on {method.device}, in {seconds:.1f} s"),
+    ]
+    offsets = [one.offset for one in results]
+    if any(offsets):
+        found.append(("Offsets", ", ".join(f"{one} frames" for one in offsets)))
+    return (
+        *found,
+        ("MAD", f"variant {method.variant}, hi_scale {method.hi_scale:g}, {method.dtype}"),
+        ("Snellen", __version__),
+        ("With", f"Python {platform.python_version()}, NumPy {np.__version__}, PyAV "
+                 f"{av.__version__}, FFmpeg {av.ffmpeg_version_info}"),
+        ("Date", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
+    )  # fmt: skip
+
+
+def _bytes(count: int) -> str:
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= size:
+            return f"{count / size:.4g} {unit}"
+    return f"{count} bytes"

@@ -1,0 +1,200 @@
+"""Runs a comparison: scores every variant, gathers pictures, and writes the report."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from snellen.errors import InputError, plain
+from snellen.frames import atomic
+from snellen.jobs import compare_facts, compare_pictures
+from snellen.jobs.compare import CompareJob, CompareResult
+from snellen.jobs.compare_choice import Choice, choose
+from snellen.jobs.events import Collected, Events, Progress
+from snellen.jobs.pairs import partners
+from snellen.jobs.score import FILM, FOLDER, IMAGE, ScoreResult
+from snellen.jobs.score_run import films, folders, images
+from snellen.jobs.score_table import ScoreRow
+from snellen.mad import heatmap
+from snellen.metrics.names import MAD
+from snellen.report.contents import Contents, Facts, Metric, Moment, Scale
+from snellen.report.fit import Fitted, fitted
+from snellen.video import progress
+
+_METRICS = {
+    "mad": Metric("mad", "MAD", "lower"), "hi": Metric("hi", "HI", "lower"),
+    "lo": Metric("lo", "LO", "lower"), "psnr": Metric("psnr", "PSNR", "higher", "dB"),
+    "ssim": Metric("ssim", "SSIM", "higher"),
+}  # fmt: skip
+_SCALES = {"detection": "HI", "appearance": "LO"}
+_STATISTICS = ("mean", "median", "min", "max", "p5", "p95")
+_SOURCE = (
+    "{} is what the others were made of, and no original: the figures say how far each is from it, "
+    "not how good it is."
+)
+
+
+def run_compare(job: CompareJob, events: Events) -> CompareResult:
+    """Score all variants, and write the report.
+
+    Raises
+    ------
+    InputError, DeviceError, OutputError
+        There is no report.
+    """
+    kind, began, listener = job.check(), time.monotonic(), Collected(events)
+    run = {FILM: films, FOLDER: folders, IMAGE: images}[kind]
+    results = [run(one, Collected(listener)) for one in job.scoring()]
+    return report(job, results, listener, began)
+
+
+def report(
+    job: CompareJob, results: Sequence[ScoreResult], events: Collected, began: float
+) -> CompareResult:
+    """Write the report about results that are there.
+
+    Parameters
+    ----------
+    job : CompareJob
+        What the report is about.
+    results : sequence of ScoreResult
+        Of each of its variants.
+    events : Collected
+        Receives progress and warnings.
+    began : float
+        `time.monotonic()` when work began.
+    """
+    kind = results[0].kind
+    choice = choose([one.table for one in results], job.pictures)
+    if not choice.rows:
+        raise InputError("no frame was scored of all files; give `every`=1", parameter="every")
+    moments = _moments(job, kind, results, choice, events)
+    seconds = time.monotonic() - began
+    contents = _contents(job, results, choice, seconds)
+    found: Fitted = fitted(contents, moments, round(job.report_size * 1e6))
+    with atomic.writing(job.target, job.overwrite) as file:
+        file.write(found.html)
+    return CompareResult(
+        job.target, kind, tuple(results), found.setting.moments, found.setting.words(len(moments)),
+        len(found.html), time.monotonic() - began, _notes(results),
+        next((one.error for one in results if one.error is not None), None),
+    )  # fmt: skip
+
+
+def _moments(
+    job: CompareJob, kind: str, results: Sequence[ScoreResult], choice: Choice, events: Collected
+) -> list[Moment]:
+    def show(p: progress.Progress) -> None:
+        name = str(job.target)
+        events.progress(Progress(name, p.frames, p.total, p.fps, p.eta, stage="pictures"))
+
+    meter = progress.Meter(len(choice.shown), show)
+    with closing(compare_pictures.Errors(job, events)) as errors:
+        if kind == FILM:
+            offsets = [one.offset for one in results]
+            found = compare_pictures.films(job, offsets, choice, errors, meter.count)
+        else:
+            found = compare_pictures.images(job, choice, errors, meter.count)
+        return list(found)
+
+
+def _contents(
+    job: CompareJob,
+    results: Sequence[ScoreResult],
+    choice: Choice,
+    seconds: float,
+) -> Contents:
+    labels = names((job.reference, *job.variants))
+    metrics = results[0].table.scores
+    notes = list(_notes(results))
+    if job.is_source:
+        notes.insert(0, _SOURCE.format(labels[0]))
+    facts, hdr = _facts(job, results)
+    notes += [f"{labels[at]} is HDR: its pictures are shown without tone mapping" for at in hdr]
+    return Contents(
+        title=" · ".join(labels[1:]),
+        labels=labels,
+        names=tuple(_name(row[0], labels[0]) for row in choice.rows),
+        is_film=results[0].kind == FILM,
+        numbers=tuple(row[0].frame or 0 for row in choice.rows),
+        metrics=tuple(_METRICS[name] for name in metrics),
+        scores=tuple(
+            {name: tuple(getattr(row[at], name) for row in choice.rows) for name in metrics}
+            for at in range(len(results))
+        ),
+        pooled=tuple(
+            {
+                name: {one: float(getattr(pooled, one)) for one in _STATISTICS}
+                for name, pooled in result.table.pooled().items()
+            }
+            for result in results
+        ),
+        worst=choice.worst,
+        scales=tuple(
+            Scale(kind, title, heatmap.BRIGHTEST[kind])
+            for kind, title in _SCALES.items()
+            if MAD in job.metrics
+        ),
+        palette=heatmap.palette(),
+        facts=facts,
+        made=compare_facts.of_run(job, results, seconds),
+        notes=tuple(notes),
+    )
+
+
+def _facts(job: CompareJob, results: Sequence[ScoreResult]) -> tuple[tuple[Facts, ...], list[int]]:
+    """Return facts about each file, and the places of those that are HDR."""
+    files = (job.reference, *job.variants)
+    kind = results[0].kind
+    if kind == IMAGE:
+        return tuple(compare_facts.of_image(one) for one in files), []
+    if kind == FOLDER:
+        pairs = [partners(job.reference, one, _silent) for one in job.variants]
+        lists = [[one for _, one, _ in pairs[0]], *([o for *_, o in found] for found in pairs)]
+        both = zip(files, lists, strict=True)
+        return tuple(compare_facts.of_folder(one, found) for one, found in both), []
+    summaries = [one.summary for one in results]
+    assert all(summaries)
+    counts: list[Any] = [getattr(summaries[0], "reference_frames", None)]
+    counts += [getattr(one, "distorted_frames", None) for one in summaries]
+    infos = [compare_pictures.info_of(one, job) for one in files]
+    found = zip(infos, counts, strict=True)
+    hdr = [at for at, info in enumerate(infos) if info.picture.color_trc in compare_facts.HDR]
+    return tuple(compare_facts.of_film(info, count) for info, count in found), hdr
+
+
+def _silent(file: str, text: str) -> None:
+    """Ignore a warning that was given before."""
+
+
+def _notes(results: Sequence[ScoreResult]) -> tuple[str, ...]:
+    found = [plain(text) for one in results for text in one.warnings]
+    found += [str(one.error) for one in results if one.error is not None]
+    return tuple(dict.fromkeys(found))
+
+
+def names(files: Sequence[Path]) -> tuple[str, ...]:
+    """Return short names of files that differ: with the folder where others have the same name."""
+    short = [one.name or str(one) for one in files]
+    often = Counter(short)
+    found = [str(one) if often[name] > 1 else name for one, name in zip(files, short, strict=True)]
+    times: Counter[str] = Counter()
+    for at, name in enumerate(found):
+        times[name] += 1
+        if times[name] > 1:
+            found[at] = f"{name} ({times[name]})"
+    return tuple(found)
+
+
+def _name(row: ScoreRow, reference: str) -> str:
+    """Return what the report calls a frame, or an image."""
+    if row.name is not None:
+        return row.name
+    if row.frame is None:
+        return reference
+    minutes, rest = divmod(row.time or 0, 60)
+    return f"frame {row.frame} · {int(minutes)}:{rest:06.3f}"
