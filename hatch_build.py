@@ -1,15 +1,17 @@
 """Part of the build: the wheel gets a software bill of materials.
 
 PEP 770 has its place, `snellen-*.dist-info/sboms/snellen.cdx.json`; it is CycloneDX, as JSON. It
-says what an installation consists of: this package, with the SHA-256 of each model in it, and the
-packages that pyproject.toml asks for, with the versions that it allows. Which of these versions
-are there is only known where it is installed. The same source gives the same bytes.
+says what an installation consists of: this package, with the SHA-256 of each model in it, the
+library of others that it holds, and the packages that pyproject.toml asks for, with the versions
+that it allows. Which of these versions are there is only known where it is installed. The same
+source gives the same bytes.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import runpy
 import tempfile
 import uuid
 from pathlib import Path
@@ -22,6 +24,7 @@ from packaging.utils import canonicalize_name
 NAME = "snellen.cdx.json"
 EXTRAS = ("cuda12", "cuda13", "demo", "stills")
 """The extras that add something to Snellen; the others are for its development."""
+VENDORED = "src/snellen/report/vendored.py"
 MODELS = "src/snellen/*/models/*.safetensors"
 
 
@@ -108,7 +111,18 @@ def bill_of_materials(
         }
         for name, uses in sorted(asked.items())
     ]
-    parts = [*models, *packages]
+    held = runpy.run_path(str(root / VENDORED))
+    purl = f"pkg:npm/{held['NAME'].lower()}@{held['VERSION']}"
+    library = {
+        "type": "library",
+        "bom-ref": purl,
+        "name": held["NAME"],
+        "version": held["VERSION"],
+        "scope": "required",
+        "licenses": [{"license": {"id": held["LICENCE"]}}],
+        "purl": purl,
+    }
+    parts = [*models, library, *packages]
     bill = {
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",

@@ -11,10 +11,12 @@ import argparse
 import re
 import sys
 from collections.abc import Iterable, Mapping
+from importlib import resources
 from pathlib import Path
 from textwrap import fill
 
 from snellen.frames import tensors
+from snellen.report import vendored
 from snellen.upscaling import shipped
 
 PATH = Path(__file__).resolve().parents[1] / "NOTICE"
@@ -25,6 +27,9 @@ Copyright 2026 The Snellen authors
 
 Licensed under the Apache License, Version 2.0: see LICENSE.
 
+Software of others in this package
+
+{software}
 Models
 
 {plain}
@@ -63,7 +68,7 @@ def text(models: Mapping[str, Path], licences: Iterable[Path] = ()) -> str:
     """Return NOTICE."""
     found = attributions(models)
     plain, named = ([n for n, own in found.items() if bool(own) is b] for b in (False, True))
-    notice = HEAD.format(plain=joined(plain))
+    notice = HEAD.format(plain=joined(plain), software=software())
     if named:
         lines = sorted({line for own in found.values() for line in own})
         notice += MODELS.format(names=joined(named)) + "\n".join(lines) + "\n"
@@ -73,6 +78,17 @@ def text(models: Mapping[str, Path], licences: Iterable[Path] = ()) -> str:
             own = path.read_text(encoding="utf-8").strip()
             notice += f"{TEXTS if not number else ''}\n--- {owner}/{project} ---\n\n{own}\n"
     return notice
+
+
+def software() -> str:
+    """Return name, place and licence of what reports draw their curves with."""
+    files = [name for name in vendored.SHA256 if not name.endswith("LICENSE")]
+    licence = resources.files("snellen.report").joinpath("uplot/LICENSE").read_text("utf-8")
+    where = " and ".join(f"snellen/report/{name}" for name in files)
+    return (
+        f"{vendored.NAME} {vendored.VERSION} ({vendored.LICENCE}), unchanged, as {where},\n"
+        f"and in each report that Snellen writes: {vendored.SOURCE}\n\n{licence.strip()}\n"
+    )
 
 
 def joined(names: Iterable[str]) -> str:

@@ -29,7 +29,9 @@ def modules_after(*lines):
 
 
 FUNCTIONS = ["deblur", "score", "upscale"]
-FILE_FUNCTIONS = ["deblur_file", "deblur_files", "score_files", "upscale_file", "upscale_files"]
+FILE_FUNCTIONS = [
+    "compare_files", "deblur_file", "deblur_files", "score_files", "upscale_file", "upscale_files",
+]  # fmt: skip
 CLASSES = ["Deblurrer", "Scorer", "Stream", "Upscaler"]
 MEMORY = ["clear_cache"]
 VALUES = ["Format", "Frame", "Restored", "Score"]
@@ -146,7 +148,9 @@ def test_import_is_light():
     assert not HEAVY & modules_after("import snellen.jobs")
 
 
-@pytest.mark.parametrize("command", [[], ["upscale"], ["deblur"], ["score"], ["train"], ["doctor"]])
+@pytest.mark.parametrize(
+    "command", [[], ["upscale"], ["deblur"], ["score"], ["compare"], ["train"]]
+)
 def test_help_is_light(command):
     line = f"main({[*command, '--help']})"
     loaded = modules_after("import sys", "from snellen.cli import main", line)

@@ -70,7 +70,9 @@ def check(bill, project):
         }
         for path in found
     }
-    scopes = {part["name"]: part["scope"] for part in components if part["type"] == "library"}
+    libraries = [part for part in components if part["type"] == "library"]
+    assert [part["name"] for part in libraries if "pypi" not in part["purl"]] == ["uPlot"]
+    scopes = {part["name"]: part["scope"] for part in libraries if "pypi" in part["purl"]}
     assert sum(scope == "required" for scope in scopes.values()) == len(project["dependencies"])
     assert {"numpy", "av", "pillow", "safetensors"} <= {n for n, s in scopes.items() if s[0] == "r"}
     assert {n for n, s in scopes.items() if s == "optional"} == {

@@ -12,6 +12,7 @@ from importlib.resources import files
 from math import isfinite
 from typing import Any
 
+from snellen.report import vendored
 from snellen.report.contents import Contents, Facts, Moment
 from snellen.report.curves import thinned
 
@@ -105,7 +106,9 @@ All that the page needs is in this file.</p></noscript>
 <section><h2>How this report was made</h2>{_facts(contents.made)}<p class="note">{_text(kept)}
 Crops show the place of a frame where the variants are worst. The file needs no network and sends
 nothing.</p>
-<details><summary>Keys</summary>{_facts(_KEYS)}</details></section>
+<details><summary>Keys</summary>{_facts(_KEYS)}</details>
+<details><summary>Licence of {vendored.NAME}, which draws the curves</summary>
+<pre>{escape(_file("uplot/LICENSE"))}</pre></details></section>
 </main>
 """
 
@@ -169,10 +172,10 @@ def _data(contents: Contents, shown: Sequence[Shown]) -> dict[str, Any]:
     """Return what the scripts draw."""
     keep, every = thinned(contents, {one.moment.row for one in shown})
     return {
-        "labels": contents.labels,
+        "labels": [_readable(one) for one in contents.labels],
         "rows": keep,
         "every": every,
-        "names": [contents.names[row] for row in keep],
+        "names": [_readable(contents.names[row]) for row in keep],
         "numbers": [contents.numbers[row] for row in keep],
         "metrics": [
             {"name": one.name, "title": one.title, "unit": one.unit, "better": one.better}
@@ -219,10 +222,14 @@ def _digests(texts: Iterable[str]) -> str:
 
 
 def _text(text: str) -> str:
-    """Return foreign text as HTML: escaped, and without bytes that are no UTF-8."""
-    readable = text.encode(errors="replace").decode()
-    return escape("".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}"
-                          for one in readable))  # fmt: skip
+    """Return foreign text as HTML: escaped, and readable."""
+    return escape(_readable(text))
+
+
+def _readable(text: str) -> str:
+    """Return a text without what no screen shows: controls, and bytes that are no UTF-8."""
+    known = text.encode(errors="replace").decode()
+    return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in known)
 
 
 def _json(data: Any) -> str:

@@ -1,0 +1,190 @@
+"""Reports in a real browser: headless Chromium, driven by playwright (`snellen[browser-tests]`)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+from snellen.report.fit import fitted
+from support.report import HOSTILE, contents, moments
+
+pytestmark = pytest.mark.slow
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="playwright is missing: pip install -e '.[browser-tests]'"
+)
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+         "--disable-background-networking", "--disable-component-update"]  # fmt: skip
+DESK, PHONE = (1280, 900), (390, 844)
+LABELS = ("reference.mkv", "good.mp4", HOSTILE)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    program = next(filter(None, map(shutil.which, NAMES)), None)
+    if program is None:
+        pytest.skip(f"none of these browsers is installed: {', '.join(NAMES)}")
+    with playwright.sync_playwright() as tool:
+        started = tool.chromium.launch(executable_path=program, args=FLAGS)
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    made = fitted(contents(rows=100, labels=LABELS), moments(size=(180, 320)), 30_000_000)
+    path.write_bytes(made.html)
+    return path
+
+
+@pytest.fixture(params=[(DESK, "light"), (PHONE, "dark")], ids=["desk", "phone"])
+def page(browser, report, request):
+    """The report at a size; nothing may be asked for, and nothing be complained about."""
+    (width, height), scheme = request.param
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, color_scheme=scheme,
+        has_touch=width < 500,
+    )  # fmt: skip
+    found, wrong = context.new_page(), []
+    found.on("console", lambda message: wrong.append(message.text))
+    found.on("pageerror", lambda error: wrong.append(str(error)))
+    found.on("dialog", lambda dialog: wrong.append(dialog.message))
+    found.on(
+        "request",
+        lambda asked: asked.url.startswith(("data:", report.as_uri())) or wrong.append(asked.url),
+    )
+    found.set_default_timeout(20_000)
+    found.goto(report.as_uri())
+    yield found
+    if folder := os.environ.get("SNELLEN_SCREENSHOTS"):
+        found.screenshot(path=f"{folder}/{request.node.name}.png", full_page=True)
+    context.close()
+    assert not wrong
+
+
+def middle(page, selector):
+    box = page.locator(selector).first.bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def shown(page):
+    """Row of the frame that is shown."""
+    return page.evaluate("data.moments[state.moment].row")
+
+
+def place(page):
+    return page.evaluate("[view.zoom, view.x, view.y]")
+
+
+def clip(page, at):
+    return page.locator(".pane").nth(at).evaluate("one => getComputedStyle(one).clipPath")
+
+
+def test_the_slider_moves_by_hand_and_by_keys(page):
+    divider = page.locator(".divider")
+    assert divider.get_attribute("aria-valuenow") == "50"
+    before = clip(page, 0), clip(page, 1)
+    x, y = middle(page, ".knob")
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 90, y + 5, steps=4)
+    page.mouse.up()
+    percent = int(divider.get_attribute("aria-valuenow"))
+    assert 55 < percent < 80 and (clip(page, 0), clip(page, 1)) != before
+    divider.focus()
+    page.keyboard.press("ArrowLeft")
+    assert int(divider.get_attribute("aria-valuenow")) == percent - 2
+    assert abs(middle(page, ".knob")[0] - x) > 40
+
+
+def test_the_curve_and_the_worst_frames_select_a_frame(page):
+    assert shown(page) == 7  # the worst one
+    over = page.locator(".u-over")
+    over.scroll_into_view_if_needed()
+    box = over.bounding_box()
+    over.click(position={"x": box["width"] * 0.03, "y": box["height"] / 2})
+    assert shown(page) == 2
+    over.click(position={"x": box["width"] * 0.9, "y": box["height"] / 3})
+    assert shown(page) == 12
+    page.locator(".worst button").first.click()
+    assert shown(page) == 7 and page.evaluate("state.right") == 2
+    page.locator(".curves .choice button", has_text="PSNR").click()
+    assert page.evaluate("state.metric") == "psnr" and page.locator(".u-over").is_visible()
+    page.locator(".strip button").nth(0).click()
+    assert shown(page) == 2
+    assert "frame 2" in page.locator(".now").inner_text()
+    page.keyboard.press("n")
+    assert shown(page) == 7
+
+
+def test_zoom_keeps_its_place(page):
+    stage = page.locator(".stage")
+    box = stage.bounding_box()
+    page.keyboard.press("+")
+    page.keyboard.press("+")
+    page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + box["height"] * 0.4)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.25, box["y"] + box["height"] * 0.5, steps=3)
+    page.mouse.up()
+    kept = place(page)
+    assert kept[0] == pytest.approx(1.96) and kept[1] > 0.5
+    layers = "[...document.querySelectorAll('.layer')].map(one => one.style.cssText)"
+    for key in ("n", "1", "2", "h"):
+        page.keyboard.press(key)
+        assert place(page) == kept
+        left, right = page.evaluate(layers)
+        assert left == right
+    page.keyboard.press("s")
+    assert len(page.evaluate(layers)) == 3 and len({*page.evaluate(layers)}) == 1
+    assert place(page)[0] == kept[0] and place(page)[1:] == pytest.approx(kept[1:], abs=0.1)
+    page.keyboard.press("0")
+    assert place(page) == [1, 0.5, 0.5]
+    # Where a wheel turns, that place stays under the pointer.
+    page.keyboard.press("s")
+    x, y = middle(page, ".stage")
+    where = """([x, y]) => {
+      const box = document.querySelector('.layer img').getBoundingClientRect();
+      return [(x - box.left) / box.width, (y - box.top) / box.height];
+    }"""
+    at = [x + 60, y - 20]
+    before = page.evaluate(where, at)
+    page.mouse.move(*at)
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -300)
+    page.keyboard.up("Control")
+    page.wait_for_function("view.zoom > 1.2")
+    assert page.evaluate(where, at) == pytest.approx(before, abs=0.01)
+
+
+def test_heat_maps_and_crops(page):
+    maps = page.locator(".layer .map")
+    assert not maps.nth(1).is_visible() and not page.locator(".legend").is_visible()
+    page.locator(".tools .choice button", has_text="LO").click()
+    assert maps.nth(1).is_visible() and not maps.nth(0).is_visible()  # which is the reference
+    assert page.locator(".ticks").inner_text().split()[-1] == "20"
+    page.locator(".legend input").fill("20")
+    assert maps.nth(1).evaluate("one => getComputedStyle(one).opacity") == "0.2"
+    assert page.locator(".crops figure").count() == 3
+    page.locator(".crops figure button").nth(1).click()
+    zoom, x, y = place(page)
+    assert zoom > 2 and page.evaluate("state.right") == 1
+    assert (x, y) == pytest.approx((0.25 + 16 / 320, 0.5 + 16 / 180), abs=0.02)
+
+
+def test_it_fits_the_window(page):
+    wide = "[document.documentElement.scrollWidth, innerWidth]"
+    assert len({*page.evaluate(wide)}) == 1
+    page.set_viewport_size({"width": 800, "height": 700})
+    page.wait_for_function("document.querySelector('.uplot').clientWidth < 760")
+    assert len({*page.evaluate(wide)}) == 1
+    ink = "getComputedStyle(document.body).backgroundColor"
+    before = page.evaluate(ink)
+    page.emulate_media(color_scheme="dark")
+    dark = page.evaluate(ink)
+    page.emulate_media(color_scheme="light")
+    assert page.evaluate(ink) != dark and before in (dark, page.evaluate(ink))
+    assert HOSTILE.split("<img")[0] in page.locator(".label").nth(1).inner_text()
