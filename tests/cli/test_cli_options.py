@@ -22,7 +22,7 @@ ELSEWHERE = ("bench", "fft", "gpu/nvrtc.py", "gpu/kernel.py", "torch.py")
 
 def options():
     """Every option and argument of every command, as the user types it."""
-    found = {"INPUT", "REF", "DIST"}
+    found = {"INPUT", "REF", "DIST", "FILES"}
     found |= {"--method", "--source"}  # of upscale, where the models of the package leave a choice
     for name in COMMANDS:
         command = getattr(import_module(f"snellen.cli.{name}"), name)
