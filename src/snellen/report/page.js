@@ -298,5 +298,5 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
-update({});
+update({ moment: state.moment });
 if (data.rows.length > 1) draw();
