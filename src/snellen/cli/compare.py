@@ -138,7 +138,7 @@ def _job(files: tuple[Path, ...], options: dict[str, Any]) -> CompareJob:
         if not rest:
             raise InputError(
                 f"got {reference} alone; expected another file to compare it with",
-                advice="name it too, or the original as `reference`",
+                advice="name what it is to be compared with, too",
             )
         files = tuple(rest)
     times: dict[str, Any] = {
