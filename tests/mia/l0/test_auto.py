@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from PIL import Image, ImageDraw, ImageFont
 from scipy import ndimage
 from scipy.signal import fftconvolve
 
@@ -151,6 +152,19 @@ def test_how_steep_edges_are(sigma, least, most):
     assert least <= judge.steepness([plane]) <= most
     for other in (plane * 1e-3 + 0.5, plane[::-1] * 900):
         assert judge.steepness([other]) == pytest.approx(judge.steepness([plane]), rel=1e-6)
+
+
+def test_text_that_is_blurred_is_not_called_sharp():
+    """Strokes that a motion has moved into the gaps of others are steep there."""
+    page = Image.new("L", (250, 200), 255)
+    draw, font = ImageDraw.Draw(page), ImageFont.load_default(14)
+    for row in range(11):
+        draw.text((2, 18 * row), "The quick brown fox jumps over the lazy dog"[row:], 0, font)
+    sharp = np.asarray(page) / 255
+    shaken = ndimage.uniform_filter1d(sharp, 7, axis=1)
+    assert judge.STEP < judge.steepness([shaken]) < judge.DENSE_STEP < judge.steepness([sharp])
+    assert judge.before(sharp, None, 31) == "no blur"
+    assert judge.before(shaken, None, 31) == "restored"
 
 
 def test_a_picture_without_edges_is_not_called_sharp():

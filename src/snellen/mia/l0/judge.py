@@ -19,6 +19,10 @@ from snellen.mia.result import IMPLAUSIBLE, RESTORED, SHARP
 STEP = 0.48
 """Share of an edge's height between two neighbouring samples, from which on it is sharp. That of an
 edge that a Gaussian of σ = 0.8 pixels blurs."""
+DENSE, DENSE_STEP = 0.65, 0.75
+"""Share of the samples of a direction with a high edge within reach, from which on a picture is
+full of strokes: text, maps. A motion moves strokes into the gaps of others, where steep edges are
+left, so there an edge is sharp from DENSE_STEP on."""
 STEEPEST = 98.0
 """Percentile of these shares that counts. Edges blurred along a line stay sharp along it, so the
 least of four directions decides."""
@@ -68,7 +72,8 @@ def before(image: Plane, psf: Float64 | None, side: int) -> str:
         if image.min() == image.max():
             return SHARP
         parts = [np.asarray(image[part], np.float64) for part in chosen(image, side)]
-        if steepness(parts) >= STEP:
+        steep, dense = _steepness(parts)
+        if steep >= (DENSE_STEP if dense > DENSE else STEP):
             return SHARP
         return IMPLAUSIBLE if _noise(parts) > NOISY * _span(parts) else RESTORED
     shares = psf[psf > 0] / psf.sum()
@@ -125,7 +130,7 @@ def residual(parts: list[tuple[Float64, Float64]], psf: Float64) -> float:
     """
     inner = slice(len(psf) // 2, -(len(psf) // 2) or None)
     rest = [float((before - blurred(sharp, psf))[inner, inner].var()) for before, sharp in parts]
-    return float(np.mean(rest)) ** 0.5
+    return float(np.mean(rest) ** 0.5)
 
 
 def weight(residual: float) -> float:
@@ -138,16 +143,23 @@ def steepness(parts: list[Float64]) -> float:
 
     Of the direction in which they are least sharp; 0 where there are hardly any edges.
     """
+    return _steepness(parts)[0]
+
+
+def _steepness(parts: list[Float64]) -> tuple[float, float]:
+    """Return that, and the greatest share of samples of a direction with a high edge around."""
     span = _span(parts)
     least = max(HIGH * span, NOISES * _noise(parts))
     if not least:
-        return 0.0
-    found = []
+        return 0.0, 0.0
+    found, dense = [], 0.0
     for direction in DIRECTIONS:
-        shares = np.concatenate([_shares(part, direction, least) for part in parts])
+        high = [_shares(part, direction, least) for part in parts]
+        shares = np.concatenate([own for own, _ in high])
+        dense = max(dense, len(shares) / max(1, sum(count for _, count in high)))
         if len(shares) >= FEW:
             found.append(float(np.percentile(shares, STEEPEST)))
-    return min(found) if len(found) > 1 else 0.0
+    return (min(found) if len(found) > 1 else 0.0), dense
 
 
 def _span(parts: list[Float64]) -> float:
@@ -161,8 +173,11 @@ def _noise(parts: list[Float64]) -> float:
     return float(np.median([_roughness(part, 25.0) / QUARTER for part in parts]))
 
 
-def _shares(plane: Float64, direction: tuple[int, int], least: float) -> Float64:
-    """Return |difference of neighbours| / range around them, along a direction, of high edges."""
+def _shares(plane: Float64, direction: tuple[int, int], least: float) -> tuple[Float64, int]:
+    """Return |difference of neighbours| / range around them, along a direction, of high edges.
+
+    And the number of samples that were looked at.
+    """
     (down, right), margin = direction, REACH + 1
     rows, columns = (max(0, size - 2 * margin) for size in plane.shape)
     lines = np.stack([
@@ -172,7 +187,7 @@ def _shares(plane: Float64, direction: tuple[int, int], least: float) -> Float64
     height = lines.max(0) - lines.min(0)
     steps, high = np.abs(lines[REACH + 1] - lines[REACH]), height > least
     found: Float64 = steps[high] / height[high]
-    return found
+    return found, high.size
 
 
 def noise(plane: Float64) -> float:
