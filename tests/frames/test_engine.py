@@ -103,6 +103,25 @@ def test_engines_one_after_another_have_the_same_streams(fake):
         check(later[0].submit([frame]).result(), frame)
 
 
+@pytest.mark.parametrize("parts", [1, 2, 4, 100])
+def test_arrays_go_up_in_parts(fake, monkeypatch, parts):
+    """All rows, of any number, also where they have a pitch; small arrays go in one."""
+    monkeypatch.setattr(engines, "WORTH", 30)
+    monkeypatch.setattr(engines, "PARTS", parts)
+    copies, copy = [], engines._copy
+    monkeypatch.setattr(engines, "_copy", lambda *how: copies.append(how) or copy(*how))
+    for shape in ((5, 7), (4, 9), (1, 40), (4, 7)):
+        engine = make(fake, shape)
+        frames = planes(4, shape)
+        for frame in (*frames, np.repeat(frames[0], 2, 1)[:, ::2]):
+            copies.clear()
+            pending = engine.submit([frame])
+            up = sum(kind == engines.UP for *_, kind, _ in copies)
+            rows = -(-shape[0] // parts)
+            assert up == (1 if shape == (4, 7) else -(-shape[0] // rows))
+            check(pending.result(), frame)
+
+
 @pytest.mark.parametrize("slots", [1, 2])
 def test_work_that_writes_into_page_locked_memory(fake, slots):
     """Also into arrays of the caller's; results that were dropped are written to no more."""

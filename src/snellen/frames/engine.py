@@ -70,6 +70,7 @@ Kind = tuple[tuple[int, ...], npt.DTypeLike]
 """Shape and type of an array."""
 
 SLOTS = 3  # one frame goes up, one is computed, one comes down
+PARTS, WORTH = 4, 1 << 20  # parts of an array from so many bytes on, see `_Slot.send`
 
 
 class Streams:
@@ -289,16 +290,18 @@ class Engine:
             slot = self._take()
             try:
                 slot.vacate()
-                slot.stage(inputs, self._ordinal)
+                slot.check(inputs, self._ordinal)
                 flight = slot.flight = _Flight(inputs, (*self._given(out), *self._new(len(out))))
-                with self.streams.lock:
-                    if self._closed:
-                        raise _closed()
-                    try:
+                try:
+                    with self.streams.up as up, stage("upload"):
+                        slot.send(inputs, up)
+                    with self.streams.lock:
+                        if self._closed:
+                            raise _closed()
                         outputs = self._queue(slot, flight, inputs, ready)
-                    except BaseException:
-                        self.streams.settle()  # or arrays would be touched after their end
-                        raise
+                except BaseException:
+                    self.streams.settle()  # or arrays would be touched after their end
+                    raise
             finally:
                 if not self._closed:
                     self._free.put(slot)
@@ -336,8 +339,8 @@ class Engine:
         for event in ready:
             if event is not None:
                 streams.up.wait_event(event)
-        with streams.up, stage("upload"):
-            slot.upload(inputs, streams.up)
+        with streams.up:
+            slot.receive(inputs, streams.up)
         slot.arrived.record(streams.up)
         streams.compute.wait_event(slot.arrived)
         with streams.compute:
@@ -433,24 +436,37 @@ class _Slot:
             self.flight.done.synchronize()
             self.flight = None
 
-    def stage(self, inputs: Arrays, ordinal: int) -> None:
-        """Check a frame, and copy host memory to page-locked memory: from there it can be sent."""
+    def check(self, inputs: Arrays, ordinal: int) -> None:
+        """Refuse (InputError) a frame of other shapes, or on another GPU."""
         for array, staged in zip(inputs, self._staged, strict=True):
             if array.shape != staged.shape:
                 raise InputError(f"got an array of shape {array.shape}; expected {staged.shape}")
-            if isinstance(array, np.ndarray):
-                np.copyto(staged, array)
-            elif array.device.id != ordinal:
+            if not isinstance(array, np.ndarray) and array.device.id != ordinal:
                 raise InputError(
                     f"got an array on cuda:{array.device.id}; expected it on cuda:{ordinal}"
                 )
 
-    def upload(self, inputs: Arrays, stream: Any) -> None:
-        """Queue the copies to `inputs` on a stream, which is current."""
+    def send(self, inputs: Arrays, stream: Any) -> None:
+        """Copy host memory to page-locked memory, and queue its upload on a stream.
+
+        That is done in PARTS, one of which is uploaded while the next one is copied.
+        """
         for array, staged, there in zip(inputs, self._staged, self.inputs, strict=True):
+            if not isinstance(array, np.ndarray):
+                continue
+            rows = len(staged) if staged.nbytes < WORTH else -(-len(staged) // PARTS)
+            for first in range(0, len(staged), max(1, rows)):
+                part = staged[first : first + rows]
+                np.copyto(part, array[first : first + rows])
+                target = there.data.ptr + first * staged.strides[0]
+                _copy(part.ctypes.data, target, part.nbytes, UP, stream)
+
+    def receive(self, inputs: Arrays, stream: Any) -> None:
+        """Queue the copies of arrays that are on the GPU, on a stream, which is current."""
+        for array, there in zip(inputs, self.inputs, strict=True):
             if isinstance(array, np.ndarray):
-                _copy(staged.ctypes.data, there.data.ptr, there.nbytes, UP, stream)
-            elif array.dtype == there.dtype and array.flags.c_contiguous:
+                continue
+            if array.dtype == there.dtype and array.flags.c_contiguous:
                 _copy(array.data.ptr, there.data.ptr, there.nbytes, ON_GPU, stream)
             else:
                 there[...] = array
