@@ -344,7 +344,7 @@ def test_a_slot_that_fails_is_used_again(random, random_model, monkeypatch):
         step.prepare(format)
         wanted = step.run(frame).planes
         with monkeypatch.context() as patch:
-            patch.setattr("snellen.frames.engine._Slot.upload", broken)
+            patch.setattr("snellen.frames.engine._Slot.send", broken)
             for _ in range(4):  # more often than there are slots
                 with pytest.raises(RuntimeError, match="the bus broke"):
                     step.run(frame)
