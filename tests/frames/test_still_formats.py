@@ -7,14 +7,15 @@ import sys
 import warnings
 from functools import partial
 from io import BytesIO
+from types import ModuleType
 
 import numpy as np
 import pytest
-from PIL import ExifTags, Image, ImageCms
+from PIL import ExifTags, Image, ImageCms, ImageFile
 
 from snellen.errors import InputError
 from snellen.frames import limits, raw, tiff
-from snellen.frames.still import Still, header, losses, read, write
+from snellen.frames.still import Header, Still, header, losses, read, write
 from snellen.frames.still_formats import WRITTEN
 from support import stills
 
@@ -189,6 +190,29 @@ def test_a_missing_package_is_named(tmp_path, monkeypatch, suffix, package):
         with pytest.raises(InputError, match=package.replace("_", "-")) as raised:
             work(tmp_path / f"a{suffix}")
         assert "snellen[stills]" in str(raised.value)
+
+
+def test_jpeg_xl_by_a_plug_in(tmp_path, monkeypatch):
+    """The plug-in here is one of ours: it reads a grey picture of 8 × 6 out of any file."""
+    path = tmp_path / "a.jxl"
+    path.write_bytes(b"\0\0\0\x0cJXL \r\n\x87\n" + bytes(range(48)))
+    for name in ("pillow_jxl", "jxlpy"):
+        monkeypatch.setitem(sys.modules, name, None)
+    for work in (read, header):
+        with pytest.raises(InputError, match="JPEG XL is read by a plug-in of Pillow, and none"):
+            work(path)
+
+    class Plain(ImageFile.ImageFile):
+        format = "JXL"
+
+        def _open(self):
+            self._size, self._mode = (8, 6), "L"
+            self.tile = [("raw", (0, 0, 8, 6), 12, ("L", 0, 1))]
+
+    monkeypatch.setitem(sys.modules, "pillow_jxl", ModuleType("pillow_jxl"))
+    monkeypatch.setitem(Image.OPEN, "JXL", (Plain, lambda head: head[4:8] == b"JXL "))
+    assert (read(path).pixels == np.arange(48, dtype=np.uint8).reshape(6, 8)).all()
+    assert header(path) == Header(8, 6, False)
 
 
 class TestCmyk:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -16,6 +17,11 @@ from snellen.frames.opening import opened
 
 FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP", "PPM", "AVIF", "JPEG2000", "GIF")
 """Formats that are read, as Pillow names them. For others (EPS) it would run programs."""
+
+_JPEG_XL = (b"\xff\x0a", b"\0\0\0\x0cJXL \r\n\x87\n")
+"""How JPEG XL begins: a bare codestream, and a container (ISO/IEC 18181)."""
+_PLUGINS = ("pillow_jxl", "jxlpy")
+"""Modules of Pillow's plug-ins for it. They are no dependency of ours: the first is GPL."""
 
 _BITS, _KIND = 258, 254  # TIFF 6.0: BitsPerSample, NewSubfileType
 _MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "I", "F")  # and I;16 of either order
@@ -107,9 +113,25 @@ def opened_file(path: Path) -> Iterator[tuple[BinaryIO, list[str]]]:
 def pillow_image(path: Path, file: BinaryIO) -> Iterator[Image.Image]:
     """Open a file by Pillow; the size has been checked, the pixels are not loaded."""
     file.seek(0)
-    with Image.open(file, formats=FORMATS) as image:
+    formats = _jpeg_xl(path) if file.read(len(_JPEG_XL[1])).startswith(_JPEG_XL) else FORMATS
+    file.seek(0)
+    with Image.open(file, formats=formats) as image:
         check_header(path, image, file)
         yield image
+
+
+def _jpeg_xl(path: Path) -> tuple[str, ...]:
+    """Return Pillow's names of JPEG XL, which a plug-in reads (InputError: none is installed)."""
+    for module in _PLUGINS:
+        with suppress(ImportError):
+            import_module(module)
+            if found := tuple(one for one in Image.OPEN if one.upper() == "JXL"):
+                return found
+    raise InputError(
+        f"{path}: JPEG XL is read by a plug-in of Pillow, and none is installed here "
+        f"({', '.join(_PLUGINS)})",
+        advice="convert the image first",
+    )
 
 
 def check_header(path: Path, image: Image.Image, file: BinaryIO) -> None:

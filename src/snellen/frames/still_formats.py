@@ -53,7 +53,7 @@ FORMATS = {
 """By suffix, lower case."""
 WRITTEN = tuple(FORMATS)
 """Suffixes of images that are written."""
-READ_ONLY = (".heic", ".heif", ".dng")
+READ_ONLY = (".heic", ".heif", ".dng", ".jxl")
 """Suffixes of images that are read only; results of them become .png."""
 SUFFIXES = (*WRITTEN, *READ_ONLY)
 """Suffixes of images. Files with any other suffix are taken for videos, but `EITHER`."""

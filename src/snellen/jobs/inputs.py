@@ -13,7 +13,7 @@ from snellen.frames.protection import File, place
 
 VIDEO_SUFFIXES = (".mp4", ".mkv", ".mov", ".webm", ".m2ts", ".ts", ".m4v", ".avi", ".y4m")
 UNREAD_SUFFIXES = (
-    ".gif", ".apng", ".jxl", ".ico", ".psd", ".svg", ".tga", ".exr", ".hdr", ".dpx",
+    ".gif", ".apng", ".ico", ".psd", ".svg", ".tga", ".exr", ".hdr", ".dpx",
 )  # fmt: skip
 """Images too, but of types that are not read as such; FFmpeg takes some for films."""
 ANIMATED = (".webp", ".avif")
