@@ -9,7 +9,7 @@ import pytest
 from snellen.errors import InputError
 from snellen.video import pixels
 from snellen.video.source import places
-from snellen.video.source.places import PLACES, look
+from snellen.video.source.places import PLACES, sample
 from support.video.clips import make
 
 
@@ -20,14 +20,14 @@ def test_frames_are_spread(tmp_path, monkeypatch, pix_fmt, short):
     monkeypatch.setattr(places, "SHORT", short)
     codec = "ffv1" if pix_fmt == "gray" else "libx264"
     path = make(tmp_path / "a.mkv", codec=codec, pix_fmt=pix_fmt, frames=80, options={"g": "5"})
-    found = look(path)
+    found = sample(path)
     assert len(found.planes) == PLACES and found.codec == codec.removeprefix("lib").replace(
         "x264", "h264"
     )
     assert {plane.dtype for plane in found.planes} == {np.dtype(np.uint8)}
     assert {plane.shape for plane in found.planes} == {(48, 64)}
     assert len({plane.tobytes() for plane in found.planes}) == PLACES
-    again = look(path)
+    again = sample(path)
     assert [p.tobytes() for p in again.planes] == [p.tobytes() for p in found.planes]
     seconds, size = 80 / 25, path.stat().st_size
     assert found.bits == pytest.approx(
@@ -45,7 +45,7 @@ def test_audio_is_no_video(tmp_path, monkeypatch, short):
     """In Matroska no video states its bits, nor FLAC its own; PCM has 17 times as many here."""
     monkeypatch.setattr(places, "SHORT", short)
     silent, *loud = (
-        look(make(tmp_path / f"{audio}.mkv", frames=50, audio=audio)).bits
+        sample(make(tmp_path / f"{audio}.mkv", frames=50, audio=audio)).bits
         for audio in (None, "flac", "pcm_s16le")
     )
     assert loud == pytest.approx([silent, silent], rel=0.1)
@@ -53,11 +53,11 @@ def test_audio_is_no_video(tmp_path, monkeypatch, short):
 
 def test_short_and_damaged_films(tmp_path):
     path = make(tmp_path / "a.mkv", frames=1)
-    assert len(look(path).planes) == 1
+    assert len(sample(path).planes) == 1
     path = make(tmp_path / "b.mkv", frames=60, options={"g": "10"})
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
-    assert 1 <= len(look(path).planes) < PLACES
+    assert 1 <= len(sample(path).planes) < PLACES
     path.write_bytes(b"no film" * 100)
     with pytest.raises(InputError, match=r"b\.mkv cannot be read as a video file"):
-        look(path)
+        sample(path)

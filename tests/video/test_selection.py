@@ -8,7 +8,7 @@ import pytest
 from snellen.errors import InputError
 from snellen.video.convert import Clip, convert
 from snellen.video.selection import Described, selected
-from snellen.video.source.places import look
+from snellen.video.source.places import sample
 from support.video.checks import FAST
 from support.video.clips import SRT, make, picture
 
@@ -101,6 +101,6 @@ def test_a_stream_that_is_not_there(two, tmp_path, step):
 
 
 def test_the_kind_of_source_is_that_of_the_video_that_is_named(two):
-    assert look(two).planes[0].shape == (96, 128)
-    assert look(two, ("0:v:0",)).planes[0].shape == (48, 64)
-    assert look(two, ("0:v:0",)).codec == "h264"
+    assert sample(two).planes[0].shape == (96, 128)
+    assert sample(two, ("0:v:0",)).planes[0].shape == (48, 64)
+    assert sample(two, ("0:v:0",)).codec == "h264"

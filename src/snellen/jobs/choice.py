@@ -86,10 +86,10 @@ class Models:
             kind = FILM if FILM in kinds else kinds[0]  # what is piped was mostly coded before
             return f"{kind}: a pipe cannot be looked at beforehand"
         if self._found is None:
-            from snellen.video.source.places import look
+            from snellen.video.source.places import sample
 
-            looked = look(self._film, self._maps)
-            self._found = decide(looked.planes, looked.codec, looked.bits)
+            found = sample(self._film, self._maps)
+            self._found = decide(found.planes, found.codec, found.bits)
         name, reason = self._found.name, self._found.reason
         kind = next(one for one in (name, FILM, *kinds) if one in kinds)
         instead = "" if kind == name else f"{name}, for which there is no model; "

@@ -1,4 +1,4 @@
-"""Looks at a film in several places, without reading all of it."""
+"""Samples a film in several places, without reading all of it."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ SHORT = 400  # frames: a film of no more is decoded as a whole, since it may hav
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """What a film looks like."""
+class Sample:
+    """Some frames of a film, and what it states of itself."""
 
     planes: tuple[npt.NDArray[np.uint8], ...]
     """Luma of a frame of each place, 8 bits; fewer where a film is short or damaged."""
@@ -38,8 +38,8 @@ class Look:
     """Of the video stream, a pixel of luma; None: not known."""
 
 
-def look(path: Path, maps: Sequence[str] = ()) -> Look:
-    """Look at a film in several places; the same file gives the same.
+def sample(path: Path, maps: Sequence[str] = ()) -> Sample:
+    """Sample a film in several places; the same file gives the same.
 
     `maps` as of `choose_stream`.
 
@@ -58,7 +58,7 @@ def look(path: Path, maps: Sequence[str] = ()) -> Look:
             with suppress(ValueError):  # a pixel format that cannot be read, either
                 planes.append(_luma(frame))
         codec = stream.codec_context.codec.canonical_name or ""
-        return Look(tuple(planes), codec, _bits(container, stream, path, sizes))
+        return Sample(tuple(planes), codec, _bits(container, stream, path, sizes))
 
 
 def _some(container: InputContainer, stream: VideoStream, sizes: list[int]) -> Iterator[VideoFrame]:
