@@ -192,6 +192,7 @@ def test_what_is_no_sequence(tmp_path):
     for source, words in (
         (folder / "f001.png", "`fps` makes a film of many pictures"),
         (tmp_path / "none%d.png", "none matches"),
+        (tmp_path / "none", "none: no such folder of pictures"),
         ("-", "standard input is a film"),
     ):
         with pytest.raises(InputError, match=words.replace("`fps`", "fps")):

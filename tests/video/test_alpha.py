@@ -97,6 +97,15 @@ def test_it_is_kept_where_codec_and_container_hold_it(tmp_path, pix_fmt, codec, 
     check(out, off=3 if "vpx" in summary.encoder else 1 + (name is not None))
 
 
+def test_vp9_gets_half_the_chroma(tmp_path):
+    """Its encoder offers 4:4:4 with alpha, and refuses it."""
+    source = film(tmp_path / "in.mkv", pix_fmt="bgra")
+    summary = convert(source, tmp_path / "out.webm", Clear())
+    assert summary.pixel_format == "yuva420p"
+    assert summary.dropped == ("chroma 444 is reduced to 420 (libvpx-vp9, yuva420p)",)
+    check(tmp_path / "out.webm", off=3)
+
+
 @pytest.mark.parametrize("codec", ["libvpx-vp9", "prores_ks"])
 def test_it_is_read_from_what_other_programs_write(tmp_path, codec):
     """20 frames: of VP9 with frames that are not shown, too."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from snellen.errors import InputError
 from snellen.frames.numbering import is_pattern, there
+from snellen.frames.opening import missing
 from snellen.jobs.events import Events
 from snellen.jobs.inputs import ANIMATED, PIPE, is_image
 from snellen.jobs.naming import Word
@@ -46,6 +47,8 @@ def files_of(source: Path) -> list[Path]:
             raise InputError(f"{source} holds no image", parameter="source")
         return sorted(found, key=natural)
     found = matching(source)
+    if found == [source] and not source.exists():
+        raise missing(source, "folder of pictures")
     if found == [source]:
         raise InputError(
             f"{source}: `fps` makes a film of many pictures",

@@ -37,6 +37,9 @@ _QUALITY = {"libx264": 16, "libx265": 16, "libsvtav1": 18, "libvpx-vp9": 15, **n
 _WORST = {"libx264": 51, "libx265": 51}
 """The greatest of these numbers, where it is less than 63: x264 takes any, as the greatest."""
 
+_ALPHA = {"libvpx-vp9": ("yuva420p",)}
+"""Formats with alpha that an encoder really takes, where they are not those that it offers."""
+
 _RATES = frozenset(("b", "crf", "qp", "cqp", "cq", "rc", "global_quality", "qscale", "lossless"))
 """Options that control quality or size, with which our default quality would conflict."""
 
@@ -110,7 +113,8 @@ def choose(
         )  # fmt: skip
     offered = _Y4M if raw else formats(codec)
     if requested is None:
-        chosen = (best(offered, picture.format, alpha=True) if alpha else None) or best(
+        clear = _ALPHA.get(codec, offered)
+        chosen = (best(clear, picture.format, alpha=True) if alpha else None) or best(
             offered, picture.format
         )
         if chosen is None:
