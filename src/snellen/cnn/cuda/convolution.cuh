@@ -160,8 +160,9 @@ __device__ __forceinline__ void store(const float (&sum)[TILES][N][4], const flo
 #pragma unroll
     for (int half = 0; half < 2; half++) {
       const int i = first + m * 16 + half * 8 + g;
+      if (i >= across.width * (ROWS - 2 * k) / STEP) continue;
       const int row = across.row(i), x = i - row * across.width, y = row * STEP + top;
-      if (y >= ROWS - 2 * k || (WARPGROUPS && x >= PITCH - 2 * k)) continue;
+      if (WARPGROUPS && x >= PITCH - 2 * k) continue;
       uint8_t *target = to + area.row(y) + x * COLUMN + t * 4;
 #pragma unroll
       for (int n = 0; n < N; n++) {
