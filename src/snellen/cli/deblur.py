@@ -47,12 +47,12 @@ SETTINGS = (
     "The blur",
     click.option(
         "--prior",
-        type=click.Choice(["auto", "l0", "none"]),
+        type=click.Choice(["auto", "frames", "l0", "none"]),
         default="auto",
         show_default=True,
-        help="l0: find the blur from sharp edges. auto: that for images and frames, which stay as "
-        "they are if no plausible blur is found; none with --psf, --psf-start, --burst, --window, "
-        "--warm, and --roi of a video. none: find the blur along with the picture.",
+        help="l0: find the blur from sharp edges. auto: that for images, which stay as they are if "
+        "no plausible blur is found; none with --psf, --psf-start, --burst and videos. frames: "
+        "auto, for each frame of a video, too. none: find the blur along with the picture.",
     ),
     click.option("--psf", type=NAMED, help="The blur, where it is known: .npy, or a grey image."),
     click.option(
@@ -143,8 +143,8 @@ def deblur(inputs: tuple[Path, ...], output: Output | None, **options: Any) -> N
     """Make INPUT… (videos, images, folders, - for a pipe) sharp by MIA, and find their blur.
 
     Blur is the same all over a picture, but with --tile. Of video luma is restored and chroma kept;
-    of colour images the blur is that of luma. Images and frames without a blur that can be found
-    stay as they are. Which options suit which blur: docs/mia.md. A blur that is known: --psf. Many
+    of colour images the blur is that of luma. Images without a blur that can be found stay as they
+    are. Which options suit which blur: docs/mia.md. A blur that is known: --psf. Many
     pictures of one object: --burst, --window.
 
     --json writes a line for each frame of a video ("fit", "iterations", "ms"), and one for each

@@ -109,9 +109,9 @@ def deblur_file(
         0.002 or 0.004.
     prior : str, optional
         "l0": the blur is found from sharp edges, for a single shaken photograph. "auto": that, of
-        an image, and of each frame of a video without region, without `psf` and `psf_start`; one
-        without blur stays as it is, with a notice, and one that is too noisy, or whose blur is not
-        plausible, with a warning. None, and with "auto" all else: plain MIA.
+        an image without `psf` and `psf_start`; one without blur stays as it is, with a notice, and
+        one that is too noisy, or whose blur is not plausible, with a warning. "frames": "auto", of
+        each frame of a video, too. None, and with "auto" all else: plain MIA.
     psf_start : float, array, str, Path, optional
         Where the search starts: σ of a Gaussian in pixels, or a PSF as `psf`; None: 2.
     edges : str

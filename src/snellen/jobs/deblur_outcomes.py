@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from snellen.jobs.events import Events
 from snellen.mia.image import DOUBT
-from snellen.mia.result import IMPLAUSIBLE, RESTORED, SHARP
+from snellen.mia.result import IMPLAUSIBLE, SHARP, in_a_word
+
+if TYPE_CHECKING:
+    from snellen.jobs.events import Events
 
 NONE = "no blur found that could be undone: left as it is"
 """Notice of prior="auto"."""
@@ -38,8 +41,3 @@ def told(
         said.append(of.format(doubtful) + DOUBT)
         events.warning(name, said[0])
     return in_a_word(outcomes), tuple(said)
-
-
-def in_a_word(outcomes: Sequence[str | None]) -> str | None:
-    """Return "restored" if one is, else "implausible" if one is, else "no blur"; or None."""
-    return next((one for one in (RESTORED, IMPLAUSIBLE, SHARP) if one in outcomes), None)

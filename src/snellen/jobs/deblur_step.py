@@ -16,11 +16,10 @@ from snellen.errors import InputError
 from snellen.frames.frame import Format
 from snellen.frames.luma import Codes
 from snellen.gpu import device as devices
-from snellen.jobs.deblur_outcomes import in_a_word
 from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.image import deblur
 from snellen.mia.progress import Watch
-from snellen.mia.result import Restored
+from snellen.mia.result import Restored, in_a_word
 from snellen.mia.tiled import TiledDeblurrer
 
 Array = npt.NDArray[Any]
@@ -127,6 +126,8 @@ class DeblurStep:
         Whether each frame starts with the PSF of the last one.
     fits : FrameFits
         Receives the result of each frame.
+    look : callable, optional
+        Called with each plane before it is restored.
 
     Attributes
     ----------
@@ -144,13 +145,14 @@ class DeblurStep:
         window: int,
         warm: bool,
         fits: FrameFits,
+        look: Callable[[Array], object] | None = None,
     ) -> None:
         is_searched = settings.get("prior") is not None
         self._settings = {**settings, "device": device}
         if not is_searched:
             self._settings.pop("prior", None)
         self.device, self.device_name = "cpu", devices.name(device)
-        self._fits = fits
+        self._fits, self._look = fits, look
         self._window = window
         self._last: deque[Array] = deque(maxlen=window)
         self._tile = tile
@@ -198,6 +200,8 @@ class DeblurStep:
 
     def submit(self, plane: Array) -> Callable[[], Array]:
         """Begin a plane; return a function that waits for the restored one."""
+        if self._look is not None:
+            self._look(plane)
         began = time.perf_counter()
         with job_names():
             pending = self._begin(plane)

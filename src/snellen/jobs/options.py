@@ -38,6 +38,10 @@ _FASTEST = 1000
 _TIME = re.compile(r"\d{1,9}(\.\d{1,9})?|(\d{1,3}:)?\d{1,3}:[0-5]\d(\.\d{1,9})?")
 
 
+FRAMES = "frames"
+"""The prior "auto" of stills, for each frame of a video, too."""
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class VideoOptions(Brief):
     """How videos are read and written; images ignore all of it."""
@@ -101,8 +105,8 @@ class MiaSettings(Brief):
     """Weight of total variation, 0 to 0.1; None: 0, with a prior by the noise."""
     prior: str | None = AUTO
     """"l0": the PSF is found from sharp edges, coarse to fine. None: by the iterations. "auto": of
-    one still or frame without `psf` and `psf_start` as "l0", if that is plausible; of a region of a
-    video, a burst, a window and warm starts as None."""
+    one still without `psf` and `psf_start` as "l0", if that is plausible; else None. "frames":
+    "auto", of each frame of a video, too."""
     edges: str = "extend"
     """What is beyond the picture: "extend", "taper" or "circular"."""
     recentre: bool = True
@@ -130,7 +134,8 @@ class MiaSettings(Brief):
         )  # fmt: skip
         chosen = {name: getattr(self, name) for name in names}
         given = {name: value for name, value in chosen.items() if value is not None}
-        return {**given, "prior": self.prior}  # whose None is no default
+        prior = AUTO if self.prior == FRAMES else self.prior
+        return {**given, "prior": prior}  # whose None is no default
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic
 
@@ -24,6 +25,11 @@ AUTO = "auto"
 """The prior that finds the blur of stills, and doubts it."""
 RESTORED, SHARP, IMPLAUSIBLE = "restored", "no blur", "implausible"
 """What becomes of a picture with that prior."""
+
+
+def in_a_word(outcomes: Sequence[str | None]) -> str | None:
+    """Return "restored" if one is, else "implausible" if one is, else "no blur"; or None."""
+    return next((one for one in (RESTORED, IMPLAUSIBLE, SHARP) if one in outcomes), None)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

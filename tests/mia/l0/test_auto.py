@@ -256,6 +256,17 @@ def test_a_small_psf_is_none():
     assert judge.before(np.ones((3, 3)), psf, 9) == "restored"
 
 
+@pytest.mark.parametrize(("sigma", "wanted"), [(0.85, "no blur"), (1.1, "restored")])
+def test_a_slight_blur_of_a_picture_that_is_nearly_sharp(sigma, wanted):
+    """What sharp pictures with soft edges have; undone it would make these worse."""
+    sharp = np.kron(np.random.default_rng(3).random((12, 12)) > 0.5, np.ones((14, 14)))
+    plane, psf = ndimage.gaussian_filter(sharp, sigma), np.zeros((9, 9))
+    psf[3:6, 3:6] = 1 / 9
+    assert judge.before(plane, None, 9) == "restored"
+    assert judge.before(plane, psf, 9) == wanted
+    assert judge.before(plane, np.full((9, 9), 1 / 81), 9) == "restored"
+
+
 def test_the_true_psf_is_plausible_and_a_wrong_one_is_not():
     sharp, blurred, psf = scene(2)
     how = {"iterations": 100, "tv": 0.004, "device": "cpu"}

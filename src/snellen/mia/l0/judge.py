@@ -34,6 +34,9 @@ QUARTER = 0.3186
 takes fewer lines of stripes and of small text for noise."""
 FEW = 50  # edges of a direction that say nothing
 POINT = 4.0  # samples; a smaller PSF, by its entropy, is none
+SLIGHT, SLIGHT_STEP = 15.0, 0.43
+"""Samples, and steepness from which on so small a PSF is none, too: what the search finds of a
+sharp picture with soft edges, which would become worse by many decibels."""
 NOISY = 0.02
 """Standard deviation of noise, as a share of the picture's range, beyond which a restoration raises
 the noise by more than it undoes of the blur."""
@@ -68,16 +71,18 @@ def before(image: Plane, psf: Float64 | None, side: int) -> str:
     side : int
         Of the PSF, searched or found.
     """
+    parts = [np.asarray(image[part], np.float64) for part in chosen(image, side)]
     if psf is None:
         if image.min() == image.max():
             return SHARP
-        parts = [np.asarray(image[part], np.float64) for part in chosen(image, side)]
         steep, dense = _steepness(parts)
         if steep >= (DENSE_STEP if dense > DENSE else STEP):
             return SHARP
         return IMPLAUSIBLE if _noise(parts) > NOISY * _span(parts) else RESTORED
     shares = psf[psf > 0] / psf.sum()
-    return SHARP if np.exp(-(shares * np.log(shares)).sum()) < POINT else RESTORED
+    samples = float(np.exp(-(shares * np.log(shares)).sum()))
+    is_slight = samples < SLIGHT and steepness(parts) >= SLIGHT_STEP
+    return SHARP if samples < POINT or is_slight else RESTORED
 
 
 def after(image: Plane, sharp: Plane, psf: Float64) -> str:
