@@ -8,6 +8,7 @@ import json
 import pytest
 
 from support.cli import refused, run
+from support.video.clips import make
 
 pytestmark = pytest.mark.usefixtures("signals")
 
@@ -40,3 +41,39 @@ def test_which_is_the_reference(folders, tmp_path, capsys):
     words = (one, "--reference", other, "-o", target, "--metrics", "psnr", "--device", "cpu")
     assert run("compare", *words) == 0
     assert f"{one}: PSNR" in capsys.readouterr().out
+
+
+def test_score_writes_it_too(folders, tmp_path, capsys):
+    target = tmp_path / "report.html"
+    words = (*folders, "--metrics", "psnr", "--report", target)
+    assert run("score", *words, "--report-size", "5") == 0
+    out = capsys.readouterr().out
+    assert "PSNR" in out and "report.html: 0" in out
+    assert "What" not in out and "snellen score" in target.read_text("utf-8")
+    refused("score", capsys, words, "report.html exists")
+    refused("score", capsys, (*folders, "--report-size", "5"), "--report-size without --report")
+
+
+@pytest.mark.slow
+def test_a_result_beside_its_source(saved, picture, tmp_path, capsys, small_model):
+    clip = make(tmp_path / "film.mkv", frames=4)
+    image, target = saved("one.png", picture((40, 44))), tmp_path / "report.html"
+    how = ("--model", small_model, "--device", "cpu", "--report", target)
+    assert run("upscale", image, "-o", tmp_path / "large.png", *how) == 0
+    page = target.read_text("utf-8")
+    assert "one.png is what the others were made of, and no original" in page
+    assert "scaled from 88×80 to 44×40" in page
+    assert run("upscale", clip, "-o", tmp_path / "large.mkv", *how, "-y", "--frames", "3") == 0
+    assert "3 frames scored" in target.read_text("utf-8")
+    words = (image, "-o", tmp_path / "sharp.png", "--psf-size", "3", "--iterations", "2")
+    assert (
+        run("deblur", *words, "--prior", "none", "--report", target, "-y", "--device", "cpu") == 0
+    )
+    capsys.readouterr()
+    other = saved("two.png", picture((40, 44)))
+    film = (clip, "-o", tmp_path / "b.mkv", *how, "-y")
+    refused("upscale", capsys, (*film, "--start", "0.1"), "--report with --start")
+    refused("upscale", capsys, (image, other, *how, "-y"), "with 2 outputs")
+    refused("upscale", capsys, (clip, "-o", tmp_path / "b%03d.png", *how, "-y"), "two videos")
+    refused("upscale", capsys, (image, "-o", tmp_path / "b.png", *how), "report.html exists")
+    assert not (tmp_path / "b.png").exists()

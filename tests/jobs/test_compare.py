@@ -66,6 +66,18 @@ def test_films(films, tmp_path):
         compare_files(films[0], films[1], target, device="cpu")
 
 
+@pytest.mark.gpu
+def test_a_gpu_draws_the_same_maps(films, tmp_path):
+    paths = [tmp_path / f"{device}.html" for device in ("cpu", "cuda")]
+    for path in paths:
+        compare_files(films[0], films[2], path, device=path.stem, pictures=2)
+    for one, other in zip(*(data_of(path).moments for path in paths), strict=True):
+        assert one["pictures"] == other["pictures"]
+        for name in ("detection", "appearance"):
+            both = [pixels(each["maps"][0][name]).astype(int) for each in (one, other)]
+            assert np.abs(both[0] - both[1]).max() <= 2  # of 255 steps of the logarithm
+
+
 def test_which_frames_are_shown():
     choice = choose([table(*range(100)), table(*[50] * 99)], 8)
     assert len(choice.rows) == 99 and len(choice.shown) == 8 == len(set(choice.shown))

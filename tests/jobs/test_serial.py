@@ -17,6 +17,7 @@ import snellen
 from snellen.errors import InputError
 from snellen.jobs import (
     Clip,
+    CompareJob,
     DeblurJob,
     Encoding,
     Job,
@@ -73,6 +74,12 @@ JOBS = [
     TrainJob(
         images="drawings", target="m.safetensors", settings=Settings(3, window=5, energy=0.99),
         validate=("a", "b"), notes={"licence": "none"}, command="snellen train", threads=2,
+    ),
+    CompareJob(reference="a", variants=("b",), target="r.html"),
+    CompareJob(
+        reference="a.mkv", variants=("b.mkv", "c.mkv"), target="r.html", metrics=("mad", "ssim"),
+        mad=MadSettings("paper"), every=3, clip=Clip(Fraction(1, 25)), pictures=3,
+        report_size=4.5, is_source=True, command="snellen compare", device="cuda:1",
     ),
 ]  # fmt: skip
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from snellen.cli.files import in_options, report_of
+from snellen.cli.files import report_of
 from snellen.cli.groups import FILES, MACHINE, METHOD, REPORT, VIDEO, Command, group
 from snellen.cli.options import (
     DECODER,
@@ -25,11 +23,12 @@ from snellen.cli.options import (
     START,
     THREADS,
 )
+from snellen.cli.reports import command_line, tell
 from snellen.errors import InputError, SnellenError
 
 if TYPE_CHECKING:
     from snellen.cli.report import Report
-    from snellen.jobs.compare import CompareJob, CompareResult
+    from snellen.jobs.compare import CompareJob
 
 
 @click.command(
@@ -156,12 +155,6 @@ def _job(files: tuple[Path, ...], options: dict[str, Any]) -> CompareJob:
     )
 
 
-def command_line() -> str:
-    """Return the command as it was typed."""
-    words = click.get_current_context().find_root().obj
-    return shlex.join(["snellen", *words])
-
-
 def _finish(job: CompareJob, report: Report) -> None:
     """Run the job, report its result, and raise what was wrong all the same."""
     from snellen.frames.atomic import protected
@@ -173,32 +166,3 @@ def _finish(job: CompareJob, report: Report) -> None:
     tell(result, report)
     if result.error is not None:
         raise result.error
-
-
-def tell(result: CompareResult, report: Report) -> None:
-    """Report what was written."""
-    facts = {
-        "output": str(result.target), "bytes": result.size, "pictures": result.pictures,
-        "kept": result.kept, "seconds": result.seconds,
-        "scores": [
-            {
-                "reference": str(one.reference), "distorted": str(one.distorted),
-                "pooled": {name: asdict(pooled) for name, pooled in one.table.pooled().items()},
-            }
-            for one in result.scores
-        ],
-        "warnings": in_options(result.warnings),
-    }  # fmt: skip
-    first = result.scores[0].table.scores[0]
-    lines = [
-        f"{one.distorted}: {first.upper()} {one.table.pooled()[first].mean:.4f} on average"
-        for one in result.scores
-    ]
-    frames = "1 frame" if result.pictures == 1 else f"{result.pictures} frames"
-    lines.append(
-        f"{result.target}: {result.size / 1e6:.1f} MB, pictures of {frames}, {result.seconds:.1f} s"
-    )
-    from snellen.jobs.score_table import as_json
-
-    report.result(*lines, **as_json(facts))
-    report.profile(str(result.target), result.profile)

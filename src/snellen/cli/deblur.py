@@ -11,6 +11,7 @@ import click
 from snellen.cli.files import facts, run_files, sentence
 from snellen.cli.groups import FILES, METHOD, Command, group
 from snellen.cli.options import NAMED, NUMBER, Output, output_option, video, video_command
+from snellen.cli.reports import report_options
 
 if TYPE_CHECKING:
     from snellen.jobs.deblur import DeblurJob, DeblurResult
@@ -139,6 +140,7 @@ SETTINGS = (
     click.option("--paste-back", is_flag=True, help="Write whole frames, the region put back."),
 )
 @video_command
+@report_options("the result beside its source")
 def deblur(inputs: tuple[Path, ...], output: Output | None, **options: Any) -> None:
     """Make INPUT… (videos, images, folders, - for a pipe) sharp by MIA, and find their blur.
 

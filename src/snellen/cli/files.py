@@ -8,12 +8,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from snellen.cli import interrupts, terminal
+from snellen.cli import interrupts, reports, terminal
 from snellen.cli.options import PIPE, Output, option
 from snellen.cli.report import NORMAL, QUIET, VERBOSE, Report
 from snellen.errors import InputError, SnellenError, worded
 
 if TYPE_CHECKING:
+    from snellen.jobs.compare import CompareJob
     from snellen.jobs.deblur import DeblurJob, DeblurResult
     from snellen.jobs.execute import Finished
     from snellen.jobs.naming import Word
@@ -73,6 +74,7 @@ def run_files(
 
     with report_of(options, output is not None and output.path == PIPE) as report:
         try:
+            wanted = reports.taken(options)
             how = {name: options.pop(name) for name in ("recursive", "skip_existing")}
             todo = plan(
                 inputs,
@@ -85,10 +87,11 @@ def run_files(
                 **how,
             )
             jobs = make(todo, options)
+            after = reports.planned(wanted, jobs)
         except SnellenError as error:
             report.failure(" ".join(map(str, inputs)), error)
             sys.exit(error.exit_code)
-        sys.exit(_run(todo, jobs, report, line))
+        sys.exit(_run(todo, jobs, report, line, after))
 
 
 def _run(
@@ -96,8 +99,12 @@ def _run(
     jobs: Sequence[UpscaleJob | DeblurJob],
     report: Report,
     line: Callable[[Any], tuple[str, dict[str, Any]]],
+    after: CompareJob | None,
 ) -> int:
-    """Run the jobs, report each, and return the highest exit code."""
+    """Run the jobs, report each, and return the highest exit code.
+
+    `after` is the report about the only job, where one is wanted.
+    """
     from snellen.frames.atomic import protected
     from snellen.jobs.events import Collected
     from snellen.jobs.execute import run_several
@@ -127,6 +134,8 @@ def _run(
             text, facts = line(one.result)
             report.result(text, **facts)
             report.profile(str(_first(job.source)), one.result.profile)
+            if after is not None:
+                codes.append(_write(after, one.result, report))
         if one.error is not None:
             if job.target == PIPE and (gone := terminal.gone(one.error)) is not None:
                 raise terminal.Lost(gone)
@@ -141,6 +150,12 @@ def _run(
         damaged = sum(one.error is not None for one in results)
         report.summary(len(results), damaged, failed, len(todo.skipped))
     return max(codes)
+
+
+def _write(after: CompareJob, result: Any, report: Report) -> int:
+    from snellen.jobs.compare_after import after_result
+
+    return reports.write(after, lambda: after_result(after, result, report), report)
 
 
 def facts(result: UpscaleResult | DeblurResult) -> dict[str, Any]:

@@ -28,9 +28,11 @@ from snellen.cli.options import (
     THREADS,
 )
 from snellen.cli.report import Report
+from snellen.cli.reports import command_line, report_options, taken, write
 from snellen.errors import InputError, SnellenError
 
 if TYPE_CHECKING:
+    from snellen.jobs.compare import CompareJob
     from snellen.jobs.score import ScoreJob, ScoreResult
     from snellen.jobs.score_table import ScoreRow, ScoreTable
 
@@ -68,6 +70,7 @@ _COLUMNS = {
     ),
     OVERWRITE,
 )
+@report_options("DIST beside REF")
 @group(
     METHOD,
     click.option(
@@ -172,8 +175,10 @@ def score(reference: Path, distorted: Path, **options: Any) -> None:
     level, log = reporting(options)
     with _ScoreReport(options.pop("as_json"), options["table"] == PIPE, level, log) as report:
         try:
+            wanted = taken(options)
             job = _job(reference, distorted, options, report)
-            _finish(job, report)
+            after = _report(job, *wanted)
+            _finish(job, report, after)
         except SnellenError as error:
             report.failure(f"{reference} {distorted}", error)
             sys.exit(error.exit_code)
@@ -231,7 +236,16 @@ def _job(
     return ScoreJob(reference=reference, distorted=distorted, mad=mad, clip=clip, **options)
 
 
-def _finish(job: ScoreJob, report: _ScoreReport) -> None:
+def _report(job: ScoreJob, target: Path | None, size: float) -> CompareJob | None:
+    """Return the job of the report that is wanted; None: none is."""
+    if target is None:
+        return None
+    from snellen.jobs.compare_after import about_score
+
+    return about_score(job, target, size, command_line())
+
+
+def _finish(job: ScoreJob, report: _ScoreReport, after: CompareJob | None) -> None:
     """Run the job, report its result, and raise what was wrong all the same."""
     from snellen.frames.atomic import protected
     from snellen.jobs.execute import run
@@ -250,6 +264,12 @@ def _finish(job: ScoreJob, report: _ScoreReport) -> None:
         worst = [f"worst: {_place(row)}, {_line(row)}" for row in result.table.worst(job.worst)]
         report.result(*_statistics(result.table), *_sentences(result), *worst)
     report.profile(str(job.distorted), result.profile)
+    if after is not None:
+        from snellen.jobs.compare_after import after_score
+
+        code = write(after, lambda: after_score(after, result, report), report)
+        if code and result.error is None:
+            sys.exit(code)
     if result.error is not None:
         raise result.error
     if job.maps and result.kind != IMAGE and not report.as_json:

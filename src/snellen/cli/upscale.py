@@ -10,6 +10,7 @@ import click
 from snellen.cli.files import facts, run_files, sentence
 from snellen.cli.groups import FILES, METHOD, Command, Decorator, group
 from snellen.cli.options import NAMED, NUMBER, Output, output_option, video, video_command
+from snellen.cli.reports import report_options
 from snellen.upscaling import shipped
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ _BY = "scale, --method and --source" if choices() else "scale"
     ),
 )
 @video_command
+@report_options("the result beside its source")
 def upscale(inputs: tuple[Path, ...], output: Output | None, **options: Any) -> None:
     """Enlarge INPUT… (videos, images, folders, - for a pipe) by super-resolution.
 

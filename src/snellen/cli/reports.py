@@ -1,0 +1,127 @@
+"""What is said of reports, and --report of other commands: about what they made, or scored."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from snellen.cli.groups import FILES, group
+from snellen.cli.options import NAMED, NUMBER, option
+from snellen.errors import InputError, SnellenError, worded
+
+if TYPE_CHECKING:
+    from snellen.cli.report import Report
+    from snellen.jobs.compare import CompareJob, CompareResult
+    from snellen.jobs.deblur import DeblurJob
+    from snellen.jobs.upscale import UpscaleJob
+
+Options = dict[str, Any]
+_SIZE = 30
+
+
+def report_options(text: str) -> Callable[[Any], Any]:
+    """Return --report and --report-size, as a decorator; `text` says what the report compares."""
+    return group(
+        FILES,
+        click.option(
+            "--report",
+            type=NAMED,
+            metavar="FILE",
+            help=f"Write a report to look at, one .html file as of snellen compare: {text}.",
+        ),
+        click.option(
+            "--report-size",
+            type=NUMBER,
+            metavar="NUMBER",
+            help=f"Most million bytes of the report [default: {_SIZE}].",
+        ),
+    )
+
+
+def taken(options: Options) -> tuple[Path | None, float]:
+    """Take both options out of a command's options; return the report and its size.
+
+    Raises
+    ------
+    InputError
+        A size without a report.
+    """
+    target, size = options.pop("report"), options.pop("report_size")
+    if target is None and size is not None:
+        raise InputError(
+            "got `report_size` without `report`", parameter="report_size", advice="name the report"
+        )
+    return target, _SIZE if size is None else size
+
+
+def planned(
+    wanted: tuple[Path | None, float], jobs: Sequence[UpscaleJob | DeblurJob]
+) -> CompareJob | None:
+    """Return the job of the report that is wanted about one job; None: none is.
+
+    Raises
+    ------
+    InputError
+        There are several jobs; or as of `about_result`.
+    """
+    target, size = wanted
+    if target is None:
+        return None
+    if len(jobs) != 1:
+        raise InputError(
+            f"got `report` with {len(jobs)} outputs; a report is about one", parameter="report"
+        )
+    from snellen.jobs.compare_after import about_result
+
+    return about_result(jobs[0], target, size, command_line())
+
+
+def write(job: CompareJob, make: Callable[[], CompareResult], report: Report) -> int:
+    """Write a report; say so, or why it failed, and return the exit code."""
+    try:
+        result = make()
+    except SnellenError as error:
+        report.failure(str(job.target), error)
+        return error.exit_code
+    tell(result, report)
+    return 0
+
+
+def tell(result: CompareResult, report: Report) -> None:
+    """Report what was written."""
+    facts = {
+        "output": str(result.target), "bytes": result.size, "pictures": result.pictures,
+        "kept": result.kept, "seconds": result.seconds,
+        "scores": [
+            {
+                "reference": str(one.reference), "distorted": str(one.distorted),
+                "pooled": {name: asdict(pooled) for name, pooled in one.table.pooled().items()},
+            }
+            for one in result.scores
+        ],
+        "warnings": [worded(one, option) for one in result.warnings],
+    }  # fmt: skip
+    first = result.scores[0].table.scores[0]
+    lines = [
+        f"{one.distorted}: {first.upper()} {one.table.pooled()[first].mean:.4f} on average"
+        for one in result.scores
+    ]
+    frames = "1 frame" if result.pictures == 1 else f"{result.pictures} frames"
+    lines.append(
+        f"{result.target}: {result.size / 1e6:.1f} MB, pictures of {frames}, {result.seconds:.1f} s"
+    )
+    from snellen.jobs.score_table import as_json
+
+    report.result(*lines, **as_json(facts))
+    report.profile(str(result.target), result.profile)
+
+
+def command_line() -> str:
+    """Return the command as it was typed."""
+    words = click.get_current_context().find_root().obj
+    return shlex.join(["snellen", *words])
