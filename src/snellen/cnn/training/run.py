@@ -19,6 +19,7 @@ from snellen.cnn.model import Model
 from snellen.cnn.training.beginning import beginning
 from snellen.cnn.training.data import Pair, Patches, pairs, validation
 from snellen.cnn.training.learner import TYPES, Learner, Settings, Task
+from snellen.cnn.training.level import levelled
 from snellen.cnn.training.network import Network
 from snellen.errors import InputError
 from snellen.frames import atomic
@@ -221,7 +222,7 @@ class Run:
         return found
 
     def models(self, facts: Mapping[str, str]) -> dict[str, Model]:
-        """Return the networks with the mean of their weights, merged, in half precision.
+        """Return the networks with the mean of their weights, merged, levelled, in half precision.
 
         Parameters
         ----------
@@ -249,7 +250,7 @@ class Run:
                 else "CPU",
                 **facts,
             }
-            found[one.task.name] = one.averaged(partial(Network.model, about=about))
+            found[one.task.name] = levelled(one.averaged(partial(Network.model, about=about)))
         return found
 
 
