@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -38,6 +39,18 @@ def report(tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
     made = fitted(contents(rows=100, labels=LABELS), moments(size=(180, 320)), 30_000_000)
     path.write_bytes(made.html)
+    return path
+
+
+@pytest.fixture(scope="module")
+def equal(tmp_path_factory):
+    """A report about a single pair of pictures that are equal."""
+    given = contents(rows=1, variants=1, labels=LABELS[:2], worst=())
+    scores = ({"mad": (0.0,), "psnr": (None,)},)
+    (moment,) = moments(rows=(0,), variants=1)
+    path = tmp_path_factory.mktemp("equal") / "report.html"
+    given, moment = replace(given, scores=scores), replace(moment, crops=())
+    path.write_bytes(fitted(given, [moment], 30_000_000).html)
     return path
 
 
@@ -160,6 +173,34 @@ def test_zoom_keeps_its_place(page):
     assert page.evaluate(where, at) == pytest.approx(before, abs=0.01)
 
 
+def test_fingers(browser, report):
+    """One finger moves the divider, two zoom about their middle, and then one moves the picture."""
+    context = browser.new_context(
+        viewport={"width": PHONE[0], "height": PHONE[1]}, has_touch=True, is_mobile=True
+    )
+    page = context.new_page()
+    page.goto(report.as_uri())
+    page.locator(".stage").scroll_into_view_if_needed()
+    x, y = middle(page, ".stage")
+    tool = context.new_cdp_session(page)
+
+    def touch(*steps):
+        """Touch, move and leave; a step has the places of the fingers."""
+        for number, places in enumerate([*steps, ()]):
+            kind = "touchEnd" if not places else "touchMove" if number else "touchStart"
+            points = [{"x": x + dx, "y": y + dy, "id": at} for at, (dx, dy) in enumerate(places)]
+            tool.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    touch([(60, 5)], [(80, 5)], [(110, 5)])
+    assert page.evaluate("view.divider") > 0.55 and place(page) == [1, 0.5, 0.5]
+    touch([(-20, 0), (20, 0)], [(-30, 0), (30, 0)], [(-60, 0), (60, 0)])
+    zoom, u, _ = place(page)
+    assert 2 < zoom < 4 and u == pytest.approx(0.5, abs=0.1)
+    touch([(-60, 5)], [(-80, 5)], [(-100, 5)])
+    assert place(page)[0] == zoom and place(page)[1] > u
+    context.close()
+
+
 def test_heat_maps_and_crops(page):
     maps = page.locator(".layer .map")
     assert not maps.nth(1).is_visible() and not page.locator(".legend").is_visible()
@@ -188,3 +229,15 @@ def test_it_fits_the_window(page):
     page.emulate_media(color_scheme="light")
     assert page.evaluate(ink) != dark and before in (dark, page.evaluate(ink))
     assert HOSTILE.split("<img")[0] in page.locator(".label").nth(1).inner_text()
+
+
+def test_a_single_pair_of_equal_pictures(browser, equal):
+    page, wrong = browser.new_page(), []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.goto(equal.as_uri())
+    assert page.locator(".pane").count() == 2 and page.locator(".strip").count() == 0
+    assert "∞" in page.locator(".now").inner_text() and page.locator(".crops").count() == 0
+    for key in ("s", "h", "n", "+", "0"):
+        page.keyboard.press(key)
+    page.close()
+    assert not wrong

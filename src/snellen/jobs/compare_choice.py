@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from snellen.jobs.score_table import ScoreRow, ScoreTable
 
 _WORST = 3  # frames that are shown because they are the worst
-_APART = 32  # of the worst frames: this part of the film at least lies between two
+_APART = 16  # of the worst frames: this part of the film at least lies between two
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,8 @@ def choose(tables: Sequence[ScoreTable], count: int) -> Choice:
     """Return the choice of `count` frames.
 
     The worst are those of the highest MAD of any variant, or without MAD of the lowest first other
-    metric; those close to a worse one do not count, since they look alike.
+    metric; those close to a worse one do not count, since they look alike, nor do those that equal
+    the reference.
     """
     numbered = [{row.frame: row for row in table.rows} for table in tables]
     frames = [one for one in numbered[0] if all(one in rows for rows in numbered[1:])]
@@ -35,13 +36,14 @@ def choose(tables: Sequence[ScoreTable], count: int) -> Choice:
     name = tables[0].scores[0]
     sign = 1 if name == "mad" else -1
     bad = [[sign * float(getattr(one, name)) for one in row] for row in rows]
+    equal = {"mad": 0.0, "ssim": -1.0}.get(name, float("-inf"))
     order = sorted(range(len(rows)), key=lambda at: -max(bad[at]))
     apart = len(rows) // _APART
     worst: list[int] = []
     for at in order:
-        if len(worst) < min(_WORST, max(1, count // 2)) and all(
-            abs(at - one) > apart for one in worst
-        ):
+        if len(worst) == min(_WORST, max(1, count // 2)) or max(bad[at]) <= equal:
+            break
+        if all(abs(at - one) > apart for one in worst):
             worst.append(at)
     shown = list(worst)
     more = min(count, len(rows)) - len(shown)

@@ -10,8 +10,9 @@ from pathlib import Path
 from snellen._version import __version__
 from snellen.frames import still
 from snellen.jobs.compare import CompareJob
-from snellen.jobs.score import ScoreResult
+from snellen.jobs.score import FILM, ScoreResult
 from snellen.jobs.serial import chosen
+from snellen.metrics.names import MAD
 from snellen.report.contents import Facts
 from snellen.video import pixels
 from snellen.video.ffmpeg import FULL_RANGE, UNSPECIFIED
@@ -93,22 +94,25 @@ def of_run(job: CompareJob, results: Sequence[ScoreResult], seconds: float) -> F
     import numpy as np
 
     method = results[0].method
+    what = "luma, frames by number" if results[0].kind == FILM else "luma"
     settings = ", ".join(
-        f"{name.rpartition('.')[2]}={value}"
+        f"{name.rpartition('.')[2]}={','.join(value) if isinstance(value, tuple) else value}"
         for name, value in chosen(job).items()
         if name not in _NAMED
     )
     found = [
         *([("Command", job.command)] if job.command else []),
         ("Settings", settings or "as by default"),
-        ("Scores", f"luma, frames by number; on {method.device}, in {seconds:.1f} s"),
+        ("Scores", f"{what}; on {method.device}, in {seconds:.1f} s"),
     ]
     offsets = [one.offset for one in results]
     if any(offsets):
         found.append(("Offsets", ", ".join(f"{one} frames" for one in offsets)))
+    if MAD in job.metrics:
+        how = f"variant {method.variant}, hi_scale {method.hi_scale:g}, {method.dtype}"
+        found.append(("MAD", how))
     return (
         *found,
-        ("MAD", f"variant {method.variant}, hi_scale {method.hi_scale:g}, {method.dtype}"),
         ("Snellen", __version__),
         ("With", f"Python {platform.python_version()}, NumPy {np.__version__}, PyAV "
                  f"{av.__version__}, FFmpeg {av.ffmpeg_version_info}"),

@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,9 @@ def report(
     moments = _moments(job, kind, results, choice, events)
     seconds = time.monotonic() - began
     contents = _contents(job, results, choice, seconds)
+    if any(max(one.size) > compare_pictures.LONGEST for one in moments):
+        text = f"Pictures are shown with at most {compare_pictures.LONGEST} pixels a side."
+        contents = replace(contents, notes=(*contents.notes, text))
     found: Fitted = fitted(contents, moments, round(job.report_size * 1e6))
     with atomic.writing(job.target, job.overwrite) as file:
         file.write(found.html)

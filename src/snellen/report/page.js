@@ -4,8 +4,11 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const app = document.getElementById("app");
 const last = data.labels.length - 1;
-const state = { moment: 0, left: 0, right: data.worst[0][1] + 1, slider: true, map: "", metric: data.metrics[0].name };
-state.moment = Math.max(0, data.moments.findIndex((one) => one.row === data.worst[0][0]));
+const state = { moment: 0, left: 0, right: 1, slider: true, map: "", metric: data.metrics[0].name };
+if (data.worst.length) {
+  state.moment = Math.max(0, data.moments.findIndex((one) => one.row === data.worst[0][0]));
+  state.right = data.worst[0][1] + 1;
+}
 const place = new Map(data.rows.map((row, at) => [row, at]));  // of a row in the curves
 const nameOf = (moment) => data.names[place.get(moment.row)];
 const scoreOf = (variant, metric, row) => data.scores[variant][metric][place.get(row)];
@@ -113,6 +116,7 @@ app.append(viewer);
 // ---- curves
 
 let chart = null;
+const equal = make("p", "note", "All pictures equal the reference: this score is infinite.");
 const curves = make("section", "curves"), drawn = make("div", "chart"), worst = make("div", "worst");
 const tabs = choice("Score", data.metrics.map((one) => [one.name, one.title]), state.metric,
                     (value) => { update({ metric: value }); draw(); });
@@ -151,6 +155,7 @@ function draw() {
   const metric = data.metrics.find((one) => one.name === state.metric);
   const axis = { stroke: colour("--quiet"), grid: { stroke: colour("--line"), width: 1 },
                  ticks: { stroke: colour("--line"), width: 1 }, font: "12px system-ui, sans-serif" };
+  equal.hidden = data.scores.some((one) => one[state.metric].some((value) => value !== null));
   const lines = data.scores.map((_, at) => ({
     label: data.labels[at + 1], stroke: colour(`--v${at % 6 + 1}`), width: 1.75,
     points: { show: data.rows.length < 60 }, 
@@ -178,10 +183,10 @@ function draw() {
 
 if (data.rows.length > 1) {
   const title = make("div", "tools");
-  title.append(make("h2", "", "Curves"), tabs);
-  curves.append(title, drawn);
+  title.append(make("h2", "", "Curves"), ...(data.metrics.length > 1 ? [tabs] : []));
+  curves.append(title, drawn, equal);
   const first = data.metrics[0];
-  worst.append(make("span", "", "Worst"));
+  worst.append(make("span", "", data.worst.length ? "Worst" : "All frames equal the reference."));
   for (const [row, variant] of data.worst) {
     const text = `${data.names[place.get(row)]}`;
     const one = button("", `Show ${text}`, () => {
@@ -208,7 +213,7 @@ if (data.rows.length > 1) {
 // ---- crops
 
 const crops = make("section", "crops"), row = make("div", "row");
-crops.append(make("h2", "", "Worst place of this frame"), row,
+crops.append(make("h2", "", "Worst place"), row,
              make("p", "note", "Pixels as they are, without loss. A click shows the place in the pictures."));
 if (data.moments.some((one) => one.crops.length)) app.append(crops);
 
