@@ -351,3 +351,14 @@ def test_nothing_but_the_error_is_printed(plain, tmp_path, step, encoding, capfd
     with pytest.raises(InputError, match=r"expects one|expects 0 to 51"):
         convert(plain, tmp_path / "out.mkv", step, encoding=Encoding(**encoding))
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [(8, 44), (44, 8)])
+def test_small_pictures_of_av1(tmp_path, size):
+    """Several threads of SVT-AV1 would wait for ever."""
+    source = make(tmp_path / "in.mkv", codec="ffv1", size=size, frames=2)
+    for suffix in (".mkv", ".avif"):
+        encoding = Encoding("libsvtav1") if suffix == ".mkv" else Encoding()
+        convert(source, tmp_path / f"out{suffix}", Nearest(2), encoding=encoding)
+    assert len(read(tmp_path / "out.mkv").frames) == 2

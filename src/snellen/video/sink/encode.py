@@ -82,6 +82,10 @@ _X265 = "x265-params"
 _SAFE_WIDTH = 64
 """Pixels. The vector code of x265's cutree writes beyond its memory for pictures 33 to 48 pixels
 wide, and the process aborts. For narrow ones cutree, which distributes bits over time, is off."""
+_SVT = "svtav1-params"
+_SAFE_SIDE = 64
+"""Pixels. Several threads of SVT-AV1 wait for each other for ever where one side of the pictures has
+up to 24 pixels and the other one more than 64: small ones get one."""
 
 
 def other_choice(suffix: str) -> str:
@@ -113,8 +117,9 @@ def add_video(out: OutputContainer, plan: Plan, suffix: str, threads: int = 0) -
     rate = plan.rate.limit_denominator(1_000_000)
     options = dict(encoder.options)
     if encoder.codec == "libx265" and plan.format.width < _SAFE_WIDTH:
-        params = [options[_X265]] if _X265 in options else []
-        options[_X265] = ":".join([*params, "cutree=0"])
+        _add(options, _X265, "cutree=0")
+    if encoder.codec == "libsvtav1" and min(plan.format.width, plan.format.height) < _SAFE_SIDE:
+        _add(options, _SVT, "lp=1")
     try:
         stream: VideoStream = out.add_stream(encoder.codec, rate=rate, options=options)  # type: ignore[assignment]
     except ValueError:
@@ -139,6 +144,11 @@ def add_video(out: OutputContainer, plan: Plan, suffix: str, threads: int = 0) -
     stream.disposition = plan.disposition
     _open_encoder(stream, plan)
     return stream
+
+
+def _add(options: dict[str, str], key: str, setting: str) -> None:
+    """Add a setting to an option that holds several."""
+    options[key] = ":".join([*([options[key]] if key in options else []), setting])
 
 
 def _open_encoder(stream: VideoStream, plan: Plan) -> None:
