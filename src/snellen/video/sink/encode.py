@@ -84,8 +84,8 @@ _SAFE_WIDTH = 64
 wide, and the process aborts. For narrow ones cutree, which distributes bits over time, is off."""
 _SVT = "svtav1-params"
 _SAFE_SIDE = 64
-"""Pixels. Several threads of SVT-AV1 wait for each other for ever where one side of the pictures has
-up to 24 pixels and the other one more than 64: small ones get one."""
+"""Pixels. Several threads of SVT-AV1 wait for each other for ever where one side of the pictures
+has up to 24 pixels and the other one more than 64: small ones get one."""
 
 
 def other_choice(suffix: str) -> str:
