@@ -309,7 +309,7 @@ class TestDeepTiff:
         assert back.grey_alpha and (back.pixels == two[..., [0, 0, 0, 1]]).all()
 
     def test_a_big_tiff(self, random, tmp_path, monkeypatch):
-        monkeypatch.setattr(tiff, "_BIG", 0)
+        monkeypatch.setattr(tiff, "BIG", 0)
         monkeypatch.setattr(tiff, "_STRIP", 1000)
         for dtype in (np.uint8, np.uint16):
             pixels = random.integers(0, 200, (30, 21, 3)).astype(dtype)

@@ -129,4 +129,7 @@ def _line(result: UpscaleResult) -> tuple[str, dict[str, Any]]:
     if result.summary is not None:
         return f"{sentence(result)}, {how}", facts(result) | more
     where = "" if result.device == "cpu" else f" on {result.device}"
+    if result.pages > 1:
+        where = f", {result.pages} pages{where}"
+        more["pages"] = result.pages
     return f"{result.target}: {result.width}×{result.height}{where}, {how}", facts(result) | more

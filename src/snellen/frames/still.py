@@ -10,15 +10,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import BinaryIO
 
-from snellen.frames import heic, raw, still_pillow, still_tiff
+from snellen.frames import heic, raw, still_pillow, still_tiff, tiff_pages
 from snellen.frames.image_file import opened_file
 from snellen.frames.still_formats import EITHER, READ_ONLY, SUFFIXES, WRITTEN
 from snellen.frames.still_value import Header, Still
-from snellen.frames.still_write import check, losses, write
+from snellen.frames.still_write import check, losses, write, write_pages
+from snellen.frames.tiff_pages import Page
 
 __all__ = [
-    "EITHER", "READ_ONLY", "SUFFIXES", "WRITTEN", "Header", "Still", "check", "header", "losses",
-    "read", "write",
+    "EITHER", "READ_ONLY", "SUFFIXES", "WRITTEN", "Header", "Page", "Still", "check", "header",
+    "losses", "pages", "read", "read_page", "write", "write_pages",
 ]  # fmt: skip
 
 _READERS = (heic, raw, still_tiff)
@@ -36,6 +37,29 @@ def read(path: Path) -> Still:
     with opened_file(path) as (file, said):
         still: Still = _reader(file).read(path, file, said)
         return still
+
+
+def pages(path: Path) -> tuple[Page, ...]:
+    """Return the pages of a TIFF file (InputError: it cannot be opened); of others none."""
+    with opened_file(path) as (file, _):
+        return () if raw.is_taken(file) else tiff_pages.pages(file)
+
+
+def read_page(path: Path, page: Page) -> Still:
+    """Read a page of a TIFF file.
+
+    Raises
+    ------
+    InputError
+        As `read`.
+    """
+    with opened_file(path) as (file, said):
+        ours = still_tiff.is_taken(file, page)
+        return (
+            still_tiff.read(path, file, said, page)
+            if ours
+            else (still_pillow.read(path, file, said, page))
+        )
 
 
 def header(path: Path) -> Header:

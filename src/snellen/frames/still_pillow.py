@@ -19,6 +19,7 @@ from snellen.frames.image_file import (
 )
 from snellen.frames.still_metadata import gathered
 from snellen.frames.still_value import TRANSPOSING, Array, Header, Still, oriented, widened
+from snellen.frames.tiff_pages import FirstPage, Page
 
 _END = b"\xff\xd9"
 """JPEG's marker EOI."""
@@ -38,11 +39,13 @@ class _Kind(NamedTuple):
     """Whether there are more pictures."""
 
 
-def read(path: Path, file: BinaryIO, said: list[str]) -> Still:
-    """Return an image; see `still.read`."""
-    with pillow_image(path, file) as image:
+def read(path: Path, file: BinaryIO, said: list[str], page: Page | None = None) -> Still:
+    """Return an image, or a page of a TIFF file; see `still.read`."""
+    view: Any = file if page is None else FirstPage(file, page)
+    with pillow_image(path, view) as image:
         check_kind(path, image)
-        kind = _Kind(_raw(image), _bits(image, file), has_several(image))
+        several = page is None and has_several(image)
+        kind = _Kind(_raw(image), _bits(image, file), several)
         return _read(path, _loaded(path, image, file), file, said, kind)
 
 

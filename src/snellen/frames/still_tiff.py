@@ -13,23 +13,25 @@ from snellen.frames import damage, limits, tiff
 from snellen.frames.image_file import size_of
 from snellen.frames.still_metadata import XMP, iptc_of, stripped, upright
 from snellen.frames.still_value import TRANSPOSING, Array, Header, Still, oriented
+from snellen.frames.tiff_pages import Page
 
 _PACKED, _SLACK = 1 << 14, 1 << 16
 """As of `image_file`: most pixels in a byte, and pixels that are not worth a check."""
 _PREMULTIPLIED, _UNSPECIFIED = 1, 0
 
 
-def is_taken(file: BinaryIO) -> bool:
-    """Return whether a file is one of these."""
-    tags = tiff.directory(file)
+def is_taken(file: BinaryIO, page: Page | None = None) -> bool:
+    """Return whether a file, or a page of it, is one of these."""
+    tags = tiff.directory(file, None if page is None else page.offset)
     return tags is not None and tiff.is_ours(tags)
 
 
-def read(path: Path, file: BinaryIO, said: list[str]) -> Still:
-    """Return an image; see `still.read`."""
-    tags, about = _opened(path, file)
+def read(path: Path, file: BinaryIO, said: list[str], page: Page | None = None) -> Still:
+    """Return an image, or a page; see `still.read`."""
+    at = None if page is None else page.offset
+    tags, about = _opened(path, file, at)
     samples = tiff.read(file, about)
-    exif = tiff.exif_of(file)
+    exif = tiff.exif_of(file, at)
     xmp: Any = tags.get(XMP)
     profile, compression = tags.get(tiff.PROFILE), about.compression
     iptc = iptc_of(exif)
@@ -48,7 +50,11 @@ def read(path: Path, file: BinaryIO, said: list[str]) -> Still:
         compression=compression,
         lost=(
             *(["its floats of 64 bits are read as 32"] if reduced else []),
-            *(["it holds several pictures: the first one is taken"] if tags.next else []),
+            *(
+                ["it holds several pictures: the first one is taken"]
+                if tags.next and page is None
+                else []
+            ),
         ),
     )
 
@@ -62,9 +68,11 @@ def header(path: Path, file: BinaryIO) -> Header:
     return Header(width, height, about.dtype.kind == "f")
 
 
-def _opened(path: Path, file: BinaryIO) -> tuple[ImageFileDirectory_v2, tiff.Layout]:
+def _opened(
+    path: Path, file: BinaryIO, at: int | None = None
+) -> tuple[ImageFileDirectory_v2, tiff.Layout]:
     """Return tags and layout; refuse (InputError) what is too large, or more than a file holds."""
-    tags = tiff.directory(file)
+    tags = tiff.directory(file, at)
     assert tags is not None
     about = tiff.layout(tags)
     limits.check_size(path, about.width, about.height)

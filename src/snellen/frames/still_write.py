@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -53,6 +53,33 @@ def write(path: Path, still: Still, overwrite: bool = False, quality: int | None
             png.write(file, still.pixels, _chunks(still))
         else:
             _save(file, path.suffix.lower(), still, quality)
+
+
+def write_pages(path: Path, stills: Iterable[Still], count: int, overwrite: bool = False) -> None:
+    """Write a TIFF file of several pages, one by one; it appears only when it is complete.
+
+    Parameters
+    ----------
+    path : Path
+        Its suffix is one of TIFF's.
+    stills : iterable of Still
+        Errors of it end the writing, and nothing is left.
+    count : int
+        So many pages will come, about as large as the first one.
+    overwrite : bool
+        Whether an existing file may be replaced.
+
+    Raises
+    ------
+    OutputError
+        As of `write`.
+    """
+    with atomic.writing(path, overwrite) as file:
+        big: bool | None = None
+        behind: int | None = None
+        for still in stills:
+            big = count * still.pixels.nbytes > tiff.BIG if big is None else big
+            behind = _save_tiff(file, still, big, behind)
 
 
 def check(path: Path, still: Still) -> None:
@@ -172,11 +199,16 @@ def _save(file: IO[bytes], suffix: str, still: Still, quality: int | None) -> No
     file.write(coded.getbuffer())
 
 
-def _save_tiff(file: IO[bytes], still: Still) -> None:
-    """Write a TIFF file, compressed as the source was; JPEG and fax become Deflate."""
+def _save_tiff(
+    file: IO[bytes], still: Still, big: bool | None = None, behind: int | None = None
+) -> int:
+    """Write a page of a TIFF file, compressed as the source was; JPEG and fax become Deflate.
+
+    `big`, `behind`, and what is returned: as of `tiff.write`.
+    """
     source = still.compression or "raw"
     pixels = still.pixels[..., [0, 3]] if still.grey_alpha else still.pixels
-    tiff.write(
+    return tiff.write(
         file,
         pixels,
         tiff.DEFLATE if source not in tiff.WRITTEN else source,
@@ -185,6 +217,8 @@ def _save_tiff(file: IO[bytes], still: Still) -> None:
         dpi=still.dpi,
         xmp=still.xmp,
         iptc=still.iptc,
+        big=big,
+        behind=behind,
     )
 
 

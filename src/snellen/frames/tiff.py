@@ -49,7 +49,7 @@ _LONG, _LONG8 = 4, 16
 """Types of values."""
 _STRIP = 1 << 18
 """Bytes of a strip that is written."""
-_BIG = 0xF0000000
+BIG = 0xF0000000
 """Bytes of samples from which a file is a BigTIFF, whose offsets have 64 bits."""
 
 
@@ -78,8 +78,8 @@ class Layout:
     """Whether 0 is white."""
 
 
-def directory(file: BinaryIO) -> ImageFileDirectory_v2 | None:
-    """Return the first directory of a TIFF file; None: it is no such file."""
+def directory(file: BinaryIO, at: int | None = None) -> ImageFileDirectory_v2 | None:
+    """Return the first directory of a TIFF file, or that at an offset; None: it is no such file."""
     file.seek(0)
     head = file.read(8)
     if head[:4] not in MAGIC:
@@ -87,20 +87,21 @@ def directory(file: BinaryIO) -> ImageFileDirectory_v2 | None:
     if head[2:3] == b"+" or head[3:4] == b"+":
         head += file.read(8)
     tags = ImageFileDirectory_v2(head)
-    file.seek(tags.next)
+    file.seek(tags.next if at is None else at)
     tags.load(file)
     return tags
 
 
-def exif_of(file: BinaryIO) -> Image.Exif:
-    """Return the tags of a TIFF file as EXIF."""
+def exif_of(file: BinaryIO, at: int | None = None) -> Image.Exif:
+    """Return the tags of a TIFF file as EXIF, of the first directory or that at an offset."""
     file.seek(0)
     head = file.read(16)
     exif = Image.Exif()
     exif.endian = ">" if head[:2] == b"MM" else "<"
     exif.bigtiff = b"+" in head[2:4]
     start = head[8:16] if exif.bigtiff else head[4:8]
-    exif.load_from_fp(file, int.from_bytes(start, "big" if exif.endian == ">" else "little"))
+    first = int.from_bytes(start, "big" if exif.endian == ">" else "little")
+    exif.load_from_fp(file, first if at is None else at)
     return exif
 
 
@@ -246,8 +247,10 @@ def write(
     dpi: Any = None,
     xmp: bytes | None = None,
     iptc: bytes | None = None,
-) -> None:
-    """Write a TIFF file.
+    big: bool | None = None,
+    behind: int | None = None,
+) -> int:
+    """Write a TIFF file, or a further page of one; return where the next page is to be noted.
 
     Parameters
     ----------
@@ -259,10 +262,14 @@ def write(
         One of `NUMBERS`.
     profile, exif, dpi, xmp, iptc
         As of `Still`.
+    big : bool, optional
+        Whether it is a BigTIFF, which all pages have in common; None: by the size of this one.
+    behind : int, optional
+        What the page before has returned; None: this is the first page.
     """
     pixels = pixels if pixels.ndim == 3 else pixels[..., None]
     height, width, samples = pixels.shape
-    big = pixels.nbytes > _BIG
+    big = pixels.nbytes > BIG if big is None else big
     head = b"II\x2b\0\x08\0\0\0" + bytes(8) if big else b"II\x2a\0" + bytes(4)
     tags = ImageFileDirectory_v2(head)
     _take_exif(tags, exif)
@@ -270,7 +277,11 @@ def write(
     predictor = 1
     if compression in _PREDICTED:
         predictor = 3 if pixels.dtype.kind == "f" else 2
-    file.write(head)
+    if behind is None:
+        file.write(head)
+        behind = 8 if big else 4
+    else:
+        file.write(bytes(file.seek(0, 2) & 1))  # directories begin at even offsets
     offsets, counts = [], []
     for strip in _strips(pixels, rows, predictor):
         data = strip.tobytes() if compression == "raw" else packed(strip, compression)
@@ -294,9 +305,12 @@ def write(
             tags.tagtype[tag] = kind
             tags[tag] = value
     place = file.tell()
-    file.write(_with_offsets(bytearray(tags.tobytes(place)), place, offsets, big))
-    file.seek(8 if big else 4)
+    ifd = _with_offsets(bytearray(tags.tobytes(place)), place, offsets, big)
+    file.write(ifd)
+    file.seek(behind)
     file.write(struct.pack("<Q" if big else "<I", place))
+    (entries,) = struct.unpack_from("<Q" if big else "<H", ifd)
+    return place + int(8 + 20 * entries if big else 2 + 12 * entries)
 
 
 def _take_exif(tags: ImageFileDirectory_v2, block: bytes | None) -> None:

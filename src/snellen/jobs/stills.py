@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from snellen.errors import IncompleteError, InputError
 from snellen.frames import atomic
-from snellen.frames.still import Still, check, losses, read
-from snellen.frames.still_formats import FORMATS, with_quality
+from snellen.frames.opening import is_stream
+from snellen.frames.still import Page, Still, check, losses, pages, read, read_page
+from snellen.frames.still_formats import FORMATS, TIFF, WRITTEN, with_quality
 from snellen.jobs.events import Events, Progress
 from snellen.jobs.inputs import PIPE, STANDARD_INPUT
 
@@ -23,6 +25,7 @@ def opened(
     unused: tuple[str, ...],
     quality: int | None,
     events: Events,
+    page: Page | None = None,
 ) -> tuple[Still, tuple[str, ...]]:
     """Return an image, and what is said of it: above all what the target will not hold.
 
@@ -40,6 +43,8 @@ def opened(
         That of the job: a warning where the target's format has none.
     events : Events
         Receives warnings and losses.
+    page : Page, optional
+        Of a TIFF file; None: the first picture of a file.
 
     Raises
     ------
@@ -55,18 +60,54 @@ def opened(
     ignored = [f"`{name}` is for video: without effect on an image" for name in unused]
     for text in ignored:
         events.warning(str(source), text)
-    still = read(STANDARD_INPUT if source == PIPE else source)
+    still = _read(source, page)
     check(target, still)
     if quality is not None and FORMATS[target.suffix.lower()].quality is None:
         ignored.append(f"`quality` is for {with_quality()}: without effect on {target.suffix}")
         events.warning(str(target), ignored[-1])
+    return still, (*ignored, *_said(source, target, still, strict, events))
+
+
+def further(
+    source: Path, target: Path, page: Page, *, strict: bool, events: Events
+) -> tuple[Still, tuple[str, ...]]:
+    """Return a further page of a TIFF file, and what is said of it; as `opened`."""
+    still = _read(source, page)
+    check(target, still)
+    named = replace(
+        still,
+        lost=tuple(f"page {page.number + 1}: {one}" for one in still.lost),
+        notes=tuple(f"page {page.number + 1}: {one}" for one in still.notes),
+    )
+    return still, _said(source, target, named, strict, events)
+
+
+def pages_of(source: Path, target: Path) -> tuple[Page, ...]:
+    """Return the pages of a TIFF file that becomes one; none where there is only one, or a pipe."""
+    to_tiff = target.suffix.lower() in WRITTEN and FORMATS[target.suffix.lower()].name == TIFF
+    if source == PIPE or not to_tiff or is_stream(source):
+        return ()
+    found = pages(source)
+    return found if len(found) > 1 else ()
+
+
+def _read(source: Path, page: Page | None) -> Still:
+    if page is not None:
+        return read_page(source, page)
+    return read(STANDARD_INPUT if source == PIPE else source)
+
+
+def _said(
+    source: Path, target: Path, still: Still, strict: bool, events: Events
+) -> tuple[str, ...]:
+    """Report what of an image is lost, and what else must be known of it; return that."""
     lost = (*still.lost, *losses(target, still))
     if lost and strict:
         raise InputError(f"{source}: this would be lost: {'; '.join(lost)}", parameter="strict")
     said = (*still.notes, *lost)
     for text in said:
         events.warning(str(source), text)
-    return still, (*ignored, *said)
+    return said
 
 
 def warn_of_quality(subject: str, quality: int | None, events: Events) -> None:

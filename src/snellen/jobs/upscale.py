@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -154,6 +156,8 @@ class UpscaleResult(Brief):
     """Of the model: "aplus" or "cnn"."""
     source_kind: str | None = None
     """The kind of pictures that it was chosen for, and why; None: it was not chosen."""
+    pages: int = 1
+    """Of a TIFF file; sizes are those of the first page."""
 
 
 def run_upscale(job: UpscaleJob, events: Events) -> UpscaleResult:
@@ -170,19 +174,21 @@ def run_upscale(job: UpscaleJob, events: Events) -> UpscaleResult:
 
 
 def _image(job: UpscaleJob, events: Events) -> UpscaleResult:
-    from snellen.frames.still import write
+    from snellen.frames.still import Still, write, write_pages
     from snellen.jobs.choice import Models
-    from snellen.jobs.stills import damaged, opened, rows_of
+    from snellen.jobs.stills import damaged, further, opened, pages_of, rows_of
     from snellen.upscaling import image
 
     models = Models(job.model, job.method, job.source_kind)
     chroma = ("chroma",) if job.chroma != "auto" else ()
+    pages = pages_of(job.source, job.target)
     still, lost = opened(
         job.source, job.target, strict=job.strict, overwrite=job.overwrite,
         unused=(*job.video.named(), *chroma), quality=job.quality, events=events,
+        page=pages[0] if pages else None,
     )  # fmt: skip
 
-    def work(device: str) -> tuple[Any, str]:
+    def work(given: Any, device: str) -> tuple[Any, str]:
         one = devices.single(device, "super-resolution")  # several share batches only
         report = rows_of(str(job.source), events)
 
@@ -192,16 +198,33 @@ def _image(job: UpscaleJob, events: Events) -> UpscaleResult:
             )
 
         scales = SCALES if job.magnification else models.scales
-        return image_at(job.goal, still.pixels, enlarge, str(job.source), scales), one
+        return image_at(job.goal, given, enlarge, str(job.source), scales), one
 
-    pixels, used = on_device(work, job.device, str(job.source), events)
-    large = replace(still, pixels=pixels)
-    write(job.target, large, job.overwrite, job.quality)
+    def larger(one: Still) -> Still:
+        pixels, where = on_device(partial(work, one.pixels), job.device, str(job.source), events)
+        used.append(devices.name(where))
+        return replace(one, pixels=pixels)
+
+    def others() -> Iterator[Still]:
+        yield large
+        for page in pages[1:]:
+            one, said = further(job.source, job.target, page, strict=job.strict, events=events)
+            more.extend(said)
+            harm.extend(f"page {page.number + 1}: {text}" for text in one.damage)
+            yield larger(one)
+
+    used: list[str] = []
+    more, harm = list(lost), list(still.damage)
+    large = larger(still)
+    if pages:
+        write_pages(job.target, others(), len(pages), job.overwrite)
+    else:
+        write(job.target, large, job.overwrite, job.quality)
     height, width = large.pixels.shape[:2]
-    error = damaged([(job.source, still.damage)], f"what could be decoded is in {job.target}")
+    error = damaged([(job.source, tuple(harm))], f"what could be decoded is in {job.target}")
     return UpscaleResult(
-        job.source, job.target, width, height, devices.name(used), lost, error=error,
-        **models.said(),
+        job.source, job.target, width, height, used[0], tuple(more), error=error,
+        pages=len(pages) or 1, **models.said(),
     )  # fmt: skip
 
 
