@@ -35,6 +35,7 @@ _OPTIONS = {
     "region": "--roi", "positions": "--roi-file", "table": "--csv", "maps": "--map-out",
     "encoder_options": "--encoder-option", "notes": "--about", "source_kind": "--source",
     "variants": "FILES",
+    "segments": "--no-segments",
 }  # fmt: skip
 """Options whose name is not that of the parameter."""
 _PYTHON = frozenset(

@@ -51,7 +51,20 @@ _BY = "scale, --method and --source" if choices() else "scale"
     ],
 )  # fmt: skip
 @click.argument("inputs", metavar="INPUT...", nargs=-1, required=True, type=NAMED)
-@group(FILES, output_option("film-4k.mkv or photo-x2.png"))
+@group(
+    FILES,
+    output_option("film-4k.mkv or photo-x2.png"),
+    click.option(
+        "--no-segments",
+        is_flag=True,
+        help="Make a long film in one piece, not in segments with which the same command goes on "
+        "after a kill.",
+    ),
+    click.option(
+        "--keep-segments", is_flag=True, help="Leave them there when the film is complete."
+    ),
+    click.option("--discard-segments", is_flag=True, help="Remove those of an earlier run first."),
+)
 @group(
     METHOD,
     click.option(
@@ -117,6 +130,7 @@ def _jobs(todo: Plan, options: dict[str, Any]) -> list[UpscaleJob]:
     from snellen.jobs.upscale import UpscaleJob
 
     how = video(options)
+    options["segments"] = not options.pop("no_segments")
     return [UpscaleJob(source=one, target=goal, video=how, **options) for one, goal in todo.pairs]
 
 

@@ -68,6 +68,10 @@ class Models:
         """
         return models.SCALES if self._model is None else (models.named(self._model).scale,)
 
+    def digests(self) -> dict[str, str]:
+        """Return the SHA-256 of each model that was used, by its name."""
+        return {name: models.digest(name) for name in self._used}
+
     def said(self) -> dict[str, Any]:
         """Return the fields of a result that are about the models which were used."""
         return {

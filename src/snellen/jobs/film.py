@@ -15,7 +15,7 @@ from snellen.jobs.options import VideoOptions
 from snellen.jobs.sequence import is_sequence
 from snellen.jobs.stills import warn_of_quality
 from snellen.video import progress
-from snellen.video.convert import LateStep, Step, Summary, convert
+from snellen.video.convert import LateStep, Segments, Step, Summary, convert
 
 
 def converted(
@@ -29,6 +29,7 @@ def converted(
     strict: bool,
     overwrite: bool,
     events: Events,
+    segments: Callable[[], Segments | None] | None = None,
 ) -> Summary:
     """Send a video through a step and return what was done.
 
@@ -52,6 +53,8 @@ def converted(
         Whether a file called `target` is replaced.
     events : Events
         Receives progress and warnings.
+    segments : callable, optional
+        Returns how a long film is cut; called when the step is made.
 
     Raises
     ------
@@ -82,6 +85,7 @@ def converted(
             quality=quality,
             strict=strict,
             overwrite=overwrite,
+            segments=segments,
             on_warning=lambda text: events.warning(name, text),
             on_progress=report,
         )

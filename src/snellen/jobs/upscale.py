@@ -91,6 +91,12 @@ class UpscaleJob(Job):
     """CPU threads; None: one for each core of this process."""
     profile: bool = False
     """Whether the result has a `profile`: the time of each stage."""
+    segments: bool = True
+    """Whether a long film is made in segments, which outlive a run that is killed."""
+    keep_segments: bool = False
+    """Whether they stay when the film is complete."""
+    discard_segments: bool = False
+    """Whether those of an earlier run are removed first."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "source", path(self.source, "source"))
@@ -101,6 +107,10 @@ class UpscaleJob(Job):
         check_optional(self.max_pixels, "max_pixels")
         check_quality(self.quality)
         check_threads(self.threads)
+        if not self.segments and self.keep_segments:
+            raise InputError(
+                "got `keep_segments`, but none are to be made", parameter="keep_segments"
+            )
         if self.chroma not in CHROMA:
             raise InputError(
                 f"got `chroma`={quoted(self.chroma)}; expected one of {', '.join(CHROMA)}",
@@ -243,6 +253,7 @@ def _samples(pixels: Any) -> dict[str, Any]:
 def _video(job: UpscaleJob, events: Events) -> UpscaleResult:
     from snellen.jobs.choice import Models
     from snellen.jobs.film import converted, damage
+    from snellen.jobs.segments import segments_of
     from snellen.upscaling.upscaler import Upscaler
 
     maps = job.video.clip.map
@@ -258,6 +269,7 @@ def _video(job: UpscaleJob, events: Events) -> UpscaleResult:
     summary = converted(
         job.source, job.target, step, device=job.device, video=job.video, quality=job.quality,
         strict=job.strict, overwrite=job.overwrite, events=events,
+        segments=segments_of(job, models, events),
     )  # fmt: skip
     return UpscaleResult(
         job.source, job.target, summary.width, summary.height, summary.device, summary.warnings,

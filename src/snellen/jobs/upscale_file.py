@@ -60,6 +60,9 @@ def upscale_file(
     max_pixels: int | None = None,
     threads: int | None = None,
     profile: bool = False,
+    segments: bool = True,
+    keep_segments: bool = False,
+    discard_segments: bool = False,
     events: Events | None = None,
 ) -> UpscaleResult:
     """Enlarge an image or video file by super-resolution.
@@ -153,6 +156,14 @@ def upscale_file(
         CPU threads; None: one for each core of this process.
     profile : bool
         Whether the result has the time of each stage.
+    segments : bool
+        Whether a film of more than a minute, or of more work than half a minute, is made in
+        segments beside the target (.mp4, .mov, .m4v, .mkv), in the folder film-4k.mkv.segments:
+        after a kill the same call goes on with those that are finished. False: in one piece.
+    keep_segments : bool
+        Whether they stay when the film is complete.
+    discard_segments : bool
+        Whether those of an earlier run are removed first.
     events : Events, optional
         Receives progress and warnings: an object with the methods of `snellen.jobs.events.Events`.
 
@@ -189,7 +200,8 @@ def upscale_file(
         source=found, target=goal, scale=scale, size=text_of(size), height=height, fit=fit,
         model=model, method=method, source_kind=source_kind, device=device_list(device),
         chroma=chroma, video=options, quality=quality, strict=strict, overwrite=overwrite,
-        max_pixels=max_pixels, threads=threads, profile=profile,
+        max_pixels=max_pixels, threads=threads, profile=profile, segments=segments,
+        keep_segments=keep_segments, discard_segments=discard_segments,
     )  # fmt: skip
     return raised(run(job, events))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,11 @@ def named(model: str | Path) -> Model:
 def method_of(model: Model) -> str:
     """Return the method of a model: "aplus" or "cnn"."""
     return "aplus" if isinstance(model, aplus.Model) else "cnn"
+
+
+def digest(model: str | Path) -> str:
+    """Return the SHA-256 of a model's file, by its name or the file's."""
+    return sha256(_find(model).read_bytes()).hexdigest()
 
 
 def read(path: Path) -> Model:

@@ -33,6 +33,7 @@ from snellen.video.passthrough.streams import Copier
 from snellen.video.passthrough.tags import video_tags
 from snellen.video.pipes import Outgoing
 from snellen.video.progress import Meter, Progress
+from snellen.video.segments.film import Segments, begun
 from snellen.video.sink import nvenc, pictures, qsv
 from snellen.video.sink.colour import stated
 from snellen.video.sink.encode import Plan
@@ -44,7 +45,9 @@ from snellen.video.source.pictures import Pictures
 from snellen.video.step import RateStep, Step
 from snellen.video.threads import run_dry, run_pipeline
 
-__all__ = ["Clip", "Encoding", "LateStep", "Progress", "Step", "Summary", "convert", "drain"]
+__all__ = [
+    "Clip", "Encoding", "LateStep", "Progress", "Segments", "Step", "Summary", "convert", "drain",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -97,6 +100,7 @@ def convert(
     quality: int | None = None,
     strict: bool = False,
     overwrite: bool = False,
+    segments: Callable[[], Segments | None] | None = None,
     on_warning: Callable[[str], None] | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Summary:
@@ -127,6 +131,9 @@ def convert(
         work: before work starts, or without an output where only reading tells it.
     overwrite : bool
         Whether an existing file `target` is replaced.
+    segments : callable, optional
+        Returns how a long film is cut, so that a run that is killed can go on; called when the step
+        is prepared. None: it is not cut.
     on_warning : callable, optional
         Called with each of `Summary.warnings`, most of them before work starts.
     on_progress : callable, optional
@@ -151,7 +158,8 @@ def convert(
         if not isinstance(step, LateStep):
             stack.callback(step.close)
         output = Output(target, None if isinstance(source, Pictures) else source, overwrite)
-        opened = stack.enter_context(closing(Source(source, clip or Clip(), decoder)))
+        hold = stack.enter_context
+        opened = hold(closing(Source(source, clip or Clip(), decoder)))
         info = opened.info
         if isinstance(step, LateStep):
             step, aspect = step.make(info)
@@ -187,13 +195,21 @@ def convert(
             warn(warning)
         plan = _prepare(plan, step)
         meter = Meter(_expected(info, step), on_progress)
+        how = None if segments is None else segments()
+        film = None if how is None else begun(how, info, step, plan, output)
+        if film is not None:
+            hold(film).encode(step, meter)
         with output.writing() as file:
-            out = file if isinstance(file, Path) else stack.enter_context(closing(Outgoing(file)))
-            written = run_pipeline(opened, step, plan, copier, output, out, meter, quality)
+            out = file if isinstance(file, Path) else hold(closing(Outgoing(file)))
+            if film is not None and isinstance(file, Path):
+                written = film.join(file, copier)
+            else:
+                written = run_pipeline(opened, step, plan, copier, output, out, meter, quality)
             lost = late_losses(written.report, output.muxer)
             if strict and lost:
                 raise InputError(f"{info.name}: strict, and this was lost: " + "; ".join(lost))
-        late = [*output.notes, *lost, *time_notes(written.report)]
+        noted = [] if film is None else film.notes
+        late = [*output.notes, *noted, *lost, *time_notes(written.report)]
         if info.fields_notice is None and written.report.fields_notice is not None:
             late.append(written.report.fields_notice)
         for warning in late:

@@ -28,8 +28,13 @@ class Meter:
     def __init__(self, total: int | None, report: Callable[[Progress], None] | None) -> None:
         self._total = total
         self._report = report
-        self._frames = 0
+        self._frames = self._skipped = 0
         self._began = time.monotonic()
+
+    def skip(self, frames: int) -> None:
+        """Count frames that an earlier run has done."""
+        self._frames += frames
+        self._skipped += frames
 
     def count(self) -> None:
         """Add a frame."""
@@ -37,7 +42,7 @@ class Meter:
         if self._report is None:
             return
         elapsed = time.monotonic() - self._began
-        fps = self._frames / elapsed if elapsed > 0 else 0.0
+        fps = (self._frames - self._skipped) / elapsed if elapsed > 0 else 0.0
         total = None if self._total is None else max(self._total, self._frames)
         eta = None if total is None or fps == 0 else (total - self._frames) / fps
         self._report(Progress(self._frames, total, elapsed, fps, eta))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, Protocol, cast
 
 import av
 
 from snellen.errors import OutputError
+from snellen.frames.frame import Format
 from snellen.video.chain import through
 from snellen.video.channel import PATIENCE, Channel, Stopped, Thread, depth, join
 from snellen.video.ffmpeg import reason
@@ -26,7 +28,36 @@ from snellen.video.source.decode import Source
 from snellen.video.source.thread import SourceThread
 from snellen.video.step import RateStep, Step
 
-AnySink = Sink | PictureSink | AnimationSink
+
+class AnySink(Protocol):
+    """What takes results: an open output, or a segment of one; from one thread at a time."""
+
+    @property
+    def written(self) -> int:
+        """Frames so far."""
+        ...
+
+    @property
+    def refused(self) -> int:
+        """Packets so far that the container did not take."""
+        ...
+
+    @property
+    def damage(self) -> tuple[str, ...]:
+        """What was damaged in streams that were encoded anew."""
+        ...
+
+    def write(self, item: Item) -> None:
+        """Take an item."""
+        ...
+
+    def finish(self) -> None:
+        """Write what is left, and close the file."""
+        ...
+
+    def abandon(self) -> None:
+        """Close the file; its contents are incomplete."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +88,28 @@ def run_pipeline(
     `quality` is that of pictures, where the output is many of them.
     """
     sink = _open_sink(source, plan, copier, output, file, quality)
-    reader = SourceThread(source, partial(source.items, plan.alpha))
-    results: Channel[Item] = Channel(depth(plan.format))
+    report = run_between(
+        source, partial(source.items, plan.alpha), step, sink, plan.format, output, file, meter
+    )
+    return Written(sink.written, sink.refused, sink.damage, report)
+
+
+def run_between(
+    source: Source,
+    read: Callable[[], Iterator[Item]],
+    step: Step | RateStep,
+    sink: AnySink,
+    result: Format,
+    output: Output,
+    file: Path | Outgoing,
+    meter: Meter,
+) -> SourceReport:
+    """Run the step on what `read` gives of a source, and write into a sink that is open.
+
+    `result` is the format of the step's results. The report is that of the last item.
+    """
+    reader = SourceThread(source, read)
+    results: Channel[Item] = Channel(depth(result))
     writer = Thread(partial(_write, sink, results, reader.channel, output), "encode")
     try:
         reader.start()
@@ -87,7 +138,7 @@ def run_pipeline(
             source.busy = True  # the writer still uses packets of the source
         raise
     assert report is not None  # the last item has it
-    return Written(sink.written, sink.refused, sink.damage, report)
+    return report
 
 
 def run_dry(source: Source, step: Step | RateStep, meter: Meter) -> int:
@@ -130,7 +181,7 @@ def _open_sink(
 
 
 def _write(
-    sink: Sink | PictureSink | AnimationSink,
+    sink: AnySink,
     items: Channel[Item],
     decoded: Channel[Item],
     output: Output,

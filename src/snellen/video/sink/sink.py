@@ -4,29 +4,19 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import av
 from av.packet import Packet
-from av.video.frame import VideoFrame
 
-from snellen.frames.frame import Frame, Plane
 from snellen.process import Home
-from snellen.video import pixels
 from snellen.video.media import Item, MediaInfo
 from snellen.video.passthrough.streams import Copier
 from snellen.video.passthrough.tags import chapters, container_tags
-from snellen.video.sink.encode import (
-    Plan,
-    add_video,
-    encoder_base,
-    open_container,
-    set_colour,
-    set_decoding_times,
-)
+from snellen.video.sink.encode import Plan, add_video, open_container
+from snellen.video.sink.frames import FrameEncoder
 
 _REFUSALS = (av.ArgumentError, av.InvalidDataError, av.PatchWelcomeError)
 """Errors with which muxers reject single packets; a full disk never gives these."""
@@ -48,6 +38,8 @@ class Sink:
         Of the input, for tags and chapters.
     copier : Copier
         Of the other streams.
+    threads : int
+        As of `encode.add_video`.
 
     Attributes
     ----------
@@ -60,21 +52,24 @@ class Sink:
     """
 
     def __init__(
-        self, file: Path | BinaryIO, muxer: str, plan: Plan, info: MediaInfo, copier: Copier
+        self,
+        file: Path | BinaryIO,
+        muxer: str,
+        plan: Plan,
+        info: MediaInfo,
+        copier: Copier,
+        threads: int = 0,
     ) -> None:
         self._home = Home("this output")
         self._plan = plan
         self._copier = copier
-        self._durations: dict[int, int] = {}
-        self._times: list[int] = []  # of each frame, for encoders whose clock counts frames
-        self._neutral: dict[tuple[int, int], Plane] = {}
-        self._begun = False
         self.written = 0
         self.refused = 0
         self.damage: tuple[str, ...] = ()
         self._out = open_container(file, muxer, plan.time_base, copier.suffix)
         try:
-            self._stream = add_video(self._out, plan, copier.suffix)
+            self._stream = add_video(self._out, plan, copier.suffix, threads)
+            self._encoder = FrameEncoder(self._stream, plan)
             copier.attach(self._out)
             self._out.metadata.update(container_tags(info))
             found = chapters(info, _expected_end(info))
@@ -94,25 +89,16 @@ class Sink:
             self._copier.offer(packet)
         if item.frame is None:
             return
-        frame = self._converted(item.frame)
-        pts, duration = item.frame.pts, item.frame.duration
-        if self._plan.numbered:
-            pts, duration = self.written, 1
-        frame.pts, frame.duration = pts, duration
-        if self._plan.encoder.frame_clock:
-            self._times.append(pts)
-            frame.pts, frame.duration = self.written, 1
-        frame.time_base = encoder_base(self._plan)
-        self._durations[pts] = duration
-        self._mux_video(self._stream.encode(frame))
+        self._mux_video(self._encoder.encode(item.frame))
         self.written += 1
 
     def finish(self) -> None:
         """Write what encoder and copier still hold, and close the container."""
-        rest = self._stream.encode(None)
-        if not self._begun:
-            set_decoding_times(rest, 1 / (self._plan.rate * self._plan.time_base))
-        self._mux_video(rest)
+        self._mux_video(self._encoder.flush())
+        self._end()
+
+    def _end(self) -> None:
+        """Write the rest of the other streams, and close the container."""
         self._mux(self._copier.due(None))
         self.refused += self._copier.failed
         self.damage = self._copier.damage()
@@ -128,30 +114,15 @@ class Sink:
             self._out.close()
 
     def _mux_video(self, packets: Iterable[Packet[Any]]) -> None:
-        base = self._plan.time_base
         for packet in packets:
-            self._begun = True
-            if self._plan.encoder.frame_clock:
-                self._restore_times(packet)
-            if packet.pts is not None:
-                # Not every encoder passes durations on.
-                packet.duration = self._durations.pop(packet.pts, packet.duration)
-            stamp = packet.dts if packet.dts is not None else packet.pts
-            if stamp is not None and self._copier.waits:
-                self._mux(self._copier.due(stamp * base))
-            self._mux([packet])
+            self._mux_timed(packet)
 
-    def _restore_times(self, packet: Packet[Any]) -> None:
-        """Replace frame numbers by times in a packet of an encoder whose clock counts frames."""
-        step = 1 / (self._plan.rate * self._plan.time_base)
-
-        def time(number: int) -> int:
-            early = min(number, 0)  # decoding begins before the first frame is shown
-            return self._times[number - early] + round(early * step)
-
-        packet.dts = None if packet.dts is None else time(packet.dts)
-        packet.pts = None if packet.pts is None else time(packet.pts)
-        packet.time_base = self._plan.time_base
+    def _mux_timed(self, packet: Packet[Any]) -> None:
+        """Mux a packet of the video, and before it those of other streams that are due."""
+        stamp = packet.dts if packet.dts is not None else packet.pts
+        if stamp is not None and self._copier.waits:
+            self._mux(self._copier.due(stamp * self._plan.time_base))
+        self._mux([packet])
 
     def _mux(self, packets: Iterable[Packet[Any]]) -> None:
         for packet in packets:
@@ -162,31 +133,6 @@ class Sink:
                 self.refused += 1
                 if self.refused > _MAX_REFUSED or not self._copier.copies:
                     raise
-
-    def _converted(self, frame: Frame) -> VideoFrame:
-        """Return FFmpeg's frame with the same planes; converted only where the formats differ."""
-        given, taken = self._plan.format, self._plan.encoder.pixels
-        planes = frame.planes
-        if given.subsampling is None and taken.subsampling is not None:
-            # Not by swscale, which would stretch grey of limited range to full range.
-            given = replace(given, subsampling=taken.subsampling)
-            planes += tuple(self._neutral_plane(planes[0], shape) for shape in given.shapes[1:])
-        layout = pixels.planar(given.bits, given.subsampling)
-        if self._plan.alpha:
-            assert frame.alpha is not None
-            layout = pixels.with_alpha(given.bits, given.subsampling) or layout
-            planes = (*planes, frame.alpha)
-        picture = pixels.picture(planes, layout)
-        if layout != taken.name:
-            # State the same range on both sides: samples are rearranged, not stretched.
-            picture = picture.reformat(format=taken.name, src_color_range=1, dst_color_range=1)
-        set_colour(picture, self._plan.picture)
-        return picture
-
-    def _neutral_plane(self, like: Plane, shape: tuple[int, int]) -> Plane:
-        if shape not in self._neutral:
-            self._neutral[shape] = pixels.blank(like, shape, self._plan.format.bits)
-        return self._neutral[shape]
 
 
 def _expected_end(info: MediaInfo) -> Fraction | None:

@@ -30,8 +30,10 @@ from snellen.video.source.read import Reader
 from snellen.video.source.stream_info import chapters_of, picture_info, stream_info
 from snellen.video.timestamps import Clock
 
-_LEAD = Fraction(1)
+LEAD = Fraction(1)
 """Seconds before a clip's start at which reading begins, for audio that is stored early."""
+_FURTHER = 4
+"""Where that was too late, as it may be in transport streams, it begins so much further back."""
 _UNCERTAIN = 100
 """Where the number of frames is computed from a duration, one in so many may be missing."""
 
@@ -47,6 +49,10 @@ class Source:
         Which part of it.
     decoder : str
         "auto", "cpu" or "nvdec".
+    lead : Fraction
+        Seconds before the clip's start at which reading begins.
+    looked : bool
+        Whether the film's content has been found to be progressive, where no frame is marked.
 
     Attributes
     ----------
@@ -60,8 +66,15 @@ class Source:
     """
 
     def __init__(
-        self, source: Path | BinaryIO | Pictures, clip: Clip, decoder: str = "auto"
+        self,
+        source: Path | BinaryIO | Pictures,
+        clip: Clip,
+        decoder: str = "auto",
+        *,
+        lead: Fraction = LEAD,
+        looked: bool = False,
     ) -> None:
+        self._lead, self._was_looked_at = lead, looked
         self._pictures = source if isinstance(source, Pictures) else None
         self.name = source.name if isinstance(source, Pictures) else name(source)
         self.busy, self._home = False, Home("this input")
@@ -84,9 +97,10 @@ class Source:
         self._open(seek=True)
         try:
             self._first = self._first_item()
-            if self._seeked_too_far():
+            while self._seeked_too_far():
                 self.close()
-                self._open(seek=False)
+                self._lead *= _FURTHER
+                self._open(seek=self._clock.missing == 0)
                 self._first = self._first_item()
             if self._first.frame is None:
                 raise self._no_frame()
@@ -142,8 +156,9 @@ class Source:
     def _open(self, seek: bool) -> None:
         self._reader = Reader(self._file, self.name, self._hardware, self._clip.map)
         self._fields = Progressive(
-            self._clip, self._reader.stream, self._reader.time_base, self._path, self.name
-        )
+            self._clip, self._reader.stream, self._reader.time_base, self._path, self.name,
+            self._was_looked_at,
+        )  # fmt: skip
         self._time_base = self._reader.time_base / self._fields.ticks
         self._clock = Clock(self._time_base, Fraction(1))
         self._set_rate()
@@ -151,8 +166,8 @@ class Source:
         self._count = 0
         self._ended = False
         self._shape: tuple[int, int, int, tuple[int, int] | None] | None = None
-        far = (self._clip.start or 0) > _LEAD and self._path is not None
-        self._seeked = seek and far and self._reader.seek(self._begin - _LEAD)
+        far = (self._clip.start or 0) > self._lead and self._path is not None
+        self._seeked = seek and far and self._reader.seek(self._begin - self._lead)
         self._flow = self._items()
 
     def _set_rate(self) -> None:

@@ -55,6 +55,8 @@ class Progressive:
         The film, if it can be opened once more.
     what : str
         What messages call it.
+    looked : bool
+        Whether a film without marks has been looked at before, and found to be progressive.
 
     Attributes
     ----------
@@ -67,7 +69,13 @@ class Progressive:
     """
 
     def __init__(
-        self, clip: Clip, stream: VideoStream, time_base: Fraction, path: Path | None, what: str
+        self,
+        clip: Clip,
+        stream: VideoStream,
+        time_base: Fraction,
+        path: Path | None,
+        what: str,
+        looked: bool = False,
     ) -> None:
         self._clip, self._stream, self._path, self._what = clip, stream, path, what
         self.ticks = CYCLE - 1 if clip.ivtc else _TICKS.get(str(clip.deinterlace), 1)
@@ -77,7 +85,7 @@ class Progressive:
         self._graph: FilterGraph | None = None
         self._times: _TelecineTimes | None = None
         self._decided = clip.interlaced == "ignore"
-        self._looked = False
+        self._looked = looked
 
     @property
     def filtered(self) -> bool:

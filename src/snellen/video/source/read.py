@@ -166,7 +166,7 @@ class Reader:
 
     def decode(self) -> Iterator[VideoFrame | Packet[Any]]:
         """Yield frames of the video, and packets of other streams; an error skips its packet."""
-        for packet in self._packets():
+        for packet in self.packets():
             self._look(packet)
             self._gaps.read(packet, self._is_video(packet))
             if not self._is_video(packet):
@@ -297,8 +297,8 @@ class Reader:
                 self._unseen.discard(pts)
                 yield frame
 
-    def _packets(self) -> Iterator[Packet[Any]]:
-        """Read packets; an error of the container is counted, and reading continues."""
+    def packets(self) -> Iterator[Packet[Any]]:
+        """Read packets without decoding them; an error of the container is counted and passed."""
         errors = 0
         while errors <= _MAX_ERRORS:
             try:

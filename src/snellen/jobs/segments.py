@@ -1,0 +1,81 @@
+"""What of a job its segments depend on: they are those of a film only as long as it is the same."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from snellen.jobs.events import Events
+from snellen.jobs.inputs import PIPE
+
+if TYPE_CHECKING:
+    from snellen.jobs.choice import Models
+    from snellen.jobs.upscale import UpscaleJob
+    from snellen.video.convert import Segments
+
+_END = 1 << 20
+"""Bytes at each end of an input that are hashed."""
+_FREE = frozenset(
+    {"source", "target", "device", "strict", "overwrite", "max_pixels", "threads", "profile",
+     "segments", "keep_segments", "discard_segments", "quality", "model"}
+)  # fmt: skip
+"""Fields of a job that do not change the film; input and models are told by their contents."""
+
+
+def folder_of(target: Path) -> Path:
+    """Return where the segments of an output are kept until it is complete."""
+    goal = Path(os.path.realpath(target))
+    return goal.with_name(f"{goal.name}.segments")
+
+
+def segments_of(
+    job: UpscaleJob, models: Models, events: Events
+) -> Callable[[], Segments | None] | None:
+    """Return what says how the film of a job is cut; None: it is not to be.
+
+    The function is called when the models are known.
+    """
+    if not job.segments:
+        if job.discard_segments and job.target != PIPE:
+            from snellen.video.segments.store import discard
+
+            discard(folder_of(job.target))
+        return None
+    return partial(_segments, job, models, events)
+
+
+def _segments(job: UpscaleJob, models: Models, events: Events) -> Segments | None:
+    from snellen.video.convert import Segments
+
+    def say(text: str) -> None:
+        notice = getattr(events, "notice", None)
+        if notice is not None:
+            notice(str(job.source), text)
+
+    regular = job.source.is_file()
+    return Segments(
+        folder=folder_of(job.target),
+        job={
+            "input": _identity(job.source) if regular else {},
+            "job": {k: v for k, v in json.loads(job.to_json()).items() if k not in _FREE},
+            "models": models.digests(),
+        },
+        say=say,
+        keep=job.keep_segments,
+        discard=job.discard_segments,
+    )
+
+
+def _identity(file: Path) -> dict[str, Any]:
+    """Return what tells an input from another one, without reading all of it."""
+    with file.open("rb") as opened:
+        found = os.fstat(opened.fileno())
+        ends = sha256(opened.read(_END))
+        opened.seek(max(0, found.st_size - _END))
+        ends.update(opened.read(_END))
+    return {"bytes": found.st_size, "modified": found.st_mtime_ns, "ends": ends.hexdigest()}

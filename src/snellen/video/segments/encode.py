@@ -1,0 +1,196 @@
+"""Encodes one segment: a function of its task and a prepared step, which returns a record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from dataclasses import replace
+from fractions import Fraction
+from hashlib import blake2b, sha256
+from io import BytesIO
+from typing import Any, BinaryIO
+
+import numpy as np
+from av.packet import Packet
+
+from snellen.errors import InputError
+from snellen.frames import atomic
+from snellen.frames.frame import Format, Frame
+from snellen.process import Home
+from snellen.video import pixels
+from snellen.video.media import Item
+from snellen.video.progress import Meter
+from snellen.video.segments.packets import PacketWriter, delay
+from snellen.video.segments.values import DifferentFrameError, Mark, Record, SegmentTask
+from snellen.video.sink.encode import add_video, open_container
+from snellen.video.sink.frames import FrameEncoder
+from snellen.video.sink.output import Output
+from snellen.video.source.decode import Source
+from snellen.video.step import Step
+from snellen.video.threads import run_between
+
+
+def encode_segment(task: SegmentTask, step: Step, meter: Meter, output: Output) -> Record:
+    """Encode a segment into its file; return what became of it.
+
+    Parameters
+    ----------
+    task : SegmentTask
+    step : Step
+        Prepared for the film's frames.
+    meter : Meter
+        Counts the frames.
+    output : Output
+        Of the film, for messages.
+
+    Raises
+    ------
+    DifferentFrameError
+        The first frame is not `task.expected`; nothing is written.
+    OutputError
+        The file could not be written.
+    """
+    with atomic.rewriting(task.file) as file:
+        writer = PacketWriter(file)
+        try:
+            source = Source(task.source, task.clip, task.decoder, lead=task.lead, looked=True)
+        except InputError as error:
+            if task.number == 1 or error.parameter not in ("start", "duration"):
+                raise
+            return _empty(task, writer, step, "no frame could be decoded", None)
+        with closing(source):
+            given = source.info.picture.format
+            if _shape(given) != _shape(task.given):
+                change = (
+                    f"the picture changes from {pixels.describe(task.given)} to "
+                    f"{pixels.describe(given)}: what follows is left out"
+                )
+                return _empty(task, writer, step, change, source.info.zero)
+            sink = SegmentSink(writer, task)
+            part = _Part(source, task)
+            report = run_between(
+                source, part.items, step, sink, task.plan.format, output, task.file, meter
+            )
+    return Record(
+        number=task.number, frames=sink.written, first=part.first, after=part.after,
+        last=part.last, delay=delay(writer.times), size=writer.size, checksum=writer.checksum,
+        headers=sink.headers, device=step.device_name, lost=report.damage, moved=report.moved,
+        variable_rate=report.variable_rate, losses=report.losses,
+        transparent=report.transparent, ended=part.ended,
+    )  # fmt: skip
+
+
+def _empty(
+    task: SegmentTask, writer: PacketWriter, step: Step, why: str, ended: Fraction | None
+) -> Record:
+    return Record(
+        number=task.number, frames=0, first=None, after=None, last=0, delay=0, size=writer.size,
+        checksum=writer.checksum, headers="", device=step.device_name, lost=(why,), ended=ended,
+    )  # fmt: skip
+
+
+def _shape(format: Format) -> tuple[Any, ...]:
+    return format.width, format.height, format.bits, format.subsampling
+
+
+class _Part:
+    """The frames of a segment, with times of the output, and marks of those at its ends."""
+
+    def __init__(self, source: Source, task: SegmentTask) -> None:
+        self._source, self._task = source, task
+        self._shift = (source.info.zero - task.zero) / task.plan.time_base
+        self.first: Mark | None = None
+        self.after: Mark | None = None
+        self.last = 0
+        self.ended: Fraction | None = None
+
+    def items(self) -> Iterator[Item]:
+        """Yield the segment's frames, and the report."""
+        task = self._task
+        for item in self._source.items():
+            frame, end = item.frame, item.clip_end
+            if frame is None:
+                if end is not None and (task.stop is None or end < task.stop):
+                    self.ended = end
+                yield Item(None, report=item.report)
+                continue
+            time = round(frame.pts + self._shift)
+            if task.end is not None and time >= task.end:
+                self.after = self.after or _mark(frame, time)
+                continue
+            if self.first is None:
+                self.first = _mark(frame, time)
+                if task.expected not in (None, self.first):
+                    raise DifferentFrameError
+            self.last = time
+            yield Item(replace(frame, pts=time), report=item.report)
+
+
+def _mark(frame: Frame, time: int) -> Mark:
+    found = blake2b(digest_size=16)
+    for plane in frame.planes:
+        found.update(np.ascontiguousarray(plane).data)
+    return time, found.hexdigest()
+
+
+class SegmentSink:
+    """Encodes frames into packets, which go into a file; takes items from one thread at a time.
+
+    Parameters
+    ----------
+    writer : PacketWriter
+    task : SegmentTask
+
+    Attributes
+    ----------
+    headers : str
+        SHA-256 of the encoder's headers.
+    written, refused, damage
+        As of `sink.Sink`.
+    """
+
+    refused = 0
+    damage: tuple[str, ...] = ()
+
+    def __init__(self, writer: PacketWriter, task: SegmentTask) -> None:
+        self._home, self._writer = Home("this segment"), writer
+        # Nothing is written into this container: it sets the encoder up as that of the film.
+        memory: BinaryIO = BytesIO()
+        self._out = open_container(memory, task.muxer, task.plan.time_base, task.suffix)
+        try:
+            stream = add_video(self._out, task.plan, task.suffix, task.threads)
+            self._encoder = FrameEncoder(stream, task.plan)
+            self.headers = headers(stream)
+        except BaseException:
+            self.abandon()
+            raise
+
+    @property
+    def written(self) -> int:
+        """Frames given to the encoder so far."""
+        return self._encoder.count
+
+    def write(self, item: Item) -> None:
+        """Encode the item's frame."""
+        if item.frame is not None:
+            self._put(self._encoder.encode(item.frame))
+
+    def finish(self) -> None:
+        """Write what the encoder still holds."""
+        self._put(self._encoder.flush())
+        self._out.close()
+
+    def abandon(self) -> None:
+        """Close the encoder; the file is incomplete."""
+        if not self._home.keep(self.__dict__):
+            with suppress(Exception):
+                self._out.close()
+
+    def _put(self, packets: list[Packet[Any]]) -> None:
+        for packet in packets:
+            self._writer.write(packet)
+
+
+def headers(stream: Any) -> str:
+    """Return the SHA-256 of the headers of a stream's encoder, which is open."""
+    return sha256(stream.codec_context.extradata or b"").hexdigest()

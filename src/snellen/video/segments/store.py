@@ -1,0 +1,267 @@
+"""The folder of a film's segments: its manifest, its lock, and what is kept when a run ends."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from types import ModuleType
+from typing import IO, Any
+
+from snellen.errors import InputError, OutputError
+from snellen.frames import atomic
+from snellen.video.messages import counted
+from snellen.video.segments.packets import checksum
+from snellen.video.segments.values import Cut, Record
+
+fcntl: ModuleType | None
+try:
+    import fcntl
+except ImportError:  # Windows, where an open file cannot be removed
+    fcntl = None
+
+VERSION = 1
+"""Of the manifest."""
+_MANIFEST, _LOCK, _SUFFIX = "manifest.json", ".lock", ".packets"
+
+
+@dataclass(frozen=True, slots=True)
+class Cuts:
+    """How a film is cut, decided before work starts."""
+
+    time_base: Fraction
+    """Seconds of a tick of the cuts."""
+    start: Fraction
+    """Seconds of the container's clock from which `Clip.start` counts."""
+    end: Fraction | None
+    """Seconds of the container's clock where the clip ends; None: with the input."""
+    short: str | None
+    """How much less the input has than it promises; None: nothing."""
+    threads: int
+    """Of the encoder."""
+    cuts: tuple[Cut, ...]
+
+
+class Store:
+    """The folder beside an output, locked as long as a run uses it.
+
+    Parameters
+    ----------
+    folder : Path
+    made_by : Mapping of str to Any
+        What segments must have in common, as JSON has it: input, settings, versions.
+
+    Attributes
+    ----------
+    plan : Cuts or None
+        How the film is cut; None: that is not decided.
+    records : dict of int to Record
+        Segments that are finished, by number.
+    """
+
+    def __init__(self, folder: Path, made_by: Mapping[str, Any]) -> None:
+        self.folder, self._made_by = folder, dict(made_by)
+        self.plan: Cuts | None = None
+        self.records: dict[int, Record] = {}
+        self._lock: IO[bytes] | None = None
+
+    def open(self) -> None:
+        """Read the manifest, if there is one, and lock the folder.
+
+        Raises
+        ------
+        InputError
+            Another run uses it, its segments are of other settings or another input, or it has
+            files that are none of ours.
+        """
+        if not self.folder.is_dir():
+            return
+        foreign = [one for one in sorted(os.listdir(self.folder)) if not _is_ours(one)]  # noqa: PTH208
+        if foreign:
+            raise InputError(
+                f"{self.folder} is where segments of the result are kept, but holds {foreign[0]}",
+                parameter="target",
+                advice="move that away, or name another output",
+            )
+        self._hold()
+        found = manifest(self.folder)
+        if found is None:
+            return
+        differ = _differences(found["made by"], self._made_by)
+        if differ:
+            self.close()
+            done = len(found["segments"])
+            raise InputError(
+                f"{self.folder} has {done} of {counted(len(found['plan']['cuts']), 'segment')} "
+                f"that another job has made: {'; '.join(differ)}",
+                parameter="discard_segments",
+                advice="run that job again to go on with them, name another output, or remove them "
+                "by `discard_segments`=True",
+            )
+        self.plan = _cuts(found["plan"])
+        self.records = {int(key): _record(one) for key, one in found["segments"].items()}
+
+    def begin(self, plan: Cuts) -> None:
+        """Write the plan, before any work is done."""
+        try:
+            self.folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"{self.folder} cannot be made: {error.strerror}") from error
+        if self._lock is None:
+            self._hold()
+        self.plan, self.records = plan, {}
+        self._write()
+
+    def add(self, record: Record) -> None:
+        """Note a segment that is finished, and on the disk."""
+        self.records[record.number] = record
+        self._write()
+
+    def whole(self) -> set[int]:
+        """Return the numbers of finished segments whose files are as they were written.
+
+        Others are forgotten.
+        """
+        for number, record in list(self.records.items()):
+            file = self.file(number)
+            try:
+                good = file.stat().st_size == record.size and checksum(file) == record.checksum
+            except OSError:
+                good = False
+            if not good:
+                del self.records[number]
+        return set(self.records)
+
+    def file(self, number: int) -> Path:
+        """Return where the packets of a segment are."""
+        return self.folder / f"{number:04d}{_SUFFIX}"
+
+    def close(self) -> None:
+        """Release the folder; without a finished segment it is removed."""
+        if self._lock is None:
+            return
+        if self.plan is not None and not self.records:
+            self.remove()
+        self._lock.close()
+        self._lock = None
+
+    def remove(self) -> None:
+        """Remove the folder with all that is ours in it."""
+        _remove(self.folder)
+        self.plan = None
+
+    def _hold(self) -> None:
+        self._lock = (self.folder / _LOCK).open("ab")
+        if fcntl is None:
+            return
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._lock.close()
+            self._lock = None
+            raise InputError(
+                f"another run is at work in {self.folder}",
+                parameter="target",
+                advice="wait for it, or name another output",
+            ) from None
+        except OSError:
+            return  # the file system has no locks
+
+    def _write(self) -> None:
+        assert self.plan is not None
+        content = {
+            "snellen segments": VERSION,
+            "made by": self._made_by,
+            "plan": _plain(asdict(self.plan)),
+            "segments": {
+                str(number): _plain(asdict(one)) for number, one in sorted(self.records.items())
+            },
+        }
+        with atomic.rewriting(self.folder / _MANIFEST) as file:
+            file.write(json.dumps(content, indent=1).encode())
+
+
+def manifest(folder: Path) -> dict[str, Any] | None:
+    """Return what a folder's manifest says; None: it has none that is valid."""
+    try:
+        found = json.loads((folder / _MANIFEST).read_bytes())
+        if found["snellen segments"] != VERSION or not isinstance(found["made by"], dict):
+            return None
+        _cuts(found["plan"])
+        for one in found["segments"].values():
+            _record(one)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return dict(found)
+
+
+def discard(folder: Path) -> bool:
+    """Remove a folder of segments that no run uses; return whether there was one.
+
+    Raises
+    ------
+    InputError
+        Another run is at work in it.
+    """
+    if not (folder / _LOCK).is_file():
+        return False
+    store = Store(folder, {})
+    store._hold()
+    store.remove()
+    store.close()
+    return True
+
+
+def _remove(folder: Path) -> None:
+    """Remove the manifest first: without it the rest is nothing."""
+    with suppress(OSError):
+        (folder / _MANIFEST).unlink(missing_ok=True)
+        for name in os.listdir(folder):  # noqa: PTH208
+            if _is_ours(name):
+                (folder / name).unlink(missing_ok=True)
+        folder.rmdir()
+
+
+def _is_ours(name: str) -> bool:
+    hidden = name.startswith(".") and ".snellen-" in name  # one that was begun
+    return name in (_MANIFEST, _LOCK) or hidden or name.endswith(_SUFFIX)
+
+
+def _differences(old: Any, new: Any, name: str = "") -> list[str]:
+    """Return in words what differs between two JSON objects."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        found = []
+        for key in sorted({*old, *new}):
+            found += _differences(old.get(key), new.get(key), f"{name}, {key}" if name else key)
+        return found
+    return [] if old == new else [f"{name} was {old}, and is {new}"]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return {"fraction": str(value)}
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(one) for one in value]
+    return value
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, dict):
+        return Fraction(value["fraction"])
+    return tuple(_value(one) for one in value) if isinstance(value, list) else value
+
+
+def _cuts(found: dict[str, Any]) -> Cuts:
+    cuts = tuple(Cut(**one) for one in found["cuts"])
+    plan = Cuts(**{key: _value(one) for key, one in found.items() if key != "cuts"}, cuts=())
+    return replace(plan, cuts=cuts)
+
+
+def _record(found: dict[str, Any]) -> Record:
+    return Record(**{key: _value(one) for key, one in found.items()})

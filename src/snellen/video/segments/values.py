@@ -1,0 +1,100 @@
+"""What is known of a segment before and after it is encoded: values that go to any process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from snellen.frames.frame import Format
+from snellen.video.clip import Clip
+from snellen.video.sink.encode import Plan
+
+Mark = tuple[int, str]
+"""A decoded frame: its time in ticks of the output, and a checksum of its samples."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Where a segment begins and ends, in ticks of the input."""
+
+    number: int
+    """From 1."""
+    begin: int | None
+    """Time of its first frame; None: where the clip begins."""
+    end: int | None
+    """Time of the first frame of the next segment; None: where the clip ends."""
+    stop: int | None
+    """Time up to which is decoded: one frame more than the segment has; None: to the clip's end."""
+    frames: int
+    """Frames that it has, if all can be decoded."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentTask:
+    """All that is needed to encode a segment, but the step."""
+
+    number: int
+    source: Path
+    clip: Clip
+    """Of the input, one frame more than is encoded."""
+    decoder: str
+    lead: Fraction
+    """Seconds before the segment at which decoding begins."""
+    zero: Fraction
+    """Seconds of the container's clock that become time 0 of the output."""
+    end: int | None
+    """Time of the output at which the segment ends; None: with the clip."""
+    stop: Fraction | None
+    """Seconds of the container's clock where the clip ends; None: with the input."""
+    expected: Mark | None
+    """First frame, as the segment before saw it; None: unknown."""
+    given: Format
+    """Of the decoded frames."""
+    plan: Plan
+    """Of the video stream."""
+    muxer: str
+    suffix: str
+    """Of the output's container, by which the encoder is set up."""
+    threads: int
+    """Of the encoder."""
+    file: Path
+    """Where its packets go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What became of a segment."""
+
+    number: int
+    frames: int
+    first: Mark | None
+    """None: it has no frame."""
+    after: Mark | None
+    """The first frame behind its end; None: there is none, or it is the last segment."""
+    last: int
+    """Time of its last frame, in ticks of the output; 0: it has none."""
+    delay: int
+    """By how many packets decoding is ahead of showing."""
+    size: int
+    """Bytes of its file."""
+    checksum: str
+    """SHA-256 of its file."""
+    headers: str
+    """SHA-256 of the encoder's headers, which all segments share."""
+    device: str
+    """Name of the device that ran the step."""
+    lost: tuple[str, ...] = ()
+    """What was damaged or missing in this part of the input."""
+    moved: int = 0
+    variable_rate: bool = False
+    losses: tuple[str, ...] = ()
+    transparent: int = 0
+    """As of `SourceReport`."""
+    ended: Fraction | None = None
+    """Seconds of the container's clock where the film ends for good, since its pictures change;
+    None: they do not."""
+
+
+class DifferentFrameError(Exception):
+    """The first frame is not the one that the segment before saw: decoding began too late."""

@@ -1,0 +1,322 @@
+"""Long films in segments: they give the frames of a run in one piece, and outlive a kill."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from snellen.errors import InputError, OutputError
+from snellen.video.clip import Clip
+from snellen.video.convert import Encoding, Segments, convert
+from snellen.video.segments import cuts, film, packets, room
+from support.video.clips import SRT, make, read
+from support.video.steps import Nearest
+
+LOSSLESS = Encoding(preset="ultrafast", crf=0)
+MS = Fraction(1, 1000)
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch):
+    """Films of more than a second are long, and cut after each second."""
+    monkeypatch.setattr(cuts, "LONG", 1)
+    monkeypatch.setattr(cuts, "SECONDS", {"cpu": 1})
+
+
+class Run:
+    """One run, with what it says."""
+
+    def __init__(self, source, target, step=None, job=None, encoding=LOSSLESS, **settings):
+        self.said = []
+        how = {name: settings.pop(name) for name in ("keep", "discard") if name in settings}
+        folder = target.with_name(f"{target.name}.segments")
+        segments = Segments(folder, job or {"job": {"crf": 0}}, self.said.append, **how)
+        self.folder, self.step = folder, step or Nearest()
+        self.error = None
+        try:
+            self.summary = convert(
+                source, target, self.step, encoding=encoding, segments=lambda: segments, **settings
+            )
+        except Exception as error:
+            self.error = error
+
+
+class KilledError(Exception):
+    """What stands for a kill."""
+
+
+class Dying(Nearest):
+    """A step that ends after so many frames."""
+
+    def __init__(self, frames):
+        super().__init__()
+        self._left = frames
+
+    def run(self, frame):
+        self._left -= 1
+        if self._left < 0:
+            raise KilledError
+        return super().run(frame)
+
+
+def same(one, other, tolerance=0):
+    """Two files hold the same frames, times and packets of other streams."""
+    a, b = read(one), read(other)
+    assert len(a.frames) == len(b.frames)
+    differ = [abs(x - y) for x, y in zip(a.times, b.times, strict=True)]
+    assert max(differ) <= tolerance
+    for x, y in zip(a.frames, b.frames, strict=True):
+        for p, q in zip(x.planes, y.planes, strict=True):
+            assert bytes(p) == bytes(q)
+    assert a.types == b.types
+    assert a.chapters == b.chapters
+    video = a.types.index("video")
+    for index in a.packets:
+        if index != video:
+            assert [data for _, data in a.packets[index]] == [d for _, d in b.packets[index]]
+            moved = [abs(x - y) for (x, _), (y, _) in zip(a.packets[index], b.packets[index],
+                                                         strict=True)]  # fmt: skip
+            assert max(moved, default=0) <= tolerance
+
+
+KEYS = {"g": "12", "keyint_min": "12", "sc_threshold": "0", "bf": "2", "preset": "veryfast"}
+
+
+def check(source, tmp_path, suffix=".mkv", tolerance=0, **settings):
+    """Work on a film whole, in segments, and in segments with a kill; all results are the same."""
+    whole, cut, again = (tmp_path / f"{name}{suffix}" for name in ("whole", "cut", "again"))
+    convert(source, whole, Nearest(), encoding=settings.get("encoding", LOSSLESS),
+            clip=settings.get("clip"))  # fmt: skip
+    run = Run(source, cut, **settings)
+    assert run.error is None, run.error
+    assert "segments" in run.said[0], run.said
+    assert not run.folder.exists()
+    same(whole, cut, tolerance)
+    assert isinstance(Run(source, again, Dying(30), **settings).error, KilledError)
+    assert not again.exists()
+    second = Run(source, again, **settings)
+    assert second.error is None
+    assert any("goes on" in text for text in second.said)
+    assert second.step.ran < run.step.ran
+    same(cut, again)
+    return run
+
+
+def test_a_film_with_all_streams(tmp_path):
+    source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=50, options=KEYS, audio="aac",
+                  subtitles=SRT, chapters=((0, 2000, "one"), (2000, 4000, "two")),
+                  attachments=(("font.ttf", "font/ttf", b"x" * 99),))  # fmt: skip
+    run = check(source, tmp_path)
+    assert run.summary.frames == 50
+    assert read(tmp_path / "cut.mkv").types == read(source).types
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", [".mp4", ".mov", ".mkv"])
+@pytest.mark.parametrize("codec", ["libx264", "libx265"])
+def test_open_groups_of_pictures(tmp_path, codec, suffix):
+    options = {**KEYS, "flags": "-cgop"}
+    if codec == "libx264":
+        options["x264-params"] = "open-gop=1"
+    else:
+        options = {"x265-params": "open-gop=1:keyint=12:min-keyint=12:scenecut=0:bframes=3"}
+    source = make(tmp_path / "in.mkv", codec=codec, rate=Fraction(12), frames=60, options=options)
+    check(source, tmp_path, suffix)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("codec", ["libx264", "libx265", "libsvtav1", "ffv1", "libvpx-vp9"])
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
+def test_variable_rates(tmp_path, codec, suffix):
+    if codec == "ffv1" and suffix == ".mp4":
+        suffix = ".mov"
+    draw = np.random.default_rng(5)
+    times = np.cumsum(draw.integers(10, 160, 70)).tolist()
+    source = make(tmp_path / "in.mkv", times=times, time_base=MS, options=KEYS, audio="aac")
+    encoding = Encoding(codec=codec, preset={"libx264": "veryfast", "libx265": "ultrafast",
+                                             "libsvtav1": "12"}.get(codec))  # fmt: skip
+    whole, cut, again = (tmp_path / f"{name}{suffix}" for name in ("whole", "cut", "again"))
+    convert(source, whole, Nearest(), encoding=encoding)
+    assert Run(source, cut, encoding=encoding).error is None
+    assert Run(source, again, Dying(30), encoding=encoding).error is not None
+    assert Run(source, again, encoding=encoding).error is None
+    a, b, c = read(whole), read(cut), read(again)
+    assert a.times == b.times == c.times
+    assert a.durations[:-1] == b.durations[:-1]
+    assert all(bytes(x.planes[0]) == bytes(y.planes[0])
+               for x, y in zip(b.frames, c.frames, strict=True))  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
+def test_transport_streams(tmp_path, suffix):
+    source = make(tmp_path / "in.ts", rate=Fraction(12), frames=70, options=KEYS, audio="mp2")
+    check(source, tmp_path, suffix)
+
+
+@pytest.mark.slow
+def test_edit_lists(tmp_path):
+    """A film that begins within a group of pictures: frames before are decoded, not shown."""
+    from support.video.edits import skipping
+
+    source = make(tmp_path / "a.mp4", rate=Fraction(12), frames=70, options=KEYS, audio="aac")
+    check(skipping(source, tmp_path / "in.mp4", Fraction(1, 3)), tmp_path)
+
+
+@pytest.mark.slow
+def test_intra_refresh(tmp_path):
+    """Key frames of the container that are none: decoding begins further back."""
+    source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=90,
+                  options={**KEYS, "intra-refresh": "1", "bf": "0"})  # fmt: skip
+    check(source, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "clip", [Clip(start=Fraction(3, 2)), Clip(duration=Fraction(7, 2)), Clip(frames=43),
+             Clip(start=Fraction(1, 3), duration=Fraction(4), frames=40)]
+)  # fmt: skip
+@pytest.mark.parametrize("suffix", [".mkv", ".ts"])
+def test_parts_of_films(tmp_path, clip, suffix):
+    source = make(tmp_path / f"in{suffix}", rate=Fraction(12), frames=70, options=KEYS, audio="mp2")
+    check(source, tmp_path, clip=clip)
+
+
+def test_a_damaged_segment_is_made_again(tmp_path):
+    source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=50, options=KEYS)
+    first = Run(source, tmp_path / "a.mkv", keep=True)
+    assert first.folder.is_dir()
+    parts = sorted(first.folder.glob("*.packets"))
+    assert len(parts) == 5
+    shutil.copytree(first.folder, tmp_path / "b.mkv.segments")
+    part = tmp_path / "b.mkv.segments" / parts[1].name
+    data = bytearray(part.read_bytes())
+    data[len(data) // 2] ^= 1
+    part.write_bytes(data)
+    second = Run(source, tmp_path / "b.mkv")
+    assert second.error is None, second.error
+    assert second.step.ran == 12
+    assert "1 more are damaged" in second.said[0]
+    same(tmp_path / "a.mkv", tmp_path / "b.mkv")
+
+
+def test_other_settings_and_another_input_are_refused(tmp_path):
+    source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=40, options=KEYS)
+    out = tmp_path / "a.mkv"
+    first = Run(source, out, Dying(30))
+    manifest = (first.folder / "manifest.json").read_bytes()
+    other = Run(source, out, encoding=Encoding(preset="ultrafast", crf=9))
+    assert isinstance(other.error, InputError)
+    assert "crf was 0, and is 9" in str(other.error)
+    renamed = Run(source, out, job={"input": {"bytes": 1}})
+    assert isinstance(renamed.error, InputError)
+    assert (first.folder / "manifest.json").read_bytes() == manifest
+    anew = Run(source, out, discard=True, encoding=Encoding(preset="ultrafast", crf=9))
+    assert anew.error is None
+    assert not first.folder.exists()
+
+
+def test_two_runs_at_once_are_refused(tmp_path):
+    source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=40, options=KEYS)
+    out = tmp_path / "a.mkv"
+
+    class Second(Nearest):
+        found = None
+
+        def run(self, frame):
+            self.found = self.found or Run(source, out).error
+            return super().run(frame)
+
+    step = Second()
+    assert Run(source, out, step).error is None
+    assert "another run is at work" in str(step.found)
+
+
+def test_a_folder_of_somebody_else_stays(tmp_path):
+    source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=30, options=KEYS)
+    folder = tmp_path / "a.mkv.segments"
+    folder.mkdir()
+    (folder / "mine.txt").write_text("x")
+    run = Run(source, tmp_path / "a.mkv")
+    assert isinstance(run.error, InputError)
+    assert "mine.txt" in str(run.error)
+    assert [one.name for one in folder.iterdir()] == ["mine.txt"]
+
+
+def test_a_broken_manifest_is_none(tmp_path):
+    source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=40, options=KEYS)
+    first = Run(source, tmp_path / "a.mkv", Dying(30))
+    (first.folder / "manifest.json").write_text("{")
+    second = Run(source, tmp_path / "a.mkv")
+    assert second.error is None, second.error
+    assert second.step.ran == 40
+    assert not first.folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("target", "settings", "why"),
+    [("a.webm", {"encoding": Encoding(codec="libvpx-vp9")}, "no file of .mp4"),
+     ("a.mkv", {"clip": Clip(deinterlace="frame")}, "interlaced")],
+)  # fmt: skip
+def test_what_cannot_be_cut_is_said(tmp_path, target, settings, why):
+    source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=30, options=KEYS)
+    run = Run(source, tmp_path / target, **settings)
+    assert run.error is None, run.error
+    assert why in run.said[0]
+    assert "in one piece" in run.said[0]
+
+
+def test_no_key_frames_within_is_said(tmp_path):
+    source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=30)
+    assert "no key frames" in Run(source, tmp_path / "a.mkv").said[0]
+
+
+def test_short_films_are_made_in_one_piece(tmp_path, monkeypatch):
+    monkeypatch.setattr(cuts, "LONG", 60)
+    source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=30, options=KEYS)
+    assert Run(source, tmp_path / "a.mkv").said == []
+
+
+def test_a_disk_that_fills_ends_the_work_before_it_is_full(tmp_path, monkeypatch):
+    source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=40, options=KEYS)
+    out = tmp_path / "a.mkv"
+    monkeypatch.setattr(room.Room, "_free", lambda self: 1000)
+    run = Run(source, out)
+    assert isinstance(run.error, OutputError)
+    assert "make room" in str(run.error)
+    assert "1 of 4 segments are kept" in run.said[-1]
+    found = json.loads((run.folder / "manifest.json").read_text())
+    assert list(found["segments"]) == ["1"]
+    monkeypatch.undo()
+    monkeypatch.setattr(cuts, "SECONDS", {"cpu": 1})
+    assert Run(source, out).error is None
+
+
+def test_packets_come_back(tmp_path):
+    class Packet(bytes):
+        pts, duration, is_keyframe = 7, 3, True
+        size = 4
+
+    with (tmp_path / "p").open("wb") as file:
+        writer = packets.PacketWriter(file)
+        writer.write(Packet(b"data"))
+    (one,) = packets.packets(tmp_path / "p")
+    assert (one.pts, one.duration, one.is_keyframe, bytes(one)) == (7, 3, True, b"data")
+    assert packets.times(tmp_path / "p") == [7]
+    assert packets.checksum(tmp_path / "p") == writer.checksum
+    assert writer.size == (tmp_path / "p").stat().st_size
+
+
+def test_delay_of_decoding():
+    assert packets.delay([0, 1, 2]) == 0
+    assert packets.delay([0, 4, 2, 1, 3]) == 2
+    assert packets.delay([]) == 0
+
+
+def test_texts():
+    assert film._clock(Fraction(3725)) == "1:02:05"
+    assert room.words(3 << 30) == "3 GiB"
