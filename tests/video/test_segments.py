@@ -133,7 +133,7 @@ def test_open_groups_of_pictures(tmp_path, codec, suffix):
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
 def test_variable_rates(tmp_path, codec, suffix):
     if codec == "ffv1" and suffix == ".mp4":
-        suffix = ".mov"
+        pytest.skip("no mp4 holds FFV1")
     draw = np.random.default_rng(5)
     times = np.cumsum(draw.integers(10, 160, 70)).tolist()
     source = make(tmp_path / "in.mkv", times=times, time_base=MS, options=KEYS, audio="aac")
@@ -146,7 +146,8 @@ def test_variable_rates(tmp_path, codec, suffix):
     assert Run(source, again, encoding=encoding).error is None
     a, b, c = read(whole), read(cut), read(again)
     assert a.times == b.times == c.times
-    assert a.durations[:-1] == b.durations[:-1]
+    if suffix == ".mkv":  # of mp4 FFmpeg takes them from decoding times
+        assert a.durations[:-1] == b.durations[:-1]
     assert all(bytes(x.planes[0]) == bytes(y.planes[0])
                for x, y in zip(b.frames, c.frames, strict=True))  # fmt: skip
 

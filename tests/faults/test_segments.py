@@ -1,0 +1,156 @@
+"""Runs in segments that are killed at any moment, by SIGKILL, go on with what is finished."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from fractions import Fraction
+
+import pytest
+
+from support.video.checks import PATHS
+from support.video.clips import SRT, make, read
+
+SEED = int(os.environ.get("SNELLEN_FAULTS_SEED", "0")) or random.SystemRandom().getrandbits(31)
+KEYS = {"g": "12", "keyint_min": "12", "sc_threshold": "0", "bf": "2", "preset": "veryfast"}
+
+DRIVER = """
+import os, signal, sys
+from pathlib import Path
+from snellen.video.convert import Encoding, Segments, convert
+from snellen.video.segments import cuts, join
+from support.video.steps import Nearest
+
+cuts.LONG, cuts.SECONDS = 1, {"cpu": 1}
+source, target, at = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+put = join.JoiningSink.put
+def dying(sink, packet):
+    if sink.written == at:
+        os.kill(os.getpid(), signal.SIGKILL)
+    put(sink, packet)
+join.JoiningSink.put = dying
+how = Segments(target.with_name(target.name + ".segments"), {}, print)
+print("ready", flush=True)
+convert(source, target, Nearest(), encoding=Encoding(preset="veryfast"), segments=lambda: how)
+"""
+
+
+@pytest.fixture
+def source(tmp_path):
+    return make(tmp_path / "in.mkv", rate=Fraction(12), frames=180, size=(160, 120), options=KEYS,
+                audio="aac", subtitles=SRT, chapters=((0, 9000, "one"),))  # fmt: skip
+
+
+def started(command):
+    environment = {**os.environ, "PYTHONPATH": PATHS}
+    return subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+def driven(source, target, at=-1):
+    return started([sys.executable, "-c", DRIVER, str(source), str(target), str(at)])
+
+
+def killed(process, delay):
+    """Kill a process after so many seconds; return its exit code, and what it printed."""
+    try:
+        said, _ = process.communicate(timeout=delay)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        said, _ = process.communicate()
+    return process.returncode, said
+
+
+def parts(target):
+    folder = target.with_name(f"{target.name}.segments")
+    return {p.name: p.stat().st_mtime_ns for p in folder.glob("*.packets")}
+
+
+def same(one, other):
+    a, b = read(one), read(other)
+    assert a.times == b.times
+    assert a.packets.keys() == b.packets.keys()
+    assert {k: v for k, v in a.packets.items() if k} == {k: v for k, v in b.packets.items() if k}
+    assert (a.types, a.chapters) == (b.types, b.chapters)
+    for x, y in zip(a.frames, b.frames, strict=True):
+        assert all(bytes(p) == bytes(q) for p, q in zip(x.planes, y.planes, strict=True))
+
+
+@pytest.mark.slow
+def test_kills_at_random_moments(tmp_path, source):
+    draw = random.Random(SEED)
+    print(f"seed {SEED}")
+    whole, target = tmp_path / "whole.mkv", tmp_path / "out.mkv"
+    began = time.monotonic()
+    assert killed(driven(source, whole), None)[0] == 0
+    usual = time.monotonic() - began
+    kills, known = 0, {}
+    for _ in range(200):
+        process = driven(source, target)
+        process.stdout.readline()  # Python has started
+        code, said = killed(process, draw.uniform(0, usual / 4))
+        now = parts(target)
+        if code == 0:
+            break
+        assert code == -signal.SIGKILL, said
+        assert not target.exists()
+        assert known.items() <= now.items(), "a finished segment was made again"
+        known, kills = now, kills + 1
+    else:
+        pytest.fail("it never ended")
+    assert kills > 2
+    same(whole, target)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in.mkv", "out.mkv", "whole.mkv"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("at", [0, 100, 179])
+def test_a_kill_while_segments_are_joined(tmp_path, source, at):
+    whole, target = tmp_path / "whole.mp4", tmp_path / "out.mp4"
+    assert killed(driven(source, whole), None)[0] == 0
+    assert killed(driven(source, target, at), None)[0] == -signal.SIGKILL
+    assert not target.exists()
+    before = parts(target)
+    assert len(before) == 15
+    code, said = killed(driven(source, target), None)
+    assert code == 0, said
+    assert "15 of 15 segments are finished" in said
+    same(whole, target)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in.mkv", "out.mp4", "whole.mp4"]
+
+
+@pytest.mark.slow
+def test_the_command_goes_on(tmp_path):
+    """A film of 100 seconds, as the command takes it."""
+    source = make(tmp_path / "in.mkv", rate=Fraction(2), frames=200, options=KEYS, audio="aac")
+    target, whole = tmp_path / "out.mkv", tmp_path / "whole.mkv"
+
+    def command(target, *more):
+        return started([sys.executable, "-m", "snellen", "upscale", str(source), "-o", str(target),
+                        "--device", "cpu", "--preset", "veryfast", *more])  # fmt: skip
+
+    code, said = killed(command(whole), None)
+    assert code == 0, said
+    process = command(target)
+    while len(parts(target)) < 3:
+        time.sleep(0.02)
+        assert process.poll() is None
+    killed(process, 0)
+    code, said = killed(command(target, "--crf", "30"), None)
+    assert code == 2
+    assert "crf" in said
+    assert "--discard-segments" in said
+    with source.open("r+b") as file:  # another date
+        os.utime(file.fileno(), (1, 1))
+    code, said = killed(command(target), None)
+    assert code == 2
+    assert "input, modified" in said
+    assert len(parts(target)) >= 3
+    code, said = killed(command(target, "--discard-segments"), None)
+    assert code == 0, said
+    same(whole, target)
