@@ -184,7 +184,7 @@ class Film:
             begin = cut.begin * base
             first = begin - start
         clip = Clip(
-            first, None if stop is None else stop - begin, maps=info.clip.maps,
+            first, None if stop is None else stop - begin, map=info.clip.map,
             interlaced="ignore" if info.fields_notice is not None else info.clip.interlaced,
         )  # fmt: skip
         end = None if cut.end is None else round((cut.end * base - info.zero) / info.time_base)
@@ -256,7 +256,7 @@ def begun(
             found: Cuts | str
             if why is None:
                 assert info.path is not None
-                found = planned(scan(info.path, info.clip.maps), info, plan, step)
+                found = planned(scan(info.path, info.clip.map), info, plan, step)
             else:
                 found = why
             if isinstance(found, str):

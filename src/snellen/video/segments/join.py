@@ -116,7 +116,7 @@ def _interleave(
 ) -> None:
     """Write packets of all streams as far as the input is read."""
     assert info.path is not None
-    with closing(Reader(info.path, info.name, maps=info.clip.maps)) as reader:
+    with closing(Reader(info.path, info.name, maps=info.clip.map)) as reader:
         ahead = next(film, None)
         for packet in reader.packets():
             if packet.stream.index != info.video_index:
