@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -67,8 +68,12 @@ def killed(process, delay):
 
 
 def parts(target):
+    """When each segment was written that the manifest calls finished."""
     folder = target.with_name(f"{target.name}.segments")
-    return {p.name: p.stat().st_mtime_ns for p in folder.glob("*.packets")}
+    if not (folder / "manifest.json").is_file():
+        return {}
+    done = json.loads((folder / "manifest.json").read_bytes())["segments"]
+    return {n: (folder / f"{int(n):04d}.packets").stat().st_mtime_ns for n in done}
 
 
 def same(one, other):

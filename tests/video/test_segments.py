@@ -321,3 +321,54 @@ def test_delay_of_decoding():
 def test_texts():
     assert film._clock(Fraction(3725)) == "1:02:05"
     assert room.words(3 << 30) == "3 GiB"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", [".mkv", ".ts", ".mp4"])
+def test_a_film_that_ends_early(tmp_path, suffix):
+    source = make(tmp_path / f"in{suffix}", rate=Fraction(12), frames=90, size=(160, 120),
+                  options=KEYS, container={"movflags": "faststart"} if suffix == ".mp4" else {})  # fmt: skip
+    with source.open("r+b") as file:
+        file.truncate(source.stat().st_size * 3 // 4 + 5)
+    whole, cut = tmp_path / "whole.mkv", tmp_path / "cut.mkv"
+    one = convert(source, whole, Nearest(), encoding=LOSSLESS)
+    run = Run(source, cut)
+    assert run.error is None, run.error
+    assert one.lost
+    assert run.summary.lost
+    same(whole, cut)
+
+
+@pytest.mark.slow
+def test_damage_within(tmp_path):
+    source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=90, size=(160, 120), options=KEYS)
+    data = bytearray(source.read_bytes())
+    data[len(data) // 2 : len(data) // 2 + 3000] = bytes(3000)
+    source.write_bytes(data)
+    whole, cut = tmp_path / "whole.mkv", tmp_path / "cut.mkv"
+    one = convert(source, whole, Nearest(), encoding=LOSSLESS)
+    run = Run(source, cut)
+    assert run.error is None, run.error
+    print(one.lost, run.summary.lost, run.summary.warnings)
+    assert one.lost
+    assert run.summary.lost
+    assert abs(one.frames - run.summary.frames) <= 12
+    again = tmp_path / "again.mkv"
+    assert Run(source, again, Dying(50)).error is not None
+    assert Run(source, again).error is None
+    same(cut, again)
+
+
+@pytest.mark.slow
+def test_pictures_that_change_end_the_film(tmp_path):
+    """As in one piece: what follows is left out."""
+    parts = [make(tmp_path / f"{n}.ts", rate=Fraction(12), frames=40, options=KEYS, size=size)
+             for n, size in enumerate([(64, 48), (96, 64)])]  # fmt: skip
+    source = tmp_path / "in.ts"
+    source.write_bytes(parts[0].read_bytes() + parts[1].read_bytes())
+    whole, cut = tmp_path / "whole.mkv", tmp_path / "cut.mkv"
+    one = convert(source, whole, Nearest(), encoding=LOSSLESS)
+    run = Run(source, cut)
+    assert run.error is None, run.error
+    assert run.summary.frames == one.frames
+    assert any("the picture changes" in text for text in run.summary.lost)

@@ -35,7 +35,7 @@ _X265 = ((32, 6), (16, 4), (8, 3), (4, 2))
 def is_long(info: MediaInfo, plan: Plan, step: Step | RateStep) -> bool:
     """Return whether a film is so long that losing the work would hurt."""
     if info.frames is None:
-        return False
+        return True
     pixels = info.frames * plan.format.width * plan.format.height
     rate = _RATES.get(step.device_name, _BY_GPU) * available()
     return info.frames / info.rate > LONG or pixels / rate > WORK

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import stat
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -26,6 +28,7 @@ except ImportError:  # Windows, where an open file cannot be removed
 
 VERSION = 1
 """Of the manifest."""
+_FRACTION = re.compile(r"-?\d{1,400}(/\d{1,400})?", re.ASCII)
 _MANIFEST, _LOCK, _SUFFIX = "manifest.json", ".lock", ".packets"
 
 
@@ -78,8 +81,9 @@ class Store:
             Another run uses it, its segments are of other settings or another input, or it has
             files that are none of ours.
         """
-        if not self.folder.is_dir():
+        if not os.path.lexists(self.folder):
             return
+        _check_owner(self.folder)
         foreign = [one for one in sorted(os.listdir(self.folder)) if not _is_ours(one)]  # noqa: PTH208
         if foreign:
             raise InputError(
@@ -226,6 +230,18 @@ def _remove(folder: Path) -> None:
         folder.rmdir()
 
 
+def _check_owner(folder: Path) -> None:
+    """Refuse (InputError) what is no folder, or somebody else's, who could exchange segments."""
+    found = folder.lstat()
+    if stat.S_ISDIR(found.st_mode) and (not hasattr(os, "getuid") or found.st_uid == os.getuid()):
+        return
+    raise InputError(
+        f"{folder} is where segments of the result are kept, but it is no folder of yours",
+        parameter="target",
+        advice="move it away, or name another output",
+    )
+
+
 def _is_ours(name: str) -> bool:
     hidden = name.startswith(".") and ".snellen-" in name  # one that was begun
     return name in (_MANIFEST, _LOCK) or hidden or name.endswith(_SUFFIX)
@@ -253,6 +269,8 @@ def _plain(value: Any) -> Any:
 
 def _value(value: Any) -> Any:
     if isinstance(value, dict):
+        if not _FRACTION.fullmatch(value["fraction"]):  # Fraction would compute 1e999999999
+            raise ValueError("no fraction")
         return Fraction(value["fraction"])
     return tuple(_value(one) for one in value) if isinstance(value, list) else value
 
@@ -260,6 +278,9 @@ def _value(value: Any) -> Any:
 def _cuts(found: dict[str, Any]) -> Cuts:
     cuts = tuple(Cut(**one) for one in found["cuts"])
     plan = Cuts(**{key: _value(one) for key, one in found.items() if key != "cuts"}, cuts=())
+    numbers = [one.number for one in cuts]
+    if not numbers or numbers != list(range(1, len(cuts) + 1)) or plan.time_base <= 0:
+        raise ValueError("no plan")
     return replace(plan, cuts=cuts)
 
 
