@@ -19,6 +19,7 @@ from support.video.clips import SRT, make, read
 SEED = int(os.environ.get("SNELLEN_FAULTS_SEED", "0")) or random.SystemRandom().getrandbits(31)
 KEYS = {"g": "12", "keyint_min": "12", "sc_threshold": "0", "bf": "2", "preset": "veryfast"}
 
+# With a macroblock tree, which this preset has not, libx264 gives other bytes once in a hundred times.
 DRIVER = """
 import os, signal, sys
 from pathlib import Path
@@ -36,7 +37,7 @@ def dying(sink, packet):
 join.JoiningSink.put = dying
 how = Segments(target.with_name(target.name + ".segments"), {}, print)
 print("ready", flush=True)
-convert(source, target, Nearest(), encoding=Encoding(preset="veryfast"), segments=lambda: how)
+convert(source, target, Nearest(), encoding=Encoding(preset="ultrafast"), segments=lambda: how)
 """
 
 
@@ -137,7 +138,7 @@ def test_the_command_goes_on(tmp_path):
 
     def command(target, *more):
         return started([sys.executable, "-m", "snellen", "upscale", str(source), "-o", str(target),
-                        "--device", "cpu", "--preset", "veryfast", *more])  # fmt: skip
+                        "--device", "cpu", "--preset", "ultrafast", *more])  # fmt: skip
 
     code, said = killed(command(whole), None)
     assert code == 0, said
@@ -154,7 +155,7 @@ def test_the_command_goes_on(tmp_path):
         os.utime(file.fileno(), (1, 1))
     code, said = killed(command(target), None)
     assert code == 2
-    assert "input, modified" in said
+    assert "the input is another one" in said
     assert len(parts(target)) >= 3
     code, said = killed(command(target, "--discard-segments"), None)
     assert code == 0, said

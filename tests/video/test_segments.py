@@ -327,7 +327,8 @@ def test_texts():
 @pytest.mark.parametrize("suffix", [".mkv", ".ts", ".mp4"])
 def test_a_film_that_ends_early(tmp_path, suffix):
     source = make(tmp_path / f"in{suffix}", rate=Fraction(12), frames=90, size=(160, 120),
-                  options=KEYS, container={"movflags": "faststart"} if suffix == ".mp4" else {})  # fmt: skip
+                  options=KEYS,
+                  container={"movflags": "faststart"} if suffix == ".mp4" else {})  # fmt: skip
     with source.open("r+b") as file:
         file.truncate(source.stat().st_size * 3 // 4 + 5)
     whole, cut = tmp_path / "whole.mkv", tmp_path / "cut.mkv"

@@ -29,6 +29,8 @@ except ImportError:  # Windows, where an open file cannot be removed
 VERSION = 1
 """Of the manifest."""
 _FRACTION = re.compile(r"-?\d{1,400}(/\d{1,400})?", re.ASCII)
+_GROUPS = ("job", "video", "encoding", "clip")
+"""Objects in a manifest that users need not know."""
 _MANIFEST, _LOCK, _SUFFIX = "manifest.json", ".lock", ".packets"
 
 
@@ -249,12 +251,15 @@ def _is_ours(name: str) -> bool:
 
 def _differences(old: Any, new: Any, name: str = "") -> list[str]:
     """Return in words what differs between two JSON objects."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        found = []
-        for key in sorted({*old, *new}):
-            found += _differences(old.get(key), new.get(key), f"{name}, {key}" if name else key)
-        return found
-    return [] if old == new else [f"{name} was {old}, and is {new}"]
+    if not (isinstance(old, dict) and isinstance(new, dict)):
+        return [] if old == new else [f"{name} was {old}, and is {new}"]
+    found = []
+    for key in sorted({*old, *new}):
+        inner = f"{name}, {key}" if name and name not in _GROUPS else key
+        found += _differences(old.get(key), new.get(key), inner)
+    if name == "input" and found:
+        return ["the input is another one, or has changed meanwhile"]
+    return found
 
 
 def _plain(value: Any) -> Any:
