@@ -19,7 +19,7 @@ from support.video.clips import SRT, make, read
 SEED = int(os.environ.get("SNELLEN_FAULTS_SEED", "0")) or random.SystemRandom().getrandbits(31)
 KEYS = {"g": "12", "keyint_min": "12", "sc_threshold": "0", "bf": "2", "preset": "veryfast"}
 
-# With a macroblock tree, which this preset has not, libx264 gives other bytes once in a hundred times.
+# With a macroblock tree, which this preset has not, libx264 may give other bytes, once in 50 times.
 DRIVER = """
 import os, signal, sys
 from pathlib import Path
