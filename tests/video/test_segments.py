@@ -12,7 +12,7 @@ import pytest
 from snellen.errors import InputError, OutputError
 from snellen.video.clip import Clip
 from snellen.video.convert import Encoding, Segments, convert
-from snellen.video.segments import cuts, film, packets, room
+from snellen.video.segments import cuts, film, packets, room, store
 from support.video.clips import SRT, make, read
 from support.video.steps import Nearest
 
@@ -221,6 +221,7 @@ def test_other_settings_and_another_input_are_refused(tmp_path):
     assert not first.folder.exists()
 
 
+@pytest.mark.slow
 def test_two_runs_at_once_are_refused(tmp_path):
     source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=40, options=KEYS)
     out = tmp_path / "a.mkv"
@@ -248,6 +249,7 @@ def test_a_folder_of_somebody_else_stays(tmp_path):
     assert [one.name for one in folder.iterdir()] == ["mine.txt"]
 
 
+@pytest.mark.slow
 def test_a_broken_manifest_is_none(tmp_path):
     source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=40, options=KEYS)
     first = Run(source, tmp_path / "a.mkv", Dying(30))
@@ -276,12 +278,14 @@ def test_no_key_frames_within_is_said(tmp_path):
     assert "no key frames" in Run(source, tmp_path / "a.mkv").said[0]
 
 
+@pytest.mark.slow
 def test_short_films_are_made_in_one_piece(tmp_path, monkeypatch):
     monkeypatch.setattr(cuts, "LONG", 60)
     source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=30, options=KEYS)
     assert Run(source, tmp_path / "a.mkv").said == []
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_ends_the_work_before_it_is_full(tmp_path, monkeypatch):
     source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=40, options=KEYS)
     out = tmp_path / "a.mkv"
@@ -373,3 +377,21 @@ def test_pictures_that_change_end_the_film(tmp_path):
     assert run.error is None, run.error
     assert run.summary.frames == one.frames
     assert any("the picture changes" in text for text in run.summary.lost)
+
+
+@pytest.mark.slow
+def test_segments_of_a_complete_film_are_removed(tmp_path, monkeypatch):
+    """A run that is killed between the output's name and the removal of its segments."""
+    source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=30, options=KEYS)
+    out = tmp_path / "a.mkv"
+    kept = Run(source, tmp_path / "kept.mkv", keep=True).folder
+    store.tidy(kept, tmp_path / "kept.mkv")
+    assert kept.is_dir()
+    monkeypatch.setattr(store.Store, "remove", lambda self: None)
+    folder = Run(source, out).folder
+    monkeypatch.undo()
+    store.tidy(folder, tmp_path / "none.mkv")
+    store.tidy(folder, source)
+    assert folder.is_dir()
+    store.tidy(folder, out)
+    assert not folder.exists()

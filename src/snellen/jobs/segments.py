@@ -40,11 +40,14 @@ def segments_of(
 
     The function is called when the models are known.
     """
-    if not job.segments:
-        if job.discard_segments and job.target != PIPE:
-            from snellen.video.segments.store import discard
+    folder = folder_of(job.target)
+    if job.target != PIPE and folder.is_dir():
+        from snellen.video.segments.store import discard, tidy
 
-            discard(folder_of(job.target))
+        tidy(folder, job.target)
+        if job.discard_segments and not job.segments:
+            discard(folder)
+    if not job.segments:
         return None
     return partial(_segments, job, models, events)
 

@@ -132,6 +132,7 @@ class Film:
             raise OutputError(
                 f"{self._output.name} could not be written: {reason(error)}"
             ) from error
+        self._store.joined(None if self._how.keep else file)
         report = SourceReport(
             self._damage(records),
             sum(one.moved for one in records),

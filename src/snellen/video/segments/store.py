@@ -72,6 +72,7 @@ class Store:
         self.folder, self._made_by = folder, dict(made_by)
         self.plan: Cuts | None = None
         self.records: dict[int, Record] = {}
+        self._output: list[int] | None = None
         self._lock: IO[bytes] | None = None
 
     def open(self) -> None:
@@ -125,6 +126,11 @@ class Store:
     def add(self, record: Record) -> None:
         """Note a segment that is finished, and on the disk."""
         self.records[record.number] = record
+        self._write()
+
+    def joined(self, output: Path | None) -> None:
+        """Note the complete output, which is about to get its name; None: segments are to stay."""
+        self._output = None if output is None else _file_identity(output)
         self._write()
 
     def whole(self) -> set[int]:
@@ -182,6 +188,7 @@ class Store:
         content = {
             "snellen segments": VERSION,
             "made by": self._made_by,
+            "output": self._output,
             "plan": _plain(asdict(self.plan)),
             "segments": {
                 str(number): _plain(asdict(one)) for number, one in sorted(self.records.items())
@@ -220,6 +227,21 @@ def discard(folder: Path) -> bool:
     store.remove()
     store.close()
     return True
+
+
+def tidy(folder: Path, output: Path) -> None:
+    """Remove the segments of an output that is complete: a run was killed before it did that."""
+    found = manifest(folder)
+    if found is None or found.get("output") is None:
+        return
+    with suppress(OSError, InputError):
+        if found["output"] == _file_identity(output):
+            discard(folder)
+
+
+def _file_identity(file: Path) -> list[int]:
+    found = file.stat()
+    return [found.st_dev, found.st_ino, found.st_size]
 
 
 def _remove(folder: Path) -> None:
