@@ -43,7 +43,8 @@ KINDS = {
     "quality": "Luma, 8 bits, beside the original. Sets of pictures are shrunk by the authors' "
     "protocol. Clips are blurred where it is said (σ in pixels of the original), shrunk by bicubic "
     "and coded (preset medium); two frames of each are measured. Coding noise is the rms of what "
-    "coding changes in the result; an area is flat where σ of 9×9 pixels is under 4. The "
+    "coding changes in the result, where it is flat (σ of 9×9 pixels under 4). Everywhere, what "
+    "coding takes of the detail counts, too, and of that a method that shows more loses more. The "
     "clips are of pictures whose authors NOTICE names; bigbuckbunny is Big Buck Bunny, Blender "
     "Foundation, CC BY 3.0.",
 }

@@ -179,7 +179,8 @@ class TestTables:
         ]  # fmt: skip
         clips = [
             {"source": source, "clip": f"{number}", "method": "bicubic", "psnr": psnr, "mad": 9.0,
-             "ssim": 0.8, "bits": bits, "flat": 1.5, "busy": None, "gain": gain}
+             "ssim": 0.8, "bits": bits, "flat": 1.5, "busy": None, "gain": gain,
+             "flat_gain": gain and 2 * gain}
             for source, bits, gain in (("uncoded", None, None), ("x264 23", 0.2, 1.0))
             for number, psnr in enumerate((20.0, 21.0, 40.0))
         ]  # fmt: skip
@@ -194,7 +195,9 @@ class TestTables:
         assert "| PSNR, dB, median of 3 clips | uncoded | x264 23 |" in text
         assert "| bicubic | 21.00 | 21.00 |\n| cnn-fine-film-x2 | – | – |" in text
         assert "| PSNR, dB, mean of 3 clips |" in text and "| bicubic | 27.00 | 27.00 |" in text
-        assert "| coding noise, bicubic = 1, median of 3 clips | x264 23 |" in text
+        assert "| change by coding everywhere, bicubic = 1, median of 3 clips | x264 23 |" in text
+        noise = "| coding noise in flat areas, bicubic = 1, median of 3 clips | x264 23 |"
+        assert f"{noise}\n| --- | --- |\n| bicubic | 2.00 |" in text
         assert "| 2 | 0.20 | 40.00 / 9.00 | – / – |" in text and "png" not in text
         for one in (*pictures, *clips):
             del one["mad"]

@@ -43,3 +43,8 @@ def test_noise_is_the_change_that_coding_makes():
     a, b = (plane.astype(np.float32) for plane in planes())
     assert measures.noise([a, a], [a, a + 3]) == pytest.approx((9 / 2) ** 0.5)
     assert measures.noise([a], [b]) == pytest.approx(np.sqrt(np.mean((a - b) ** 2)))
+    # In some pixels only, all frames taken together.
+    first = np.zeros(a.shape, bool)
+    first[:2] = True
+    assert measures.noise([a, a], [a + 2, b], [first, ~first & first]) == pytest.approx(2)
+    assert np.isnan(measures.noise([a], [b], [first & ~first]))

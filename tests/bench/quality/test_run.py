@@ -56,9 +56,12 @@ def test_a_clip_gets_a_row_for_each_source_and_method(few):
     for name in made:
         plain, coded = (rows[source, name] for source in ("uncoded", "x264 28"))
         assert plain["psnr"] > coded["psnr"] and plain["flat"] < coded["flat"]
-        assert plain["bits"] is plain["gain"] is None and coded["bits"] > 0
+        assert plain["bits"] is plain["gain"] is plain["flat_gain"] is None and coded["bits"] > 0
     assert rows["uncoded", "Lanczos"]["psnr"] > rows["uncoded", "bicubic"]["psnr"]
     assert rows["x264 28", "bicubic"]["gain"] == 1 < rows["x264 28", "Lanczos"]["gain"]
+    # Noise where the picture is flat, Lanczos' sharper filter beside bicubic's.
+    assert rows["x264 28", "bicubic"]["flat_gain"] == 1 < rows["x264 28", "Lanczos"]["flat_gain"]
+    assert rows["x264 28", "Lanczos"]["flat_gain"] != rows["x264 28", "Lanczos"]["gain"]
     said = medians([*run.clips, {"source": "uncoded", "method": "Lanczos", "psnr": 99.0}])
     psnr = (rows["uncoded", "Lanczos"]["psnr"] + 99) / 2
     assert len(said) == 4 and f"uncoded: Lanczos {psnr:.3f} dB, median of 2" in said

@@ -39,7 +39,7 @@ def figures(
         Whether MAD is computed.
     """
     rounded = {name: whole(result) for name, result in results.items()}
-    areas = {"flat": deviation(truth) < FLAT, "busy": deviation(truth) > BUSY}
+    areas = {"flat": flat(truth), "busy": deviation(truth) > BUSY}
     found: dict[str, dict[str, float]] = {}
     for name, plane in rounded.items():
         found[name] = {
@@ -79,9 +79,24 @@ def box(values: npt.NDArray[np.float64], side: int) -> npt.NDArray[np.float64]:
     return mean
 
 
-def noise(coded: Sequence[Float32], uncoded: Sequence[Float32]) -> float:
-    """Return the rms of what coding changes in enlarged frames."""
-    return rms([float(np.mean((a - b) ** 2)) for a, b in zip(coded, uncoded, strict=True)])
+def noise(
+    coded: Sequence[Float32], uncoded: Sequence[Float32], where: Sequence[Flags] | None = None
+) -> float:
+    """Return the rms of what coding changes in enlarged frames, or in some pixels of each.
+
+    Away from flat areas this is not noise alone: coding takes detail away, and of that a method
+    that shows more loses more. Not a number where there are no such pixels.
+    """
+    squares = np.concatenate([
+        ((a - b) ** 2)[... if where is None else where[number]].ravel()
+        for number, (a, b) in enumerate(zip(coded, uncoded, strict=True))
+    ])  # fmt: skip
+    return sqrt(np.mean(squares, dtype=np.float64)) if squares.size else float("nan")
+
+
+def flat(truth: Bytes) -> Flags:
+    """Return where a picture is flat."""
+    return deviation(truth) < FLAT
 
 
 def rms(squares: Sequence[float]) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -96,12 +96,14 @@ class Run:
             self.crops(f"{source.name}, {clip.name}", truth, results, found)
             if source.coding is None:
                 plain[source.name] = large
-            gains = self.gains(large, plain[source.base]) if source.coding else {}
+            base = plain[source.base] if source.coding else {}
+            flat = [measures.flat(clip.truths[number]) for number in USED]
             for method, frames in each.items():
                 self.clips.append({
                     "source": source.name, "clip": clip.name, "method": method,
                     "bits": lows.bits if source.coding else None, **joined(frames),
-                    "gain": gains.get(method),
+                    "gain": gain(large, base, method),
+                    "flat_gain": gain(large, base, method, flat),
                 })  # fmt: skip
         self.say(f"  {clip.name}")
 
@@ -125,15 +127,23 @@ class Run:
         captions = {name: f"{found[name]['psnr']:.2f} dB" for name in results}
         self.rows.append(row(title, truth, results, captions))
 
-    def gains(
-        self, coded: Mapping[str, list[Float32]], uncoded: Mapping[str, list[Float32]]
-    ) -> dict[str, float]:
-        """Return the change that coding makes in each method's results, bicubic's being 1."""
-        both = {name for name in coded if len(uncoded.get(name, ())) == len(coded[name])}
-        changes = {name: measures.noise(coded[name], uncoded[name]) for name in both}
-        if "bicubic" not in changes:
-            raise AssertionError(f"{bicubic.__name__} is measured in every run")
-        return {name: change / changes["bicubic"] for name, change in changes.items()}
+
+def gain(
+    coded: Mapping[str, list[Float32]],
+    uncoded: Mapping[str, list[Float32]],
+    method: str,
+    where: Sequence[npt.NDArray[np.bool_]] | None = None,
+) -> float | None:
+    """Return the change that coding makes in a method's results, bicubic's being 1.
+
+    None: without coding, where results are missing, or where bicubic has no change.
+    """
+    if len(uncoded.get(method, ())) != len(coded[method]):
+        return None
+    own, plain = (
+        measures.noise(coded[name], uncoded[name], where) for name in (method, bicubic.__name__)
+    )
+    return own / plain if plain > 0 else None
 
 
 def joined(frames: list[dict[str, float]]) -> dict[str, float | None]:
