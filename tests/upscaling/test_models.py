@@ -136,6 +136,8 @@ def test_models_that_are_added_are_offered(more):
     ) as caught:
         load(None, 2, "cnn-fast")
     assert caught.value.parameter == "source_kind"
+    with pytest.raises(ModelError, match="'foo'; expected one of auto, clean, film, soft"):
+        load(None, 2, None, "foo")
     with pytest.raises(ModelError, match=r"method='no' .*; expected aplus for clean or aplus for"):
         load(None, 2, "no")
 

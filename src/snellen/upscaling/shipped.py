@@ -84,6 +84,11 @@ def choose(scale: int, method: str | None = None, source_kind: str | None = None
     method = DEFAULT if method == AUTO else method
     kind = AUTO if source_kind is None else text("source_kind", source_kind)
     kind = SOURCES[0] if kind == AUTO else kind
+    if kind not in SOURCES:
+        raise ModelError(
+            f"got `source_kind`={quoted(kind)}; expected one of {', '.join((AUTO, *SOURCES))}",
+            parameter="source_kind",
+        )
     ours = offered(scale)
     if (method, kind) not in ours:
         there = " or ".join(f"{one} for {other}" for one, other in ours)
