@@ -13,7 +13,7 @@ from snellen.report.contents import Bytes, Picture
 WIDEST = 16383  # pixels: WebP has no larger pictures
 THUMBNAIL = 160  # pixels across
 MAP = 960  # pixels of the longer side of a map, which is smooth or made of tiles
-_EFFORT = 2  # of 6: higher ones take several times as long for some percent
+_EFFORT = 2  # of 6: higher ones take up to 6 times as long for 1 to 6 %
 
 
 def lossless(picture: Picture) -> str:
