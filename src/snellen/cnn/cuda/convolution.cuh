@@ -87,9 +87,9 @@ __device__ __forceinline__ void begin(float (&sum)[TILES][COUNT][4], const float
 
 // Adds a 3×3 convolution of all channels of an area. from[m]: address of this lane's row of the left
 // operands at the first tap.
-template <int TILES, int COUNT>
-__device__ __forceinline__ void convolve(float (&sum)[TILES][COUNT][4],
-                                         const uint32_t (&from)[TILES], Area area,
+template <int COUNT>
+__device__ __forceinline__ void convolve(float (&sum)[GROUP][COUNT][4],
+                                         const uint32_t (&from)[GROUP], Area area,
                                          const uint32_t *weights) {
 #pragma unroll 1  // unrolled, its loads would take more registers than there are
   for (int row = 0; row < 3; row++, weights += STEPS / 3 * words(COUNT))
@@ -100,7 +100,7 @@ __device__ __forceinline__ void convolve(float (&sum)[TILES][COUNT][4],
       const int tap = step / (CHANNELS / 16), q = step % (CHANNELS / 16);
       const int offset = row * area.next + tap * COLUMN + 2 * q * area.octet;
 #pragma unroll
-      for (int m = 0; m < TILES; m++) {
+      for (int m = 0; m < GROUP; m++) {
         uint32_t a[4];
         load_fragment(a, from[m] + offset);
 #pragma unroll
@@ -174,12 +174,11 @@ __device__ __forceinline__ void store(const float (&sum)[TILES][N][4], const flo
 }
 
 // Returns the addresses of this lane's rows of the left operands, for samples from `first` on.
-template <int TILES>
-__device__ __forceinline__ void rows(uint32_t (&from)[TILES], const uint8_t *read, Area area,
+__device__ __forceinline__ void rows(uint32_t (&from)[GROUP], const uint8_t *read, Area area,
                                      int first, int count, Width across) {
   const int lane = threadIdx.x % 32;
 #pragma unroll
-  for (int m = 0; m < TILES; m++) {
+  for (int m = 0; m < GROUP; m++) {
     const int i = min(first + m * 16 + lane % 16, count - 1);
     const int y = across.row(i), x = i - y * across.width;
     from[m] = shared_address(read + y * area.next + x * COLUMN + lane / 16 * area.octet);

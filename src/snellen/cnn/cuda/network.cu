@@ -107,35 +107,19 @@ __device__ void body_convolution(const uint8_t *read, uint8_t *to, int k, const 
   }
 }
 #else
-// Of TILES · 16 samples at a time.
-template <int TILES>
-__device__ __forceinline__ void convolve_groups(const uint8_t *read, uint8_t *to, int k,
-                                                const uint32_t *weights, const float *bias) {
+__device__ void body_convolution(const uint8_t *read, uint8_t *to, int k, const uint32_t *weights,
+                                 const float *bias) {
   const Area area(k - 1);
   const Width across(PITCH - 2 * k);
   const int count = across.width * (ROWS - 2 * k);
-  for (int first = threadIdx.x / 32 * TILES * 16; first < count; first += WARPS * TILES * 16) {
-    uint32_t from[TILES];
+  for (int first = threadIdx.x / 32 * GROUP * 16; first < count; first += WARPS * GROUP * 16) {
+    uint32_t from[GROUP];
     rows(from, read, area, first, count, across);
-    float sum[TILES][N][4];
+    float sum[GROUP][N][4];
     begin(sum, bias);
     convolve(sum, from, area, weights);
     store(sum, bias + CHANNELS, to, k, first, across);
   }
-}
-
-// Returns the samples that the busiest warp computes of `count`, by so many tiles at a time.
-__device__ constexpr int busiest(int count, int tiles) {
-  return (count + WARPS * tiles * 16 - 1) / (WARPS * tiles * 16) * tiles;
-}
-
-__device__ void body_convolution(const uint8_t *read, uint8_t *to, int k, const uint32_t *weights,
-                                 const float *bias) {
-  const int count = (PITCH - 2 * k) * (ROWS - 2 * k);
-  if (GROUP > 3 && busiest(count, GROUP - 1) < busiest(count, GROUP))
-    convolve_groups<GROUP - 1>(read, to, k, weights, bias);
-  else
-    convolve_groups<GROUP>(read, to, k, weights, bias);
 }
 #endif
 
