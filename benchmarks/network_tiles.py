@@ -47,7 +47,7 @@ def candidates(
         found = replace(usual, tile=tile, warps=warps, blocks=blocks)
         if found.fits(limit):
             yield found
-    for found in layouts(model, source, arch) if known else ():
+    for found in layouts(model, source) if known else ():
         if found.fits(limit):
             yield found
     if arch == WARPGROUP_ARCH and takes_warpgroups(model):

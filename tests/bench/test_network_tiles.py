@@ -33,7 +33,7 @@ def test_networks_of_a_size():
 def test_on_a_gpu(monkeypatch):
     monkeypatch.setattr(network_tiles, "TILES", ((16, 16), (32, 16)))
     monkeypatch.setattr(network_tiles, "SIZES", ((2, 90, 70),))
-    sizes = [(4, 16), (5, 32)]
+    sizes = [(4, 16), (6, 32)]
     rows = network_tiles.measure("cuda:0", sizes, True, False, 1, lambda line: None)
-    assert [row["network"] for row in rows] == ["4 × 16", "5 × 32"]
+    assert [row["network"] for row in rows] == ["4 × 16", "6 × 32"]
     assert all(len(row["tiles"]) > 1 and not row["wrong"] for row in rows)

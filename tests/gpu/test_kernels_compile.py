@@ -89,20 +89,11 @@ def cnn_model_of(scale, layers, channels):
     return cnn_model.Model(scale, **arrays)
 
 
-def cnn(*cases):
+def cnn(*cases, arch=""):
     """Kernels of compact networks: scale, layers, channels, bits before and after, memory."""
     for scale, layers, channels, bits, to, limit in cases:
         source = Format(64, 48, bits)
-        layout = cnn_layout.choose(cnn_model_of(scale, layers, channels), source, limit)
-        yield cnn_luma.kernel(layout, source, source.scaled(scale, to))
-
-
-def cnn_by_warpgroups(*cases):
-    """The same: scale, layers, bits before and after, tile, warps."""
-    for scale, layers, bits, to, tile, warps in cases:
-        model, source = cnn_model_of(scale, layers, 32), Format(64, 48, bits)
-        usual = cnn_layout.layouts(model, source)[0]
-        layout = replace(usual, tile=tile, warps=warps, blocks=1, warpgroups=True)
+        layout = cnn_layout.choose(cnn_model_of(scale, layers, channels), source, limit, arch)
         yield cnn_luma.kernel(layout, source, source.scaled(scale, to))
 
 
@@ -110,11 +101,13 @@ def slow_cnn():
     """The same for every scale, for two parts of v and for more channels, on every architecture."""
     for limit in cnn_layout.MEMORY.values():
         yield from cnn(
-            (2, 4, 16, 8, 8, limit), (2, 5, 32, 8, 8, limit), (2, 2, 64, 8, 8, limit),
-            (3, 5, 32, 0, 0, limit), (4, 5, 32, 16, 8, limit), (4, 4, 16, 10, 10, limit),
+            (2, 4, 16, 8, 8, limit), (2, 6, 32, 8, 8, limit), (2, 2, 64, 8, 8, limit),
+            (3, 6, 32, 0, 0, limit), (4, 6, 32, 16, 8, limit), (4, 4, 16, 10, 10, limit),
         )  # fmt: skip
-    yield from cnn_by_warpgroups(
-        (2, 6, 8, 8, (32, 20), 12), (3, 5, 0, 0, (30, 24), 8), (4, 4, 16, 8, (40, 20), 16),
+    most = cnn_layout.MEMORY["sm_90"]
+    yield from cnn(
+        (2, 6, 32, 8, 8, most), (2, 6, 32, 0, 0, most), (3, 6, 32, 8, 10, most),
+        (4, 6, 32, 16, 16, most), (2, 9, 20, 10, 8, most), (4, 1, 32, 0, 8, most), arch="sm_90",
     )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 from snellen.frames.frame import Format
 
 SCALES = (2, 3, 4)
-SIZES = {"fast": (4, 16), "fine": (5, 32)}
+SIZES = {"fast": (4, 16), "fine": (6, 32)}
 """Name → (M, C): convolutions between the first and the last, and channels."""
 MOST_LAYERS, MOST_CHANNELS = 16, 64
 """Bounds of M and C."""

@@ -134,6 +134,19 @@ def test_the_largest_tile_that_fits(random, limit, layers, channels, tile, block
     assert (found and (found.tile, found.blocks)) == (tile and (tile, blocks))
 
 
+@pytest.mark.parametrize(
+    ("layers", "channels", "bits", "tile"),
+    [(4, 32, 8, (30, 24)), (5, 32, 8, (30, 24)), (6, 32, 8, (32, 20)), (6, 20, 16, (26, 24)),
+     (7, 32, 8, (32, 16)), (16, 32, 8, None), (6, 16, 8, None), (6, 48, 8, None)],
+)  # fmt: skip
+def test_tiles_of_warpgroups(random, layers, channels, bits, tile):
+    """On Hopper only, for bodies of 32 channels; others, and those too deep, are left to warps."""
+    model, format = reference.model(random, 2, layers, channels), Format(64, 64, bits)
+    found = choose(model, format, HOPPER, "sm_90")
+    assert not choose(model, format, HOPPER, "sm_120").warpgroups
+    assert found.warpgroups == bool(tile) and found.tile == (tile or found.tile)
+
+
 @pytest.mark.parametrize(("more", "blocks"), [(1023, 1), (1024, 2), (1 << 20, 2)])
 def test_small_tiles_share_a_multiprocessor(random, monkeypatch, more, blocks):
     """Two of 8 warps, if there is memory for both and for what the system takes."""

@@ -65,7 +65,19 @@ def test_against_float64(cuda, random, scale, layers, channels, side, bits):
 
 @pytest.mark.parametrize(
     ("layers", "channels"),
-    [(0, 3), (0, 16), (1, 32), (2, 20), (3, 33), (2, 48), (2, 64), (5, 16), (8, 8)],
+    [
+        (0, 3),
+        (0, 16),
+        (1, 32),
+        (2, 20),
+        (3, 33),
+        (2, 48),
+        (2, 64),
+        (5, 16),
+        (8, 8),
+        (6, 32),
+        (8, 30),
+    ],
 )
 @pytest.mark.parametrize("scale", [2, 3, 4])
 def test_networks_of_other_sizes(cuda, random, scale, layers, channels):
@@ -99,8 +111,9 @@ DEPTHS = [(8, 10), (8, 16), (8, 0), (10, 8), (10, 10), (12, 16), (16, 8), (16, 1
 
 @pytest.mark.parametrize("full_range", [False, True])
 @pytest.mark.parametrize(("bits", "to"), DEPTHS)
-def test_every_type(cuda, random, bits, to, full_range):
-    model = reference.model(random, 2, 4, 16)
+@pytest.mark.parametrize("channels", [16, 32])
+def test_every_type(cuda, random, bits, to, full_range, channels):
+    model = reference.model(random, 2, 4, channels)
     check(cuda, model, noise(random, bits, (33, 70)), bits, to, full_range)
 
 
@@ -115,13 +128,16 @@ def test_no_result_depends_on_the_tile(cuda, random, channels, bits):
     model = reference.model(random, 2, 4, channels)
     source = Format(131, 77, bits)
     target, plane = source.scaled(2), noise(random, bits, (77, 131))
-    limit = int(cuda.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"])
-    found = {
-        enlarged(cuda, Luma(model, source, target, layout=one), plane, target).tobytes()
-        for one in layouts(model, source)
-        if one.shared <= limit
-    }
-    assert len(found) == 1
+    device = cuda.cuda.Device()
+    limit = int(device.attributes["MaxSharedMemoryPerBlockOptin"])
+    tried = layouts(model, source, f"sm_{device.compute_capability}")
+    for kind in {one.warpgroups for one in tried}:
+        found = {
+            enlarged(cuda, Luma(model, source, target, layout=one), plane, target).tobytes()
+            for one in tried
+            if one.warpgroups == kind and one.shared <= limit
+        }
+        assert len(found) == 1
 
 
 @pytest.mark.parametrize(
@@ -139,14 +155,19 @@ def test_products_of_warpgroups(cuda, random, scale, layers, channels, tiles, bi
     source, plane = Format(131, 77, bits), noise(random, bits, (77, 131))
     target, usual = source.scaled(scale, 0), layouts(model, source)[0]
     found = []
+    limit = int(cuda.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"])
     for across, down, warps in tiles:
         layout = replace(usual, tile=(across, down), warps=warps, blocks=1, warpgroups=True)
+        if not layout.fits(limit):  # two halves of v take more
+            continue
         found.append(enlarged(cuda, Luma(model, source, target, layout=layout), plane, target))
     planes.check(found[0], plane, model, source, target)
     assert len({one.tobytes() for one in found}) == 1
 
 
-@pytest.mark.parametrize(("scale", "layers", "channels"), [(2, 4, 16), (3, 2, 32), (4, 4, 32)])
+@pytest.mark.parametrize(
+    ("scale", "layers", "channels"), [(2, 4, 16), (3, 2, 32), (4, 4, 32), (2, 6, 32)]
+)
 def test_parts_are_the_bytes_of_the_whole(cuda, random, scale, layers, channels):
     """Bands of rows, and parts of columns, with what they see around them."""
     model, reach = reference.model(random, scale, layers, channels), layers + 2
@@ -215,8 +236,9 @@ def test_a_trained_network_on_a_drawing(cuda):
 
 
 @pytest.mark.parametrize("value", [1e4, -1e4, 1e30, -1e30])
-def test_floats_far_beyond_white_stay_finite(cuda, random, value):
-    model = reference.model(random, 2, 4, 16)
+@pytest.mark.parametrize("channels", [16, 32])
+def test_floats_far_beyond_white_stay_finite(cuda, random, value, channels):
+    model = reference.model(random, 2, 4, channels)
     plane = noise(random, 0, (40, 70))
     clean, plane[20, 31] = plane.copy(), value
     source = Format(70, 40, 0)
@@ -229,10 +251,11 @@ def test_floats_far_beyond_white_stay_finite(cuda, random, value):
 
 
 @pytest.mark.parametrize("scale", [2, 3, 4])
+@pytest.mark.parametrize("channels", [16, 32])
 @pytest.mark.parametrize("value", [0, 93, 255])
-def test_a_flat_plane_stays_flat(cuda, random, scale, value):
+def test_a_flat_plane_stays_flat(cuda, random, scale, channels, value):
     """Each phase has one value: every sample sees the same."""
-    model = reference.model(random, scale, 4, 16)
+    model = reference.model(random, scale, 4, channels)
     found = check(cuda, model, np.full((70, 41), value, np.uint8))
     for i, j in np.ndindex(scale, scale):
         assert len(set(found[i::scale, j::scale].ravel().tolist())) == 1

@@ -31,7 +31,9 @@ times on an H100 (lab/cnn.md). Large tiles compute less around them."""
 WARPGROUP_ARCH, WARPGROUP_CHANNELS = "sm_90", 32
 """Where four warps may multiply together (wgmma), and the channels of a body that they take."""
 
-WARPGROUP_TILES: tuple[tuple[int, int, int, int], ...] = ()
+WARPGROUP_TILES = (
+    (30, 24, 16, 1), (32, 20, 16, 1), (26, 24, 16, 1), (32, 16, 16, 1), (16, 16, 16, 1),
+)  # fmt: skip
 """The same as TILES, for these; they come first."""
 
 

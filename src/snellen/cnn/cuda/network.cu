@@ -20,7 +20,7 @@
 // Edges: samples outside of the picture are the nearest of its edge, for v only. Every sum has one
 // order, so no result depends on the tile that it is computed in.
 //
-// Why tiles: they compute the body 1.25 to 1.5 times, which the goal allows; a pipeline of rows would do
+// Why tiles: they compute the body 1.25 to 1.75 times, which the goal allows; a pipeline of rows would do
 // so 1.1 times, but each of its steps waits for the one before (lab/cnn.md).
 //
 // Precision: weights and activations are half precision, sums float32. v of 8 bits is exact in half
