@@ -277,7 +277,7 @@ def targets(folder: Path) -> list[Target]:
     return [
         Target("upscale", snellen.upscale, lambda r: {"image": picture(r, (12, 10))},
                ("scale", "model", "device", "bits", "data_range", "channel_axis", "method",
-                "source"), ("image",), finite),
+                "source_kind"), ("image",), finite),
         Target("deblur", snellen.deblur,
                lambda r: {"image": picture(r, (24, 28)), "psf_size": 5, "iterations": 2},
                (*mia, "start", "every", "callback", "multiframe", "device", "channel_axis"),
