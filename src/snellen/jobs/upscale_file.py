@@ -122,7 +122,8 @@ def upscale_file(
         "auto" or "cpu": FFmpeg's decoders; "nvdec": NVIDIA's, experimental.
     codec : str, optional
         FFmpeg's name of an encoder; None: libx264, above 8 bit or of HDR libx265, of AV1 and VP9
-        libsvtav1.
+        libsvtav1, of transparent films in .webm libvpx-vp9. ffv1 and prores_ks keep the alpha
+        channel, too.
     preset : str, optional
         The encoder's preset.
     crf : float, optional

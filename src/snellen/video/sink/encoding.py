@@ -28,8 +28,9 @@ class Encoding(Brief):
 
     codec: str | None = None
     """FFmpeg's name of an encoder; None: libx264, above 8 bit or of HDR libx265, of AV1 and VP9
-    libsvtav1, as far as the container takes it. Where one of NVIDIA's does
-    not work (h264_nvenc, hevc_nvenc, av1_nvenc), the CPU encodes the same codec."""
+    libsvtav1, of transparent films in .webm libvpx-vp9, as far as the container takes it. Where
+    one of NVIDIA's does not work (h264_nvenc, hevc_nvenc, av1_nvenc), the CPU encodes the same
+    codec."""
     preset: str | None = None
     """The encoder's name of it; NVIDIA's: p1 (fastest) to p7 (best)."""
     crf: float | None = None
