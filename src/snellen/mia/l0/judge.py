@@ -44,7 +44,7 @@ STRUCTURE, RINGING = 0.14, 0.25
 """Shares of what a restoration changes, by `doubts`: with one of these, or half of both, it is not
 plausible."""
 
-WEIGHTS = ((0.008, 0.001), (0.0105, 0.002), (np.inf, 0.004))
+WEIGHTS = ((0.008, 0.001), (0.0095, 0.002), (np.inf, 0.004))
 """Weights of total variation for 200 iterations, each up to a standard deviation of the residual
 that the rating of PSFs leaves, as a share of the greatest sample. It is large where the picture is
 noisy, and where the PSF is wrong."""
