@@ -308,7 +308,8 @@ def test_each_picture_has_its_own_total_variation(random, backend, prior, monkey
     y, weights = random.random((4, 40, 45)), [0.004, 0.001, 0.002, 0.001]
     found_with = iter(weights)
     monkeypatch.setattr(
-        "snellen.mia.searched._best", lambda picture, psfs, method: (psfs[0], next(found_with))
+        "snellen.mia.searched._best",
+        lambda picture, psfs, method: (psfs[0], next(found_with), True),
     )
     how = {"psf_size": 9, "iterations": 12, "device": backend, **EXACT}
     found = deblur(y, prior="l0", **how)

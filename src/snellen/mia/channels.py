@@ -106,8 +106,8 @@ def restored_parts(
     if work.prior == AUTO:
         return _judged(channels, luma, work, callback)
     if blurs is None and work.prior:
-        blurs, weights = searched(luma, method, callback)
-        return _with(channels, blurs, method, callback, weights if work.weighs else ())
+        search = searched(luma, method, callback)
+        return _with(channels, search.psfs, method, callback, search.weights if work.weighs else ())
     if blurs is not None:
         return _with(channels, blurs, method, callback)
     found = restored(luma, None, method, callback)
@@ -202,8 +202,11 @@ def _judged(planes: Array, luma: Array, work: Work, callback: Callback | None) -
     psfs, weights = np.zeros((count, 1, side, side)), np.zeros(count)
     psfs[..., side // 2, side // 2] = 1
     if len(todo := np.flatnonzero(outcomes == RESTORED)):
-        psfs[todo], weights[todo] = searched(_some(luma, todo), method, callback)
-        outcomes[todo] = [judge.before(views[i], psfs[i, 0], side) for i in todo]
+        psfs[todo], weights[todo], agreed = searched(_some(luma, todo), method, callback)
+        outcomes[todo] = [
+            judge.before(views[i], psfs[i, 0], side) if known else IMPLAUSIBLE
+            for i, known in zip(todo, agreed, strict=True)
+        ]
     pictures, fit = planes[:, :, 0].copy(), np.zeros(count)
     found = Found(pictures, psfs, fit, 0, (), outcomes)
     if len(todo := np.flatnonzero(outcomes == RESTORED)):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,13 +28,21 @@ CROPS = 2  # of a picture that is larger than these, which are restored for it
 Float64 = npt.NDArray[np.float64]
 
 
-def searched(luma: Any, method: Method, callback: Callback | None) -> tuple[Float64, list[float]]:
-    """Return the PSFs that the prior finds (N, 1, K, K) of pictures (N, 1, rows, columns).
+class Searched(NamedTuple):
+    """What a prior has found of N pictures."""
 
-    And the weight of total variation with which each picture is restored best.
-    """
+    psfs: Float64
+    """(N, 1, K, K)."""
+    weights: list[float]
+    """The weight of total variation with which each picture is restored best."""
+    agreed: list[bool]
+    """Whether the starts of each picture agree about its PSF."""
+
+
+def searched(luma: Any, method: Method, callback: Callback | None) -> Searched:
+    """Return what the prior finds of pictures (N, 1, rows, columns)."""
     l0 = import_module("snellen.mia.l0.prior")
-    found, weights = [], []
+    found = []
     for number, one in enumerate(luma):
 
         def report(done: int, total: int, before: int = number) -> None:
@@ -42,19 +50,18 @@ def searched(luma: Any, method: Method, callback: Callback | None) -> tuple[Floa
                 callback.report("prior", before * total + done, len(luma) * total)
 
         every = l0.candidates(one[0], method.prepared.side, report)
-        best, weight = _best(one[0], every, method)
-        found.append(settings.given(best)[None])
-        weights.append(weight)
-    return np.stack(found), weights
+        found.append(_best(one[0], every, method))
+    psfs = np.stack([settings.given(psf)[None] for psf, _, _ in found])
+    return Searched(psfs, [weight for _, weight, _ in found], [agreed for _, _, agreed in found])
 
 
-def _best(picture: Any, psfs: Float64, method: Method) -> tuple[Float64, float]:
+def _best(picture: Any, psfs: Float64, method: Method) -> tuple[Float64, float, bool]:
     """Return the PSF (K, K) of several that restores a picture (rows, columns) best.
 
-    And the weight of total variation.
+    And the weight of total variation, and whether the others are like it.
     """
     if len(psfs) == 1:
-        return psfs[0], PRIOR_TV
+        return psfs[0], PRIOR_TV, True
     crops, judge = (import_module(f"snellen.mia.l0.{name}") for name in ("crops", "judge"))
     parts = [picture[part] for part in crops.chosen(picture, method.prepared.side, CROPS)]
     one = replace(method.prepared, definition=Definition(tv=PRIOR_TV), edges="extend")
@@ -63,13 +70,14 @@ def _best(picture: Any, psfs: Float64, method: Method) -> tuple[Float64, float]:
     sharp = host(restored(planes, np.repeat(psfs, len(parts), 0)[:, None], shortly).pictures)
     before = [host(part).astype(np.float64) for part in parts]
     white = max(float(part.max()) for part in before)
-    ratings = []
+    ratings, left = [], []
     for number, psf in enumerate(psfs):
         after = sharp[number * len(parts) :][: len(parts)].astype(np.float64)
         pairs = [(b / white, a / white) for b, a in zip(before, after, strict=True)]
-        ratings.append((judge.rating(pairs, psf), judge.residual(pairs, psf)))
-    best = int(np.argmin([rating for rating, _ in ratings]))
-    return psfs[best], judge.weight(ratings[best][1])
+        ratings.append(judge.rating(pairs, psf))
+        left.append(judge.residual(pairs, psf))
+    best = int(np.argmin(ratings))
+    return psfs[best], judge.weight(left[best]), judge.agree(psfs, ratings)
 
 
 def host(array: Any) -> npt.NDArray[Any]:

@@ -221,6 +221,23 @@ def test_several_starts_and_the_best_of_them(monkeypatch):
         np.testing.assert_allclose(found.psf, true, atol=1e-6)
 
 
+def test_starts_that_end_in_different_psfs(monkeypatch):
+    """Then the search has found nothing, unless one of them is much better."""
+    middle = np.indices((11, 11)) == 5
+    psfs = np.stack([middle[0], middle[1], np.eye(11), np.eye(11)[::-1]]) / 11
+    shifted = np.stack([np.roll(psfs[0], shift, (0, 1)) for shift in range(-1, 3)])
+    ratings = [1.0, 1.1, 1.05, 1.2]
+    assert judge.agree(shifted, ratings) and not judge.agree(psfs, ratings)
+    assert judge.agree(psfs, [1.0, 1.4, 1.6, 1.5]) and judge.agree(psfs[:2], ratings[:2])
+    _, blurred, _ = scene()
+    monkeypatch.setattr(judge, "agree", lambda *_: False)
+    with pytest.warns(UserWarning, match="not plausible"):
+        found = snellen.deblur(blurred, **HOW, device="cpu")
+    assert found.outcome == "implausible"
+    as_it_was(found, blurred)
+    assert (snellen.deblur(blurred, **HOW, prior="l0", device="cpu").image != blurred).any()
+
+
 def test_of_a_large_picture_two_crops_choose(random, monkeypatch):
     asked = []
 
@@ -234,8 +251,8 @@ def test_of_a_large_picture_two_crops_choose(random, monkeypatch):
     monkeypatch.setattr(prior, "candidates", lambda *_: np.stack([wide, point]))
     picture = random.random((600, 1100)).astype(np.float32)
     how = snellen.Deblurrer(psf_size=9, device="cpu").method(Format(1100, 600, 0))
-    found, weights = searched.searched(picture[None, None], how, None)
-    assert weights == [0.001]  # a point leaves nothing
+    found, weights, agreed = searched.searched(picture[None, None], how, None)
+    assert weights == [0.001] and agreed == [True]  # a point leaves nothing
     assert asked == [((4, 1, 512, 512), (4, 1, 9, 9))] and (found == point).all()
 
 

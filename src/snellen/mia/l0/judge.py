@@ -49,6 +49,11 @@ WEIGHTS = ((0.008, 0.001), (0.0095, 0.002), (np.inf, 0.004))
 that the rating of PSFs leaves, as a share of the greatest sample. It is large where the picture is
 noisy, and where the PSF is wrong."""
 
+ALIKE, BETTER = 0.7, 0.3
+"""Correlation of the best PSF with two others, and difference of its rating to the next one, below
+which both the search has found nothing: its starts have ended in different PSFs, of which none is
+much better."""
+
 FEWER_EDGES = 3.0  # how much the sparsity of edges counts beside the residual, as powers
 QUANTUM = 0.3 / 255  # standard deviation of 8-bit samples from the unrounded ones; white is 1
 
@@ -126,6 +131,20 @@ def rating(parts: list[tuple[Float64, Float64]], psf: Float64) -> float:
     sparsity = lengths / (energy * samples) ** 0.5
     noise = residual(parts, psf) ** 2 + QUANTUM**2
     return float(0.5 * np.log(noise) + FEWER_EDGES * np.log(sparsity))
+
+
+def agree(psfs: Float64, ratings: list[float]) -> bool:
+    """Return whether several starts of a search speak for the PSF with the least rating.
+
+    Or that is so much better than the others that it does not matter. Of fewer than three PSFs
+    (N, K, K) nothing is known.
+    """
+    order = np.argsort(ratings)
+    best, *others = (psfs[i] / np.linalg.norm(psfs[i]) for i in order)
+    if len(others) < 2 or ratings[order[1]] - ratings[order[0]] >= BETTER:
+        return True
+    alike = sorted(float(blurred(one, best[::-1, ::-1]).max()) for one in others)
+    return alike[-2] >= ALIKE
 
 
 def residual(parts: list[tuple[Float64, Float64]], psf: Float64) -> float:
