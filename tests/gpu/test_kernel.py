@@ -62,6 +62,18 @@ def test_compiles_for_every_architecture(nvrtc, place, arch):
     assert 0 < used.registers < 32 and used.shared == used.local == 0
 
 
+def test_instructions_of_one_generation_are_compiled_for_it_alone(monkeypatch):
+    """A kernel with "sm_90a" among its architectures is compiled for that on sm_90 only."""
+    begun = []
+    monkeypatch.setattr(ahead, "begin", lambda file, arch, constants: begun.append(arch))
+    monkeypatch.setattr(kernels.devices, "current", lambda: "cuda:0")
+    monkeypatch.setattr(kernels.devices, "ordinal", lambda device: 0)
+    for arch in ("sm_90", "sm_120"):
+        monkeypatch.setattr(kernels.devices, "arch", lambda arch=arch: arch)
+        Kernel(nvrtc.PACKAGE / "frames" / "bicubic.cu", "name", arches=("sm_90a",), test=arch)
+    assert begun == ["sm_90a", "sm_120"]
+
+
 def test_local_memory_is_reported(nvrtc, place):
     binary = add().compile("sm_90")
     spills, indexed = binary.usage("spills"), binary.usage("indexed")
