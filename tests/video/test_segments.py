@@ -250,6 +250,17 @@ def test_a_folder_of_somebody_else_stays(tmp_path):
 
 
 @pytest.mark.slow
+def test_links_are_not_followed(tmp_path):
+    source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=40, options=KEYS)
+    first = Run(source, tmp_path / "a.mkv", Dying(30))
+    (tmp_path / "b.mkv.segments").symlink_to(first.folder)
+    for discard in (False, True):
+        run = Run(source, tmp_path / "b.mkv", discard=discard)
+        assert "no folder of yours" in str(run.error)
+    assert (first.folder / "manifest.json").is_file()
+
+
+@pytest.mark.slow
 def test_a_broken_manifest_is_none(tmp_path):
     source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=40, options=KEYS)
     first = Run(source, tmp_path / "a.mkv", Dying(30))

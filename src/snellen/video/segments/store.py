@@ -218,10 +218,11 @@ def discard(folder: Path) -> bool:
     Raises
     ------
     InputError
-        Another run is at work in it.
+        Another run is at work in it, or it is no folder of this user's.
     """
     if not (folder / _LOCK).is_file():
         return False
+    _check_owner(folder)
     store = Store(folder, {})
     store._hold()
     store.remove()
