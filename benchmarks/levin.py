@@ -3,8 +3,8 @@
 A blind restoration may be shifted, since the PSF can hold the opposite shift. So the sharp picture
 is compared with the restored one at the shift of the least error, in quarters of a pixel, without
 the outermost pixels.
-The error ratio is the sum of squared differences beside that of the same restoration with the true
-PSF, which is known here: at most 2 is called a success.
+The error ratio is the sum of squared differences beside that of a restoration with the true PSF,
+which is known here, by 100 iterations and total variation of 0.004: at most 2 is called a success.
 
 `SNELLEN_DATA=… python -m benchmarks.levin`, with the pictures in its folder levin09.
 """
