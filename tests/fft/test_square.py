@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import product
 
 import numpy as np
@@ -203,24 +203,6 @@ def test_the_choice_is_that_of_the_nearest_batch():
     found = [nearest(measured, batch) for batch in (1, 11, 12, 300, 400, 5000)]
     assert found == [few, few, None, None, many, many]
     assert nearest({}, 5) is None
-
-
-def test_what_is_compiled_ahead_is_what_will_run(monkeypatch):
-    """Without overlap where that cannot be; kernels of small.cu where no variant suits."""
-    fast, begun = Variant(8, 16, overlap=True), []
-    monkeypatch.setattr(square, "choices", lambda: {("fft2", 64): {1: fast, 99: None}})
-    monkeypatch.setattr(square, "kernels", lambda *given: begun.append(given))
-    monkeypatch.setattr(small, "transform", lambda *given: begun.append(given))
-    for suited in (lambda one: True, lambda one: not one.overlap, lambda one: False):
-        monkeypatch.setattr(square, "suits", lambda kind, side, one, suited=suited: suited(one))
-        small.begin("fft2", 64, 64, 2)
-    small.begin("fft2", 64, 64, 99)
-    small.begin("fft2", 64, 32, 1)
-    plain = "fft2", 64, 64
-    assert begun == [
-        ("fft2", 64, fast), ("fft2", 64, replace(fast, overlap=False)), plain, plain,
-        ("fft2", 64, 32),
-    ]  # fmt: skip
 
 
 def test_oblong_pictures_and_what_was_not_measured_are_left_to_small(monkeypatch):

@@ -13,6 +13,7 @@ import pytest
 
 from snellen.gpu import graph, memory, reserved
 from snellen.gpu.memory import Pages, rounded
+from support.fake_cupy import FakeCupy
 
 GB = 1 << 30
 
@@ -406,3 +407,16 @@ def test_page_locked_memory_is_there_in_a_child(cuda):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_pool_of_a_graph_outlives_a_collection(monkeypatch):
+    """The garbage collector cuts weak references before it calls `__del__`: CuPy's are needed."""
+    FakeCupy(0).install(monkeypatch)
+    monkeypatch.setattr(memory, "_dropped", [])
+    one = reserved.Reserved("cuda:0")
+    pool = one._pool
+    assert reserved._alive[id(pool)] is pool
+    one.itself = one
+    del one
+    gc.collect()
+    assert memory._dropped == [(0, pool)] and id(pool) not in reserved._alive

@@ -48,5 +48,8 @@ def test_progress_counts_all_batches(monkeypatch, random):
 def test_what_a_restorer_begins_with_is_no_picture_of_one_value():
     """On a GPU these take another way, for which CuPy would compile kernels."""
     for counts in ((1, 1), (3, 1), (1, 2), (2, 2)):
-        pictures = Pictures(Format(5, 4, 0), None, counts, 3, "cpu")
-        assert not flat(pictures.blank().reshape(pictures.whole)).any()
+        for white in (None, 1e-30, 3e35):
+            pictures = Pictures(Format(5, 4, 0, white=white), None, counts, 3, "cpu")
+            blank = pictures.blank().reshape(pictures.whole)
+            assert not flat(blank).any()
+            assert blank.max() == np.float32(white or 1) and blank.min() == 0

@@ -189,21 +189,6 @@ def _run(kind: str, height: int, width: int, x: Any, out: Any) -> None:
     (fastest or transform(kind, height, width))(x, out)
 
 
-def begin(kind: str, height: int, width: int, batch: int) -> None:
-    """Begin to compile what transforms such batches on the current GPU; nothing waits for it.
-
-    Parameters
-    ----------
-    kind : str
-        "fft2", "ifft2", "rfft2" or "irfft2".
-    height, width : int
-        Size of the real or complex picture.
-    batch : int
-    """
-    if not square.begin(kind, height, width, batch):
-        transform(kind, height, width)
-
-
 @cache
 def transform(kind: str, height: int, width: int) -> Callable[[Any, Any], None]:
     """Return what transforms arrays of a size by the kernels of small.cu, on the current GPU."""

@@ -125,24 +125,8 @@ def transform(kind: str, side: int, variant: Variant) -> Transform:
     return run
 
 
-def begin(kind: str, height: int, width: int, batch: int) -> bool:
-    """Begin to compile what is the fastest for a batch on the current GPU; nothing waits for it.
-
-    Returns
-    -------
-    bool
-        Whether there is such a variant; else it is a kernel of small.cu.
-    """
-    variant = None if height != width else nearest(choices().get((kind, height), {}), batch)
-    for one in (variant, replace(variant, overlap=False)) if variant else ():
-        if suits(kind, height, one):
-            kernels(kind, height, one)
-            return True
-    return False
-
-
-def suits(kind: str, side: int, variant: Variant) -> bool:
-    """Return whether the current GPU has what a variant needs, wherever its clusters fit."""
+def runs_here(kind: str, side: int, variant: Variant) -> bool:
+    """Return whether the current GPU can run a variant."""
     import cupy
 
     device, need = cupy.cuda.Device(), sizes(kind, side, variant)
@@ -151,17 +135,10 @@ def suits(kind: str, side: int, variant: Variant) -> bool:
         return False
     if variant.overlap and not (new and kernels_of_gpu.can_overlap()):
         return False
-    return new or variant.cluster == 1 or variant.two_launches
-
-
-def runs_here(kind: str, side: int, variant: Variant) -> bool:
-    """Return whether the current GPU can run a variant; of clusters, wait for its code."""
-    if not suits(kind, side, variant):
-        return False
     if variant.cluster == 1 or variant.two_launches:
         return True
-    (one,), need = kernels(kind, side, variant), sizes(kind, side, variant)
-    return one.clusters(variant.cluster, need.threads, need.shared) > 0
+    (one,) = kernels(kind, side, variant)
+    return new and one.clusters(variant.cluster, need.threads, need.shared) > 0
 
 
 def chosen(kind: str, height: int, width: int, batch: int) -> Transform | None:

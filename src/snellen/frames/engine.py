@@ -202,7 +202,8 @@ class Engine:
     direct : bool
         Whether `work` writes into page-locked memory, so that no download follows: a single frame
         comes back sooner. It writes each sample once and reads none of its outputs. They are
-        others for each frame, so it is no graph; not with `on_device`.
+        others for each frame, so it is no graph; not with `on_device`. Whoever waits for it does
+        not sleep.
 
     Attributes
     ----------
@@ -291,7 +292,8 @@ class Engine:
             try:
                 slot.vacate()
                 slot.check(inputs, self._ordinal)
-                flight = slot.flight = _Flight(inputs, (*self._given(out), *self._new(len(out))))
+                outputs = (*self._given(out), *self._new(len(out)))
+                flight = slot.flight = _Flight(inputs, outputs, sleeps=self._work is None)
                 try:
                     with self.streams.up as up, stage("upload"):
                         slot.send(inputs, up)
@@ -405,12 +407,13 @@ class _Flight:
     inputs: Arrays
     outputs: Arrays
 
-    def __init__(self, inputs: Arrays, outputs: Arrays):
+    def __init__(self, inputs: Arrays, outputs: Arrays, sleeps: bool):
         import cupy
 
         self.inputs = tuple(array for array in inputs if not isinstance(array, np.ndarray))
         self.outputs = outputs
-        self.done = cupy.cuda.Event(block=True, disable_timing=True)  # who waits for it sleeps
+        # Who waits for it sleeps; waking takes 0.05 ms, as much as a copy of 2 MB.
+        self.done = cupy.cuda.Event(block=sleeps, disable_timing=True)
 
     def release(self) -> None:
         """Drop the arrays."""

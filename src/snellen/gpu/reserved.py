@@ -38,6 +38,7 @@ class Reserved:
 
         self._device, self._home = device, Home("the memory of a graph")
         self._pool = MemoryPool(memory.allocate)
+        _alive[id(self._pool)] = self._pool
 
     def allocating(self) -> AbstractContextManager[Any]:
         """Return a context in which this thread allocates CuPy arrays here."""
@@ -55,3 +56,9 @@ class Reserved:
     def __del__(self) -> None:
         if not self._home.keep(self._pool):
             memory.dropped(int(self._device.partition(":")[2]), self._pool)
+        _alive.pop(id(self._pool), None)
+
+
+_alive: dict[int, Any] = {}
+"""The pools of all that were not dropped. Were they only theirs, the garbage collector would first
+cut the weak references by which CuPy's memory finds its pool, and then call `__del__`."""

@@ -55,13 +55,10 @@ class Pictures:
         self._batch, self._side, self._device = counts[0], side, device
         self._lead = tuple(count for count in counts if count > 1)
 
-    def blank(self) -> npt.NDArray[np.uint8]:
-        """Return a batch for a first run: black, but for a dot, as one value is no work.
-
-        A white so small that the dot would be too bright leaves it black.
-        """
-        batch = np.zeros((*self._lead, *self.shape), np.uint8)
-        batch[..., 0, 0] = samples.LARGEST * self.white(batch.dtype) >= 1
+    def blank(self) -> npt.NDArray[np.float32]:
+        """Return a batch for a first run: black but for a white dot, as one value is no work."""
+        batch = np.zeros((*self._lead, *self.shape), np.float32)
+        batch[..., 0, 0] = self.white(batch.dtype)
         return batch
 
     def check(self, image: Any) -> Any:

@@ -33,15 +33,19 @@ class Backend:
             lambda f, b: [[[((f - b) ** 2).sum(), (f**2).sum()]]], [self.estimate, before], sums
         )
         self.fake.kernel(lambda f: f, [self.estimate], before)
+        self._keep(sums)
         return sums
 
     def fit_on_gpu(self):
         product, found = self.empty((1, 2, 3), np.float64), self.empty(1, np.float64)
         self.fake.kernel(lambda f: 2 * f, [self.estimate], product)
         self.fake.kernel(lambda twice: [twice.sum()], [product], found)
-        if not self.fake.current().is_capturing():
-            self.temporary.append(product)  # here memory is not ordered by its stream
+        self._keep(product)
         return found
+
+    def _keep(self, array):
+        if not self.fake.current().is_capturing():
+            self.temporary.append(array)  # here memory is not ordered by its stream
 
 
 @pytest.mark.parametrize("captures", [True, False])

@@ -76,11 +76,11 @@ def test_measure(cuda, random, monkeypatch, noise, counts, period):
     wanted = (wanted / (y >= 0).sum((1, 2, 3))).get()
     for rows in (65535, 1):
         monkeypatch.setattr(measure, "GRID_ROWS", rows)
-        found = Measure(Definition(noise), period, *y.shape[:2])(y, f, h)
+        found = Measure(Definition(noise), period)(y, f, h)
         assert found.dtype == np.float64
         # g is rounded as one product or two: by 1e-7 of its size, and the terms by that of g.
         np.testing.assert_allclose(found.get(), wanted, rtol=2e-6)
     y[0] = -1
-    assert Measure(Definition(noise), period, *y.shape[:2])(y, f, h)[0] == 0
+    assert Measure(Definition(noise), period)(y, f, h)[0] == 0
     y[0], f[0] = 1, np.nan
-    assert cuda.isnan(Measure(Definition(noise), period, *y.shape[:2])(y, f, h)[0])
+    assert cuda.isnan(Measure(Definition(noise), period)(y, f, h)[0])

@@ -53,6 +53,8 @@ class Check:
         self._there: tuple[Any, Any] | None = None  # what the graph fills
         self._launch: Callable[[], None] | None = None
         self._checks = 0
+        self._down: Any = None  # the stream of copies, beside which iterations go on
+        self._copied: Any = None
 
     def begin(self, of: Checked) -> None:
         """Keep a copy of the estimates of a backend, on CuPy's current stream."""
@@ -69,20 +71,34 @@ class Check:
 
     def __call__(self, of: Checked) -> tuple[Later[Array], Later[Array]]:
         """Queue both; return functions that wait for the comparison and for the data fidelity."""
+        import cupy
+
         if self._checks == 1:
             self._capture(of)
         self._checks += 1
+        current = cupy.cuda.get_current_stream()
+        if self._copied is not None:
+            current.wait_event(self._copied)
         if self._launch is None or profile.active():
             change, fit = self._both(of)
         else:
             assert self._there is not None
             self._launch()
             change, fit = self._there
-        return fetched(change), fetched(fit)
+        if self._down is None:
+            self._down = cupy.cuda.Stream(non_blocking=True)
+        made = cupy.cuda.Event(disable_timing=True)
+        made.record(current)
+        self._down.wait_event(made)
+        with self._down:
+            later = fetched(change), fetched(fit)
+            self._copied = cupy.cuda.Event(disable_timing=True)
+            self._copied.record(self._down)
+        return later
 
     def close(self) -> None:
         """Give the memory back; the GPU has done all work."""
-        self._launch = self._there = self._before = None
+        self._launch = self._there = self._before = self._copied = None
         if self._reserved:
             self._reserved.close()
 

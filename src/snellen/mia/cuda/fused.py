@@ -85,8 +85,7 @@ class Backend:
         self._frames, self._batch = frames, batch
         with devices.using(device), devices.reporting():
             # Made before the large kernel is loaded: they compile meanwhile.
-            self._measure = Measure(definition, period, batch, frames)
-            self._scale = Scale()
+            self._measure, self._scale = Measure(definition, period), Scale()
             self._change = Change("float32")
             self._check = Check(device)
             here = gpu()

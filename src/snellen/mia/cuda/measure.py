@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from snellen.fft import irfft2, rfft2
-from snellen.fft.small import begin
+from snellen.fft.small import transform
 from snellen.gpu.kernel import Kernel
 from snellen.mia.definition import EPS, Definition
 
@@ -29,16 +28,14 @@ class Measure:
     ----------
     definition : Definition
     period : (H, W)
-    batch, frames : int
-        B pictures of M frames each.
     """
 
-    def __init__(
-        self, definition: Definition, period: tuple[int, int], batch: int, frames: int
-    ) -> None:
-        planes = batch * frames
-        for kind, count in {("rfft2", batch), ("rfft2", planes), ("irfft2", planes)}:
-            begin(kind, *period, count)  # their kernels compile meanwhile
+    def __init__(self, definition: Definition, period: tuple[int, int]) -> None:
+        self._width = period[1]
+        # Those of small.cu, whose kernels compile meanwhile: they run beside the iterations of
+        # other pictures, where clusters would wait for their end; and a picture's fit does not
+        # depend on its batch.
+        self._forward, self._back = (transform(kind, *period) for kind in ("rfft2", "irfft2"))
         self._multiply, self._fidelity = kernels(definition.noise)
 
     def __call__(self, y: Any, f: Any, h: Any) -> Any:
@@ -59,13 +56,23 @@ class Measure:
         import cupy
 
         batch, frames = y.shape[:2]
-        own, spectra = rfft2(f), rfft2(h)
+        own, spectra = self._spectra(f), self._spectra(h)
         planes, size = batch * frames, spectra.shape[2] * spectra.shape[3]
         grid = -(-size // THREADS), min(planes, GRID_ROWS)
         self._multiply(grid, THREADS, own, spectra, planes, frames, size)
         del own  # its memory may serve the planes
-        g, out = irfft2(spectra), cupy.empty(batch, np.float64)
+        g, out = cupy.empty(h.shape, np.float32), cupy.empty(batch, np.float64)
+        self._back(spectra, g)
         self._fidelity(batch, THREADS, y, g, y[0].size, out)
+        return out
+
+    def _spectra(self, planes: Any) -> Any:
+        """Return half spectra (..., H, W / 2 + 1)."""
+        import cupy
+
+        planes = cupy.ascontiguousarray(planes)
+        out = cupy.empty((*planes.shape[:-1], self._width // 2 + 1), np.complex64)
+        self._forward(planes, out)
         return out
 
 
