@@ -8,14 +8,13 @@ from collections.abc import Callable
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from snellen.jobs.events import Events
 from snellen.jobs.inputs import PIPE
 
 if TYPE_CHECKING:
     from snellen.jobs.choice import Models
-    from snellen.jobs.upscale import UpscaleJob
     from snellen.video.convert import Segments
 
 _END = 1 << 20
@@ -27,6 +26,22 @@ _FREE = frozenset(
 """Fields of a job that do not change the film; input and models are told by their contents."""
 
 
+class FilmJob(Protocol):
+    """What is needed of a job: see UpscaleJob."""
+
+    @property
+    def source(self) -> Path: ...  # noqa: D102
+    @property
+    def target(self) -> Path: ...  # noqa: D102
+    @property
+    def segments(self) -> bool: ...  # noqa: D102
+    @property
+    def keep_segments(self) -> bool: ...  # noqa: D102
+    @property
+    def discard_segments(self) -> bool: ...  # noqa: D102
+    def to_json(self) -> str: ...  # noqa: D102
+
+
 def folder_of(target: Path) -> Path:
     """Return where the segments of an output are kept until it is complete."""
     goal = Path(os.path.realpath(target))
@@ -34,7 +49,7 @@ def folder_of(target: Path) -> Path:
 
 
 def segments_of(
-    job: UpscaleJob, models: Models, events: Events
+    job: FilmJob, models: Models, events: Events
 ) -> Callable[[], Segments | None] | None:
     """Return what says how the film of a job is cut; None: it is not to be.
 
@@ -52,7 +67,7 @@ def segments_of(
     return partial(_segments, job, models, events)
 
 
-def _segments(job: UpscaleJob, models: Models, events: Events) -> Segments | None:
+def _segments(job: FilmJob, models: Models, events: Events) -> Segments | None:
     from snellen.video.convert import Segments
 
     def say(text: str) -> None:
