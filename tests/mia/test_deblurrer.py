@@ -11,7 +11,6 @@ from snellen import Deblurrer
 from snellen.errors import DeviceError, InputError
 from snellen.frames.frame import Format
 from snellen.gpu import profile
-from snellen.mia.pictures import Pictures
 from support.mia import drawn, reference
 from support.mia.truth import SINGLE, compare, placed, truth
 
@@ -590,12 +589,6 @@ def test_white_may_be_any_number_of_float32(picture, backend, white):
     wanted = run(picture, psf_size=9, iterations=5, device=backend)
     found = run(picture * white, psf_size=9, iterations=5, device=backend, data_range=white)
     np.testing.assert_allclose(found.image / white, wanted.image, atol=1e-5)
-
-
-@pytest.mark.parametrize(("white", "dot"), [(1e-30, 0), (0.001, 1), (1.0, 1), (3e35, 1)])
-def test_the_first_run_has_samples_within_its_white(white, dot):
-    blank = Pictures(drawn.floats((8, 9), white), None, (1, 1), 3, "cpu").blank()
-    assert blank.dtype == np.uint8 and blank.sum() == blank[0, 0] == dot
 
 
 @pytest.mark.parametrize(
