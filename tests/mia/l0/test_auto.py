@@ -165,6 +165,10 @@ def test_text_that_is_blurred_is_not_called_sharp():
     assert judge.STEP < judge.steepness([shaken]) < judge.DENSE_STEP < judge.steepness([sharp])
     assert judge.before(sharp, None, 31) == "no blur"
     assert judge.before(shaken, None, 31) == "restored"
+    line = np.zeros((15, 15))
+    for samples, wanted in ((11, "restored"), (9, "no blur")):
+        line[7] = np.arange(15) < samples
+        assert judge.before(shaken, line / samples, 15) == wanted
 
 
 def test_a_picture_without_edges_is_not_called_sharp():

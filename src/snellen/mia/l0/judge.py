@@ -34,9 +34,10 @@ QUARTER = 0.3186
 takes fewer lines of stripes and of small text for noise."""
 FEW = 50  # edges of a direction that say nothing
 POINT = 4.0  # samples; a smaller PSF, by its entropy, is none
-SLIGHT, SLIGHT_STEP = 15.0, 0.43
-"""Samples, and steepness from which on so small a PSF is none, too: what the search finds of a
-sharp picture with soft edges, which would become worse by many decibels."""
+SLIGHT, DENSE_SLIGHT, SLIGHT_STEP = 15.0, 10.0, 0.43
+"""Samples, in pictures full of strokes fewer, and steepness from which on so small a PSF is none,
+too: what the search finds of a sharp picture with soft edges, which would become worse by many
+decibels."""
 NOISY = 0.02
 """Standard deviation of noise, as a share of the picture's range, beyond which a restoration raises
 the noise by more than it undoes of the blur."""
@@ -86,7 +87,8 @@ def before(image: Plane, psf: Float64 | None, side: int) -> str:
         return IMPLAUSIBLE if _noise(parts) > NOISY * _span(parts) else RESTORED
     shares = psf[psf > 0] / psf.sum()
     samples = float(np.exp(-(shares * np.log(shares)).sum()))
-    is_slight = samples < SLIGHT and steepness(parts) >= SLIGHT_STEP
+    steep, dense = _steepness(parts)
+    is_slight = steep >= SLIGHT_STEP and samples < (DENSE_SLIGHT if dense > DENSE else SLIGHT)
     return SHARP if samples < POINT or is_slight else RESTORED
 
 
