@@ -5,6 +5,8 @@ from __future__ import annotations
 from fuzz.case import Random
 
 FAST = ("--preset", "ultrafast")
+_X264 = (".mkv", ".mp4", ".mov", ".ts", ".m2ts")
+"""Suffixes of outputs whose encoder has these presets."""
 LIMIT = ("--max-pixels", "100000")
 """Most cases set it: what a harmed header may claim is small, and so are memory and time."""
 FITS = ("pad", "crop", "stretch")
@@ -23,11 +25,15 @@ def film(random: Random, source: str) -> tuple[list[str], tuple[str, ...]]:
     else:
         words += random.choice(([], [], [], ["--scale", "1.5"], ["--height", "130"],
                                 ["--size", "150x150", "--fit", random.choice(FITS)]))  # fmt: skip
-    target = "out/result" + random.choice((".mkv", ".mkv", ".mp4", ".mov", ".ts", ".m2ts", ".y4m"))
+    target = "out/result" + random.choice(
+        (*_X264, ".mkv", ".y4m", ".webm", ".gif", ".webp", ".avif")
+    )
+    if source.endswith(".gif") and target.endswith((".webp", ".avif")):
+        target = "out/result.gif"  # those are of its first picture
     if random.random() < 0.1:
         target = "-"
     words += ["-o", target]
-    if target != "-" and not target.endswith(".y4m"):
+    if target.endswith(_X264):
         words += FAST
     words += random.choice(([], [], [], [], ["--frames", "3"], ["--start", "0.1"], ["--strict"],
                             ["--deinterlace"], ["--deinterlace", "field"], ["--ivtc"],
@@ -40,9 +46,9 @@ def film(random: Random, source: str) -> tuple[list[str], tuple[str, ...]]:
 
 def _audio(target: str) -> list[str]:
     """Return a kind of audio that an output takes."""
-    if target == "-" or target.endswith(".y4m"):
+    if not target.endswith((*_X264, ".webm")):
         return []
-    return ["--audio", "opus" if target.endswith((".mkv", ".mp4", ".ts")) else "aac"]
+    return ["--audio", "opus" if target.endswith((".mkv", ".mp4", ".ts", ".webm")) else "aac"]
 
 
 def picture(random: Random, source: str, suffix: str) -> tuple[list[str], tuple[str, ...]]:

@@ -83,6 +83,8 @@ _SAFE_WIDTH = 64
 """Pixels. The vector code of x265's cutree writes beyond its memory for pictures 33 to 48 pixels
 wide, and the process aborts. For narrow ones cutree, which distributes bits over time, is off."""
 _SVT = "svtav1-params"
+_SVT_RATE = 240
+"""Most frames a second."""
 _SAFE_SIDE = 64
 """Pixels. Several threads of SVT-AV1 wait for each other for ever where one side of the pictures
 has up to 24 pixels and the other one more than 64: small ones get one."""
@@ -157,8 +159,11 @@ def _open_encoder(stream: VideoStream, plan: Plan) -> None:
     odd = bool(format.width % (1 << across) or format.height % (1 << down))
     with logs.listening() as messages:
         try:
-            if odd and encoder.codec == "libx265":  # which says so on standard error
+            # These encoders would say so on standard error.
+            if odd and encoder.codec == "libx265":
                 raise ValueError("odd width or height")
+            if encoder.codec == "libsvtav1" and plan.rate > _SVT_RATE:
+                raise ValueError(f"more than {_SVT_RATE} frames a second")
             stream.codec_context.open()
             failed = None
         except (av.FFmpegError, OSError, ValueError) as error:
