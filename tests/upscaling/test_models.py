@@ -119,6 +119,12 @@ def test_what_is_no_text(word):
         assert caught.value.parameter == name
 
 
+def test_every_method_has_a_model_for_every_source():
+    pairs = {(method, kind) for method in shipped.METHODS for kind in KINDS}
+    for scale in shipped.SCALES:
+        assert set(shipped.offered(scale)) == pairs
+
+
 def test_models_that_are_added_are_offered(more):
     assert shipped.methods() == ["aplus", "cnn-fast", "cnn-fine"]
     assert shipped.kinds() == ["clean", "film", "soft"]
