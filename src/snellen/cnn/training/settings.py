@@ -29,7 +29,7 @@ class NetworkSettings:
     scale: int
     """Magnification, 2 to 4."""
     network: str = "fast"
-    """Size: "fast" has 4 convolutions of 16 channels between the first and the last, "fine" 5 of
+    """Size: "fast" has 4 convolutions of 16 channels between the first and the last, "fine" 6 of
     32."""
     steps: int = 20_000
     """Number of steps of the optimiser, rounded up to a multiple of 5 on a CPU, of 50 on a GPU."""
