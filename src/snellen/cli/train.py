@@ -101,7 +101,7 @@ BOTH = ("seed", "hold_out")
     click.option(
         "--network",
         type=click.Choice(["fast", "fine"]),
-        help="4 layers of 16 channels, or 5 of 32 [default: fast].",
+        help="4 layers of 16 channels, or 6 of 32 [default: fast].",
     ),
     click.option("--steps", type=int, help="Steps of the optimiser [default: 20000]."),
     click.option("--batch", type=int, help="Patches in a step [default: 32]."),
