@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ import pytest
 from snellen.errors import InputError, OutputError
 from snellen.video.clip import Clip
 from snellen.video.convert import Encoding, Segments, convert
-from snellen.video.segments import cuts, film, packets, room, store
+from snellen.video.segments import cuts, encode, film, packets, room, store
 from support.video.clips import SRT, make, read
 from support.video.steps import Nearest
 
@@ -269,6 +271,62 @@ def test_a_broken_manifest_is_none(tmp_path):
     assert second.error is None, second.error
     assert second.step.ran == 40
     assert not first.folder.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda found: found["segments"].update(x=found["segments"]["1"]),
+        lambda found: found["segments"].update({"2": found["segments"]["1"]}),
+        lambda found: found["segments"]["1"].update(frames="12"),
+        lambda found: found["segments"]["1"].update(lost=[1]),
+        lambda found: found["plan"]["cuts"][0].update(frames=None),
+        lambda found: found["plan"].update(threads="2"),
+    ],
+)
+def test_a_manifest_of_other_types_is_none(tmp_path, change):
+    source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=40, options=KEYS)
+    file = Run(source, tmp_path / "a.mkv", Dying(15)).folder / "manifest.json"
+    found = json.loads(file.read_text())
+    assert store.manifest(file.parent) is not None
+    change(found)
+    file.write_text(json.dumps(found))
+    assert store.manifest(file.parent) is None
+    again = Run(source, tmp_path / "a.mkv")
+    assert again.error is None, again.error
+    assert again.step.ran == 40
+
+
+def test_a_manifest_that_is_no_file_or_nests_deeply_is_none(tmp_path):
+    (tmp_path / "manifest.json").write_text("[" * 100_000)
+    assert store.manifest(tmp_path) is None
+    (tmp_path / "manifest.json").unlink()
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "manifest.json")
+        assert store.manifest(tmp_path) is None  # and nobody waits for a writer
+
+
+@pytest.mark.parametrize("name", [".lock", "manifest.json", "0001.packets"])
+def test_links_in_the_folder_are_not_followed(tmp_path, name):
+    folder = tmp_path / "a.mkv.segments"
+    folder.mkdir()
+    (folder / name).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match=name):
+        store.Store(folder, {}).open()
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_headers_of_x265_do_not_depend_on_the_processor():
+    def stream(data):
+        codec = SimpleNamespace(name="libx265")
+        return SimpleNamespace(codec_context=SimpleNamespace(codec=codec, extradata=data))
+
+    sets = b"\0\0\0\1\x40\1\x0c\0\0\0\1\x42\1\1"
+    said = b"\0\0\1\x4e\1\5cpuid=%d"
+    first, second = encode.headers(stream(sets + said % 1)), encode.headers(stream(sets + said % 2))
+    assert first == second == encode.headers(stream(sets))
+    assert first != encode.headers(stream(sets + b"\2"))
 
 
 @pytest.mark.parametrize(

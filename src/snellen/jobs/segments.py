@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 _END = 1 << 20
 """Bytes at each end of an input that are hashed."""
+_SUFFIX = ".segments"
+_LONGEST, _KEPT = 255, 32
+"""Bytes that a name may have; characters that are kept of one that would be longer."""
 _FREE = frozenset(
     {"source", "target", "device", "strict", "overwrite", "max_pixels", "threads", "profile",
      "segments", "keep_segments", "discard_segments", "quality", "model"}
@@ -45,7 +48,11 @@ class FilmJob(Protocol):
 def folder_of(target: Path) -> Path:
     """Return where the segments of an output are kept until it is complete."""
     goal = Path(os.path.realpath(target))
-    return goal.with_name(f"{goal.name}.segments")
+    name = f"{goal.name}{_SUFFIX}"
+    if len(os.fsencode(name)) > _LONGEST:
+        digest = sha256(os.fsencode(goal.name)).hexdigest()[:16]
+        name = f"{goal.name[:_KEPT]}-{digest}{_SUFFIX}"
+    return goal.with_name(name)
 
 
 def segments_of(

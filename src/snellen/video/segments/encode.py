@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -28,6 +29,11 @@ from snellen.video.sink.output import Output
 from snellen.video.source.decode import Source
 from snellen.video.step import Step
 from snellen.video.threads import run_between
+
+_STARTS = re.compile(rb"\x00*\x00\x00\x01")
+"""Between units of HEVC."""
+_SEI = (39, 40)
+"""Types of units that decoders need not read (ITU-T H.265, 7.4.2.2)."""
 
 
 def encode_segment(task: SegmentTask, step: Step, meter: Meter, output: Output) -> Record:
@@ -192,5 +198,12 @@ class SegmentSink:
 
 
 def headers(stream: Any) -> str:
-    """Return the SHA-256 of the headers of a stream's encoder, which is open."""
-    return sha256(stream.codec_context.extradata or b"").hexdigest()
+    """Return the SHA-256 of the headers of a stream's encoder, which is open.
+
+    Without what x265 says of itself there, as of the processor's instructions: a run may go on on
+    another machine.
+    """
+    data = stream.codec_context.extradata or b""
+    if stream.codec_context.codec.name == "libx265":
+        data = b"".join(one for one in _STARTS.split(data) if one and one[0] >> 1 & 63 not in _SEI)
+    return sha256(data).hexdigest()

@@ -192,7 +192,7 @@ class Film:
         assert info.path is not None
         return SegmentTask(
             number=cut.number, source=info.path, clip=clip,
-            decoder="cpu" if info.decoder == "cpu" else info.decoder, lead=lead, zero=info.zero,
+            decoder=info.decoder, lead=lead, zero=info.zero,
             end=end, stop=stop, expected=None, given=info.picture.format, plan=self._plan,
             muxer=self._output.muxer, suffix=self._output.suffix, threads=self._cuts.threads,
             file=self._store.file(cut.number),

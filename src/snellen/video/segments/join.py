@@ -11,7 +11,7 @@ from typing import Any
 
 from av.packet import Packet
 
-from snellen.errors import InternalError
+from snellen.errors import OutputError
 from snellen.video.media import MediaInfo
 from snellen.video.passthrough.streams import Copier
 from snellen.video.segments.encode import headers
@@ -72,7 +72,11 @@ def join(
     sink = JoiningSink(file, muxer, plan, info, copier, store.plan.threads)
     try:
         if any(one.headers != sink.headers for one in records if one.frames):
-            raise InternalError("the encoder's headers differ between segments")
+            raise OutputError(
+                f"{store.folder}: the encoder of this machine begins streams in another way than "
+                "that of the segments",
+                advice="go on where they were made, or make them anew by `discard_segments`=True",
+            )
         film = decodable(store, records, 1 / (plan.rate * plan.time_base))
         if copier.copies:
             _interleave(sink, film, info, plan)

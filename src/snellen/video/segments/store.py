@@ -8,11 +8,11 @@ import re
 import stat
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
 from pathlib import Path
-from types import ModuleType
-from typing import IO, Any
+from types import ModuleType, NoneType
+from typing import IO, Any, TypeVar
 
 from snellen.errors import InputError, OutputError
 from snellen.frames import atomic
@@ -29,6 +29,13 @@ except ImportError:  # Windows, where an open file cannot be removed
 VERSION = 1
 """Of the manifest."""
 _FRACTION = re.compile(r"-?\d{1,400}(/\d{1,400})?", re.ASCII)
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "int": (int,), "int | None": (int, NoneType), "str": (str,), "str | None": (str, NoneType),
+    "bool": (bool,), "Fraction": (Fraction,), "Fraction | None": (Fraction, NoneType),
+    "Mark | None": (tuple, NoneType), "tuple[Cut, ...]": (tuple,), "tuple[str, ...]": (tuple,),
+}  # fmt: skip
+"""What fields of a manifest may be, by their annotations."""
+_T = TypeVar("_T", Cut, Record, "Cuts")
 _GROUPS = ("job", "video", "encoding", "clip")
 """Objects in a manifest that users need not know."""
 _MANIFEST, _LOCK, _SUFFIX = "manifest.json", ".lock", ".packets"
@@ -87,7 +94,8 @@ class Store:
         if not os.path.lexists(self.folder):
             return
         _check_owner(self.folder)
-        foreign = [one for one in sorted(os.listdir(self.folder)) if not _is_ours(one)]  # noqa: PTH208
+        names = sorted(os.listdir(self.folder))  # noqa: PTH208
+        foreign = [one for one in names if not (_is_ours(one) and _is_regular(self.folder / one))]
         if foreign:
             raise InputError(
                 f"{self.folder} is where segments of the result are kept, but holds {foreign[0]}",
@@ -200,14 +208,18 @@ class Store:
 
 def manifest(folder: Path) -> dict[str, Any] | None:
     """Return what a folder's manifest says; None: it has none that is valid."""
+    file = folder / _MANIFEST
     try:
-        found = json.loads((folder / _MANIFEST).read_bytes())
+        if not _is_regular(file):
+            return None
+        found = json.loads(file.read_bytes())
         if found["snellen segments"] != VERSION or not isinstance(found["made by"], dict):
             return None
-        _cuts(found["plan"])
-        for one in found["segments"].values():
-            _record(one)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        numbers = {str(one.number) for one in _cuts(found["plan"]).cuts}
+        for key, one in found["segments"].items():
+            if str(_record(one).number) != key or key not in numbers:
+                return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return dict(found)
 
@@ -272,6 +284,11 @@ def _is_ours(name: str) -> bool:
     return name in (_MANIFEST, _LOCK) or hidden or name.endswith(_SUFFIX)
 
 
+def _is_regular(file: Path) -> bool:
+    """Return whether this is a file, and no link, pipe or folder (OSError: nothing is there)."""
+    return stat.S_ISREG(file.lstat().st_mode)
+
+
 def _differences(old: Any, new: Any, name: str = "") -> list[str]:
     """Return in words what differs between two JSON objects."""
     if not (isinstance(old, dict) and isinstance(new, dict)):
@@ -304,8 +321,9 @@ def _value(value: Any) -> Any:
 
 
 def _cuts(found: dict[str, Any]) -> Cuts:
-    cuts = tuple(Cut(**one) for one in found["cuts"])
+    cuts = tuple(_checked(Cut(**one)) for one in found["cuts"])
     plan = Cuts(**{key: _value(one) for key, one in found.items() if key != "cuts"}, cuts=())
+    _checked(plan)
     numbers = [one.number for one in cuts]
     if not numbers or numbers != list(range(1, len(cuts) + 1)) or plan.time_base <= 0:
         raise ValueError("no plan")
@@ -313,4 +331,16 @@ def _cuts(found: dict[str, Any]) -> Cuts:
 
 
 def _record(found: dict[str, Any]) -> Record:
-    return Record(**{key: _value(one) for key, one in found.items()})
+    return _checked(Record(**{key: _value(one) for key, one in found.items()}))
+
+
+def _checked(value: _T) -> _T:
+    """Return what a manifest says, whose fields have their types (ValueError: one has not)."""
+    for field in fields(value):
+        found = getattr(value, field.name)
+        texts = field.type == "tuple[str, ...]"
+        if type(found) not in _TYPES[str(field.type)] or (
+            texts and not all(isinstance(one, str) for one in found)
+        ):
+            raise ValueError(f"no {field.name}")
+    return value
