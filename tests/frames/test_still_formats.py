@@ -215,6 +215,24 @@ def test_jpeg_xl_by_a_plug_in(tmp_path, monkeypatch):
     assert header(path) == Header(8, 6, False)
 
 
+@pytest.mark.parametrize("suffix", [".avif", ".webp", ".heic", ".dng", ".jpg"])
+def test_a_huge_file_with_holes(tmp_path, suffix):
+    """Nobody reads it into memory as a whole, or byte by byte."""
+    path = tmp_path / f"a{suffix}"
+    if suffix == ".heic":
+        path.write_bytes(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic")
+    elif suffix == ".dng":
+        path.write_bytes(stills.dng(np.zeros((8, 8), np.uint16)))
+    else:
+        write(path, Still(np.zeros((20, 20, 3), np.uint8)))
+    if suffix == ".jpg":
+        path.write_bytes(path.read_bytes()[:20])
+    os.truncate(path, 1 << 40)
+    for work in (read, header):
+        with pytest.raises(InputError):
+            work(path)
+
+
 class TestCmyk:
     @pytest.mark.parametrize("suffix", [".jpg", ".tif"])
     def test_without_a_profile(self, tmp_path, suffix):

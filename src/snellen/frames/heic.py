@@ -21,6 +21,8 @@ _SAMPLES = {"L": 1, "LA": 2, "RGB": 3, "RGBA": 4}
 _PIXELS_PER_BYTE = 1 << 14
 """Most pixels of a byte that are plausible."""
 _SLACK = 1 << 16
+_BYTES = 1 << 29
+"""Most bytes of a file, which libheif gets as a whole."""
 
 
 def is_taken(file: BinaryIO) -> bool:
@@ -75,6 +77,8 @@ def _opened(path: Path, file: BinaryIO) -> Any:
             f"{path}: HEIC is read by the package pi-heif, which is not installed",
             advice='pip install "snellen[stills]"',
         ) from error
+    if size_of(file) > _BYTES:
+        raise InputError(f"{path} has more than {_BYTES:,} bytes")
     file.seek(0)
     images = pi_heif.open_heif(file, convert_hdr_to_8bit=False)
     width, height = images.size

@@ -40,6 +40,13 @@ _PIPE_BYTES = 8
 """Bytes a pixel that are read of a pipe at most."""
 _SLACK = 1 << 16
 """Pixels that are not worth a check, and bytes of metadata that do not count as pixels."""
+_JPEG = b"\xff\xd8"
+_PIXELS = (0xDA, 0xD9)
+"""Markers of JPEG behind which no header follows: SOS, EOI."""
+_WHOLE_BYTES = 1 << 29
+"""Most bytes of a file that is read into memory as a whole, before its header is."""
+_FILLING, _SEGMENTS = 1 << 16, 1 << 16
+"""Most bytes between two segments of a JPEG's header, which Pillow reads one by one; segments."""
 
 
 class OpenImage(NamedTuple):
@@ -113,7 +120,12 @@ def opened_file(path: Path) -> Iterator[tuple[BinaryIO, list[str]]]:
 def pillow_image(path: Path, file: BinaryIO) -> Iterator[Image.Image]:
     """Open a file by Pillow; the size has been checked, the pixels are not loaded."""
     file.seek(0)
-    formats = _jpeg_xl(path) if file.read(len(_JPEG_XL[1])).startswith(_JPEG_XL) else FORMATS
+    head = file.read(12)
+    if head.startswith(_JPEG):
+        _check_segments(path, file)
+    elif _is_read_whole(head) and size_of(file) > _WHOLE_BYTES:
+        raise InputError(f"{path} has more than {_WHOLE_BYTES:,} bytes")
+    formats = _jpeg_xl(path) if head.startswith(_JPEG_XL) else FORMATS
     file.seek(0)
     with Image.open(file, formats=formats) as image:
         check_header(path, image, file)
@@ -132,6 +144,27 @@ def _jpeg_xl(path: Path) -> tuple[str, ...]:
         f"({', '.join(_PLUGINS)})",
         advice="convert the image first",
     )
+
+
+def _is_read_whole(head: bytes) -> bool:
+    """Tell whether a file with these first bytes is AVIF, WebP or JPEG XL."""
+    webp = head.startswith(b"RIFF") and head[8:12] == b"WEBP"
+    return webp or head[4:8] == b"ftyp" or head.startswith(_JPEG_XL)
+
+
+def _check_segments(path: Path, file: BinaryIO) -> None:
+    """Refuse (InputError) a JPEG whose header would take for ever to read."""
+    at = len(_JPEG)
+    for _ in range(_SEGMENTS):
+        file.seek(at)
+        read = file.read(_FILLING)
+        rest = read.lstrip(b"\0\xff")
+        if not rest and len(read) == _FILLING:
+            raise InputError(f"{path}: {_FILLING:,} bytes without a marker in the header of a JPEG")
+        if len(rest) < 3 or rest[0] in _PIXELS:
+            return
+        at += len(read) - len(rest) + 1 + int.from_bytes(rest[1:3], "big")
+    raise InputError(f"{path}: more than {_SEGMENTS:,} segments in the header of a JPEG")
 
 
 def check_header(path: Path, image: Image.Image, file: BinaryIO) -> None:

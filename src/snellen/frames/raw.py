@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 from snellen import process
 from snellen.errors import InputError
 from snellen.frames import limits, tiff
+from snellen.frames.image_file import size_of
 from snellen.frames.still_metadata import XMP, stripped, upright
 from snellen.frames.still_value import Header, Still
 
@@ -20,8 +21,8 @@ _TURNED = (5, 6)
 """LibRaw's turns by 90°."""
 _KEPT = {270, 271, 272, 305, 306, 315, 33432, 34665, 34853}
 """Tags that are kept: description, camera, software, time, artist, copyright, EXIF, GPS."""
-_BYTES = 1 << 31
-"""Most bytes of a file."""
+_BYTES = 1 << 29
+"""Most bytes of a file, which LibRaw gets as a whole."""
 _GAMMA = (2.4, 12.92)
 """sRGB's: power, and slope of the straight part."""
 _ERROR = 2
@@ -122,10 +123,10 @@ def _package(path: Path) -> Any:
 
 def _opened(rawpy: Any, path: Path, file: BinaryIO) -> Any:
     """Return a file whose header has been read, and its size checked."""
-    file.seek(0)
-    data = file.read(_BYTES + 1)
-    if len(data) > _BYTES:
+    if size_of(file) > _BYTES:
         raise InputError(f"{path} has more than {_BYTES:,} bytes")
+    file.seek(0)
+    data = file.read(_BYTES)
     image = rawpy.RawPy()
     try:
         image.open_buffer(BytesIO(data))
