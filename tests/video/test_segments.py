@@ -434,6 +434,24 @@ def test_damage_within(tmp_path):
 
 
 @pytest.mark.slow
+def test_a_damaged_film_without_times_is_made_in_one_piece(tmp_path):
+    """Packets behind the damage have other times when they are reached by the index."""
+    source = make(tmp_path / "in.avi", codec="mpeg4", rate=Fraction(12), frames=60,
+                  options={"g": "12"})  # fmt: skip
+    assert "segments" in Run(source, tmp_path / "whole.mkv").said[0]
+    data = bytearray(source.read_bytes())
+    middle = len(data) // 2
+    del data[middle : middle + 1500]
+    source.write_bytes(data)
+    whole = convert(source, tmp_path / "a.mkv", Nearest(), encoding=LOSSLESS)
+    run = Run(source, tmp_path / "b.mkv")
+    assert run.error is None, run.error
+    assert "in one piece" in run.said[0]
+    assert run.summary.frames == whole.frames
+    same(tmp_path / "a.mkv", tmp_path / "b.mkv")
+
+
+@pytest.mark.slow
 def test_pictures_that_change_end_the_film(tmp_path):
     """As in one piece: what follows is left out."""
     parts = [make(tmp_path / f"{n}.ts", rate=Fraction(12), frames=40, options=KEYS, size=size)

@@ -26,6 +26,8 @@ _RATES = {"cpu": 3_000_000}
 """Pixels of the result that a core makes a second, roughly."""
 _BY_GPU = 30_000_000
 _SUFFIXES = (".mp4", ".mov", ".m4v", ".mkv")
+_COUNTING = ("avi",)
+"""Containers without times: a damaged one gives others where reading begins elsewhere."""
 _PASSES = re.compile(r"(pass|passlogfile|stats)=")
 """Options that let an encoder keep statistics of the whole film in a file."""
 _X265 = ((32, 6), (16, 4), (8, 3), (4, 2))
@@ -117,6 +119,8 @@ def end_of(scan: Scan, info: MediaInfo) -> Fraction | None:
 
 def planned(scan: Scan, info: MediaInfo, plan: Plan, step: Step | RateStep) -> Cuts | str:
     """Return how a film is cut, or why it is not, as the end of a sentence."""
+    if info.container in _COUNTING and scan.short is not None:
+        return "its times count packets, of which some are missing"
     found = cut(scan, info, SECONDS.get(step.device_name, _OTHERWISE))
     if isinstance(found, str):
         return found
