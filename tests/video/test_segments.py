@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
 from fractions import Fraction
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -434,6 +436,20 @@ def test_damage_within(tmp_path):
 
 
 @pytest.mark.slow
+def test_seeking_that_misses_a_segment_begins_further_back(tmp_path):
+    source = make(tmp_path / "in.mpg", codec="mpeg2video", rate=Fraction(25), frames=60,
+                  options={"g": "12", "bf": "2"})  # fmt: skip
+    data, chance = bytearray(source.read_bytes()), random.Random(1)
+    at = chance.randrange(len(data) // 8, len(data) * 7 // 8)
+    data[at : at + 3000] = chance.randbytes(len(data[at : at + 3000]))
+    source.write_bytes(data)
+    whole = convert(source, tmp_path / "a.mkv", Nearest(), encoding=LOSSLESS)
+    run = Run(source, tmp_path / "b.mkv")
+    assert run.error is None, run.error
+    assert run.summary.frames == whole.frames
+
+
+@pytest.mark.slow
 def test_a_damaged_film_without_times_is_made_in_one_piece(tmp_path):
     """Packets behind the damage have other times when they are reached by the index."""
     source = make(tmp_path / "in.avi", codec="mpeg4", rate=Fraction(12), frames=60,
@@ -464,6 +480,34 @@ def test_pictures_that_change_end_the_film(tmp_path):
     assert run.error is None, run.error
     assert run.summary.frames == one.frames
     assert any("the picture changes" in text for text in run.summary.lost)
+
+
+@pytest.mark.slow
+def test_what_a_kill_leaves_of_a_removal_is_removed(tmp_path, monkeypatch):
+    source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=40, options=KEYS)
+    out = tmp_path / "a.mkv"
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "_remove", lambda folder: None)
+        folder = Run(source, out).folder
+    kept, unlink = tmp_path / "kept", Path.unlink
+    shutil.copytree(folder, kept)
+    for most in range(len(list(kept.iterdir()))):
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(kept, folder)
+        removed = []
+
+        def dying(path, missing_ok=False, most=most, removed=removed):
+            if len(removed) == most:
+                raise KilledError
+            removed.append(path)
+            unlink(path, missing_ok)
+
+        with monkeypatch.context() as patch, pytest.raises(KilledError):
+            patch.setattr(Path, "unlink", dying)
+            store._remove(folder)
+        assert folder.is_dir()
+        store.tidy(folder, out)
+        assert not folder.exists()
 
 
 @pytest.mark.slow

@@ -162,13 +162,19 @@ class Film:
         """Encode a segment; begin to decode further back until its first frame is the right one."""
         before = self._store.records.get(cut.number - 1)
         expected = None if before is None else before.after
-        leads = [LEAD, LEAD + self._seconds(cut.number - 1)] if expected else [LEAD]
+        leads = [LEAD] if before is None else [LEAD, LEAD + self._seconds(cut.number - 1)]
+        empty = None
         for lead in leads:
             task = replace(self._task(cut, lead), expected=expected)
             try:
-                return encode_segment(task, step, meter, self._output)
+                record = encode_segment(task, step, meter, self._output)
             except DifferentFrameError:
                 continue
+            if record.frames or record.ended is not None:
+                return record
+            empty = record  # in a damaged film, seeking may have missed what reading finds
+        if empty is not None:
+            return empty
         self.notes.append(
             f"the frame at {_clock(self._begin(cut))} decodes differently from two places of the "
             "input"

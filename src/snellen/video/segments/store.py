@@ -245,10 +245,12 @@ def discard(folder: Path) -> bool:
 def tidy(folder: Path, output: Path) -> None:
     """Remove the segments of an output that is complete: a run was killed before it did that."""
     found = manifest(folder)
-    if found is None or found.get("output") is None:
-        return
     with suppress(OSError, InputError):
-        if found["output"] == _file_identity(output):
+        if found is None:
+            done = os.listdir(folder) == [_LOCK]  # noqa: PTH208
+        else:
+            done = found.get("output") == _file_identity(output)
+        if done:
             discard(folder)
 
 
@@ -258,12 +260,11 @@ def _file_identity(file: Path) -> list[int]:
 
 
 def _remove(folder: Path) -> None:
-    """Remove the manifest first: without it the rest is nothing."""
+    """Remove all that is ours, the manifest and the lock last: `tidy` goes on by them."""
     with suppress(OSError):
-        (folder / _MANIFEST).unlink(missing_ok=True)
-        for name in os.listdir(folder):  # noqa: PTH208
-            if _is_ours(name):
-                (folder / name).unlink(missing_ok=True)
+        names = filter(_is_ours, os.listdir(folder))  # noqa: PTH208
+        for name in sorted(names, key=lambda one: (one == _LOCK, one == _MANIFEST)):
+            (folder / name).unlink(missing_ok=True)
         folder.rmdir()
 
 
