@@ -246,11 +246,14 @@ def test_a_folder_of_somebody_else_stays(tmp_path):
     source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=30, options=KEYS)
     folder = tmp_path / "a.mkv.segments"
     folder.mkdir()
-    (folder / "mine.txt").write_text("x")
-    run = Run(source, tmp_path / "a.mkv")
-    assert isinstance(run.error, InputError)
-    assert "mine.txt" in str(run.error)
-    assert [one.name for one in folder.iterdir()] == ["mine.txt"]
+    mine = {".lock", "manifest.json", "mine.packets", "mine.txt"}
+    for name in mine:
+        (folder / name).write_text("x")
+    for discard in (False, True):
+        run = Run(source, tmp_path / "a.mkv", discard=discard)
+        assert isinstance(run.error, InputError)
+        assert "mine.txt" in str(run.error)
+        assert {one.name for one in folder.iterdir()} == mine
 
 
 @pytest.mark.slow
@@ -342,6 +345,14 @@ def test_what_cannot_be_cut_is_said(tmp_path, target, settings, why):
     assert run.error is None, run.error
     assert why in run.said[0]
     assert "in one piece" in run.said[0]
+
+
+def test_of_a_pipe_nothing_is_said(tmp_path):
+    source = make(tmp_path / "in.y4m", codec="rawvideo", rate=Fraction(12), frames=3)
+    with source.open("rb") as pipe:
+        run = Run(pipe, tmp_path / "a.mkv")
+    assert run.error is None, run.error
+    assert run.said == []
 
 
 def test_no_key_frames_within_is_said(tmp_path):

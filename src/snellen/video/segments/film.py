@@ -251,7 +251,8 @@ def begun(
     if how.discard and discard(how.folder):
         how.say(f"removed the segments in {how.folder}")
     why = hindrance(info, plan, step, output)
-    if why is not None and not is_long(info, plan, step):
+    endless = info.path is None and info.frames is None  # as far as known: nothing is said
+    if why is not None and (endless or not is_long(info, plan, step)):
         return None
     store = Store(how.folder, _made_by(how, info, plan, step))
     store.open()

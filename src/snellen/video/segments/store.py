@@ -93,15 +93,7 @@ class Store:
         """
         if not os.path.lexists(self.folder):
             return
-        _check_owner(self.folder)
-        names = sorted(os.listdir(self.folder))  # noqa: PTH208
-        foreign = [one for one in names if not (_is_ours(one) and _is_regular(self.folder / one))]
-        if foreign:
-            raise InputError(
-                f"{self.folder} is where segments of the result are kept, but holds {foreign[0]}",
-                parameter="target",
-                advice="move that away, or name another output",
-            )
+        _check_ours(self.folder)
         self._hold()
         found = manifest(self.folder)
         if found is None:
@@ -230,15 +222,18 @@ def discard(folder: Path) -> bool:
     Raises
     ------
     InputError
-        Another run is at work in it, or it is no folder of this user's.
+        Another run is at work in it, it is no folder of this user's, or has files that are none of
+        ours.
     """
     if not (folder / _LOCK).is_file():
         return False
-    _check_owner(folder)
+    _check_ours(folder)
     store = Store(folder, {})
     store._hold()
-    store.remove()
-    store.close()
+    try:
+        store.remove()
+    finally:
+        store.close()
     return True
 
 
@@ -268,16 +263,25 @@ def _remove(folder: Path) -> None:
         folder.rmdir()
 
 
-def _check_owner(folder: Path) -> None:
-    """Refuse (InputError) what is no folder, or somebody else's, who could exchange segments."""
+def _check_ours(folder: Path) -> None:
+    """Refuse (InputError) what is no folder of this user's, or has files that are none of ours.
+
+    Somebody else could exchange segments.
+    """
     found = folder.lstat()
-    if stat.S_ISDIR(found.st_mode) and (not hasattr(os, "getuid") or found.st_uid == os.getuid()):
-        return
-    raise InputError(
-        f"{folder} is where segments of the result are kept, but it is no folder of yours",
-        parameter="target",
-        advice="move it away, or name another output",
-    )
+    if not stat.S_ISDIR(found.st_mode) or (hasattr(os, "getuid") and found.st_uid != os.getuid()):
+        raise InputError(
+            f"{folder} is where segments of the result are kept, but it is no folder of yours",
+            parameter="target",
+            advice="move it away, or name another output",
+        )
+    for name in sorted(os.listdir(folder)):  # noqa: PTH208
+        if not (_is_ours(name) and _is_regular(folder / name)):
+            raise InputError(
+                f"{folder} is where segments of the result are kept, but holds {name}",
+                parameter="target",
+                advice="move that away, or name another output",
+            )
 
 
 def _is_ours(name: str) -> bool:
