@@ -17,6 +17,7 @@ from snellen.errors import InputError, OutputError
 from snellen.video.clip import Clip
 from snellen.video.convert import Encoding, Segments, convert
 from snellen.video.segments import cuts, encode, film, packets, room, store
+from snellen.video.segments.differences import differences
 from support.video.clips import SRT, make, read
 from support.video.steps import Nearest
 
@@ -223,6 +224,41 @@ def test_other_settings_and_another_input_are_refused(tmp_path):
     anew = Run(source, out, discard=True, encoding=Encoding(preset="ultrafast", crf=9))
     assert anew.error is None
     assert not first.folder.exists()
+
+
+def test_other_settings_begin_anew_where_nothing_is_finished(tmp_path):
+    source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=40, options=KEYS)
+    first = Run(source, tmp_path / "a.mkv", Dying(30))
+    manifest = first.folder / "manifest.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"segments": {}}))
+    second = Run(source, tmp_path / "a.mkv", encoding=Encoding(preset="ultrafast", crf=9))
+    assert second.error is None
+    assert not first.folder.exists()
+
+
+def test_what_differs_is_said_in_the_words_of_users():
+    clip = {"$type": "Clip", "start": None, "map": []}
+    job = {"$type": "UpscaleJob", "scale": None, "crf": 16, "video": {"$type": "V", "clip": clip}}
+    old = {"input": {"bytes": 1}, "job": job, "models": {"a": "0f"}, "encoder": {"crf": "16"}}
+    cut = clip | {"start": {"$fraction": "1/3"}, "map": ["0:v", "0:a"]}
+    new = job | {
+        "scale": 3,
+        "options": {"$mapping": {"a": "b"}},
+        "video": {"$type": "V", "clip": cut},
+    }
+    other = {"input": {"bytes": 1}, "job": new, "models": {"b": "1f"}, "encoder": {"crf": "20"}}
+    assert differences(old, other) == [
+        "`scale` was not given, and is 3",
+        "`start` was not given, and is 1/3",
+        "`map` was not given, and is 0:v, 0:a",
+        "`options` was not given, and is a=b",
+    ]
+    assert differences(old, other | {"input": {}}) == [
+        "the input is another one, or has changed meanwhile"
+    ]
+    assert differences(old, old | {"models": {}, "encoder": {}}) == ["the model is another one"]
+    assert differences(old, old | {"encoder": {"crf": "20"}}) == ["encoder, crf was 16, and is 20"]
+    assert differences(old, old) == []
 
 
 @pytest.mark.slow

@@ -107,10 +107,13 @@ def tell(result: CompareResult, report: Report) -> None:
         "warnings": [worded(one, option) for one in result.warnings],
     }  # fmt: skip
     first = result.scores[0].table.scores[0]
-    lines = [
-        f"{one.distorted}: {first.upper()} {one.table.pooled()[first].mean:.4f} on average"
-        for one in result.scores
-    ]
+    lines = []
+    for one in result.scores:
+        average = " on average" if len(one.table.rows) > 1 else ""
+        mean = one.table.pooled()[first].mean
+        lines.append(
+            f"{one.distorted}: {first.upper()} {mean:.4f}{average}, against {one.reference}"
+        )
     frames = "1 frame" if result.pictures == 1 else f"{result.pictures} frames"
     lines.append(
         f"{result.target}: {result.size / 1e6:.1f} MB, pictures of {frames}, {result.seconds:.1f} s"

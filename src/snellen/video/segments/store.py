@@ -17,6 +17,7 @@ from typing import IO, Any, TypeVar
 from snellen.errors import InputError, OutputError
 from snellen.frames import atomic
 from snellen.video.messages import counted
+from snellen.video.segments.differences import differences
 from snellen.video.segments.packets import checksum
 from snellen.video.segments.values import Cut, Record
 
@@ -36,8 +37,6 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 }  # fmt: skip
 """What fields of a manifest may be, by their annotations."""
 _T = TypeVar("_T", Cut, Record, "Cuts")
-_GROUPS = ("job", "video", "encoding", "clip")
-"""Objects in a manifest that users need not know."""
 _MANIFEST, _LOCK, _SUFFIX = "manifest.json", ".lock", ".packets"
 
 
@@ -98,10 +97,12 @@ class Store:
         found = manifest(self.folder)
         if found is None:
             return
-        differ = _differences(found["made by"], self._made_by)
+        done = len(found["segments"])
+        differ = differences(found["made by"], self._made_by)
+        if differ and not done:
+            return  # nothing is lost by beginning anew
         if differ:
             self.close()
-            done = len(found["segments"])
             raise InputError(
                 f"{self.folder} has {done} of {counted(len(found['plan']['cuts']), 'segment')} "
                 f"that another job has made: {'; '.join(differ)}",
@@ -292,19 +293,6 @@ def _is_ours(name: str) -> bool:
 def _is_regular(file: Path) -> bool:
     """Return whether this is a file, and no link, pipe or folder (OSError: nothing is there)."""
     return stat.S_ISREG(file.lstat().st_mode)
-
-
-def _differences(old: Any, new: Any, name: str = "") -> list[str]:
-    """Return in words what differs between two JSON objects."""
-    if not (isinstance(old, dict) and isinstance(new, dict)):
-        return [] if old == new else [f"{name} was {old}, and is {new}"]
-    found = []
-    for key in sorted({*old, *new}):
-        inner = f"{name}, {key}" if name and name not in _GROUPS else key
-        found += _differences(old.get(key), new.get(key), inner)
-    if name == "input" and found:
-        return ["the input is another one, or has changed meanwhile"]
-    return found
 
 
 def _plain(value: Any) -> Any:
