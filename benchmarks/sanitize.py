@@ -60,16 +60,27 @@ def only_between(one: str, other: str) -> str:
     )
 
 
-ROWS = r"(?:Write|Read) access at void Line<\(int\)64, \(int\)8, \(int\)1>::\w+<\(bool\)0, Rows, "
-COLUMNS = r"Write access at void Line<\(int\)64, \(int\)8, \(int\)8>::begin<\(bool\)0, Columns, "
+def rows(side: int) -> str:
+    """Return the pattern of what an exchange of rows does."""
+    line = rf"Line<\(int\){side}, \(int\)8, \(int\)1>"
+    return rf"(?:Write|Read) access at void {line}::\w+<\(bool\)0, Rows, "
+
+
+def columns(side: int) -> str:
+    """Return the pattern of what the exchange of columns begins with."""
+    line = rf"Line<\(int\){side}, \(int\)8, \(int\)8>"
+    return rf"Write access at void {line}::begin<\(bool\)0, Columns, "
+
+
 ROWS_THEN_COLUMNS = (
-    "square_fft of real 64², four blocks, APART: columns are exchanged after `await`, which waits "
-    "for what every row of the block sends it, and a row sends after its warp has read all that it "
-    "exchanged; racecheck does not follow st.async to the mbarrier"
+    "square_fft of {0}², a cluster, APART, rows first: columns are exchanged after `await`, which "
+    "waits for what every row of the block sends it, and a row sends after its warp has read all "
+    "that it exchanged; racecheck does not follow st.async to the mbarrier"
 )
 EXPLAINED = {
-    only_between(COLUMNS, ROWS): ROWS_THEN_COLUMNS,
-    only_between(ROWS, COLUMNS): ROWS_THEN_COLUMNS,
+    only_between(*places): ROWS_THEN_COLUMNS.format(side)
+    for side in (64, 128)
+    for places in ((columns(side), rows(side)), (rows(side), columns(side)))
 }
 """Hazards that are none: a pattern of the report's text, and why."""
 OPTIONS = {

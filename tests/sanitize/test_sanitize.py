@@ -92,6 +92,7 @@ READ = access("Read", 1, "finish<(bool)0, Rows, TableTwiddles<Line<(int)64, (int
 WRITTEN = access("Write", 1, "begin<(bool)0, Rows, TableTwiddles<Line<(int)64, (int)8, (int)1>>>")
 
 
+@pytest.mark.parametrize("side", [64, 128])
 @pytest.mark.parametrize(
     ("places", "known"),
     [
@@ -104,9 +105,9 @@ WRITTEN = access("Write", 1, "begin<(bool)0, Rows, TableTwiddles<Line<(int)64, (
         ((access("Write", 4, "begin<(bool)0, Columns, T>"), READ), False),
     ],
 )
-def test_rows_before_columns_of_a_cluster_are_explained(places, known):
+def test_rows_before_columns_of_a_cluster_are_explained(places, known, side):
     """Only where all that a hazard names are these two places."""
-    one, *others = places
+    one, *others = (place.replace("(int)64", f"(int){side}") for place in places)
     text = f"========= Error: Race reported between {one}\n"
     text += "".join(f"=========     and {other} [64 hazards]\n" for other in others)
     text = (
@@ -114,6 +115,10 @@ def test_rows_before_columns_of_a_cluster_are_explained(places, known):
         + "========= RACECHECK SUMMARY: 2 hazards displayed (2 errors, 0 warnings)\n"
     )
     assert len(sanitize.explained(text)) == (2 if known else 0)
+    assert (
+        sanitize.explained(text.replace(f"(int){side}, (int)8, (int)8", "(int)32, (int)8, (int)8"))
+        == []
+    )
 
 
 def record(**changed):

@@ -73,7 +73,9 @@ TESTS: dict[str, tuple[str, ...]] = {
         *(f"{C}test_luma.py::test_networks_of_other_sizes[{case}]"
           for case in ("2-0-3", "3-1-32", "4-2-64")),
         *(f"{C}test_luma.py::test_sizes[{case}]" for case in ("2-16-size7", "3-32-size0")),
-        *(f"{C}test_luma.py::test_every_type[{case}]" for case in ("16-8-False", "0-0-True")),
+        *(f"{C}test_luma.py::test_every_type[{case}]"
+          for case in ("16-16-8-False", "16-0-0-True", "32-16-8-False")),
+        f"{C}test_luma.py::test_products_of_warpgroups[8-4-5-20-tiles2]",
     ),
     "frames/bicubic.cu": (
         *(f"tests/frames/test_bicubic.py::test_any_part_on_the_gpu[{case}]"
