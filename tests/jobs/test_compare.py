@@ -127,6 +127,7 @@ def test_names_differ(tmp_path):
         ({"pictures": 0}, "`?pictures"),
         ({"pictures": 65}, "`?pictures"),
         ({"report_size": 0.5}, "report_size=0.5; expected 1 to 2000"),
+        ({"report_size": Fraction(1, 10**300)}, "expected 1 to 2000 million bytes"),
         ({"metrics": ("vmaf",)}, "vmaf"),
         ({"every": 0}, "every"),
     ],

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from snellen.errors import InputError, SnellenError
+from snellen.errors import InputError, SnellenError, quoted
 from snellen.frames import atomic, values
 from snellen.frames.brief import Brief
 from snellen.jobs.fields import check_types
@@ -111,12 +111,14 @@ class CompareJob(Job):
             )
         values.whole("every", self.every)
         values.whole("pictures", self.pictures, 1, MOST_PICTURES)
-        if not LEAST_SIZE <= self.report_size <= MOST_SIZE:
+        size = values.number(self.report_size)
+        if size is None or not LEAST_SIZE <= size <= MOST_SIZE:
             raise InputError(
-                f"got `report_size`={self.report_size:g}; expected {LEAST_SIZE:g} to "
+                f"got `report_size`={quoted(self.report_size)}; expected {LEAST_SIZE:g} to "
                 f"{MOST_SIZE:g} million bytes",
                 parameter="report_size",
             )
+        object.__setattr__(self, "report_size", size)
         check_optional(self.max_pixels, "max_pixels")
         check_threads(self.threads)
         check_decoder(self.decoder)
