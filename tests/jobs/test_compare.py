@@ -19,7 +19,7 @@ from snellen.errors import InputError, OutputError
 from snellen.frames.still import Still, write
 from snellen.jobs import CompareJob
 from snellen.jobs.compare_choice import choose
-from snellen.jobs.compare_pictures import turned, worst_place
+from snellen.jobs.compare_pictures import oriented, worst_place
 from snellen.jobs.compare_run import names
 from snellen.jobs.score_table import ScoreRow, ScoreTable
 from support.scores import FRAMES
@@ -106,7 +106,7 @@ def test_the_worst_place_and_turns(random):
         ((-one, 0, 0, 0, one), picture[:, ::-1]),
     ):
         full = None if matrix is None else (*matrix, 0, 0, 0, 1 << 30)
-        assert np.array_equal(turned(picture, full), wanted)
+        assert np.array_equal(oriented(picture, full), wanted)
 
 
 def test_names_differ(tmp_path):

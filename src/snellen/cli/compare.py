@@ -23,7 +23,7 @@ from snellen.cli.options import (
     START,
     THREADS,
 )
-from snellen.cli.reports import command_line, tell
+from snellen.cli.reports import command_line, print_result
 from snellen.errors import InputError, SnellenError
 
 if TYPE_CHECKING:
@@ -163,6 +163,6 @@ def _finish(job: CompareJob, report: Report) -> None:
     report.begun(" ".join(map(str, (job.reference, *job.variants))), str(job.target), job)
     with protected([] if report.log is None else [report.log.path]):
         result = run(job, report)
-    tell(result, report)
+    print_result(result, report)
     if result.error is not None:
         raise result.error

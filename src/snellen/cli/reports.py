@@ -88,11 +88,11 @@ def write(job: CompareJob, make: Callable[[], CompareResult], report: Report) ->
     except SnellenError as error:
         report.failure(str(job.target), error)
         return error.exit_code
-    tell(result, report)
+    print_result(result, report)
     return 0
 
 
-def tell(result: CompareResult, report: Report) -> None:
+def print_result(result: CompareResult, report: Report) -> None:
     """Report what was written."""
     facts = {
         "output": str(result.target), "bytes": result.size, "pictures": result.pictures,

@@ -130,11 +130,14 @@ def films(
                 place,
                 choice.shown.index(place),
                 [
-                    Picture(turned(_shown(f, i.picture), turn))
+                    Picture(oriented(_shown(f, i.picture), turn))
                     for f, i in zip(frames, infos, strict=True)
                 ],
                 [
-                    Found(turned(f.amount, turn), {k: turned(v, turn) for k, v in f.shades.items()})
+                    Found(
+                        oriented(f.amount, turn),
+                        {k: oriented(v, turn) for k, v in f.shades.items()},
+                    )
                     for f in found
                 ],
                 aspect(infos[0].picture),
@@ -259,7 +262,7 @@ def aspect(picture: PictureInfo) -> float:
     return 1 / found if _is_turned(picture.display_matrix) else found
 
 
-def turned(samples: Array, matrix: tuple[int, ...] | None) -> Array:
+def oriented(samples: Array, matrix: tuple[int, ...] | None) -> Array:
     """Return samples turned and flipped as FFmpeg's display matrix says, by multiples of 90°.
 
     The matrix maps (x, y) to (a·x + c·y, b·x + d·y); its first numbers are a, b, 0, c, d.

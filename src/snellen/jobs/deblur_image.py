@@ -15,7 +15,7 @@ from snellen.frames.still import Still, read, write
 from snellen.gpu import device as devices
 from snellen.jobs import psf_files
 from snellen.jobs.deblur import DeblurJob, DeblurResult, method_settings
-from snellen.jobs.deblur_outcomes import told
+from snellen.jobs.deblur_outcomes import report_outcomes
 from snellen.jobs.deblur_step import job_names
 from snellen.jobs.events import Events, Progress
 from snellen.jobs.fallback import on_device
@@ -68,7 +68,9 @@ def deblur_image(job: DeblurJob, events: Events) -> DeblurResult:
     began = time.perf_counter()
     found, used = on_device(work, job.device, name, events)
     ms = 1000 * (time.perf_counter() - began)
-    outcome, said = told(np.asarray(found.outcome).ravel().tolist(), "tiles", name, events)
+    outcome, said = report_outcomes(
+        np.asarray(found.outcome).ravel().tolist(), "tiles", name, events
+    )
     pixels = _whole(still, found.image, _slices(track), job.paste_back)
     write(job.target, replace(still, pixels=pixels), job.overwrite, job.quality)
     psf = np.asarray(found.psf)

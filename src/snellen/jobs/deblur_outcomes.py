@@ -15,7 +15,7 @@ NONE = "no blur found that could be undone: left as it is"
 """Notice of prior="auto"."""
 
 
-def told(
+def report_outcomes(
     outcomes: Sequence[str | None], kind: str, name: str, events: Events
 ) -> tuple[str | None, tuple[str, ...]]:
     """Report outcomes; return them in a word, and the warnings.

@@ -8,7 +8,7 @@ import numpy as np
 
 from snellen.jobs import psf_files
 from snellen.jobs.deblur import DeblurJob, DeblurResult, method_settings
-from snellen.jobs.deblur_outcomes import told
+from snellen.jobs.deblur_outcomes import report_outcomes
 from snellen.jobs.deblur_step import DeblurStep, FrameFits
 from snellen.jobs.events import Events
 from snellen.jobs.film import converted, damage
@@ -53,9 +53,9 @@ def deblur_video(job: DeblurJob, events: Events) -> DeblurResult:
     if track is not None and not job.video.clip.is_part:
         _warn_of_spare(track, summary.frames, name, events)
     statistics = fits.statistics()
-    outcome, said = told([row.outcome for row in fits.rows], "frames", name, events)
+    outcome, said = report_outcomes([row.outcome for row in fits.rows], "frames", name, events)
     if look is not None:
-        look.tell()
+        look.warn()
         said = (*said, *look.said)
     return DeblurResult(
         source=source, target=job.target, width=summary.width, height=summary.height,
@@ -84,10 +84,10 @@ class _Look:
             part = plane[top : top + LOOK_SIDE, left : left + LOOK_SIDE]
             self._outcomes.append(judge.before(part, None, 1))
             if len(self._outcomes) == LOOKS:
-                self.tell()
+                self.warn()
         self._frames += 1
 
-    def tell(self) -> None:
+    def warn(self) -> None:
         """Warn, once, if all frames that were looked at are sharp."""
         if self._outcomes and not self.said and {*self._outcomes} == {SHARP}:
             self.said = (WORSE,)

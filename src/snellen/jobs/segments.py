@@ -26,7 +26,7 @@ _FREE = frozenset(
     {"source", "target", "device", "strict", "overwrite", "max_pixels", "threads", "profile",
      "segments", "keep_segments", "discard_segments", "quality", "model"}
 )  # fmt: skip
-"""Fields of a job that do not change the film; input and models are told by their contents."""
+"""Fields of a job that do not change the film; input and models are known by their contents."""
 
 
 class FilmJob(Protocol):

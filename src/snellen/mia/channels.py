@@ -162,9 +162,11 @@ def _with(
         places = [np.flatnonzero(np.equal(weights, level)) for level in levels]
         parts = []
         for number, at in enumerate(places):
-            told = callback.part(number, len(levels)) if isinstance(callback, Watch) else callback
+            watcher = (
+                callback.part(number, len(levels)) if isinstance(callback, Watch) else callback
+            )
             some = _some(planes.swapaxes(0, 1), at).swapaxes(0, 1)
-            parts.append(_with(some, blurs[at], method, told, [levels[number]]))
+            parts.append(_with(some, blurs[at], method, watcher, [levels[number]]))
         return _in_order(parts, np.argsort(np.concatenate(places)))
     every = np.concatenate([blurs] * count)
     found = restored(planes.reshape(-1, *planes.shape[2:]), every, method, callback)

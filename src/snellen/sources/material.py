@@ -120,9 +120,9 @@ def items(
                 made += [another(kind, more, made[0].frame) for _ in range(1, versions)]
             found, high, facts = codings(still, made, scale, random, side)
             lows, high, corner = cut(found, high, scale, random, part)
-            for version, (low, told) in enumerate(zip(lows, facts, strict=True)):
+            for version, (low, fact) in enumerate(zip(lows, facts, strict=True)):
                 title = f"{name}, {number}" + (f", {version}" if version else "")
-                yield Item(title, high, {scale: low}, held, kind, {**told, "part": corner})
+                yield Item(title, high, {scale: low}, held, kind, {**fact, "part": corner})
 
 
 def another(kind: str, random: np.random.Generator, frame: int) -> Recipe:

@@ -39,8 +39,8 @@ def beginning(start: str, like: Network) -> dict[str, Tensor]:
     try:
         with safe_open(path, "pt") as file:
             mean = file.get_tensor(f"{name}.mean")
-            told = json.loads(file.metadata()["run"])["identity"]["tasks"]
-        (task,) = [one for one in told if one["name"] == name]
+            tasks = json.loads(file.metadata()["run"])["identity"]["tasks"]
+        (task,) = [one for one in tasks if one["name"] == name]
     except (OSError, SafetensorError, KeyError, ValueError) as error:
         raise InputError(f"got start {start!r}; expected CHECKPOINT#NAME: {error}") from error
     grown = lengthened(mean, task, like)

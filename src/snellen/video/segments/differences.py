@@ -12,7 +12,7 @@ _NONE = "not given"
 def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     """Return what differs between two jobs, as users know it; nothing if they are the same.
 
-    Only the first of these that differs is told, since the others follow from it: the input, the
+    Only the first of these that differs is named, since the others follow from it: the input, the
     options, the models; at last all else that a manifest holds (the encoder, versions).
     """
     if old.get("input") != new.get("input"):
