@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from snellen.errors import IncompleteError
 from snellen.jobs import sequence
@@ -16,6 +17,8 @@ from snellen.jobs.sequence import is_sequence
 from snellen.jobs.stills import warn_of_quality
 from snellen.video import progress
 from snellen.video.convert import LateStep, Segments, Step, Summary, convert
+
+T = TypeVar("T")
 
 
 def converted(
@@ -33,8 +36,45 @@ def converted(
 ) -> Summary:
     """Send a video through a step and return what was done.
 
+    Parameters are those of `through`, but one: `segments` returns how a long film is cut, and is
+    called when the step is made.
+
+    Raises
+    ------
+    InputError, DeviceError, OutputError
+        As `snellen.video.convert.convert`.
+    """
+    name = str(source)
+
+    def report(p: progress.Progress) -> None:
+        events.progress(Progress(name, p.frames, p.total, p.fps, p.eta))
+
+    return through(
+        partial(convert, segments=segments, on_progress=report), source, target, step,
+        device=device, video=video, quality=quality, strict=strict, overwrite=overwrite,
+        events=events,
+    )  # fmt: skip
+
+
+def through(
+    function: Callable[..., T],
+    source: Path,
+    target: Path,
+    step: Callable[[str], Step | LateStep],
+    *,
+    device: str,
+    video: VideoOptions,
+    quality: int | None,
+    strict: bool,
+    overwrite: bool,
+    events: Events,
+) -> T:
+    """Return what a function returns for a video, a step and an output.
+
     Parameters
     ----------
+    function : callable
+        `snellen.video.convert.convert`, or what takes the same arguments.
     source, target : Path
         Files; "-" means standard input or output, as y4m. With `video.fps` the source is a pattern
         or a folder of pictures.
@@ -53,28 +93,18 @@ def converted(
         Whether a file called `target` is replaced.
     events : Events
         Receives progress and warnings.
-    segments : callable, optional
-        Returns how a long film is cut; called when the step is made.
-
-    Raises
-    ------
-    InputError, DeviceError, OutputError
-        As `snellen.video.convert.convert`.
     """
     name = str(source)
     if not is_sequence(target) and target.suffix.lower() != ".webp":
         warn_of_quality(name, quality, events)
-
-    def report(p: progress.Progress) -> None:
-        events.progress(Progress(name, p.frames, p.total, p.fps, p.eta))
 
     def given() -> Any:
         if video.fps is not None:
             return sequence.opened(source, video.fps, events)
         return standard_input() if source == PIPE else source
 
-    def work(device: str) -> Summary:
-        return convert(
+    def work(device: str) -> T:
+        return function(
             given(),
             standard_output() if target == PIPE else target,
             step(device),
@@ -85,9 +115,7 @@ def converted(
             quality=quality,
             strict=strict,
             overwrite=overwrite,
-            segments=segments,
             on_warning=lambda text: events.warning(name, text),
-            on_progress=report,
         )
 
     repeatable = source != PIPE and (video.fps is not None or source.is_file())

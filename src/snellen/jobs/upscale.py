@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -32,6 +32,7 @@ from snellen.upscaling.shipped import AUTO, METHODS, SOURCES, exclude
 from snellen.upscaling.target import SCALES, Target, target, text_of
 
 if TYPE_CHECKING:
+    from snellen.jobs.choice import Models
     from snellen.video.convert import LateStep, Step, Summary
 
 CHROMA = ("auto", "cpu", "gpu")
@@ -251,13 +252,31 @@ def _samples(pixels: Any) -> dict[str, Any]:
 
 
 def _video(job: UpscaleJob, events: Events) -> UpscaleResult:
-    from snellen.jobs.choice import Models
     from snellen.jobs.film import converted, damage
     from snellen.jobs.segments import segments_of
-    from snellen.upscaling.upscaler import Upscaler
 
-    maps = job.video.clip.map
-    models = Models(job.model, job.method, job.source_kind, job.source, maps)
+    models = models_of(job)
+    summary = converted(
+        job.source, job.target, enlarging(job, models), device=job.device, video=job.video,
+        quality=job.quality, strict=job.strict, overwrite=job.overwrite, events=events,
+        segments=segments_of(job, models, events),
+    )  # fmt: skip
+    return UpscaleResult(
+        job.source, job.target, summary.width, summary.height, summary.device, summary.warnings,
+        summary, damage(job.source, job.target, summary), **models.said(),
+    )  # fmt: skip
+
+
+def models_of(job: UpscaleJob) -> Models:
+    """Return the models of a job whose source is a video."""
+    from snellen.jobs.choice import Models
+
+    return Models(job.model, job.method, job.source_kind, job.source, job.video.clip.map)
+
+
+def enlarging(job: UpscaleJob, models: Models) -> Callable[[str], Step | LateStep]:
+    """Return what makes the step of a job whose source is a video, for a device."""
+    from snellen.upscaling.upscaler import Upscaler
 
     def step(device: str) -> Step | LateStep:
         def enlarger(scale: int) -> Upscaler:
@@ -266,12 +285,4 @@ def _video(job: UpscaleJob, events: Events) -> UpscaleResult:
         single = job.magnification
         return enlarger(single) if single else late_step(job.goal, enlarger, models.scales)
 
-    summary = converted(
-        job.source, job.target, step, device=job.device, video=job.video, quality=job.quality,
-        strict=job.strict, overwrite=job.overwrite, events=events,
-        segments=segments_of(job, models, events),
-    )  # fmt: skip
-    return UpscaleResult(
-        job.source, job.target, summary.width, summary.height, summary.device, summary.warnings,
-        summary, damage(job.source, job.target, summary), **models.said(),
-    )  # fmt: skip
+    return step

@@ -5,41 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
-from fractions import Fraction
-from math import ceil
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from snellen.errors import InputError
 from snellen.frames.brief import Brief
-from snellen.frames.frame import Format
 from snellen.video import pixels
-from snellen.video.alpha import WithAlpha, with_alpha
-from snellen.video.chain import rate_of, ticks_of
 from snellen.video.clip import Clip
-from snellen.video.hdr import scaled_matrix
-from snellen.video.losses import (
-    damage,
-    from_rgb,
-    full_chroma,
-    known_losses,
-    late_losses,
-    time_notes,
-    without_alpha,
-)
-from snellen.video.media import MediaInfo
-from snellen.video.passthrough.streams import Copier
-from snellen.video.passthrough.tags import video_tags
+from snellen.video.losses import damage, late_losses, time_notes
 from snellen.video.pipes import Outgoing
 from snellen.video.progress import Meter, Progress
+from snellen.video.ready import LateStep, expected, readied
 from snellen.video.segments.film import Segments, begun
-from snellen.video.sink import nvenc, pictures, qsv
-from snellen.video.sink.colour import stated
-from snellen.video.sink.encode import Plan
-from snellen.video.sink.encoders import choose
-from snellen.video.sink.encoding import Encoder, Encoding
-from snellen.video.sink.output import Output
+from snellen.video.sink import pictures
+from snellen.video.sink.encoding import Encoding
 from snellen.video.source.decode import Source
 from snellen.video.source.pictures import Pictures
 from snellen.video.step import RateStep, Step
@@ -78,14 +58,6 @@ class Summary(Brief):
     """What was damaged or missing in the input; empty: it was whole."""
     dropped: tuple[str, ...]
     """What the output cannot hold: streams, tags, chapters, rotation, HDR, alpha …"""
-
-
-@dataclass(frozen=True, slots=True)
-class LateStep:
-    """A step that can be made only when the input is known."""
-
-    make: Callable[[MediaInfo], tuple[Step | RateStep, Fraction | None]]
-    """Returns the step, and the sample aspect ratio of its results; None: that of the input."""
 
 
 def convert(
@@ -155,46 +127,16 @@ def convert(
     began = time.monotonic()
     warn = on_warning or (lambda text: None)
     with ExitStack() as stack:
-        if not isinstance(step, LateStep):
-            stack.callback(step.close)
-        output = Output(target, None if isinstance(source, Pictures) else source, overwrite)
         hold = stack.enter_context
-        opened = hold(closing(Source(source, clip or Clip(), decoder)))
-        info = opened.info
-        if isinstance(step, LateStep):
-            step, aspect = step.make(info)
-            stack.callback(step.close)
-            if aspect is not None:
-                picture = replace(info.picture, sample_aspect_ratio=aspect)
-                info = replace(info, picture=picture)
-        encoding = encoding or Encoding()
-        result = step.outcome(info.picture.format, info.least_frames)
-        coloured = None
-        if not output.is_rgb:
-            picture, coloured = stated(info.picture, encoding.colour, result, output.muxer)
-            info = replace(info, picture=picture)
-        clear = with_alpha(step) if info.picture.alpha else None
-        if clear is not None:
-            stack.callback(clear.close)
-        encoder, replaced = _encoder(
-            info, output, encoding, strict, result, alpha=clear is not None
-        )
-        if clear is not None and encoder.pixels.alpha:
-            step = clear
-        else:
-            info = without_alpha(info, possible=clear is not None)
-        copier = Copier(info, opened.templates, output.muxer, output.suffix, audio)
-        plan = _plan(info, encoder, output, step)
-        losses = known_losses(info, replace(plan, format=result), copier, output, strict, quality)
-        full = full_chroma(info.picture.pixel_format, encoder, encoding)
-        rgb = from_rgb(info.picture)
-        said = (info.decoder_notice, info.fields_notice, rgb, coloured, replaced, full)
-        notes = [text for text in said if text is not None]
-        warnings = (*losses, *notes, *copier.notes)
-        for warning in warnings:
-            warn(warning)
-        plan = _prepare(plan, step)
-        meter = Meter(_expected(info, step), on_progress)
+        ready = hold(
+            readied(
+                source, target, step, clip=clip, encoding=encoding, decoder=decoder, audio=audio,
+                quality=quality, strict=strict, overwrite=overwrite, on_warning=warn,
+            )
+        )  # fmt: skip
+        opened, info, step, output = ready.source, ready.info, ready.step, ready.output
+        copier, plan, warnings = ready.copier, ready.plan, ready.warnings
+        meter = Meter(ready.frames, on_progress)
         how = None if segments is None else segments()
         film = None if how is None else begun(how, info, step, plan, output)
         if film is not None:
@@ -231,7 +173,7 @@ def convert(
             result=pixels.describe(plan.format),
             warnings=(*warnings, *late),
             lost=damage(written),
-            dropped=losses,
+            dropped=ready.losses,
         )
 
 
@@ -266,65 +208,4 @@ def drain(
         if info.decoder_notice and on_warning:
             on_warning(info.decoder_notice)
         step.prepare(info.picture.format)
-        return run_dry(opened, step, Meter(_expected(info, step), on_progress))
-
-
-def _encoder(
-    info: MediaInfo,
-    output: Output,
-    encoding: Encoding,
-    strict: bool,
-    result: Format,
-    alpha: bool = False,
-) -> tuple[Encoder, str | None]:
-    """Choose the encoder; replace one of NVIDIA's that does not work, and return a warning."""
-    source = info.video.codec
-    if output.is_rgb:
-        return pictures.encoder(info, encoding, output.suffix, alpha), None
-    encoder = choose(info.picture, output.muxer, encoding, source, result, alpha)
-    found = nvenc.replacement(encoder, result, encoding) or qsv.replacement(
-        encoder, result, encoding
-    )
-    if found is None:
-        return encoder, None
-    other, warning = found
-    if strict:
-        raise InputError(f"{info.name}: strict, but {warning}")
-    return choose(info.picture, output.muxer, other, source, result), warning
-
-
-def _plan(info: MediaInfo, encoder: Encoder, output: Output, step: Step | RateStep) -> Plan:
-    """Return how the video stream is written; the size is that of the input until `_prepare`."""
-    numbered = output.muxer == "yuv4mpegpipe"
-    rate = info.rate * rate_of(step)
-    return Plan(
-        encoder=encoder,
-        format=info.picture.format,
-        picture=info.picture,
-        time_base=1 / rate if numbered else info.time_base / ticks_of(step),
-        numbered=numbered,
-        rate=rate,
-        tags=video_tags(info, output.muxer),
-        disposition=info.video.disposition,
-        index=info.video_index,
-        alpha=isinstance(step, WithAlpha),
-    )
-
-
-def _prepare(plan: Plan, step: Step | RateStep) -> Plan:
-    """Prepare the step; return the plan for the format of its results."""
-    given = plan.format
-    result = step.prepare(given, plan.encoder.bits)
-    if result.bits == 0:
-        raise InputError("the step gives float frames, but files hold 8 to 16 bit samples")
-    picture = plan.picture
-    if picture.display_matrix is not None:
-        across, down = Fraction(result.width, given.width), Fraction(result.height, given.height)
-        matrix = scaled_matrix(picture.display_matrix, across, down)
-        picture = replace(picture, display_matrix=matrix)
-    return replace(plan, format=result, picture=picture)
-
-
-def _expected(info: MediaInfo, step: Step | RateStep) -> int | None:
-    """Return how many results to expect; None: unknown."""
-    return None if info.frames is None else ceil(info.frames * rate_of(step))
+        return run_dry(opened, step, Meter(expected(info, step), on_progress))
