@@ -17,7 +17,8 @@ from snellen.video.losses import damage, late_losses, time_notes
 from snellen.video.pipes import Outgoing
 from snellen.video.progress import Meter, Progress
 from snellen.video.ready import LateStep, expected, readied
-from snellen.video.segments.film import Segments, begun
+from snellen.video.segments.begin import begun
+from snellen.video.segments.film import Segments
 from snellen.video.sink import pictures
 from snellen.video.sink.encoding import Encoding
 from snellen.video.source.decode import Source

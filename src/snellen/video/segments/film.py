@@ -11,25 +11,21 @@ from typing import Any
 
 import av
 
-from snellen._version import __version__
 from snellen.errors import OutputError
-from snellen.video import pixels
 from snellen.video.clip import Clip
 from snellen.video.ffmpeg import reason
 from snellen.video.media import MediaInfo, SourceReport
 from snellen.video.messages import counted
 from snellen.video.passthrough.streams import Copier
 from snellen.video.progress import Meter
-from snellen.video.segments.cuts import hindrance, is_long, planned
 from snellen.video.segments.encode import encode_segment
 from snellen.video.segments.join import join
 from snellen.video.segments.room import Room
-from snellen.video.segments.store import Cuts, Store, discard
+from snellen.video.segments.store import Cuts, Store
 from snellen.video.segments.values import Cut, DifferentFrameError, Record, SegmentTask
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.output import Output
 from snellen.video.source.decode import LEAD
-from snellen.video.source.scan import scan
 from snellen.video.step import RateStep, Step
 from snellen.video.threads import Written
 
@@ -223,80 +219,6 @@ class Film:
             where = f"in the part from {_clock(self._begin(cut))}"
             found += [f"{text} ({where})" for text in record.lost if text != short]
         return tuple(found)
-
-
-def begun(
-    how: Segments, info: MediaInfo, step: Step | RateStep, plan: Plan, output: Output
-) -> Film | None:
-    """Return a film whose plan is written, new or that of an earlier run; None: in one piece.
-
-    Parameters
-    ----------
-    how : Segments
-    info : MediaInfo
-        Of the input, as its output is to state it.
-    step : Step or RateStep
-        Prepared.
-    plan : Plan
-        Of the video stream.
-    output : Output
-
-    Raises
-    ------
-    InputError
-        There are segments of other settings or another input, or another run is at work.
-    OutputError
-        The folder cannot be made.
-    """
-    if how.discard and discard(how.folder):
-        how.say(f"removed the segments in {how.folder}")
-    why = hindrance(info, plan, step, output)
-    endless = info.path is None and info.frames is None  # as far as known: nothing is said
-    if why is not None and (endless or not is_long(info, plan, step)):
-        return None
-    store = Store(how.folder, _made_by(how, info, plan, step))
-    store.open()
-    try:
-        if store.plan is None:
-            if not is_long(info, plan, step):
-                store.close()
-                return None
-            found: Cuts | str
-            if why is None:
-                assert info.path is not None
-                found = planned(scan(info.path, info.clip.map), info, plan, step)
-            else:
-                found = why
-            if isinstance(found, str):
-                store.close()
-                how.say(f"it is made in one piece, and begins anew if it is interrupted: {found}")
-                return None
-            store.begin(found)
-            how.say(
-                f"it is made in {len(found.cuts)} segments, in {how.folder} until it is complete: "
-                "if it is interrupted, the same command goes on"
-            )
-    except BaseException:
-        store.close()
-        raise
-    return Film(how, store, info, plan, output)
-
-
-def _made_by(how: Segments, info: MediaInfo, plan: Plan, step: Step | RateStep) -> dict[str, Any]:
-    """Return what the segments of a film have in common, as JSON has it."""
-    encoder = plan.encoder
-    return {
-        **how.job,
-        "encoder": {
-            "codec": encoder.codec, "pixels": encoder.pixels.name, **encoder.options,
-        },
-        "pictures": f"{pixels.describe(info.picture.format)} → {pixels.describe(plan.format)}",
-        "decoder": info.decoder,
-        "versions": {
-            "snellen": __version__, "PyAV": av.__version__,
-            "libavcodec": ".".join(map(str, av.library_versions["libavcodec"])),
-        },
-    }  # fmt: skip
 
 
 def _clock(seconds: Fraction) -> str:
