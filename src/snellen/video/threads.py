@@ -89,7 +89,7 @@ def run_pipeline(
     """
     sink = _open_sink(source, plan, copier, output, file, quality)
     report = run_between(
-        source, partial(source.items, plan.alpha), step, sink, plan.format, output, file, meter
+        source, partial(source.items, plan.alpha), step, sink, plan.format, output.name, file, meter
     )
     return Written(sink.written, sink.refused, sink.damage, report)
 
@@ -100,17 +100,18 @@ def run_between(
     step: Step | RateStep,
     sink: AnySink,
     result: Format,
-    output: Output,
+    name: str,
     file: Path | Outgoing,
     meter: Meter,
 ) -> SourceReport:
     """Run the step on what `read` gives of a source, and write into a sink that is open.
 
-    `result` is the format of the step's results. The report is that of the last item.
+    `result` is the format of the step's results, `name` that of the output, for messages. The
+    report is that of the last item.
     """
     reader = SourceThread(source, read)
     results: Channel[Item] = Channel(depth(result))
-    writer = Thread(partial(_write, sink, results, reader.channel, output), "encode")
+    writer = Thread(partial(_write, sink, results, reader.channel, name), "encode")
     try:
         reader.start()
         writer.start()
@@ -177,14 +178,14 @@ def _open_sink(
     except (av.FFmpegError, OSError) as error:
         if isinstance(file, Outgoing):
             file.check()
-        raise _unwritable(output, error) from error
+        raise _unwritable(output.name, error) from error
 
 
 def _write(
     sink: AnySink,
     items: Channel[Item],
     decoded: Channel[Item],
-    output: Output,
+    name: str,
 ) -> None:
     """Write all items; an error ends the work at once, even where it waits for the decoder."""
     try:
@@ -194,7 +195,7 @@ def _write(
     except Stopped:
         pass
     except (av.FFmpegError, OSError) as error:
-        wrapped = _unwritable(output, error)
+        wrapped = _unwritable(name, error)
         wrapped.__cause__ = error
         items.stop(wrapped)
         decoded.stop(wrapped)
@@ -203,5 +204,5 @@ def _write(
         decoded.stop(error)
 
 
-def _unwritable(output: Output, error: Exception) -> OutputError:
-    return OutputError(f"{output.name} could not be written: {reason(error)}")
+def _unwritable(name: str, error: Exception) -> OutputError:
+    return OutputError(f"{name} could not be written: {reason(error)}")

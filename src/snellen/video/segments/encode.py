@@ -1,4 +1,7 @@
-"""Encodes one segment: a function of its task and a prepared step, which returns a record."""
+"""Encodes one segment: a function of its task and a prepared step, which returns a record.
+
+It is the same in any process: a task is all that it needs of the film.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,6 @@ from snellen.video.segments.packets import PacketWriter, delay
 from snellen.video.segments.values import DifferentFrameError, Mark, Record, SegmentTask
 from snellen.video.sink.encode import add_video, open_container
 from snellen.video.sink.frames import FrameEncoder
-from snellen.video.sink.output import Output
 from snellen.video.source.decode import Source
 from snellen.video.step import Step
 from snellen.video.threads import run_between
@@ -36,8 +38,12 @@ _SEI = (39, 40)
 """Types of units that decoders need not read (ITU-T H.265, 7.4.2.2)."""
 
 
-def encode_segment(task: SegmentTask, step: Step, meter: Meter, output: Output) -> Record:
+def encode_segment(task: SegmentTask, step: Step, meter: Meter) -> Record:
     """Encode a segment into its file; return what became of it.
+
+    Decoding begins further back where its first frame is not the one that the segment before saw,
+    or where there is none: in a damaged film, seeking may miss what reading finds. If that does not
+    help, the segment is what is decoded from there.
 
     Parameters
     ----------
@@ -46,8 +52,27 @@ def encode_segment(task: SegmentTask, step: Step, meter: Meter, output: Output) 
         Prepared for the film's frames.
     meter : Meter
         Counts the frames.
-    output : Output
-        Of the film, for messages.
+
+    Raises
+    ------
+    OutputError
+        The file could not be written.
+    """
+    empty = None
+    places = [task] if task.further is None else [task, replace(task, lead=task.further)]
+    for one in places:
+        with suppress(DifferentFrameError):
+            record = replace(_encoded(one, step, meter), sought=one is not task)
+            if record.frames or record.ended is not None:
+                return record
+            empty = record
+    if empty is not None:
+        return replace(empty, sought=task.further is not None)
+    return replace(_encoded(replace(places[-1], expected=None), step, meter), sought=True)
+
+
+def _encoded(task: SegmentTask, step: Step, meter: Meter) -> Record:
+    """Encode a segment, decoded from `task.lead` before it.
 
     Raises
     ------
@@ -75,7 +100,7 @@ def encode_segment(task: SegmentTask, step: Step, meter: Meter, output: Output) 
             sink = SegmentSink(writer, task)
             part = _Part(source, task)
             report = run_between(
-                source, part.items, step, sink, task.plan.format, output, task.file, meter
+                source, part.items, step, sink, task.plan.format, task.output, task.file, meter
             )
     return Record(
         number=task.number, frames=sink.written, first=part.first, after=part.after,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
@@ -18,11 +19,11 @@ from snellen.video.media import MediaInfo, SourceReport
 from snellen.video.messages import counted
 from snellen.video.passthrough.streams import Copier
 from snellen.video.progress import Meter
-from snellen.video.segments.encode import encode_segment
+from snellen.video.segments.executor import Executor, Here
 from snellen.video.segments.join import join
 from snellen.video.segments.room import Room
 from snellen.video.segments.store import Cuts, Store
-from snellen.video.segments.values import Cut, DifferentFrameError, Record, SegmentTask
+from snellen.video.segments.values import Cut, Record, SegmentTask
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.output import Output
 from snellen.video.source.decode import LEAD
@@ -44,6 +45,11 @@ class Segments:
     """Whether they stay when the output is complete."""
     discard: bool = False
     """Whether those of an earlier run are removed before."""
+    workers: Callable[[MediaInfo, int | None, Meter], AbstractContextManager[Executor]] | None = (
+        None
+    )
+    """Returns what encodes segments elsewhere, from the input's description, the depth of results
+    (see `Step.prepare`) and what counts frames; None: they are encoded here."""
 
 
 class Film:
@@ -105,12 +111,10 @@ class Film:
             spoilt = f"; {lost} more are damaged, and are made again" if lost else ""
             self._how.say(f"goes on: {len(whole)} of {total} are finished{spoilt}")
         meter.skip(sum(one.frames for one in self._store.records.values()))
-        while missing := [one for one in self._wanted() if one.number not in whole]:
-            for cut in missing:
-                if cut.number in {one.number for one in self._wanted()}:
-                    self._room.check(self._store.records.values(), cut.frames)
-                    self._store.add(self._encoded(cut, step, meter))
-            whole = self._store.whole()
+        with self._executor(step, meter) as executor:
+            while self._next(()) is not None:
+                self._run(executor)
+                self._store.whole()
 
     def join(self, file: Path, copier: Copier) -> Written:
         """Write the output of all segments, which are finished."""
@@ -137,12 +141,56 @@ class Film:
             tuple(dict.fromkeys(loss for one in records for loss in one.losses)),
             sum(one.transparent for one in records),
         )
+        for cut, before, record in zip(self._cuts.cuts[1:], records, records[1:], strict=False):
+            if record.frames and before.after not in (None, record.first):
+                self.notes.append(
+                    f"the frame at {_clock(self._begin(cut))} decodes differently from two places "
+                    "of the input"
+                )
         devices = dict.fromkeys(one.device for one in records)
         if len(devices) > 1:
             self.notes.append(
                 f"segments were made on {' and '.join(devices)}, which may differ by one code"
             )
         return Written(sink.written, sink.refused, sink.damage, report)
+
+    def _executor(self, step: Step, meter: Meter) -> AbstractContextManager[Executor]:
+        if self._how.workers is None:
+            return nullcontext(Here(step, meter))
+        return self._how.workers(self._info, self._plan.encoder.bits, meter)
+
+    def _run(self, executor: Executor) -> None:
+        """Encode all segments that are due; note each that is finished, in any order."""
+        working: set[int] = set()
+        while True:
+            while len(working) < executor.slots and (task := self._next(working)) is not None:
+                frames = self._cuts.cuts[task.number - 1].frames
+                self._room.check(self._store.records.values(), frames)
+                working.add(task.number)
+                executor.submit(task)
+            if not working:
+                return
+            record = executor.wait()
+            working.remove(record.number)
+            self._store.add(record)
+
+    def _next(self, working: Collection[int]) -> SegmentTask | None:
+        """Return the first segment that is due: missing, or not what the one before it expects.
+
+        What it expects is known where all before are finished.
+        """
+        before: Record | None = None
+        final = True
+        for cut in self._wanted():
+            record = self._store.records.get(cut.number)
+            if cut.number in working:
+                final = False
+            elif record is None:
+                return self._task(cut, before if final else None)
+            elif final and before is not None and not _follows(record, before):
+                return self._task(cut, before)
+            before = record
+        return None
 
     def _wanted(self) -> list[Cut]:
         """Return the segments up to where the film ends for good, if that is known."""
@@ -154,30 +202,8 @@ class Film:
                 break
         return found
 
-    def _encoded(self, cut: Cut, step: Step, meter: Meter) -> Record:
-        """Encode a segment; begin to decode further back until its first frame is the right one."""
-        before = self._store.records.get(cut.number - 1)
-        expected = None if before is None else before.after
-        leads = [LEAD] if before is None else [LEAD, LEAD + self._seconds(cut.number - 1)]
-        empty = None
-        for lead in leads:
-            task = replace(self._task(cut, lead), expected=expected)
-            try:
-                record = encode_segment(task, step, meter, self._output)
-            except DifferentFrameError:
-                continue
-            if record.frames or record.ended is not None:
-                return record
-            empty = record  # in a damaged film, seeking may have missed what reading finds
-        if empty is not None:
-            return empty
-        self.notes.append(
-            f"the frame at {_clock(self._begin(cut))} decodes differently from two places of the "
-            "input"
-        )
-        return encode_segment(replace(task, expected=None), step, meter, self._output)
-
-    def _task(self, cut: Cut, lead: Fraction) -> SegmentTask:
+    def _task(self, cut: Cut, before: Record | None) -> SegmentTask:
+        """Return what a segment is made of; `before` is the record of the one before, if final."""
         info, base, start = self._info, self._cuts.time_base, self._cuts.start
         stop = self._cuts.end if cut.stop is None else cut.stop * base
         if cut.begin is None:
@@ -191,13 +217,15 @@ class Film:
             interlaced="ignore" if info.fields_notice is not None else info.clip.interlaced,
         )  # fmt: skip
         end = None if cut.end is None else round((cut.end * base - info.zero) / info.time_base)
+        further = None if before is None else LEAD + self._seconds(cut.number - 1)
         assert info.path is not None
         return SegmentTask(
             number=cut.number, source=info.path, clip=clip,
-            decoder=info.decoder, lead=lead, zero=info.zero,
-            end=end, stop=stop, expected=None, given=info.picture.format, plan=self._plan,
-            muxer=self._output.muxer, suffix=self._output.suffix, threads=self._cuts.threads,
-            file=self._store.file(cut.number),
+            decoder=info.decoder, lead=LEAD, further=further, zero=info.zero,
+            end=end, stop=stop, expected=None if before is None else before.after,
+            given=info.picture.format, plan=self._plan, muxer=self._output.muxer,
+            suffix=self._output.suffix, threads=self._cuts.threads,
+            file=self._store.file(cut.number), output=self._output.name,
         )  # fmt: skip
 
     def _begin(self, cut: Cut) -> Fraction:
@@ -219,6 +247,15 @@ class Film:
             where = f"in the part from {_clock(self._begin(cut))}"
             found += [f"{text} ({where})" for text in record.lost if text != short]
         return tuple(found)
+
+
+def _follows(record: Record, before: Record) -> bool:
+    """Return whether a segment is as it stays after the one before it: see `encode_segment`."""
+    if record.sought:
+        return True
+    if not record.frames:
+        return record.ended is not None
+    return before.after in (None, record.first)
 
 
 def _clock(seconds: Fraction) -> str:

@@ -41,6 +41,8 @@ class SegmentTask:
     decoder: str
     lead: Fraction
     """Seconds before the segment at which decoding begins."""
+    further: Fraction | None
+    """Likewise, where its first frame is not the one expected, or there is none; None: only so."""
     zero: Fraction
     """Seconds of the container's clock that become time 0 of the output."""
     end: int | None
@@ -60,6 +62,8 @@ class SegmentTask:
     """Of the encoder."""
     file: Path
     """Where its packets go."""
+    output: str
+    """What messages call the film's output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,8 @@ class Record:
     ended: Fraction | None = None
     """Seconds of the container's clock where the film ends for good, since its pictures change;
     None: they do not."""
+    sought: bool = False
+    """Whether decoding began further back, too, for its first frame."""
 
 
 class DifferentFrameError(Exception):
