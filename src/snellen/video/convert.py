@@ -141,7 +141,7 @@ def convert(
         how = None if segments is None else segments()
         film = None if how is None else begun(how, info, step, plan, output)
         if film is not None:
-            hold(film).encode(step, meter)
+            hold(film).encode(step, meter, opened.info)
         with output.writing() as file:
             out = file if isinstance(file, Path) else hold(closing(Outgoing(file)))
             if film is not None and isinstance(file, Path):

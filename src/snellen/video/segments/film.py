@@ -100,8 +100,18 @@ class Film:
         assert self._store.plan is not None
         return self._store.plan
 
-    def encode(self, step: Step | RateStep, meter: Meter) -> None:
-        """Encode all segments that are not finished, or no longer as they were written."""
+    def encode(self, step: Step | RateStep, meter: Meter, given: MediaInfo) -> None:
+        """Encode all segments that are not finished, or no longer as they were written.
+
+        Parameters
+        ----------
+        step : Step or RateStep
+            Prepared.
+        meter : Meter
+            Counts the frames.
+        given : MediaInfo
+            Of the input as it is, from which the step was made.
+        """
         assert not isinstance(step, RateStep)
         known = len(self._store.records)
         whole = self._store.whole()
@@ -111,7 +121,7 @@ class Film:
             spoilt = f"; {lost} more are damaged, and are made again" if lost else ""
             self._how.say(f"goes on: {len(whole)} of {total} are finished{spoilt}")
         meter.skip(sum(one.frames for one in self._store.records.values()))
-        with self._executor(step, meter) as executor:
+        with self._executor(step, meter, given) as executor:
             while self._next(()) is not None:
                 self._run(executor)
                 self._store.whole()
@@ -154,10 +164,12 @@ class Film:
             )
         return Written(sink.written, sink.refused, sink.damage, report)
 
-    def _executor(self, step: Step, meter: Meter) -> AbstractContextManager[Executor]:
+    def _executor(
+        self, step: Step, meter: Meter, given: MediaInfo
+    ) -> AbstractContextManager[Executor]:
         if self._how.workers is None:
             return nullcontext(Here(step, meter))
-        return self._how.workers(self._info, self._plan.encoder.bits, meter)
+        return self._how.workers(given, self._plan.encoder.bits, meter)
 
     def _run(self, executor: Executor) -> None:
         """Encode all segments that are due; note each that is finished, in any order."""
