@@ -22,6 +22,7 @@ pytest_plugins = ["support.gpu_record", "support.sanitize"]
 
 
 def pytest_configure(config):
+    os.environ["SNELLEN_CONFIG"] = os.devnull  # in which no snellen.toml of the user can be
     if getattr(config.option, "numprocesses", None):  # the workers of pytest-xdist inherit it
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 

@@ -84,4 +84,5 @@ def test_help_has_groups_examples_and_no_jargon(name, capsys):
     text = capsys.readouterr().out
     assert "x>=" not in text and "x<=" not in text and ".  [" not in text
     if name != "bench":
-        assert "\nExamples:\n  snellen " in text and "\nReports:\n" in text
+        assert "\nExamples:\n  snellen " in text
+        assert "\nReports:\n" in text or name == "completion"

@@ -109,6 +109,8 @@ def files(tmp_path_factory):
     blur = np.outer(taps, taps)
     np.save(folder / "psf.npy", blur.astype(np.float32))
     Image.fromarray(np.uint8(255 * blur)).save(folder / "point.png")
+    (settings,) = [block.text for block in BLOCKS if block.language == "toml"]
+    (folder / "snellen.toml").write_text(settings.replace("~/", f"{folder}/"), encoding="utf-8")
     (folder / "track.txt").write_text("".join(f"{4 * n},{3 * n}\n" for n in range(3)))
     return folder
 
@@ -133,7 +135,7 @@ def samples(files):
 
 
 def test_each_block_names_its_language():
-    wanted = {*SHELL, "python", "text", "json", "cuda", "eval", "toctree", "dockerfile"}
+    wanted = {*SHELL, "python", "text", "json", "toml", "cuda", "eval", "toctree", "dockerfile"}
     assert {block.language for block in BLOCKS if "{" not in block.text[:1]} <= wanted | {""}
 
 
@@ -158,6 +160,8 @@ def commands(block):
 @pytest.mark.parametrize("block", COMMANDS, ids=lambda block: f"{block.page}:{block.line}")
 def test_shell(block, files, monkeypatch, signals, capsys):
     monkeypatch.chdir(files)
+    if block.page == "configuration.md":
+        monkeypatch.setenv("SNELLEN_CONFIG", str(files))
     for words in commands(block):
         assert words[0] == "snellen", f"not a command of ours: say why it is not run: {words}"
         arguments = []

@@ -205,6 +205,27 @@ def positions(random: Random) -> Case:
     return Case(words, files, ("out/result.y4m",), note)
 
 
+@kind(1)
+def configuration(random: Random) -> Case:
+    """A harmed snellen.toml, which --config names."""
+    values = ("0.5", "3", "true", '"x"', '"libx264"', '["a=b"]', "[]", "{}", "1e400", "nan", "-1",
+              "1979-05-27", '"x.npy"', "99999999999999999999")  # fmt: skip
+    keys = ("scale", "model", "codec", "encoder-option", "log", "quality", "deinterlace", "threads",
+            "config", "x", "help", "output", "verbose", "json")  # fmt: skip
+    tables = ("upscale", "recipe.r.upscale", "recipe.r", "recipe", "score", "bench.mad", "doctor")
+    text = '[recipe.r.upscale]\ncrf = 20\n[score]\nmetrics = "mad,psnr"\n'
+    harmed, note = _harmed(random, text.encode())
+    if note != "whole":
+        for table in random.sample(tables, 2):
+            pairs = {random.choice(keys): random.choice(values) for _ in range(2)}
+            harmed += f"\n[{table}]\n".encode()
+            harmed += "".join(f"{key} = {value}\n" for key, value in pairs.items()).encode()
+    words = ["upscale", "in/a.png", "--device", "cpu", "--config", "in/snellen.toml"]
+    words += ["--recipe", "r", "-o", "out/result.png"]
+    files = {"in/a.png": pictures.grey(random, 40, 36), "in/snellen.toml": harmed}
+    return Case(words, files, ("out/result.png",), note, whole=note == "whole")
+
+
 @kind(2)
 def name(random: Random) -> Case:
     """A whole file under a hostile name, beside files that a pattern or a URL would take."""

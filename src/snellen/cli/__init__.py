@@ -1,4 +1,4 @@
-"""The command line: snellen upscale | deblur | score | train | bench | doctor.
+"""The command line: snellen COMMAND; commands.py has their names.
 
 Exit codes: 0 done · 1 the result could not be written · 2 wrong use, unusable input or device ·
 3 the input was damaged, what was decodable is written · 4 a fault of Snellen · 130 interrupted ·

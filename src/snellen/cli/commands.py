@@ -8,7 +8,8 @@ from importlib import import_module
 import click
 
 from snellen._version import __version__
-from snellen.cli import groups
+from snellen.cli import groups, recipes
+from snellen.cli.completion import VARIABLE
 
 COMMANDS = {
     "upscale": "Enlarge videos and images by super-resolution.",
@@ -18,6 +19,7 @@ COMMANDS = {
     "train": "Learn a model of A+, or a compact network, from a folder of images.",
     "bench": "Measure this machine: speed, memory, and that the result is right.",
     "doctor": "Say what works here: CPU, BLAS, GPU, encoders, models.",
+    "completion": "Write what a shell runs to complete commands and options.",
 }
 EXAMPLES = (
     ("twice as wide and high, as photo-x2.png", "snellen upscale photo.png"),
@@ -25,8 +27,8 @@ EXAMPLES = (
     ("how far a film is from its original", "snellen score film.mkv encoded.mp4"),
     ("all options of a command, by groups", "snellen upscale --help"),
 )
-_COMPLETE = "_SNELLEN_COMPLETE"
-"""Environment variable by which a shell asks for completions: click's convention."""
+_WITHOUT_SETTINGS = ("doctor", "completion")
+"""Commands that take neither defaults nor recipes."""
 
 
 class _Lazy(click.Group):
@@ -40,6 +42,8 @@ class _Lazy(click.Group):
             return None
         command: click.Command = getattr(import_module(f"snellen.cli.{cmd_name}"), cmd_name)
         _allow_debug(command)
+        if cmd_name not in _WITHOUT_SETTINGS:
+            _allow_recipes(command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -61,10 +65,10 @@ def invoke(words: list[str]) -> int:
 
     Unlike click's own `main` it leaves interrupts and broken pipes to the caller.
     """
-    if instruction := os.environ.get(_COMPLETE):
+    if instruction := os.environ.get(VARIABLE):
         from click.shell_completion import shell_complete
 
-        return shell_complete(cli, {}, "snellen", _COMPLETE, instruction)
+        return shell_complete(cli, {}, "snellen", VARIABLE, instruction)
     try:
         with cli.make_context("snellen", list(words), obj=tuple(words)) as context:
             cli.invoke(context)
@@ -87,6 +91,17 @@ def _allow_debug(command: click.Command) -> None:
     if isinstance(command, click.Group):
         for one in command.commands.values():
             _allow_debug(one)
+
+
+def _allow_recipes(command: click.Command) -> None:
+    """Let a command, and those below it, take --recipe, --config and --no-config."""
+    if isinstance(command, click.Group):
+        for one in command.commands.values():
+            _allow_recipes(one)
+    elif not any("--recipe" in parameter.opts for parameter in command.params):
+        for option in recipes.options():
+            groups.add(option, groups.DEFAULTS)
+            command.params.append(option)
 
 
 _allow_debug(cli)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from snellen.cli import interrupts, terminal
+from snellen.cli import interrupts, recipes, terminal
 from snellen.cli.groups import REPORT, Command, group
 from snellen.cli.options import DEVICE
 
@@ -33,6 +33,8 @@ from snellen.cli.options import DEVICE
 def doctor(as_json: bool, warm: bool, device: str) -> None:
     """Say what really works here: CPU, threads, BLAS, GPU, encoders that open, models.
 
+    Also which folders of compiled code and which snellen.toml are read.
+
     With --warm say instead what was compiled, where it is kept, and how long that took. --device is
     for --warm: kernels of a GPU are compiled where there is one, loops of the CPU always.
     """
@@ -49,7 +51,7 @@ def doctor(as_json: bool, warm: bool, device: str) -> None:
     else:
         from snellen.jobs.checkup import checkup
 
-        found = checkup()
+        found = checkup() | {"configuration": recipes.state(click.get_current_context())}
     terminal.out(*([json.dumps(found)] if as_json else _lines(found)))
 
 

@@ -9,6 +9,8 @@ from weakref import WeakKeyDictionary
 
 import click
 
+from snellen.cli import recipes
+
 FILES = "Inputs and outputs"
 METHOD = "Method"
 VIDEO = "Reading video"
@@ -16,9 +18,10 @@ ENCODING = "Writing video"
 IMAGES = "Images"
 MACHINE = "Machine"
 REPORT = "Reports"
+DEFAULTS = "Defaults and recipes"
 OTHER = "Other"
 
-_ORDER = (FILES, METHOD, VIDEO, ENCODING, IMAGES, MACHINE, REPORT, OTHER)
+_ORDER = (FILES, METHOD, VIDEO, ENCODING, IMAGES, MACHINE, REPORT, DEFAULTS, OTHER)
 """Groups, as they follow each other; those of a command alone come after METHOD."""
 
 _KINDS = {
@@ -82,11 +85,15 @@ class Command(click.Command):
         super().__init__(*words, **more)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the words; an option whose value may be left out takes one of its own only.
+        """Parse the words; the defaults are those of the user's file, and of the recipe.
 
-        click would take any word behind it, such as the name of a file.
+        An option whose value may be left out takes one of its own only; click would take any word
+        behind it, such as the name of a file.
         """
-        return super().parse_args(ctx, _completed(args, self.params))
+        words = _completed(args, self.params)
+        given, _, _ = self.make_parser(ctx).parse_args(list(words))
+        recipes.apply(ctx, given)
+        return super().parse_args(ctx, words)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, group by group."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import click
 
-from snellen.cli import faults, interrupts, terminal
+from snellen.cli import faults, interrupts, recipes, terminal
 from snellen.cli.options import option
 from snellen.errors import SnellenError, worded
 
@@ -171,6 +171,8 @@ class Report:
         interrupts.insist()
         self._end()
         text = error.worded(option)
+        if error.parameter and (where := recipes.origin(error.parameter)):
+            text += f"; {option(error.parameter)} is of the {where}"
         self.logged(f"error: {text}")
         if self.as_json:
             self._line("error", input=subject, message=text, exit_code=error.exit_code)
@@ -211,13 +213,18 @@ class Report:
             self._write(*lines)
 
     def __enter__(self) -> Self:
+        context = click.get_current_context()
         if self._log_file is not None:
             from snellen.cli.log import Log, check_names
 
-            context = click.get_current_context()
             check_names(self._log_file, context.params)
             words = context.find_root().obj
             self.log = Log(self._log_file, shlex.join(["snellen", *words]))
+        for where, settings in recipes.chosen(context).items():
+            if self.level == VERBOSE:
+                self.notice(where, shlex.join(settings))
+            else:
+                self.logged(f"{where}: {shlex.join(settings)}")
         return self
 
     def __exit__(

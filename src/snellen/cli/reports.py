@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from snellen.cli import recipes
 from snellen.cli.groups import FILES, group
 from snellen.cli.options import NAMED, NUMBER, option
 from snellen.errors import InputError, SnellenError, worded
@@ -125,6 +126,7 @@ def print_result(result: CompareResult, report: Report) -> None:
 
 
 def command_line() -> str:
-    """Return the command as it was typed."""
-    words = click.get_current_context().find_root().obj
-    return shlex.join(["snellen", *words])
+    """Return the command as it was typed, and the options that a file has set behind it."""
+    context = click.get_current_context()
+    settings = [word for words in recipes.chosen(context).values() for word in words]
+    return shlex.join(["snellen", *context.find_root().obj, *settings])

@@ -169,13 +169,14 @@ def _settings(scale: int, options: dict[str, Any]) -> Settings | NetworkSettings
 
 def _command() -> str:
     """Return the command as it was given; folders and files by name, without their paths."""
-    context = click.get_current_context()
+    context, sources = click.get_current_context(), click.core.ParameterSource
     words = ["snellen", "train"]
     for parameter in context.command.params:
         name = parameter.name or ""
-        if context.get_parameter_source(name) is not click.core.ParameterSource.COMMANDLINE:
+        given = context.params.get(name)  # None: --recipe, whose settings stand here themselves
+        source = context.get_parameter_source(name)
+        if given in (None, False) or source not in (sources.COMMANDLINE, sources.DEFAULT_MAP):
             continue
-        given = context.params[name]
         for value in given if isinstance(given, tuple) else (given,):
             words.append(parameter.opts[-1])
             if value is not True:
