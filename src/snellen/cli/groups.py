@@ -13,6 +13,7 @@ from snellen.cli import recipes
 
 FILES = "Inputs and outputs"
 METHOD = "Method"
+ENHANCEMENT = "Enhancement of videos"
 VIDEO = "Reading video"
 ENCODING = "Writing video"
 IMAGES = "Images"
@@ -21,7 +22,9 @@ REPORT = "Reports"
 DEFAULTS = "Defaults and recipes"
 OTHER = "Other"
 
-_ORDER = (FILES, METHOD, VIDEO, ENCODING, IMAGES, MACHINE, REPORT, DEFAULTS, OTHER)
+_ORDER = (
+    FILES, METHOD, ENHANCEMENT, VIDEO, ENCODING, IMAGES, MACHINE, REPORT, DEFAULTS, OTHER
+)  # fmt: skip
 """Groups, as they follow each other; those of a command alone come after METHOD."""
 
 _KINDS = {

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from snellen.cli.enhance import enhancement, enhancement_options
 from snellen.cli.files import facts, run_files, sentence
 from snellen.cli.groups import FILES, METHOD, Command, Decorator, group
 from snellen.cli.options import NAMED, NUMBER, Output, output_option, video, video_command
@@ -105,6 +106,7 @@ _BY = "scale, --method and --source" if choices() else "scale"
         help="Where video's chroma is enlarged.",
     ),
 )
+@enhancement_options
 @video_command
 @report_options("the result beside its source")
 def upscale(inputs: tuple[Path, ...], output: Output | None, **options: Any) -> None:
@@ -129,9 +131,12 @@ def upscale(inputs: tuple[Path, ...], output: Output | None, **options: Any) -> 
 def _jobs(todo: Plan, options: dict[str, Any]) -> list[UpscaleJob]:
     from snellen.jobs.upscale import UpscaleJob
 
-    how = video(options)
+    how, more = video(options), enhancement(options)
     options["segments"] = not options.pop("no_segments")
-    return [UpscaleJob(source=one, target=goal, video=how, **options) for one, goal in todo.pairs]
+    return [
+        UpscaleJob(source=one, target=goal, video=how, enhancement=more, **options)
+        for one, goal in todo.pairs
+    ]
 
 
 def _line(result: UpscaleResult) -> tuple[str, dict[str, Any]]:

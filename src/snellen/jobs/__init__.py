@@ -14,7 +14,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __all__ = [
-    "Clip", "CompareJob", "CompareResult", "DeblurJob", "DeblurResult", "Encoding", "Events", "Job",
+    "Clip", "CompareJob", "CompareResult", "DeblurJob", "DeblurResult", "Encoding", "Enhancement",
+    "Events", "Job",
     "MadSettings", "MiaSettings", "NetworkSettings", "Progress", "Region", "ScoreJob",
     "ScoreResult", "ScoreRow", "ScoreTable", "Settings", "Silent", "TrainJob", "TrainResult",
     "UpscaleJob", "UpscaleResult", "VideoOptions", "run", "run_several",
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from snellen.jobs.compare import CompareResult as CompareResult
     from snellen.jobs.deblur import DeblurJob as DeblurJob
     from snellen.jobs.deblur import DeblurResult as DeblurResult
+    from snellen.jobs.enhance import Enhancement as Enhancement
     from snellen.jobs.events import Events as Events
     from snellen.jobs.events import Progress as Progress
     from snellen.jobs.events import Silent as Silent
@@ -55,6 +57,7 @@ _HOME = {
     "DeblurJob": "snellen.jobs.deblur",
     "DeblurResult": "snellen.jobs.deblur",
     "Encoding": "snellen.video.sink.encoding",
+    "Enhancement": "snellen.jobs.enhance",
     "Events": "snellen.jobs.events",
     "Job": "snellen.jobs.serial",
     "MadSettings": "snellen.jobs.options",

@@ -100,6 +100,13 @@ def listening(events: Events | None) -> Events:
     return events
 
 
+def notify(events: Events, subject: str, message: str) -> None:
+    """Report a notice, if the object takes any."""
+    notice = getattr(events, "notice", None)
+    if notice is not None:
+        notice(subject, message)
+
+
 class Collected:
     """Events that go on to others, each warning once; the warnings are kept.
 
@@ -123,10 +130,9 @@ class Collected:
 
     def notice(self, subject: str, message: str) -> None:
         """Pass a notice on, unless an equal one was passed on before, or nobody takes it."""
-        notice = getattr(self._events, "notice", None)
-        if notice is not None and (subject, message) not in self._known:
+        if (subject, message) not in self._known:
             self._known.add((subject, message))
-            notice(subject, message)
+            notify(self._events, subject, message)
 
     def warning(self, subject: str, message: str) -> None:
         """Pass a warning on, unless an equal one was passed on before."""

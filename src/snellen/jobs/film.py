@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from snellen.errors import IncompleteError
 from snellen.jobs import sequence
-from snellen.jobs.events import Events, Progress
+from snellen.jobs.events import Events, Progress, notify
 from snellen.jobs.fallback import on_device
 from snellen.jobs.inputs import PIPE, standard_input, standard_output
 from snellen.jobs.options import VideoOptions
@@ -49,9 +49,12 @@ def converted(
     def report(p: progress.Progress) -> None:
         events.progress(Progress(name, p.frames, p.total, p.fps, p.eta))
 
+    def chain(names: tuple[str, ...]) -> None:
+        notify(events, name, f"chain: {' → '.join(names)}")
+
     return through(
-        partial(convert, segments=segments, on_progress=report), source, target, step,
-        device=device, video=video, quality=quality, strict=strict, overwrite=overwrite,
+        partial(convert, segments=segments, on_progress=report, on_chain=chain), source, target,
+        step, device=device, video=video, quality=quality, strict=strict, overwrite=overwrite,
         events=events,
     )  # fmt: skip
 

@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from snellen.jobs.events import Events
+from snellen.jobs.events import Events, notify
 from snellen.jobs.inputs import PIPE
 
 if TYPE_CHECKING:
@@ -78,9 +78,7 @@ def _segments(job: FilmJob, models: Models, events: Events) -> Segments | None:
     from snellen.video.convert import Segments
 
     def say(text: str) -> None:
-        notice = getattr(events, "notice", None)
-        if notice is not None:
-            notice(str(job.source), text)
+        notify(events, str(job.source), text)
 
     regular = job.source.is_file()
     return Segments(

@@ -21,7 +21,8 @@ VERSION = 1
 _FRACTION = re.compile(r"-?\d{1,400}(/\d{1,400})?", re.ASCII)
 _TYPES = frozenset(
     {"UpscaleJob", "DeblurJob", "ScoreJob", "CompareJob", "TrainJob", "VideoOptions",
-     "MiaSettings", "MadSettings", "Region", "Clip", "Encoding", "Settings", "NetworkSettings"}
+     "Enhancement", "MiaSettings", "MadSettings", "Region", "Clip", "Encoding", "Settings",
+     "NetworkSettings"}
 )  # fmt: skip
 """Names in `snellen.jobs` of every type that JSON may hold."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -36,7 +37,7 @@ def late_step(
     from snellen.video.chain import Chain
     from snellen.video.convert import LateStep
 
-    def make(info: MediaInfo) -> tuple[Step | RateStep, Fraction | None]:
+    def make(info: MediaInfo) -> tuple[Step | RateStep, MediaInfo]:
         picture = info.picture
         width, height = picture.format.width, picture.format.height
         across, down = picture.format.subsampling or (0, 0)
@@ -51,7 +52,9 @@ def late_step(
         if not found.plain:
             steps.append(Fit(found))
         step = steps[0] if len(steps) == 1 else Chain(*steps)
-        return step, Fraction(1) if found.square and pixel is not None else None
+        if found.square and pixel is not None:
+            info = replace(info, picture=replace(picture, sample_aspect_ratio=Fraction(1)))
+        return step, info
 
     return LateStep(make)
 

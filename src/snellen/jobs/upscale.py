@@ -13,7 +13,8 @@ from snellen.frames.brief import Brief
 from snellen.frames.values import choice
 from snellen.frames.white import MOST
 from snellen.gpu import device as devices
-from snellen.jobs.events import Events
+from snellen.jobs.enhance import Enhancement, enhanced
+from snellen.jobs.events import Events, listening, notify
 from snellen.jobs.fallback import on_device
 from snellen.jobs.fields import check_types
 from snellen.jobs.options import (
@@ -80,6 +81,8 @@ class UpscaleJob(Job):
     """Where video's chroma is enlarged: "auto", "cpu" or "gpu"."""
     video: VideoOptions = field(default_factory=VideoOptions)
     """How a video is read and written."""
+    enhancement: Enhancement = field(default_factory=Enhancement)
+    """What else is done to a video's frames."""
     quality: int | None = None
     """Of JPEG, WebP and AVIF, 1 … 100; None: 95, without loss, 90."""
     strict: bool = False
@@ -195,8 +198,8 @@ def _image(job: UpscaleJob, events: Events) -> UpscaleResult:
     pages = pages_of(job.source, job.target)
     still, lost = opened(
         job.source, job.target, strict=job.strict, overwrite=job.overwrite,
-        unused=(*job.video.named(), *chroma), quality=job.quality, events=events,
-        page=pages[0] if pages else None,
+        unused=(*job.video.named(), *job.enhancement.named(), *chroma), quality=job.quality,
+        events=events, page=pages[0] if pages else None,
     )  # fmt: skip
 
     def work(given: Any, device: str) -> tuple[Any, str]:
@@ -257,7 +260,7 @@ def _video(job: UpscaleJob, events: Events) -> UpscaleResult:
 
     models = models_of(job)
     summary = converted(
-        job.source, job.target, enlarging(job, models), device=job.device, video=job.video,
+        job.source, job.target, enlarging(job, models, events), device=job.device, video=job.video,
         quality=job.quality, strict=job.strict, overwrite=job.overwrite, events=events,
         segments=segments_of(job, models, events),
     )  # fmt: skip
@@ -274,15 +277,26 @@ def models_of(job: UpscaleJob) -> Models:
     return Models(job.model, job.method, job.source_kind, job.source, job.video.clip.map)
 
 
-def enlarging(job: UpscaleJob, models: Models) -> Callable[[str], Step | LateStep]:
-    """Return what makes the step of a job whose source is a video, for a device."""
+def enlarging(
+    job: UpscaleJob, models: Models, events: Events | None = None
+) -> Callable[[str], Step | LateStep]:
+    """Return what makes the step of a job whose source is a video, for a device.
+
+    `events` receives what users may want to know of it.
+    """
     from snellen.upscaling.upscaler import Upscaler
+
+    def say(text: str) -> None:
+        notify(listening(events), str(job.source), text)
 
     def step(device: str) -> Step | LateStep:
         def enlarger(scale: int) -> Upscaler:
             return Upscaler(scale, models(scale), device, job.chroma)
 
         single = job.magnification
-        return enlarger(single) if single else late_step(job.goal, enlarger, models.scales)
+        if single and not job.enhancement:
+            return enlarger(single)
+        late = late_step(job.goal, enlarger, models.scales)
+        return enhanced(job.enhancement, late.make, say) if job.enhancement else late
 
     return step

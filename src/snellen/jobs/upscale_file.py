@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from snellen.frames.values import flag
+from snellen.jobs.enhance import Enhancement
 from snellen.jobs.events import Events
 from snellen.jobs.execute import each_file, raised, run
 from snellen.jobs.naming import enlarged
@@ -54,6 +55,7 @@ def upscale_file(
     audio: str = "copy",
     map: str | Sequence[str] | None = None,
     fps: float | str | Fraction | None = None,
+    crop: str | None = None,
     quality: int | None = None,
     strict: bool = False,
     overwrite: bool = False,
@@ -145,6 +147,9 @@ def upscale_file(
     fps : number or str, optional
         Pictures a second: the source is a folder or a pattern of pictures ("frames/%05d.png"),
         which become one film.
+    crop : str, optional
+        The part of each picture of a video that is worked on, "W:H:X:Y" in pixels: width, height
+        and the distances from the left and the top; before rotation, if the video states one.
     quality : int, optional
         Of an image that is written as JPEG, WebP or AVIF, 1 … 100; None: 95, without loss, 90.
     strict : bool
@@ -192,6 +197,7 @@ def upscale_file(
         encoder_options=encoder_options, pix_fmt=pix_fmt, colour=colour, audio=audio,
         map=map, fps=fps,
     )  # fmt: skip
+    enhancement = Enhancement(crop=crop)
     found = path(source, "source")
     if options.fps is None:
         found = the_only(found, "source")
@@ -201,8 +207,8 @@ def upscale_file(
         source=found, target=goal, scale=scale, size=text_of(size), height=height, fit=fit,
         model=model, method=method, source_kind=source_kind, device=device_list(device),
         chroma=chroma, video=options, quality=quality, strict=strict, overwrite=overwrite,
-        max_pixels=max_pixels, threads=threads, profile=profile, segments=segments,
-        keep_segments=keep_segments, discard_segments=discard_segments,
+        max_pixels=max_pixels, threads=threads, profile=profile, enhancement=enhancement,
+        segments=segments, keep_segments=keep_segments, discard_segments=discard_segments,
     )  # fmt: skip
     return raised(run(job, events))
 

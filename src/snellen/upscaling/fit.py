@@ -98,6 +98,7 @@ class Fit(Holder):
 
     def __init__(self, geometry: Geometry, *, white_bars: bool = False) -> None:
         self.geometry = geometry
+        self.label = f"fit {geometry.width}×{geometry.height}"
         self._white_bars = white_bars
         self._home = Home("this step")
         self._pool: ThreadPoolExecutor | None = None

@@ -119,6 +119,7 @@ class Upscaler(Holder):
         self.device_name = devices.name(self.device)
         self.model = load(model, scale, method, source_kind)
         self.scale = self.model.scale
+        self.label = f"upscale ×{self.scale}"
         self.chroma = self._chroma = chroma
         self.slots = (cpu.Backend if self.device == "cpu" else cuda.Backend).slots
         self._home = Home(WHAT)

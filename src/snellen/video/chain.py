@@ -13,6 +13,7 @@ from typing import cast
 from snellen.errors import InputError
 from snellen.frames.frame import Format, Frame
 from snellen.video.media import Item
+from snellen.video.pixels import describe
 from snellen.video.step import PipelinedStep, RateStep, Step
 from snellen.video.workers import Workers, in_flight
 
@@ -33,6 +34,8 @@ class Chain:
     Attributes
     ----------
     steps : tuple of Step or RateStep
+    formats : tuple of Format
+        Of each step's results; known after `prepare`.
     """
 
     slots = 1
@@ -41,6 +44,7 @@ class Chain:
         if not steps:
             raise InputError("a chain got no step; expected one or more")
         self.steps: tuple[Step | RateStep, ...] = tuple(s for one in steps for s in steps_of(one))
+        self.formats: tuple[Format, ...] = ()
 
     @property
     def device(self) -> str:
@@ -98,11 +102,15 @@ class Chain:
             Whether the last step's results stay on its GPU.
         """
         last = len(self.steps) - 1
+        formats: list[Format] = []
         for number, step in enumerate(self.steps):
             if number == last:
-                return step.prepare(format, bits, on_device=on_device)
-            stay = step.device != "cpu" and step.device == self.steps[number + 1].device
-            format = step.prepare(format, on_device=stay)
+                format = step.prepare(format, bits, on_device=on_device)
+            else:
+                stay = step.device != "cpu" and step.device == self.steps[number + 1].device
+                format = step.prepare(format, on_device=stay)
+            formats.append(format)
+        self.formats = tuple(formats)
         return format
 
     def push(self, frame: Frame | None) -> list[Frame]:
@@ -130,6 +138,21 @@ class Chain:
 def steps_of(step: Step | RateStep) -> tuple[Step | RateStep, ...]:
     """Return the steps of a chain; a plain step alone."""
     return step.steps if isinstance(step, Chain) else (step,)
+
+
+def described(step: Step | RateStep, given: Format) -> tuple[str, ...]:
+    """Return formats and names of the steps of a prepared chain, in their order; none of one step.
+
+    A step may have a `label`: what it is called here. Formats are left out that change nothing.
+    """
+    if not isinstance(step, Chain):
+        return ()
+    said = [before := describe(given)]
+    for one, format in zip(step.steps, step.formats, strict=True):
+        said.append(str(getattr(one, "label", type(one).__name__)))
+        if (after := describe(format)) != before:
+            said.append(before := after)
+    return tuple(said)
 
 
 def rate_of(step: Step | RateStep) -> Fraction:

@@ -12,6 +12,7 @@ from typing import BinaryIO
 from snellen.errors import InputError
 from snellen.frames.brief import Brief
 from snellen.video import pixels
+from snellen.video.chain import described
 from snellen.video.clip import Clip
 from snellen.video.losses import damage, late_losses, time_notes
 from snellen.video.pipes import Outgoing
@@ -59,6 +60,9 @@ class Summary(Brief):
     """What was damaged or missing in the input; empty: it was whole."""
     dropped: tuple[str, ...]
     """What the output cannot hold: streams, tags, chapters, rotation, HDR, alpha …"""
+    chain: tuple[str, ...] = ()
+    """Formats of the frames and names of the steps between them, from the input's to the result's,
+    where there are several steps."""
 
 
 def convert(
@@ -76,6 +80,7 @@ def convert(
     segments: Callable[[], Segments | None] | None = None,
     on_warning: Callable[[str], None] | None = None,
     on_progress: Callable[[Progress], None] | None = None,
+    on_chain: Callable[[tuple[str, ...]], None] | None = None,
 ) -> Summary:
     """Run `step` on every frame of `source`, write the results into `target`, and copy all else.
 
@@ -111,6 +116,8 @@ def convert(
         Called with each of `Summary.warnings`, most of them before work starts.
     on_progress : callable, optional
         Called after each frame, in the calling thread.
+    on_chain : callable, optional
+        Called with `Summary.chain`, if there are several steps, before work starts.
 
     Returns
     -------
@@ -137,6 +144,9 @@ def convert(
         )  # fmt: skip
         opened, info, step, output = ready.source, ready.info, ready.step, ready.output
         copier, plan, warnings = ready.copier, ready.plan, ready.warnings
+        names = described(step, info.picture.format)
+        if names and on_chain is not None:
+            on_chain(names)
         meter = Meter(ready.frames, on_progress)
         how = None if segments is None else segments()
         film = None if how is None else begun(how, info, step, plan, output)
@@ -175,6 +185,7 @@ def convert(
             warnings=(*warnings, *late),
             lost=damage(written),
             dropped=ready.losses,
+            chain=names,
         )
 
 

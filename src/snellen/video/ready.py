@@ -35,8 +35,9 @@ from snellen.video.step import RateStep, Step
 class LateStep:
     """A step that can be made only when the input is known."""
 
-    make: Callable[[MediaInfo], tuple[Step | RateStep, Fraction | None]]
-    """Returns the step, and the sample aspect ratio of its results; None: that of the input."""
+    make: Callable[[MediaInfo], tuple[Step | RateStep, MediaInfo]]
+    """Returns the step, and the input's description as the output is to state it: other colours or
+    another aspect ratio; the format stays that of the input's pictures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +93,8 @@ def readied(
         opened = stack.enter_context(closing(Source(source, clip or Clip(), decoder)))
         info = opened.info
         if isinstance(step, LateStep):
-            step, aspect = step.make(info)
+            step, info = step.make(info)
             stack.callback(step.close)
-            if aspect is not None:
-                picture = replace(info.picture, sample_aspect_ratio=aspect)
-                info = replace(info, picture=picture)
         encoding = encoding or Encoding()
         result = step.outcome(info.picture.format, info.least_frames)
         coloured = None

@@ -1,0 +1,40 @@
+"""Options of what is done to a film's frames beside enlarging them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from snellen.cli.groups import ENHANCEMENT, group
+
+if TYPE_CHECKING:
+    from snellen.jobs.enhance import Enhancement
+
+_OPTIONS = group(
+    ENHANCEMENT,
+    click.option(
+        "--crop",
+        metavar="W:H:X:Y",
+        help="Work on this part of each picture: width, height, and the distances from the left "
+        "and the top, in pixels.",
+    ),
+)
+
+
+def enhancement_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of enhancement."""
+    decorated: Callable[..., Any] = _OPTIONS(command)
+    return decorated
+
+
+def enhancement(options: dict[str, Any]) -> Enhancement:
+    """Take these options out of a command's options, and return them as a value.
+
+    Each is called as its field.
+    """
+    from snellen.jobs.enhance import Enhancement
+
+    return Enhancement(**{one.name: options.pop(one.name) for one in fields(Enhancement)})
