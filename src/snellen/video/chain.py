@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from math import prod
+from math import ceil, prod
 from typing import cast
 
 from snellen.errors import InputError
@@ -163,6 +163,39 @@ def rate_of(step: Step | RateStep) -> Fraction:
 def ticks_of(step: Step | RateStep) -> int:
     """Return into how many ticks the times of a step's results divide a tick."""
     return step.ticks if isinstance(step, RateStep) else 1
+
+
+def reach_of(step: Step | RateStep) -> int | None:
+    """Return how many frames on each side of a frame its results depend on; None: on all.
+
+    A step says so by an attribute `reach`. Without it, a result depends on one frame alone; what a
+    step that changes the number of frames depends on is then unknown, and counts as all.
+
+    Parameters
+    ----------
+    step : Step or RateStep
+        Of a chain, frames given to its first step are counted.
+    """
+    if not isinstance(step, Chain):
+        reach: int | None = getattr(step, "reach", None if isinstance(step, RateStep) else 0)
+        return reach
+    total, rate = 0, Fraction(1)
+    for one in step.steps:
+        reach = reach_of(one)
+        if reach is None:
+            return None
+        # Frames that a step drops need not be spread evenly: one more is enough.
+        total += ceil((reach + 1) / rate) if reach and rate != 1 else reach
+        rate *= rate_of(one)
+    return total
+
+
+def restart(step: Step | RateStep) -> None:
+    """Have steps that keep frames forget them: those to come do not follow the last ones."""
+    for one in steps_of(step):
+        forget = getattr(one, "restart", None)
+        if forget is not None:
+            forget()
 
 
 def _pushed(step: Step | RateStep, frames: list[Frame], ended: bool) -> list[Frame]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from av.packet import Packet
 from av.stream import Disposition
@@ -19,6 +19,9 @@ from snellen.frames.frame import Format, Frame
 from snellen.video.clip import Clip
 from snellen.video.ffmpeg import ATTACHED_PICTURE
 from snellen.video.hdr import Light
+
+if TYPE_CHECKING:
+    from snellen.video.source.content import Content
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +132,8 @@ class MediaInfo:
     """Why it is not the decoder that was asked for; None: it is."""
     fields_notice: str | None = None
     """What was decided about interlaced pictures against their marks; None: nothing so far."""
+    content: Content | None = None
+    """What a close look has found them to be; None: there was none so far."""
 
     @property
     def video(self) -> StreamInfo:

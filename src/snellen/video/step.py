@@ -14,7 +14,12 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class PreparedStep(Protocol):
-    """What steps of all kinds have in common."""
+    """What steps of all kinds have in common.
+
+    A step may also have `reach`: on how many frames on each side of a frame its results depend
+    (absent: 0, and of a `RateStep` unknown; None: on all frames of the film). A long film is cut
+    into segments by it.
+    """
 
     @property
     def slots(self) -> int:
@@ -79,7 +84,11 @@ class PreparedStep(Protocol):
 
 
 class Step(PreparedStep, Protocol):
-    """One frame in, one frame out."""
+    """One frame in, one frame out.
+
+    A step that remembers frames has a method `restart()`, which makes it forget them: it is called
+    before frames that do not follow those before them.
+    """
 
     def run(self, frame: Frame) -> Frame:
         """Return the result, its times and side data taken from `frame`.
@@ -144,7 +153,7 @@ class RateStep(PreparedStep, Protocol):
         """Take the next frame (None: there are no more); return the results that are ready.
 
         Results come in the order of their times. Their planes belong to the caller. Called from one
-        thread at a time.
+        thread at a time. After None the step is as after `prepare`: other frames may follow.
         """
         ...
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Protocol, cast
@@ -11,7 +11,7 @@ from typing import BinaryIO, Protocol, cast
 import av
 
 from snellen.errors import OutputError
-from snellen.frames.frame import Format
+from snellen.frames.frame import Format, Frame
 from snellen.video.chain import through
 from snellen.video.channel import PATIENCE, Channel, Stopped, Thread, depth, join
 from snellen.video.ffmpeg import reason
@@ -103,11 +103,12 @@ def run_between(
     name: str,
     file: Path | Outgoing,
     meter: Meter,
+    kept: Callable[[Frame], bool] = lambda frame: True,
 ) -> SourceReport:
     """Run the step on what `read` gives of a source, and write into a sink that is open.
 
-    `result` is the format of the step's results, `name` that of the output, for messages. The
-    report is that of the last item.
+    `result` is the format of the step's results, of which those are written that `kept` says;
+    `name` is that of the output, for messages. The report is that of the last item.
     """
     reader = SourceThread(source, read)
     results: Channel[Item] = Channel(depth(result))
@@ -118,6 +119,8 @@ def run_between(
         report = None
         with through(step, reader, reader.channel.stop, PATIENCE) as items:
             for item in items:
+                if item.frame is not None and not kept(item.frame):
+                    item = replace(item, frame=None)
                 results.put(item)
                 report = item.report
                 if item.frame is not None:

@@ -144,6 +144,58 @@ class Double(Half):
         return [first, replace(first, planes=mean, pts=first.pts + last.duration)]
 
 
+class Median(Half):
+    """A step that gives, of each frame and `reach` on each side of it, the median of each sample.
+
+    Where the film begins and ends, the frames that are there count.
+    """
+
+    rate, ticks = Fraction(1), 1
+
+    def __init__(self, reach=2):
+        super().__init__()
+        self.reach = reach
+        self.frames = []
+        self.done = 0
+
+    def push(self, frame):
+        if frame is not None:
+            self.frames.append(frame)
+        out = []
+        while self.done + (self.reach if frame is not None else 0) < len(self.frames):
+            near = self.frames[max(0, self.done - self.reach) : self.done + self.reach + 1]
+            planes = tuple(
+                np.median(np.stack(same), 0).astype(same[0].dtype)
+                for same in zip(*(one.planes for one in near), strict=True)
+            )
+            out.append(replace(self.frames[self.done], planes=planes))
+            self.done += 1
+        if frame is None:
+            self.frames, self.done = [], 0
+        return out
+
+
+class Between(Double):
+    """As `Double`, which says on how many frames its results depend."""
+
+    reach = 1
+
+
+class Even(Half):
+    """A step that drops every second frame, by its time."""
+
+    reach = 0
+
+    def __init__(self, step):
+        super().__init__()
+        self.step = step
+
+    def push(self, frame):
+        if frame is None or round(frame.pts / self.step) % 2:
+            return []
+        return [replace(frame, duration=2 * frame.duration)]
+
+
 class OnDevice:
     """A plane in the memory of a pretended GPU: NumPy cannot read it by mistake."""
 

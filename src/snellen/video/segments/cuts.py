@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections.abc import Sequence
+from contextlib import closing
 from fractions import Fraction
+from itertools import islice, pairwise
+from math import ceil
+
+from av.video.frame import VideoFrame
 
 from snellen.cpu.threads import available, chosen, cores
+from snellen.video.chain import reach_of
 from snellen.video.media import MediaInfo
 from snellen.video.segments.store import Cuts
 from snellen.video.segments.values import Cut
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.output import Output
+from snellen.video.source.filters import CYCLE
+from snellen.video.source.read import Reader
 from snellen.video.source.scan import Scan
 from snellen.video.step import RateStep, Step
 
@@ -28,6 +38,12 @@ _BY_GPU = 30_000_000
 _SUFFIXES = (".mp4", ".mov", ".m4v", ".mkv")
 _COUNTING = ("avi",)
 """Containers without times: a damaged one gives others where reading begins elsewhere."""
+_BESIDE = frozenset({"vp8", "vp9", "libvpx", "libvpx-vp9"})
+"""Codecs, and their encoders, that have alpha in a stream of its own."""
+_CYCLES_BEFORE = 2
+"""Cycles of telecine that are undone before those of a segment: the filters compare frames."""
+_LOOKED_AT = 12
+"""Frames of which is seen whether each has a packet of its own."""
 _PASSES = re.compile(r"(pass|passlogfile|stats)=")
 """Options that let an encoder keep statistics of the whole film in a file."""
 _X265 = ((32, 6), (16, 4), (8, 3), (4, 2))
@@ -49,19 +65,22 @@ def hindrance(info: MediaInfo, plan: Plan, step: Step | RateStep, output: Output
         return "what comes from a pipe, or from pictures, cannot be read twice"
     if output.suffix not in _SUFFIXES:
         return f"the output is no file of {', '.join(_SUFFIXES)}"
-    if isinstance(step, RateStep):
-        return "its frame rate changes"
-    if info.clip.deinterlace or info.clip.ivtc:
-        return "progressive frames are made of several interlaced ones"
-    if plan.alpha:
-        return "its alpha channel may be beside the packets"
+    if reach_of(step) is None:
+        return "what becomes of a frame may depend on the whole film"
+    clip = info.clip
+    if clip.ivtc and clip.start is not None:
+        return "cycles of telecine are counted from where decoding begins"
+    if clip.frames is not None and (clip.ivtc or clip.deinterlace == "field"):
+        return "`frames` counts progressive frames, which are known only after decoding"
+    if plan.alpha and {plan.encoder.codec, info.video.codec} & _BESIDE:
+        return "its alpha channel is beside the packets"
     options = [f"{key}={value}" for key, value in plan.encoder.options.items()]
     if plan.encoder.frame_clock or any(map(_PASSES.search, options)):
         return f"{plan.encoder.codec} with these settings needs the whole film"
     return None
 
 
-def cut(scan: Scan, info: MediaInfo, seconds: int) -> tuple[Cut, ...] | str:
+def cut(scan: Scan, info: MediaInfo, seconds: int, reach: int = 0) -> tuple[Cut, ...] | str:
     """Return the segments of a film, or why there are none, as the end of a sentence.
 
     Parameters
@@ -72,36 +91,55 @@ def cut(scan: Scan, info: MediaInfo, seconds: int) -> tuple[Cut, ...] | str:
         Of the film, with the clip.
     seconds : int
         Least duration of a segment but the last.
+    reach : int
+        On how many frames on each side of a frame its results depend.
     """
     if scan.irregular is not None:
         return scan.irregular
     clip, base = info.clip, scan.time_base
+    cycle = 1
+    if clip.ivtc:
+        if not _is_steady(scan.times):
+            return "frames do not follow one another at one rate, as cycles of telecine do"
+        cycle, reach = CYCLE, ceil(reach * Fraction(CYCLE, CYCLE - 1)) + 1 if reach else 0
     begin = info.zero if clip.start is None else scan.start + clip.start
-    times = [time for time in scan.times if time * base >= begin]
+    left = bisect_left(scan.times, begin / base)
+    times = scan.times[left:]
     if info.end is not None:
-        times = [time for time in times if time * base < info.end]
+        times = times[: bisect_left(times, info.end / base)]
     if clip.frames is not None:
         times = times[: clip.frames]
-    places = [0]
+    places, due = [0], False
     for number, time in enumerate(times):
         far = (time - times[places[-1]]) * base >= seconds
-        if far and time in scan.keys and time * base > scan.start:
+        due |= far and time in scan.keys and time * base > scan.start
+        if due and (left + number) % cycle == 0:
             places.append(number)
+            due = False
     if len(places) < 2:
         return "it has no key frames at which it could be cut"
     found = []
     for number, (first, last) in enumerate(zip(places, [*places[1:], len(times)], strict=True), 1):
-        more = last + 1 < len(times)
+        early, late = max(0, first - reach), last + max(1, reach)
+        whole = ((left + early) // cycle - _CYCLES_BEFORE) * cycle
         found.append(
             Cut(
                 number=number,
+                first=times[early] if number > 1 else None,
                 begin=times[first] if number > 1 else None,
                 end=times[last] if last < len(times) else None,
-                stop=times[last + 1] if more else None,
+                stop=times[late] if late < len(times) else None,
                 frames=last - first,
+                cycle=scan.times[max(0, whole)] if clip.ivtc else None,
             )
         )
     return tuple(found)
+
+
+def _is_steady(times: Sequence[int]) -> bool:
+    """Return whether all frames are equally far from one another, but for rounding."""
+    steps = {after - before for before, after in pairwise(times)}
+    return not steps or max(steps) - min(steps) <= 1
 
 
 def end_of(scan: Scan, info: MediaInfo) -> Fraction | None:
@@ -121,11 +159,29 @@ def planned(scan: Scan, info: MediaInfo, plan: Plan, step: Step | RateStep) -> C
     """Return how a film is cut, or why it is not, as the end of a sentence."""
     if info.container in _COUNTING and scan.short is not None:
         return "its times count packets, of which some are missing"
-    found = cut(scan, info, SECONDS.get(step.device_name, _OTHERWISE))
+    reach = reach_of(step)
+    assert reach is not None
+    if (reach or info.clip.ivtc or info.clip.frames) and not shows_each_packet(info, scan):
+        return "several of its packets make one picture"
+    found = cut(scan, info, SECONDS.get(step.device_name, _OTHERWISE), reach)
     if isinstance(found, str):
         return found
     threads = chosen() or _threads(plan.encoder.codec)
     return Cuts(scan.time_base, scan.start, end_of(scan, info), scan.short, threads, found)
+
+
+def shows_each_packet(info: MediaInfo, scan: Scan) -> bool:
+    """Return whether each packet gives a picture of its time, by the first ones of the film.
+
+    Two fields may have packets of their own. The first packets may give none, as those that refer
+    to what the film never held; but cycles of telecine are counted from the first one.
+    """
+    assert info.path is not None
+    with closing(Reader(info.path, info.name, maps=info.clip.map)) as reader:
+        frames = (one for one in reader.decode() if isinstance(one, VideoFrame))
+        shown = [frame.pts for frame in islice(frames, _LOOKED_AT) if frame.pts is not None]
+    at = bisect_left(scan.times, shown[0]) if shown and not info.clip.ivtc else 0
+    return shown == list(scan.times[at : at + len(shown)])
 
 
 def _threads(codec: str) -> int:

@@ -22,6 +22,7 @@ from snellen.frames import atomic
 from snellen.frames.frame import Format, Frame
 from snellen.process import Home
 from snellen.video import pixels
+from snellen.video.chain import restart
 from snellen.video.media import Item
 from snellen.video.progress import Meter
 from snellen.video.segments.packets import PacketWriter, delay
@@ -29,7 +30,7 @@ from snellen.video.segments.values import DifferentFrameError, Mark, Record, Seg
 from snellen.video.sink.encode import add_video, open_container
 from snellen.video.sink.frames import FrameEncoder
 from snellen.video.source.decode import Source
-from snellen.video.step import Step
+from snellen.video.step import RateStep, Step
 from snellen.video.threads import run_between
 
 _STARTS = re.compile(rb"\x00*\x00\x00\x01")
@@ -38,7 +39,7 @@ _SEI = (39, 40)
 """Types of units that decoders need not read (ITU-T H.265, 7.4.2.2)."""
 
 
-def encode_segment(task: SegmentTask, step: Step, meter: Meter) -> Record:
+def encode_segment(task: SegmentTask, step: Step | RateStep, meter: Meter) -> Record:
     """Encode a segment into its file; return what became of it.
 
     Decoding begins further back where its first frame is not the one that the segment before saw,
@@ -48,7 +49,7 @@ def encode_segment(task: SegmentTask, step: Step, meter: Meter) -> Record:
     Parameters
     ----------
     task : SegmentTask
-    step : Step
+    step : Step or RateStep
         Prepared for the film's frames.
     meter : Meter
         Counts the frames.
@@ -71,7 +72,7 @@ def encode_segment(task: SegmentTask, step: Step, meter: Meter) -> Record:
     return replace(_encoded(replace(places[-1], expected=None), step, meter), sought=True)
 
 
-def _encoded(task: SegmentTask, step: Step, meter: Meter) -> Record:
+def _encoded(task: SegmentTask, step: Step | RateStep, meter: Meter) -> Record:
     """Encode a segment, decoded from `task.lead` before it.
 
     Raises
@@ -84,7 +85,10 @@ def _encoded(task: SegmentTask, step: Step, meter: Meter) -> Record:
     with atomic.rewriting(task.file) as file:
         writer = PacketWriter(file)
         try:
-            source = Source(task.source, task.clip, task.decoder, lead=task.lead, looked=True)
+            source = Source(
+                task.source, task.clip, task.decoder, lead=task.lead, looked=True,
+                content=task.looked, cycle=task.cycle,
+            )  # fmt: skip
         except InputError as error:
             if task.number == 1 or error.parameter not in ("start", "duration"):
                 raise
@@ -99,23 +103,25 @@ def _encoded(task: SegmentTask, step: Step, meter: Meter) -> Record:
                 return _empty(task, writer, step, change, source.info.zero)
             sink = SegmentSink(writer, task)
             part = _Part(source, task)
+            restart(step)
             report = run_between(
-                source, part.items, step, sink, task.plan.format, task.output, task.file, meter
-            )
+                source, part.items, step, sink, task.plan.format, task.output, task.file, meter,
+                part.is_inside,
+            )  # fmt: skip
     return Record(
         number=task.number, frames=sink.written, first=part.first, after=part.after,
-        last=part.last, delay=delay(writer.times), size=writer.size, checksum=writer.checksum,
+        delay=delay(writer.times), size=writer.size, checksum=writer.checksum,
         headers=sink.headers, device=step.device_name, lost=report.damage, moved=report.moved,
         variable_rate=report.variable_rate, losses=report.losses,
-        transparent=report.transparent, ended=part.ended,
+        transparent=report.transparent, fields_notice=report.fields_notice, ended=part.ended,
     )  # fmt: skip
 
 
 def _empty(
-    task: SegmentTask, writer: PacketWriter, step: Step, why: str, ended: Fraction | None
+    task: SegmentTask, writer: PacketWriter, step: Step | RateStep, why: str, ended: Fraction | None
 ) -> Record:
     return Record(
-        number=task.number, frames=0, first=None, after=None, last=0, delay=0, size=writer.size,
+        number=task.number, frames=0, first=None, after=None, delay=0, size=writer.size,
         checksum=writer.checksum, headers="", device=step.device_name, lost=(why,), ended=ended,
     )  # fmt: skip
 
@@ -125,41 +131,50 @@ def _shape(format: Format) -> tuple[Any, ...]:
 
 
 class _Part:
-    """The frames of a segment, with times of the output, and marks of those at its ends."""
+    """The frames of a segment, timed from the output's beginning, and marks of two of them."""
 
     def __init__(self, source: Source, task: SegmentTask) -> None:
         self._source, self._task = source, task
-        self._shift = (source.info.zero - task.zero) / task.plan.time_base
+        self._shift = (source.info.zero - task.zero) / task.time_base
         self.first: Mark | None = None
         self.after: Mark | None = None
-        self.last = 0
         self.ended: Fraction | None = None
 
     def items(self) -> Iterator[Item]:
-        """Yield the segment's frames, and the report."""
+        """Yield the frames that the segment's results depend on, and the report."""
         task = self._task
-        for item in self._source.items():
+        for item in self._source.items(task.plan.alpha):
             frame, end = item.frame, item.clip_end
             if frame is None:
                 if end is not None and (task.stop is None or end < task.stop):
-                    self.ended = end
+                    self._end(end)
                 yield Item(None, report=item.report)
                 continue
             time = round(frame.pts + self._shift)
-            if task.end is not None and time >= task.end:
-                self.after = self.after or _mark(frame, time)
-                continue
+            if task.watched is not None and self.after is None and time >= task.watched:
+                self.after = _mark(frame, time)
             if self.first is None:
                 self.first = _mark(frame, time)
                 if task.expected not in (None, self.first):
                     raise DifferentFrameError
-            self.last = time
-            yield Item(replace(frame, pts=time), report=item.report)
+            if task.until is None or time < task.until:
+                yield Item(replace(frame, pts=time), report=item.report)
+
+    def is_inside(self, result: Frame) -> bool:
+        """Return whether a result belongs to the segment, by its time."""
+        begin, end = self._task.begin, self._task.end
+        return (begin is None or result.pts >= begin) and (end is None or result.pts < end)
+
+    def _end(self, end: Fraction) -> None:
+        """Note where the film ends for good, unless that is for the next segment to see."""
+        task = self._task
+        if task.end is None or end <= task.zero + task.end * task.plan.time_base:
+            self.ended = end
 
 
 def _mark(frame: Frame, time: int) -> Mark:
     found = blake2b(digest_size=16)
-    for plane in frame.planes:
+    for plane in (*frame.planes, *(() if frame.alpha is None else (frame.alpha,))):
         found.update(np.ascontiguousarray(plane).data)
     return time, found.hexdigest()
 

@@ -7,7 +7,7 @@ from typing import Protocol
 from snellen.video.progress import Meter
 from snellen.video.segments.encode import encode_segment
 from snellen.video.segments.values import Record, SegmentTask
-from snellen.video.step import Step
+from snellen.video.step import RateStep, Step
 
 
 class Executor(Protocol):
@@ -38,7 +38,7 @@ class Here:
 
     Parameters
     ----------
-    step : Step
+    step : Step or RateStep
         Prepared.
     meter : Meter
         Counts the frames.
@@ -46,7 +46,7 @@ class Here:
 
     slots = 1
 
-    def __init__(self, step: Step, meter: Meter) -> None:
+    def __init__(self, step: Step | RateStep, meter: Meter) -> None:
         self._step, self._meter = step, meter
         self._tasks: list[SegmentTask] = []
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
@@ -13,7 +13,6 @@ from typing import Any
 import av
 
 from snellen.errors import OutputError
-from snellen.video.clip import Clip
 from snellen.video.ffmpeg import reason
 from snellen.video.media import MediaInfo, SourceReport
 from snellen.video.messages import counted
@@ -112,7 +111,6 @@ class Film:
         given : MediaInfo
             Of the input as it is, from which the step was made.
         """
-        assert not isinstance(step, RateStep)
         known = len(self._store.records)
         whole = self._store.whole()
         if known:
@@ -147,7 +145,7 @@ class Film:
             self._damage(records),
             sum(one.moved for one in records),
             any(one.variable_rate for one in records),
-            self._info.fields_notice,
+            next((one.fields_notice for one in records if one.fields_notice is not None), None),
             tuple(dict.fromkeys(loss for one in records for loss in one.losses)),
             sum(one.transparent for one in records),
         )
@@ -165,7 +163,7 @@ class Film:
         return Written(sink.written, sink.refused, sink.damage, report)
 
     def _executor(
-        self, step: Step, meter: Meter, given: MediaInfo
+        self, step: Step | RateStep, meter: Meter, given: MediaInfo
     ) -> AbstractContextManager[Executor]:
         if self._how.workers is None:
             return nullcontext(Here(step, meter))
@@ -218,27 +216,38 @@ class Film:
         """Return what a segment is made of; `before` is the record of the one before, if final."""
         info, base, start = self._info, self._cuts.time_base, self._cuts.start
         stop = self._cuts.end if cut.stop is None else cut.stop * base
-        if cut.begin is None:
+        if cut.first is None:
             first = info.clip.start
             begin = info.zero if first is None else start + first
         else:
-            begin = cut.begin * base
+            begin = cut.first * base
             first = begin - start
-        clip = Clip(
-            first, None if stop is None else stop - begin, map=info.clip.map,
-            interlaced="ignore" if info.fields_notice is not None else info.clip.interlaced,
-        )  # fmt: skip
-        end = None if cut.end is None else round((cut.end * base - info.zero) / info.time_base)
+        clip = replace(
+            info.clip, start=first, duration=None if stop is None else stop - begin, frames=None
+        )
+        cycle = None if cut.cycle is None else cut.cycle * base
+        after = next((one.first for one in self._cuts.cuts[cut.number :]), None)
+        ticks = info.time_base / self._plan.time_base
+        end = self._ticks(cut.end)
         further = None if before is None else LEAD + self._seconds(cut.number - 1)
         assert info.path is not None
         return SegmentTask(
-            number=cut.number, source=info.path, clip=clip,
+            number=cut.number, source=info.path, clip=clip, looked=info.content, cycle=cycle,
             decoder=info.decoder, lead=LEAD, further=further, zero=info.zero,
-            end=end, stop=stop, expected=None if before is None else before.after,
-            given=info.picture.format, plan=self._plan, muxer=self._output.muxer,
-            suffix=self._output.suffix, threads=self._cuts.threads,
+            time_base=info.time_base,
+            begin=_scaled(self._ticks(cut.begin), ticks), end=_scaled(end, ticks),
+            until=end if after == cut.end else None, watched=self._ticks(after),
+            stop=stop, expected=None if before is None else before.after,
+            given=info.picture.format, plan=self._plan,
+            muxer=self._output.muxer, suffix=self._output.suffix, threads=self._cuts.threads,
             file=self._store.file(cut.number), output=self._output.name,
         )  # fmt: skip
+
+    def _ticks(self, time: int | None) -> int | None:
+        """Return a time of the input in ticks of decoded frames, from the output's beginning."""
+        if time is None:
+            return None
+        return round((time * self._cuts.time_base - self._info.zero) / self._info.time_base)
 
     def _begin(self, cut: Cut) -> Fraction:
         """Return where a segment begins, in seconds of the output."""
@@ -259,6 +268,10 @@ class Film:
             where = f"in the part from {_clock(self._begin(cut))}"
             found += [f"{text} ({where})" for text in record.lost if text != short]
         return tuple(found)
+
+
+def _scaled(time: int | None, ticks: Fraction) -> int | None:
+    return None if time is None else round(time * ticks)
 
 
 def _follows(record: Record, before: Record) -> bool:

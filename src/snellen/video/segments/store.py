@@ -27,7 +27,7 @@ try:
 except ImportError:  # Windows, where an open file cannot be removed
     fcntl = None
 
-VERSION = 1
+VERSION = 2
 """Of the manifest."""
 _FRACTION = re.compile(r"-?\d{1,400}(/\d{1,400})?", re.ASCII)
 _TYPES: Mapping[str, tuple[type, ...]] = {

@@ -9,9 +9,10 @@ from pathlib import Path
 from snellen.frames.frame import Format
 from snellen.video.clip import Clip
 from snellen.video.sink.encode import Plan
+from snellen.video.source.content import Content
 
 Mark = tuple[int, str]
-"""A decoded frame: its time in ticks of the output, and a checksum of its samples."""
+"""A decoded frame: its time from the output's beginning, and a checksum of its samples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,14 +21,20 @@ class Cut:
 
     number: int
     """From 1."""
+    first: int | None
+    """Time of the first frame that is decoded for it; None: where the clip begins."""
     begin: int | None
     """Time of its first frame; None: where the clip begins."""
     end: int | None
     """Time of the first frame of the next segment; None: where the clip ends."""
     stop: int | None
-    """Time up to which is decoded: one frame more than the segment has; None: to the clip's end."""
+    """Time up to which is decoded: one frame more than the segment has, or as many as its results
+    depend on; None: to the clip's end."""
     frames: int
-    """Frames that it has, if all can be decoded."""
+    """Frames of the input that it has, if all can be decoded."""
+    cycle: int | None = None
+    """Time of the frame from which on cycles of telecine are undone, two of them before `first`;
+    None: there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +44,11 @@ class SegmentTask:
     number: int
     source: Path
     clip: Clip
-    """Of the input, one frame more than is encoded."""
+    """Of the input: all frames that the results depend on, and one more than the segment has."""
+    looked: Content | None
+    """What looking at the film's pictures has found; None: it was not looked at, or not closely."""
+    cycle: Fraction | None
+    """Seconds of the container's clock from which on cycles of telecine are undone."""
     decoder: str
     lead: Fraction
     """Seconds before the segment at which decoding begins."""
@@ -45,12 +56,20 @@ class SegmentTask:
     """Likewise, where its first frame is not the one expected, or there is none; None: only so."""
     zero: Fraction
     """Seconds of the container's clock that become time 0 of the output."""
+    time_base: Fraction
+    """Seconds of a tick of the decoded frames' times."""
+    begin: int | None
+    """Time of the output at which the segment begins; None: with the clip."""
     end: int | None
-    """Time of the output at which the segment ends; None: with the clip."""
+    """Time of the output at which it ends; None: with the clip."""
+    until: int | None
+    """Time, in ticks of decoded frames, from which on no result depends on them; None: nowhere."""
+    watched: int | None
+    """Time, in ticks of decoded frames, of the first frame that is decoded for the next segment."""
     stop: Fraction | None
     """Seconds of the container's clock where the clip ends; None: with the input."""
     expected: Mark | None
-    """First frame, as the segment before saw it; None: unknown."""
+    """First decoded frame, as the segment before saw it; None: unknown."""
     given: Format
     """Of the decoded frames."""
     plan: Plan
@@ -73,11 +92,9 @@ class Record:
     number: int
     frames: int
     first: Mark | None
-    """None: it has no frame."""
+    """The first frame that was decoded for it; None: there is none."""
     after: Mark | None
-    """The first frame behind its end; None: there is none, or it is the last segment."""
-    last: int
-    """Time of its last frame, in ticks of the output; 0: it has none."""
+    """The first frame that is decoded for the next one; None: none was seen, or it is the last."""
     delay: int
     """By how many packets decoding is ahead of showing."""
     size: int
@@ -94,6 +111,7 @@ class Record:
     variable_rate: bool = False
     losses: tuple[str, ...] = ()
     transparent: int = 0
+    fields_notice: str | None = None
     """As of `SourceReport`."""
     ended: Fraction | None = None
     """Seconds of the container's clock where the film ends for good, since its pictures change;

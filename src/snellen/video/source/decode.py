@@ -23,6 +23,7 @@ from snellen.video.ffmpeg import name, start_of
 from snellen.video.media import Item, MediaInfo, PictureInfo, SourceReport
 from snellen.video.pipes import Incoming
 from snellen.video.source import nvdec
+from snellen.video.source.content import Content
 from snellen.video.source.damage import promised_packets, torn_y4m, total_frames
 from snellen.video.source.pictures import FORMAT, Pictures
 from snellen.video.source.progressive import Progressive
@@ -51,8 +52,11 @@ class Source:
         "auto", "cpu" or "nvdec".
     lead : Fraction
         Seconds before the clip's start at which reading begins.
-    looked : bool
-        Whether the film's content has been found to be progressive, where no frame is marked.
+    looked, content
+        As of `Progressive`: what looking at the film has found before.
+    cycle : Fraction, optional
+        Seconds of the container's clock at which a cycle of telecine begins; frames before it are
+        left out. None: the first one begins with the first frame that is decoded.
 
     Attributes
     ----------
@@ -73,8 +77,11 @@ class Source:
         *,
         lead: Fraction = LEAD,
         looked: bool = False,
+        content: Content | None = None,
+        cycle: Fraction | None = None,
     ) -> None:
-        self._lead, self._was_looked_at = lead, looked
+        self._lead, self._looked, self._content = lead, looked, content
+        self._cycle = cycle
         self._pictures = source if isinstance(source, Pictures) else None
         self.name = source.name if isinstance(source, Pictures) else name(source)
         self.busy, self._home = False, Home("this input")
@@ -155,9 +162,10 @@ class Source:
 
     def _open(self, seek: bool) -> None:
         self._reader = Reader(self._file, self.name, self._hardware, self._clip.map)
+        base, cycle = self._reader.time_base, self._cycle
         self._fields = Progressive(
-            self._clip, self._reader.stream, self._reader.time_base, self._path, self.name,
-            self._was_looked_at,
+            self._clip, self._reader.stream, base, self._path, self.name, self._looked,
+            self._content, None if cycle is None else round(cycle / base),
         )  # fmt: skip
         self._time_base = self._reader.time_base / self._fields.ticks
         self._clock = Clock(self._time_base, Fraction(1))
@@ -166,8 +174,9 @@ class Source:
         self._count = 0
         self._ended = False
         self._shape: tuple[int, int, int, tuple[int, int] | None] | None = None
-        far = (self._clip.start or 0) > self._lead and self._path is not None
-        self._seeked = seek and far and self._reader.seek(self._begin - self._lead)
+        first = self._begin if self._cycle is None else self._cycle
+        far = first - self._reader.start() > self._lead and self._path is not None
+        self._seeked = seek and far and self._reader.seek(first - self._lead)
         self._flow = self._items()
 
     def _set_rate(self) -> None:
@@ -192,7 +201,8 @@ class Source:
         if not self._seeked:
             return False
         first = self._clock.first
-        late = first is None or first * self._time_base > self._begin
+        wanted = self._begin if self._cycle is None else self._cycle
+        late = first is None or first * self._time_base > wanted
         return late or self._clock.missing > 0
 
     def _no_frame(self) -> InputError:
@@ -238,6 +248,7 @@ class Source:
             decoder="nvdec" if self._hardware else "cpu",
             decoder_notice=notice,
             fields_notice=self._fields.notice,
+            content=self._fields.content,
         )
 
     def _total(self) -> int | None:

@@ -56,7 +56,12 @@ class Progressive:
     what : str
         What messages call it.
     looked : bool
-        Whether a film without marks has been looked at before, and found to be progressive.
+        Whether a film without marks has been looked at before: `content` is what was found, or it
+        is progressive.
+    content : Content, optional
+        What a look at the film has found before.
+    since : int, optional
+        Time of the first frame that is taken; those before it are left out.
 
     Attributes
     ----------
@@ -66,6 +71,8 @@ class Progressive:
         Results for each frame; known after the first frame.
     notice : str or None
         What was decided against the marks of the frames, or that there are none.
+    content : Content or None
+        What a close look at the film has found; None: there was none.
     """
 
     def __init__(
@@ -76,6 +83,8 @@ class Progressive:
         path: Path | None,
         what: str,
         looked: bool = False,
+        content: Content | None = None,
+        since: int | None = None,
     ) -> None:
         self._clip, self._stream, self._path, self._what = clip, stream, path, what
         self.ticks = CYCLE - 1 if clip.ivtc else _TICKS.get(str(clip.deinterlace), 1)
@@ -85,7 +94,8 @@ class Progressive:
         self._graph: FilterGraph | None = None
         self._times: _TelecineTimes | None = None
         self._decided = clip.interlaced == "ignore"
-        self._looked = looked
+        self.content, self._since = content, since
+        self._looked = looked and not (clip.deinterlace and content is not None)
 
     @property
     def filtered(self) -> bool:
@@ -101,6 +111,8 @@ class Progressive:
         step : Fraction
             Usual distance of two results, in their ticks.
         """
+        if frame is not None and self._since is not None and (frame.pts or 0) < self._since:
+            return []
         if frame is not None and not self._decided:
             self._decide(frame)
         if self._graph is None:
@@ -129,7 +141,7 @@ class Progressive:
                 return
             first = content.first
         elif self._path is not None:
-            content = content_of(self._path, self._what, clip.map)
+            content = self._look(self._path)
         self._decided, self.notice = True, None
         if clip.ivtc:
             self._undo_telecine(frame, content)
@@ -153,13 +165,19 @@ class Progressive:
                 "it is telecined film: `ivtc` would restore the film's own frames, without loss"
             )
 
+    def _look(self, path: Path) -> Content:
+        """Return what the film's content is; look at it once."""
+        if self.content is None:
+            self.content = content_of(path, self._what, self._clip.map)
+        return self.content
+
     def _unmarked(self, frame: VideoFrame) -> Content | None:
         """Return the content of a film without marks if it is interlaced; else None."""
         if self._looked or self._path is None:
             return None
         self._looked = True
         if self._clip.deinterlace:
-            content = content_of(self._path, self._what, self._clip.map)
+            content = self._look(self._path)
             if content.kind in (INTERLACED, TELECINED):
                 return content
             self.notice = (
