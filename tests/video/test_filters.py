@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from snellen.errors import InputError
-from snellen.video.source.filters import FilterGraph, Filters, _properties, deinterlacing
+from snellen.video.filtering.graph import Filter
+from snellen.video.source.filters import _properties, deinterlacing, graph_of
 from support.video.clips import luma, make, picture
 
 BASE = Fraction(1, 1000)
@@ -30,7 +31,8 @@ def opened(tmp_path):
 
 def filtered(opened, *chain):
     stream, frames = opened
-    graph = FilterGraph(Filters(chain), stream, frames[0], BASE)
+    filters = [Filter.of(name, **options) for name, options in chain]
+    graph = graph_of(filters, stream, frames[0], BASE)
     return [one for frame in [*frames, None] for one in graph.push(frame)]
 
 
@@ -76,7 +78,7 @@ def test_what_is_stated(opened, tmp_path):
         stream = container.streams.video[0]
         frame = next(container.decode(stream))
         assert _properties(stream, frame, BASE)["pixel_aspect"] == "4/3"
-        graph = FilterGraph(Filters((("scale", {"w": "iw*sar", "h": "ih"}),)), stream, frame, BASE)
+        graph = graph_of([Filter.of("scale", w="iw*sar", h="ih")], stream, frame, BASE)
         ((found, _),) = graph.push(frame) + graph.push(None)
     assert found.width == 85  # of 64 columns, to square samples
 
@@ -84,10 +86,10 @@ def test_what_is_stated(opened, tmp_path):
 @pytest.mark.parametrize(
     ("chain", "message"),
     [
-        ((("nosuch", {}),), "filters nosuch: no filter nosuch"),
-        ((("hflip", {}), ("crop", {"nosuch": "1"})), "filters hflip, crop: .*nosuch"),
+        ((("nosuch", {}),), "no filter 'nosuch'"),
+        ((("hflip", {}), ("crop", {"nosuch": "1"})), "filters hflip, crop: crop: .*nosuch"),
         ((("crop", {"w": "nonsense("}),), "filters crop: .*nonsense"),
-        ((("overlay", {}),), "filters overlay: "),
+        ((("overlay", {}),), "overlay has 2 inputs and 1 output"),
     ],
 )
 def test_what_ffmpeg_does_not_take(opened, chain, message):
@@ -97,13 +99,14 @@ def test_what_ffmpeg_does_not_take(opened, chain, message):
 
 def test_deinterlacing_goes_by_the_flags(opened):
     stream, (frame, *_) = opened
-    assert dict(deinterlacing(stream, frame).chain)["bwdif"]["deint"] == "all"
-    assert "setfield" not in dict(deinterlacing(stream, frame).chain)  # nothing states the order
-    chain = dict(deinterlacing(stream, frame, "bottom", per_field=True).chain)
-    assert chain["setfield"] == {"mode": "bff"}
-    assert chain["bwdif"] == {"mode": "send_field", "deint": "all"}
+    assert [str(one) for one in deinterlacing(stream, frame)] == [
+        "bwdif=mode=send_frame:deint=all"  # nothing states the order
+    ]
+    assert [str(one) for one in deinterlacing(stream, frame, "bottom", per_field=True)] == [
+        "setfield=mode=bff", "bwdif=mode=send_field:deint=all",
+    ]  # fmt: skip
 
 
-def test_a_list_of_filters_is_a_value():
-    filters = Filters((("bwdif", {"mode": "send_frame"}),))
-    assert pickle.loads(pickle.dumps(filters)) == filters
+def test_a_filter_is_a_value():
+    bwdif = Filter.of("bwdif", mode="send_frame")
+    assert pickle.loads(pickle.dumps(bwdif)) == bwdif

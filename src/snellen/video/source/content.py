@@ -20,7 +20,8 @@ from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
 from snellen.video.ffmpeg import choose_stream, limit_size, open_input
-from snellen.video.source.filters import FilterGraph, Filters
+from snellen.video.filtering.graph import Filter
+from snellen.video.source.filters import graph_of
 from snellen.video.timestamps import fraction
 
 _PLACES, _FRAMES = 6, 40
@@ -197,7 +198,7 @@ def _decoded(container: InputContainer, stream: VideoStream) -> Iterator[VideoFr
 def _labels(stream: VideoStream, frames: Sequence[VideoFrame]) -> list[Label]:
     """Return what idet says of consecutive frames; up to a change of their format."""
     base = fraction(stream.time_base) or Fraction(1, 1000)
-    graph = FilterGraph(Filters((("idet", {}),)), stream, frames[0], base)
+    graph = graph_of([Filter("idet")], stream, frames[0], base)
     first, labels = frames[0], []
     for frame in [*frames, None]:
         if frame is not None and (frame.format.name, frame.width, frame.height) != (

@@ -12,6 +12,7 @@ from av.video.stream import VideoStream
 from snellen.errors import InputError
 from snellen.video import pixels
 from snellen.video.clip import Clip
+from snellen.video.filtering.graph import FilterGraph
 from snellen.video.source.content import (
     INTERLACED,
     PROGRESSIVE,
@@ -21,7 +22,7 @@ from snellen.video.source.content import (
     content_of,
     unmarked_content,
 )
-from snellen.video.source.filters import CYCLE, FilterGraph, deinterlacing, inverse_telecine
+from snellen.video.source.filters import CYCLE, deinterlacing, graph_of, inverse_telecine
 from snellen.video.source.stream_info import is_interlaced, rate_of
 
 _TICKS = {"field": 2}
@@ -156,7 +157,7 @@ class Progressive:
             raise self._refused(content)
         per_field = clip.deinterlace == "field"
         filters = deinterlacing(self._stream, frame, first, per_field)
-        self._graph = FilterGraph(
+        self._graph = graph_of(
             filters, self._stream, frame, self._time_base, self._time_base / self.ticks
         )
         self.rate = Fraction(self.ticks)
@@ -214,7 +215,7 @@ class Progressive:
         if first is None and content is not None and not is_interlaced(self._stream, frame):
             first = content.first
         filters = inverse_telecine(self._stream, frame, first)
-        self._graph = FilterGraph(filters, self._stream, frame, self._time_base)
+        self._graph = graph_of(filters, self._stream, frame, self._time_base)
         self._times = _TelecineTimes(self.ticks)
         self.rate = Fraction(CYCLE - 1, CYCLE)
 

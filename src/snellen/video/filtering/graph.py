@@ -1,0 +1,163 @@
+"""FFmpeg's filter graphs: filters one after another, each with one input and one output."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fractions import Fraction
+from typing import Any
+
+import av
+from av.filter import Graph, filters_available
+from av.video.frame import VideoFrame
+
+from snellen.cpu.threads import chosen
+from snellen.errors import InputError, quoted
+from snellen.video import logs
+from snellen.video.messages import counted
+from snellen.video.timestamps import fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """One of FFmpeg's filters, with its options."""
+
+    name: str
+    arguments: str = ""
+    """Its options as FFmpeg reads them, separated by colons."""
+    instance: str | None = None
+    """What it is called in messages and by other filters; None: as FFmpeg likes."""
+
+    @classmethod
+    def of(cls, name: str, **options: object) -> Filter:
+        """Return a filter with options that are Python's values."""
+        return cls(name, arguments(options))
+
+    def __str__(self) -> str:
+        return f"{self.name}={self.arguments}" if self.arguments else self.name
+
+
+class FilterGraph:
+    """A configured graph of filters for frames of one kind.
+
+    Parameters
+    ----------
+    filters : sequence of Filter
+    source : mapping
+        Options of FFmpeg's buffer source. Size, pixel format, colour and sample aspect ratio of the
+        frames are stated by them; FFmpeg would assume square pixels and unspecified colour.
+    time_base : Fraction
+        Seconds of a tick of the frames' times.
+    result_base : Fraction, optional
+        Seconds of a tick of the results' times; None: the same.
+    parameter : str, optional
+        What an error is about.
+
+    Raises
+    ------
+    InputError
+        FFmpeg does not know a filter or one of its options, or cannot connect them.
+    """
+
+    def __init__(
+        self,
+        filters: Sequence[Filter],
+        source: Mapping[str, str],
+        time_base: Fraction,
+        result_base: Fraction | None = None,
+        parameter: str | None = None,
+    ) -> None:
+        self._time_base = time_base
+        self._result_base = result_base or time_base
+        self._done = False
+        self._graph, _ = configured(filters, source, parameter)
+
+    def push(self, frame: VideoFrame | None) -> list[tuple[VideoFrame, int | None]]:
+        """Take a frame (None: there are no more); return the frames that are ready.
+
+        Each comes with its time in ticks of the results' time base; None: it has no time.
+        """
+        if self._done:
+            return []
+        self._done = frame is None
+        if frame is not None:
+            frame.time_base = self._time_base
+        self._graph.vpush(frame)
+        out: list[tuple[VideoFrame, int | None]] = []
+        while True:
+            try:
+                ready = self._graph.vpull()
+            except (av.BlockingIOError, av.EOFError):
+                return out
+            out.append((ready, self._ticks(ready)))
+
+    def _ticks(self, frame: VideoFrame) -> int | None:
+        if frame.pts is None:
+            return None
+        base = fraction(frame.time_base) or self._time_base  # bwdif halves it
+        return round(frame.pts * base / self._result_base)
+
+
+def configured(
+    filters: Sequence[Filter], source: Mapping[str, str], parameter: str | None = None
+) -> tuple[Graph, list[logs.Message]]:
+    """Return a configured graph, and what FFmpeg logged of the connections.
+
+    Parameters and errors are those of `FilterGraph`.
+    """
+    failed: Exception | None = None
+    graph = Graph()
+    graph.threads = chosen() or 0
+    with logs.listening(av.logging.VERBOSE) as messages:
+        try:
+            nodes = [graph.add("buffer", arguments(source))]
+            nodes += [_added(graph, one, parameter) for one in filters]
+            nodes.append(graph.add("buffersink"))
+            graph.link_nodes(*nodes).configure()
+        except (av.FFmpegError, ValueError) as error:
+            failed = error
+    if failed is None:
+        return graph, messages
+    texts = dict.fromkeys(
+        f"{name}: {text.strip()}" if name else text.strip()
+        for level, name, text in messages
+        if level <= av.logging.WARNING
+    )
+    raise InputError(
+        f"FFmpeg cannot set up the filters {', '.join(one.name for one in filters)}: "
+        f"{'; '.join(texts) or failed}",
+        parameter=parameter,
+    )
+
+
+def _added(graph: Graph, one: Filter, parameter: str | None) -> Any:
+    """Add a filter to a graph (InputError: there is none, or it is no link of a chain)."""
+    name = {} if one.instance is None else {"name": one.instance}
+    try:
+        node: Any = graph.add(one.name, one.arguments or None, **name)
+    except ValueError as error:
+        if isinstance(error, av.FFmpegError):
+            raise
+        near = get_close_matches(one.name, sorted(filters_available), 3)
+        raise InputError(
+            f"this FFmpeg has no filter {quoted(one.name)}",
+            parameter=parameter,
+            advice=f"these are similar: {', '.join(near)}" if near else None,
+        ) from None
+    if (given := len(node.inputs), out := len(node.outputs)) != (1, 1):
+        raise InputError(
+            f"{one.name} has {counted(given, 'input')} and {counted(out, 'output')}; expected "
+            "filters with one of each",
+            parameter=parameter,
+        )
+    return node
+
+
+def arguments(options: Mapping[str, object]) -> str:
+    """Return options as FFmpeg reads them, special characters escaped (ffmpeg-utils, Quoting)."""
+    return ":".join(f"{key}={_escaped(str(value))}" for key, value in options.items())
+
+
+def _escaped(value: str) -> str:
+    return "".join(f"\\{c}" if c in "\\':" else c for c in value)
