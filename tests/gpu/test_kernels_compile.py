@@ -19,6 +19,7 @@ from snellen.cnn.cuda import layout as cnn_layout
 from snellen.cnn.cuda import luma as cnn_luma
 from snellen.cnn.definition import SIZES
 from snellen.fft import small, square
+from snellen.filters.lut import cuda as lut
 from snellen.frames import bicubic
 from snellen.frames.frame import CENTRE, LEFT, TOP_LEFT, Format
 from snellen.gpu.cubin import usages
@@ -239,6 +240,7 @@ CASES = [
     *pictures(("uint8", 3, 8), ("uint16", 1, 10), ("float16", 4, 0), ("float64", 1, 0)),
     mad_pictures.kernel("uint8", 3),
     mad_pictures.kernel("float32", 1),
+    *(kernel for dimensions in (1, 3) for kernel in lut.kernels(LUMA[0], LUMA[0], dimensions)),
     checkup.KERNEL,
     *(
         bicubic.kernel(*case)
@@ -253,7 +255,8 @@ CASES = [
 
 SLOW = distinct(
     *CASES, *aplus(OTHERS), *oriented(ORIENTED, LUMA), *slow_pictures(),
-    *slow_mia(), *slow_transforms(), *slow_cnn(),
+    *slow_mia(), *slow_transforms(), *slow_cnn(), *lut.kernels(LUMA[1], LUMA[0], 3),
+    *lut.kernels(LUMA[0], LUMA[1], 3),
 )[len(CASES) :]  # fmt: skip
 """More constants of the kernels of CASES, and models that do not ship."""
 

@@ -77,6 +77,10 @@ TESTS: dict[str, tuple[str, ...]] = {
           for case in ("16-16-8-False", "16-0-0-True", "32-16-8-False")),
         f"{C}test_luma.py::test_products_of_warpgroups[8-4-5-20-tiles2]",
     ),
+    "filters/lut/lut.cu": tuple(  # both kinds of tables, every subsampling, both types of samples
+        f"tests/filters/lut/test_cuda.py::test_the_bits_of_the_cpu[{case}]"
+        for case in ("0-False", "1-True", "2-False", "3-True")
+    ),
     "frames/bicubic.cu": (
         *(f"tests/frames/test_bicubic.py::test_any_part_on_the_gpu[{case}]"
           for case in ("origin1-2", "origin2-3", "origin5-4")),

@@ -1,0 +1,1 @@
+"""Colour look-up tables of .cube files, on the YCbCr planes of films."""
