@@ -109,7 +109,8 @@ def test_the_signatures_for_files():
     last = ["quality", "strict", "overwrite", "max_pixels", "threads", "profile", "events"]
     more = [*last[:-1], "segments", "keep_segments", "discard_segments", last[-1]]
     wanted = ["source", "target", "scale", "model", "device", "method", "source_kind",
-              "size", "height", "fit", "chroma", *video, "crop", *more]  # fmt: skip
+              "size", "height", "fit", "chroma", *video, "crop",
+              "lut", "lut_matrix", *more]  # fmt: skip
     assert parameters(snellen.upscale_file) == wanted
     mia = ["psf", "psf_size", "iterations", "noise", "read_noise", "tv", "prior", "psf_start",
            "edges", "recentre", "tolerance", "tile", "data_range"]  # fmt: skip

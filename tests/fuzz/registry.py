@@ -313,5 +313,24 @@ def _beside(random: Random, file: str, data: bytes, note: str, option: str, comm
     return Case(words, {"in/a.png": picture, f"in/{file}": data}, ("out/result.png",), note)
 
 
-# Kinds that a later version will read: LUTs (.cube), pairs, manifests, presets. Each gets a
+@kind(1)
+def lut(random: Random) -> Case:
+    """A harmed table of colours, which a film goes through."""
+    size, shades = random.choice((2, 3, 5)), random.random() < 0.3
+    lines = [f"LUT_1D_SIZE {size**2}" if shades else f"LUT_3D_SIZE {size}"]
+    if random.random() < 0.5:
+        lines.insert(random.randrange(2), 'TITLE "a look"')
+    if random.random() < 0.3:
+        lines += ["DOMAIN_MIN -0.5 0 0", "DOMAIN_MAX 1 1.5 1", "# colours"]
+    count = size**2 if shades else size**3
+    lines += [" ".join(f"{random.uniform(-0.1, 1.1):.5f}" for _ in range(3)) for _ in range(count)]
+    end = random.choice(("\n", "\r\n"))
+    harmed, note = _harmed(random, (end.join(lines) + end).encode())
+    words = ["upscale", "in/film.y4m", "--device", "cpu", "--lut", "in/look.cube",
+             "-o", "out/result.y4m"]  # fmt: skip
+    files = {"in/film.y4m": films.y4m(random, 48, 32, 2), "in/look.cube": harmed}
+    return Case(words, files, ("out/result.y4m",), note)
+
+
+# Kinds that a later version will read: pairs, manifests, presets. Each gets a
 # function here as those above, with @kind(weight); nothing else must change.

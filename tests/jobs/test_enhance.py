@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from snellen.errors import InputError
+from snellen.errors import InputError, SnellenError
 from snellen.jobs import Enhancement, Job, UpscaleJob, run
 from snellen.jobs.events import Silent
+from support import lut
 from support.video.clips import luma, make, picture, read
 
 
@@ -78,3 +79,64 @@ def test_a_wrong_part(film, tmp_path, crop, words):
         enhanced(film, tmp_path, crop=crop)
     assert caught.value.parameter == "crop"
     assert not (tmp_path / "out.mkv").exists()
+
+
+@pytest.fixture
+def grey(tmp_path):
+    """A table that makes all colours grey, and doubles nothing else."""
+    path = tmp_path / "grey.cube"
+    table = lut.identity(2) @ np.outer([0.2126, 0.7152, 0.0722], np.ones(3))
+    path.write_text(lut.text(table))
+    return path
+
+
+def test_a_table_of_colours(film, tmp_path, grey):
+    """Luma stays, chroma goes; the film states no matrix, and the guess is said."""
+    _, _, plain = enhanced(film, tmp_path, crop="64:48:0:0")
+    (tmp_path / "out.mkv").unlink()
+    summary, notes, found = enhanced(film, tmp_path, lut=grey, lut_matrix="bt709")
+    assert summary.chain[-2:] == ("128×96 4:2:0 8 bit", "lut")
+    assert not [text for text in notes.notices if "matrix" in text]
+    for got, given in zip(found.frames, plain.frames, strict=True):
+        planes = got.to_ndarray().reshape(-1, 128)
+        assert (planes[96:] == 128).all()
+        assert np.abs(luma(got).astype(int) - luma(given)).mean() < 1  # some colours are clipped
+    (tmp_path / "out.mkv").unlink()
+    _, notes, _ = enhanced(film, tmp_path, lut=grey)
+    assert [text for text in notes.notices if "bt601 is assumed" in text]
+
+
+def test_a_table_is_no_output(film, tmp_path, grey):
+    """The option is checked at the door, the file before anything is written; and it stays."""
+    for options in ({"lut_matrix": "bt709"}, {"lut": grey, "lut_matrix": "ycgco"}):
+        with pytest.raises(InputError) as caught:
+            Enhancement(**options)
+        assert caught.value.parameter == "lut_matrix"
+    with pytest.raises(InputError, match=r"broken\.cube, line 1"):
+        (tmp_path / "broken.cube").write_text("nothing of that kind")
+        enhanced(film, tmp_path, lut=tmp_path / "broken.cube")
+    assert not (tmp_path / "out.mkv").exists()
+    before, goal = grey.read_bytes(), tmp_path / "out.mkv"
+    goal.hardlink_to(grey)
+    job = UpscaleJob(source=film, target=goal, device="cpu", overwrite=True,
+                     enhancement=Enhancement(lut=grey))  # fmt: skip
+    with pytest.raises(SnellenError, match="is the input itself"):
+        run(job, Notes())
+    assert grey.read_bytes() == before
+
+
+def test_segments_depend_on_the_table(film, tmp_path, grey):
+    """By its contents, whatever it is called."""
+    from snellen.jobs.segments import segments_of
+    from snellen.jobs.upscale import models_of
+    from snellen.video.segments.differences import differences
+
+    def facts():
+        job = UpscaleJob(
+            source=film, target=tmp_path / "out.mkv", enhancement=Enhancement(lut=grey)
+        )
+        return segments_of(job, models_of(job), Notes())().job
+
+    one = facts()
+    grey.write_text(grey.read_text() + "\n")
+    assert differences(one, facts()) == ["the file of `lut` has changed"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,6 +21,17 @@ _OPTIONS = group(
         metavar="W:H:X:Y",
         help="Work on this part of each picture: width, height, and the distances from the left "
         "and the top, in pixels.",
+    ),
+    click.option(
+        "--lut",
+        type=click.Path(path_type=Path),
+        metavar="FILE.cube",
+        help="Send the colours of the enlarged frames through this table.",
+    ),
+    click.option(
+        "--lut-matrix",
+        type=click.Choice(["auto", "bt709", "bt601", "bt2020"]),
+        help="The film's colour matrix for --lut, where it does not state it.",
     ),
 )
 

@@ -13,10 +13,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from snellen.errors import InputError
+from snellen.filters.lut.coding import AUTO, NAMED, matrix_of
 from snellen.frames.brief import Brief
+from snellen.frames.values import choice
 from snellen.jobs.fields import check_types
+from snellen.jobs.options import path
 from snellen.jobs.serial import chosen
 
 if TYPE_CHECKING:
@@ -39,17 +44,32 @@ class Enhancement(Brief):
 
     crop: str | None = None
     """The part of each picture that is worked on, W:H:X:Y in pixels; None: all of it."""
+    lut: Path | None = None
+    """A colour table, a .cube file, that the enlarged frames go through; None: none."""
+    lut_matrix: str | None = None
+    """The film's colour matrix for it: "bt709", "bt601" or "bt2020"; "auto" or None: what the film
+    states, or a guess by its size, which is said."""
 
     def __post_init__(self) -> None:
         from snellen.video.filtering.crop import area
 
+        if self.lut is not None:
+            object.__setattr__(self, "lut", path(self.lut, "lut"))
         check_types(self)
         if self.crop is not None:
             area(self.crop, "crop")
+        if self.lut_matrix is not None:
+            choice("lut_matrix", self.lut_matrix, (AUTO, *NAMED))
+            if self.lut is None:
+                raise InputError("got `lut_matrix`, but no `lut`", parameter="lut_matrix")
 
     def named(self) -> tuple[str, ...]:
         """Return the parameters that differ from their defaults."""
         return tuple(chosen(self))
+
+    def files(self) -> dict[str, Path]:
+        """Return the files that are read, by their parameters."""
+        return {} if self.lut is None else {"lut": self.lut}
 
     def __bool__(self) -> bool:
         """Return whether there is anything to do."""
@@ -65,16 +85,21 @@ class Line:
         Of the input.
     say : callable
         Takes what users may want to know.
+    device : str
+        "cpu" or "cuda:N", where the work is to be done.
 
     Attributes
     ----------
     info : MediaInfo
         As if the results of the last step were the input.
+    film : MediaInfo
+        Of the input, as it was given.
     steps : list of Step or RateStep
     """
 
-    def __init__(self, info: MediaInfo, say: Callable[[str], None]) -> None:
-        self.info, self.say = info, say
+    def __init__(self, info: MediaInfo, say: Callable[[str], None], device: str = "cpu") -> None:
+        self.info = self.film = info
+        self.say, self.device = say, device
         self.steps: list[Step | RateStep] = []
 
     def add(self, step: Step | RateStep, picture: PictureInfo | None = None) -> None:
@@ -111,9 +136,19 @@ def steps_before(options: Enhancement, line: Line) -> None:
 
 def steps_after(options: Enhancement, line: Line) -> None:
     """Add the steps after the frames have been enlarged."""
+    if options.lut is not None:
+        from snellen.filters.lut.step import LutStep
+
+        stated, rows = line.info.picture.colorspace, line.film.picture.format.height
+        matrix, guess = matrix_of(stated, rows, options.lut_matrix)
+        if guess:
+            line.say(guess)
+        line.add(LutStep(options.lut, matrix, line.device, line.say))
 
 
-def enhanced(options: Enhancement, enlarging: Making, say: Callable[[str], None]) -> LateStep:
+def enhanced(
+    options: Enhancement, enlarging: Making, say: Callable[[str], None], device: str = "cpu"
+) -> LateStep:
     """Return the step that enhances and enlarges a film.
 
     Parameters
@@ -123,12 +158,14 @@ def enhanced(options: Enhancement, enlarging: Making, say: Callable[[str], None]
         As `LateStep.make`: makes the step that enlarges.
     say : callable
         Takes what users may want to know.
+    device : str
+        Where the work is to be done.
     """
     from snellen.video.chain import Chain
     from snellen.video.convert import LateStep
 
     def make(info: MediaInfo) -> tuple[Step | RateStep, MediaInfo]:
-        line = Line(info, say)
+        line = Line(info, say, device)
         with ExitStack() as stack:
             stack.callback(lambda: [step.close() for step in reversed(line.steps)])
             steps_before(options, line)

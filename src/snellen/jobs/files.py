@@ -66,7 +66,8 @@ def _check_encoder(job: AnyJob) -> None:
 def read_by(job: AnyJob) -> list[File]:
     """Return all files that a job reads; of folders the pictures in them."""
     if isinstance(job, UpscaleJob):
-        return [*_source(job.source, job), *_models(job.model)]
+        enhancing = job.enhancement.files().values()
+        return [*_source(job.source, job), *_models(job.model), *enhancing]
     if isinstance(job, DeblurJob):
         positions = None if job.region is None else job.region.positions
         others = (job.mia.psf, job.mia.psf_start, positions)

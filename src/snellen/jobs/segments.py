@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from functools import partial
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,6 +15,7 @@ from snellen.jobs.inputs import PIPE
 
 if TYPE_CHECKING:
     from snellen.jobs.choice import Models
+    from snellen.jobs.enhance import Enhancement
     from snellen.video.convert import Segments
 
 _END = 1 << 20
@@ -87,11 +88,23 @@ def _segments(job: FilmJob, models: Models, events: Events) -> Segments | None:
             "input": _identity(job.source) if regular else {},
             "job": {k: v for k, v in json.loads(job.to_json()).items() if k not in _FREE},
             "models": models.digests(),
+            **_files(job),
         },
         say=say,
         keep=job.keep_segments,
         discard=job.discard_segments,
     )
+
+
+def _files(job: FilmJob) -> dict[str, dict[str, str]]:
+    """Return the digests of further files that a film depends on, by their parameters."""
+    enhancement: Enhancement | None = getattr(job, "enhancement", None)
+    found = {}
+    for name, file in ({} if enhancement is None else enhancement.files()).items():
+        if file.is_file():
+            with file.open("rb") as opened:
+                found[name] = file_digest(opened, "sha256").hexdigest()
+    return {"files": found} if found else {}
 
 
 def _identity(file: Path) -> dict[str, Any]:

@@ -297,6 +297,6 @@ def enlarging(
         if single and not job.enhancement:
             return enlarger(single)
         late = late_step(job.goal, enlarger, models.scales)
-        return enhanced(job.enhancement, late.make, say) if job.enhancement else late
+        return enhanced(job.enhancement, late.make, say, device) if job.enhancement else late
 
     return step

@@ -56,6 +56,8 @@ def upscale_file(
     map: str | Sequence[str] | None = None,
     fps: float | str | Fraction | None = None,
     crop: str | None = None,
+    lut: File | None = None,
+    lut_matrix: str | None = None,
     quality: int | None = None,
     strict: bool = False,
     overwrite: bool = False,
@@ -150,6 +152,11 @@ def upscale_file(
     crop : str, optional
         The part of each picture of a video that is worked on, "W:H:X:Y" in pixels: width, height
         and the distances from the left and the top; before rotation, if the video states one.
+    lut : str or Path, optional
+        A .cube file, a table of colours that the enlarged frames of a video go through.
+    lut_matrix : str, optional
+        The colour matrix of the video for it: "bt709", "bt601" or "bt2020"; None or "auto": what
+        the video states, or a guess by its size, which is said.
     quality : int, optional
         Of an image that is written as JPEG, WebP or AVIF, 1 … 100; None: 95, without loss, 90.
     strict : bool
@@ -197,7 +204,7 @@ def upscale_file(
         encoder_options=encoder_options, pix_fmt=pix_fmt, colour=colour, audio=audio,
         map=map, fps=fps,
     )  # fmt: skip
-    enhancement = Enhancement(crop=crop)
+    enhancement = Enhancement(crop=crop, lut=optional_path(lut, "lut"), lut_matrix=lut_matrix)
     found = path(source, "source")
     if options.fps is None:
         found = the_only(found, "source")

@@ -168,7 +168,7 @@ def test_any_pitch_and_number_of_threads(random):
 @pytest.mark.parametrize("siting", [0.25, 0.5, 0.75])
 @pytest.mark.parametrize("count", [1, 2, 3, 8, 9])
 def test_up_and_down_is_exact(random, siting, count):
-    """But for a sample that lies beyond the edge, and its neighbour. A ramp shows that the places are right."""
+    """But for a sample beyond the edge, and its neighbour. A ramp shows that places are right."""
     line = axis(count, True, siting)
     chroma = random.random(-(-count // 2))
 

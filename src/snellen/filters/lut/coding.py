@@ -10,7 +10,6 @@ import numpy.typing as npt
 from snellen.errors import InputError
 from snellen.frames.frame import Format
 from snellen.frames.luma import levels
-from snellen.frames.values import choice
 
 Float64 = npt.NDArray[np.float64]
 
@@ -38,6 +37,7 @@ NAMED = {one.name: one for one in (BT709, BT601, BT2020)}
 _NUMBERS = {1: BT709, 4: _FCC, 5: BT601, 6: BT601, 7: _SMPTE240M, 9: BT2020}
 """By H.273's MatrixCoefficients, which are FFmpeg's AVCOL_SPC."""
 _UNSPECIFIED = 2
+AUTO = "auto"
 
 
 def matrix_of(number: int, rows: int, name: str | None = None) -> tuple[Matrix, str | None]:
@@ -57,8 +57,8 @@ def matrix_of(number: int, rows: int, name: str | None = None) -> tuple[Matrix, 
     InputError
         A matrix that is none of luma and two colour differences.
     """
-    if name not in (None, "auto"):
-        return NAMED[choice("lut_matrix", name, (*NAMED, "auto"))], None
+    if name not in (None, AUTO):
+        return NAMED[name], None
     if number == _UNSPECIFIED:
         guess = BT601 if rows <= _SD_ROWS else BT709
         return guess, (

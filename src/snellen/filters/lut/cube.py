@@ -176,9 +176,8 @@ class _Reader:
         table = np.empty((count, 3), np.float32)
         done = 0
         while True:
-            found = self._fast(lines)
-            if found is None:
-                found = np.array([*self._slow(lines)], np.float32).reshape(-1, 3)
+            fast = self._fast(lines)
+            found = np.array([*self._slow(lines)]).reshape(-1, 3) if fast is None else fast
             if done + len(found) > count:
                 raise self._error(f"there are more than {count:,} rows of numbers")
             table[done : done + len(found)] = found

@@ -12,6 +12,7 @@ from snellen.filters.lut import cpu, cuda
 from snellen.filters.lut.coding import Matrix
 from snellen.filters.lut.cube import Cube, load
 from snellen.filters.lut.planes import Planes
+from snellen.filters.unchanged import Unchanged
 from snellen.frames.frame import Format, Frame
 from snellen.gpu import device as devices
 from snellen.process import Holder, Home
@@ -47,6 +48,7 @@ class LutStep(Holder):
     """
 
     _what = "this LutStep"
+    label = "lut"
 
     def __init__(
         self,
@@ -108,6 +110,10 @@ class LutStep(Holder):
         self._home.check()
         next(self._frames)
         return self._backend.run(frame)
+
+    def alpha(self) -> Unchanged:
+        """Return a step for the alpha channel of such frames, which has no colours."""
+        return Unchanged()
 
     def close(self) -> None:
         """Give back threads and buffers, and say what was clipped."""

@@ -13,7 +13,7 @@ def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     """Return what differs between two jobs, as users know it; nothing if they are the same.
 
     Only the first of these that differs is named, since the others follow from it: the input, the
-    options, the models; at last all else that a manifest holds (the encoder, versions).
+    options, the models, other files; at last all else that a manifest holds (encoder, versions).
     """
     if old.get("input") != new.get("input"):
         return [_INPUT]
@@ -22,6 +22,10 @@ def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
         return options
     if old.get("models") != new.get("models"):
         return [_MODEL]
+    before, now = (one.get("files") or {} for one in (old, new))
+    if before != now:
+        changed = sorted({*before.items()} ^ {*now.items()})
+        return [f"the file of `{name}` has changed" for name in dict(changed)]
     return _facts(old, new)
 
 
