@@ -107,7 +107,7 @@ def test_the_signatures_for_files():
              "preset", "crf", "encoder_options", "pix_fmt", "colour", "audio",
              "map", "fps"]  # fmt: skip
     last = ["quality", "strict", "overwrite", "max_pixels", "threads", "profile", "events"]
-    more = [*last[:-1], "segments", "keep_segments", "discard_segments", last[-1]]
+    more = [*last[:-1], "segments", "keep_segments", "discard_segments", "workers", last[-1]]
     wanted = ["source", "target", "scale", "model", "device", "method", "source_kind",
               "size", "height", "fit", "chroma", *video, "crop",
               "lut", "lut_matrix", *more]  # fmt: skip

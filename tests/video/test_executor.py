@@ -48,7 +48,7 @@ def check(source, tmp_path):
     executors = []
 
     @contextmanager
-    def workers(given, bits, meter):
+    def workers(device, given, bits, meter):
         step = Nearest()
         step.prepare(given.picture.format, bits)
         executors.append(Backwards(step, meter))

@@ -124,8 +124,9 @@ DEVICE = click.option(
     "--device",
     default="auto",
     show_default=True,
-    metavar="auto|cpu|cuda:N|cuda:0,cuda:1",
-    help="auto: the first GPU that works, else the CPU.",
+    metavar="auto|cpu|cuda:N|cuda:all|…",
+    help="auto: the first GPU that works, else the CPU; cuda:all: every GPU; cuda:0,cuda:2 or "
+    "cuda:0,2: these.",
 )
 MAX_PIXELS = click.option(
     "--max-pixels",

@@ -17,6 +17,7 @@ from snellen.errors import DeviceError, DeviceMemoryError, InputError, quoted
 from snellen.gpu import driver
 
 NO_MEMORY = 2  # cudaErrorMemoryAllocation
+ALL = "cuda:all"
 _DIGITS = 6  # of a GPU's number
 _MOST_NAMES = 64  # of devices in a list
 
@@ -62,14 +63,15 @@ def several(device: str | Sequence[str]) -> tuple[str, ...]:
     Parameters
     ----------
     device : str or sequence of str
-        Names, in a sequence or between commas: "cuda:0,cuda:1", ["cuda:0", "cuda:1"].
+        Names, in a sequence or between commas: "cuda:0,cuda:1", ["cuda:0", "cuda:1"], or for
+        short "cuda:0,1"; "cuda:all": every GPU that is visible here.
 
     Raises
     ------
     DeviceError
         A device cannot be used or occurs twice, or the CPU stands beside other devices.
     """
-    found = tuple(resolve(name) for name in names(device))
+    found = tuple(one for name in names(device) for one in _each(name))
     if len(found) > 1 and ("cpu" in found or len(set(found)) < len(found)):
         raise DeviceError(
             f"got `device`={quoted(device)}; expected one, or several GPUs, each once: "
@@ -77,6 +79,16 @@ def several(device: str | Sequence[str]) -> tuple[str, ...]:
             parameter="device",
         )
     return found
+
+
+def _each(name: str) -> tuple[str, ...]:
+    """Return the device of a name, or all GPUs."""
+    if name != ALL:
+        return (resolve(name),)
+    resolve("cuda")
+    import cupy
+
+    return tuple(resolve(f"cuda:{n}") for n in range(cupy.cuda.runtime.getDeviceCount()))
 
 
 def single(device: str | Sequence[str], method: str) -> str:
@@ -105,7 +117,13 @@ def single(device: str | Sequence[str], method: str) -> str:
 
 
 def names(device: str | Sequence[str]) -> list[str]:
-    """Return the names in a list of devices (InputError: neither text nor a list of it)."""
+    """Return the names in a list of devices, "cuda:0,2" as "cuda:0" and "cuda:2".
+
+    Raises
+    ------
+    InputError
+        Neither text nor a list of it.
+    """
     try:
         parts = [device] if isinstance(device, str) else list(islice(device, _MOST_NAMES))
         if not isinstance(device, Sequence):
@@ -114,10 +132,15 @@ def names(device: str | Sequence[str]) -> list[str]:
         parts = []
     if not parts or not all(isinstance(part, str) for part in parts):
         raise InputError(
-            f"got `device`={quoted(device)}; expected auto, cpu, cuda, cuda:N, or a list of these",
+            f"got `device`={quoted(device)}; expected auto, cpu, cuda, cuda:N, cuda:all, or a list "
+            "of these",
             parameter="device",
         )
-    return [name.strip() for part in parts for name in str.__str__(part).split(",")]
+    found: list[str] = []
+    for name in (name.strip() for part in parts for name in str.__str__(part).split(",")):
+        short = found and found[-1].startswith("cuda:") and name.isascii() and name.isdigit()
+        found.append(f"cuda:{name}" if short else name)
+    return found
 
 
 def ordinal(device: str) -> int:
@@ -127,7 +150,8 @@ def ordinal(device: str) -> int:
         return 0
     if name != "cuda" or not (number.isascii() and number.isdigit() and len(number) <= _DIGITS):
         raise DeviceError(
-            f"got `device`={quoted(device)}; expected auto, cpu, cuda or cuda:N", parameter="device"
+            f"got `device`={quoted(device)}; expected auto, cpu, cuda, cuda:N or cuda:all",
+            parameter="device",
         )
     return int(number)
 

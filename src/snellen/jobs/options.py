@@ -322,6 +322,12 @@ def check_threads(value: object) -> None:
         values.whole("threads", value, 1, 1024)
 
 
+def check_workers(value: object) -> None:
+    """Refuse (InputError) a number of workers that is not from 1 to 1024, and not None."""
+    if value is not None:
+        values.whole("workers", value, 1, 1024)
+
+
 def check_positive(value: object, parameter: str) -> None:
     """Refuse (InputError) what is not a whole number from 1 on."""
     values.whole(parameter, value)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from snellen.jobs.events import Events, notify
+from snellen.jobs.film_workers import film_workers
 from snellen.jobs.inputs import PIPE
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ _LONGEST, _KEPT = 255, 32
 """Bytes that a name may have; characters that are kept of one that would be longer."""
 _FREE = frozenset(
     {"source", "target", "device", "strict", "overwrite", "max_pixels", "threads", "profile",
-     "segments", "keep_segments", "discard_segments", "quality", "model"}
+     "segments", "keep_segments", "discard_segments", "quality", "model", "workers"}
 )  # fmt: skip
 """Fields of a job that do not change the film; input and models are known by their contents."""
 
@@ -38,11 +39,15 @@ class FilmJob(Protocol):
     @property
     def target(self) -> Path: ...  # noqa: D102
     @property
+    def device(self) -> str: ...  # noqa: D102
+    @property
     def segments(self) -> bool: ...  # noqa: D102
     @property
     def keep_segments(self) -> bool: ...  # noqa: D102
     @property
     def discard_segments(self) -> bool: ...  # noqa: D102
+    @property
+    def workers(self) -> int | None: ...  # noqa: D102
     def to_json(self) -> str: ...  # noqa: D102
 
 
@@ -93,6 +98,7 @@ def _segments(job: FilmJob, models: Models, events: Events) -> Segments | None:
         say=say,
         keep=job.keep_segments,
         discard=job.discard_segments,
+        workers=film_workers(job, events),
     )
 
 

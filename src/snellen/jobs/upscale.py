@@ -22,6 +22,7 @@ from snellen.jobs.options import (
     check_optional,
     check_quality,
     check_threads,
+    check_workers,
     device_list,
     path,
 )
@@ -76,7 +77,8 @@ class UpscaleJob(Job):
     "auto" or None: of a video, what its codec, its bits and its sharpness say; of an image "clean".
     Not with `model`."""
     device: str = "auto"
-    """"auto", "cpu", "cuda" or "cuda:N"."""
+    """"auto", "cpu", "cuda" or "cuda:N"; several GPUs, "cuda:all" or "cuda:0,cuda:1", share the
+    segments of a film, and all else is the first one's."""
     chroma: str = "auto"
     """Where video's chroma is enlarged: "auto", "cpu" or "gpu"."""
     video: VideoOptions = field(default_factory=VideoOptions)
@@ -101,6 +103,8 @@ class UpscaleJob(Job):
     """Whether they stay when the film is complete."""
     discard_segments: bool = False
     """Whether those of an earlier run are removed first."""
+    workers: int | None = None
+    """Processes that work on a film's segments at once; None: one, or one for each GPU."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "source", path(self.source, "source"))
@@ -111,6 +115,7 @@ class UpscaleJob(Job):
         check_optional(self.max_pixels, "max_pixels")
         check_quality(self.quality)
         check_threads(self.threads)
+        check_workers(self.workers)
         if not self.segments and self.keep_segments:
             raise InputError(
                 "got `keep_segments`, but none are to be made", parameter="keep_segments"
@@ -203,7 +208,7 @@ def _image(job: UpscaleJob, events: Events) -> UpscaleResult:
     )  # fmt: skip
 
     def work(given: Any, device: str) -> tuple[Any, str]:
-        one = devices.single(device, "super-resolution")  # several share batches only
+        one = device.partition(",")[0]  # several share segments only
         report = rows_of(str(job.source), events)
 
         def enlarge(pixels: Any, scale: int) -> Any:
@@ -290,8 +295,10 @@ def enlarging(
         notify(listening(events), str(job.source), text)
 
     def step(device: str) -> Step | LateStep:
+        first = device.partition(",")[0]  # several share segments, each in a process of its own
+
         def enlarger(scale: int) -> Upscaler:
-            return Upscaler(scale, models(scale), device, job.chroma)
+            return Upscaler(scale, models(scale), first, job.chroma)
 
         single = job.magnification
         if single and not job.enhancement:

@@ -67,6 +67,7 @@ def upscale_file(
     segments: bool = True,
     keep_segments: bool = False,
     discard_segments: bool = False,
+    workers: int | None = None,
     events: Events | None = None,
 ) -> UpscaleResult:
     """Enlarge an image or video file by super-resolution.
@@ -92,7 +93,9 @@ def upscale_file(
         `height` or `scale` of another magnification is made by it, too, or by it twice.
     device : str or sequence of str
         "cpu", "cuda", "cuda:N", or "auto": the first GPU where it works. Where the memory
-        of "auto"'s GPU does not suffice, the CPU does the work, with a warning.
+        of "auto"'s GPU does not suffice, the CPU does the work, with a warning. Several GPUs
+        ("cuda:all", "cuda:0,cuda:2", "cuda:0,2") share the segments of a long film; all else is
+        the first one's.
     method : str, optional
         What enlarges luma: "cnn-fine", "cnn-fast", "aplus"; None or "auto": cnn-fine. Instead of a
         `model`.
@@ -177,6 +180,10 @@ def upscale_file(
         Whether they stay when the film is complete.
     discard_segments : bool
         Whether those of an earlier run are removed first.
+    workers : int, optional
+        Processes that work on the segments of a long film at once; they share the CPU's threads,
+        and the GPUs that `device` names. The result is the same for any number. None: one, or one
+        for each GPU.
     events : Events, optional
         Receives progress and warnings: an object with the methods of `snellen.jobs.events.Events`.
 
@@ -216,6 +223,7 @@ def upscale_file(
         chroma=chroma, video=options, quality=quality, strict=strict, overwrite=overwrite,
         max_pixels=max_pixels, threads=threads, profile=profile, enhancement=enhancement,
         segments=segments, keep_segments=keep_segments, discard_segments=discard_segments,
+        workers=workers,
     )  # fmt: skip
     return raised(run(job, events))
 

@@ -38,7 +38,11 @@ class Meter:
 
     def count(self) -> None:
         """Add a frame."""
-        self._frames += 1
+        self.add(1)
+
+    def add(self, frames: int) -> None:
+        """Add frames; fewer than 0, where some have to be made again."""
+        self._frames += frames
         if self._report is None:
             return
         elapsed = time.monotonic() - self._began

@@ -29,6 +29,10 @@ from snellen.video.source.decode import LEAD
 from snellen.video.step import RateStep, Step
 from snellen.video.threads import Written
 
+Workers = Callable[[str, MediaInfo, int | None, Meter], AbstractContextManager[Executor]]
+"""Called with the name of the prepared step's device, the description of the input as it is, the
+depth of results (see `Step.prepare`), and what counts the frames."""
+
 
 @dataclass(frozen=True, slots=True)
 class Segments:
@@ -44,11 +48,8 @@ class Segments:
     """Whether they stay when the output is complete."""
     discard: bool = False
     """Whether those of an earlier run are removed before."""
-    workers: Callable[[MediaInfo, int | None, Meter], AbstractContextManager[Executor]] | None = (
-        None
-    )
-    """Returns what encodes segments elsewhere, from the input's description, the depth of results
-    (see `Step.prepare`) and what counts frames; None: they are encoded here."""
+    workers: Workers | None = None
+    """Returns what encodes segments elsewhere; None: they are encoded here."""
 
 
 class Film:
@@ -167,7 +168,7 @@ class Film:
     ) -> AbstractContextManager[Executor]:
         if self._how.workers is None:
             return nullcontext(Here(step, meter))
-        return self._how.workers(given, self._plan.encoder.bits, meter)
+        return self._how.workers(step.device_name, given, self._plan.encoder.bits, meter)
 
     def _run(self, executor: Executor) -> None:
         """Encode all segments that are due; note each that is finished, in any order."""

@@ -1,0 +1,92 @@
+"""The segments of a film in several processes of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from itertools import cycle, islice
+from typing import TYPE_CHECKING
+
+from snellen.cpu.threads import available
+from snellen.gpu import device as devices
+from snellen.jobs.events import Events
+from snellen.jobs.upscale import UpscaleJob
+from snellen.video.messages import counted
+
+if TYPE_CHECKING:
+    from snellen.jobs.pool import Pool
+    from snellen.jobs.tickets import FilmTicket
+    from snellen.video.media import MediaInfo
+    from snellen.video.progress import Meter
+    from snellen.video.segments.film import Workers
+    from snellen.video.segments.values import Record, SegmentTask
+
+
+class FilmWorkers:
+    """An executor of segments: processes, whose tickets are a film's.
+
+    Parameters
+    ----------
+    pool : Pool
+    film : FilmTicket
+    """
+
+    def __init__(self, pool: Pool, film: FilmTicket) -> None:
+        self._pool, self._film = pool, film
+
+    @property
+    def slots(self) -> int:
+        """How many segments there may be at once."""
+        return self._pool.slots
+
+    def submit(self, task: SegmentTask) -> None:
+        """Take a task."""
+        from snellen.jobs.tickets import SegmentTicket
+
+        self._pool.submit(SegmentTicket(self._film, task))
+
+    def wait(self) -> Record:
+        """Return the record of the task that ends first."""
+        record: Record = self._pool.wait()
+        return record
+
+
+def film_workers(job: object, events: Events) -> Workers | None:
+    """Return what opens the processes that work on a job's segments; None: it has one worker."""
+    if not isinstance(job, UpscaleJob) or len(planned(job.device, job.workers)) < 2:
+        return None
+    return partial(_opened, job, events)
+
+
+def planned(device: str, workers: int | None) -> tuple[str, ...]:
+    """Return the device of each worker of a job.
+
+    Raises
+    ------
+    DeviceError
+        A device cannot be used.
+    """
+    names = devices.names(device)
+    if workers is None and len(names) == 1 and names[0] != devices.ALL:
+        return (device,)
+    found = devices.several(device)
+    return tuple(islice(cycle(found), workers or len(found)))
+
+
+@contextmanager
+def _opened(
+    job: UpscaleJob, events: Events, name: str, given: MediaInfo, bits: int | None, meter: Meter
+) -> Iterator[FilmWorkers]:
+    from snellen.jobs.pool import Pool
+    from snellen.jobs.tickets import FilmTicket
+
+    found = planned(job.device, job.workers)
+    if name == "cpu":  # also where a GPU failed
+        found = ("cpu",) * len(found)
+    with Pool(found, max(1, available() // len(found)), events, meter) as pool:
+        notice = getattr(events, "notice", None)
+        if notice is not None:
+            where = ", ".join(dict.fromkeys(found))
+            notice(str(job.source), f"{counted(len(found), 'worker')} on {where}")
+        yield FilmWorkers(pool, FilmTicket(job, given, bits))

@@ -1,0 +1,153 @@
+"""Tickets: what a worker is asked to do, as values that go to any process or machine.
+
+A ticket holds all that is needed, so that each worker can do any of them: the job, and which part
+of it. `Worker.run` is the one function that runs tickets, wherever the worker is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from snellen.cpu import threads
+from snellen.frames import limits
+from snellen.jobs.events import Events
+from snellen.jobs.first_use import announced
+from snellen.jobs.upscale import UpscaleJob, enlarging, models_of
+from snellen.video.progress import Meter, Progress
+from snellen.video.ready import LateStep
+from snellen.video.segments.encode import encode_segment
+
+if TYPE_CHECKING:
+    from snellen.video.media import MediaInfo
+    from snellen.video.segments.values import Record, SegmentTask
+
+
+class Ticket(Protocol):
+    """What a worker can do. Its result can be pickled, too."""
+
+    @property
+    def key(self) -> int:
+        """What tells it from other tickets of the same pool."""
+        ...
+
+    @property
+    def subject(self) -> str:
+        """What messages are about."""
+        ...
+
+    def run(self, worker: Worker) -> Any:
+        """Do the work, and return the result (SnellenError: it has failed)."""
+        ...
+
+    def units(self, result: Any) -> int:
+        """Return how many units of progress a result is."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FilmTicket:
+    """A film's job, as far as its step depends on it."""
+
+    job: UpscaleJob
+    info: MediaInfo
+    """Of the input as it is."""
+    bits: int | None
+    """Depth of the step's results."""
+
+    def step(self, device: str) -> Any:
+        """Return the step for a device, which is not prepared."""
+        job = replace(self.job, device=device)
+        made = enlarging(job, models_of(job))(device)
+        return made.make(self.info)[0] if isinstance(made, LateStep) else made
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentTicket:
+    """A segment of a film."""
+
+    film: FilmTicket
+    task: SegmentTask
+
+    @property
+    def key(self) -> int:
+        """Number of the segment."""
+        return self.task.number
+
+    @property
+    def subject(self) -> str:
+        """Name of the film."""
+        return self.film.info.name
+
+    def __str__(self) -> str:
+        return f"segment {self.task.number}"
+
+    def run(self, worker: Worker) -> Record:
+        """Encode the segment."""
+
+        def report(progress: Progress) -> None:
+            worker.count(progress.frames)
+
+        job = self.film.job
+        with limits.at_most(job.max_pixels, (job.magnification or 2) ** 2):
+            return encode_segment(self.task, worker.step(self.film), Meter(None, report))
+
+    def units(self, result: Record) -> int:
+        """Return the frames of the segment."""
+        return result.frames
+
+
+class Worker:
+    """Runs tickets, one after another, and keeps a film's step prepared between its segments.
+
+    Parameters
+    ----------
+    device : str
+        "cpu" or "cuda:N".
+    threads : int
+        Of the CPU, but those of encoders, which a segment's task states.
+    events : Events
+        Receives notices, and warnings.
+    count : callable
+        Called with the units of the current ticket that are done.
+
+    Attributes
+    ----------
+    device, events, count
+        As given.
+    """
+
+    def __init__(
+        self, device: str, threads: int, events: Events, count: Callable[[int], object]
+    ) -> None:
+        self.device, self.events, self.count = device, events, count
+        self._threads = threads
+        self._film: FilmTicket | None = None
+        self._step: Any = None
+
+    def run(self, ticket: Ticket) -> Any:
+        """Run a ticket, and return its result.
+
+        Raises
+        ------
+        SnellenError
+            It has failed.
+        """
+        with threads.limited(self._threads), announced(self.events):
+            return ticket.run(self)
+
+    def step(self, film: FilmTicket) -> Any:
+        """Return the step of a film, prepared."""
+        if self._film != film:
+            self.close()
+            self._step = film.step(self.device)
+            self._step.prepare(film.info.picture.format, film.bits)
+            self._film = film
+        return self._step
+
+    def close(self) -> None:
+        """Release the step."""
+        step, self._step, self._film = self._step, None, None
+        if step is not None:
+            step.close()

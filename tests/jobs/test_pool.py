@@ -1,0 +1,124 @@
+"""Processes that run tickets: what fails or dies gives its ticket back."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from snellen.errors import DeviceError, InputError, SnellenError
+from snellen.jobs.events import Silent
+from snellen.jobs.pool import Pool
+from snellen.video.progress import Meter
+from support.tickets import Doing
+from support.video.checks import PATHS
+
+
+class Heard(Silent):
+    def __init__(self):
+        self.warnings = []
+
+    def warning(self, subject, message):
+        self.warnings.append(message)
+
+
+def run(tmp_path, plans, workers=2, devices=None):
+    """Run tickets; return their results, what was said, and how many were counted."""
+    heard, counts = Heard(), []
+    meter = Meter(len(plans), lambda progress: counts.append(progress.frames))
+    with Pool(devices or ["cpu"] * workers, 1, heard, meter) as pool:
+        for number, plan in enumerate(plans):
+            (tmp_path / str(number)).write_text(plan)
+            pool.submit(Doing(number, tmp_path / str(number)))
+        found = sorted(pool.wait() for _ in plans)
+    assert [key for key, _, _ in found] == list(range(len(plans)))
+    assert counts[-1] == len(plans)
+    assert not any(alive(process) for _, _, process in found)
+    return found, heard.warnings
+
+
+def alive(process):
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_ticket_that_fails_is_tried_again(tmp_path):
+    _, warnings = run(tmp_path, ["memory", "", ""], workers=1)
+    assert len(warnings) == 1
+    assert warnings[0].startswith("segment 0: not enough memory")
+    assert warnings[0].endswith("it is tried again")
+
+
+@pytest.mark.slow
+def test_workers_that_are_killed_are_replaced(tmp_path):
+    found, warnings = run(tmp_path, ["die", "exit", "", "", "die", ""])
+    assert len(warnings) == 3
+    assert sum("was killed (SIGKILL)" in text for text in warnings) == 2
+    assert len({process for _, _, process in found}) >= 2
+
+
+@pytest.mark.slow
+def test_a_worker_that_fails_again_and_again_is_given_up(tmp_path):
+    """As where a GPU is lost: after two failures of one of two workers, the other goes on."""
+    _, warnings = run(tmp_path, ["device device", "", "", "", ""])
+    assert "it is tried again" in warnings[0]
+    assert len(warnings) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("plan", "error", "words"),
+    [("device device device", DeviceError, "segment 0: the GPU is lost"),
+     ("input", InputError, "no such film"),
+     ("die die die", SnellenError, "segment 0: its process was killed")],
+)  # fmt: skip
+def test_a_ticket_that_fails_three_times_ends_the_work(tmp_path, plan, error, words):
+    with pytest.raises(error, match=words):
+        run(tmp_path, [plan, "", ""])
+
+
+DRIVER = """
+import sys
+from pathlib import Path
+from snellen.jobs.events import Silent
+from snellen.jobs.pool import Pool
+from support.tickets import Doing
+with Pool(["cpu", "cpu"], 1, Silent()) as pool:
+    pool.submit(Doing(0, Path(sys.argv[1])))
+    pool.submit(Doing(1, Path(sys.argv[2])))
+    print(*(one._popen.pid for one in pool._processes.values()), flush=True)
+    pool.wait()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_no_worker_outlives_its_driver(tmp_path, number):
+    """It has no guard of a main module, and needs none."""
+    for name in "ab":
+        (tmp_path / name).write_text("sleep")
+    driver = subprocess.Popen(
+        [sys.executable, "-c", DRIVER, str(tmp_path / "a"), str(tmp_path / "b")],
+        env={**os.environ, "PYTHONPATH": PATHS}, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        text=True,
+    )  # fmt: skip
+    assert driver.stdout is not None
+    with driver.stdout as stream:
+        workers = [int(one) for one in stream.readline().split()]
+    while (tmp_path / "a").read_text() or (tmp_path / "b").read_text():
+        time.sleep(0.05)  # both sleep now
+    driver.send_signal(number)
+    assert driver.wait(20) != 0
+    for _ in range(100):
+        if not any(map(alive, workers)):
+            break
+        time.sleep(0.05)
+    assert len(workers) == 2
+    assert not any(map(alive, workers))

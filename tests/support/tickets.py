@@ -1,0 +1,45 @@
+"""Tickets that fail, or end their process, as a file says."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from snellen.errors import DeviceError, InputError
+
+
+@dataclass(frozen=True)
+class Doing:
+    """Does what the lines of a file say, one at each try; then it returns its number."""
+
+    key: int
+    plan: Path
+    subject: str = "film.mkv"
+
+    def __str__(self):
+        return f"segment {self.key}"
+
+    def units(self, result):
+        return 1
+
+    def run(self, worker):
+        lines = self.plan.read_text().split() if self.plan.is_file() else []
+        if lines:
+            self.plan.write_text("\n".join(lines[1:]))
+            if lines[0] == "die":
+                os.kill(os.getpid(), signal.SIGKILL)
+            if lines[0] == "exit":
+                os._exit(3)
+            if lines[0] == "memory":
+                raise MemoryError
+            if lines[0] == "device":
+                raise DeviceError("the GPU is lost")
+            if lines[0] == "input":
+                raise InputError("no such film")
+            if lines[0] == "sleep":
+                time.sleep(600)
+        worker.count(1)
+        return self.key, worker.device, os.getpid()
