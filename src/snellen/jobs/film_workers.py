@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from snellen.cpu.threads import available
 from snellen.gpu import device as devices
-from snellen.jobs.events import Events
+from snellen.jobs.events import Events, notify
 from snellen.jobs.upscale import UpscaleJob
 from snellen.video.messages import counted
 
@@ -85,8 +85,6 @@ def _opened(
     if name == "cpu":  # also where a GPU failed
         found = ("cpu",) * len(found)
     with Pool(found, max(1, available() // len(found)), events, meter) as pool:
-        notice = getattr(events, "notice", None)
-        if notice is not None:
-            where = ", ".join(dict.fromkeys(found))
-            notice(str(job.source), f"{counted(len(found), 'worker')} on {where}")
+        where = ", ".join(dict.fromkeys(found))
+        notify(events, str(job.source), f"{counted(len(found), 'worker')} on {where}")
         yield FilmWorkers(pool, FilmTicket(job, given, bits))

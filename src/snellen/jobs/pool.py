@@ -21,7 +21,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, OutputError, SnellenError
-from snellen.jobs.events import Events
+from snellen.jobs.events import Events, notify
 from snellen.video.messages import counted
 from snellen.video.progress import Meter
 
@@ -170,9 +170,7 @@ class Pool:
             if kind == "count":
                 self._count(process, value)
             elif kind == "notice":
-                notice = getattr(self._events, "notice", None)
-                if notice is not None:
-                    notice(*value)
+                notify(self._events, *value)
             elif kind == "warning":
                 self._events.warning(*value)
             elif kind == "done":

@@ -1,0 +1,136 @@
+"""Films in several processes: the result of one worker, also where workers die."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from snellen.errors import DeviceError, InputError
+from snellen.gpu import device as devices
+from snellen.jobs import Encoding, UpscaleJob, VideoOptions, run
+from snellen.jobs.events import Silent
+from snellen.jobs.film_workers import planned
+from support.video.clips import make, read
+
+KEYS = {"g": "12", "keyint_min": "12", "sc_threshold": "0", "bf": "2", "preset": "veryfast"}
+
+
+class Heard(Silent):
+    def __init__(self):
+        self.notices, self.warnings, self.done = [], [], []
+
+    def notice(self, subject, message):
+        self.notices.append(message)
+
+    def warning(self, subject, message):
+        self.warnings.append(message)
+
+    def progress(self, progress):
+        self.done.append(progress.done)
+
+
+def frames(file):
+    found = read(file)
+    return [[bytes(plane) for plane in frame.planes] for frame in found.frames], found.times
+
+
+@pytest.fixture
+def job(tmp_path):
+    source = make(tmp_path / "in.mkv", rate=Fraction(2), frames=140, size=(64, 48), options=KEYS,
+                  audio="aac")  # fmt: skip
+    video = VideoOptions(encoding=Encoding(preset="ultrafast", crf=20))
+    return UpscaleJob(source=source, target=tmp_path / "one.mkv", method="aplus",
+                      source_kind="clean", device="cpu", video=video)  # fmt: skip
+
+
+@pytest.mark.slow
+def test_the_film_of_two_workers_is_that_of_one(tmp_path, job):
+    heard = Heard()
+    run(job)
+    two = tmp_path / "two.mkv"
+    run(replace(job, target=two, workers=2), heard)
+    assert "2 workers on cpu" in heard.notices
+    assert frames(two) == frames(job.target)
+    assert read(two).types == read(job.target).types
+    assert heard.done[-1] == 140
+    assert heard.done == sorted(heard.done)
+    assert not two.with_name("two.mkv.segments").exists()
+
+
+def children():
+    """The processes that this one has started."""
+    files = Path("/proc/self/task").glob("*/children")
+    return {int(one) for file in files for one in file.read_text().split()}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="the system lists no processes")
+def test_a_worker_that_is_killed_by_hand_loses_nothing(tmp_path, job):
+    run(job)
+    heard = Heard()
+    before = children()
+
+    def kill():
+        while not (found := children() - before):
+            time.sleep(0.01)
+        time.sleep(1)
+        os.kill(min(found), signal.SIGKILL)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    two = tmp_path / "two.mkv"
+    run(replace(job, target=two, workers=2), heard)
+    thread.join()
+    assert any("was killed (SIGKILL)" in text for text in heard.warnings)
+    assert frames(two) == frames(job.target)
+    assert children() == before
+
+
+@pytest.mark.slow
+def test_a_run_of_several_workers_goes_on_with_one(tmp_path, job):
+    """The encoder's threads are the plan's, so that the number of workers may change."""
+    run(job)
+    two = replace(job, target=tmp_path / "two.mkv", workers=2)
+
+    class Stopping(Silent):
+        def progress(self, progress):
+            if progress.done >= 40:
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(two, Stopping())
+    heard = Heard()
+    run(replace(two, workers=1), heard)
+    assert any("goes on" in text for text in heard.notices)
+    assert frames(two.target) == frames(job.target)
+
+
+def test_workers_and_their_devices(monkeypatch):
+    assert planned("cpu", None) == ("cpu",)
+    assert planned("cpu", 3) == ("cpu",) * 3
+    monkeypatch.setattr(devices, "resolve", lambda name: name)
+    assert planned("cuda:0,2", None) == ("cuda:0", "cuda:2")
+    assert planned("cuda:0,cuda:1", 4) == ("cuda:0", "cuda:1") * 2
+    assert planned("cuda:1", None) == ("cuda:1",)
+
+
+def test_names_of_several_gpus():
+    assert devices.names("cuda:0,2, 3") == ["cuda:0", "cuda:2", "cuda:3"]
+    assert devices.names(["cuda:1", "2"]) == ["cuda:1", "cuda:2"]
+    assert devices.names("cpu,2") == ["cpu", "2"]
+    if devices.why_not():
+        with pytest.raises(DeviceError, match="cannot be used"):
+            devices.several("cuda:all")
+
+
+@pytest.mark.parametrize("workers", [0, -1, 1025, True])
+def test_numbers_of_workers_that_are_none(tmp_path, workers):
+    with pytest.raises(InputError, match="workers"):
+        UpscaleJob(source=tmp_path / "a.mkv", target=tmp_path / "b.mkv", workers=workers)
