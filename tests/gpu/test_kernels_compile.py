@@ -20,6 +20,7 @@ from snellen.cnn.cuda import luma as cnn_luma
 from snellen.cnn.definition import SIZES
 from snellen.fft import small, square
 from snellen.filters.lut import cuda as lut
+from snellen.filters.nlm.cuda import group as nlm_group
 from snellen.frames import bicubic
 from snellen.frames.frame import CENTRE, LEFT, TOP_LEFT, Format
 from snellen.gpu.cubin import usages
@@ -170,6 +171,12 @@ def mia():
         yield from mia_measure.kernels(noise)
 
 
+def nlm(*cases):
+    """Kernels of non-local means: bits before and after, and planes with common weights."""
+    for bits, to, planes in cases:
+        yield from nlm_group.kernels(Format(64, 48, bits), Format(64, 48, to), planes)
+
+
 def pictures(*kinds):
     """Kernels between samples and planes of A+, for types, channels and bits."""
     for dtype, channels, bits in kinds:
@@ -237,6 +244,7 @@ QUICK = "sm_90"
 CASES = [
     *distinct(*aplus(SHIPPED), *oriented(ORIENTED[:1], LUMA[:1]), *mad(), *mia(), *transforms()),
     *cnn(*((2, *size, 8, 8, cnn_layout.MEMORY[QUICK]) for size in SIZES.values())),
+    *nlm((8, 8, 1), (16, 16, 2)),
     *pictures(("uint8", 3, 8), ("uint16", 1, 10), ("float16", 4, 0), ("float64", 1, 0)),
     mad_pictures.kernel("uint8", 3),
     mad_pictures.kernel("float32", 1),
@@ -257,6 +265,7 @@ SLOW = distinct(
     *CASES, *aplus(OTHERS), *oriented(ORIENTED, LUMA), *slow_pictures(),
     *slow_mia(), *slow_transforms(), *slow_cnn(), *lut.kernels(LUMA[1], LUMA[0], 3),
     *lut.kernels(LUMA[0], LUMA[1], 3),
+    *nlm((8, 8, 2), (8, 10, 1), (10, 10, 1), (10, 10, 2), (16, 16, 1)),
 )[len(CASES) :]  # fmt: skip
 """More constants of the kernels of CASES, and models that do not ship."""
 

@@ -25,6 +25,7 @@ PLAIN = "none"
 
 A, D, M = "tests/aplus/cuda/", "tests/mad/cuda/", "tests/mia/cuda/"
 L, U, C = "tests/mia/l0/", "tests/upscaling/cuda/", "tests/cnn/cuda/"
+N = "tests/filters/nlm/cuda/"
 TESTS: dict[str, tuple[str, ...]] = {
     "aplus/cuda/features.cu": (  # half precision, tf32, float32; windows; several slabs
         *(f"{A}test_features.py::test_equal_to_filters[{case}]"
@@ -80,6 +81,10 @@ TESTS: dict[str, tuple[str, ...]] = {
     "filters/lut/lut.cu": tuple(  # both kinds of tables, every subsampling, both types of samples
         f"tests/filters/lut/test_cuda.py::test_the_bits_of_the_cpu[{case}]"
         for case in ("0-False", "1-True", "2-False", "3-True")
+    ),
+    "filters/nlm/cuda/nlm.cu": tuple(  # levels that are samples, and others; one plane and two
+        f"{N}test_group.py::test_the_bytes_of_the_cpu[gpu-{case}]"
+        for case in ("luma", "chroma", "chroma, 12 bits", "tiny")
     ),
     "frames/bicubic.cu": (
         *(f"tests/frames/test_bicubic.py::test_any_part_on_the_gpu[{case}]"

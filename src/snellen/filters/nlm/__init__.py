@@ -1,0 +1,1 @@
+"""Non-local means over several frames: the mean of samples whose surroundings are alike."""
