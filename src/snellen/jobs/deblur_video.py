@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -34,18 +35,11 @@ def deblur_video(job: DeblurJob, events: Events) -> DeblurResult:
     if job.mia.data_range is not None:
         events.warning(name, "`data_range` is for float images: without effect on a video")
     track = None if job.region is None else job.region.track()
-    settings = method_settings(job)
-    if job.mia.prior == AUTO:  # which is for stills
-        settings["prior"] = None
     look = _Look(name, events) if job.region is None and _is_default(job) else None
     fits = FrameFits(lambda row: events.frame(name, row), job.psf_out is not None)
 
-    def step(device: str) -> RegionStep:
-        work = DeblurStep(settings, device, job.mia.tile, job.window, job.warm, fits, look)
-        return RegionStep(work, track, job.paste_back)
-
     summary = converted(
-        source, job.target, step, device=job.device, video=job.video, quality=job.quality,
+        source, job.target, restoring(job, track, fits, look), device=job.device, video=job.video, quality=job.quality,
         strict=job.strict, overwrite=job.overwrite, events=events,
     )  # fmt: skip
     if job.psf_out is not None:
@@ -65,6 +59,24 @@ def deblur_video(job: DeblurJob, events: Events) -> DeblurResult:
         statistics=statistics, frames=tuple(fits.rows),
         error=damage(source, job.target, summary),
     )  # fmt: skip
+
+
+def restoring(
+    job: DeblurJob, track: Track | None, fits: FrameFits, look: Callable[[Any], None] | None = None
+) -> Callable[[str], RegionStep]:
+    """Return what makes the step of a job, for a device.
+
+    `fits` and `look` receive what was found of each frame, and its luma.
+    """
+    settings = method_settings(job)
+    if job.mia.prior == AUTO:  # which is for stills
+        settings["prior"] = None
+
+    def step(device: str) -> RegionStep:
+        work = DeblurStep(settings, device, job.mia.tile, job.window, job.warm, fits, look)
+        return RegionStep(work, track, job.paste_back)
+
+    return step
 
 
 class _Look:

@@ -62,14 +62,15 @@ def folder_of(target: Path) -> Path:
 
 
 def segments_of(
-    job: FilmJob, models: Models, events: Events
+    job: FilmJob, models: Models, events: Events, *, tidied: bool = True
 ) -> Callable[[], Segments | None] | None:
     """Return what says how the film of a job is cut; None: it is not to be.
 
-    The function is called when the models are known.
+    The function is called when the models are known. Unless `tidied` is False, segments that
+    nobody needs any more are removed.
     """
     folder = folder_of(job.target)
-    if job.target != PIPE and folder.is_dir():
+    if tidied and job.target != PIPE and folder.is_dir():
         from snellen.video.segments.store import discard, tidy
 
         tidy(folder, job.target)

@@ -199,6 +199,11 @@ class Copier:
         return len(self._copies)
 
     @property
+    def kept(self) -> frozenset[int]:
+        """Indices of the streams that are copied, or encoded anew."""
+        return frozenset(self._copies)
+
+    @property
     def waits(self) -> bool:
         """Whether a packet waits for the video."""
         return bool(self._waiting)

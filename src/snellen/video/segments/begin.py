@@ -47,7 +47,7 @@ def begun(
     endless = info.path is None and info.frames is None  # as far as known: nothing is said
     if why is not None and (endless or not is_long(info, plan, step)):
         return None
-    store = Store(how.folder, _made_by(how, info, plan, step))
+    store = Store(how.folder, made_by(how, info, plan, step))
     store.open()
     try:
         if store.plan is None:
@@ -75,7 +75,7 @@ def begun(
     return Film(how, store, info, plan, output)
 
 
-def _made_by(how: Segments, info: MediaInfo, plan: Plan, step: Step | RateStep) -> dict[str, Any]:
+def made_by(how: Segments, info: MediaInfo, plan: Plan, step: Step | RateStep) -> dict[str, Any]:
     """Return what the segments of a film have in common, as JSON has it."""
     encoder = plan.encoder
     return {

@@ -92,7 +92,7 @@ class Store:
         """
         if not os.path.lexists(self.folder):
             return
-        _check_ours(self.folder)
+        check_ours(self.folder)
         self._hold()
         found = manifest(self.folder)
         if found is None:
@@ -155,11 +155,14 @@ class Store:
 
     def close(self) -> None:
         """Release the folder; without a finished segment it is removed."""
-        if self._lock is None:
-            return
-        if self.plan is not None and not self.records:
+        if self._lock is not None and self.plan is not None and not self.records:
             self.remove()
-        self._lock.close()
+        self.leave()
+
+    def leave(self) -> None:
+        """Release the folder, and leave it as it is."""
+        if self._lock is not None:
+            self._lock.close()
         self._lock = None
 
     def remove(self) -> None:
@@ -217,6 +220,11 @@ def manifest(folder: Path) -> dict[str, Any] | None:
     return dict(found)
 
 
+def is_store(folder: Path) -> bool:
+    """Return whether a folder is one of segments, which a run uses or has used."""
+    return (folder / _LOCK).is_file()
+
+
 def discard(folder: Path) -> bool:
     """Remove a folder of segments that no run uses; return whether there was one.
 
@@ -226,9 +234,9 @@ def discard(folder: Path) -> bool:
         Another run is at work in it, it is no folder of this user's, or has files that are none of
         ours.
     """
-    if not (folder / _LOCK).is_file():
+    if not is_store(folder):
         return False
-    _check_ours(folder)
+    check_ours(folder)
     store = Store(folder, {})
     store._hold()
     try:
@@ -264,7 +272,7 @@ def _remove(folder: Path) -> None:
         folder.rmdir()
 
 
-def _check_ours(folder: Path) -> None:
+def check_ours(folder: Path) -> None:
     """Refuse (InputError) what is no folder of this user's, or has files that are none of ours.
 
     Somebody else could exchange segments.
