@@ -72,7 +72,9 @@ def run_files(
     """
     from snellen.jobs.planning import plan
 
-    with report_of(options, output is not None and output.path == PIPE) as report:
+    dry = options.pop("dry_run")
+    to_stdout = output is not None and output.path == PIPE and not dry
+    with report_of(options, to_stdout) as report:
         try:
             wanted = reports.taken(options)
             how = {name: options.pop(name) for name in ("recursive", "skip_existing")}
@@ -91,6 +93,10 @@ def run_files(
         except SnellenError as error:
             report.failure(" ".join(map(str, inputs)), error)
             sys.exit(error.exit_code)
+        if dry:
+            from snellen.cli.dry_run import dry_runs
+
+            sys.exit(dry_runs(todo, jobs, report))
         sys.exit(_run(todo, jobs, report, line, after))
 
 
@@ -111,12 +117,7 @@ def _run(
     from snellen.jobs.fallback import chosen
 
     events = Collected(report)  # so that what is said of all jobs is said once
-    codes = [0]
-    for folder, error in todo.failed:
-        codes.append(error.exit_code)
-        report.failure(str(folder), error)
-    for one in todo.skipped:
-        report.skipped(str(one.source), str(one.target), one.why)
+    codes = [0, *not_done(todo, report)]
     if jobs:
         try:
             chosen(jobs[0].device, events)
@@ -150,6 +151,15 @@ def _run(
         damaged = sum(one.error is not None for one in results)
         report.summary(len(results), damaged, failed, len(todo.skipped))
     return max(codes)
+
+
+def not_done(todo: Plan, report: Report) -> list[int]:
+    """Report which inputs of a plan are left out, and return the exit codes of those that fail."""
+    for folder, error in todo.failed:
+        report.failure(str(folder), error)
+    for one in todo.skipped:
+        report.skipped(str(one.source), str(one.target), one.why)
+    return [error.exit_code for _, error in todo.failed]
 
 
 def _write(after: CompareJob, result: Any, report: Report) -> int:

@@ -205,6 +205,12 @@ _SHARED = (
         ),
         OVERWRITE,
         click.option(
+            "--dry-run",
+            is_flag=True,
+            help="Do all but the work, and say what it would be: streams, encoder, segments, and "
+            "time and size by some frames; nothing is written.",
+        ),
+        click.option(
             "--strict",
             is_flag=True,
             help="An error where something would be lost, or nvenc replaced.",

@@ -202,13 +202,13 @@ class Report:
         ]
         self._print(*lines)
 
-    def result(self, *lines: str, **facts: Any) -> None:
+    def result(self, *lines: str, event: str = "done", **facts: Any) -> None:
         """Report what has been done: lines of text, or with JSON the facts."""
         self._end()
         self._check()
         self.logged(*lines)
         if self.as_json:
-            self._line("done", **facts)
+            self._line(event, **facts)
         elif self.level != QUIET or self.results_are_asked_for:
             self._write(*lines)
 

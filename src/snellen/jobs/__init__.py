@@ -14,11 +14,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __all__ = [
-    "Clip", "CompareJob", "CompareResult", "DeblurJob", "DeblurResult", "Encoding", "Enhancement",
-    "Events", "Job",
-    "MadSettings", "MiaSettings", "NetworkSettings", "Progress", "Region", "ScoreJob",
-    "ScoreResult", "ScoreRow", "ScoreTable", "Settings", "Silent", "TrainJob", "TrainResult",
-    "UpscaleJob", "UpscaleResult", "VideoOptions", "run", "run_several",
+    "Clip", "CompareJob", "CompareResult", "DeblurJob", "DeblurResult", "DryRun", "Encoding",
+    "Enhancement", "Events", "Job", "MadSettings", "MiaSettings", "NetworkSettings", "Progress",
+    "Region", "ScoreJob", "ScoreResult", "ScoreRow", "ScoreTable", "Settings", "Silent", "TrainJob",
+    "TrainResult", "UpscaleJob", "UpscaleResult", "VideoOptions", "dry_run", "run", "run_several",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
     from snellen.jobs.compare import CompareResult as CompareResult
     from snellen.jobs.deblur import DeblurJob as DeblurJob
     from snellen.jobs.deblur import DeblurResult as DeblurResult
+    from snellen.jobs.dry import DryRun as DryRun
+    from snellen.jobs.dry import dry_run as dry_run
     from snellen.jobs.enhance import Enhancement as Enhancement
     from snellen.jobs.events import Events as Events
     from snellen.jobs.events import Progress as Progress
@@ -56,6 +57,7 @@ _HOME = {
     "CompareResult": "snellen.jobs.compare",
     "DeblurJob": "snellen.jobs.deblur",
     "DeblurResult": "snellen.jobs.deblur",
+    "DryRun": "snellen.jobs.dry",
     "Encoding": "snellen.video.sink.encoding",
     "Enhancement": "snellen.jobs.enhance",
     "Events": "snellen.jobs.events",
@@ -76,6 +78,7 @@ _HOME = {
     "UpscaleJob": "snellen.jobs.upscale",
     "UpscaleResult": "snellen.jobs.upscale",
     "VideoOptions": "snellen.jobs.options",
+    "dry_run": "snellen.jobs.dry",
     "run": "snellen.jobs.execute",
     "run_several": "snellen.jobs.execute",
 }

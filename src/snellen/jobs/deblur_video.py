@@ -39,8 +39,8 @@ def deblur_video(job: DeblurJob, events: Events) -> DeblurResult:
     fits = FrameFits(lambda row: events.frame(name, row), job.psf_out is not None)
 
     summary = converted(
-        source, job.target, restoring(job, track, fits, look), device=job.device, video=job.video, quality=job.quality,
-        strict=job.strict, overwrite=job.overwrite, events=events,
+        source, job.target, restoring(job, track, fits, look), device=job.device, video=job.video,
+        quality=job.quality, strict=job.strict, overwrite=job.overwrite, events=events,
     )  # fmt: skip
     if job.psf_out is not None:
         psf_files.write(job.psf_out, np.array(fits.psfs), job.overwrite)

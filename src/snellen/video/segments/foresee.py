@@ -8,9 +8,9 @@ from pathlib import Path
 
 from snellen.frames.brief import Brief
 from snellen.video.media import MediaInfo
+from snellen.video.segments.begin import made_by
 from snellen.video.segments.cuts import hindrance, is_long, planned
 from snellen.video.segments.film import Segments
-from snellen.video.segments.begin import made_by
 from snellen.video.segments.store import Cuts, Store, check_ours, is_store
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.output import Output

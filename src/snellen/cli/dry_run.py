@@ -1,0 +1,150 @@
+"""--dry-run: what jobs would do, as text or JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from snellen.cli import files, interrupts
+from snellen.cli.report import Report
+from snellen.errors import unexpected
+
+if TYPE_CHECKING:
+    from snellen.jobs.deblur import DeblurJob
+    from snellen.jobs.dry import DryRun
+    from snellen.jobs.planning import Plan
+    from snellen.jobs.upscale import UpscaleJob
+    from snellen.video.dry_run import FilmPlan
+
+_METHODS = {"aplus": "A+", "cnn": "compact network"}
+
+
+def dry_runs(todo: Plan, jobs: Sequence[UpscaleJob | DeblurJob], report: Report) -> int:
+    """Report what each job would do, and return the highest exit code."""
+    from snellen.jobs.dry import dry_run
+    from snellen.jobs.events import Collected
+    from snellen.jobs.files import written_by
+    from snellen.jobs.inputs import claim
+
+    report.results_are_asked_for = True
+    codes = [0, *files.not_done(todo, report)]
+    events = Collected(report)
+    outputs: dict[str, Path] = {}
+    for job in jobs:
+        interrupts.check()
+        try:
+            claim(set(written_by(job)), outputs, "target")
+            found = dry_run(job, events)
+        except Exception as error:
+            failure = unexpected(error)
+            codes.append(failure.exit_code)
+            report.failure(_name(job.source), failure)
+            continue
+        interrupts.check()
+        report.result(*_lines(found), event="plan", **_facts(found))
+    return max(codes)
+
+
+def _lines(found: DryRun) -> list[str]:
+    """Return what text says of a job: a line for each thing, named at its beginning."""
+    film = found.film
+    rows = [("would make", f"{_name(found.source)} → {found.target}")]
+    if film is None:
+        pages = "" if found.pages == 1 else f", {found.pages} pages"
+        rows.append(("picture", f"{found.width}×{found.height}{pages}"))
+    else:
+        rows += [("stream", f"{one.text}: {one.outcome}") for one in film.streams]
+        rows.append(("chain", " → ".join(film.chain)))
+    if found.model:
+        kind = "" if found.source_kind is None else f", for {found.source_kind}"
+        rows.append(("model", f"{Path(found.model).name} ({_METHODS[found.method]}){kind}"))
+    rows.append(("device", found.device))
+    if film is not None:
+        rows += _of_film(film)
+    if found.free is not None:
+        rows.append(("disk", _room(found)))
+    return [f"{name + ':':<12}{text}" for name, text in rows]
+
+
+def _of_film(film: FilmPlan) -> list[tuple[str, str]]:
+    settings = ", ".join(f"{key}={value}" for key, value in film.encoder_options.items())
+    encoder = "y4m" if film.encoder == "wrapped_avframe" else film.encoder
+    rows = [("encoder", f"{encoder} ({film.pixel_format}){settings and ': '}{settings}")]
+    segments, estimate = film.segments, film.estimate
+    if segments.starts:
+        done = f", {len(segments.finished)} of them are finished" if segments.finished else ""
+        rows.append(("segments", f"{len(segments.starts)} in {segments.folder}{done}"))
+    else:
+        why = "the film is short" if segments.why is None else segments.why
+        rows.append(("segments", f"none, it is made in one piece: {why}"))
+    frames = "unknown" if film.frames is None else str(film.frames)
+    rows.append(("frames", frames))
+    if estimate is None:
+        rows.append(("estimate", "none: no frame could be tried beforehand"))
+        return rows
+    tried = f"from {_counted(estimate.frames, 'frame')} at {_counted(estimate.places, 'place')}"
+    what = f"{estimate.fps:.3g} frames a second"
+    if estimate.seconds is not None and estimate.size is not None:
+        left = " for what is left" if segments.finished else ""
+        what = f"{duration(estimate.seconds)}{left} ({what}), {_bytes(estimate.size)}"
+    rows.append(("estimate", f"{what}; {tried}, which were really made"))
+    return rows
+
+
+def _room(found: DryRun) -> str:
+    assert found.free is not None
+    text = f"{_bytes(found.free)} free"
+    needed = found.needed
+    if needed is None or needed <= found.free:
+        return text
+    beside = " with its segments" if found.film and found.film.segments.starts else ""
+    return f"{text}: the result{beside} would need about {_bytes(needed)}"
+
+
+def _facts(found: DryRun) -> dict[str, Any]:
+    """Return the same for JSON."""
+    facts: dict[str, Any] = {
+        "input": _name(found.source), "output": str(found.target), "width": found.width,
+        "height": found.height, "device": found.device,
+    }  # fmt: skip
+    if found.model:
+        facts |= {name: getattr(found, name) for name in ("model", "method", "source_kind")}
+    if found.film is None:
+        facts["pages"] = found.pages
+    else:
+        film = asdict(found.film)
+        film["segments"]["folder"] = str(film["segments"]["folder"] or "") or None
+        film.pop("warnings")
+        film["dropped"] = files.in_options(film["dropped"])
+        facts |= film
+    return facts | {
+        "needed": found.needed, "free": found.free, "warnings": files.in_options(found.warnings)
+    }  # fmt: skip
+
+
+def duration(seconds: float) -> str:
+    """Return a duration as people say it, to two figures or so."""
+    if seconds < 120:
+        return f"{seconds:.2g} s" if seconds < 100 else f"{seconds:.0f} s"
+    minutes = seconds / 60
+    if minutes < 120:
+        return f"{minutes:.0f} min"
+    hours, rest = divmod(round(minutes), 60)
+    return f"{hours} h {rest} min" if hours < 48 else f"{hours} h"
+
+
+def _bytes(count: float) -> str:
+    for unit, size in (("GB", 1e9), ("MB", 1e6)):
+        if count >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count / 1e3:.3g} kB"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"1 {what}" if count == 1 else f"{count} {what}s"
+
+
+def _name(source: Path | tuple[Path, ...]) -> str:
+    return str(source[0] if isinstance(source, tuple) else source)

@@ -1,0 +1,199 @@
+"""Does all of a job but the work, and says what it would do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from snellen.cpu import threads
+from snellen.errors import InputError
+from snellen.frames import limits
+from snellen.frames.brief import Brief
+from snellen.gpu import device as devices
+from snellen.jobs.deblur import DeblurJob
+from snellen.jobs.events import Collected, Events, listening
+from snellen.jobs.fallback import chosen
+from snellen.jobs.files import protected
+from snellen.jobs.first_use import announced
+from snellen.jobs.inputs import PIPE
+from snellen.jobs.sequence import makes_film
+from snellen.jobs.stills import opened, pages_of
+from snellen.jobs.upscale import UpscaleJob, enlarging, models_of
+from snellen.upscaling.target import SCALES, geometry
+
+if TYPE_CHECKING:
+    from snellen.video.dry_run import FilmPlan
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class DryRun(Brief):
+    """What a job would do."""
+
+    source: Path | tuple[Path, ...]
+    """The job's input."""
+    target: Path
+    """The file that it would write."""
+    width: int
+    height: int
+    """Size of the result."""
+    device: str
+    """What would do the work: "cpu", or the GPU's own name."""
+    model: str = ""
+    """Of upscaling: name of the model, or its file."""
+    method: str = ""
+    """Of the model: "aplus" or "cnn"."""
+    source_kind: str | None = None
+    """The kind of pictures that it is chosen for, and why; None: it is not chosen."""
+    pages: int = 1
+    """Of a TIFF file; sizes are those of the first page."""
+    film: FilmPlan | None = None
+    """Of a video: streams, chain, encoder, segments, estimate …; None: an image."""
+    warnings: tuple[str, ...] = ()
+    """All warnings of the run, those of losses too, without backticks."""
+    free: int | None = None
+    """Bytes that are free where the result comes; None: it is standard output."""
+
+    @property
+    def needed(self) -> int | None:
+        """Bytes that the result needs, and its segments beside it; None: not known."""
+        estimate = None if self.film is None else self.film.estimate
+        if self.film is None or estimate is None or estimate.size is None:
+            return None
+        return estimate.size * (2 if self.film.segments.starts else 1)
+
+
+def dry_run(job: UpscaleJob | DeblurJob, events: Events | None = None) -> DryRun:
+    """Do all of a job but the work, and return what it would do.
+
+    Inputs are opened, the model and the encoder chosen, and what the output cannot hold is found.
+    Of a film some frames of several places are made and encoded in memory, which takes some
+    seconds. Nothing is written, no segments of an earlier run are removed, and folders that are
+    missing are there only as long as this takes.
+
+    Parameters
+    ----------
+    job : UpscaleJob or DeblurJob
+        What to do.
+    events : Events, optional
+        Receives the warnings of the run.
+
+    Returns
+    -------
+    DryRun
+
+    Raises
+    ------
+    InputError, ModelError, DeviceError, OutputError
+        As of `run`, as far as it can be known beforehand.
+    """
+    if not isinstance(job, UpscaleJob | DeblurJob):
+        raise InputError(
+            f"got a {type(job).__name__}; expected an UpscaleJob or a DeblurJob",
+            parameter="jobs",
+            advice="jobs of other kinds have no dry run",
+        )
+    listener = Collected(listening(events))
+    growth = (job.magnification or 2) ** 2 if isinstance(job, UpscaleJob) else 1
+    with (
+        protected(job, listener), limits.at_most(job.max_pixels, growth),
+        threads.limited(job.threads), announced(listener),
+    ):  # fmt: skip
+        if isinstance(job, UpscaleJob):
+            return _upscaling(job, listener)
+        return _deblurring(job, listener)
+
+
+def _upscaling(job: UpscaleJob, events: Collected) -> DryRun:
+    if not makes_film(job.source, job.target, job.video.fps):
+        return _enlarged_image(job, events)
+    from snellen.jobs.film import through
+    from snellen.jobs.segments import segments_of
+    from snellen.video.dry_run import dry_run as film
+
+    models = models_of(job)
+    found = through(
+        partial(film, segments=segments_of(job, models, events, tidied=False)),
+        job.source, job.target, enlarging(job, models), device=job.device, video=job.video,
+        quality=job.quality, strict=job.strict, overwrite=job.overwrite, events=events,
+    )  # fmt: skip
+    return DryRun(
+        job.source, job.target, found.width, found.height, found.device, **models.said(),
+        film=found, warnings=_texts(events), free=_free(job.target),
+    )  # fmt: skip
+
+
+def _enlarged_image(job: UpscaleJob, events: Collected) -> DryRun:
+    from snellen.jobs.choice import Models
+
+    models = Models(job.model, job.method, job.source_kind)
+    pages = pages_of(job.source, job.target)
+    chroma = ("chroma",) if job.chroma != "auto" else ()
+    still, _ = opened(
+        job.source, job.target, strict=job.strict, overwrite=job.overwrite,
+        unused=(*job.video.named(), *chroma), quality=job.quality, events=events,
+        page=pages[0] if pages else None,
+    )  # fmt: skip
+    height, width = still.pixels.shape[:2]
+    scales = SCALES if job.magnification else models.scales
+    found = geometry(job.goal, width, height, scales=scales)
+    for scale in found.scales:
+        models(scale)
+    device = devices.single(chosen(job.device, events), "super-resolution")
+    return DryRun(
+        job.source, job.target, found.width, found.height, devices.name(device), **models.said(),
+        pages=len(pages) or 1, warnings=_texts(events), free=_free(job.target),
+    )  # fmt: skip
+
+
+def _deblurring(job: DeblurJob, events: Collected) -> DryRun:
+    job.check()
+    first = job.sources[0]
+    track = None if job.region is None else job.region.track()
+    if job.is_burst or not makes_film(first, job.target, job.video.fps):
+        still, _ = opened(
+            first, job.target, strict=job.strict, overwrite=job.overwrite, unused=(),
+            quality=job.quality, events=events,
+        )  # fmt: skip
+        height, width = still.pixels.shape[:2]
+        if track is not None:
+            track.check(width, height)
+            if not job.paste_back:
+                width, height = track.width, track.height
+        device = devices.single(chosen(job.device, events), "MIA")
+        return DryRun(
+            job.source, job.target, width, height, devices.name(device), warnings=_texts(events),
+            free=_free(job.target),
+        )  # fmt: skip
+    from snellen.jobs.deblur_step import FrameFits
+    from snellen.jobs.deblur_video import restoring
+    from snellen.jobs.film import through
+    from snellen.video.dry_run import dry_run as film
+
+    fits = FrameFits(lambda row: None, False)
+    found = through(
+        partial(film, tries=track is None or track.file is None), first, job.target,
+        restoring(job, track, fits), device=job.device, video=job.video, quality=job.quality,
+        strict=job.strict, overwrite=job.overwrite, events=events,
+    )  # fmt: skip
+    return DryRun(
+        first, job.target, found.width, found.height, found.device, film=found,
+        warnings=_texts(events), free=_free(job.target),
+    )  # fmt: skip
+
+
+def _texts(events: Collected) -> tuple[str, ...]:
+    return tuple(text for _, text in events.warnings)
+
+
+def _free(target: Path) -> int | None:
+    """Return the bytes that are free where an output comes."""
+    if target == PIPE:
+        return None
+    try:
+        return shutil.disk_usage(Path(os.path.realpath(target)).parent).free
+    except OSError:
+        return None

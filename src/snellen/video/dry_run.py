@@ -1,0 +1,148 @@
+"""Does all of a conversion but the work, and says what it would be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from snellen.frames.brief import Brief
+from snellen.video import pixels
+from snellen.video.chain import described
+from snellen.video.clip import Clip
+from snellen.video.estimate import Estimate, estimated
+from snellen.video.passthrough.select import others
+from snellen.video.ready import LateStep, Ready, readied
+from snellen.video.segments.film import Segments
+from snellen.video.segments.foresee import SegmentsPlan, foreseen
+from snellen.video.sink import pictures
+from snellen.video.sink.encoding import Encoding
+from snellen.video.source.pictures import Pictures
+from snellen.video.step import RateStep, Step
+
+WORKED, KEPT, LOST, LEFT = "worked on", "kept", "lost", "left out"
+"""What may become of a stream: it is lost where the output cannot hold it, and left out where
+nobody asked for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamPlan:
+    """A stream of the input."""
+
+    index: int
+    type: str
+    """"video", "audio", "subtitle", "data" or "attachment"."""
+    codec: str
+    language: str | None
+    outcome: str
+    """"worked on", "kept", "lost" (the output cannot hold it) or "left out"."""
+    text: str
+    """The same in words: "audio stream 1 (aac, eng)"."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class FilmPlan(Brief):
+    """What a conversion would do."""
+
+    streams: tuple[StreamPlan, ...]
+    frames: int | None
+    """Of the output, exact or estimated; None: unknown."""
+    width: int
+    height: int
+    """Of the output's frames."""
+    chain: tuple[str, ...]
+    """Formats of the frames on their way, and the steps between them."""
+    device: str
+    """Name of the device."""
+    decoder: str
+    """"cpu" or "nvdec"."""
+    encoder: str
+    pixel_format: str
+    """FFmpeg's names."""
+    encoder_options: Mapping[str, str] = field(hash=False)
+    segments: SegmentsPlan
+    estimate: Estimate | None
+    """None: the input can be read once only."""
+    dropped: tuple[str, ...] = ()
+    """What the output cannot hold, with names of parameters in backticks."""
+    warnings: tuple[str, ...] = ()
+    """These, and what else is said before work starts."""
+
+
+def dry_run(
+    source: Path | BinaryIO | Pictures,
+    target: Path | BinaryIO,
+    step: Step | RateStep | LateStep,
+    *,
+    clip: Clip | None = None,
+    encoding: Encoding | None = None,
+    decoder: str = "auto",
+    audio: str = "copy",
+    quality: int | None = None,
+    strict: bool = False,
+    overwrite: bool = False,
+    segments: Callable[[], Segments | None] | None = None,
+    on_warning: Callable[[str], None] | None = None,
+    tries: bool = True,
+) -> FilmPlan:
+    """Return what `convert.convert` would do; parameters and errors are the same.
+
+    Some frames are really made and encoded, in memory. Nothing is written; but pictures go into a
+    temporary folder of the system's, which is removed. Without `tries` none is, for steps that must
+    get all frames in their order, and there is no estimate.
+    """
+    with readied(
+        source, target, step, clip=clip, encoding=encoding, decoder=decoder, audio=audio,
+        quality=quality, strict=strict, overwrite=overwrite,
+        on_warning=on_warning or (lambda text: None),
+    ) as ready:  # fmt: skip
+        info, plan = ready.info, ready.plan
+        how = None if segments is None else segments()
+        found = SegmentsPlan()
+        if how is not None:
+            found = foreseen(how, info, ready.step, plan, ready.output)
+        left = found.frames if found.starts else None
+        rgb = ready.output.is_rgb
+        return FilmPlan(
+            streams=_streams(ready, audio),
+            frames=ready.frames,
+            width=plan.format.width,
+            height=plan.format.height,
+            chain=_chain(ready),
+            device=ready.step.device_name,
+            decoder=info.decoder,
+            encoder=plan.encoder.codec,
+            pixel_format=(
+                pictures.pixel_format(plan.format, plan.alpha) if rgb else plan.encoder.pixels.name
+            ),
+            encoder_options=dict(plan.encoder.options),
+            segments=found,
+            estimate=estimated(ready, quality, len(found.starts), left) if tries else None,
+            dropped=ready.losses,
+            warnings=ready.warnings,
+        )
+
+
+def _chain(ready: Ready) -> tuple[str, ...]:
+    given, result = ready.info.picture.format, ready.plan.format
+    found = described(ready.step, given)
+    return found or tuple(dict.fromkeys((pixels.describe(given), pixels.describe(result))))
+
+
+def _streams(ready: Ready, audio: str) -> tuple[StreamPlan, ...]:
+    info = ready.info
+    asked = {one.index for one in others(info) if one.type != "audio" or audio != "none"}
+    found = []
+    for one in info.streams:
+        outcome = LEFT
+        if one.index == info.video_index:
+            outcome = WORKED
+        elif one.index in ready.copier.kept:
+            outcome = KEPT
+        elif one.index in asked:
+            outcome = LOST
+        language = one.tags.get("language")
+        codec = one.codec or one.name or "unknown"
+        found.append(StreamPlan(one.index, one.type, codec, language, outcome, str(one)))
+    return tuple(found)
