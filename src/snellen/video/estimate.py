@@ -31,12 +31,15 @@ from snellen.video.threads import run_between, run_pipeline
 
 PLACES = 5
 """Of a film, equally far from one another."""
-FEWEST, MOST = 3, 24
+FEWEST, MOST = 6, 48
 """Frames of each place."""
 PATIENCE = 15.0
 """Seconds that it takes, about; a place of slow work takes longer."""
 GROUP = 250
 """Frames from a key frame to the next, where the encoder's settings do not say it."""
+_TREES = {"libx264": 3, "libx265": 3}
+"""Encoders that give a frame more bits the longer others refer to it. In an excerpt of n frames
+they give n / (n + this) as many as in a film, about: lab/dry-run.md."""
 LISTENED = 10
 """Seconds in the middle of a film, of which packets of other streams are counted."""
 
@@ -115,6 +118,8 @@ def estimated(
     total = info.frames if info.clip.frames is None else min(info.frames, info.clip.frames)
     work = float((total if left is None else left) * rate) / fps
     size = _video_size(ready.plan, found, float(total * rate), segments)
+    if info.frames > found.frames:
+        size *= 1 + _TREES.get(ready.plan.encoder.codec, 0) / count
     size += _copied(info, ready.copier.kept) * float(length)
     return Estimate(found.frames, found.places, fps, work, round(size))
 
@@ -139,7 +144,7 @@ def _try(ready: Ready, quality: int | None, at: Fraction, count: int, found: _Tr
             sink = _Counting(ready.plan, ready.output.muxer, ready.output.suffix, found)
             run_between(
                 source, partial(_frames, source, ready.plan.alpha), ready.step, sink,
-                ready.plan.format, ready.output, info.path, Meter(None, None),
+                ready.plan.format, ready.output.name, info.path, Meter(None, None),
             )  # fmt: skip
         if found.frames > before:
             found.seconds += time.monotonic() - began

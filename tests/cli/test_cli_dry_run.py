@@ -1,0 +1,52 @@
+"""--dry-run on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from support.cli import names, run
+
+pytestmark = pytest.mark.usefixtures("signals")
+
+
+def test_what_would_be_done(capsys, clip, tmp_path, small_model, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ["upscale", "clip.y4m", "--model", small_model, "--device", "cpu", "--dry-run"]
+    assert run(*words, "-o", "new/o.mkv") == 0
+    out, err = capsys.readouterr()
+    assert err == "" and names(tmp_path) == ["clip.y4m"]
+    rows = dict(line.split(":", 1) for line in out.splitlines())
+    assert list(rows) == ["would make", "stream", "chain", "model", "device", "encoder",
+                          "segments", "frames", "estimate", "disk"]  # fmt: skip
+    assert rows["would make"].strip() == "clip.y4m → new/o.mkv"
+    assert rows["chain"].strip() == "24×20 4:2:0 8 bit → 48×40 4:2:0 8 bit"
+    assert "from 4 frames at 1 place" in rows["estimate"]
+    assert "crf=16" in rows["encoder"] and "free" in rows["disk"]
+    assert run(*words, "-o", "-", "--json") == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    facts = json.loads(line)
+    assert facts["event"] == "plan" and facts["estimate"]["frames"] == 4
+    assert facts["encoder"] == "wrapped_avframe" and facts["free"] is None
+    assert facts["segments"]["folder"] is None and facts["streams"][0]["outcome"] == "worked on"
+    # 4 frames of 48 × 40 samples and half as many of chroma, with 6 bytes each before them.
+    assert facts["needed"] == 4 * (48 * 40 * 3 // 2 + 6)
+
+
+def test_wrong_inputs_and_clashes(capsys, clip, saved, picture, tmp_path, small_model, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    saved("a.png", picture((8, 9)))
+    saved("a.jpg", picture((8, 9)))
+    saved("b.png", picture((8, 9)))
+    Path("no.mkv").write_bytes(b"x" * 5000)
+    how = ["--model", small_model, "--device", "cpu", "--dry-run"]
+    assert run("upscale", "no.mkv", *how) == 2
+    assert "cannot be read" in capsys.readouterr().err
+    assert run("upscale", "a.png", "b.png", "-o", "b.png", *how) == 2
+    assert "several inputs need a folder" in capsys.readouterr().err
+    assert run("upscale", "b.png", "no.mkv", "-o", "new", "-q", *how) == 2
+    out, err = capsys.readouterr()
+    assert "b.png → new/b.png" in out and "18×16" in out and "no.mkv" in err
+    assert not Path("new").exists()
