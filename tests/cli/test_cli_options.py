@@ -16,7 +16,7 @@ from snellen.cli.options import option
 from support.cli import run
 
 ROOT = Path(snellen.__file__).parent
-ELSEWHERE = ("bench", "fft", "gpu/nvrtc.py", "gpu/kernel.py", "torch.py", "vapoursynth.py")
+ELSEWHERE = ("bench", "fft", "gpu/nvrtc.py", "gpu/kernel.py", "torch", "vapoursynth.py")
 """What no command for files reaches."""
 
 

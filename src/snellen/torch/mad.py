@@ -1,25 +1,15 @@
-"""MAD as a module of PyTorch, called as those of pyiqa and piq are.
-
-Snellen does not depend on PyTorch: this file alone imports it.
-"""
+"""MAD as a module of PyTorch, called as those of pyiqa and piq are; it calls `snellen.score`."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 from snellen.errors import InputError
 from snellen.mad import definition
 from snellen.mad.definition import SMALLEST, Definition
 from snellen.mad.image import score
-
-try:
-    import torch
-except ImportError as error:
-    raise ImportError(
-        f"snellen.torch needs PyTorch, which cannot be imported ({error}): install it as "
-        "https://pytorch.org says, or use snellen.score, which takes NumPy arrays, too",
-        name="torch",
-    ) from error
 
 REDUCTIONS = ("none", "mean", "sum")
 _WANTED = (
@@ -30,7 +20,7 @@ _WANTED = (
 class MAD(torch.nn.Module):  # type: ignore[misc]  # PyTorch is not there when types are checked
     """Score pictures against their references by MAD; it calls `snellen.score`.
 
-    The scores are detached: they have no gradients and cannot serve as a loss.
+    The scores are detached: they have no gradients. `MADLoss` has them.
 
     Parameters
     ----------
@@ -64,10 +54,7 @@ class MAD(torch.nn.Module):  # type: ignore[misc]  # PyTorch is not there when t
         eight_bit_lut: bool = False,
     ) -> None:
         super().__init__()
-        if reduction not in REDUCTIONS:
-            raise InputError(
-                f"`reduction`={reduction!r}; expected one of {REDUCTIONS}", parameter="reduction"
-            )
+        check_reduction(reduction)
         Definition(variant, hi_scale, eight_bit_lut)
         self.reduction = reduction
         self.data_range = definition.peak(data_range, 0)
@@ -95,7 +82,7 @@ class MAD(torch.nn.Module):  # type: ignore[misc]  # PyTorch is not there when t
         InputError
             Other shapes, or as of `snellen.score`.
         """
-        one, other = _pictures(reference), _pictures(distorted)
+        one, other = (_pictures(checked(images)) for images in (reference, distorted))
         found = score(
             one,
             other,
@@ -109,12 +96,25 @@ class MAD(torch.nn.Module):  # type: ignore[misc]  # PyTorch is not there when t
         return scores if self.reduction == "none" else getattr(scores, self.reduction)()
 
 
-def _pictures(images: Any) -> Any:
-    """Return a tensor NCHW as (N, H, W) or (N, H, W, 3), without a copy."""
+def check_reduction(reduction: str) -> None:
+    """Refuse (InputError) what is no reduction."""
+    if reduction not in REDUCTIONS:
+        raise InputError(
+            f"`reduction`={reduction!r}; expected one of {REDUCTIONS}", parameter="reduction"
+        )
+
+
+def checked(images: Any) -> Any:
+    """Return a tensor NCHW; refuse (InputError) another one."""
     if not isinstance(images, torch.Tensor):
         raise InputError(f"got {type(images).__name__}; {_WANTED}")
     shape = tuple(images.shape)
     if len(shape) != 4 or shape[1] not in (1, 3) or min(shape[2:]) < SMALLEST:
         raise InputError(f"got a tensor of shape {shape}; {_WANTED}")
+    return images
+
+
+def _pictures(images: Any) -> Any:
+    """Return a tensor NCHW as (N, H, W) or (N, H, W, 3), without a copy."""
     images = images.detach()
-    return images[:, 0] if shape[1] == 1 else images.movedim(1, -1)
+    return images[:, 0] if images.shape[1] == 1 else images.movedim(1, -1)
