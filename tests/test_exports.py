@@ -110,7 +110,7 @@ def test_the_signatures_for_files():
     more = [*last[:-1], "segments", "keep_segments", "discard_segments", "workers", last[-1]]
     wanted = ["source", "target", "scale", "model", "device", "method", "source_kind",
               "size", "height", "fit", "chroma", *video, "crop",
-              "lut", "lut_matrix", *more]  # fmt: skip
+              "lut", "lut_matrix", "grain", "grain_seed", *more]  # fmt: skip
     assert parameters(snellen.upscale_file) == wanted
     mia = ["psf", "psf_size", "iterations", "noise", "read_noise", "tv", "prior", "psf_start",
            "edges", "recentre", "tolerance", "tile", "data_range"]  # fmt: skip

@@ -140,3 +140,39 @@ def test_segments_depend_on_the_table(film, tmp_path, grey):
     one = facts()
     grey.write_text(grey.read_text() + "\n")
     assert differences(one, facts()) == ["the file of `lut` has changed"]
+
+
+@pytest.mark.slow
+def test_grain_of_segments_is_that_of_one_piece(tmp_path, monkeypatch):
+    """Also where decoding begins before a cut; and it is the grain of the frames' times."""
+    from snellen.jobs import Encoding, VideoOptions
+    from snellen.video.segments import cuts
+
+    monkeypatch.setattr(cuts, "LONG", 1)
+    monkeypatch.setattr(cuts, "SECONDS", {"cpu": 1})
+    source = make(tmp_path / "in.mkv", codec="libx264", frames=90, options={"g": "10"})
+    found = []
+    for segments in (True, False):
+        target, notes = tmp_path / f"{segments}.mkv", Notes()
+        job = UpscaleJob(
+            source=source, target=target, model="t91-x2", device="cpu", segments=segments,
+            video=VideoOptions(encoding=Encoding("libx264", crf=0)),
+            enhancement=Enhancement(grain=4, grain_seed=3),
+        )  # fmt: skip
+        run(job, notes)
+        assert segments == any("segments" in text for text in notes.notices)
+        found.append([luma(frame) for frame in read(target).frames])
+    assert len(found[0]) == len(found[1]) == 90
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+    flat = [frame.astype(float) for frame in found[0]]
+    assert np.abs(flat[1] - flat[0]).mean() > 1
+
+
+def test_values_of_grain(film, tmp_path):
+    for options in ({"grain": 0.0}, {"grain": 65.0}, {"grain_seed": 1}):
+        with pytest.raises(InputError) as caught:
+            Enhancement(**options)
+        assert caught.value.parameter == [*options][-1]
+    summary, _, _ = enhanced(film, tmp_path, grain=2, grain_seed=9)
+    assert summary.chain[-1] == "grain 2, seed 9"

@@ -33,6 +33,19 @@ _OPTIONS = group(
         type=click.Choice(["auto", "bt709", "bt601", "bt2020"]),
         help="The film's colour matrix for --lut, where it does not state it.",
     ),
+    click.option(
+        "--grain",
+        type=float,
+        metavar="AMOUNT",
+        help="Add film grain to luma: its standard deviation in the middle tones, in code values "
+        "of 8 bits; 2 is fine, 6 is strong.",
+    ),
+    click.option(
+        "--grain-seed",
+        type=int,
+        metavar="N",
+        help="Another number gives other grain; 0 if left out.",
+    ),
 )
 
 

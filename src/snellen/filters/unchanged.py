@@ -1,4 +1,4 @@
-"""A step for the alpha channel of films whose pictures are only coloured or textured."""
+"""A step that leaves frames as they are: for the alpha channel of films, and for chroma."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from snellen.frames.quantise import quantise, recode
 
 
 class Unchanged:
-    """Give frames of luma only as they are, perhaps at another depth."""
+    """Give frames as they are, perhaps at another depth."""
 
     slots = 1
     device = device_name = "cpu"
@@ -26,20 +26,23 @@ class Unchanged:
     ) -> Format:
         """Get ready for frames of this format; return that of the results."""
         if on_device:
-            raise InputError("opacity stays in main memory", parameter="on_device")
+            raise InputError("these planes stay in main memory", parameter="on_device")
         self._target = replace(format, bits=format.bits if bits is None else bits)
-        self._depth = recode(format, self._target, chroma=False)
+        self._depths = [recode(format, self._target, chroma=chroma) for chroma in (False, True)]
         return self._target
 
     def run(self, frame: Frame) -> Frame:
         """Return the frame, with planes of the depth that `prepare` was asked for."""
-        return replace(frame, planes=tuple(map(self._recoded, frame.planes)))
+        planes = (self.plane(one, chroma=at > 0) for at, one in enumerate(frame.planes))
+        return replace(frame, planes=tuple(planes))
 
-    def _recoded(self, plane: Plane) -> Plane:
-        if plane.dtype == self._target.dtype and self._depth == (1.0, 0.0):
+    def plane(self, plane: Plane, *, chroma: bool) -> Plane:
+        """Return one plane of a frame at that depth: itself, if that is its own."""
+        depth = self._depths[chroma]
+        if plane.dtype == self._target.dtype and depth == (1.0, 0.0):
             return plane
         out: Plane = np.empty(plane.shape, self._target.dtype)
-        quantise(np.ascontiguousarray(plane, np.float32), self._depth, self._target.bits, out)
+        quantise(np.ascontiguousarray(plane, np.float32), depth, self._target.bits, out)
         return out
 
     def close(self) -> None:

@@ -49,6 +49,11 @@ class Enhancement(Brief):
     lut_matrix: str | None = None
     """The film's colour matrix for it: "bt709", "bt601" or "bt2020"; "auto" or None: what the film
     states, or a guess by its size, which is said."""
+    grain: float | None = None
+    """Standard deviation of the film grain that is added to luma, in code values of 8 bits, in the
+    middle tones; above 0, up to 64; None: none."""
+    grain_seed: int | None = None
+    """Another seed, 0 … 2³² − 1, gives other grain; None: 0."""
 
     def __post_init__(self) -> None:
         from snellen.video.filtering.crop import area
@@ -62,6 +67,12 @@ class Enhancement(Brief):
             choice("lut_matrix", self.lut_matrix, (AUTO, *NAMED))
             if self.lut is None:
                 raise InputError("got `lut_matrix`, but no `lut`", parameter="lut_matrix")
+        if self.grain is not None:
+            from snellen.filters.grain import Grain
+
+            Grain(self.grain, self.grain_seed or 0)  # which checks both
+        elif self.grain_seed is not None:
+            raise InputError("got `grain_seed`, but no `grain`", parameter="grain_seed")
 
     def named(self) -> tuple[str, ...]:
         """Return the parameters that differ from their defaults."""
@@ -144,6 +155,10 @@ def steps_after(options: Enhancement, line: Line) -> None:
         if guess:
             line.say(guess)
         line.add(LutStep(options.lut, matrix, line.device, line.say))
+    if options.grain is not None:
+        from snellen.filters.grain import Grain
+
+        line.add(Grain(options.grain, options.grain_seed or 0))
 
 
 def enhanced(

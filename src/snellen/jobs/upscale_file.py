@@ -58,6 +58,8 @@ def upscale_file(
     crop: str | None = None,
     lut: File | None = None,
     lut_matrix: str | None = None,
+    grain: float | None = None,
+    grain_seed: int | None = None,
     quality: int | None = None,
     strict: bool = False,
     overwrite: bool = False,
@@ -160,6 +162,11 @@ def upscale_file(
     lut_matrix : str, optional
         The colour matrix of the video for it: "bt709", "bt601" or "bt2020"; None or "auto": what
         the video states, or a guess by its size, which is said.
+    grain : float, optional
+        Standard deviation of the film grain that is added to a video's luma at the end, in code
+        values of 8 bits, in the middle tones; above 0, up to 64.
+    grain_seed : int, optional
+        Another seed, 0 … 2³² − 1, gives other grain; None: 0.
     quality : int, optional
         Of an image that is written as JPEG, WebP or AVIF, 1 … 100; None: 95, without loss, 90.
     strict : bool
@@ -211,7 +218,13 @@ def upscale_file(
         encoder_options=encoder_options, pix_fmt=pix_fmt, colour=colour, audio=audio,
         map=map, fps=fps,
     )  # fmt: skip
-    enhancement = Enhancement(crop=crop, lut=optional_path(lut, "lut"), lut_matrix=lut_matrix)
+    enhancement = Enhancement(
+        crop=crop,
+        lut=optional_path(lut, "lut"),
+        lut_matrix=lut_matrix,
+        grain=grain,
+        grain_seed=grain_seed,
+    )
     found = path(source, "source")
     if options.fps is None:
         found = the_only(found, "source")
