@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,23 @@ class Brief:
     __slots__ = ()
 
     def __repr__(self) -> str:
-        shown = (
-            f"{field.name}={brief(value)}"
-            for field in fields(self)  # type: ignore[arg-type]  # each subclass is a dataclass
-            if field.repr and not _is_default(field, value := getattr(self, field.name))
+        words = (f"{name}={brief(value)}" for name, value in shown(self))
+        return f"{type(self).__name__}({', '.join(words)})"
+
+    def _repr_html_(self) -> str:
+        """Return the same as a table, for notebooks."""
+        from snellen.frames.notebook import table
+
+        return table(
+            [type(self).__name__, ""], [(name, brief(value)) for name, value in shown(self)]
         )
-        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def shown(value: Brief) -> Iterator[tuple[str, Any]]:
+    """Yield the fields that differ from their defaults, by name."""
+    for field in fields(value):  # type: ignore[arg-type]  # each subclass is a dataclass
+        if field.repr and not _is_default(field, found := getattr(value, field.name)):
+            yield field.name, found
 
 
 def brief(value: Any) -> str:

@@ -256,6 +256,10 @@ class ScoreResult(Brief):
     profile: Profile | None = None
     """Time of each stage, where the job asks for it."""
 
+    def _repr_html_(self) -> str:
+        """Return what was scored, and the table of scores, for notebooks."""
+        return Brief._repr_html_(self) + self.table._repr_html_()
+
 
 def _check_there(paths: tuple[Path, ...]) -> None:
     for one in paths:

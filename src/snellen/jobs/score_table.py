@@ -73,6 +73,18 @@ class ScoreTable(Brief):
         sign = -1 if first == "mad" else 1
         return sorted(self.rows, key=lambda row: sign * float(getattr(row, first)))[:count]
 
+    def _repr_html_(self) -> str:
+        """Return statistics and the worst rows, for notebooks."""
+        from dataclasses import asdict
+
+        from snellen.frames.notebook import table
+
+        pooled = {name: asdict(one) for name, one in self.pooled().items()}
+        head = ["", *next(iter(pooled.values()))]
+        found = table(head, [(name.upper(), *one.values()) for name, one in pooled.items()])
+        worst = self.worst(len(self.rows))
+        return found + table(self.columns, [list(row.facts().values()) for row in worst])
+
     def to_csv(self) -> str:
         """Return the table as CSV (RFC 4180), with a line of column names."""
         return csv_line(self.columns) + "".join(csv_line(row.facts().values()) for row in self.rows)

@@ -26,6 +26,7 @@ from snellen import unfinished
 from snellen.errors import InputError, OutputError
 from snellen.frames import atomic
 from snellen.frames.leftovers import is_hidden
+from snellen.frames.notebook import host
 from snellen.frames.protection import is_input
 
 DETECTION = 200.0
@@ -120,6 +121,12 @@ def shades(values: npt.NDArray[Any], brightest: float) -> npt.NDArray[np.uint8]:
     share = np.log1p(np.maximum(values, 0)) / np.log1p(brightest)
     numbers: npt.NDArray[np.uint8] = (255 * np.minimum(share, 1) + 0.5).astype(np.uint8)
     return numbers
+
+
+def drawn(values: Any, kind: str) -> npt.NDArray[np.uint8]:
+    """Return the map of a `Score`, "detection" or "appearance", as a picture (H, W, 3)."""
+    factor = DETECTION if kind == "detection" else 1.0
+    return palette()[shades(factor * host(values), BRIGHTEST[kind])]
 
 
 def values(shades: npt.NDArray[np.uint8], brightest: float) -> npt.NDArray[np.float64]:

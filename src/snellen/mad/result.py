@@ -52,6 +52,20 @@ class Score(Brief):
             )
         return float(self.mad)
 
+    def _repr_html_(self) -> str:
+        """Return the scores as a table, and the maps of one picture as heat maps, for notebooks."""
+        from snellen.frames.notebook import picture, table
+        from snellen.mad.heatmap import drawn
+
+        named = {name.upper(): getattr(self, name) for name in ("mad", "hi", "lo", "psnr", "ssim")}
+        known = {name: np.asarray(one) for name, one in named.items() if one is not None}
+        every = zip(*(one.ravel().tolist() for one in known.values()), strict=True)
+        found = table(list(known), every)
+        for name in ("detection", "appearance"):
+            if (values := getattr(self, name)) is not None and values.ndim == 2:
+                found += picture(drawn(values, name), name)
+        return found
+
 
 PendingScore = Callable[[], tuple[Score, bool]]
 """Waits for a comparison that was begun, and returns its score and whether a picture has areas for

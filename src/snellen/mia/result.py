@@ -67,3 +67,15 @@ class Restored(Brief, Generic[Array]):
     """What became of the search of prior="auto": "restored", or the picture is returned as it was,
     which found "no blur", or only one that is "implausible", as with too much noise. Of a batch,
     and of tiles, a NumPy array of these over its axes. None: another prior, or none."""
+
+    def _repr_html_(self) -> str:
+        """Return the figures, a single picture and its blur, for notebooks."""
+        from snellen.frames.notebook import picture, pixels, table
+
+        names = ("fit", "iterations", "outcome")
+        found = table(["Restored", ""], [(one, getattr(self, one)) for one in names])
+        if (image := pixels(self.image)) is not None:
+            found += picture(image, "restored")
+            if self.psf.ndim == 2 and (blur := pixels(self.psf, float(self.psf.max()))) is not None:
+                found += picture(blur, "blur")
+        return found
