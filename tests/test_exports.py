@@ -109,7 +109,7 @@ def test_the_signatures_for_files():
     last = ["quality", "strict", "overwrite", "max_pixels", "threads", "profile", "events"]
     more = [*last[:-1], "segments", "keep_segments", "discard_segments", "workers", last[-1]]
     wanted = ["source", "target", "scale", "model", "device", "method", "source_kind",
-              "size", "height", "fit", "chroma", *video, "crop",
+              "size", "height", "fit", "chroma", *video, "crop", "vf", "post_vf",
               "lut", "lut_matrix", "grain", "grain_seed", *more]  # fmt: skip
     assert parameters(snellen.upscale_file) == wanted
     mia = ["psf", "psf_size", "iterations", "noise", "read_noise", "tv", "prior", "psf_start",

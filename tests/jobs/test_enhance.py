@@ -176,3 +176,34 @@ def test_values_of_grain(film, tmp_path):
         assert caught.value.parameter == [*options][-1]
     summary, _, _ = enhanced(film, tmp_path, grain=2, grain_seed=9)
     assert summary.chain[-1] == "grain 2, seed 9"
+
+
+def test_filters_before_and_after(film, tmp_path):
+    """A mirror twice is none; the encoder takes what the last step gives."""
+    _, _, expected = enhanced(film, tmp_path, crop="64:48:0:0")
+    (tmp_path / "out.mkv").unlink()
+    summary, _, found = enhanced(film, tmp_path, vf="hflip,hflip", post_vf="vflip,vflip")
+    assert summary.chain == (
+        "64×48 4:2:0 8 bit", "vf hflip,hflip", "upscale ×2", "128×96 4:2:0 8 bit",
+        "post-vf vflip,vflip",
+    )  # fmt: skip
+    assert found.times == expected.times
+    for one, other in zip(found.frames, expected.frames, strict=True):
+        assert (luma(one) == luma(other)).all()
+
+
+def test_what_filters_lose_is_a_loss(tmp_path):
+    film = make(tmp_path / "in.mkv", codec="ffv1", frames=2, pix_fmt="yuv420p10le")
+    _, notes, _ = enhanced(film, tmp_path, vf="gradfun")
+    assert any("gradfun of `vf` works on 8 bits" in one for one in notes.warnings)
+    (tmp_path / "out.mkv").unlink()
+    _, notes, _ = enhanced(film, tmp_path, vf="mestimate")
+    assert any("not known how many frames around one mestimate" in one for one in notes.notices)
+
+
+@pytest.mark.parametrize("chain", ["", "a;b", "[x]hflip", "hflip,"])
+@pytest.mark.parametrize("name", ["vf", "post_vf"])
+def test_no_chain_is_refused_at_the_door(name, chain):
+    with pytest.raises(InputError) as caught:
+        Enhancement(**{name: chain})
+    assert caught.value.parameter == name

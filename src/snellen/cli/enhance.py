@@ -23,6 +23,12 @@ _OPTIONS = group(
         "and the top, in pixels.",
     ),
     click.option(
+        "--vf",
+        metavar="CHAIN",
+        help="FFmpeg's filters before the frames are enlarged, as bilateral,hue=s=0.",
+    ),
+    click.option("--post-vf", metavar="CHAIN", help="The same after the frames are enlarged."),
+    click.option(
         "--lut",
         type=click.Path(path_type=Path),
         metavar="FILE.cube",

@@ -44,6 +44,10 @@ class Enhancement(Brief):
 
     crop: str | None = None
     """The part of each picture that is worked on, W:H:X:Y in pixels; None: all of it."""
+    vf: str | None = None
+    """A chain of FFmpeg's filters before the frames are enlarged, "hflip,crop=iw/2:ih"."""
+    post_vf: str | None = None
+    """The same after the frames are enlarged."""
     lut: Path | None = None
     """A colour table, a .cube file, that the enlarged frames go through; None: none."""
     lut_matrix: str | None = None
@@ -57,12 +61,16 @@ class Enhancement(Brief):
 
     def __post_init__(self) -> None:
         from snellen.video.filtering.crop import area
+        from snellen.video.filtering.parse import parse
 
         if self.lut is not None:
             object.__setattr__(self, "lut", path(self.lut, "lut"))
         check_types(self)
         if self.crop is not None:
             area(self.crop, "crop")
+        for name in ("vf", "post_vf"):
+            if (chain := getattr(self, name)) is not None:
+                parse(chain, name)
         if self.lut_matrix is not None:
             choice("lut_matrix", self.lut_matrix, (AUTO, *NAMED))
             if self.lut is None:
@@ -143,6 +151,8 @@ def steps_before(options: Enhancement, line: Line) -> None:
 
     if options.crop is not None:
         line.add(Crop(area(options.crop, "crop")))
+    if options.vf is not None:
+        _filter(line, options.vf, "vf")
 
 
 def steps_after(options: Enhancement, line: Line) -> None:
@@ -155,10 +165,31 @@ def steps_after(options: Enhancement, line: Line) -> None:
         if guess:
             line.say(guess)
         line.add(LutStep(options.lut, matrix, line.device, line.say))
+    if options.post_vf is not None:
+        _filter(line, options.post_vf, "post_vf")
     if options.grain is not None:
         from snellen.filters.grain import Grain
 
         line.add(Grain(options.grain, options.grain_seed or 0))
+
+
+def _filter(line: Line, chain: str, parameter: str, title: str | None = None) -> None:
+    """Add a chain of FFmpeg's filters, and say what users may want to know of it."""
+    from snellen.video.filtering.overlaps import UNKNOWN, unknown
+    from snellen.video.filtering.parse import parse
+    from snellen.video.filtering.step import FilterStep
+
+    filters = parse(chain, parameter)
+    step = FilterStep(filters, line.info, parameter, title)
+    for note in step.notes:
+        line.say(note)
+    if step.reach is not None and (others := unknown(filters)):
+        line.say(
+            f"it is not known how many frames around one {' and '.join(others)} of `{parameter}` "
+            f"looks at: in a film in segments, at {UNKNOWN}"
+        )
+    losses = (*step.picture.losses, *step.losses)
+    line.add(step, replace(step.picture, losses=losses))
 
 
 def enhanced(

@@ -56,6 +56,8 @@ def upscale_file(
     map: str | Sequence[str] | None = None,
     fps: float | str | Fraction | None = None,
     crop: str | None = None,
+    vf: str | None = None,
+    post_vf: str | None = None,
     lut: File | None = None,
     lut_matrix: str | None = None,
     grain: float | None = None,
@@ -157,6 +159,9 @@ def upscale_file(
     crop : str, optional
         The part of each picture of a video that is worked on, "W:H:X:Y" in pixels: width, height
         and the distances from the left and the top; before rotation, if the video states one.
+    vf, post_vf : str, optional
+        Chains of FFmpeg's filters for a video's frames before and after they are enlarged, such as
+        "bilateral,hue=s=0", also those that change the size, the rate or the number of frames.
     lut : str or Path, optional
         A .cube file, a table of colours that the enlarged frames of a video go through.
     lut_matrix : str, optional
@@ -220,6 +225,8 @@ def upscale_file(
     )  # fmt: skip
     enhancement = Enhancement(
         crop=crop,
+        vf=vf,
+        post_vf=post_vf,
         lut=optional_path(lut, "lut"),
         lut_matrix=lut_matrix,
         grain=grain,

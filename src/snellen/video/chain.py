@@ -155,6 +155,11 @@ def described(step: Step | RateStep, given: Format) -> tuple[str, ...]:
     return tuple(said)
 
 
+def is_steady(step: Step | RateStep) -> bool:
+    """Return whether the times of results follow from the rate; a step may say so by `steady`."""
+    return all(getattr(one, "steady", True) for one in steps_of(step))
+
+
 def rate_of(step: Step | RateStep) -> Fraction:
     """Return how many frames a step gives for each frame, on average."""
     return step.rate if isinstance(step, RateStep) else Fraction(1)

@@ -158,6 +158,8 @@ def convert(
                 written = film.join(file, copier)
             else:
                 written = run_pipeline(opened, step, plan, copier, output, out, meter, quality)
+            if not written.frames:
+                raise InputError(f"{info.name}: the filters leave no frame", parameter="vf")
             lost = late_losses(written.report, output.muxer)
             if strict and lost:
                 raise InputError(f"{info.name}: strict, and this was lost: " + "; ".join(lost))

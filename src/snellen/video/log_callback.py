@@ -23,7 +23,7 @@ FORMAT, THREAD, MEMORY = "snellen_av_log_format_line", "snellen_thread_ident", "
 _HEADER, _RECORD, _SLOT = HEADER.itemsize, RECORD.itemsize, SLOT.itemsize
 _TAG, _THREAD, _LEVEL, _COUNT, _ERRORS = (HEADER.fields[n][1] for n in HEADER.names)  # type: ignore[index,union-attr]
 _NUMBER, _AT_TAG, _AT_LEVEL, _PREFIX, _AT_TEXT = (RECORD.fields[n][1] for n in RECORD.names)  # type: ignore[index,union-attr]
-_ERROR, _INFO = av.logging.ERROR, av.logging.INFO
+_ERROR, _VERBOSE = av.logging.ERROR, av.logging.VERBOSE
 
 _format_line: Any = types.ExternalFunction(
     FORMAT,
@@ -104,7 +104,7 @@ def _callback(context: int, level: int, text: int, arguments: int) -> None:
     built for (System V x86-64, AArch64, Windows, macOS).
     """
     plain = level & 0xFF  # above it: a colour, and the tag from bit 16 on
-    if level < 0 or plain > _INFO:
+    if level < 0 or plain > _VERBOSE:
         return
     slot = _slot_of(level >> 16)
     if slot == 0 or plain > _load(slot + _LEVEL):

@@ -31,7 +31,7 @@ def callback() -> int | None:
     machine.define("snellen_thread_ident", _address(ctypes.pythonapi.PyThread_get_thread_ident))
     machine.define("snellen_log_memory", memory.ctypes.data)
     texts = [Path(__file__).with_name(f"log_{name}.py").read_bytes() for name in _SOURCES]
-    return machine.address("log", (texts, av.logging.ERROR, av.logging.INFO), _compiled)
+    return machine.address("log", (texts, av.logging.ERROR, av.logging.VERBOSE), _compiled)
 
 
 _SOURCES = ("callback", "layout")

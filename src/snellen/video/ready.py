@@ -13,7 +13,7 @@ from typing import BinaryIO
 from snellen.errors import InputError
 from snellen.frames.frame import Format
 from snellen.video.alpha import WithAlpha, with_alpha
-from snellen.video.chain import rate_of, ticks_of
+from snellen.video.chain import is_steady, rate_of, ticks_of
 from snellen.video.clip import Clip
 from snellen.video.hdr import scaled_matrix
 from snellen.video.losses import from_rgb, full_chroma, known_losses, without_alpha
@@ -25,7 +25,7 @@ from snellen.video.sink.colour import stated
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.encoders import choose
 from snellen.video.sink.encoding import Encoder, Encoding
-from snellen.video.sink.output import Output
+from snellen.video.sink.output import PICTURES, Output
 from snellen.video.source.decode import Source
 from snellen.video.source.pictures import Pictures
 from snellen.video.step import RateStep, Step
@@ -104,8 +104,13 @@ def readied(
         clear = with_alpha(step) if info.picture.alpha else None
         if clear is not None:
             stack.callback(clear.close)
+        shape = replace(
+            info.picture.format, bits=result.bits, subsampling=result.subsampling,
+            full_range=result.full_range,
+        )  # fmt: skip
+        results = replace(info, picture=replace(info.picture, format=shape))
         encoder, replaced = _encoder(
-            info, output, encoding, strict, result, alpha=clear is not None
+            results, output, encoding, strict, result, alpha=clear is not None
         )
         if clear is not None and encoder.pixels.alpha:
             step = clear
@@ -116,7 +121,10 @@ def readied(
         losses = known_losses(info, replace(plan, format=result), copier, output, strict, quality)
         full = full_chroma(info.picture.pixel_format, encoder, encoding)
         rgb = from_rgb(info.picture)
-        said = (info.decoder_notice, info.fields_notice, rgb, coloured, replaced, full)
+        untimed = None
+        if output.muxer in ("yuv4mpegpipe", PICTURES) and not is_steady(step):
+            untimed = f"{output.suffix or 'y4m'} holds no times: those that filters give are lost"
+        said = (untimed, info.decoder_notice, info.fields_notice, rgb, coloured, replaced, full)
         notes = [text for text in said if text is not None]
         warnings = (*losses, *notes, *copier.notes)
         for warning in warnings:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import av
+import av.filter
 from av.filter import Graph, filters_available
 from av.video.frame import VideoFrame
 
@@ -17,6 +18,12 @@ from snellen.errors import InputError, quoted
 from snellen.video import logs
 from snellen.video.messages import counted
 from snellen.video.timestamps import fraction
+
+_DYNAMIC_INPUTS = 1
+"""AVFILTER_FLAG_DYNAMIC_INPUTS."""
+_MOST = 20_000
+_MOST_BYTES = 8 << 30
+"""Frames that filters may give at once, and their memory: some never end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +77,7 @@ class FilterGraph:
     ) -> None:
         self._time_base = time_base
         self._result_base = result_base or time_base
-        self._done = False
+        self._done, self._parameter = False, parameter
         self._graph, _ = configured(filters, source, parameter)
 
     def push(self, frame: VideoFrame | None) -> list[tuple[VideoFrame, int | None]]:
@@ -85,18 +92,30 @@ class FilterGraph:
             frame.time_base = self._time_base
         self._graph.vpush(frame)
         out: list[tuple[VideoFrame, int | None]] = []
+        memory: set[int] = set()
         while True:
             try:
                 ready = self._graph.vpull()
             except (av.BlockingIOError, av.EOFError):
                 return out
             out.append((ready, self._ticks(ready)))
+            memory.add(int(ready.planes[0].buffer_ptr))
+            if len(out) > _MOST or len(memory) * frame_bytes(ready) > _MOST_BYTES:
+                raise InputError(
+                    f"these filters give more than {len(out) - 1} frames at once, or never end",
+                    parameter=self._parameter,
+                )
 
     def _ticks(self, frame: VideoFrame) -> int | None:
         if frame.pts is None:
             return None
         base = fraction(frame.time_base) or self._time_base  # bwdif halves it
         return round(frame.pts * base / self._result_base)
+
+
+def frame_bytes(frame: VideoFrame) -> int:
+    """Return the bytes of a frame's samples."""
+    return sum(plane.buffer_size for plane in frame.planes)
 
 
 def configured(
@@ -124,27 +143,29 @@ def configured(
         for level, name, text in messages
         if level <= av.logging.WARNING
     )
+    what = "the filters " + ", ".join(one.name for one in filters)
+    if parameter is not None:
+        what = f"`{parameter}`"
     raise InputError(
-        f"FFmpeg cannot set up the filters {', '.join(one.name for one in filters)}: "
-        f"{'; '.join(texts) or failed}",
-        parameter=parameter,
+        f"FFmpeg cannot set up {what}: {'; '.join(texts) or failed}", parameter=parameter
     )
 
 
 def _added(graph: Graph, one: Filter, parameter: str | None) -> Any:
     """Add a filter to a graph (InputError: there is none, or it is no link of a chain)."""
-    name = {} if one.instance is None else {"name": one.instance}
     try:
-        node: Any = graph.add(one.name, one.arguments or None, **name)
-    except ValueError as error:
-        if isinstance(error, av.FFmpegError):
-            raise
+        kind: Any = av.filter.Filter(one.name)
+    except ValueError:
         near = get_close_matches(one.name, sorted(filters_available), 3)
         raise InputError(
             f"this FFmpeg has no filter {quoted(one.name)}",
             parameter=parameter,
             advice=f"these are similar: {', '.join(near)}" if near else None,
         ) from None
+    if not (kind.inputs or kind.flags & _DYNAMIC_INPUTS):  # before it opens a file
+        raise InputError(f"{one.name} makes pictures of its own", parameter=parameter)
+    name = {} if one.instance is None else {"name": one.instance}
+    node: Any = graph.add(one.name, one.arguments or None, **name)
     if (given := len(node.inputs), out := len(node.outputs)) != (1, 1):
         raise InputError(
             f"{one.name} has {counted(given, 'input')} and {counted(out, 'output')}; expected "

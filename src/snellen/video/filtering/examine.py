@@ -1,0 +1,132 @@
+"""What a chain of FFmpeg's filters makes of pictures, known before the first frame.
+
+A graph is set up that sees no frame. FFmpeg logs every conversion of pixel formats that it inserts,
+and two filters at the end of the chain log what comes out of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from snellen.errors import InputError
+from snellen.video.ffmpeg import UNSPECIFIED
+from snellen.video.filtering.graph import Filter, configured
+from snellen.video.media import PictureInfo
+
+MATRICES = {
+    "gbr": 0, "bt709": 1, "unknown": UNSPECIFIED, "fcc": 4, "bt470bg": 5, "smpte170m": 6,
+    "smpte240m": 7, "ycgco": 8, "bt2020nc": 9, "bt2020c": 10, "smpte2085": 11,
+    "chroma-derived-nc": 12, "chroma-derived-c": 13, "ictcp": 14, "ipt-c2": 15, "ycgco-re": 16,
+    "ycgco-ro": 17,
+}  # fmt: skip
+"""AVCOL_SPC by FFmpeg's names."""
+RANGES = {"unknown": 0, "tv": 1, "pc": 2}
+"""AVCOL_RANGE by FFmpeg's names."""
+_END = "snellen_end"
+_SIDE = r"w:(\d+) h:(\d+) fmt:(\S+) csp:(\S+) range:(\S+) sar:(\d+)/(\d+)"
+_CONVERSION = re.compile(rf"{_SIDE} -> {_SIDE}")
+_CLOCK = re.compile(r"config in time_base: (\d+)/(\d+), frame_rate: (-?\d+)/(-?\d+)")
+_BETWEEN = re.compile(r"auto-inserting filter '(.+)' between the filter '.+' and the filter '(.+)'")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What pictures between two filters are."""
+
+    width: int
+    height: int
+    pixel_format: str
+    colorspace: int
+    color_range: int
+    """AVCOL_* numbers."""
+    aspect: Fraction | None
+    """Of a sample; None: not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """A change of the pixel format in a chain."""
+
+    before: str
+    after: str
+    by: str
+    """The filter that asks for it, or makes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What comes out of a chain, and what it does to the pixels."""
+
+    shape: Shape
+    time_base: Fraction
+    rate: Fraction | None
+    """Frames a second; None: not constant, or not known."""
+    conversions: tuple[Conversion, ...]
+
+
+def properties(
+    picture: PictureInfo, pixel_format: str, time_base: Fraction, rate: Fraction
+) -> dict[str, str]:
+    """Return the options of FFmpeg's buffer source for pictures."""
+    aspect = picture.sample_aspect_ratio or Fraction(1)
+    rate = rate.limit_denominator(1_000_000)
+    return {
+        "video_size": f"{picture.format.width}x{picture.format.height}",
+        "pix_fmt": pixel_format,
+        "time_base": f"{time_base.numerator}/{time_base.denominator}",
+        "pixel_aspect": f"{aspect.numerator}/{aspect.denominator}",
+        "colorspace": str(picture.colorspace),
+        "range": str(picture.color_range),
+        "frame_rate": f"{rate.numerator}/{rate.denominator}",
+    }
+
+
+def examine(filters: Sequence[Filter], source: Mapping[str, str], parameter: str) -> Examined:
+    """Return what a chain makes of pictures.
+
+    Parameters
+    ----------
+    filters : sequence of Filter
+    source : mapping
+        Options of FFmpeg's buffer source.
+    parameter : str
+        What an error is about.
+
+    Raises
+    ------
+    InputError
+        FFmpeg does not take the chain.
+    """
+    ends = (Filter.of("showinfo", checksum=0), Filter("scale", instance=_END))
+    _, messages = configured((*filters, *ends), source, parameter)
+    asking: dict[str, str] = {}
+    shape = clock = None
+    conversions: list[Conversion] = []
+    for _, name, text in messages:
+        if found := _BETWEEN.search(text):
+            asking[found[1]] = found[2]
+        elif (found := _CLOCK.search(text)) and name.startswith("showinfo"):
+            clock = found
+        elif found := _CONVERSION.search(text):
+            if name == _END:
+                shape = _shape(found.groups()[7:])
+            elif found[3] != found[10]:
+                conversions.append(Conversion(found[3], found[10], asking.get(name, name)))
+    if shape is None or clock is None:
+        raise InputError("FFmpeg does not say what these filters give", parameter=parameter)
+    up, down = int(clock[3]), int(clock[4])
+    return Examined(
+        shape, Fraction(int(clock[1]), int(clock[2])),
+        Fraction(up, down) if up > 0 and down > 0 else None, tuple(conversions),
+    )  # fmt: skip
+
+
+def _shape(words: Sequence[str]) -> Shape:
+    up, down = int(words[5]), int(words[6])
+    return Shape(
+        int(words[0]), int(words[1]), words[2], MATRICES.get(words[3], UNSPECIFIED),
+        RANGES.get(words[4], 0), Fraction(up, down) if up and down else None,
+    )  # fmt: skip

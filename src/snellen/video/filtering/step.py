@@ -1,0 +1,334 @@
+"""A chain of FFmpeg's filters as a step: any number of frames in, any number out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import ceil
+
+import av
+import numpy as np
+from av.video.frame import VideoFrame
+
+from snellen.errors import InputError
+from snellen.frames.frame import Format, Frame
+from snellen.process import Holder, Home
+from snellen.video import pixels
+from snellen.video.ffmpeg import FULL_RANGE, UNSPECIFIED, reason
+from snellen.video.filtering.examine import (
+    MATRICES,
+    RANGES,
+    Conversion,
+    Examined,
+    Shape,
+    examine,
+    properties,
+)
+from snellen.video.filtering.graph import Filter, FilterGraph
+from snellen.video.filtering.overlaps import reach
+from snellen.video.hdr import Light
+from snellen.video.media import MediaInfo, PictureInfo
+from snellen.video.sink.colour import guessed
+from snellen.video.timestamps import fraction
+
+_FINEST = Fraction(1, 100_000_000)
+"""Seconds of a tick: times are not divided further."""
+_COLOURS = frozenset({"colorspace", "setparams", "tonemap", "scale"})
+"""Filters that may change primaries and transfer, which only frames tell."""
+_UNTIMED = frozenset({"select", "setpts", "trim", "decimate", "freezeframes", "loop", "tpad"})
+"""Filters that change times or numbers of frames, but not the rate that they state."""
+_FROM_RGB = "flags=bicubic+accurate_rnd+full_chroma_int+full_chroma_inp"
+"""How RGB becomes YUV at the end of a chain: more exactly than FFmpeg does by itself."""
+_GUESSES = {"bt709": "BT.709"}
+_GUESSED = {"bt709": 1, "bt601-625": 5, "bt601-525": 6, "bt601": 6}
+
+
+class FilterStep(Holder):
+    """Send frames through FFmpeg's filters.
+
+    What comes out is planar YUV or grey of at least the depth that goes in, in the input's colour
+    matrix and range where a filter turned to RGB, without alpha, and of the input's chroma
+    resolution unless the chain itself has a filter `format`.
+
+    Parameters
+    ----------
+    filters : sequence of Filter
+    info : MediaInfo
+        Of the frames to come.
+    parameter : str
+        The option that asks for these filters, for messages.
+    title : str, optional
+        What the printed chain calls the step; None: the option and the filters.
+
+    Attributes
+    ----------
+    picture : PictureInfo
+        Description of the results.
+    losses, notes : tuple of str
+        What the filters lose of the pictures, and what else is to be said.
+    reach : int or None
+        Frames on each side of a frame that its result depends on; None: no bound.
+    rate : Fraction
+        Frames out for each frame in, on average.
+    steady : bool
+        Whether that is known.
+    ticks : int
+        Into how many ticks the times of results divide a tick.
+
+    Raises
+    ------
+    InputError
+        FFmpeg does not take the chain.
+    """
+
+    slots = 1
+    device = device_name = "cpu"
+    _what = "this step"
+
+    def __init__(
+        self, filters: Sequence[Filter], info: MediaInfo, parameter: str, title: str | None = None
+    ) -> None:
+        self._filters, self._parameter, self._given = tuple(filters), parameter, info.picture
+        self._base, self._frame_rate = info.time_base, info.rate
+        self._home = Home(self._what)
+        self._graph: FilterGraph | None = None
+        self._held: Frame | None = None
+        self._first: int | None = None
+        self.notes: tuple[str, ...] = ()
+        name = _layout(info.picture.format)
+        self._matrix = info.picture.colorspace
+        found = self._examined(name)
+        if self._matrix == UNSPECIFIED and _through_rgb(found.conversions):
+            guess = guessed(info.picture.format.width, info.picture.format.height)
+            self._matrix = _GUESSED[guess]
+            said = _GUESSES.get(guess, "BT.601")
+            self.notes = (
+                f"the input states no colour matrix: `{parameter}` takes it for {said} on the way "
+                "to RGB and back",
+            )
+            found = self._examined(name)
+        self._rgb = pixels.parse(found.shape.pixel_format).rgb
+        self.picture = self._described(found)
+        conversions = self._examined(name, self._ending(self.picture)).conversions
+        self.losses = tuple(dict.fromkeys(self._lost(conversions)))
+        given = self._frame_rate
+        self.steady = not _UNTIMED & {one.name for one in self._filters}
+        self.rate = found.rate / given if found.rate and self.steady else Fraction(1)
+        self.ticks = _ticks(self._base, found.time_base)
+        own = reach(self._filters)
+        self.reach = None if own is None else ceil(own * max(Fraction(1), 1 / self.rate))
+        way = [one.before for one in conversions[:1]] + [one.after for one in conversions]
+        option = parameter.replace("_", "-")
+        words = title or f"{option} {','.join(map(str, self._filters))}"
+        self.label = f"{words} ({' → '.join(way)})" if way else words
+
+    def outcome(self, format: Format, frames: int) -> Format:
+        """Return the format of the results, except for their depth."""
+        found = self.picture.format
+        return replace(found, bits=max(found.bits, format.bits))
+
+    def prepare(
+        self, format: Format, bits: int | None = None, *, on_device: bool = False
+    ) -> Format:
+        """Set the graph up for frames of `format`; return the format of the results.
+
+        They are filtered at the depth of the results, where that is greater.
+        """
+        self._home.check()
+        if on_device:
+            raise InputError("FFmpeg's filters work in main memory", parameter="on_device")
+        result = self.outcome(format, 0)
+        result = replace(result, bits=bits or result.bits)
+        deeper = replace(format, bits=max(format.bits, bits or 0))
+        begin = () if deeper == format else (Filter.of("format", pix_fmts=_layout(deeper)),)
+        self._form = format
+        self._chain = (*begin, *self._filters, *self._ending(replace(self.picture, format=result)))
+        self._result = result
+        self._start()
+        return result
+
+    def push(self, frame: Frame | None) -> list[Frame]:
+        """Take the next frame (None: there are no more); return the results that are ready."""
+        self._home.check()
+        if self._graph is None:
+            self._start()
+        assert self._graph is not None
+        if self._first is None and frame is not None:
+            self._first = frame.pts
+        out: list[Frame] = []
+        try:
+            ready = self._graph.push(None if frame is None else self._picture(frame, self._form))
+        except av.FFmpegError as error:
+            raise InputError(
+                f"the filters of `{self._parameter}` do not take a frame: {reason(error)}",
+                parameter=self._parameter,
+            ) from error
+        for found, ticks in ready:
+            shown = self._taken(found, ticks)
+            if self._held is not None:
+                out.append(replace(self._held, duration=shown.pts - self._held.pts))
+                self._last = out[-1].duration
+            self._held = shown
+        if frame is None:
+            if self._held is not None:
+                own = self._held.duration if self.steady else 0
+                out.append(replace(self._held, duration=own or self._last))
+            self._graph, self._held = None, None
+        return out
+
+    def close(self) -> None:
+        """Release the graph."""
+        if not self._home.keep(self.__dict__):
+            self._graph = self._held = None
+
+    def _holds(self) -> bool:
+        return self._graph is not None
+
+    # Before the first frame.
+
+    def _examined(self, name: str, more: Sequence[Filter] = ()) -> Examined:
+        return examine((*self._filters, *more), self._source(name), self._parameter)
+
+    def _source(self, name: str) -> dict[str, str]:
+        picture = replace(self._given, colorspace=self._matrix)
+        return properties(picture, name, self._base, self._frame_rate)
+
+    def _described(self, found: Examined) -> PictureInfo:
+        """Return the description of the results that come out of the chain."""
+        shape, given = found.shape, self._given
+        layout = pixels.parse(shape.pixel_format)
+        chosen = any(one.name == "format" for one in self._filters)
+        kept = chosen and not layout.rgb
+        subsampling = layout.subsampling if kept else given.format.subsampling
+        bits = max(layout.bits, given.format.bits) if kept else given.format.bits
+        unstated = shape.colorspace in (UNSPECIFIED, MATRICES["gbr"])
+        matrix = self._matrix if unstated else shape.colorspace
+        color_range = given.color_range
+        grey = given.format.subsampling is None  # FFmpeg assumes full range where none is stated
+        if shape.color_range and not layout.rgb and not grey:
+            color_range = shape.color_range
+        form = replace(
+            given.format, width=shape.width, height=shape.height, bits=bits,
+            subsampling=subsampling, full_range=color_range == FULL_RANGE, white=None,
+        )  # fmt: skip
+        picture = replace(
+            given, format=form, colorspace=matrix, color_range=color_range,
+            sample_aspect_ratio=_aspect(given.sample_aspect_ratio, shape),
+        )  # fmt: skip
+        if _COLOURS & {one.name for one in self._filters}:
+            picture = self._coloured(picture)
+        if self._matrix == picture.colorspace:
+            picture = replace(picture, colorspace=given.colorspace)  # which may be unstated
+        return picture
+
+    def _coloured(self, picture: PictureInfo) -> PictureInfo:
+        """Return the description with the primaries and the transfer that a frame has."""
+        form = self._given.format
+        like = np.empty(0, form.dtype)
+        planes = tuple(pixels.blank(like, shape, form.bits) for shape in form.shapes)
+        source = self._source(_layout(form))
+        graph = FilterGraph(self._filters, source, self._base, parameter=self._parameter)
+        found = graph.push(self._picture(Frame(planes), form)) + graph.push(None)
+        if not found:
+            return picture
+        frame = found[0][0]
+        transfer = int(frame.color_trc)
+        still = transfer == self._given.color_trc
+        return replace(
+            picture, color_primaries=int(frame.color_primaries), color_trc=transfer,
+            light=picture.light if still else Light(),
+        )  # fmt: skip
+
+    def _ending(self, picture: PictureInfo) -> tuple[Filter, ...]:
+        """Return the filters that bring results to their pixel format, matrix and range."""
+        matrix = self._matrix if picture.colorspace == UNSPECIFIED else picture.colorspace
+        stated = {
+            "color_spaces": _name(MATRICES, matrix),
+            "color_ranges": _name(RANGES, picture.color_range),
+        }
+        known = {key: value for key, value in stated.items() if value != "unknown"}
+        begin = (Filter("scale", _FROM_RGB),) if self._rgb else ()
+        return (*begin, Filter.of("format", pix_fmts=_layout(picture.format), **known))
+
+    def _lost(self, conversions: Sequence[Conversion]) -> list[str]:
+        """Return what is lost on the way."""
+        found = []
+        bits = self._given.format.bits
+        for one in conversions:
+            before, layout = pixels.parse(one.before), pixels.parse(one.after)
+            if layout.bits < bits:
+                found.append(
+                    f"{one.by} of `{self._parameter}` works on {layout.bits} bits ({one.after}): "
+                    f"the others of {bits} are lost"
+                )
+            if one.by != "format" and before.subsampling is not None and layout.subsampling is None:
+                found.append(f"{one.by} of `{self._parameter}` makes the pictures grey")
+        return found
+
+    # Frames.
+
+    def _start(self) -> None:
+        self._held = self._first = None
+        self._last = max(1, round(self.ticks / (self._frame_rate * self.rate * self._base)))
+        self._graph = FilterGraph(
+            self._chain, self._source(_layout(self._form)), self._base, self._base / self.ticks,
+            self._parameter,
+        )  # fmt: skip
+
+    def _picture(self, frame: Frame, form: Format) -> VideoFrame:
+        """Return FFmpeg's frame, which states the colours of the input."""
+        given = self._given
+        made = pixels.picture(frame.planes, _layout(form))
+        made.color_range, made.colorspace = given.color_range, self._matrix
+        made.color_primaries, made.color_trc = given.color_primaries, given.color_trc
+        made.pts, made.duration = frame.pts, frame.duration
+        return made
+
+    def _taken(self, found: VideoFrame, ticks: int | None) -> Frame:
+        """Return a result as a frame; InputError: it is not as the others."""
+        result, name = self._result, self._parameter
+        if (found.width, found.height) != (result.width, result.height):
+            raise InputError(
+                f"`{name}` gives pictures of {result.width}×{result.height} and of {found.width}×"
+                f"{found.height}; expected one size",
+                parameter=name,
+            )
+        before = -1 if self._held is None else self._held.pts
+        first = self._held is None and (self._first or 0) < 0  # of frames before the film
+        if ticks is None or (ticks <= before and not first):
+            raise InputError(
+                f"`{name}` gives frames without times, or with times that do not rise from 0 on",
+                parameter=name,
+            )
+        base = fraction(found.time_base) or self._base
+        duration = round(found.duration * base / (self._base / self.ticks))
+        return Frame(pixels.planes(found), ticks, duration)
+
+
+def _layout(format: Format) -> str:
+    """Return FFmpeg's name of planar frames of a format."""
+    return pixels.planar(format.bits, format.subsampling)
+
+
+def _through_rgb(conversions: Sequence[Conversion]) -> bool:
+    """Return whether YUV becomes RGB, or the other way round."""
+    return any(pixels.parse(one.before).rgb != pixels.parse(one.after).rgb for one in conversions)
+
+
+def _aspect(given: Fraction | None, shape: Shape) -> Fraction | None:
+    """Return the sample aspect ratio of results; None: the input stated none, nor do filters."""
+    if shape.aspect is None or (given is None and shape.aspect == 1):
+        return given
+    return shape.aspect
+
+
+def _ticks(base: Fraction, result: Fraction) -> int:
+    """Return into how many parts a tick is divided so that results' times are whole numbers."""
+    exact = (result / base).denominator
+    return exact if base / exact >= _FINEST else max(1, ceil(base * 1_000_000))
+
+
+def _name(names: Mapping[str, int], number: int) -> str:
+    """Return FFmpeg's name of a number."""
+    return next((name for name, one in names.items() if one == number), "unknown")

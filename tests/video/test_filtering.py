@@ -1,0 +1,295 @@
+"""FFmpeg's filters as a step: chains as users write them, formats, colours and times."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from snellen.errors import InputError
+from snellen.frames.frame import Frame
+from snellen.video.clip import Clip
+from snellen.video.convert import Encoding, LateStep, convert
+from snellen.video.filtering.graph import Filter
+from snellen.video.filtering.overlaps import reach, unknown
+from snellen.video.filtering.parse import options, parse
+from snellen.video.filtering.step import FilterStep
+from snellen.video.source.decode import Source
+from support.video.clips import make, read
+
+BT709 = (1, 1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("hflip", [Filter("hflip")]),
+        (" hflip , vflip ", [Filter("hflip"), Filter("vflip")]),
+        ("scale=w=2:h='3'", [Filter("scale", "w=2:h=3")]),
+        ("select=not(mod(n\\,2)),hflip", [Filter("select", "not(mod(n,2))"), Filter("hflip")]),
+        ("select='not(mod(n,2))'", [Filter("select", "not(mod(n,2))")]),
+        ("lut=y='val*2\\,'", [Filter("lut", "y=val*2\\,")]),
+        ("drawbox@a=x='  ' ", [Filter("drawbox", "x=  ", "drawbox@a")]),
+        ("x=a\\\\,b", [Filter("x", "a\\"), Filter("b")]),
+        ("x='a'\\''b'", [Filter("x", "a'b")]),
+        ("metadata=print:file=file:/tmp/a", [Filter("metadata", "print:file=file:/tmp/a")]),
+    ],
+)
+def test_quotes_as_in_ffmpeg(text, expected):
+    assert list(parse(text, "vf")) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "no name"),
+        ("hflip,", "no name"),
+        ("hflip,,vflip", "no name"),
+        ("=3", "no name"),
+        ("h flip", "a filter 'h flip'"),
+        ("[in]hflip", "a label"),
+        ("hflip[out]", "a label"),
+        ("scale=2[out]", "a label"),
+        ("hflip;vflip", "several chains"),
+        ("select='n", "does not end"),
+        ("metadata=print:file=tcp\\\\://127.0.0.1\\\\:9", "no file"),
+        ("metadata=print:file='pipe\\:1'", "no file"),
+        ("metadata=print:file=-", "no file"),
+        ("removelogo=https\\\\://example.org/a.png", "no file"),
+        (",".join(["null"] * 101), "more than 100"),
+    ],
+)
+def test_no_chain(text, words):
+    with pytest.raises(InputError, match=words) as caught:
+        parse(text, "vf")
+    assert caught.value.parameter == "vf"
+
+
+def test_options_of_a_filter():
+    assert options(Filter("x", "1:b=2:c='a:b':d=a\\:b")) == (
+        (None, "1"), ("b", "2"), ("c", "a:b"), ("d", "a:b"),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("chain", "frames"),
+    [
+        ("hflip,nlmeans", 0),
+        ("atadenoise", 4),
+        ("atadenoise=s=129", 64),
+        ("atadenoise=s=21,fftdnoiz", 11),
+        ("atadenoise=0.1:0.2:0.1", 64),
+        ("tmedian=radius=2", 5),
+        ("tmix=frames=4", 4),
+        ("mestimate", 16),
+        ("noise=alls=9", None),
+        ("hflip,framestep=2", None),
+        ("drawbox=x=n", None),
+        ("geq=lum='random(1)*255'", None),
+    ],
+)
+def test_frames_around_one(chain, frames):
+    assert reach(parse(chain, "vf")) == frames
+    assert unknown(parse(chain, "vf")) == (("mestimate",) if "mestimate" in chain else ())
+
+
+def step_of(film, chain):
+    """Return a step for a film, and the frames of the film."""
+    source = Source(film, Clip())
+    try:
+        frames = [item.frame for item in source.items() if item.frame is not None]
+        return FilterStep(parse(chain, "vf"), source.info, "vf"), frames, source.info
+    finally:
+        source.close()
+
+
+def pushed(step, frames):
+    return [out for frame in [*frames, None] for out in step.push(frame)]
+
+
+@pytest.mark.parametrize("chain", ["null", "hflip,hflip", "vflip,vflip,negate,negate"])
+@pytest.mark.parametrize(
+    ("pix_fmt", "size"),
+    [("yuv420p", (64, 48)), ("yuv420p10le", (64, 48)), ("yuv444p12le", (65, 47)),
+     ("gray10le", (64, 48)), ("yuv440p", (65, 47))],
+)  # fmt: skip
+def test_what_changes_nothing_is_exact(tmp_path, chain, pix_fmt, size):
+    film = make(tmp_path / "in.mkv", codec="ffv1", frames=3, pix_fmt=pix_fmt, size=size)
+    step, frames, info = step_of(film, chain)
+    form = info.picture.format
+    assert step.outcome(form, 3) == form == step.prepare(form)
+    for _ in range(2):  # after the end it is as after `prepare`
+        found = pushed(step, frames)
+        assert [(one.pts, one.duration) for one in found] == [(f.pts, f.duration) for f in frames]
+        for one, frame in zip(found, frames, strict=True):
+            for plane, expected in zip(one.planes, frame.planes, strict=True):
+                assert plane.dtype == expected.dtype and (plane == expected).all()
+    assert (step.losses, step.notes, step.rate, step.ticks, step.reach) == ((), (), 1, 1, 0)
+    step.close()
+
+
+@pytest.fixture(scope="module")
+def deep(tmp_path_factory):
+    """Four frames of 10 bits, BT.709, limited range."""
+    path = tmp_path_factory.mktemp("filtering") / "deep.mkv"
+    return make(path, codec="ffv1", frames=4, pix_fmt="yuv420p10le", colour=BT709)
+
+
+def test_lost_bits_are_said_and_the_depth_is_kept(deep):
+    step, frames, info = step_of(deep, "gradfun")
+    assert step.prepare(info.picture.format) == info.picture.format
+    assert "gradfun of `vf` works on 8 bits (yuv420p)" in step.losses[0]
+    assert step.label == "vf gradfun (yuv420p10le → yuv420p → yuv420p10le)"
+    assert np.abs(pushed(step, frames)[0].planes[0].astype(int) - frames[0].planes[0]).max() < 64
+
+
+@pytest.mark.parametrize("chain", ["deband=1thr=0.00003", "format=yuva420p10le"])
+def test_alpha_is_not_kept(deep, chain):
+    step, frames, info = step_of(deep, chain)
+    assert step.prepare(info.picture.format) == info.picture.format
+    assert len(pushed(step, frames)[0].planes) == 3 and not step.losses
+
+
+def test_deeper_results_are_filtered_deeper(deep):
+    """At 12 bits an exact sequence of filters gives the samples, four times as large."""
+    step, frames, info = step_of(deep, "negate,negate")
+    assert step.prepare(info.picture.format, 12).bits == 12
+    assert (pushed(step, frames)[0].planes[0] == frames[0].planes[0] * 4).all()
+
+
+def test_a_format_of_the_chain_stays_but_for_its_depth(deep):
+    step, _, info = step_of(deep, "format=yuv444p")
+    result = step.prepare(info.picture.format)
+    assert (result.bits, result.subsampling) == (10, (0, 0))
+    assert "works on 8 bits" in step.losses[0]
+
+
+@pytest.mark.parametrize("colour", [BT709, (1, 9, 9, 14), (2, 5, 5, 6)])
+def test_there_and_back_from_rgb(tmp_path, colour):
+    """The matrix and the range are stated both ways: flat colours inside the gamut come back."""
+    film = make(
+        tmp_path / "in.mkv", codec="ffv1", frames=1, pix_fmt="yuv444p10le", colour=colour
+    )  # fmt: skip
+    step, (frame,), info = step_of(film, "format=gbrp16le,hflip,hflip")
+    step.prepare(info.picture.format)
+    flat = tuple(
+        np.full_like(plane, code) for plane, code in zip(frame.planes, (500, 520, 505), strict=True)
+    )
+    (found,) = pushed(step, [replace(frame, planes=flat)])
+    for plane, expected in zip(found.planes, flat, strict=True):
+        assert np.abs(plane.astype(int) - expected).max() <= 1  # swscale rounds to 14 bits
+    assert (step.picture.colorspace, step.picture.color_range) == (colour[1], colour[0])
+
+
+def test_colours_that_a_filter_changes_are_stated(deep):
+    step, _, _ = step_of(deep, "colorspace=all=bt2020:iall=bt709")
+    found = step.picture
+    assert (found.colorspace, found.color_primaries, found.color_trc) == (9, 9, 14)
+    step, _, info = step_of(deep, "scale=out_range=pc")
+    assert step.picture.color_range == 2 and step.prepare(info.picture.format).full_range
+
+
+def test_an_unknown_matrix_is_guessed_and_said(tmp_path):
+    film = make(tmp_path / "in.mkv", codec="ffv1", frames=1)
+    step, _, _ = step_of(film, "curves")
+    assert "BT.601" in step.notes[0]
+    assert step.picture.colorspace == 2  # as the input, which states none
+
+
+@pytest.mark.parametrize(
+    ("chain", "times", "ticks"),
+    [
+        ("fps=50", [Fraction(n, 50) for n in range(13)], 1),
+        ("fps=30000/1001", [Fraction(1001 * n, 30000) for n in range(8)], 30),
+        ("setpts=2*PTS", [0, Fraction(2, 25), Fraction(6, 25), Fraction(12, 25)], 1),
+        ("framestep=2", [0, Fraction(3, 25)], 1),
+        ("bwdif=send_frame:deint=all", [0, Fraction(1, 25), Fraction(3, 25), Fraction(6, 25)], 2),
+    ],
+)
+def test_times(tmp_path, chain, times, ticks):
+    """A film of frames at 0, 1, 3 and 6 twenty-fifths of a second."""
+    film = make(
+        tmp_path / "in.mkv", codec="ffv1", frames=4, times=[0, 40, 120, 240],
+        time_base=Fraction(1, 1000),
+    )  # fmt: skip
+    step, frames, info = step_of(film, chain)
+    step.prepare(info.picture.format)
+    found = pushed(step, frames)
+    base = info.time_base / step.ticks
+    assert step.ticks == ticks
+    assert [one.pts * base for one in found][: len(times)] == times
+    ends = [one.pts + one.duration for one in found]
+    assert ends[:-1] == [one.pts for one in found[1:]] and ends[-1] > found[-1].pts
+
+
+@pytest.mark.parametrize(
+    ("chain", "words"),
+    [
+        ("setpts=0", "do not rise"),
+        ("setpts=PTS-1/TB", "do not rise"),
+        ("tpad=stop=-1", "never end"),
+        ("scale=w='64+2*n':h=48:eval=frame", "expected one size"),
+    ],
+)
+def test_frames_that_no_film_can_have(deep, chain, words):
+    step, frames, info = step_of(deep, chain)
+    step.prepare(info.picture.format)
+    with pytest.raises(InputError, match=words) as caught:
+        pushed(step, frames)
+    assert caught.value.parameter == "vf"
+
+
+@pytest.mark.parametrize(
+    ("chain", "words"),
+    [
+        ("unsharp=nosuch=1", "vf: unsharp: .*nosuch"),
+        ("nosuch", "no filter 'nosuch'"),
+        ("overlay", "2 inputs"),
+        ("split", "2 outputs"),
+        ("movie=/etc/passwd", "pictures of its own"),
+        ("anull", "type mismatch"),
+        ("lut3d=/no/such.cube", "No such file"),
+    ],
+)
+def test_what_ffmpeg_refuses(deep, chain, words):
+    with pytest.raises(InputError, match=words) as caught:
+        step_of(deep, chain)
+    assert caught.value.parameter == "vf"
+
+
+def test_a_film_without_frames_is_no_film(deep, tmp_path):
+    def late(info):
+        step = FilterStep(parse("select=0", "vf"), info, "vf")
+        return step, info
+
+    with pytest.raises(InputError, match="no frame"):
+        convert(deep, tmp_path / "out.mkv", LateStep(late), encoding=Encoding("ffv1"))
+    assert not (tmp_path / "out.mkv").exists()
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".y4m"])
+def test_the_rate_of_a_film(deep, tmp_path, suffix):
+    """The encoder gets the chain's rate, also where times are numbers of frames."""
+
+    def late(info):
+        step = FilterStep(parse("fps=50", "vf"), info, "vf")
+        return step, replace(info, picture=replace(step.picture, format=info.picture.format))
+
+    target = tmp_path / f"out{suffix}"
+    summary = convert(deep, target, LateStep(late))
+    found = read(target)
+    assert summary.frames == len(found.frames) == 8
+    assert [round(time * 50) for time in found.times] == list(range(8))
+
+
+def test_the_next_run_after_an_error(deep):
+    """What comes after `close` is nothing; a step that is closed twice stays closed."""
+    step, frames, info = step_of(deep, "null")
+    step.prepare(info.picture.format)
+    step.push(frames[0])
+    step.close()
+    step.close()
+    assert step.push(None) == []
+    assert isinstance(frames[0], Frame)
