@@ -33,6 +33,8 @@ def picture(number, format="yuv420p", width=WIDTH, height=HEIGHT):
         w, h = component.width, component.height
         u, v = np.meshgrid(np.linspace(0, 1, w), np.linspace(0, 1, h))
         planes.append(90 + 60 * (u if component.is_luma else v) + 4 * (number % 8))
+    if len(form.components) == 4:
+        planes.append((2 * x + 5 * number) % 256)
     dtype = np.uint8 if bits == 8 else np.uint16
     frame = av.VideoFrame(width, height, format)
     for plane, samples in zip(frame.planes, planes, strict=True):
