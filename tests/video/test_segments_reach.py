@@ -89,6 +89,14 @@ def test_telecined_films(tmp_path, step, suffix):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("phase", [1, 2, 3, 4])
+def test_telecine_that_begins_within_a_cycle(tmp_path, phase):
+    """The frame to be dropped may be the first of a cycle, which is compared with the one before."""
+    source = fields(tmp_path, "telecined", phase=phase)
+    check(source, tmp_path, after=60, clip=Clip(ivtc=True))
+
+
+@pytest.mark.slow
 def test_deinterlacing_only_where_it_is_marked(tmp_path):
     """What the film is found to be holds for all segments, also for those that begin otherwise."""
     source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=50, options=KEYS, interlaced=True)

@@ -73,6 +73,7 @@ class Recipe:
     rotation: int | None = None
     interlaced: bool = False  # marked so
     fields: str | None = None  # "woven": two moments in a frame, or "telecined"; marked too
+    phase: int = 0  # of telecine: so many frames of its cycle are cut off
     unmarked: bool = False  # not so
     container: dict = field(default_factory=dict)
     key: tuple = ()  # numbers of frames that are made key frames
@@ -195,7 +196,7 @@ def moments(number, fields):
 
 
 def _shown(number, recipe):
-    top, bottom = moments(number, recipe.fields)
+    top, bottom = moments(number + recipe.phase, recipe.fields)
     frame = picture(top, recipe.pix_fmt, *recipe.size)
     if top == bottom:
         return frame
