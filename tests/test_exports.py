@@ -115,7 +115,7 @@ def test_the_signatures_for_files():
     mia = ["psf", "psf_size", "iterations", "noise", "read_noise", "tv", "prior", "psf_start",
            "edges", "recentre", "tolerance", "tile", "data_range"]  # fmt: skip
     where = ["region", "positions", "paste_back", "window", "warm", "psf_out", "device", "dtype"]
-    assert parameters(snellen.deblur_file) == ["source", "target", *mia, *where, *video, *last]
+    assert parameters(snellen.deblur_file) == ["source", "target", *mia, *where, *video, *more]
     wanted = [
         "reference", "distorted", "metrics", "variant", "hi_scale", "eight_bit_lut", "data_range",
         "resize",

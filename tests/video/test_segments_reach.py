@@ -91,7 +91,7 @@ def test_telecined_films(tmp_path, step, suffix):
 @pytest.mark.slow
 @pytest.mark.parametrize("phase", [1, 2, 3, 4])
 def test_telecine_that_begins_within_a_cycle(tmp_path, phase):
-    """The frame to be dropped may be the first of a cycle, which is compared with the one before."""
+    """The frame to be dropped may be the first of a cycle: the one before it is needed."""
     source = fields(tmp_path, "telecined", phase=phase)
     check(source, tmp_path, after=60, clip=Clip(ivtc=True))
 

@@ -10,7 +10,7 @@ import click
 
 from snellen.cli.files import facts, run_files, sentence
 from snellen.cli.groups import FILES, METHOD, Command, group
-from snellen.cli.options import NAMED, NUMBER, Output, output_option, video, video_command
+from snellen.cli.options import NAMED, NUMBER, SEGMENTS, Output, output_option, video, video_command
 from snellen.cli.reports import report_options
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ SETTINGS = (
         help="Write the blur: .npy holds all that were found, .png (white: its greatest value) the "
         "last one; of several inputs name a folder.",
     ),
+    *SEGMENTS,
 )
 @group(
     "The blur",
@@ -149,8 +150,8 @@ def deblur(inputs: tuple[Path, ...], output: Output | None, **options: Any) -> N
     are. Which options suit which blur: docs/mia.md. A blur that is known: --psf. Many
     pictures of one object: --burst, --window.
 
-    --json writes a line for each frame of a video ("fit", "iterations", "ms"), and one for each
-    output.
+    --json writes a line for each frame of a video ("fit", "iterations", "ms"), of a long film when
+    it is complete, and one for each output.
     """
     from snellen.jobs.naming import SHARP
     from snellen.jobs.planning import expanded
@@ -180,6 +181,7 @@ def _jobs(sources: list[Any], targets: list[Path], options: dict[str, Any]) -> l
         "mia": MiaSettings(**{name: options.pop(name) for name in SETTINGS}),
         "region": Region.of(options.pop("roi"), options.pop("roi_file")),
         "video": video(options),
+        "segments": not options.pop("no_segments"),
         **options,
     }
     jobs = [

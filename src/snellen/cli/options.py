@@ -171,6 +171,18 @@ FIELDS = (
     click.option("--ivtc", is_flag=True, help="Take film out of telecined video, 24 of 30 frames."),
 )
 
+SEGMENTS = (
+    click.option(
+        "--no-segments",
+        is_flag=True,
+        help="Make a long film in one piece, not in segments with which the same command goes on "
+        "after a kill.",
+    ),
+    click.option(
+        "--keep-segments", is_flag=True, help="Leave them there when the film is complete."
+    ),
+    click.option("--discard-segments", is_flag=True, help="Remove those of an earlier run first."),
+)
 THREADS = click.option(
     "--threads",
     type=click.IntRange(1, 1024),

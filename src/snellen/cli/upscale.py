@@ -10,7 +10,7 @@ import click
 from snellen.cli.enhance import enhancement, enhancement_options
 from snellen.cli.files import facts, run_files, sentence
 from snellen.cli.groups import FILES, METHOD, Command, Decorator, group
-from snellen.cli.options import NAMED, NUMBER, Output, output_option, video, video_command
+from snellen.cli.options import NAMED, NUMBER, SEGMENTS, Output, output_option, video, video_command
 from snellen.cli.reports import report_options
 from snellen.upscaling import shipped
 
@@ -55,16 +55,7 @@ _BY = "scale, --method and --source" if choices() else "scale"
 @group(
     FILES,
     output_option("film-4k.mkv or photo-x2.png"),
-    click.option(
-        "--no-segments",
-        is_flag=True,
-        help="Make a long film in one piece, not in segments with which the same command goes on "
-        "after a kill.",
-    ),
-    click.option(
-        "--keep-segments", is_flag=True, help="Leave them there when the film is complete."
-    ),
-    click.option("--discard-segments", is_flag=True, help="Remove those of an earlier run first."),
+    *SEGMENTS,
     click.option(
         "--workers",
         type=click.IntRange(1, 1024),

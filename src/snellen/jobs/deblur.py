@@ -18,6 +18,7 @@ from snellen.jobs.options import (
     check_optional,
     check_positive,
     check_quality,
+    check_segments,
     check_threads,
     device_list,
     optional_path,
@@ -92,6 +93,12 @@ class DeblurJob(Job):
     """CPU threads; None: one for each core of this process."""
     profile: bool = False
     """Whether the result has a `profile`: the time of each stage."""
+    segments: bool = True
+    """Whether a long film is made in segments, which outlive a run that is killed."""
+    keep_segments: bool = False
+    """Whether they stay when the film is complete."""
+    discard_segments: bool = False
+    """Whether those of an earlier run are removed first."""
 
     def __post_init__(self) -> None:
         source: Any = self.source
@@ -108,6 +115,7 @@ class DeblurJob(Job):
         check_quality(self.quality)
         check_threads(self.threads)
         check_positive(self.window, "window")
+        check_segments(self.segments, self.keep_segments)
         self._check_conflicts()
         if self.is_burst:
             self._check_burst()

@@ -76,6 +76,9 @@ def deblur_file(
     max_pixels: int | None = None,
     threads: int | None = None,
     profile: bool = False,
+    segments: bool = True,
+    keep_segments: bool = False,
+    discard_segments: bool = False,
     events: Events | None = None,
 ) -> DeblurResult:
     """Restore a blurred image or video file by MIA, and find its blur.
@@ -149,8 +152,13 @@ def deblur_file(
         How a video is read: as for `upscale_file`.
     decoder, codec, preset, crf, encoder_options, pix_fmt, colour, audio, map, fps
         How it is decoded and encoded: as for `upscale_file`.
-    quality, strict, overwrite, max_pixels, threads, profile, events
-        As for `upscale_file`; `events` also hears of each frame of a video.
+    quality, strict, overwrite, max_pixels, threads, profile
+        As for `upscale_file`.
+    segments, keep_segments, discard_segments
+        As for `upscale_file`. With `warm`, and with `positions`, a film is made in one piece.
+    events : Events, optional
+        As for `upscale_file`; it also hears of each frame of a video, of one that is made in
+        segments when it is complete.
 
     Returns
     -------
@@ -199,6 +207,7 @@ def deblur_file(
         psf_out=psf_targets([goal], optional_path(psf_out, "psf_out"))[0],
         device=device_list(device), video=options, quality=quality, strict=strict,
         overwrite=overwrite, max_pixels=max_pixels, threads=threads, profile=profile,
+        segments=segments, keep_segments=keep_segments, discard_segments=discard_segments,
     )  # fmt: skip
     return raised(run(job, events))
 

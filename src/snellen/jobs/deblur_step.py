@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -79,12 +80,47 @@ class FrameFits:
     def __init__(self, report: Callable[[FrameFit], object], keep: bool) -> None:
         self.rows: list[FrameFit] = []
         self.psfs: list[Array] = []
-        self._report, self._keep = report, keep
+        self._report, self._keep, self._silent = report, keep, False
 
     def clear(self) -> None:
         """Forget all frames."""
         self.rows.clear()
         self.psfs.clear()
+
+    def begin_part(self) -> None:
+        """Forget all frames, and report none of those to come: they are of a part of a film."""
+        self.clear()
+        self._silent = True
+
+    def packed(self, first: int, count: int) -> bytes:
+        """Return what was found in so many frames of a part, for `unpack`; nothing: no frame."""
+        rows = self.rows[first : first + count]
+        if not rows:
+            return b""
+        psfs = self.psfs[first : first + count] if self._keep else self.psfs[-1:]
+        file = BytesIO()
+        np.savez(
+            file, fit=[row.fit for row in rows], iterations=[row.iterations for row in rows],
+            ms=[row.ms for row in rows], outcome=[row.outcome or "" for row in rows],
+            psfs=np.array(psfs),
+        )  # fmt: skip
+        return file.getvalue()
+
+    def unpack(self, parts: Iterable[bytes]) -> None:
+        """Take what was found in all parts of a film, and report each frame."""
+        self.clear()
+        for part in parts:
+            if not part:
+                continue
+            with np.load(BytesIO(part), allow_pickle=False) as found:
+                columns = (found[name].tolist() for name in ("fit", "iterations", "ms", "outcome"))
+                for fit, iterations, ms, outcome in zip(*columns, strict=True):
+                    row = FrameFit(len(self.rows), fit, iterations, ms, outcome or None)
+                    self.rows.append(row)
+                    self._report(row)
+                if not self._keep:
+                    self.psfs.clear()
+                self.psfs.extend(found["psfs"])
 
     def add(self, found: Restored, ms: float) -> None:
         """Add the next frame."""
@@ -96,7 +132,8 @@ class FrameFits:
         if not self._keep:
             self.psfs.clear()
         self.psfs.append(found.psf if isinstance(found.psf, np.ndarray) else found.psf.get())
-        self._report(row)
+        if not self._silent:
+            self._report(row)
 
     def statistics(self) -> FitStatistics:
         """Return means and percentiles over all frames, at least one."""
@@ -135,6 +172,8 @@ class DeblurStep:
         The GPU whose CuPy planes it takes, "cuda:N"; "cpu": it takes NumPy planes only.
     device_name : str
         Name of the device that does the work.
+    reach : int or None
+        On how many frames, at most, on each side of a frame its result depends; None: on all.
     """
 
     def __init__(
@@ -152,6 +191,7 @@ class DeblurStep:
         if not is_searched:
             self._settings.pop("prior", None)
         self.device, self.device_name = "cpu", devices.name(device)
+        self.reach = None if warm else window - 1
         self._fits, self._look = fits, look
         self._window = window
         self._last: deque[Array] = deque(maxlen=window)
@@ -214,6 +254,15 @@ class DeblurStep:
             return image
 
         return result
+
+    def restart(self) -> None:
+        """Forget the frames so far: those to come do not follow them."""
+        self._last.clear()
+        self._fits.begin_part()
+
+    def notes(self, first: int, count: int) -> bytes:
+        """Return what was found in so many frames since `restart`, from number `first` on."""
+        return self._fits.packed(first, count)
 
     def close(self) -> None:
         """Give back threads and buffers."""

@@ -13,6 +13,7 @@ from snellen.jobs.deblur_outcomes import report_outcomes
 from snellen.jobs.deblur_step import DeblurStep, FrameFits
 from snellen.jobs.events import Events
 from snellen.jobs.film import converted, damage
+from snellen.jobs.segments import segments_of
 from snellen.mia.l0 import judge
 from snellen.mia.result import AUTO, SHARP
 from snellen.mia.searched import host
@@ -41,6 +42,7 @@ def deblur_video(job: DeblurJob, events: Events) -> DeblurResult:
     summary = converted(
         source, job.target, restoring(job, track, fits, look), device=job.device, video=job.video,
         quality=job.quality, strict=job.strict, overwrite=job.overwrite, events=events,
+        segments=segments_of(job, None, events, notes=fits.unpack),
     )  # fmt: skip
     if job.psf_out is not None:
         psf_files.write(job.psf_out, np.array(fits.psfs), job.overwrite)

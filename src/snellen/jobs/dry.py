@@ -171,13 +171,17 @@ def _deblurring(job: DeblurJob, events: Collected) -> DryRun:
     from snellen.jobs.deblur_step import FrameFits
     from snellen.jobs.deblur_video import restoring
     from snellen.jobs.film import through
+    from snellen.jobs.segments import segments_of
     from snellen.video.dry_run import dry_run as film
 
     fits = FrameFits(lambda row: None, False)
     found = through(
-        partial(film, tries=track is None or track.file is None), first, job.target,
-        restoring(job, track, fits), device=job.device, video=job.video, quality=job.quality,
-        strict=job.strict, overwrite=job.overwrite, events=events,
+        partial(
+            film, tries=track is None or track.file is None,
+            segments=segments_of(job, None, events, tidied=False),
+        ),
+        first, job.target, restoring(job, track, fits), device=job.device, video=job.video,
+        quality=job.quality, strict=job.strict, overwrite=job.overwrite, events=events,
     )  # fmt: skip
     return DryRun(
         first, job.target, found.width, found.height, found.device, film=found,

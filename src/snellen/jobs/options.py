@@ -328,6 +328,12 @@ def check_workers(value: object) -> None:
         values.whole("workers", value, 1, 1024)
 
 
+def check_segments(segments: bool, kept: bool) -> None:
+    """Refuse (InputError) to keep segments where none are to be made."""
+    if kept and not segments:
+        raise InputError("got `keep_segments`, but none are to be made", parameter="keep_segments")
+
+
 def check_positive(value: object, parameter: str) -> None:
     """Refuse (InputError) what is not a whole number from 1 on."""
     values.whole(parameter, value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from hashlib import file_digest, sha256
 from pathlib import Path
@@ -16,7 +16,6 @@ from snellen.jobs.inputs import PIPE
 
 if TYPE_CHECKING:
     from snellen.jobs.choice import Models
-    from snellen.jobs.enhance import Enhancement
     from snellen.video.convert import Segments
 
 _END = 1 << 20
@@ -35,7 +34,7 @@ class FilmJob(Protocol):
     """What is needed of a job: see UpscaleJob."""
 
     @property
-    def source(self) -> Path: ...  # noqa: D102
+    def source(self) -> Path | tuple[Path, ...]: ...  # noqa: D102
     @property
     def target(self) -> Path: ...  # noqa: D102
     @property
@@ -46,8 +45,6 @@ class FilmJob(Protocol):
     def keep_segments(self) -> bool: ...  # noqa: D102
     @property
     def discard_segments(self) -> bool: ...  # noqa: D102
-    @property
-    def workers(self) -> int | None: ...  # noqa: D102
     def to_json(self) -> str: ...  # noqa: D102
 
 
@@ -62,12 +59,17 @@ def folder_of(target: Path) -> Path:
 
 
 def segments_of(
-    job: FilmJob, models: Models, events: Events, *, tidied: bool = True
+    job: FilmJob,
+    models: Models | None,
+    events: Events,
+    *,
+    notes: Callable[[Iterable[bytes]], None] | None = None,
+    tidied: bool = True,
 ) -> Callable[[], Segments | None] | None:
     """Return what says how the film of a job is cut; None: it is not to be.
 
-    The function is called when the models are known. Unless `tidied` is False, segments that
-    nobody needs any more are removed.
+    The function is called when the models are known, if there are any. `notes` receives what the
+    step notes of frames. Unless `tidied` is False, segments that nobody needs any more are removed.
     """
     folder = folder_of(job.target)
     if tidied and job.target != PIPE and folder.is_dir():
@@ -78,36 +80,49 @@ def segments_of(
             discard(folder)
     if not job.segments:
         return None
-    return partial(_segments, job, models, events)
+    return partial(_segments, job, models, events, notes)
 
 
-def _segments(job: FilmJob, models: Models, events: Events) -> Segments | None:
+def _segments(
+    job: FilmJob,
+    models: Models | None,
+    events: Events,
+    notes: Callable[[Iterable[bytes]], None] | None,
+) -> Segments | None:
     from snellen.video.convert import Segments
 
-    def say(text: str) -> None:
-        notify(events, str(job.source), text)
+    source = job.source
+    assert isinstance(source, Path)  # not the pictures of a burst
 
-    regular = job.source.is_file()
+    def say(text: str) -> None:
+        notify(events, str(source), text)
+
     return Segments(
         folder=folder_of(job.target),
         job={
-            "input": _identity(job.source) if regular else {},
+            "input": _identity(source) if source.is_file() else {},
             "job": {k: v for k, v in json.loads(job.to_json()).items() if k not in _FREE},
-            "models": models.digests(),
+            "models": {} if models is None else models.digests(),
             **_files(job),
         },
         say=say,
         keep=job.keep_segments,
         discard=job.discard_segments,
         workers=film_workers(job, events),
+        notes=notes,
     )
 
 
 def _files(job: FilmJob) -> dict[str, dict[str, str]]:
     """Return the digests of further files that a film depends on, by their parameters."""
-    enhancement: Enhancement | None = getattr(job, "enhancement", None)
+    files: dict[str, Path] = {}
+    if (enhancement := getattr(job, "enhancement", None)) is not None:
+        files |= enhancement.files()
+    if (mia := getattr(job, "mia", None)) is not None:
+        given = {"psf": mia.psf, "psf_start": mia.psf_start}
+        files |= {name: psf for name, psf in given.items() if isinstance(psf, Path)}
     found = {}
-    for name, file in ({} if enhancement is None else enhancement.files()).items():
+    for name, file in files.items():
         if file.is_file():
             with file.open("rb") as opened:
                 found[name] = file_digest(opened, "sha256").hexdigest()

@@ -21,6 +21,7 @@ from snellen.jobs.options import (
     VideoOptions,
     check_optional,
     check_quality,
+    check_segments,
     check_threads,
     check_workers,
     device_list,
@@ -116,10 +117,7 @@ class UpscaleJob(Job):
         check_quality(self.quality)
         check_threads(self.threads)
         check_workers(self.workers)
-        if not self.segments and self.keep_segments:
-            raise InputError(
-                "got `keep_segments`, but none are to be made", parameter="keep_segments"
-            )
+        check_segments(self.segments, self.keep_segments)
         if self.chroma not in CHROMA:
             raise InputError(
                 f"got `chroma`={quoted(self.chroma)}; expected one of {', '.join(CHROMA)}",

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from av.packet import Packet
 from av.stream import Disposition
@@ -19,9 +19,6 @@ from snellen.frames.frame import Format, Frame
 from snellen.video.clip import Clip
 from snellen.video.ffmpeg import ATTACHED_PICTURE
 from snellen.video.hdr import Light
-
-if TYPE_CHECKING:
-    from snellen.video.source.content import Content
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +87,27 @@ class ChapterInfo:
     end: Fraction
     """Seconds of the container's clock."""
     tags: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What the frames that were looked at are."""
+
+    kind: str
+    """"interlaced", "telecined", "progressive" or "uncertain"."""
+    interlaced: int
+    progressive: int
+    """Frames that look so; of the others idet cannot say."""
+    frames: int
+    """All that were looked at."""
+    first: str | None
+    """The field that comes first, "top" or "bottom"; None: no frame looks interlaced."""
+
+    def __str__(self) -> str:
+        return (
+            f"of {self.frames} frames from several places FFmpeg's idet finds {self.interlaced} "
+            f"interlaced and {self.progressive} progressive"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -261,6 +261,26 @@ class RegionStep:
         found = self._through_gpu(frame, x, y)
         return lambda: found
 
+    @property
+    def reach(self) -> int | None:
+        """As of steps: that of the operation; None where positions count frames of the film."""
+        if self._track is not None and self._track.file is not None:
+            return None
+        return getattr(self._operation, "reach", 0)
+
+    def restart(self) -> None:
+        """Have the operation forget the frames so far: those to come do not follow them."""
+        if hasattr(self._operation, "restart"):
+            self._operation.restart()
+
+    def notes(self, first: int, count: int) -> bytes:
+        """Return what the operation found in so many frames since `restart`; b"": it says nothing.
+
+        `first` is the number of the first of them.
+        """
+        found = getattr(self._operation, "notes", None)
+        return b"" if found is None else found(first, count)
+
     def close(self) -> None:
         """Release what the operation took."""
         try:

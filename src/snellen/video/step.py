@@ -87,7 +87,9 @@ class Step(PreparedStep, Protocol):
     """One frame in, one frame out.
 
     A step that remembers frames has a method `restart()`, which makes it forget them: it is called
-    before frames that do not follow those before them.
+    before frames that do not follow those before them. One that finds out something of each frame
+    for its job has `notes(first, count)`, which returns that as bytes for so many frames since
+    `restart`: the job gets those of all parts of a film, in their order.
     """
 
     def run(self, frame: Frame) -> Frame:

@@ -26,7 +26,7 @@ from snellen.video.chain import restart
 from snellen.video.media import Item
 from snellen.video.progress import Meter
 from snellen.video.segments.packets import PacketWriter, delay
-from snellen.video.segments.values import DifferentFrameError, Mark, Record, SegmentTask
+from snellen.video.segments.values import NOTES, DifferentFrameError, Mark, Record, SegmentTask
 from snellen.video.sink.encode import add_video, open_container
 from snellen.video.sink.frames import FrameEncoder
 from snellen.video.source.decode import Source
@@ -108,10 +108,16 @@ def _encoded(task: SegmentTask, step: Step | RateStep, meter: Meter) -> Record:
                 source, part.items, step, sink, task.plan.format, task.output, task.file, meter,
                 part.is_inside,
             )  # fmt: skip
+    notes = getattr(step, "notes", None)
+    found = b"" if notes is None else notes(part.before, sink.written)
+    if found:
+        with atomic.rewriting(task.file.with_suffix(NOTES)) as file:
+            file.write(found)
     return Record(
         number=task.number, frames=sink.written, first=part.first, after=part.after,
         delay=delay(writer.times), size=writer.size, checksum=writer.checksum,
-        headers=sink.headers, device=step.device_name, lost=report.damage, moved=report.moved,
+        headers=sink.headers, device=step.device_name,
+        notes=sha256(found).hexdigest() if found else "", lost=report.damage, moved=report.moved,
         variable_rate=report.variable_rate, losses=report.losses,
         transparent=report.transparent, fields_notice=report.fields_notice, ended=part.ended,
     )  # fmt: skip
@@ -139,6 +145,7 @@ class _Part:
         self.first: Mark | None = None
         self.after: Mark | None = None
         self.ended: Fraction | None = None
+        self.before = 0
 
     def items(self) -> Iterator[Item]:
         """Yield the frames that the segment's results depend on, and the report."""
@@ -161,9 +168,12 @@ class _Part:
                 yield Item(replace(frame, pts=time), report=item.report)
 
     def is_inside(self, result: Frame) -> bool:
-        """Return whether a result belongs to the segment, by its time."""
+        """Return whether a result belongs to the segment, by its time; count those before it."""
         begin, end = self._task.begin, self._task.end
-        return (begin is None or result.pts >= begin) and (end is None or result.pts < end)
+        if begin is not None and result.pts < begin:
+            self.before += 1
+            return False
+        return end is None or result.pts < end
 
     def _end(self, end: Fraction) -> None:
         """Note where the film ends for good, unless that is for the next segment to see."""

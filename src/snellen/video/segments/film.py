@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -50,6 +50,8 @@ class Segments:
     """Whether those of an earlier run are removed before."""
     workers: Workers | None = None
     """Returns what encodes segments elsewhere; None: they are encoded here."""
+    notes: Callable[[Iterable[bytes]], None] | None = None
+    """Receives what the step has noted of each segment, b"" for one without, when all are done."""
 
 
 class Film:
@@ -141,6 +143,10 @@ class Film:
             raise OutputError(
                 f"{self._output.name} could not be written: {reason(error)}"
             ) from error
+        if self._how.notes is not None:
+            self._how.notes(
+                self._store.notes(one.number).read_bytes() if one.notes else b"" for one in records
+            )
         self._store.joined(None if self._how.keep else file)
         report = SourceReport(
             self._damage(records),

@@ -19,7 +19,7 @@ from snellen.frames import atomic
 from snellen.video.messages import counted
 from snellen.video.segments.differences import differences
 from snellen.video.segments.packets import checksum
-from snellen.video.segments.values import Cut, Record
+from snellen.video.segments.values import NOTES, Cut, Record
 
 fcntl: ModuleType | None
 try:
@@ -143,6 +143,8 @@ class Store:
             file = self.file(number)
             try:
                 good = file.stat().st_size == record.size and checksum(file) == record.checksum
+                notes = self.notes(number)
+                good = good and (not record.notes or checksum(notes) == record.notes)
             except OSError:
                 good = False
             if not good:
@@ -152,6 +154,10 @@ class Store:
     def file(self, number: int) -> Path:
         """Return where the packets of a segment are."""
         return self.folder / f"{number:04d}{_SUFFIX}"
+
+    def notes(self, number: int) -> Path:
+        """Return where a segment's notes are, if it has any."""
+        return self.file(number).with_suffix(NOTES)
 
     def close(self) -> None:
         """Release the folder; without a finished segment it is removed."""
@@ -295,7 +301,7 @@ def check_ours(folder: Path) -> None:
 
 def _is_ours(name: str) -> bool:
     hidden = name.startswith(".") and ".snellen-" in name  # one that was begun
-    return name in (_MANIFEST, _LOCK) or hidden or name.endswith(_SUFFIX)
+    return name in (_MANIFEST, _LOCK) or hidden or name.endswith((_SUFFIX, NOTES))
 
 
 def _is_regular(file: Path) -> bool:

@@ -8,8 +8,10 @@ from pathlib import Path
 
 from snellen.frames.frame import Format
 from snellen.video.clip import Clip
+from snellen.video.media import Content
 from snellen.video.sink.encode import Plan
-from snellen.video.source.content import Content
+
+NOTES = ".notes"
 
 Mark = tuple[int, str]
 """A decoded frame: its time from the output's beginning, and a checksum of its samples."""
@@ -80,7 +82,7 @@ class SegmentTask:
     threads: int
     """Of the encoder."""
     file: Path
-    """Where its packets go."""
+    """Where its packets go; what the step notes goes beside it, with the suffix `NOTES`."""
     output: str
     """What messages call the film's output."""
 
@@ -105,6 +107,8 @@ class Record:
     """SHA-256 of the encoder's headers, which all segments share."""
     device: str
     """Name of the device that ran the step."""
+    notes: str = ""
+    """SHA-256 of the file of what the step notes of the frames; "": there is none."""
     lost: tuple[str, ...] = ()
     """What was damaged or missing in this part of the input."""
     moved: int = 0

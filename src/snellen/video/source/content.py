@@ -21,6 +21,7 @@ from av.video.stream import VideoStream
 
 from snellen.video.ffmpeg import choose_stream, limit_size, open_input
 from snellen.video.filtering.graph import Filter
+from snellen.video.media import Content
 from snellen.video.source.filters import graph_of
 from snellen.video.timestamps import fraction
 
@@ -59,27 +60,6 @@ class Label:
     """"tff", "bff" (the field that is first), "progressive" or "undetermined"."""
     repeats: bool
     """Whether a field is that of the frame before."""
-
-
-@dataclass(frozen=True, slots=True)
-class Content:
-    """What the frames that were looked at are."""
-
-    kind: str
-    """One of the four words above."""
-    interlaced: int
-    progressive: int
-    """Frames that look so; of the others idet cannot say."""
-    frames: int
-    """All that were looked at."""
-    first: str | None
-    """The field that comes first, "top" or "bottom"; None: no frame looks interlaced."""
-
-    def __str__(self) -> str:
-        return (
-            f"of {self.frames} frames from several places FFmpeg's idet finds {self.interlaced} "
-            f"interlaced and {self.progressive} progressive"
-        )
 
 
 def unmarked_content(

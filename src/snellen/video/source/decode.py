@@ -20,10 +20,9 @@ from snellen.process import Home
 from snellen.video import pixels
 from snellen.video.clip import Clip
 from snellen.video.ffmpeg import name, start_of
-from snellen.video.media import Item, MediaInfo, PictureInfo, SourceReport
+from snellen.video.media import Content, Item, MediaInfo, PictureInfo, SourceReport
 from snellen.video.pipes import Incoming
 from snellen.video.source import nvdec
-from snellen.video.source.content import Content
 from snellen.video.source.damage import promised_packets, torn_y4m, total_frames
 from snellen.video.source.pictures import FORMAT, Pictures
 from snellen.video.source.progressive import Progressive

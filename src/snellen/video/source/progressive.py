@@ -13,12 +13,12 @@ from snellen.errors import InputError
 from snellen.video import pixels
 from snellen.video.clip import Clip
 from snellen.video.filtering.graph import FilterGraph
+from snellen.video.media import Content
 from snellen.video.source.content import (
     INTERLACED,
     PROGRESSIVE,
     TELECINED,
     UNCERTAIN,
-    Content,
     content_of,
     unmarked_content,
 )
