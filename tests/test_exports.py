@@ -107,7 +107,8 @@ def test_the_signatures_for_files():
              "preset", "crf", "encoder_options", "pix_fmt", "colour", "audio",
              "map", "fps"]  # fmt: skip
     last = ["quality", "strict", "overwrite", "max_pixels", "threads", "profile", "events"]
-    more = [*last[:-1], "segments", "keep_segments", "discard_segments", "workers", last[-1]]
+    kept = [*last[:-1], "segments", "keep_segments", "discard_segments", last[-1]]
+    more = [*kept[:-1], "workers", kept[-1]]
     wanted = ["source", "target", "scale", "model", "device", "method", "source_kind",
               "size", "height", "fit", "chroma", *video, "crop", "vf", "post_vf",
               "lut", "lut_matrix", "grain", "grain_seed", *more]  # fmt: skip
@@ -115,7 +116,7 @@ def test_the_signatures_for_files():
     mia = ["psf", "psf_size", "iterations", "noise", "read_noise", "tv", "prior", "psf_start",
            "edges", "recentre", "tolerance", "tile", "data_range"]  # fmt: skip
     where = ["region", "positions", "paste_back", "window", "warm", "psf_out", "device", "dtype"]
-    assert parameters(snellen.deblur_file) == ["source", "target", *mia, *where, *video, *more]
+    assert parameters(snellen.deblur_file) == ["source", "target", *mia, *where, *video, *kept]
     wanted = [
         "reference", "distorted", "metrics", "variant", "hi_scale", "eight_bit_lut", "data_range",
         "resize",
