@@ -193,7 +193,7 @@ def test_the_estimate_of_the_noise(random):
         plane += random.normal(0, sigma * 2.0 ** (bits - 8), plane.shape)
         plane[:30] = plane[-30:] = white / 16
         format = Format(240, 180, bits)
-        group = cpu.Group(Settings(), slice(0, 1), format, format)
+        group = cpu.Group(Settings(strength=1), slice(0, 1), format, format)
         padded = group.padded([np.rint(plane).astype(format.dtype)])
         # T = 8 σ² 25 of levels; a quarter of the blocks, each of 256 dependent samples, is below.
         level = 2.0 ** (min(bits, 10) - 8)

@@ -9,7 +9,7 @@ COUNT = (2 * PATCH + 1) ** 2
 QUARTER, BLOCK, BIN = 4, 16, 64
 
 
-def denoised(frames, at, bits, strength=1.0, radius=2, noise=None, to=None, full_range=False):
+def denoised(frames, at, bits, strength=1.4, radius=2, noise=None, to=None, full_range=False):
     """Frame number `at` of a run as real numbers, before they are rounded to `to` bits.
 
     A frame is a list of planes: luma, or luma and two chroma planes.

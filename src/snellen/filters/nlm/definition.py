@@ -47,7 +47,7 @@ RADIUS = 2
 """Frames before and after that are compared, by default."""
 MOST_FRAMES = 8
 """Greatest radius."""
-STRENGTH = 1.0
+STRENGTH = 1.4
 """h, by default, in standard deviations of the noise; chosen on training pictures, lab/nlm.md."""
 STRONGEST = 10.0
 """Greatest strength."""
