@@ -213,7 +213,9 @@ class Report:
             self._write(*lines)
 
     def __enter__(self) -> Self:
-        context = click.get_current_context()
+        context = click.get_current_context(silent=True)
+        if context is None:  # of a test
+            return self
         if self._log_file is not None:
             from snellen.cli.log import Log, check_names
 
