@@ -1,12 +1,24 @@
-"""Where the segments of an output are."""
+"""Where the segments of an output are, and what of a job they depend on."""
 
 from __future__ import annotations
 
 import os
+from fractions import Fraction
 
 import pytest
 
-from snellen.jobs.segments import folder_of
+from snellen.errors import DeviceError
+from snellen.jobs import fallback
+from snellen.jobs.events import Silent
+from snellen.jobs.film import converted
+from snellen.jobs.options import VideoOptions
+from snellen.jobs.segments import folder_of, segments_of
+from snellen.jobs.upscale import UpscaleJob
+from snellen.video.convert import convert
+from snellen.video.segments import cuts
+from support.video.clips import make, read
+from support.video.segments import KEYS, LOSSLESS, Dying, KilledError, same
+from support.video.steps import Nearest
 
 
 @pytest.mark.parametrize("letter", ["a", "ä", "語"])
@@ -17,3 +29,84 @@ def test_the_longest_name_of_an_output_has_a_folder(tmp_path, letter):
     assert first != second
     assert len(os.fsencode(first.name)) <= 255
     assert folder_of(tmp_path / "film.mkv") == tmp_path / "film.mkv.segments"
+
+
+class Heard(Silent):
+    def __init__(self):
+        self.said = []
+
+    def notice(self, subject, text):
+        self.said.append(text)
+
+    warning = notice
+
+
+@pytest.fixture
+def short(monkeypatch):
+    monkeypatch.setattr(cuts, "LONG", 1)
+    monkeypatch.setattr(cuts, "SECONDS", {"cpu": 1})
+    monkeypatch.setattr(cuts, "_OTHERWISE", 1)
+
+
+class Failing(Dying):
+    """A step on a GPU that is lost after so many frames."""
+
+    def __init__(self, frames):
+        super().__init__(frames)
+        self.device_name = "NVIDIA H100"
+
+    def run(self, frame):
+        try:
+            return super().run(frame)
+        except KilledError:
+            raise DeviceError("the GPU is lost") from None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("discard", [False, True])
+def test_what_a_gpu_has_finished_before_it_fails_is_kept(tmp_path, short, monkeypatch, discard):
+    source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=50, options=KEYS)
+    monkeypatch.setattr(fallback, "chosen", lambda device, events: "cuda:0")
+    steps = []
+
+    def step(device):
+        steps.append(Failing(30) if device == "cuda:0" else Nearest())
+        return steps[-1]
+
+    job = UpscaleJob(
+        source=source, target=tmp_path / "out.mkv", discard_segments=discard,
+        video=VideoOptions(encoding=LOSSLESS),
+    )  # fmt: skip
+    events = Heard()
+    summary = converted(
+        job.source, job.target, step, device="auto", video=job.video, quality=None, strict=False,
+        overwrite=False, events=events, segments=segments_of(job, None, events),
+    )  # fmt: skip
+    _, cpu = steps
+    assert cpu.ran == 50 - 24
+    assert summary.frames == 50
+    assert any("the CPU is used: the GPU is lost" in text for text in events.said)
+    assert any("2 of 5 segments are finished" in text for text in events.said)
+    assert any("segments were made on NVIDIA H100 and cpu" in text for text in summary.warnings)
+    convert(source, tmp_path / "whole.mkv", Nearest(), encoding=LOSSLESS)
+    same(tmp_path / "whole.mkv", job.target)
+
+
+@pytest.mark.slow
+def test_sound_may_be_another_one_when_a_run_goes_on(tmp_path, short):
+    source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=40, options=KEYS, audio="mp2")
+    target = tmp_path / "out.mkv"
+
+    def run(step, audio):
+        video = VideoOptions(encoding=LOSSLESS, audio=audio)
+        job, events = UpscaleJob(source=source, target=target, video=video), Heard()
+        converted(
+            source, target, lambda device: step, device="cpu", video=video, quality=None,
+            strict=False, overwrite=False, events=events, segments=segments_of(job, None, events),
+        )  # fmt: skip
+        return events.said
+
+    with pytest.raises(KilledError):
+        run(Dying(30), "copy")
+    assert any("2 of 4 segments are finished" in text for text in run(Nearest(), "aac"))
+    assert read(target).container.streams.audio[0].codec_context.name == "aac"

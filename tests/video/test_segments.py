@@ -493,3 +493,45 @@ def test_segments_of_a_complete_film_are_removed(tmp_path, monkeypatch):
     assert folder.is_dir()
     store.tidy(folder, out)
     assert not folder.exists()
+
+
+@pytest.mark.slow
+def test_a_plan_without_a_finished_segment_is_removed(tmp_path):
+    """It would stay for good where the next run is in one piece."""
+    source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=30, options=KEYS)
+    first = Run(source, tmp_path / "a.mkv", keep=True)
+    file = first.folder / "manifest.json"
+    store.tidy(first.folder, source)
+    assert file.is_file()
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"segments": {}}))
+    with (first.folder / ".lock").open() as held:
+        if store.fcntl is not None:
+            store.fcntl.flock(held, store.fcntl.LOCK_EX)
+            store.tidy(first.folder, source)
+            assert file.is_file()
+    store.tidy(first.folder, source)
+    assert not first.folder.exists()
+
+
+@pytest.mark.slow
+def test_segments_are_compared_once(tmp_path, monkeypatch):
+    source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=40, options=KEYS)
+    compared = []
+
+    def watched(file):
+        compared.append(file.name)
+        return packets.checksum(file)
+
+    monkeypatch.setattr(store, "checksum", watched)
+    assert Run(source, tmp_path / "a.mkv", Dying(30)).error is not None
+    assert compared == []
+    run = Run(source, tmp_path / "a.mkv")
+    assert run.error is None, run.error
+    assert sorted(compared) == [f"000{n}.packets" for n in (1, 2, 3, 4)]
+    assert compared[:2] == ["0001.packets", "0002.packets"]
+
+
+def test_the_same_damage_is_said_once():
+    assert film._parts(["0:00:01"]) == "in the part from 0:00:01"
+    assert film._parts(["1", "2", "3"]) == "in the parts from 1, 2 and 3"
+    assert film._parts(["1", "2", "3", "4", "5"]) == "in the parts from 1, 2, 3 and 2 more"

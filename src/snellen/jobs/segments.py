@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from hashlib import file_digest, sha256
 from pathlib import Path
@@ -80,7 +80,8 @@ def segments_of(
             discard(folder)
     if not job.segments:
         return None
-    return partial(_segments, job, models, events, notes)
+    discards = iter([job.discard_segments])  # not what a GPU that then failed has finished
+    return partial(_segments, job, models, events, notes, discards)
 
 
 def _segments(
@@ -88,6 +89,7 @@ def _segments(
     models: Models | None,
     events: Events,
     notes: Callable[[Iterable[bytes]], None] | None,
+    discards: Iterator[bool],
 ) -> Segments | None:
     from snellen.video.convert import Segments
 
@@ -101,16 +103,26 @@ def _segments(
         folder=folder_of(job.target),
         job={
             "input": _identity(source) if source.is_file() else {},
-            "job": {k: v for k, v in json.loads(job.to_json()).items() if k not in _FREE},
+            "job": _chosen(job),
             "models": {} if models is None else models.digests(),
             **_files(job),
         },
         say=say,
         keep=job.keep_segments,
-        discard=job.discard_segments,
+        discard=next(discards, False),
         workers=film_workers(job, events),
         notes=notes,
     )
+
+
+def _chosen(job: FilmJob) -> dict[str, Any]:
+    """Return the fields of a job that change the pictures of its film, as JSON has them.
+
+    Sound is added when all segments are there.
+    """
+    found = {name: value for name, value in json.loads(job.to_json()).items() if name not in _FREE}
+    found["video"].pop("audio", None)
+    return found
 
 
 def _files(job: FilmJob) -> dict[str, dict[str, str]]:

@@ -34,6 +34,10 @@ Workers = Callable[[str, MediaInfo, int | None, Meter], AbstractContextManager[E
 depth of results (see `Step.prepare`), and what counts the frames."""
 
 
+_NAMED = 3
+"""Parts of a film that are named where several are damaged alike."""
+
+
 @dataclass(frozen=True, slots=True)
 class Segments:
     """How a long film is cut into segments, which outlive a run that is killed."""
@@ -271,14 +275,26 @@ class Film:
         """Return what the input lacks as a whole, and in each segment, with its time."""
         short = self._cuts.short
         found = [] if short is None else [short]
+        places: dict[str, list[str]] = {}
         for cut, record in zip(self._cuts.cuts, records, strict=False):
-            where = f"in the part from {_clock(self._begin(cut))}"
-            found += [f"{text} ({where})" for text in record.lost if text != short]
-        return tuple(found)
+            for text in record.lost:
+                if text != short:
+                    places.setdefault(text, []).append(_clock(self._begin(cut)))
+        return (*found, *(f"{text} ({_parts(where)})" for text, where in places.items()))
 
 
 def _scaled(time: int | None, ticks: Fraction) -> int | None:
     return None if time is None else round(time * ticks)
+
+
+def _parts(begins: list[str]) -> str:
+    """Return in words which parts of a film are meant; neighbours may mean the same damage."""
+    if len(begins) == 1:
+        return f"in the part from {begins[0]}"
+    more = len(begins) - _NAMED
+    if more > 0:
+        return f"in the parts from {', '.join(begins[:_NAMED])} and {more} more"
+    return f"in the parts from {', '.join(begins[:-1])} and {begins[-1]}"
 
 
 def _follows(record: Record, before: Record) -> bool:

@@ -79,6 +79,7 @@ class Store:
         self.plan: Cuts | None = None
         self.records: dict[int, Record] = {}
         self._output: list[int] | None = None
+        self._compared: dict[int, list[tuple[int, ...]]] = {}
         self._lock: IO[bytes] | None = None
 
     def open(self) -> None:
@@ -137,17 +138,22 @@ class Store:
     def whole(self) -> set[int]:
         """Return the numbers of finished segments whose files are as they were written.
 
-        Others are forgotten.
+        Others are forgotten. Files that have been compared before are read again only if they have
+        changed since.
         """
         for number, record in list(self.records.items()):
-            file = self.file(number)
+            sums = {self.file(number): record.checksum}
+            if record.notes:
+                sums[self.notes(number)] = record.notes
             try:
-                good = file.stat().st_size == record.size and checksum(file) == record.checksum
-                notes = self.notes(number)
-                good = good and (not record.notes or checksum(notes) == record.notes)
+                now = [_state(file) for file in sums]
+                good = now == self._compared.get(number)
+                good = good or all(checksum(file) == digest for file, digest in sums.items())
             except OSError:
                 good = False
-            if not good:
+            if good:
+                self._compared[number] = now
+            else:
                 del self.records[number]
         return set(self.records)
 
@@ -253,15 +259,24 @@ def discard(folder: Path) -> bool:
 
 
 def tidy(folder: Path, output: Path) -> None:
-    """Remove the segments of an output that is complete: a run was killed before it did that."""
+    """Remove what nobody needs: segments of a complete output, or a plan without any that is done.
+
+    A run was killed before it did that.
+    """
     found = manifest(folder)
     with suppress(OSError, InputError):
         if found is None:
             done = os.listdir(folder) == [_LOCK]  # noqa: PTH208
         else:
-            done = found.get("output") == _file_identity(output)
+            done = not found["segments"] or found.get("output") == _file_identity(output)
         if done:
             discard(folder)
+
+
+def _state(file: Path) -> tuple[int, ...]:
+    """Return what changes when a file does."""
+    found = file.stat()
+    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _file_identity(file: Path) -> list[int]:
