@@ -105,6 +105,23 @@ def _upscale(device: str) -> Iterator[Callable[[], object]]:
             yield partial(film, model, bits, subsampling)
 
 
+def _enhance(device: str) -> Iterator[Callable[[], object]]:
+    from snellen.filters.nlm.step import Denoiser
+    from snellen.frames.frame import Format, Frame
+
+    def denoise(bits: int) -> None:
+        format = Format(SIDE, SIDE, bits, (1, 1))
+        step = Denoiser(device=device)
+        try:
+            step.prepare(format)
+            step.push(Frame(tuple(np.full(size, 99, format.dtype) for size in format.shapes)))
+            step.push(None)
+        finally:
+            step.close()
+
+    yield from (partial(denoise, bits) for bits in (8, 10))
+
+
 def _score(device: str) -> Iterator[Callable[[], object]]:
     from snellen.mad.image import score
     from snellen.mad.temporal import st_mad
@@ -154,5 +171,6 @@ def _films(device: str) -> Iterator[Callable[[], object]]:
 
 
 _WORK: dict[str, Callable[[str], Iterator[Callable[[], object]]]] = {
-    "upscaling": _upscale, "films": _films, "scores": _score, "deblurring": _deblur,
+    "upscaling": _upscale, "films": _films, "enhancement": _enhance, "scores": _score,
+    "deblurring": _deblur,
 }  # fmt: skip

@@ -224,6 +224,8 @@ def test_what_cannot_be_used():
         step.prepare(Format(8, 8, 0))
     with pytest.raises(InputError, match="on_device"):
         step.prepare(Format(8, 8), on_device=True)
+    with pytest.raises(InputError, match="needs .* GiB of memory"):
+        step.prepare(Format(10**6, 10**6))
     with pytest.raises(InputError, match="got bits=0"):
         step.prepare(Format(8, 8), 0)
     step.prepare(Format(8, 8))
@@ -232,3 +234,28 @@ def test_what_cannot_be_used():
     with pytest.raises(InputError, match="expected a Frame"):
         step.push(np.zeros((8, 8), np.uint8))
     step.close()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("bits", [8, 10, 16])
+def test_both_devices_give_the_same_bytes(cuda, random, bits):
+    """Also where frames come from the GPU and stay there."""
+    format = Format(150, 70, bits, (1, 1))
+    frames = clip(random, format, 7)
+    results = []
+    for device, there in (("cpu", False), ("cuda", False), ("cuda", True)):
+        step, out = Denoiser(device=device), []
+        step.prepare(format, on_device=there)
+        for planes in frames:
+            given = tuple(map(cuda.asarray, planes)) if there else tuple(planes)
+            out += step.push(Frame(given))
+        out += step.push(None)
+        for frame in out:
+            if there:
+                frame.ready.synchronize()
+        results.append([[cuda.asnumpy(one) for one in frame.planes] for frame in out])
+        step.close()
+    for other in results[1:]:
+        for one, another in zip(results[0], other, strict=True):
+            for a, b in zip(one, another, strict=True):
+                np.testing.assert_array_equal(a, b)

@@ -99,9 +99,9 @@ class Group:
     ) -> list[Future[None]]:
         """Let threads denoise frame number `centre` of some; return each task."""
         tops = range(0, self.shape[0], ROWS)
-        return [pool.submit(self._strip, frames, centre, out, top) for top in tops]
+        return [pool.submit(self.strip, frames, centre, out, top) for top in tops]
 
-    def _strip(self, frames: Sequence[Padded], centre: int, out: Sequence[Plane], top: int) -> None:
+    def strip(self, frames: Sequence[Padded], centre: int, out: Sequence[Plane], top: int) -> None:
         """Fill rows of the results from row `top` on."""
         height, width = self.shape
         rows = min(ROWS, height - top)
@@ -142,6 +142,10 @@ class Backend:
             for planes in groups(source)
         ]  # fmt: skip
         self._pool = ThreadPoolExecutor(threads.available(), thread_name_prefix="snellen")
+        blank = Format(8, 8, source.bits)  # compiles
+        group = Group(settings, slice(0, 1), blank, blank.scaled(1, target.bits))
+        frame = group.padded([np.zeros((8, 8), source.dtype)])
+        group.strip([frame], 0, [np.empty((8, 8), target.dtype)], 0)
 
     def take(self, planes: Sequence[Plane], ready: Any) -> list[Padded]:
         """Return what frames of a window are, made of the planes of a frame."""
@@ -172,6 +176,12 @@ class Backend:
     def close(self) -> None:
         """End the threads, after the frame in work."""
         self._pool.shutdown()
+
+
+def memory_of(settings: Settings, format: Format) -> int:
+    """Return the bytes that the frames of a window take, without their margins."""
+    samples = sum(height * width for height, width in format.shapes)
+    return (2 * settings.radius + 1) * samples * (8 if shift(format.bits) else 4)
 
 
 def groups(format: Format) -> list[slice]:

@@ -146,13 +146,14 @@ class Denoiser(Holder):
         target = replace(format.scaled(1, bits), white=None)
         if not target.bits:
             raise InputError("got `bits`=0; expected 8 to 16", parameter="bits")
+        if on_device and self.device == "cpu":
+            raise InputError(
+                "got `on_device`=True, but this Denoiser works on the CPU", parameter="on_device"
+            )
+        size = f"denoising {format.width}×{format.height}"
+        values.check_bytes(cpu.memory_of(self.settings, format), size)
         self.close()
         if self.device == "cpu":
-            if on_device:
-                raise InputError(
-                    "got `on_device`=True, but this Denoiser works on the CPU",
-                    parameter="on_device",
-                )
             self._backend = cpu.Backend(self.settings, format, target)
         else:
             with profile.paused():
