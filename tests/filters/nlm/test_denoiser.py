@@ -224,7 +224,7 @@ def test_what_cannot_be_used():
         step.prepare(Format(8, 8, 0))
     with pytest.raises(InputError, match="on_device"):
         step.prepare(Format(8, 8), on_device=True)
-    with pytest.raises(InputError, match="needs .* GiB of memory"):
+    with pytest.raises(InputError, match="GiB of memory"):
         step.prepare(Format(10**6, 10**6))
     with pytest.raises(InputError, match="got bits=0"):
         step.prepare(Format(8, 8), 0)
