@@ -72,7 +72,7 @@ def run_files(
     """
     from snellen.jobs.planning import plan
 
-    dry = options.pop("dry_run")
+    dry, file = options.pop("dry_run"), options.pop("plan", None)
     to_stdout = output is not None and output.path == PIPE and not dry
     with report_of(options, to_stdout) as report:
         try:
@@ -93,6 +93,10 @@ def run_files(
         except SnellenError as error:
             report.failure(" ".join(map(str, inputs)), error)
             sys.exit(error.exit_code)
+        if file is not None:
+            from snellen.cli.plans import write
+
+            sys.exit(write(file, jobs, options["overwrite"], report))
         if dry:
             from snellen.cli.dry_run import dry_runs
 

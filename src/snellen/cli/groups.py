@@ -18,12 +18,13 @@ VIDEO = "Reading video"
 ENCODING = "Writing video"
 IMAGES = "Images"
 MACHINE = "Machine"
+MACHINES = "Several machines"
 REPORT = "Reports"
 DEFAULTS = "Defaults and recipes"
 OTHER = "Other"
 
 _ORDER = (
-    FILES, METHOD, ENHANCEMENT, VIDEO, ENCODING, IMAGES, MACHINE, REPORT, DEFAULTS, OTHER
+    FILES, METHOD, ENHANCEMENT, VIDEO, ENCODING, IMAGES, MACHINE, MACHINES, REPORT, DEFAULTS, OTHER
 )  # fmt: skip
 """Groups, as they follow each other; those of a command alone come after METHOD."""
 

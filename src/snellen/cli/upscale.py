@@ -11,6 +11,7 @@ from snellen.cli.enhance import enhancement, enhancement_options
 from snellen.cli.files import facts, run_files, sentence
 from snellen.cli.groups import FILES, METHOD, Command, Decorator, group
 from snellen.cli.options import NAMED, NUMBER, SEGMENTS, Output, output_option, video, video_command
+from snellen.cli.plans import go_on, parts_of_a_plan, plan_options
 from snellen.cli.reports import report_options
 from snellen.upscaling import shipped
 
@@ -51,7 +52,7 @@ _BY = "scale, --method and --source" if choices() else "scale"
          "snellen upscale photos -r -o large --scale 3 --skip-existing"),
     ],
 )  # fmt: skip
-@click.argument("inputs", metavar="INPUT...", nargs=-1, required=True, type=NAMED)
+@click.argument("inputs", metavar="INPUT...", nargs=-1, type=NAMED)
 @group(
     FILES,
     output_option("film-4k.mkv or photo-x2.png"),
@@ -105,6 +106,7 @@ _BY = "scale, --method and --source" if choices() else "scale"
     ),
 )
 @enhancement_options
+@plan_options
 @video_command
 @report_options("the result beside its source")
 def upscale(inputs: tuple[Path, ...], output: Output | None, **options: Any) -> None:
@@ -123,6 +125,8 @@ def upscale(inputs: tuple[Path, ...], output: Output | None, **options: Any) -> 
         sized = (options[name] for name in ("scale", "size", "height", "fit"))
         return enlarged(source, wanted(*sized))
 
+    if parts_of_a_plan(inputs, options):
+        go_on(options, _line)
     run_files(inputs, output, options, word, _jobs, _line)
 
 

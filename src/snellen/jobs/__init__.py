@@ -17,7 +17,8 @@ __all__ = [
     "Clip", "CompareJob", "CompareResult", "DeblurJob", "DeblurResult", "DryRun", "Encoding",
     "Enhancement", "Events", "Job", "MadSettings", "MiaSettings", "NetworkSettings", "Progress",
     "Region", "ScoreJob", "ScoreResult", "ScoreRow", "ScoreTable", "Settings", "Silent", "TrainJob",
-    "TrainResult", "UpscaleJob", "UpscaleResult", "VideoOptions", "dry_run", "run", "run_several",
+    "TrainResult", "UpscaleJob", "UpscaleResult", "VideoOptions", "dry_run", "join_plan",
+    "run", "run_segments", "run_several", "write_plan",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from snellen.jobs.options import MadSettings as MadSettings
     from snellen.jobs.options import MiaSettings as MiaSettings
     from snellen.jobs.options import VideoOptions as VideoOptions
+    from snellen.jobs.plans import join_plan as join_plan
+    from snellen.jobs.plans import run_segments as run_segments
+    from snellen.jobs.plans import write_plan as write_plan
     from snellen.jobs.positions import Region as Region
     from snellen.jobs.score import ScoreJob as ScoreJob
     from snellen.jobs.score import ScoreResult as ScoreResult
@@ -79,8 +83,11 @@ _HOME = {
     "UpscaleResult": "snellen.jobs.upscale",
     "VideoOptions": "snellen.jobs.options",
     "dry_run": "snellen.jobs.dry",
+    "join_plan": "snellen.jobs.plans",
     "run": "snellen.jobs.execute",
+    "run_segments": "snellen.jobs.plans",
     "run_several": "snellen.jobs.execute",
+    "write_plan": "snellen.jobs.plans",
 }
 
 

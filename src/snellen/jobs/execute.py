@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar, overload
@@ -74,12 +75,19 @@ def run(job: AnyJob, events: Events | None = None) -> AnyResult:
     """
     _check(job)
     listener = listening(events)
+    with around(job, listener):
+        return _run(job, listener)
+
+
+@contextmanager
+def around(job: AnyJob, events: Events) -> Iterator[None]:
+    """Within the block, a job's inputs are protected, and its limits hold."""
     growth = (job.magnification or 2) ** 2 if isinstance(job, UpscaleJob) else 1
     with (
-        protected(job, listener), limits.at_most(job.max_pixels, growth),
-        threads.limited(job.threads), announced(listener),
+        protected(job, events), limits.at_most(job.max_pixels, growth),
+        threads.limited(job.threads), announced(events),
     ):  # fmt: skip
-        return _run(job, listener)
+        yield
 
 
 def _check(job: object) -> None:

@@ -36,7 +36,7 @@ from snellen.upscaling.target import SCALES, Target, target, text_of
 
 if TYPE_CHECKING:
     from snellen.jobs.choice import Models
-    from snellen.video.convert import LateStep, Step, Summary
+    from snellen.video.convert import LateStep, Segments, Step, Summary
 
 CHROMA = ("auto", "cpu", "gpu")
 
@@ -187,7 +187,7 @@ def run_upscale(job: UpscaleJob, events: Events) -> UpscaleResult:
     """
     if not makes_film(job.source, job.target, job.video.fps):
         return _image(job, events)
-    return _video(job, events)
+    return run_video(job, events)
 
 
 def _image(job: UpscaleJob, events: Events) -> UpscaleResult:
@@ -257,15 +257,24 @@ def _samples(pixels: Any) -> dict[str, Any]:
     return {"data_range": data_range, "channel_axis": -1 if pixels.ndim == 3 else None}
 
 
-def _video(job: UpscaleJob, events: Events) -> UpscaleResult:
+def run_video(
+    job: UpscaleJob, events: Events, changed: Callable[[Segments], Segments] | None = None
+) -> UpscaleResult:
+    """Enlarge a video; `changed` returns how it is cut, from how the job says it is."""
     from snellen.jobs.film import converted, damage
     from snellen.jobs.segments import segments_of
 
     models = models_of(job)
+    given = segments_of(job, models, events)
+
+    def segments() -> Segments | None:
+        how = None if given is None else given()
+        return how if how is None or changed is None else changed(how)
+
     summary = converted(
         job.source, job.target, enlarging(job, models, events), device=job.device, video=job.video,
         quality=job.quality, strict=job.strict, overwrite=job.overwrite, events=events,
-        segments=segments_of(job, models, events),
+        segments=segments,
     )  # fmt: skip
     return UpscaleResult(
         job.source, job.target, summary.width, summary.height, summary.device, summary.warnings,

@@ -47,7 +47,9 @@ def begun(
     endless = info.path is None and info.frames is None  # as far as known: nothing is said
     if why is not None and (endless or not is_long(info, plan, step)):
         return None
-    store = Store(how.folder, made_by(how, info, plan, step))
+    part = bool(how.numbers)
+    planned_before = part or how.only_join
+    store = Store(how.folder, made_by(how, info, plan, step), planned=planned_before, shared=part)
     store.open()
     try:
         if store.plan is None:
@@ -65,10 +67,11 @@ def begun(
                 how.say(f"it is made in one piece, and begins anew if it is interrupted: {found}")
                 return None
             store.begin(found)
-            how.say(
-                f"it is made in {len(found.cuts)} segments, in {how.folder} until it is complete: "
-                "if it is interrupted, the same command goes on"
-            )
+            if how.numbers is None:
+                how.say(
+                    f"it is made in {len(found.cuts)} segments, in {how.folder} until it is "
+                    "complete: if it is interrupted, the same command goes on"
+                )
     except BaseException:
         store.close()
         raise

@@ -12,7 +12,7 @@ from typing import Any
 
 import av
 
-from snellen.errors import OutputError
+from snellen.errors import InputError, OutputError
 from snellen.video.ffmpeg import reason
 from snellen.video.media import MediaInfo, SourceReport
 from snellen.video.messages import counted
@@ -56,6 +56,11 @@ class Segments:
     """Returns what encodes segments elsewhere; None: they are encoded here."""
     notes: Callable[[Iterable[bytes]], None] | None = None
     """Receives what the step has noted of each segment, b"" for one without, when all are done."""
+    numbers: range | None = None
+    """Which segments this run makes, while other runs make others: it does not join them. Without
+    any it writes the plan only. None: all, and it joins them."""
+    only_join: bool = False
+    """Whether all segments have been made, so that one that is missing is an error."""
 
 
 class Film:
@@ -97,9 +102,16 @@ class Film:
                 f"{done} of {counted(len(cuts), 'segment')} are kept in {self._store.folder}: the "
                 "same command goes on with them"
             )
-        elif error is None and not self._how.keep:
+        elif error is None and not self._how.keep and self._how.numbers is None:
             self._store.remove()
-        self._store.close()
+        if self._how.numbers is None and not self._how.only_join:
+            self._store.close()
+        self._store.leave()
+
+    @property
+    def cuts(self) -> tuple[Cut, ...]:
+        """All segments of the film."""
+        return self._cuts.cuts
 
     @property
     def _cuts(self) -> Cuts:
@@ -119,17 +131,20 @@ class Film:
             Of the input as it is, from which the step was made.
         """
         known = len(self._store.records)
-        whole = self._store.whole()
-        if known:
+        whole = self._store.whole(self._how.numbers)
+        if self._how.only_join:
+            self._check_all(whole)
+        elif known and self._how.numbers is None:
             total = counted(len(self._cuts.cuts), "segment")
             lost = known - len(whole)
             spoilt = f"; {lost} more are damaged, and are made again" if lost else ""
             self._how.say(f"goes on: {len(whole)} of {total} are finished{spoilt}")
-        meter.skip(sum(one.frames for one in self._store.records.values()))
+        if self._how.numbers is None:
+            meter.skip(sum(one.frames for one in self._store.records.values()))
         with self._executor(step, meter, given) as executor:
             while self._next(()) is not None:
                 self._run(executor)
-                self._store.whole()
+                self._store.whole(self._how.numbers)
 
     def join(self, file: Path, copier: Copier) -> Written:
         """Write the output of all segments, which are finished."""
@@ -180,6 +195,17 @@ class Film:
             return nullcontext(Here(step, meter))
         return self._how.workers(step.device_name, given, self._plan.encoder.bits, meter)
 
+    def _check_all(self, whole: Collection[int]) -> None:
+        """Refuse (InputError) to join segments of which some are not made."""
+        missing = [cut.number for cut in self._wanted() if cut.number not in whole]
+        if missing:
+            total = counted(len(self._cuts.cuts), "segment")
+            raise InputError(
+                f"{self._store.folder}: of {total} these are not there, or not whole: "
+                f"{spans(missing)}",
+                advice="make these first",
+            )
+
     def _run(self, executor: Executor) -> None:
         """Encode all segments that are due; note each that is finished, in any order."""
         working: set[int] = set()
@@ -204,7 +230,9 @@ class Film:
         final = True
         for cut in self._wanted():
             record = self._store.records.get(cut.number)
-            if cut.number in working:
+            if self._how.numbers is not None and cut.number not in self._how.numbers:
+                final = final and record is not None
+            elif cut.number in working:
                 final = False
             elif record is None:
                 return self._task(cut, before if final else None)
@@ -295,6 +323,17 @@ def _parts(begins: list[str]) -> str:
     if more > 0:
         return f"in the parts from {', '.join(begins[:_NAMED])} and {more} more"
     return f"in the parts from {', '.join(begins[:-1])} and {begins[-1]}"
+
+
+def spans(numbers: Iterable[int]) -> str:
+    """Return numbers in words, as "1:3, 7": rising ones as the first and the last."""
+    found: list[list[int]] = []
+    for number in numbers:
+        if found and found[-1][-1] == number - 1:
+            found[-1] = [found[-1][0], number]
+        else:
+            found.append([number])
+    return ", ".join(":".join(map(str, one)) for one in found)
 
 
 def _follows(record: Record, before: Record) -> bool:

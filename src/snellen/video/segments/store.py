@@ -6,10 +6,11 @@ import json
 import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
+from hashlib import sha256
 from pathlib import Path
 from types import ModuleType, NoneType
 from typing import IO, Any, TypeVar
@@ -37,7 +38,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 }  # fmt: skip
 """What fields of a manifest may be, by their annotations."""
 _T = TypeVar("_T", Cut, Record, "Cuts")
-_MANIFEST, _LOCK, _SUFFIX = "manifest.json", ".lock", ".packets"
+_MANIFEST, _LOCK, _SUFFIX, _RECORD = "manifest.json", ".lock", ".packets", ".record"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,11 @@ class Store:
     folder : Path
     made_by : Mapping of str to Any
         What segments must have in common, as JSON has it: input, settings, versions.
+    planned : bool
+        Whether another run has written the plan, which stays there.
+    shared : bool
+        Whether other runs add segments meanwhile: each one's record is in a file of its own, since
+        the manifest stays as it is.
 
     Attributes
     ----------
@@ -74,13 +80,22 @@ class Store:
         Segments that are finished, by number.
     """
 
-    def __init__(self, folder: Path, made_by: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        made_by: Mapping[str, Any],
+        *,
+        planned: bool = False,
+        shared: bool = False,
+    ) -> None:
         self.folder, self._made_by = folder, dict(made_by)
+        self._planned, self._shared = planned, shared
         self.plan: Cuts | None = None
         self.records: dict[int, Record] = {}
         self._output: list[int] | None = None
         self._compared: dict[int, list[tuple[int, ...]]] = {}
         self._lock: IO[bytes] | None = None
+        self._plan_id = ""
 
     def open(self) -> None:
         """Read the manifest, if there is one, and lock the folder.
@@ -89,18 +104,21 @@ class Store:
         ------
         InputError
             Another run uses it, its segments are of other settings or another input, or it has
-            files that are none of ours.
+            files that are none of ours; or there is no plan, although another run has written it.
         """
         if not os.path.lexists(self.folder):
+            self._check_planned()
             return
         check_ours(self.folder)
         self._hold()
         found = manifest(self.folder)
         if found is None:
+            self._check_planned()
             return
-        done = len(found["segments"])
+        added = self._added(found)
+        done = len({*found["segments"], *map(str, added)})
         differ = differences(found["made by"], self._made_by)
-        if differ and not done:
+        if differ and not done and not self._planned:
             return  # nothing is lost by beginning anew
         if differ:
             self.close()
@@ -112,7 +130,7 @@ class Store:
                 "by `discard_segments`=True",
             )
         self.plan = _cuts(found["plan"])
-        self.records = {int(key): _record(one) for key, one in found["segments"].items()}
+        self.records = {int(key): _record(one) for key, one in found["segments"].items()} | added
 
     def begin(self, plan: Cuts) -> None:
         """Write the plan, before any work is done."""
@@ -128,20 +146,29 @@ class Store:
     def add(self, record: Record) -> None:
         """Note a segment that is finished, and on the disk."""
         self.records[record.number] = record
-        self._write()
+        file = self._record_file(record.number)
+        if not self._shared:
+            self._write()
+            file.unlink(missing_ok=True)
+            return
+        content = {"snellen segment": VERSION, "plan": self._plan_id, "record": asdict(record)}
+        with atomic.rewriting(file) as opened:
+            opened.write(json.dumps(_plain(content), indent=1).encode())
 
     def joined(self, output: Path | None) -> None:
         """Note the complete output, which is about to get its name; None: segments are to stay."""
         self._output = None if output is None else _file_identity(output)
         self._write()
 
-    def whole(self) -> set[int]:
+    def whole(self, numbers: Collection[int] | None = None) -> set[int]:
         """Return the numbers of finished segments whose files are as they were written.
 
-        Others are forgotten. Files that have been compared before are read again only if they have
-        changed since.
+        Others are forgotten. `numbers` are those whose files are read; None: all. Files that have
+        been compared before are read again only if they have changed since.
         """
         for number, record in list(self.records.items()):
+            if numbers is not None and number not in numbers:
+                continue
             sums = {self.file(number): record.checksum}
             if record.notes:
                 sums[self.notes(number)] = record.notes
@@ -165,6 +192,29 @@ class Store:
         """Return where a segment's notes are, if it has any."""
         return self.file(number).with_suffix(NOTES)
 
+    def _record_file(self, number: int) -> Path:
+        return self.folder / f"{number:04d}{_RECORD}"
+
+    def _check_planned(self) -> None:
+        if self._planned:
+            raise InputError(
+                f"{self.folder}: there is no plan of segments", advice="write it anew by `plan`"
+            )
+
+    def _added(self, found: dict[str, Any]) -> dict[int, Record]:
+        """Return the records in files of their own, which runs have added to a manifest's plan."""
+        content = json.dumps([found["made by"], found["plan"]], sort_keys=True)
+        self._plan_id = sha256(content.encode()).hexdigest()
+        records = {}
+        for cut in found["plan"]["cuts"]:
+            file = self._record_file(cut["number"])
+            with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+                added = json.loads(file.read_bytes())
+                record = _record(added["record"])
+                if (added["plan"], record.number) == (self._plan_id, cut["number"]):
+                    records[record.number] = record
+        return records
+
     def close(self) -> None:
         """Release the folder; without a finished segment it is removed."""
         if self._lock is not None and self.plan is not None and not self.records:
@@ -187,7 +237,8 @@ class Store:
         if fcntl is None:
             return
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            how = fcntl.LOCK_SH if self._shared else fcntl.LOCK_EX
+            fcntl.flock(self._lock, how | fcntl.LOCK_NB)
         except BlockingIOError:
             self._lock.close()
             self._lock = None
@@ -306,7 +357,9 @@ def check_ours(folder: Path) -> None:
             advice="move it away, or name another output",
         )
     for name in sorted(os.listdir(folder)):  # noqa: PTH208
-        if not (_is_ours(name) and _is_regular(folder / name)):
+        with suppress(FileNotFoundError):  # another run has just renamed it
+            if _is_ours(name) and _is_regular(folder / name):
+                continue
             raise InputError(
                 f"{folder} is where segments of the result are kept, but holds {name}",
                 parameter="target",
@@ -316,7 +369,7 @@ def check_ours(folder: Path) -> None:
 
 def _is_ours(name: str) -> bool:
     hidden = name.startswith(".") and ".snellen-" in name  # one that was begun
-    return name in (_MANIFEST, _LOCK) or hidden or name.endswith((_SUFFIX, NOTES))
+    return name in (_MANIFEST, _LOCK) or hidden or name.endswith((_SUFFIX, _RECORD, NOTES))
 
 
 def _is_regular(file: Path) -> bool:

@@ -1,0 +1,143 @@
+"""--plan, --segments and --join: a long film by several runs."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from snellen.cli.files import report_of
+from snellen.cli.groups import MACHINES, group
+from snellen.cli.options import NAMED
+from snellen.errors import InputError, unexpected
+
+if TYPE_CHECKING:
+    from snellen.cli.report import Report
+    from snellen.jobs.deblur import DeblurJob
+    from snellen.jobs.upscale import UpscaleJob
+    from snellen.video.segments.part import Part
+
+_FREE = frozenset(
+    {"plan", "segments", "join", "device", "threads", "workers", "verbose", "quiet", "log",
+     "as_json", "config", "recipe", "no_config"}
+)  # fmt: skip
+"""Options that may stand beside a plan; the plan has all others."""
+_SPAN = re.compile(r"(\d{1,9})(?::(\d{1,9}))?", re.ASCII)
+
+plan_options = group(
+    MACHINES,
+    click.option(
+        "--plan",
+        type=NAMED,
+        metavar="FILE",
+        help="Write how a long film is cut into segments, and make none; then, without INPUT, with "
+        "--segments or --join.",
+    ),
+    click.option(
+        "--segments",
+        metavar="A:B",
+        help="Make the segments A to B of the plan, counted from 1; any number of runs may do so.",
+    ),
+    click.option("--join", is_flag=True, help="Join the segments of the plan, which all are made."),
+)
+
+
+def parts_of_a_plan(inputs: Sequence[Path], options: dict[str, Any]) -> bool:
+    """Return whether a command is about a plan that is written (UsageError: not about any)."""
+    context = click.get_current_context()
+    asked = [name for name in ("segments", "join") if options[name]]
+    if not asked:
+        if not inputs:
+            argument = next(one for one in context.command.params if one.name == "inputs")
+            raise click.MissingParameter(ctx=context, param=argument)
+        del options["segments"], options["join"]
+        return False
+    if options["plan"] is None:
+        raise click.UsageError(f"--{asked[0]} needs --plan FILE, which has been written before.")
+    given = [
+        one
+        for one in context.command.params
+        if one.name not in _FREE
+        and context.get_parameter_source(one.name or "") == ParameterSource.COMMANDLINE
+    ]
+    if len(asked) > 1 or given:
+        other = "--join" if len(asked) > 1 else given[0].opts[0]
+        name = "INPUT" if other == "inputs" else other
+        raise click.UsageError(f"--{asked[0]} goes without {name}: the plan has the job.")
+    return True
+
+
+def go_on(options: dict[str, Any], line: Callable[[Any], tuple[str, dict[str, Any]]]) -> None:
+    """Make a part of a plan, or join all parts; exit with the code."""
+    from snellen.jobs.plans import join_plan, run_segments
+
+    plan, words = options["plan"], options["segments"]
+    how = {name: options[name] for name in ("threads", "workers")}
+    source = click.get_current_context().get_parameter_source("device")
+    how["device"] = None if source == ParameterSource.DEFAULT else options["device"]
+    with report_of(options) as report:
+        try:
+            if words is None:
+                result = join_plan(plan, report, **how)
+                text, facts = line(result)
+                report.result(text, **facts)
+                code = 0
+                if result.error is not None:
+                    report.failure(str(result.source), result.error)
+                    code = result.error.exit_code
+            else:
+                first, last = _span(words)
+                _report(plan, run_segments(plan, first, last, report, **how), report)
+                code = 0
+        except Exception as error:
+            failure = unexpected(error)
+            report.failure(str(plan), failure)
+            code = failure.exit_code
+        sys.exit(code)
+
+
+def write(
+    plan: Path, jobs: Sequence[UpscaleJob | DeblurJob], overwrite: bool, report: Report
+) -> int:
+    """Write the plan of the only job; return the exit code."""
+    from snellen.jobs.plans import write_plan
+
+    try:
+        if len(jobs) != 1:
+            raise InputError(f"got {len(jobs)} inputs; expected one film for a `plan`")
+        job: Any = jobs[0]
+        found = write_plan(job, plan, report, overwrite=overwrite)
+    except Exception as error:
+        failure = unexpected(error)
+        report.failure(str(plan), failure)
+        return failure.exit_code
+    text = f"{plan}: {found.segments} segments, {found.frames} frames"
+    report.result(
+        text, event="plan", plan=str(plan), segments=found.segments, frames=found.frames,
+        folder=str(found.folder),
+    )  # fmt: skip
+    return 0
+
+
+def _span(words: str) -> tuple[int, int]:
+    found = _SPAN.fullmatch(words)
+    if found is None:
+        raise InputError(
+            f"got --segments {words}; expected the first and the last one, such as 1:40, or one"
+        )
+    return int(found[1]), int(found[2] or found[1])
+
+
+def _report(plan: Path, part: Part, report: Report) -> None:
+    first, last = part.made[0], part.made[-1]
+    which = f"segment {first}" if first == last else f"segments {first} to {last}"
+    verb = "is" if first == last else "are"
+    report.result(
+        f"{plan}: {which} of {part.segments} {verb} finished", event="segments", plan=str(plan),
+        first=first, last=last, segments=part.segments, folder=str(part.folder),
+    )  # fmt: skip

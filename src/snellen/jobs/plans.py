@@ -1,0 +1,213 @@
+"""Long films by several runs, on any machines: a plan in a file, parts of it, and the join.
+
+::
+
+    write_plan(UpscaleJob(source="film.mkv", target="film-4k.mkv"), "film.plan")
+    run_segments("film.plan", 1, 40)        # in a job of Slurm, Kubernetes, AWS Batch …
+    run_segments("film.plan", 41, 80)       # … and in others, at once or later
+    join_plan("film.plan")                  # an UpscaleResult
+
+All of them see the input, the plan and the output's folder under the same names.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from snellen.errors import InputError, quoted
+from snellen.frames import atomic, values
+from snellen.jobs.events import Collected, Events, Progress, listening
+from snellen.jobs.execute import around
+from snellen.jobs.options import File, device_list, path
+from snellen.jobs.sequence import makes_film
+from snellen.jobs.upscale import UpscaleJob, UpscaleResult, enlarging, models_of, run_video
+
+if TYPE_CHECKING:
+    from snellen.video import progress
+    from snellen.video.segments.film import Segments
+    from snellen.video.segments.part import Part
+
+VERSION = 1
+"""Of plans."""
+
+
+def write_plan(
+    job: UpscaleJob, plan: File, events: Events | None = None, *, overwrite: bool = False
+) -> Part:
+    """Write how a long film is cut into segments, and make none.
+
+    Parameters
+    ----------
+    job : UpscaleJob
+        Of a film that is made in segments.
+    plan : str or Path
+        File for the plan: JSON with the job. The segments come into the folder beside the job's
+        target.
+    events : Events, optional
+        Receives warnings.
+    overwrite : bool
+        Whether an existing file `plan` is replaced.
+
+    Returns
+    -------
+    Part
+        With the number of segments.
+
+    Raises
+    ------
+    InputError
+        The film is made in one piece; `plan` exists.
+    SnellenError
+        As of `run`.
+    """
+    file = path(plan, "plan")
+    atomic.check_target(file, job.source, overwrite)
+    if not job.segments:
+        raise InputError("got `plan`, but no segments are to be made", parameter="segments")
+    places = {name: getattr(job, name).absolute() for name in ("source", "target")}
+    if isinstance(job.model, Path) or (job.model is not None and Path(job.model).is_file()):
+        places["model"] = Path(job.model).absolute()
+    job = replace(job, **places)
+    found = _part(job, range(0), Collected(listening(events)))
+    content = {
+        "snellen plan": VERSION, "segments": found.segments, "frames": found.frames,
+        "folder": str(found.folder), "job": json.loads(job.to_json()),
+    }  # fmt: skip
+    with atomic.writing(file, overwrite) as opened:
+        opened.write(json.dumps(content, indent=1).encode())
+    return found
+
+
+def run_segments(
+    plan: File,
+    first: int,
+    last: int,
+    events: Events | None = None,
+    *,
+    device: str | None = None,
+    threads: int | None = None,
+    workers: int | None = None,
+) -> Part:
+    """Make some of the segments of a plan, and write their records.
+
+    What is finished already stays as it is. Several runs may work on a plan at once.
+
+    Parameters
+    ----------
+    plan : str or Path
+        What `write_plan` has written.
+    first, last : int
+        Numbers of the first and the last segment, from 1. Numbers beyond the film's are ignored.
+    events : Events, optional
+        Receives progress and warnings.
+    device, threads, workers : optional
+        In place of those of the job.
+
+    Returns
+    -------
+    Part
+        What was made.
+
+    Raises
+    ------
+    InputError
+        No plan, the input or the program is not that of the plan, or it has none of the numbers.
+    SnellenError
+        As of `run`.
+    """
+    values.whole("first", first)
+    values.whole("last", last)
+    if last < first:
+        raise InputError(
+            f"got segments {first}:{last}; expected the first and the last one, such as 1:40"
+        )
+    job = _read(plan, device, threads, workers)
+    return _part(job, range(first, last + 1), Collected(listening(events)))
+
+
+def join_plan(
+    plan: File,
+    events: Events | None = None,
+    *,
+    device: str | None = None,
+    threads: int | None = None,
+    workers: int | None = None,
+) -> UpscaleResult:
+    """Check that all segments of a plan are there and whole, and join them.
+
+    A segment that began with another frame than the one before it expects is made again.
+
+    Parameters
+    ----------
+    plan, events, device, threads, workers
+        As of `run_segments`.
+
+    Returns
+    -------
+    UpscaleResult
+
+    Raises
+    ------
+    InputError
+        Segments are missing: the message names them.
+    SnellenError
+        As of `run`.
+    """
+    job = _read(plan, device, threads, workers)
+    listener = Collected(listening(events))
+    with around(job, listener):
+        return run_video(job, listener, lambda how: replace(how, only_join=True))
+
+
+def _part(job: UpscaleJob, numbers: range, events: Events) -> Part:
+    from snellen.jobs.film import through
+    from snellen.jobs.segments import segments_of
+    from snellen.video.segments.part import make_part
+
+    name = str(job.source)
+    if not makes_film(job.source, job.target, job.video.fps):
+        raise InputError(f"{name} is no film: there is nothing to plan")
+    models = models_of(job)
+    given = segments_of(job, models, events, tidied=False)
+
+    def segments() -> Segments | None:
+        how = None if given is None else given()
+        return None if how is None else replace(how, numbers=numbers)
+
+    def report(p: progress.Progress) -> None:
+        events.progress(Progress(name, p.frames, p.total, p.fps, p.eta))
+
+    made: Callable[..., Part] = partial(make_part, segments=segments, on_progress=report)
+    with around(job, events):
+        return through(
+            made, job.source, job.target, enlarging(job, models, events), device=job.device,
+            video=job.video, quality=job.quality, strict=job.strict, overwrite=job.overwrite,
+            events=events,
+        )  # fmt: skip
+
+
+def _read(plan: File, device: str | None, threads: int | None, workers: int | None) -> UpscaleJob:
+    """Return the job of a plan, with what is to be otherwise."""
+    file = path(plan, "plan")
+    try:
+        found = json.loads(file.read_bytes())
+    except OSError as error:
+        raise InputError(f"{file}: {error.strerror}", parameter="plan") from error
+    except (ValueError, RecursionError) as error:
+        raise _no_plan(file, quoted(error, str)) from error
+    if not isinstance(found, dict) or found.get("snellen plan") != VERSION:
+        raise _no_plan(file, "it has no version of one")
+    job = UpscaleJob.from_json(json.dumps(found.get("job")))
+    given: dict[str, Any] = {"threads": threads, "workers": workers}
+    if device is not None:
+        given["device"] = device_list(device)
+    return replace(job, **{name: one for name, one in given.items() if one is not None})
+
+
+def _no_plan(file: Path, why: str) -> InputError:
+    return InputError(f"{file} is no plan of segments: {why}", parameter="plan")

@@ -1,0 +1,85 @@
+"""A part of a film's segments, made by one of several runs; or none, and only the plan is written.
+
+Segments that are joined by `convert`, with `Segments.only_join`, when all runs have ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from snellen.errors import InputError
+from snellen.frames.brief import Brief
+from snellen.video.clip import Clip
+from snellen.video.progress import Meter, Progress
+from snellen.video.ready import LateStep, readied
+from snellen.video.segments.begin import begun
+from snellen.video.segments.film import Segments
+from snellen.video.sink.encoding import Encoding
+from snellen.video.source.pictures import Pictures
+from snellen.video.step import RateStep, Step
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Part(Brief):
+    """What a run has made of a film's segments."""
+
+    folder: Path
+    """Where they are."""
+    segments: int
+    """Of the film."""
+    frames: int
+    """Of the film, of the input's."""
+    made: tuple[int, ...]
+    """Numbers of the segments that this run was to make, from 1; all of them are finished."""
+
+
+def make_part(
+    source: Path | BinaryIO | Pictures,
+    target: Path | BinaryIO,
+    step: Step | RateStep | LateStep,
+    *,
+    segments: Callable[[], Segments | None],
+    clip: Clip | None = None,
+    encoding: Encoding | None = None,
+    decoder: str = "auto",
+    audio: str = "copy",
+    quality: int | None = None,
+    strict: bool = False,
+    overwrite: bool = False,
+    on_warning: Callable[[str], None] | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> Part:
+    """Make the segments that `Segments.numbers` names; without any, write the plan.
+
+    Parameters and errors are those of `convert`.
+
+    Raises
+    ------
+    InputError
+        The film is not made in segments, or it has none of these numbers.
+    """
+    with readied(
+        source, target, step, clip=clip, encoding=encoding, decoder=decoder, audio=audio,
+        quality=quality, strict=strict, overwrite=overwrite,
+        on_warning=on_warning or (lambda text: None),
+    ) as ready:  # fmt: skip
+        how = segments()
+        film = None
+        if how is not None:
+            film = begun(how, ready.info, ready.step, ready.plan, ready.output)
+        if how is None or how.numbers is None or film is None:
+            raise InputError(f"{ready.info.name} is made in one piece: there is nothing to plan")
+        with film:
+            cuts = film.cuts
+            made = tuple(one.number for one in cuts if one.number in how.numbers)
+            if how.numbers and not made:
+                raise InputError(
+                    f"got segments {how.numbers.start}:{how.numbers.stop - 1}; expected some of "
+                    f"1:{len(cuts)}"
+                )
+            frames = sum(one.frames for one in cuts if one.number in made)
+            film.encode(ready.step, Meter(frames, on_progress), ready.source.info)
+            return Part(how.folder, len(cuts), sum(one.frames for one in cuts), made)

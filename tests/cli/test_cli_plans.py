@@ -1,0 +1,56 @@
+"""--plan, --segments and --join."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from snellen.video.segments import cuts
+from support.cli import run
+from support.video.clips import make
+
+KEYS = {"g": "12", "keyint_min": "12", "sc_threshold": "0", "bf": "2", "preset": "veryfast"}
+
+
+@pytest.fixture
+def source(tmp_path, monkeypatch):
+    monkeypatch.setattr(cuts, "LONG", 1)
+    monkeypatch.setattr(cuts, "SECONDS", {"cpu": 1})
+    return make(tmp_path / "in.mkv", rate=Fraction(12), frames=30, size=(48, 32), options=KEYS)
+
+
+@pytest.mark.slow
+def test_a_plan_its_parts_and_the_join(capsys, source, small_model, tmp_path):
+    plan, target = tmp_path / "a.plan", tmp_path / "out.mkv"
+    words = [source, "-o", target, "--model", small_model, "--device", "cpu", "--plan", plan]
+    assert run("upscale", *words) == 0
+    assert capsys.readouterr().out == f"{plan}: 3 segments, 30 frames\n"
+    assert run("upscale", *words) == 2
+    assert f"{plan} exists" in capsys.readouterr().err
+    assert run("upscale", "--plan", plan, "--segments", "2:3") == 0
+    assert capsys.readouterr().out == f"{plan}: segments 2 to 3 of 3 are finished\n"
+    assert run("upscale", "--plan", plan, "--join") == 2
+    assert "are not there, or not whole: 1; make these first" in capsys.readouterr().err
+    assert run("upscale", "--plan", plan, "--segments", "1", "--threads", "1") == 0
+    capsys.readouterr()
+    assert run("upscale", "--plan", plan, "--join") == 0
+    assert capsys.readouterr().out.startswith(f"{target}: 30 frames")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [(["--segments", "1:2"], "--segments needs --plan FILE"),
+     (["--join"], "--join needs --plan FILE"),
+     (["a.mkv", "--plan", "p", "--join"], "--join goes without INPUT"),
+     (["--plan", "p", "--join", "--crf", "3"], "--join goes without --crf"),
+     (["--plan", "p", "--join", "--segments", "1"], "--segments goes without --join"),
+     (["--plan", "p"], "Missing argument 'INPUT...'"),
+     (["--plan", "p", "--segments", "x"], "got --segments x; expected the first and the last one"),
+     (["--plan", "p", "--segments", "3:2"], "got segments 3:2"),
+     (["--plan", "p", "--segments", "1:2"], "p: No such file")],
+)  # fmt: skip
+def test_what_does_not_go_together(capsys, tmp_path, monkeypatch, words, said):
+    monkeypatch.chdir(tmp_path)
+    assert run("upscale", *words) == 2
+    assert said in capsys.readouterr().err
