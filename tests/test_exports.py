@@ -107,8 +107,8 @@ def test_the_signatures_for_files():
              "preset", "crf", "encoder_options", "pix_fmt", "colour", "audio",
              "map", "fps"]  # fmt: skip
     last = ["quality", "strict", "overwrite", "max_pixels", "threads", "profile", "events"]
-    kept = [*last[:-1], "segments", "keep_segments", "discard_segments", last[-1]]
-    more = [*kept[:-1], "workers", kept[-1]]
+    kept = [*last[:-1], "segments", "keep_segments", "discard_segments", "workers", last[-1]]
+    more = kept
     wanted = ["source", "target", "scale", "model", "device", "method", "source_kind",
               "size", "height", "fit", "chroma", *video, "crop", "vf", "post_vf",
               "lut", "lut_matrix", "grain", "grain_seed", *more]  # fmt: skip

@@ -14,7 +14,7 @@ import pytest
 
 from snellen.errors import DeviceError, InputError
 from snellen.gpu import device as devices
-from snellen.jobs import Encoding, UpscaleJob, VideoOptions, run
+from snellen.jobs import DeblurJob, Encoding, MiaSettings, UpscaleJob, VideoOptions, run
 from snellen.jobs.events import Silent
 from snellen.jobs.film_workers import planned
 from support.video.clips import make, read
@@ -134,3 +134,17 @@ def test_names_of_several_gpus():
 def test_numbers_of_workers_that_are_none(tmp_path, workers):
     with pytest.raises(InputError, match="workers"):
         UpscaleJob(source=tmp_path / "a.mkv", target=tmp_path / "b.mkv", workers=workers)
+
+
+@pytest.mark.slow
+def test_a_film_that_is_deblurred_by_two_workers(tmp_path):
+    source = make(tmp_path / "in.mkv", rate=Fraction(2), frames=124, size=(48, 32), options=KEYS)
+    job = DeblurJob(source=source, target=tmp_path / "one.mkv", device="cpu",
+                    mia=MiaSettings(psf_size=3, iterations=2, prior=None),
+                    video=VideoOptions(encoding=Encoding(preset="ultrafast", crf=20)))  # fmt: skip
+    heard = Heard()
+    one = run(job)
+    two = run(replace(job, target=tmp_path / "two.mkv", workers=2), heard)
+    assert "2 workers on cpu" in heard.notices
+    assert frames(two.target) == frames(one.target)
+    assert [replace(row, ms=0) for row in two.frames] == [replace(row, ms=0) for row in one.frames]

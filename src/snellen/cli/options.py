@@ -182,6 +182,13 @@ SEGMENTS = (
         "--keep-segments", is_flag=True, help="Leave them there when the film is complete."
     ),
     click.option("--discard-segments", is_flag=True, help="Remove those of an earlier run first."),
+    click.option(
+        "--workers",
+        type=click.IntRange(1, 1024),
+        metavar="N",
+        help="Processes that make segments of a long film at once, with the same result [default: "
+        "1; of several GPUs one each].",
+    ),
 )
 THREADS = click.option(
     "--threads",

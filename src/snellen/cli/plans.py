@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from snellen.cli.files import report_of
 from snellen.cli.groups import MACHINES, group
 from snellen.cli.options import NAMED
 from snellen.errors import InputError, unexpected
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
     from snellen.cli.report import Report
     from snellen.jobs.deblur import DeblurJob
     from snellen.jobs.upscale import UpscaleJob
-    from snellen.video.segments.part import Part
 
 _FREE = frozenset(
     {"plan", "segments", "join", "device", "threads", "workers", "verbose", "quiet", "log",
@@ -72,33 +69,31 @@ def parts_of_a_plan(inputs: Sequence[Path], options: dict[str, Any]) -> bool:
     return True
 
 
-def go_on(options: dict[str, Any], line: Callable[[Any], tuple[str, dict[str, Any]]]) -> None:
-    """Make a part of a plan, or join all parts; exit with the code."""
+def go_on(
+    options: dict[str, Any], report: Report, line: Callable[[Any], tuple[str, dict[str, Any]]]
+) -> int:
+    """Make a part of a plan, or join all parts; return the exit code."""
     from snellen.jobs.plans import join_plan, run_segments
 
     plan, words = options["plan"], options["segments"]
     how = {name: options[name] for name in ("threads", "workers")}
     source = click.get_current_context().get_parameter_source("device")
     how["device"] = None if source == ParameterSource.DEFAULT else options["device"]
-    with report_of(options) as report:
-        try:
-            if words is None:
-                result = join_plan(plan, report, **how)
-                text, facts = line(result)
-                report.result(text, **facts)
-                code = 0
-                if result.error is not None:
-                    report.failure(str(result.source), result.error)
-                    code = result.error.exit_code
-            else:
-                first, last = _span(words)
-                _report(plan, run_segments(plan, first, last, report, **how), report)
-                code = 0
-        except Exception as error:
-            failure = unexpected(error)
-            report.failure(str(plan), failure)
-            code = failure.exit_code
-        sys.exit(code)
+    try:
+        if words is not None:
+            _report(plan, run_segments(plan, *_span(words), report, **how), report)
+            return 0
+        result = join_plan(plan, report, **how)
+    except Exception as error:
+        failure = unexpected(error)
+        report.failure(str(plan), failure)
+        return failure.exit_code
+    text, facts = line(result)
+    report.result(text, **facts)
+    if result.error is None:
+        return 0
+    report.failure(str(result.source), result.error)
+    return result.error.exit_code
 
 
 def write(
@@ -133,7 +128,7 @@ def _span(words: str) -> tuple[int, int]:
     return int(found[1]), int(found[2] or found[1])
 
 
-def _report(plan: Path, part: Part, report: Report) -> None:
+def _report(plan: Path, part: Any, report: Report) -> None:
     first, last = part.made[0], part.made[-1]
     which = f"segment {first}" if first == last else f"segments {first} to {last}"
     verb = "is" if first == last else "are"

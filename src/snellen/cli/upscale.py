@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from snellen.cli.enhance import enhancement, enhancement_options
-from snellen.cli.files import facts, run_files, sentence
+from snellen.cli.files import facts, report_of, run_files, sentence
 from snellen.cli.groups import FILES, METHOD, Command, Decorator, group
 from snellen.cli.options import NAMED, NUMBER, SEGMENTS, Output, output_option, video, video_command
 from snellen.cli.plans import go_on, parts_of_a_plan, plan_options
@@ -57,13 +58,6 @@ _BY = "scale, --method and --source" if choices() else "scale"
     FILES,
     output_option("film-4k.mkv or photo-x2.png"),
     *SEGMENTS,
-    click.option(
-        "--workers",
-        type=click.IntRange(1, 1024),
-        metavar="N",
-        help="Processes that make segments of a long film at once, with the same result [default: "
-        "1; of several GPUs one each].",
-    ),
 )
 @group(
     METHOD,
@@ -126,7 +120,8 @@ def upscale(inputs: tuple[Path, ...], output: Output | None, **options: Any) -> 
         return enlarged(source, wanted(*sized))
 
     if parts_of_a_plan(inputs, options):
-        go_on(options, _line)
+        with report_of(options) as report:
+            sys.exit(go_on(options, report, _line))
     run_files(inputs, output, options, word, _jobs, _line)
 
 

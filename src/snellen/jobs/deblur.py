@@ -20,6 +20,7 @@ from snellen.jobs.options import (
     check_quality,
     check_segments,
     check_threads,
+    check_workers,
     device_list,
     optional_path,
     path,
@@ -99,6 +100,8 @@ class DeblurJob(Job):
     """Whether they stay when the film is complete."""
     discard_segments: bool = False
     """Whether those of an earlier run are removed first."""
+    workers: int | None = None
+    """Processes that work on a film's segments at once; None: one, or one for each GPU."""
 
     def __post_init__(self) -> None:
         source: Any = self.source
@@ -114,6 +117,7 @@ class DeblurJob(Job):
         check_optional(self.max_pixels, "max_pixels")
         check_quality(self.quality)
         check_threads(self.threads)
+        check_workers(self.workers)
         check_positive(self.window, "window")
         check_segments(self.segments, self.keep_segments)
         self._check_conflicts()

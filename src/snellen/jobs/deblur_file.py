@@ -79,6 +79,7 @@ def deblur_file(
     segments: bool = True,
     keep_segments: bool = False,
     discard_segments: bool = False,
+    workers: int | None = None,
     events: Events | None = None,
 ) -> DeblurResult:
     """Restore a blurred image or video file by MIA, and find its blur.
@@ -154,7 +155,7 @@ def deblur_file(
         How it is decoded and encoded: as for `upscale_file`.
     quality, strict, overwrite, max_pixels, threads, profile
         As for `upscale_file`.
-    segments, keep_segments, discard_segments
+    segments, keep_segments, discard_segments, workers
         As for `upscale_file`. With `warm`, and with `positions`, a film is made in one piece.
     events : Events, optional
         As for `upscale_file`; it also hears of each frame of a video, of one that is made in
@@ -208,6 +209,7 @@ def deblur_file(
         device=device_list(device), video=options, quality=quality, strict=strict,
         overwrite=overwrite, max_pixels=max_pixels, threads=threads, profile=profile,
         segments=segments, keep_segments=keep_segments, discard_segments=discard_segments,
+        workers=workers,
     )  # fmt: skip
     return raised(run(job, events))
 

@@ -13,6 +13,7 @@ from snellen.jobs.deblur_outcomes import report_outcomes
 from snellen.jobs.deblur_step import DeblurStep, FrameFits
 from snellen.jobs.events import Events
 from snellen.jobs.film import converted, damage
+from snellen.jobs.film_workers import film_workers
 from snellen.jobs.segments import segments_of
 from snellen.mia.l0 import judge
 from snellen.mia.result import AUTO, SHARP
@@ -42,7 +43,9 @@ def deblur_video(job: DeblurJob, events: Events) -> DeblurResult:
     summary = converted(
         source, job.target, restoring(job, track, fits, look), device=job.device, video=job.video,
         quality=job.quality, strict=job.strict, overwrite=job.overwrite, events=events,
-        segments=segments_of(job, None, events, notes=fits.unpack),
+        segments=segments_of(
+            job, None, events, notes=fits.unpack, workers=film_workers(job, _made, 1, events)
+        ),
     )  # fmt: skip
     if job.psf_out is not None:
         psf_files.write(job.psf_out, np.array(fits.psfs), job.overwrite)
@@ -75,10 +78,17 @@ def restoring(
         settings["prior"] = None
 
     def step(device: str) -> RegionStep:
-        work = DeblurStep(settings, device, job.mia.tile, job.window, job.warm, fits, look)
+        first = device.partition(",")[0]  # several share segments, each in a process of its own
+        work = DeblurStep(settings, first, job.mia.tile, job.window, job.warm, fits, look)
         return RegionStep(work, track, job.paste_back)
 
     return step
+
+
+def _made(job: DeblurJob, device: str) -> RegionStep:
+    """Return the step of a job, in a process of its own."""
+    track = None if job.region is None else job.region.track()
+    return restoring(job, track, FrameFits(lambda row: None, job.psf_out is not None))(device)
 
 
 class _Look:

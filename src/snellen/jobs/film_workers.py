@@ -6,21 +6,28 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import cycle, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from snellen.cpu.threads import available
 from snellen.gpu import device as devices
 from snellen.jobs.events import Events, notify
-from snellen.jobs.upscale import UpscaleJob
 from snellen.video.messages import counted
 
 if TYPE_CHECKING:
     from snellen.jobs.pool import Pool
-    from snellen.jobs.tickets import FilmTicket
+    from snellen.jobs.tickets import FilmJob, FilmTicket, Making
     from snellen.video.media import MediaInfo
     from snellen.video.progress import Meter
     from snellen.video.segments.film import Workers
     from snellen.video.segments.values import Record, SegmentTask
+
+    class WorkedJob(FilmJob, Protocol):
+        """What is needed of a job, to share its segments."""
+
+        @property
+        def device(self) -> str: ...  # noqa: D102
+        @property
+        def workers(self) -> int | None: ...  # noqa: D102
 
 
 class FilmWorkers:
@@ -52,11 +59,22 @@ class FilmWorkers:
         return record
 
 
-def film_workers(job: object, events: Events) -> Workers | None:
-    """Return what opens the processes that work on a job's segments; None: it has one worker."""
-    if not isinstance(job, UpscaleJob) or len(planned(job.device, job.workers)) < 2:
+def film_workers(job: WorkedJob, make: Making, growth: int, events: Events) -> Workers | None:
+    """Return what opens the processes that work on a job's segments; None: it has one worker.
+
+    Parameters
+    ----------
+    job : UpscaleJob or DeblurJob
+    make : callable
+        A function of a module: returns the job's step for a device.
+    growth : int
+        Pixels of the result for each pixel that is read.
+    events : Events
+        Receives notices and warnings.
+    """
+    if len(planned(job.device, job.workers)) < 2:
         return None
-    return partial(_opened, job, events)
+    return partial(_opened, job, make, growth, events)
 
 
 def planned(device: str, workers: int | None) -> tuple[str, ...]:
@@ -76,7 +94,14 @@ def planned(device: str, workers: int | None) -> tuple[str, ...]:
 
 @contextmanager
 def _opened(
-    job: UpscaleJob, events: Events, name: str, given: MediaInfo, bits: int | None, meter: Meter
+    job: WorkedJob,
+    make: Making,
+    growth: int,
+    events: Events,
+    name: str,
+    given: MediaInfo,
+    bits: int | None,
+    meter: Meter,
 ) -> Iterator[FilmWorkers]:
     from snellen.jobs.pool import Pool
     from snellen.jobs.tickets import FilmTicket
@@ -86,5 +111,5 @@ def _opened(
         found = ("cpu",) * len(found)
     with Pool(found, max(1, available() // len(found)), events, meter) as pool:
         where = ", ".join(dict.fromkeys(found))
-        notify(events, str(job.source), f"{counted(len(found), 'worker')} on {where}")
-        yield FilmWorkers(pool, FilmTicket(job, given, bits))
+        notify(events, given.name, f"{counted(len(found), 'worker')} on {where}")
+        yield FilmWorkers(pool, FilmTicket(make, job, given, bits, growth))

@@ -25,7 +25,14 @@ from snellen.jobs.events import Collected, Events, Progress, listening
 from snellen.jobs.execute import around
 from snellen.jobs.options import File, device_list, path
 from snellen.jobs.sequence import makes_film
-from snellen.jobs.upscale import UpscaleJob, UpscaleResult, enlarging, models_of, run_video
+from snellen.jobs.upscale import (
+    UpscaleJob,
+    UpscaleResult,
+    enlarging,
+    models_of,
+    run_video,
+    workers_of,
+)
 
 if TYPE_CHECKING:
     from snellen.video import progress
@@ -173,7 +180,7 @@ def _part(job: UpscaleJob, numbers: range, events: Events) -> Part:
     if not makes_film(job.source, job.target, job.video.fps):
         raise InputError(f"{name} is no film: there is nothing to plan")
     models = models_of(job)
-    given = segments_of(job, models, events, tidied=False)
+    given = segments_of(job, models, events, tidied=False, workers=workers_of(job, events))
 
     def segments() -> Segments | None:
         how = None if given is None else given()

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from snellen.jobs.events import Events, notify
-from snellen.jobs.film_workers import film_workers
 from snellen.jobs.inputs import PIPE
 
 if TYPE_CHECKING:
     from snellen.jobs.choice import Models
     from snellen.video.convert import Segments
+    from snellen.video.segments.film import Workers
 
 _END = 1 << 20
 """Bytes at each end of an input that are hashed."""
@@ -65,11 +65,13 @@ def segments_of(
     *,
     notes: Callable[[Iterable[bytes]], None] | None = None,
     tidied: bool = True,
+    workers: Workers | None = None,
 ) -> Callable[[], Segments | None] | None:
     """Return what says how the film of a job is cut; None: it is not to be.
 
     The function is called when the models are known, if there are any. `notes` receives what the
-    step notes of frames. Unless `tidied` is False, segments that nobody needs any more are removed.
+    step notes of frames, and `workers` opens other processes that make segments. Unless `tidied` is
+    False, segments that nobody needs any more are removed.
     """
     folder = folder_of(job.target)
     if tidied and job.target != PIPE and folder.is_dir():
@@ -81,7 +83,7 @@ def segments_of(
     if not job.segments:
         return None
     discards = iter([job.discard_segments])  # not what a GPU that then failed has finished
-    return partial(_segments, job, models, events, notes, discards)
+    return partial(_segments, job, models, events, notes, discards, workers)
 
 
 def _segments(
@@ -90,6 +92,7 @@ def _segments(
     events: Events,
     notes: Callable[[Iterable[bytes]], None] | None,
     discards: Iterator[bool],
+    workers: Workers | None,
 ) -> Segments | None:
     from snellen.video.convert import Segments
 
@@ -110,7 +113,7 @@ def _segments(
         say=say,
         keep=job.keep_segments,
         discard=next(discards, False),
-        workers=film_workers(job, events),
+        workers=workers,
         notes=notes,
     )
 

@@ -7,14 +7,13 @@ of it. `Worker.run` is the one function that runs tickets, wherever the worker i
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from snellen.cpu import threads
 from snellen.frames import limits
 from snellen.jobs.events import Events
 from snellen.jobs.first_use import announced
-from snellen.jobs.upscale import UpscaleJob, enlarging, models_of
 from snellen.video.progress import Meter, Progress
 from snellen.video.ready import LateStep
 from snellen.video.segments.encode import encode_segment
@@ -22,6 +21,18 @@ from snellen.video.segments.encode import encode_segment
 if TYPE_CHECKING:
     from snellen.video.media import MediaInfo
     from snellen.video.segments.values import Record, SegmentTask
+    from snellen.video.step import Step
+
+    Making = Callable[[Any, str], Step | LateStep]
+
+
+class FilmJob(Protocol):
+    """What is needed of a film's job."""
+
+    @property
+    def max_pixels(self) -> int | None:
+        """Most pixels of a picture that is read."""
+        ...
 
 
 class Ticket(Protocol):
@@ -50,16 +61,19 @@ class Ticket(Protocol):
 class FilmTicket:
     """A film's job, as far as its step depends on it."""
 
-    job: UpscaleJob
+    make: Making
+    """A function of a module, which returns the step of the job for a device."""
+    job: FilmJob
     info: MediaInfo
     """Of the input as it is."""
     bits: int | None
     """Depth of the step's results."""
+    growth: int
+    """Pixels of the result for each pixel that is read."""
 
     def step(self, device: str) -> Any:
         """Return the step for a device, which is not prepared."""
-        job = replace(self.job, device=device)
-        made = enlarging(job, models_of(job))(device)
+        made = self.make(self.job, device)
         return made.make(self.info)[0] if isinstance(made, LateStep) else made
 
 
@@ -89,8 +103,7 @@ class SegmentTicket:
         def report(progress: Progress) -> None:
             worker.count(progress.frames)
 
-        job = self.film.job
-        with limits.at_most(job.max_pixels, (job.magnification or 2) ** 2):
+        with limits.at_most(self.film.job.max_pixels, self.film.growth):
             return encode_segment(self.task, worker.step(self.film), Meter(None, report))
 
     def units(self, result: Record) -> int:

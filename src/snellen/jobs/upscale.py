@@ -37,6 +37,7 @@ from snellen.upscaling.target import SCALES, Target, target, text_of
 if TYPE_CHECKING:
     from snellen.jobs.choice import Models
     from snellen.video.convert import LateStep, Segments, Step, Summary
+    from snellen.video.segments.film import Workers
 
 CHROMA = ("auto", "cpu", "gpu")
 
@@ -265,7 +266,9 @@ def run_video(
     from snellen.jobs.segments import segments_of
 
     models = models_of(job)
-    given = segments_of(job, models, events)
+    given = segments_of(
+        job, models, events, workers=workers_of(job, events), tidied=changed is None
+    )
 
     def segments() -> Segments | None:
         how = None if given is None else given()
@@ -280,6 +283,18 @@ def run_video(
         job.source, job.target, summary.width, summary.height, summary.device, summary.warnings,
         summary, damage(job.source, job.target, summary), **models.said(),
     )  # fmt: skip
+
+
+def workers_of(job: UpscaleJob, events: Events) -> Workers | None:
+    """Return what opens the processes that work on a film's segments; None: there is one."""
+    from snellen.jobs.film_workers import film_workers
+
+    return film_workers(job, _made, (job.magnification or 2) ** 2, events)
+
+
+def _made(job: UpscaleJob, device: str) -> Step | LateStep:
+    """Return the step of a job whose source is a video, in a process of its own."""
+    return enlarging(job, models_of(job))(device)
 
 
 def models_of(job: UpscaleJob) -> Models:

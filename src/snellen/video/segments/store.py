@@ -319,7 +319,8 @@ def tidy(folder: Path, output: Path) -> None:
         if found is None:
             done = os.listdir(folder) == [_LOCK]  # noqa: PTH208
         else:
-            done = not found["segments"] or found.get("output") == _file_identity(output)
+            begun = found["segments"] or any(folder.glob(f"*{_RECORD}"))
+            done = not begun or found.get("output") == _file_identity(output)
         if done:
             discard(folder)
 
