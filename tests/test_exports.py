@@ -110,7 +110,8 @@ def test_the_signatures_for_files():
     kept = [*last[:-1], "segments", "keep_segments", "discard_segments", "workers", last[-1]]
     more = kept
     wanted = ["source", "target", "scale", "model", "device", "method", "source_kind",
-              "size", "height", "fit", "chroma", *video, "crop", "vf", "post_vf",
+              "size", "height", "fit", "chroma", *video, "crop", "vf",
+              "deblock", "denoise", "sharpen", "deband", "post_vf",
               "lut", "lut_matrix", "grain", "grain_seed", *more]  # fmt: skip
     assert parameters(snellen.upscale_file) == wanted
     mia = ["psf", "psf_size", "iterations", "noise", "read_noise", "tv", "prior", "psf_start",

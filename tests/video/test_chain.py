@@ -127,11 +127,15 @@ def test_a_step_with_one_slot_gets_frames_in_order(film, tmp_path):
         assert (luma(one) == expected).all()
 
 
-def test_the_last_step_makes_the_depth(film, tmp_path):
+def test_steps_make_the_depth(film, tmp_path):
+    """All of them a greater one, since what an earlier one rounds is lost; the last a smaller."""
     one, other = Nearest(1), Nearest(1)
     encoding = Encoding(codec="ffv1", pix_fmt="yuv420p10le")
     convert(film, tmp_path / "out.mkv", Chain(one, other), encoding=encoding)
-    assert (one.prepared[1], other.prepared[1]) == (None, 10)
+    assert (one.prepared[1], other.prepared[1]) == (10, 10)
+    chain = Chain(Nearest(1), Nearest(1))
+    chain.prepare(Format(8, 6, 12), 8)
+    assert [step.prepared[1] for step in chain.steps] == [None, 8]
     assert (luma(read(tmp_path / "out.mkv").frames[3]) == luma(picture(3)) * np.uint16(4)).all()
 
 

@@ -109,7 +109,7 @@ def pushed(step, frames):
     return [out for frame in [*frames, None] for out in step.push(frame)]
 
 
-@pytest.mark.parametrize("chain", ["null", "hflip,hflip", "vflip,vflip,negate,negate"])
+@pytest.mark.parametrize("chain", ["null", "hflip,hflip", "vflip,negate,vflip,negate"])
 @pytest.mark.parametrize(
     ("pix_fmt", "size"),
     [("yuv420p", (64, 48)), ("yuv420p10le", (64, 48)), ("yuv444p12le", (65, 47)),
@@ -293,3 +293,21 @@ def test_the_next_run_after_an_error(deep):
     step.close()
     assert step.push(None) == []
     assert isinstance(frames[0], Frame)
+
+
+def test_pictures_upside_down(deep):
+    step, frames, info = step_of(deep, "vflip")
+    step.prepare(info.picture.format)
+    for one, frame in zip(pushed(step, frames), frames, strict=True):
+        assert (one.planes[0] == frame.planes[0][::-1]).all()
+
+
+@pytest.mark.parametrize("bits", [8, 10])
+def test_fewer_bits_have_the_same_mean(deep, bits):
+    """FFmpeg by itself would make 8-bit samples darker by a quarter of a code value."""
+    step, frames, info = step_of(deep, "null")
+    step.prepare(info.picture.format, bits)
+    noise = np.random.default_rng(1).integers(200, 800, (48, 64)).astype(np.uint16)
+    (one,) = pushed(step, [replace(frames[0], planes=(noise, *frames[0].planes[1:]))])
+    scale = 1 << (10 - bits)
+    assert abs(one.planes[0].mean() * scale - noise.mean()) < 0.1  # 4 σ of the dither: 0.09

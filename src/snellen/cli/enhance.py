@@ -27,7 +27,25 @@ _OPTIONS = group(
         metavar="CHAIN",
         help="FFmpeg's filters before the frames are enlarged, as bilateral,hue=s=0.",
     ),
-    click.option("--post-vf", metavar="CHAIN", help="The same after the frames are enlarged."),
+    click.option(
+        "--deblock", is_flag=True, help="Smooth the edges of blocks, which coarse coding leaves."
+    ),
+    click.option(
+        "--denoise",
+        type=click.Choice(["light", "medium", "strong"]),
+        help="Reduce noise: light and medium by FFmpeg's atadenoise and fftdnoiz, strong by "
+        "non-local means over several frames.",
+    ),
+    click.option(
+        "--sharpen",
+        type=float,
+        metavar="AMOUNT",
+        help="Sharpen luma of the enlarged frames, above 0 up to 1; 0.3 is moderate.",
+    ),
+    click.option(
+        "--deband", is_flag=True, help="Remove bands in smooth gradients of the enlarged frames."
+    ),
+    click.option("--post-vf", metavar="CHAIN", help="FFmpeg's filters after all of these."),
     click.option(
         "--lut",
         type=click.Path(path_type=Path),

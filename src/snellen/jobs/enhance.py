@@ -20,6 +20,15 @@ from snellen.errors import InputError
 from snellen.filters.lut.coding import AUTO, NAMED, matrix_of
 from snellen.frames.brief import Brief
 from snellen.frames.values import choice
+from snellen.jobs.enhance_filters import (
+    DENOISE,
+    add_deband,
+    add_deblock,
+    add_denoise,
+    add_filters,
+    add_sharpen,
+    check_sharpen,
+)
 from snellen.jobs.fields import check_types
 from snellen.jobs.options import path
 from snellen.jobs.serial import chosen
@@ -46,8 +55,16 @@ class Enhancement(Brief):
     """The part of each picture that is worked on, W:H:X:Y in pixels; None: all of it."""
     vf: str | None = None
     """A chain of FFmpeg's filters before the frames are enlarged, "hflip,crop=iw/2:ih"."""
+    deblock: bool = False
+    """Whether edges of blocks are smoothed, which coarse coding leaves."""
+    denoise: str | None = None
+    """Against noise: "light", "medium" or "strong"; None: nothing."""
+    sharpen: float | None = None
+    """How much luma is sharpened after enlarging, above 0, up to 1; None: not at all."""
+    deband: bool = False
+    """Whether bands in smooth gradients are removed after enlarging."""
     post_vf: str | None = None
-    """The same after the frames are enlarged."""
+    """A chain of FFmpeg's filters after all of these."""
     lut: Path | None = None
     """A colour table, a .cube file, that the enlarged frames go through; None: none."""
     lut_matrix: str | None = None
@@ -68,6 +85,9 @@ class Enhancement(Brief):
         check_types(self)
         if self.crop is not None:
             area(self.crop, "crop")
+        if self.denoise is not None:
+            choice("denoise", self.denoise, DENOISE)
+        check_sharpen(self.sharpen)
         for name in ("vf", "post_vf"):
             if (chain := getattr(self, name)) is not None:
                 parse(chain, name)
@@ -152,11 +172,19 @@ def steps_before(options: Enhancement, line: Line) -> None:
     if options.crop is not None:
         line.add(Crop(area(options.crop, "crop")))
     if options.vf is not None:
-        _filter(line, options.vf, "vf")
+        add_filters(line, options.vf, "vf")
+    if options.deblock:
+        add_deblock(line)
+    if options.denoise is not None:
+        add_denoise(line, options.denoise)
 
 
 def steps_after(options: Enhancement, line: Line) -> None:
     """Add the steps after the frames have been enlarged."""
+    if options.sharpen is not None:
+        add_sharpen(line, options.sharpen)
+    if options.deband:
+        add_deband(line)
     if options.lut is not None:
         from snellen.filters.lut.step import LutStep
 
@@ -166,30 +194,11 @@ def steps_after(options: Enhancement, line: Line) -> None:
             line.say(guess)
         line.add(LutStep(options.lut, matrix, line.device, line.say))
     if options.post_vf is not None:
-        _filter(line, options.post_vf, "post_vf")
+        add_filters(line, options.post_vf, "post_vf")
     if options.grain is not None:
         from snellen.filters.grain import Grain
 
         line.add(Grain(options.grain, options.grain_seed or 0))
-
-
-def _filter(line: Line, chain: str, parameter: str, title: str | None = None) -> None:
-    """Add a chain of FFmpeg's filters, and say what users may want to know of it."""
-    from snellen.video.filtering.overlaps import UNKNOWN, unknown
-    from snellen.video.filtering.parse import parse
-    from snellen.video.filtering.step import FilterStep
-
-    filters = parse(chain, parameter)
-    step = FilterStep(filters, line.info, parameter, title)
-    for note in step.notes:
-        line.say(note)
-    if step.reach is not None and (others := unknown(filters)):
-        line.say(
-            f"it is not known how many frames around one {' and '.join(others)} of `{parameter}` "
-            f"looks at: in a film in segments, at {UNKNOWN}"
-        )
-    losses = (*step.picture.losses, *step.losses)
-    line.add(step, replace(step.picture, losses=losses))
 
 
 def enhanced(

@@ -57,6 +57,10 @@ def upscale_file(
     fps: float | str | Fraction | None = None,
     crop: str | None = None,
     vf: str | None = None,
+    deblock: bool = False,
+    denoise: str | None = None,
+    sharpen: float | None = None,
+    deband: bool = False,
     post_vf: str | None = None,
     lut: File | None = None,
     lut_matrix: str | None = None,
@@ -162,6 +166,14 @@ def upscale_file(
     vf, post_vf : str, optional
         Chains of FFmpeg's filters for a video's frames before and after they are enlarged, such as
         "bilateral,hue=s=0", also those that change the size, the rate or the number of frames.
+    deblock : bool
+        Whether the edges of blocks in a video are smoothed, which coarse coding leaves.
+    denoise : str, optional
+        Against noise of a video: "light", "medium" or "strong".
+    sharpen : float, optional
+        How much a video's luma is sharpened after enlarging, above 0, up to 1.
+    deband : bool
+        Whether bands in smooth gradients of a video are removed after enlarging.
     lut : str or Path, optional
         A .cube file, a table of colours that the enlarged frames of a video go through.
     lut_matrix : str, optional
@@ -226,6 +238,10 @@ def upscale_file(
     enhancement = Enhancement(
         crop=crop,
         vf=vf,
+        deblock=flag("deblock", deblock),
+        denoise=denoise,
+        sharpen=sharpen,
+        deband=flag("deband", deband),
         post_vf=post_vf,
         lut=optional_path(lut, "lut"),
         lut_matrix=lut_matrix,

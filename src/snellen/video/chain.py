@@ -97,7 +97,9 @@ class Chain:
         format : Format
             Of the frames to come.
         bits : int, optional
-            Depth of the last step's results; those of the other steps keep the depth they get.
+            Depth of the last step's results. Those of the other steps keep the depth they get, but
+            where this is greater, they have it, too: what is lost in the middle is lost. Between
+            two steps on one GPU the depth stays.
         on_device : bool
             Whether the last step's results stay on its GPU.
         """
@@ -108,7 +110,8 @@ class Chain:
                 format = step.prepare(format, bits, on_device=on_device)
             else:
                 stay = step.device != "cpu" and step.device == self.steps[number + 1].device
-                format = step.prepare(format, on_device=stay)
+                deeper = bits if bits is not None and bits > format.bits > 0 else None
+                format = step.prepare(format, None if stay else deeper, on_device=stay)
             formats.append(format)
         self.formats = tuple(formats)
         return format

@@ -38,8 +38,11 @@ _COLOURS = frozenset({"colorspace", "setparams", "tonemap", "scale"})
 """Filters that may change primaries and transfer, which only frames tell."""
 _UNTIMED = frozenset({"select", "setpts", "trim", "decimate", "freezeframes", "loop", "tpad"})
 """Filters that change times or numbers of frames, but not the rate that they state."""
-_FROM_RGB = "flags=bicubic+accurate_rnd+full_chroma_int+full_chroma_inp"
-"""How RGB becomes YUV at the end of a chain: more exactly than FFmpeg does by itself."""
+_EXACTLY = "flags=bicubic+accurate_rnd+full_chroma_int+full_chroma_inp:sws_dither=bayer"
+"""How RGB becomes YUV at the end of a chain, and deep samples those of fewer bits: FFmpeg by itself
+does it with less precision, and its shorter samples are darker by a quarter of a code value."""
+_AFTER = {"vflip": (Filter("copy"),)}
+"""What follows a filter that gives planes upside down in memory, which PyAV does not share."""
 _GUESSES = {"bt709": "BT.709"}
 _GUESSED = {"bt709": 1, "bt601-625": 5, "bt601-525": 6, "bt601": 6}
 
@@ -60,6 +63,8 @@ class FilterStep(Holder):
         The option that asks for these filters, for messages.
     title : str, optional
         What the printed chain calls the step; None: the option and the filters.
+    least_bits : int
+        Depth that the filters work at, at least; results keep the depth of the frames.
 
     Attributes
     ----------
@@ -87,10 +92,16 @@ class FilterStep(Holder):
     _what = "this step"
 
     def __init__(
-        self, filters: Sequence[Filter], info: MediaInfo, parameter: str, title: str | None = None
+        self,
+        filters: Sequence[Filter],
+        info: MediaInfo,
+        parameter: str,
+        title: str | None = None,
+        least_bits: int = 0,
     ) -> None:
         self._filters, self._parameter, self._given = tuple(filters), parameter, info.picture
         self._base, self._frame_rate = info.time_base, info.rate
+        self._least_bits = least_bits
         self._home = Home(self._what)
         self._graph: FilterGraph | None = None
         self._held: Frame | None = None
@@ -110,7 +121,8 @@ class FilterStep(Holder):
             found = self._examined(name)
         self._rgb = pixels.parse(found.shape.pixel_format).rgb
         self.picture = self._described(found)
-        conversions = self._examined(name, self._ending(self.picture)).conversions
+        whole = self._whole(info.picture.format, self.picture.format)
+        conversions = examine(whole, self._source(name), parameter).conversions
         self.losses = tuple(dict.fromkeys(self._lost(conversions)))
         given = self._frame_rate
         self.steady = not _UNTIMED & {one.name for one in self._filters}
@@ -118,10 +130,9 @@ class FilterStep(Holder):
         self.ticks = _ticks(self._base, found.time_base)
         own = reach(self._filters)
         self.reach = None if own is None else ceil(own * max(Fraction(1), 1 / self.rate))
-        way = [one.before for one in conversions[:1]] + [one.after for one in conversions]
         option = parameter.replace("_", "-")
-        words = title or f"{option} {','.join(map(str, self._filters))}"
-        self.label = f"{words} ({' → '.join(way)})" if way else words
+        self._title = title or f"{option} {','.join(map(str, self._filters))}"
+        self.label = self._labelled(conversions)
 
     def outcome(self, format: Format, frames: int) -> Format:
         """Return the format of the results, except for their depth."""
@@ -140,11 +151,10 @@ class FilterStep(Holder):
             raise InputError("FFmpeg's filters work in main memory", parameter="on_device")
         result = self.outcome(format, 0)
         result = replace(result, bits=bits or result.bits)
-        deeper = replace(format, bits=max(format.bits, bits or 0))
-        begin = () if deeper == format else (Filter.of("format", pix_fmts=_layout(deeper)),)
-        self._form = format
-        self._chain = (*begin, *self._filters, *self._ending(replace(self.picture, format=result)))
-        self._result = result
+        self._form, self._result = format, result
+        self._chain = self._whole(format, result)
+        found = examine(self._chain, self._source(_layout(format)), self._parameter)
+        self.label = self._labelled(found.conversions)
         self._start()
         return result
 
@@ -185,10 +195,18 @@ class FilterStep(Holder):
     def _holds(self) -> bool:
         return self._graph is not None
 
+    def _whole(self, format: Format, result: Format) -> tuple[Filter, ...]:
+        """Return the filters with those around them, which change the depth and state colours."""
+        bits = max(format.bits, result.bits, self._least_bits)
+        deeper = Filter.of("format", pix_fmts=_layout(replace(format, bits=bits)))
+        ending = self._ending(replace(self.picture, format=result), dither=bits > result.bits)
+        filters = [one for given in self._filters for one in (given, *_AFTER.get(given.name, ()))]
+        return (*((deeper,) if bits > format.bits else ()), *filters, *ending)
+
     # Before the first frame.
 
-    def _examined(self, name: str, more: Sequence[Filter] = ()) -> Examined:
-        return examine((*self._filters, *more), self._source(name), self._parameter)
+    def _examined(self, name: str) -> Examined:
+        return examine(self._filters, self._source(name), self._parameter)
 
     def _source(self, name: str) -> dict[str, str]:
         picture = replace(self._given, colorspace=self._matrix)
@@ -240,7 +258,7 @@ class FilterStep(Holder):
             light=picture.light if still else Light(),
         )  # fmt: skip
 
-    def _ending(self, picture: PictureInfo) -> tuple[Filter, ...]:
+    def _ending(self, picture: PictureInfo, dither: bool) -> tuple[Filter, ...]:
         """Return the filters that bring results to their pixel format, matrix and range."""
         matrix = self._matrix if picture.colorspace == UNSPECIFIED else picture.colorspace
         stated = {
@@ -248,8 +266,13 @@ class FilterStep(Holder):
             "color_ranges": _name(RANGES, picture.color_range),
         }
         known = {key: value for key, value in stated.items() if value != "unknown"}
-        begin = (Filter("scale", _FROM_RGB),) if self._rgb else ()
+        begin = (Filter("scale", _EXACTLY),) if self._rgb or dither else ()
         return (*begin, Filter.of("format", pix_fmts=_layout(picture.format), **known))
+
+    def _labelled(self, conversions: Sequence[Conversion]) -> str:
+        """Return what the printed chain calls the step, with the pixel formats on the way."""
+        way = [one.before for one in conversions[:1]] + [one.after for one in conversions]
+        return f"{self._title} ({' → '.join(way)})" if way else self._title
 
     def _lost(self, conversions: Sequence[Conversion]) -> list[str]:
         """Return what is lost on the way."""
