@@ -185,7 +185,7 @@ def test_without_noise_nothing_changes(device):
 
 
 def test_the_estimate_of_the_noise(random):
-    """Of a smooth picture with bars: within 5 %, which 16,000 samples allow."""
+    """Of a smooth picture with bars, which do not count."""
     y, x = np.mgrid[:180, :240]
     for bits, sigma in ((8, 4.0), (10, 4.0), (16, 4.0), (8, 20.0)):
         white = (1 << bits) - 1
@@ -195,10 +195,11 @@ def test_the_estimate_of_the_noise(random):
         format = Format(240, 180, bits)
         group = cpu.Group(Settings(strength=1), slice(0, 1), format, format)
         padded = group.padded([np.rint(plane).astype(format.dtype)])
-        # T = 8 σ² 25 of levels; a quarter of the blocks, each of 256 dependent samples, is below.
+        # T = 8 σ² 25 of levels. One of twenty blocks, each of 256 samples that depend on each
+        # other (about 60 that do not), is below: 1.64 of their deviation, 0.76 / √60 of the mean.
         level = 2.0 ** (min(bits, 10) - 8)
         found = np.sqrt(padded.threshold[0] / 8 / 25) / level
-        assert 0.85 < found / sigma < 1.02
+        assert 0.75 < found / sigma < 1
 
 
 def test_distances_are_exact_in_float32():

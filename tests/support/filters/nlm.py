@@ -6,10 +6,10 @@ import numpy as np
 
 SEARCH, PATCH, POWER = 3, 2, 8
 COUNT = (2 * PATCH + 1) ** 2
-QUARTER, BLOCK, BIN = 4, 16, 64
+QUANTILE, BLOCK, BIN = 20, 16, 64
 
 
-def denoised(frames, at, bits, strength=1.4, radius=2, noise=None, to=None, full_range=False):
+def denoised(frames, at, bits, strength=1.2, radius=2, noise=None, to=None, full_range=False):
     """Frame number `at` of a run as real numbers, before they are rounded to `to` bits.
 
     A frame is a list of planes: luma, or luma and two chroma planes.
@@ -66,7 +66,7 @@ def mean(run, at, bits, strength, noise):
 
 
 def deviation(levels):
-    """Standard deviation of the noise: that below which a quarter of the blocks is."""
+    """Standard deviation of the noise: that below which one of twenty blocks is."""
     taps = np.array([1, 0, -2, 0, 1])
     sums = []
     for plane in levels:
@@ -76,11 +76,14 @@ def deviation(levels):
                 part = plane[top : top + BLOCK + 4, left : left + BLOCK + 4]
                 rows = np.array([np.convolve(row, taps, "valid") for row in part])
                 both = np.array([np.convolve(one, taps, "valid") for one in rows.T])
-                sums.append(np.abs(both).sum())
-    sums = sorted(one for one in sums if one)
-    if not sums:
-        return 0.0
-    chosen = sums[-(-len(sums) // QUARTER) - 1] // BIN * BIN + BIN / 2
+                there = both != 0
+                empty = not (there.any(0).all() and there.any(1).all())
+                sums.append(-1 if empty else np.abs(both).sum())
+    full = [one for one in sums if one >= 0]
+    if not full or 2 * len(full) < len(sums):
+        return BIN / 2 / BLOCK**2 * np.sqrt(np.pi / 2) / 6
+    sums = sorted(full)
+    chosen = sums[-(-len(sums) // QUANTILE) - 1] // BIN * BIN + BIN / 2
     return min(chosen, 4095.5 * BIN) / BLOCK**2 * np.sqrt(np.pi / 2) / 6
 
 

@@ -84,9 +84,11 @@ class Group:
             value[...] = wide
             if self._shift:
                 level[...] = wide >> self._shift
-        counts, line = np.zeros(BINS, np.int64), np.empty(width, np.float32)
-        _count(levels, height, width, line, counts)
-        wanted = -(-int(counts.sum()) // QUANTILE)
+        counts, lines = np.zeros(BINS + 1, np.int64), np.empty((2, width), np.float32)
+        _count(levels, height, width, lines, np.empty(width // BLOCK, np.int64), counts)
+        empty, counts = int(counts[BINS]), counts[:BINS]
+        total = int(counts.sum())
+        wanted = -(-total // QUANTILE) if empty <= total else 0
         exact, inverse = self._thresholds[int(np.searchsorted(counts.cumsum(), wanted))]
         return Padded(values, levels, (exact, inverse))
 
@@ -190,16 +192,19 @@ def groups(format: Format) -> list[slice]:
 
 
 @compiled
-def _count(levels, height, width, line, counts):  # type: ignore[no-untyped-def]
-    """Count the sums of the second differences of all blocks, in bins.
+def _count(levels, height, width, lines, empty, counts):  # type: ignore[no-untyped-def]
+    """Count the sums of the second differences of all blocks, in bins, and the empty blocks.
 
-    `levels` has a margin; `line` is scratch for a row of blocks. All sums are integers below 2²⁴.
+    `levels` has a margin; `lines` (2, W) and `empty` are scratch. All sums are integers below 2²⁴.
     """
+    row, line = lines[0], lines[1]
     across = (width - 2 * STEP) // BLOCK
     for p in range(levels.shape[0]):
         for i in range((height - 2 * STEP) // BLOCK):
             for x in range(BLOCK * across):
                 line[x] = 0
+            for j in range(across):
+                empty[j] = 0
             for y in range(BLOCK * i, BLOCK * (i + 1)):
                 a = levels[p, MARGIN + y, MARGIN:]
                 b = levels[p, MARGIN + y + STEP, MARGIN:]
@@ -210,13 +215,22 @@ def _count(levels, height, width, line, counts):  # type: ignore[no-untyped-def]
                     middle = a[z] - b[z] - b[z] + c[z]
                     z = x + 2 * STEP
                     right = a[z] - b[z] - b[z] + c[z]
-                    line[x] += abs(left - middle - middle + right)
+                    row[x] = abs(left - middle - middle + right)
+                for x in range(BLOCK * across):
+                    line[x] += row[x]
+                for j in range(across):
+                    total = np.float32(0)
+                    for x in range(BLOCK * j, BLOCK * (j + 1)):
+                        total += row[x]
+                    if total == 0:
+                        empty[j] = 1
             for j in range(across):
-                total = 0
+                total = np.float32(0)
                 for x in range(BLOCK * j, BLOCK * (j + 1)):
-                    total += int(line[x])
-                if total > 0:
-                    counts[min(total // BIN, BINS - 1)] += 1
+                    total += line[x]
+                    if line[x] == 0:
+                        empty[j] = 1
+                counts[BINS if empty[j] else min(int(total) // BIN, BINS - 1)] += 1
 
 
 @compiled

@@ -47,7 +47,7 @@ RADIUS = 2
 """Frames before and after that are compared, by default."""
 MOST_FRAMES = 8
 """Greatest radius."""
-STRENGTH = 1.4
+STRENGTH = 1.2
 """h, by default, in standard deviations of the noise; chosen on training pictures, lab/nlm.md."""
 STRONGEST = 10.0
 """Greatest strength."""
@@ -62,12 +62,14 @@ POWER = 8
 # The noise: a second difference across and down (Immerkær: Fast noise variance estimation, CVIU
 # 1996), but of every second sample, as the grain of film and of codecs is as wide as a sample or
 # two; its absolute values are summed in blocks, and of the blocks a low quantile counts, where the
-# picture is smooth. Blocks without any difference (black bars) do not count.
+# picture is smooth. A block is empty if in one of its rows or columns all differences are 0, as in
+# black bars and at their edges: it does not count, but where more than half of all blocks are
+# empty, the picture is a drawing without noise.
 STEP = 2
 """Distance in samples of the three taps 1, −2, 1."""
 BLOCK = 16
 """Side of a block in samples."""
-QUANTILE = 4
+QUANTILE = 20
 """One block of so many has less noise than what is estimated."""
 BIN, BINS = 64, 4096
 """Width of a bin of the histogram of the sums of blocks, and their number."""

@@ -52,7 +52,7 @@ class Group:
         factor, offset = recode(source, target, chroma=planes.start > 0)
         self._depth = (factor, offset, float((1 << target.bits) - 1))
         self._thresholds = cupy.asarray(thresholds(settings, len(shapes), source.bits))
-        self._counts = cupy.zeros(BINS, np.int32)
+        self._counts = cupy.zeros(BINS + 1, np.int32)
         self._sums = cupy.empty((len(shapes) + 2, *shapes[0]), np.float32)
 
     def estimate(self, planes: tuple[Any, ...], threshold: Any) -> None:

@@ -44,17 +44,19 @@ __device__ __forceinline__ void load(const SAMPLE *first, const SAMPLE *second, 
   }
 }
 
-// Counts the sums of second differences of blocks in a histogram. A thread has a column of a block.
+// Counts the sums of second differences of blocks in a histogram, and empty blocks behind it. A thread
+// has a column of a block; its mask has a bit for each row with a difference.
 // Grid: blocks across, by THREADS / BLOCK; blocks down; planes.
 extern "C" __global__ void __launch_bounds__(THREADS)
     count(const SAMPLE *__restrict__ first, const SAMPLE *__restrict__ second, int width, int blocks,
           int *__restrict__ counts) {
-  __shared__ int sums[THREADS];
+  __shared__ int sums[THREADS], masks[THREADS];
   const int x = blockIdx.x * THREADS + threadIdx.x;
   const SAMPLE *plane = blockIdx.z ? second : first;
-  int sum = 0;
+  int sum = 0, mask = 0;
   if (x < blocks * BLOCK) {
-    for (int y = blockIdx.y * BLOCK; y < blockIdx.y * BLOCK + BLOCK; y++) {
+    for (int row = 0; row < BLOCK; row++) {
+      const int y = blockIdx.y * BLOCK + row;
       float rows[3];
 #pragma unroll
       for (int i = 0; i < 3; i++) {
@@ -62,14 +64,20 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         rows[i] = level(from[0]) - 2 * level(from[STEP * (size_t)width]) +
                   level(from[2 * STEP * (size_t)width]);
       }
-      sum += int(fabsf(rows[0] - 2 * rows[1] + rows[2]));
+      const int found = int(fabsf(rows[0] - 2 * rows[1] + rows[2]));
+      sum += found, mask |= (found != 0) << row;
     }
   }
-  sums[threadIdx.x] = sum;
+  sums[threadIdx.x] = sum, masks[threadIdx.x] = mask;
   __syncthreads();
   if (threadIdx.x % BLOCK || x >= blocks * BLOCK) return;
-  for (int i = 1; i < BLOCK; i++) sum += sums[threadIdx.x + i];
-  if (sum > 0) atomicAdd(counts + min(sum / BIN, BINS - 1), 1);
+  bool empty = mask == 0;
+  for (int i = 1; i < BLOCK; i++) {
+    sum += sums[threadIdx.x + i], mask |= masks[threadIdx.x + i];
+    empty |= masks[threadIdx.x + i] == 0;
+  }
+  empty |= mask != (1 << BLOCK) - 1;
+  atomicAdd(counts + (empty ? BINS : min(sum / BIN, BINS - 1)), 1);
 }
 
 // Finds the bin with the quantile and writes its threshold; clears the histogram. Grid: one block.
@@ -89,7 +97,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   if (threadIdx.x) return;
   int total = 0;
   for (int i = 0; i < THREADS; i++) total += sums[i];
-  const int wanted = (total + QUANTILE - 1) / QUANTILE;
+  const int wanted = counts[BINS] > total ? 0 : (total + QUANTILE - 1) / QUANTILE;
+  counts[BINS] = 0;
   int below = 0, part = 0;
   while (part < THREADS - 1 && below + sums[part] < wanted) below += sums[part++];
   int bin = part * EACH;
