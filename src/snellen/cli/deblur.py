@@ -11,6 +11,7 @@ import click
 from snellen.cli.files import facts, run_files, sentence
 from snellen.cli.groups import FILES, METHOD, Command, group
 from snellen.cli.options import NAMED, NUMBER, SEGMENTS, Output, output_option, video, video_command
+from snellen.cli.previews import preview_options
 from snellen.cli.reports import report_options
 
 if TYPE_CHECKING:
@@ -142,6 +143,7 @@ SETTINGS = (
 )
 @video_command
 @report_options("the result beside its source")
+@preview_options
 def deblur(inputs: tuple[Path, ...], output: Output | None, **options: Any) -> None:
     """Make INPUT… (videos, images, folders, - for a pipe) sharp by MIA, and find their blur.
 

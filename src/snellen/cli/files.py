@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from snellen.cli import interrupts, reports, terminal
+from snellen.cli import interrupts, previews, reports, terminal
 from snellen.cli.options import PIPE, Output, option
 from snellen.cli.report import NORMAL, QUIET, VERBOSE, Report
 from snellen.errors import InputError, SnellenError, worded
@@ -73,7 +73,8 @@ def run_files(
     from snellen.jobs.planning import plan
 
     dry, file = options.pop("dry_run"), options.pop("plan", None)
-    to_stdout = output is not None and output.path == PIPE and not dry
+    looked = previews.taken(options)
+    to_stdout = output is not None and output.path == PIPE and not dry and looked is None
     with report_of(options, to_stdout) as report:
         try:
             wanted = reports.taken(options)
@@ -89,6 +90,8 @@ def run_files(
                 **how,
             )
             jobs = make(todo, options)
+            if looked is not None:
+                sys.exit(previews.run_preview(looked, wanted, jobs, make, todo, report))
             after = reports.planned(wanted, jobs)
         except SnellenError as error:
             report.failure(" ".join(map(str, inputs)), error)

@@ -13,6 +13,7 @@ from snellen.cli.files import facts, report_of, run_files, sentence
 from snellen.cli.groups import FILES, METHOD, Command, Decorator, group
 from snellen.cli.options import NAMED, NUMBER, SEGMENTS, Output, output_option, video, video_command
 from snellen.cli.plans import go_on, parts_of_a_plan, plan_options
+from snellen.cli.previews import preview_options
 from snellen.cli.reports import report_options
 from snellen.upscaling import shipped
 
@@ -103,6 +104,7 @@ _BY = "scale, --method and --source" if choices() else "scale"
 @plan_options
 @video_command
 @report_options("the result beside its source")
+@preview_options
 def upscale(inputs: tuple[Path, ...], output: Output | None, **options: Any) -> None:
     """Enlarge INPUT… (videos, images, folders, - for a pipe) by super-resolution.
 

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 __all__ = [
     "Clip", "CompareJob", "CompareResult", "DeblurJob", "DeblurResult", "DryRun", "Encoding",
-    "Enhancement", "Events", "Job", "MadSettings", "MiaSettings", "NetworkSettings", "Progress",
-    "Region", "ScoreJob", "ScoreResult", "ScoreRow", "ScoreTable", "Settings", "Silent", "TrainJob",
-    "TrainResult", "UpscaleJob", "UpscaleResult", "VideoOptions", "dry_run", "join_plan",
-    "run", "run_segments", "run_several", "write_plan",
+    "Enhancement", "Events", "Job", "MadSettings", "MiaSettings", "NetworkSettings",
+    "PreviewResult", "Progress", "Region", "ScoreJob", "ScoreResult", "ScoreRow", "ScoreTable",
+    "Settings", "Silent", "TrainJob", "TrainResult", "UpscaleJob", "UpscaleResult", "VideoOptions",
+    "dry_run", "join_plan", "preview", "run", "run_segments", "run_several", "write_plan",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from snellen.jobs.plans import run_segments as run_segments
     from snellen.jobs.plans import write_plan as write_plan
     from snellen.jobs.positions import Region as Region
+    from snellen.jobs.previews import PreviewResult as PreviewResult
+    from snellen.jobs.previews import preview as preview
     from snellen.jobs.score import ScoreJob as ScoreJob
     from snellen.jobs.score import ScoreResult as ScoreResult
     from snellen.jobs.score_table import ScoreRow as ScoreRow
@@ -69,6 +71,7 @@ _HOME = {
     "MadSettings": "snellen.jobs.options",
     "MiaSettings": "snellen.jobs.options",
     "NetworkSettings": "snellen.cnn.training.settings",
+    "PreviewResult": "snellen.jobs.previews",
     "Progress": "snellen.jobs.events",
     "Region": "snellen.jobs.positions",
     "ScoreJob": "snellen.jobs.score",
@@ -84,6 +87,7 @@ _HOME = {
     "VideoOptions": "snellen.jobs.options",
     "dry_run": "snellen.jobs.dry",
     "join_plan": "snellen.jobs.plans",
+    "preview": "snellen.jobs.previews",
     "run": "snellen.jobs.execute",
     "run_segments": "snellen.jobs.plans",
     "run_several": "snellen.jobs.execute",

@@ -25,7 +25,7 @@ HDR = (16, 18)
 """Transfers of HDR, by AVCOL_TRC."""
 _TAGS = ("title", "encoder", "ENCODER", "creation_time")
 _TOLD = 300  # characters of a tag
-_NAMED = ("reference", "variants", "target", "command", "overwrite")
+_NAMED = ("reference", "variants", "target", "command", "overwrite", "is_source")
 
 
 def of_film(info: MediaInfo, frames: int | None) -> Facts:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, plain
 from snellen.frames import atomic
@@ -25,6 +26,10 @@ from snellen.metrics.names import MAD
 from snellen.report.contents import Contents, Facts, Metric, Moment, Scale
 from snellen.report.fit import Fitted, fitted
 from snellen.video import progress
+from snellen.video.resize import METHOD
+
+if TYPE_CHECKING:
+    from snellen.jobs.deblur_step import FrameFit
 
 _METRICS = {
     "mad": Metric("mad", "MAD", "lower"), "hi": Metric("hi", "HI", "lower"),
@@ -39,6 +44,18 @@ _SOURCE = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What a report says otherwise of files that are excerpts of films, one after another."""
+
+    labels: tuple[str, ...]
+    """Of the reference, then of each variant."""
+    begin: Fraction
+    """Where the first frame is, in seconds of the film: frames are called by their times."""
+    facts: tuple[Facts, ...]
+    """About each file."""
+
+
 def run_compare(job: CompareJob, events: Events) -> CompareResult:
     """Score all variants, and write the report.
 
@@ -47,14 +64,74 @@ def run_compare(job: CompareJob, events: Events) -> CompareResult:
     InputError, DeviceError, OutputError
         There is no report.
     """
-    kind, began, listener = job.check(), time.monotonic(), Collected(events)
+    return score_and_report(job, Collected(events))
+
+
+def score_and_report(
+    job: CompareJob, events: Collected, wording: Wording | None = None
+) -> CompareResult:
+    """Score all variants, and write the report, as `run_compare`; `wording` as of `report`."""
+    kind, began = job.check(), time.monotonic()
     run = {FILM: films, FOLDER: folders, IMAGE: images}[kind]
-    results = [run(one, Collected(listener)) for one in job.scoring()]
-    return report(job, results, listener, began)
+    heard = _Heard(events, _called(job, wording), quiet=job.is_source)
+    results = [run(one, Collected(heard)) for one in job.scoring()]
+    return report(job, results, events, began, wording)
+
+
+class _Heard:
+    """Events of scores, which call files as the report does.
+
+    Parameters
+    ----------
+    events : Collected
+        Receives them.
+    called : mapping
+        File → what it is called.
+    quiet : bool
+        Whether nothing is said of results that are larger than their source: the report says it.
+    """
+
+    def __init__(self, events: Collected, called: Mapping[str, str], quiet: bool) -> None:
+        self._events, self._called, self._quiet = events, called, quiet
+
+    def progress(self, progress: Progress) -> None:
+        """Pass it on."""
+        self._events.progress(replace(progress, subject=worded(progress.subject, self._called)))
+
+    def warning(self, subject: str, message: str) -> None:
+        """Pass it on, unless nothing is to be said of it."""
+        if not (self._quiet and message.endswith(METHOD)):
+            self._events.warning(worded(subject, self._called), worded(message, self._called))
+
+    def frame(self, subject: str, frame: FrameFit | ScoreRow) -> None:
+        """Pass it on."""
+        self._events.frame(worded(subject, self._called), frame)
+
+    def notice(self, subject: str, message: str) -> None:
+        """Pass it on."""
+        self._events.notice(subject, message)
+
+
+def _called(job: CompareJob, wording: Wording | None) -> dict[str, str]:
+    """Return what files of a report are called, where that is not their names."""
+    if wording is None:
+        return {}
+    return dict(zip(map(str, (job.reference, *job.variants)), wording.labels, strict=True))
+
+
+def worded(text: str, called: Mapping[str, str]) -> str:
+    """Return a text with files as they are called."""
+    for file, name in called.items():
+        text = text.replace(file, name)
+    return text
 
 
 def report(
-    job: CompareJob, results: Sequence[ScoreResult], events: Collected, began: float
+    job: CompareJob,
+    results: Sequence[ScoreResult],
+    events: Collected,
+    began: float,
+    wording: Wording | None = None,
 ) -> CompareResult:
     """Write the report about results that are there.
 
@@ -68,6 +145,8 @@ def report(
         Receives progress and warnings.
     began : float
         `time.monotonic()` when work began.
+    wording : Wording, optional
+        Of excerpts; None: files are called by their names, frames by their numbers.
     """
     kind = results[0].kind
     choice = choose([one.table for one in results], job.pictures)
@@ -75,7 +154,7 @@ def report(
         raise InputError("no frame was scored of all files; give `every`=1", parameter="every")
     moments = _moments(job, kind, results, choice, events)
     seconds = time.monotonic() - began
-    contents = _contents(job, results, choice, seconds)
+    contents = _contents(job, results, choice, seconds, wording)
     if any(max(one.size) > compare_pictures.LONGEST for one in moments):
         text = f"Pictures are shown with at most {compare_pictures.LONGEST} pixels a side."
         contents = replace(contents, notes=(*contents.notes, text))
@@ -111,18 +190,21 @@ def _contents(
     results: Sequence[ScoreResult],
     choice: Choice,
     seconds: float,
+    wording: Wording | None,
 ) -> Contents:
-    labels = names((job.reference, *job.variants))
+    labels = names((job.reference, *job.variants)) if wording is None else wording.labels
     metrics = results[0].table.scores
-    notes = list(_notes(results))
+    notes = [worded(one, _called(job, wording)) for one in _notes(results)]
     if job.is_source:
         notes.insert(0, _SOURCE.format(labels[0]))
     facts, hdr = _facts(job, results)
+    if wording is not None:
+        facts = wording.facts
     notes += [f"{labels[at]} is HDR: its pictures are shown without tone mapping" for at in hdr]
     return Contents(
         title=" · ".join(labels[1:]),
         labels=labels,
-        names=tuple(_name(row[0], labels[0]) for row in choice.rows),
+        names=tuple(_name(row[0], labels[0], wording) for row in choice.rows),
         is_film=results[0].kind == FILM,
         numbers=tuple(row[0].frame or 0 for row in choice.rows),
         metrics=tuple(_METRICS[name] for name in metrics),
@@ -194,11 +276,13 @@ def names(files: Sequence[Path]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _name(row: ScoreRow, reference: str) -> str:
+def _name(row: ScoreRow, reference: str, wording: Wording | None) -> str:
     """Return what the report calls a frame, or an image."""
     if row.name is not None:
         return row.name
     if row.frame is None:
         return reference
-    minutes, rest = divmod(row.time or 0, 60)
-    return f"frame {row.frame} · {int(minutes)}:{rest:06.3f}"
+    begin = 0.0 if wording is None else float(wording.begin)
+    minutes, rest = divmod(begin + (row.time or 0), 60)
+    clock = f"{int(minutes)}:{rest:06.3f}"
+    return f"frame {row.frame} · {clock}" if wording is None else clock
