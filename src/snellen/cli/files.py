@@ -91,6 +91,9 @@ def run_files(
             )
             jobs = make(todo, options)
             if looked is not None:
+                if dry or file is not None:
+                    other = "dry_run" if dry else "plan"
+                    raise InputError(f"got `preview` with `{other}`", parameter="preview")
                 sys.exit(previews.run_preview(looked, wanted, jobs, make, todo, report))
             after = reports.planned(wanted, jobs)
         except SnellenError as error:

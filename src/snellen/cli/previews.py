@@ -154,7 +154,7 @@ def _varied(text: str, make: Making, todo: Plan) -> AnyJob:
         raise InputError(f"got `preview_with`={text!r}: {said}", parameter="preview_with") from None
     own = context.params
     fixed = ("inputs", "output", "report", "report_size", "dry_run", "recursive", "skip_existing",
-             *_OWN)  # fmt: skip
+             "plan", "segments", "join", *_OWN)  # fmt: skip
     if not more or any(parsed[key] != own[key] for key in fixed if key in own):
         raise InputError(
             f"got `preview_with`={text!r}; expected options of the method, of enhancement or of "
