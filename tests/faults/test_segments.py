@@ -11,11 +11,13 @@ import sys
 import time
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from snellen.video.segments.store import tidy
 from support.video.checks import PATHS
 from support.video.clips import SRT, make, read
+from support.video.segments import DIFFICULT, difficult
 
 SEED = int(os.environ.get("SNELLEN_FAULTS_SEED", "0")) or random.SystemRandom().getrandbits(31)
 KEYS = {"g": "12", "keyint_min": "12", "sc_threshold": "0", "bf": "2", "preset": "veryfast"}
@@ -24,9 +26,11 @@ KEYS = {"g": "12", "keyint_min": "12", "sc_threshold": "0", "bf": "2", "preset":
 DRIVER = """
 import os, signal, sys
 from pathlib import Path
-from snellen.video.convert import Encoding, Segments, convert
+import snellen
+from snellen.video.chain import Chain
+from snellen.video.convert import Clip, Encoding, Segments, convert
 from snellen.video.segments import cuts, join
-from support.video.steps import Nearest
+from support.video.steps import Between, Median, Nearest
 
 cuts.LONG, cuts.SECONDS = 1, {"cpu": 1}
 source, target, at = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
@@ -37,14 +41,27 @@ def dying(sink, packet):
     put(sink, packet)
 join.JoiningSink.put = dying
 how = Segments(target.with_name(target.name + ".segments"), {}, print)
+kind = sys.argv[4]
 print("ready", flush=True)
-convert(source, target, Nearest(), encoding=Encoding(preset="ultrafast"), segments=lambda: how)
+if kind == "deblur":
+    snellen.deblur_file(source, target, prior=None, psf_size=3, iterations=2, window=2,
+                        device="cpu", preset="ultrafast", psf_out=target.with_suffix(".npy"))
+    sys.exit()
+step = Chain(Median(), Between(), Nearest()) if kind == "reach" else Nearest()
+fields = {"ivtc": True} if kind == "ivtc" else {"deinterlace": kind}
+clip = Clip(interlaced="top", **fields) if kind in ("frame", "field", "ivtc") else None
+convert(source, target, step, encoding=Encoding(preset="ultrafast"), clip=clip,
+        segments=lambda: how)
 """
 
 
 @pytest.fixture
 def source(tmp_path):
-    return make(tmp_path / "in.mkv", rate=Fraction(12), frames=180, size=(160, 120), options=KEYS,
+    return long_film(tmp_path)
+
+
+def long_film(folder):
+    return make(folder / "in.mkv", rate=Fraction(12), frames=180, size=(160, 120), options=KEYS,
                 audio="aac", subtitles=SRT, chapters=((0, 9000, "one"),))  # fmt: skip
 
 
@@ -55,8 +72,8 @@ def started(command):
     )
 
 
-def driven(source, target, at=-1):
-    return started([sys.executable, "-c", DRIVER, str(source), str(target), str(at)])
+def driven(source, target, at=-1, kind="plain"):
+    return started([sys.executable, "-c", DRIVER, str(source), str(target), str(at), kind])
 
 
 def killed(process, delay):
@@ -88,17 +105,34 @@ def same(one, other):
         assert all(bytes(p) == bytes(q) for p, q in zip(x.planes, y.planes, strict=True))
 
 
+def film(folder, kind, draw):
+    """Make a film for a kind of run, at whose cuts something may be special."""
+    if kind == "plain":
+        return long_film(folder)
+    if kind in ("reach", "deblur"):
+        return difficult(draw.choice(DIFFICULT), folder, 150)
+    return make(folder / f"in{draw.choice(['.mkv', '.ts'])}", rate=Fraction(30000, 1001),
+                frames=200, fields="telecined" if kind == "ivtc" else "woven", interlaced=True,
+                phase=draw.randrange(5), options={**KEYS, "crf": "0", "g": "14"})  # fmt: skip
+
+
 @pytest.mark.slow
-def test_kills_at_random_moments(tmp_path, source):
+@pytest.mark.parametrize("kind", ["plain", "reach", "fields", "deblur"])
+def test_kills_at_random_moments(tmp_path, kind):
     draw = random.Random(SEED)
-    print(f"seed {SEED}")
+    if kind == "fields":
+        kind = draw.choice(["frame", "field", "ivtc"])
+    source = film(tmp_path, kind, draw)
+    begun = {one.name for one in tmp_path.iterdir()}
+    print(f"seed {SEED}: {kind} of {source.name}")
     whole, target = tmp_path / "whole.mkv", tmp_path / "out.mkv"
     began = time.monotonic()
-    assert killed(driven(source, whole), None)[0] == 0
+    code, said = killed(driven(source, whole, kind=kind), None)
+    assert code == 0, said
     usual = time.monotonic() - began
     kills, known = 0, {}
     for _ in range(200):
-        process = driven(source, target)
+        process = driven(source, target, kind=kind)
         process.stdout.readline()  # Python has started
         code, said = killed(process, draw.uniform(0, usual / 4))
         if target.exists():  # the run is killed while it ends
@@ -112,7 +146,11 @@ def test_kills_at_random_moments(tmp_path, source):
         pytest.fail("it never ended")
     assert kills > 2
     same(whole, target)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["in.mkv", "out.mkv", "whole.mkv"]
+    found = {"out.mkv", "whole.mkv"}
+    if kind == "deblur":
+        found |= {"out.npy", "whole.npy"}
+        assert np.array_equal(np.load(tmp_path / "out.npy"), np.load(tmp_path / "whole.npy"))
+    assert {p.name for p in tmp_path.iterdir()} == begun | found
 
 
 @pytest.mark.slow

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
+from snellen.errors import InputError
 from snellen.video.chain import Chain, reach_of
 from snellen.video.clip import Clip
-from snellen.video.convert import Encoding
+from snellen.video.convert import Encoding, LateStep, convert
+from snellen.video.filtering import overlaps
+from snellen.video.filtering.parse import parse
+from snellen.video.filtering.step import FilterStep
 from snellen.video.segments import cuts
+from snellen.video.source.decode import Source
 from support.video.clips import make
-from support.video.segments import KEYS, Run, check, difficult
+from support.video.segments import DIFFICULT, KEYS, LOSSLESS, Run, check, difficult, same
 from support.video.steps import Between, Double, Even, Median, Nearest
 
 NTSC = Fraction(30000, 1001)
@@ -29,8 +36,7 @@ def temporal():
 
 
 STEPS = {
-    "median": Median, "between": Between, "even": lambda: Even(83.4), "chain": temporal,
-    "far": lambda: Median(15),
+    "even": lambda: Even(83.4), "chain": temporal, "far": lambda: Median(15),
 }  # fmt: skip
 """Steps whose results depend on several frames, for a film of 12 frames a second in ms."""
 
@@ -54,8 +60,10 @@ def test_steps_that_see_several_frames(tmp_path, name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["open", "refresh", "variable", "ts", "edits"])
-@pytest.mark.parametrize("name", ["chain", "far"])
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [*((kind, "chain") for kind in DIFFICULT), ("refresh", "far"), ("edits", "far")],
+)
 def test_films_whose_steps_see_several_frames(tmp_path, kind, name):
     check(difficult(kind, tmp_path), tmp_path, step=STEPS[name])
 
@@ -68,9 +76,11 @@ def fields(folder, kind, frames=100, suffix=".mkv", **settings):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("suffix", [".mkv", ".ts"])
-@pytest.mark.parametrize("step", [Nearest, temporal])
-@pytest.mark.parametrize("how", ["frame", "field"])
+@pytest.mark.parametrize(
+    ("how", "step", "suffix"),
+    [("frame", Nearest, ".ts"), ("frame", temporal, ".mkv"), ("field", Nearest, ".mkv"),
+     ("field", temporal, ".ts")],
+)  # fmt: skip
 def test_interlaced_films(tmp_path, how, step, suffix):
     source = fields(tmp_path, "woven", suffix=suffix)
     run = check(
@@ -80,8 +90,9 @@ def test_interlaced_films(tmp_path, how, step, suffix):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("suffix", [".mkv", ".mp4", ".ts"])
-@pytest.mark.parametrize("step", [Nearest, temporal])
+@pytest.mark.parametrize(
+    ("step", "suffix"), [(Nearest, ".mkv"), (temporal, ".mp4"), (Nearest, ".ts")]
+)
 def test_telecined_films(tmp_path, step, suffix):
     source = fields(tmp_path, "telecined", suffix=suffix, audio="mp2" if suffix == ".ts" else "aac")
     run = check(source, tmp_path, step=step, after=60, clip=Clip(ivtc=True))
@@ -89,7 +100,7 @@ def test_telecined_films(tmp_path, step, suffix):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("phase", [1, 2, 3, 4])
+@pytest.mark.parametrize("phase", [1, 3])
 def test_telecine_that_begins_within_a_cycle(tmp_path, phase):
     """The frame to be dropped may be the first of a cycle: the one before it is needed."""
     source = fields(tmp_path, "telecined", phase=phase)
@@ -126,3 +137,60 @@ def test_transparent_films(tmp_path):
     assert run.summary.pixel_format == "yuva420p"
     beside = Run(source, tmp_path / "out.mkv", Clear(), encoding=Encoding(codec="libvpx-vp9"))
     assert "beside the packets" in beside.said[0]
+
+
+def filtered(chain):
+    """Return a function that makes a step of a chain of FFmpeg's filters."""
+
+    def make(info):
+        step = FilterStep(parse(chain, "vf"), info, "vf")
+        return Chain(step, Nearest()), replace(info, picture=step.picture)
+
+    return lambda: LateStep(make)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("chain", "kind"),
+    [("atadenoise=s=9", "plain"), ("fps=25,tmix=frames=3", "ts"), ("fps=25", "variable"),
+     ("fps=8,tmedian=radius=1", "plain"), ("bwdif=mode=send_field:deint=all", "plain")],
+)  # fmt: skip
+def test_filters_of_ffmpeg(tmp_path, chain, kind):
+    source = difficult(kind, tmp_path, 40)
+    whole, cut = tmp_path / "whole.mkv", tmp_path / "cut.mkv"
+    step = filtered(chain)
+    convert(source, whole, step(), encoding=LOSSLESS)
+    run = Run(source, cut, step())
+    assert run.error is None, run.error
+    assert "segments" in run.said[-1]
+    same(whole, cut)
+
+
+@pytest.mark.slow
+def test_filters_reach_as_far_as_is_said(tmp_path):
+    """Of each filter in the table: beginning so many frames before a frame changes nothing."""
+    source = Source(make(tmp_path / "in.mkv", frames=20), Clip())
+    with closing(source):
+        frames = [item.frame for item in source.items() if item.frame is not None]
+        info, cut = source.info, 10
+
+    def run(name, given):
+        step = FilterStep(parse(name, "vf"), info, "vf")
+        with closing(step):
+            step.prepare(info.picture.format)
+            found = [one for frame in given for one in step.push(frame)] + step.push(None)
+            begin = frames[cut].pts * step.ticks
+            late = [one for one in found if one.pts >= begin]
+            samples = [(one.pts, *(plane.tobytes() for plane in one.planes)) for one in late]
+            return samples, step.reach
+
+    tried = 0
+    names = {*overlaps._SPATIAL, *overlaps._NEIGHBOURS, *overlaps._SIZED} - {"vflip"}
+    for name in sorted(names):
+        try:
+            whole, reach = run(name, frames)
+        except (InputError, ValueError):
+            continue  # it is not in this FFmpeg, or needs options
+        tried += 1
+        assert run(name, frames[cut - reach :])[0] == whole, name
+    assert tried > 90

@@ -115,6 +115,9 @@ def check(source, tmp_path, suffix=".mkv", tolerance=0, step=Nearest, after=30, 
     return run
 
 
+DIFFICULT = ("open", "refresh", "variable", "ts", "edits")
+
+
 def difficult(kind, folder, frames=60):
     """Make a film at whose cuts something is special."""
     from support.video.edits import skipping

@@ -26,25 +26,33 @@ addroi avgblur bbox bilateral bitplanenoise blockdetect blurdetect bm3d cas chro
 chromanr chromashift ciescope codecview colorbalance colorchannelmixer colorcontrast
 colorcorrect colordetect colorhold colorize colorkey colorlevels colormatrix colorspace
 colorspectrum colortemperature convolution copy crop curves datascope dblur dctdnoiz deband
-deblock dedot deflate delogo despill dilation drawbox drawgrid edgedetect elbg entropy epx
+deblock deflate delogo despill dilation drawbox drawgrid edgedetect entropy epx
 erosion estdif exposure fftfilt field fillborders floodfill format gblur geq gradfun grayworld
-greyedge hflip histogram hqx hsvhold hsvkey hue huesaturation il inflate kirsch lenscorrection
+hflip histogram hqx hsvhold hsvkey hue huesaturation il inflate kirsch lenscorrection
 limiter lumakey lut lut1d lut3d lutrgb lutyuv maskfun median monochrome morpho negate nlmeans
-noformat null oscilloscope pad perspective pixdesctest pixelize pixscope prewitt pseudocolor
+noformat null pad perspective pixdesctest pixelize pixscope prewitt pseudocolor
 removegrain removelogo rgbashift roberts rotate scale scharr scroll selectivecolor setdar
 setfield setparams setrange setsar settb shear showinfo showpalette shuffleplanes sierpinski
-signalstats siti smartblur sobel stereo3d super2xsai swaprect swapuv thistogram threshold
-tiltandshift tonemap transpose unsharp v360 vectorscope vflip vibrance vignette vif waveform xbr
+signalstats siti smartblur sobel stereo3d super2xsai swaprect swapuv threshold
+tonemap transpose unsharp v360 vectorscope vflip vibrance vif waveform xbr
 yaepblur
 """)
 """Filters of each frame alone, unless one of their options reads the frame's number."""
-_NEIGHBOURS = {"bwdif": 1, "fftdnoiz": 1, "fps": 1, "tblend": 1, "w3fdif": 1, "yadif": 1}
+_NEIGHBOURS = {
+    "bwdif": 1,
+    "dedot": 2,
+    "fftdnoiz": 1,
+    "fps": 1,
+    "tblend": 1,
+    "w3fdif": 1,
+    "yadif": 1,
+}
 _ENDLESS = _words("""
-bench cellauto cue decimate dejudder deshake detelecine doubleweave fade fieldhint fieldmatch
-fieldorder framerate framestep freezeframes fsync lagfun latency life loop metadata
-minterpolate noise perms perlin photosensitivity random realtime reverse scdet segment select
-sendcmd separatefields setpts shuffleframes shufflepixels telecine thumbnail tile tpad trim
-vfrdet weave zoompan
+bench cellauto cue decimate dejudder deshake detelecine doubleweave elbg fade fieldhint fieldmatch
+fieldorder framerate framestep freezeframes fsync greyedge lagfun latency life loop metadata
+minterpolate noise oscilloscope perms perlin photosensitivity random realtime reverse scdet
+segment select sendcmd separatefields setpts shuffleframes shufflepixels telecine thistogram
+thumbnail tile tiltandshift tpad trim vfrdet vignette weave zoompan
 """)
 _NUMBERS = re.compile(r"\b(n|N|pos|random)\b")
 """What expressions call the number of a frame, and what has a state."""
