@@ -104,7 +104,8 @@ def test_the_signatures_for_arrays():
 
 def test_the_signatures_for_files():
     video = ["start", "duration", "frames", "deinterlace", "interlaced", "ivtc", "decoder", "codec",
-             "preset", "crf", "encoder_options", "pix_fmt", "colour", "audio",
+             "preset", "crf", "target_mad", "target_vmaf", "target_pool",
+             "max_bitrate", "encoder_options", "pix_fmt", "colour", "audio",
              "map", "fps"]  # fmt: skip
     last = ["quality", "strict", "overwrite", "max_pixels", "threads", "profile", "events"]
     kept = [*last[:-1], "segments", "keep_segments", "discard_segments", "workers", last[-1]]

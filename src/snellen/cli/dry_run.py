@@ -72,6 +72,8 @@ def _of_film(film: FilmPlan) -> list[tuple[str, str]]:
     settings = ", ".join(f"{key}={value}" for key, value in film.encoder_options.items())
     encoder = "y4m" if film.encoder == "wrapped_avframe" else film.encoder
     rows = [("encoder", f"{encoder} ({film.pixel_format}){settings and ': '}{settings}")]
+    if film.target is not None:
+        rows.append(("target", film.target))
     segments, estimate = film.segments, film.estimate
     if segments.starts:
         done = f", {len(segments.finished)} of them are finished" if segments.finished else ""

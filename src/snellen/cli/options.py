@@ -258,6 +258,32 @@ _SHARED = (
             "libsvtav1 18, libvpx-vp9 15, nvenc 16, av1_nvenc 18].",
         ),
         click.option(
+            "--target-mad",
+            type=NUMBER,
+            metavar="X",
+            help="Instead of --crf: the crf that gives the film this MAD (0 is identical) against "
+            "the frames that the encoder gets; probes on excerpts find it.",
+        ),
+        click.option(
+            "--target-vmaf",
+            type=NUMBER,
+            metavar="X",
+            help="Likewise, this VMAF (100 is best); Python 3.12 or later.",
+        ),
+        click.option(
+            "--target-pool",
+            type=click.Choice(["mean", "rms", "p95", "harmonic", "p5"]),
+            metavar="NAME",
+            help="How scores of frames become one: mean; of MAD also rms (root mean square) or p95 "
+            "(95th percentile), of VMAF harmonic (mean) or p5 (5th percentile) [default: mean].",
+        ),
+        click.option(
+            "--max-bitrate",
+            metavar="RATE",
+            help="Most bits a second of the video, as 20M or 800k, over a buffer of one second; it "
+            "wins over a target.",
+        ),
+        click.option(
             "--pix-fmt",
             metavar="NAME",
             help="Pixel format of the output, as yuv420p10le [default: the input's].",
@@ -329,7 +355,7 @@ def video(options: dict[str, Any]) -> VideoOptions:
     further = key_values("-e", options.pop("encoder_option"), "tune=film")
     names = ("start", "duration", "frames", "deinterlace", "interlaced", "ivtc", "decoder",
              "codec", "preset", "crf", "pix_fmt", "colour", "audio",
-             "map", "fps")  # fmt: skip
+             "map", "fps", "target_mad", "target_vmaf", "target_pool", "max_bitrate")  # fmt: skip
     chosen = {name: options.pop(name) for name in names}
     chosen["deinterlace"] = chosen["deinterlace"] or False
     return video_options(**chosen, encoder_options=further)

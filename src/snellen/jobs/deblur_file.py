@@ -64,6 +64,10 @@ def deblur_file(
     codec: str | None = None,
     preset: str | None = None,
     crf: float | None = None,
+    target_mad: float | None = None,
+    target_vmaf: float | None = None,
+    target_pool: str | None = None,
+    max_bitrate: int | str | None = None,
     encoder_options: Mapping[str, str] | None = None,
     pix_fmt: str | None = None,
     colour: str = "auto",
@@ -153,6 +157,8 @@ def deblur_file(
         How a video is read: as for `upscale_file`.
     decoder, codec, preset, crf, encoder_options, pix_fmt, colour, audio, map, fps
         How it is decoded and encoded: as for `upscale_file`.
+    target_mad, target_vmaf, target_pool, max_bitrate
+        The quality of the encoding: as for `upscale_file`. No target with `warm` and `positions`.
     quality, strict, overwrite, max_pixels, threads, profile
         As for `upscale_file`.
     segments, keep_segments, discard_segments, workers
@@ -183,7 +189,8 @@ def deblur_file(
         start=start, duration=duration, frames=frames, deinterlace=deinterlace,
         interlaced=interlaced, ivtc=ivtc, decoder=decoder, codec=codec, preset=preset, crf=crf,
         encoder_options=encoder_options, pix_fmt=pix_fmt, colour=colour, audio=audio,
-        map=map, fps=fps,
+        map=map, fps=fps, target_mad=target_mad, target_vmaf=target_vmaf, target_pool=target_pool,
+        max_bitrate=max_bitrate,
     )  # fmt: skip
     settings = MiaSettings(
         psf=psf, psf_size=psf_size, psf_start=psf_start, iterations=iterations,

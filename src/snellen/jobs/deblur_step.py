@@ -75,12 +75,24 @@ class FrameFits:
         One for each frame.
     psfs : list of array
         PSFs (…, K, K) of all frames, or of the last one.
+    is_aside : bool
+        Whether frames to come do not belong to the film: see `aside`.
     """
 
     def __init__(self, report: Callable[[FrameFit], object], keep: bool) -> None:
         self.rows: list[FrameFit] = []
         self.psfs: list[Array] = []
-        self._report, self._keep, self._silent = report, keep, False
+        self._report, self._keep = report, keep
+        self._silent = self.is_aside = False
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Leave out what is added in the block: frames that do not belong to the film."""
+        self.is_aside = True
+        try:
+            yield
+        finally:
+            self.is_aside = False
 
     def clear(self) -> None:
         """Forget all frames."""
@@ -89,8 +101,9 @@ class FrameFits:
 
     def begin_part(self) -> None:
         """Forget all frames, and report none of those to come: they are of a part of a film."""
-        self.clear()
-        self._silent = True
+        if not self.is_aside:
+            self.clear()
+            self._silent = True
 
     def packed(self, first: int, count: int) -> bytes:
         """Return what was found in so many frames of a part, for `unpack`; nothing: no frame."""
@@ -124,6 +137,8 @@ class FrameFits:
 
     def add(self, found: Restored, ms: float) -> None:
         """Add the next frame."""
+        if self.is_aside:
+            return
         outcomes = np.asarray(found.outcome).ravel().tolist()
         row = FrameFit(
             len(self.rows), float(found.fit), found.iterations, ms, in_a_word(outcomes)
@@ -240,7 +255,7 @@ class DeblurStep:
 
     def submit(self, plane: Array) -> Callable[[], Array]:
         """Begin a plane; return a function that waits for the restored one."""
-        if self._look is not None:
+        if self._look is not None and not self._fits.is_aside:
             self._look(plane)
         began = time.perf_counter()
         with job_names():

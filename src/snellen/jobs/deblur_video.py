@@ -46,6 +46,7 @@ def deblur_video(job: DeblurJob, events: Events) -> DeblurResult:
         segments=segments_of(
             job, None, events, notes=fits.unpack, workers=film_workers(job, _made, 1, events)
         ),
+        aside=fits.aside,
     )  # fmt: skip
     if job.psf_out is not None:
         psf_files.write(job.psf_out, np.array(fits.psfs), job.overwrite)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,6 +16,7 @@ from snellen.jobs.inputs import PIPE, standard_input, standard_output
 from snellen.jobs.options import VideoOptions
 from snellen.jobs.sequence import is_sequence
 from snellen.jobs.stills import warn_of_quality
+from snellen.jobs.target import aim_of
 from snellen.video import progress
 from snellen.video.convert import LateStep, Segments, Step, Summary, convert
 
@@ -33,11 +35,13 @@ def converted(
     overwrite: bool,
     events: Events,
     segments: Callable[[], Segments | None] | None = None,
+    aside: Callable[[], AbstractContextManager[object]] = nullcontext,
 ) -> Summary:
     """Send a video through a step and return what was done.
 
-    Parameters are those of `through`, but one: `segments` returns how a long film is cut, and is
-    called when the step is made.
+    Parameters are those of `through`, but two: `segments` returns how a long film is cut, and is
+    called when the step is made. `aside` returns a context in which frames go through the step that
+    do not belong to the film: those of probes for a target quality.
 
     Raises
     ------
@@ -47,15 +51,16 @@ def converted(
     name = str(source)
 
     def report(p: progress.Progress) -> None:
-        events.progress(Progress(name, p.frames, p.total, p.fps, p.eta))
+        events.progress(Progress(name, p.frames, p.total, p.fps, p.eta, stage=p.stage))
 
     def chain(names: tuple[str, ...]) -> None:
         notify(events, name, f"chain: {' → '.join(names)}")
 
+    aim = aim_of(video.encoding, device, name, events, aside)
     return through(
-        partial(convert, segments=segments, on_progress=report, on_chain=chain), source, target,
-        step, device=device, video=video, quality=quality, strict=strict, overwrite=overwrite,
-        events=events,
+        partial(convert, segments=segments, aim=aim, on_progress=report, on_chain=chain),
+        source, target, step, device=device, video=video, quality=quality, strict=strict,
+        overwrite=overwrite, events=events,
     )  # fmt: skip
 
 

@@ -71,6 +71,8 @@ class VideoOptions(Brief):
             "crf": self.encoding.crf, "encoder_options": self.encoding.options or None,
             "pix_fmt": self.encoding.pix_fmt,
             "colour": None if self.encoding.colour == "auto" else self.encoding.colour,
+            "target_mad": self.encoding.target_mad, "target_vmaf": self.encoding.target_vmaf,
+            "target_pool": self.encoding.target_pool, "max_bitrate": self.encoding.max_bitrate,
             "start": self.clip.start,
             "duration": self.clip.duration, "frames": self.clip.frames,
             "deinterlace": self.clip.deinterlace or None,
@@ -174,6 +176,10 @@ def video_options(
     audio: str,
     map: str | Sequence[str] | None,
     fps: float | str | Fraction | None,
+    target_mad: float | None,
+    target_vmaf: float | None,
+    target_pool: str | None,
+    max_bitrate: int | str | None,
 ) -> VideoOptions:
     """Return the options of a video from plain values, as `snellen.upscale_file` takes them."""
     if not isinstance(encoder_options, Mapping | None) or not all(
@@ -193,7 +199,10 @@ def video_options(
         ivtc,
         maps(map),
     )
-    encoding = Encoding(codec, preset, crf, encoder_options or {}, pix_fmt, colour)
+    encoding = Encoding(
+        codec, preset, crf, encoder_options or {}, pix_fmt, colour, target_mad, target_vmaf,
+        target_pool, max_bitrate,
+    )  # fmt: skip
     return VideoOptions(clip, encoding, decoder, audio, rate(fps))
 
 

@@ -174,6 +174,7 @@ def join_plan(
 def _part(job: UpscaleJob, numbers: range, events: Events) -> Part:
     from snellen.jobs.film import through
     from snellen.jobs.segments import segments_of
+    from snellen.jobs.target import aim_of
     from snellen.video.segments.part import make_part
 
     name = str(job.source)
@@ -187,9 +188,10 @@ def _part(job: UpscaleJob, numbers: range, events: Events) -> Part:
         return None if how is None else replace(how, numbers=numbers)
 
     def report(p: progress.Progress) -> None:
-        events.progress(Progress(name, p.frames, p.total, p.fps, p.eta))
+        events.progress(Progress(name, p.frames, p.total, p.fps, p.eta, stage=p.stage))
 
-    made: Callable[..., Part] = partial(make_part, segments=segments, on_progress=report)
+    aim = aim_of(job.video.encoding, job.device, name, events)
+    made: Callable[..., Part] = partial(make_part, segments=segments, aim=aim, on_progress=report)
     with around(job, events):
         return through(
             made, job.source, job.target, enlarging(job, models, events), device=job.device,

@@ -49,6 +49,10 @@ def upscale_file(
     codec: str | None = None,
     preset: str | None = None,
     crf: float | None = None,
+    target_mad: float | None = None,
+    target_vmaf: float | None = None,
+    target_pool: str | None = None,
+    max_bitrate: int | str | None = None,
     encoder_options: Mapping[str, str] | None = None,
     pix_fmt: str | None = None,
     colour: str = "auto",
@@ -143,6 +147,16 @@ def upscale_file(
         The encoder's preset.
     crf : float, optional
         The encoder's quality, smaller is better; None: nearly without visible loss.
+    target_mad, target_vmaf : float, optional
+        In place of `crf`: the MAD (0 is identical) or VMAF (100 is best) of the film against the
+        frames that its encoder gets. Probes on excerpts choose the crf, and the finished film is
+        scored: `result.summary.reached`. VMAF needs Python 3.12 or later.
+    target_pool : str, optional
+        How scores of frames become one: "mean", also by default; of MAD "rms" (root mean square) or
+        "p95" (95th percentile), of VMAF "harmonic" (mean) or "p5" (5th percentile).
+    max_bitrate : int or str, optional
+        Most bits a second of the video, as 20_000_000, "20M" or "800k", over a buffer of one second
+        (of VP9 on average). It wins over a target.
     encoder_options : mapping of str to str, optional
         Further options of the encoder, by FFmpeg's names.
     pix_fmt : str, optional
@@ -233,7 +247,8 @@ def upscale_file(
         start=start, duration=duration, frames=frames, deinterlace=deinterlace,
         interlaced=interlaced, ivtc=ivtc, decoder=decoder, codec=codec, preset=preset, crf=crf,
         encoder_options=encoder_options, pix_fmt=pix_fmt, colour=colour, audio=audio,
-        map=map, fps=fps,
+        map=map, fps=fps, target_mad=target_mad, target_vmaf=target_vmaf, target_pool=target_pool,
+        max_bitrate=max_bitrate,
     )  # fmt: skip
     enhancement = Enhancement(
         crop=crop,

@@ -17,6 +17,8 @@ from snellen.video.clip import Clip
 from snellen.video.losses import damage, late_losses, time_notes
 from snellen.video.pipes import Outgoing
 from snellen.video.progress import Meter, Progress
+from snellen.video.quality.hunt import hunting
+from snellen.video.quality.values import Aim, Reached
 from snellen.video.ready import LateStep, expected, readied
 from snellen.video.segments.begin import begun
 from snellen.video.segments.film import Segments
@@ -28,7 +30,8 @@ from snellen.video.step import RateStep, Step
 from snellen.video.threads import run_dry, run_pipeline
 
 __all__ = [
-    "Clip", "Encoding", "LateStep", "Progress", "Segments", "Step", "Summary", "convert", "drain",
+    "Aim", "Clip", "Encoding", "LateStep", "Progress", "Segments", "Step", "Summary", "convert",
+    "drain",
 ]  # fmt: skip
 
 
@@ -63,6 +66,8 @@ class Summary(Brief):
     chain: tuple[str, ...] = ()
     """Formats of the frames and names of the steps between them, from the input's to the result's,
     where there are several steps."""
+    reached: Reached | None = None
+    """The target quality, what was chosen for it, and the score of the result; None: no target."""
 
 
 def convert(
@@ -78,6 +83,7 @@ def convert(
     strict: bool = False,
     overwrite: bool = False,
     segments: Callable[[], Segments | None] | None = None,
+    aim: Aim | None = None,
     on_warning: Callable[[str], None] | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     on_chain: Callable[[tuple[str, ...]], None] | None = None,
@@ -112,6 +118,8 @@ def convert(
     segments : callable, optional
         Returns how a long film is cut, so that a run that is killed can go on; called when the step
         is prepared. None: it is not cut.
+    aim : Aim, optional
+        What the target of `encoding` needs, if it has one.
     on_warning : callable, optional
         Called with each of `Summary.warnings`, most of them before work starts.
     on_progress : callable, optional
@@ -147,9 +155,14 @@ def convert(
         names = described(step, info.picture.format)
         if names and on_chain is not None:
             on_chain(names)
-        meter = Meter(ready.frames, on_progress)
         how = None if segments is None else segments()
-        film = None if how is None else begun(how, info, step, plan, output)
+        hunt = hold(hunting(aim, ready, target, encoding, strict, on_progress))
+        film = None if how is None else begun(how, info, step, plan, output, hunt)
+        if hunt is not None:
+            plan = hunt.settle(None if film is None else film.choice)
+            for warning in hunt.warnings:
+                warn(warning)
+        meter = Meter(ready.frames, on_progress)
         if film is not None:
             hold(film).encode(step, meter, opened.info)
         with output.writing() as file:
@@ -163,8 +176,11 @@ def convert(
             lost = late_losses(written.report, output.muxer)
             if strict and lost:
                 raise InputError(f"{info.name}: strict, and this was lost: " + "; ".join(lost))
+            reached, missed = None, list[str]()
+            if hunt is not None and isinstance(file, Path):
+                reached, missed = hunt.check(file)
         noted = [] if film is None else film.notes
-        late = [*output.notes, *noted, *lost, *time_notes(written.report)]
+        late = [*output.notes, *noted, *lost, *time_notes(written.report), *missed]
         if info.fields_notice is None and written.report.fields_notice is not None:
             late.append(written.report.fields_notice)
         for warning in late:
@@ -184,10 +200,11 @@ def convert(
             ),
             source=pixels.describe(info.picture.format),
             result=pixels.describe(plan.format),
-            warnings=(*warnings, *late),
+            warnings=(*warnings, *([] if hunt is None else hunt.warnings), *late),
             lost=damage(written),
             dropped=ready.losses,
             chain=names,
+            reached=reached,
         )
 
 

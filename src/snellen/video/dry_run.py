@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -18,6 +18,7 @@ from snellen.video.segments.film import Segments
 from snellen.video.segments.foresee import SegmentsPlan, foreseen
 from snellen.video.sink import pictures
 from snellen.video.sink.encoding import Encoding
+from snellen.video.sink.goals import tried
 from snellen.video.source.pictures import Pictures
 from snellen.video.step import RateStep, Step
 
@@ -68,6 +69,8 @@ class FilmPlan(Brief):
     """What the output cannot hold, with names of parameters in backticks."""
     warnings: tuple[str, ...] = ()
     """These, and what else is said before work starts."""
+    target: str | None = None
+    """What is to be said of a target quality; None: there is none."""
 
 
 def dry_run(
@@ -103,6 +106,8 @@ def dry_run(
         if how is not None:
             found = foreseen(how, info, ready.step, plan, ready.output)
         left = found.frames if found.starts else None
+        encoder, aim = tried(plan.encoder, encoding)
+        ready = replace(ready, plan=replace(plan, encoder=encoder))
         rgb = ready.output.is_rgb
         return FilmPlan(
             streams=_streams(ready, audio),
@@ -116,11 +121,12 @@ def dry_run(
             pixel_format=(
                 pictures.pixel_format(plan.format, plan.alpha) if rgb else plan.encoder.pixels.name
             ),
-            encoder_options=dict(plan.encoder.options),
+            encoder_options=dict(encoder.options),
             segments=found,
             estimate=estimated(ready, quality, len(found.starts), left) if tries else None,
             dropped=ready.losses,
             warnings=ready.warnings,
+            target=aim,
         )
 
 

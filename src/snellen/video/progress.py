@@ -20,12 +20,20 @@ class Progress:
     fps: float
     eta: float | None
     """Seconds remaining; None: unknown."""
+    stage: str | None = None
+    """What is done, where it is not the film itself."""
 
 
 class Meter:
-    """Counts frames and reports progress after each."""
+    """Counts frames and reports progress after each; `stage` is what it says of them."""
 
-    def __init__(self, total: int | None, report: Callable[[Progress], None] | None) -> None:
+    def __init__(
+        self,
+        total: int | None,
+        report: Callable[[Progress], None] | None,
+        stage: str | None = None,
+    ) -> None:
+        self._stage = stage
         self._total = total
         self._report = report
         self._frames = self._skipped = 0
@@ -49,4 +57,4 @@ class Meter:
         fps = (self._frames - self._skipped) / elapsed if elapsed > 0 else 0.0
         total = None if self._total is None else max(self._total, self._frames)
         eta = None if total is None or fps == 0 else (total - self._frames) / fps
-        self._report(Progress(self._frames, total, elapsed, fps, eta))
+        self._report(Progress(self._frames, total, elapsed, fps, eta, self._stage))

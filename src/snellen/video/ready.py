@@ -25,6 +25,7 @@ from snellen.video.sink.colour import stated
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.encoders import choose
 from snellen.video.sink.encoding import Encoder, Encoding
+from snellen.video.sink.goals import check_output
 from snellen.video.sink.output import PICTURES, Output
 from snellen.video.source.decode import Source
 from snellen.video.source.pictures import Pictures
@@ -101,6 +102,8 @@ def readied(
         if not output.is_rgb:
             picture, coloured = stated(info.picture, encoding.colour, result, output.muxer)
             info = replace(info, picture=picture)
+        if output.is_rgb or output.muxer == "yuv4mpegpipe":
+            check_output(encoding, output.suffix)
         clear = with_alpha(step) if info.picture.alpha else None
         if clear is not None:
             stack.callback(clear.close)

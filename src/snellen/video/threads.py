@@ -145,8 +145,16 @@ def run_between(
     return report
 
 
-def run_dry(source: Source, step: Step | RateStep, meter: Meter) -> int:
-    """Read and run the step, and drop each result; return how many there were."""
+def run_dry(
+    source: Source,
+    step: Step | RateStep,
+    meter: Meter,
+    take: Callable[[Frame], None] | None = None,
+) -> int:
+    """Read and run the step, write nothing; return how many results there were.
+
+    `take` is called with each, in the calling thread.
+    """
     reader = SourceThread(source, source.items)
     frames = 0
     try:
@@ -155,6 +163,8 @@ def run_dry(source: Source, step: Step | RateStep, meter: Meter) -> int:
             for item in items:
                 if item.frame is not None:
                     frames += 1
+                    if take is not None:
+                        take(item.frame)
                     meter.count()
         reader.join()
     except BaseException:

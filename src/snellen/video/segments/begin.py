@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import av
@@ -9,17 +10,24 @@ import av
 from snellen._version import __version__
 from snellen.video import pixels
 from snellen.video.media import MediaInfo
+from snellen.video.quality.hunt import Hunt
 from snellen.video.segments.cuts import hindrance, is_long, planned
 from snellen.video.segments.film import Film, Segments
 from snellen.video.segments.store import Cuts, Store, discard
 from snellen.video.sink.encode import Plan
+from snellen.video.sink.goals import aimed
 from snellen.video.sink.output import Output
 from snellen.video.source.scan import scan
 from snellen.video.step import RateStep, Step
 
 
 def begun(
-    how: Segments, info: MediaInfo, step: Step | RateStep, plan: Plan, output: Output
+    how: Segments,
+    info: MediaInfo,
+    step: Step | RateStep,
+    plan: Plan,
+    output: Output,
+    hunt: Hunt | None = None,
 ) -> Film | None:
     """Return a film whose plan is written, new or that of an earlier run; None: in one piece.
 
@@ -33,6 +41,8 @@ def begun(
     plan : Plan
         Of the video stream.
     output : Output
+    hunt : Hunt, optional
+        Chooses the encoder's quality of a new plan.
 
     Raises
     ------
@@ -66,6 +76,8 @@ def begun(
                 store.close()
                 how.say(f"it is made in one piece, and begins anew if it is interrupted: {found}")
                 return None
+            if hunt is not None:
+                found = replace(found, choice=hunt.choose())
             store.begin(found)
             if how.numbers is None:
                 how.say(
@@ -75,6 +87,9 @@ def begun(
     except BaseException:
         store.close()
         raise
+    choice = None if store.plan is None else store.plan.choice
+    if choice is not None:
+        plan = replace(plan, encoder=aimed(plan.encoder, choice.quality))
     return Film(how, store, info, plan, output)
 
 

@@ -18,6 +18,7 @@ from snellen.video.media import MediaInfo, SourceReport
 from snellen.video.messages import counted
 from snellen.video.passthrough.streams import Copier
 from snellen.video.progress import Meter
+from snellen.video.quality.values import Choice
 from snellen.video.segments.executor import Executor, Here
 from snellen.video.segments.join import join
 from snellen.video.segments.room import Room
@@ -117,6 +118,11 @@ class Film:
     def _cuts(self) -> Cuts:
         assert self._store.plan is not None
         return self._store.plan
+
+    @property
+    def choice(self) -> Choice | None:
+        """The encoder's quality that was chosen for a target; None: there is no target."""
+        return self._cuts.choice
 
     def encode(self, step: Step | RateStep, meter: Meter, given: MediaInfo) -> None:
         """Encode all segments that are not finished, or no longer as they were written.

@@ -14,6 +14,8 @@ from snellen.errors import InputError
 from snellen.frames.brief import Brief
 from snellen.video.clip import Clip
 from snellen.video.progress import Meter, Progress
+from snellen.video.quality.hunt import hunting
+from snellen.video.quality.values import Aim
 from snellen.video.ready import LateStep, readied
 from snellen.video.segments.begin import begun
 from snellen.video.segments.film import Segments
@@ -49,6 +51,7 @@ def make_part(
     quality: int | None = None,
     strict: bool = False,
     overwrite: bool = False,
+    aim: Aim | None = None,
     on_warning: Callable[[str], None] | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Part:
@@ -69,7 +72,8 @@ def make_part(
         how = segments()
         film = None
         if how is not None:
-            film = begun(how, ready.info, ready.step, ready.plan, ready.output)
+            with hunting(aim, ready, target, encoding, strict, on_progress) as hunt:
+                film = begun(how, ready.info, ready.step, ready.plan, ready.output, hunt)
         if how is None or how.numbers is None or film is None:
             raise InputError(f"{ready.info.name} is made in one piece: there is nothing to plan")
         with film:

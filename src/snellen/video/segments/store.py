@@ -18,9 +18,11 @@ from typing import IO, Any, TypeVar
 from snellen.errors import InputError, OutputError
 from snellen.frames import atomic
 from snellen.video.messages import counted
+from snellen.video.quality.values import Choice, Probe
 from snellen.video.segments.differences import differences
 from snellen.video.segments.packets import checksum
 from snellen.video.segments.values import NOTES, Cut, Record
+from snellen.video.sink.encoding import WORST
 
 fcntl: ModuleType | None
 try:
@@ -35,9 +37,10 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "int": (int,), "int | None": (int, NoneType), "str": (str,), "str | None": (str, NoneType),
     "bool": (bool,), "Fraction": (Fraction,), "Fraction | None": (Fraction, NoneType),
     "Mark | None": (tuple, NoneType), "tuple[Cut, ...]": (tuple,), "tuple[str, ...]": (tuple,),
+    "float": (float,), "Choice | None": (Choice, NoneType), "tuple[Probe, ...]": (tuple,),
 }  # fmt: skip
 """What fields of a manifest may be, by their annotations."""
-_T = TypeVar("_T", Cut, Record, "Cuts")
+_T = TypeVar("_T", Cut, Record, "Cuts", Choice, Probe)
 _MANIFEST, _LOCK, _SUFFIX, _RECORD = "manifest.json", ".lock", ".packets", ".record"
 
 
@@ -56,6 +59,8 @@ class Cuts:
     threads: int
     """Of the encoder."""
     cuts: tuple[Cut, ...]
+    choice: Choice | None = None
+    """The encoder's quality that was chosen for a target; None: there is no target."""
 
 
 class Store:
@@ -398,12 +403,23 @@ def _value(value: Any) -> Any:
 
 def _cuts(found: dict[str, Any]) -> Cuts:
     cuts = tuple(_checked(Cut(**one)) for one in found["cuts"])
-    plan = Cuts(**{key: _value(one) for key, one in found.items() if key != "cuts"}, cuts=())
+    others = {key: _value(one) for key, one in found.items() if key not in ("cuts", "choice")}
+    plan = Cuts(**others, cuts=(), choice=_choice(found.get("choice")))
     _checked(plan)
     numbers = [one.number for one in cuts]
     if not numbers or numbers != list(range(1, len(cuts) + 1)) or plan.time_base <= 0:
         raise ValueError("no plan")
     return replace(plan, cuts=cuts)
+
+
+def _choice(found: dict[str, Any] | None) -> Choice | None:
+    if found is None:
+        return None
+    probes = tuple(_checked(Probe(**one)) for one in found["probes"])
+    choice = _checked(Choice(**{**found, "probes": probes}))
+    if not 0 <= choice.quality <= WORST:
+        raise ValueError("no quality")
+    return choice
 
 
 def _record(found: dict[str, Any]) -> Record:

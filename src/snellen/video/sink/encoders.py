@@ -15,7 +15,7 @@ from snellen.errors import InputError
 from snellen.frames.frame import Format
 from snellen.video import hdr, pixels
 from snellen.video.media import PictureInfo
-from snellen.video.sink import nvenc, qsv
+from snellen.video.sink import goals, nvenc, qsv
 from snellen.video.sink.defaults import default_codec
 from snellen.video.sink.encoding import Encoder, Encoding
 
@@ -261,6 +261,8 @@ def _options(
     known = _private(codec)
     preset = encoding.preset or _PRESETS.get(codec)
     crf = encoding.crf if encoding.crf is not None else _QUALITY.get(codec)
+    if encoding.target is not None:
+        crf = None  # `goals.aimed` gives it
     quality = "cq" if codec in nvenc.ON_CPU else "crf"
     if codec in qsv.ON_CPU:
         quality, known = "global_quality", known | {"global_quality"}  # an option of any encoder
@@ -291,6 +293,7 @@ def _options(
         options["chroma_sample_location"] = location
     if layout.alpha and codec == "libvpx-vp9":
         options["auto-alt-ref"] = "0"  # frames that are not shown would part the two streams
+    options |= goals.limited(codec, encoding.max_bitrate)
     options.update(encoding.options)
     if own:
         key = _PARAMS[codec]
@@ -303,6 +306,7 @@ def _options(
 
 def _check(codec: str, encoding: Encoding) -> None:
     """Refuse options that follow from the input, and values that x264 and x265 would reject."""
+    goals.check(codec, encoding)
     if codec in nvenc.ON_CPU:
         nvenc.check(codec, encoding)
     if codec in qsv.ON_CPU:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from snellen.errors import InputError, quoted
 from snellen.frames.brief import Brief
-from snellen.frames.values import choice, number, text
+from snellen.frames.values import choice, integer, number, text
 
 if TYPE_CHECKING:  # it would import PyAV, which pictures do without
     from snellen.video.pixels import PixelFormat
@@ -20,6 +21,38 @@ _FRAME_CLOCK = frozenset(("mpeg1video", "mpeg2video", "mpeg4", "libxvid", "msmpe
 
 WORST = 63
 """The greatest `crf` of any encoder: that of AV1 and VP9."""
+
+MAD, VMAF = "mad", "vmaf"
+POOLS = {MAD: ("mean", "rms", "p95"), VMAF: ("mean", "harmonic", "p5")}
+"""How scores of frames become one, by metric; the first is the default."""
+_PARAMETERS = {MAD: "target_mad", VMAF: "target_vmaf"}
+_MOST = {MAD: 200.0, VMAF: 100.0}
+"""Greatest targets."""
+
+_BIT_RATE = re.compile(r"(\d{1,10}(?:\.\d{1,9})?)([kKmMgG]?)", re.ASCII)
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+_LEAST_RATE, _MOST_RATE = 10_000, 2_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A quality that an encoder's settings are to give."""
+
+    metric: str
+    """"mad" or "vmaf"."""
+    value: float
+    pool: str
+    """How the scores of frames become one: see `POOLS`."""
+
+    @property
+    def parameter(self) -> str:
+        """What the parameter is called."""
+        return _PARAMETERS[self.metric]
+
+    @property
+    def name(self) -> str:
+        """What messages call the metric."""
+        return self.metric.upper()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -43,6 +76,17 @@ class Encoding(Brief):
     """What the output states of its colours: "auto": as the input, but where it states nothing and
     players would guess otherwise of the larger picture, their guess of the input; "keep": as the
     input; or what they are: "bt709", "bt601-625", "bt601-525", "bt2020"."""
+    target_mad: float | None = None
+    """MAD that the film is to have against the frames that the encoder gets, by which its `crf` is
+    chosen: 0 is identical."""
+    target_vmaf: float | None = None
+    """Likewise VMAF: 100 is best."""
+    target_pool: str | None = None
+    """How scores of frames become one: "mean"; of MAD also "rms" (root mean square) or "p95" (95th
+    percentile), of VMAF "harmonic" (mean) or "p5" (5th percentile). None: the mean."""
+    max_bitrate: int | str | None = None
+    """Most bits a second of the video, over a buffer of one second: a number, or text as "20M" or
+    "800k", which becomes one. None: no limit."""
 
     def __post_init__(self) -> None:
         for name in ("codec", "preset", "pix_fmt"):
@@ -67,6 +111,63 @@ class Encoding(Brief):
                 text("encoder_options", word, "a mapping of text to text")
         # A copy, which a change of the caller's leaves alone.
         object.__setattr__(self, "options", dict(self.options))
+        object.__setattr__(self, "max_bitrate", _bit_rate(self.max_bitrate))
+        self._check_target()
+
+    @property
+    def target(self) -> Target | None:
+        """The quality that is to be reached; None: `crf` says it, or our choice."""
+        for metric, value in ((MAD, self.target_mad), (VMAF, self.target_vmaf)):
+            if value is not None:
+                return Target(metric, float(value), self.target_pool or POOLS[metric][0])
+        return None
+
+    def _check_target(self) -> None:
+        given = {MAD: self.target_mad, VMAF: self.target_vmaf}
+        for metric, value in given.items():
+            found = number(value)
+            if value is not None and (found is None or not 0 < found <= _MOST[metric]):
+                lossless, name = found == 0 and metric == MAD, _PARAMETERS[metric]
+                raise InputError(
+                    f"got `{name}`={quoted(value)}; expected a number above 0, up to "
+                    f"{_MOST[metric]:g}",
+                    parameter=name,
+                    advice="for no loss at all choose `codec` ffv1" if lossless else None,
+                )
+        pools = [POOLS[metric] for metric, value in given.items() if value is not None]
+        if len(pools) == 2:
+            raise InputError(
+                "got `target_mad` and `target_vmaf`; expected one of them", parameter="target_vmaf"
+            )
+        if self.target_pool is not None:
+            if not pools:
+                raise InputError(
+                    "got `target_pool` without `target_mad` or `target_vmaf`",
+                    parameter="target_pool",
+                )
+            choice("target_pool", self.target_pool, pools[0])
+        if pools and self.crf is not None:
+            raise InputError(
+                "got `crf` with a target, by which the crf is chosen",
+                parameter="crf",
+                advice="leave one of them out",
+            )
+
+
+def _bit_rate(value: object) -> int | None:
+    """Return bits a second (InputError: no such rate); None: None."""
+    if value is None:
+        return None
+    found = integer(value)
+    if isinstance(value, str) and (match := _BIT_RATE.fullmatch(value)):
+        found = round(float(match[1]) * _UNITS[match[2].lower()])
+    if found is None or not _LEAST_RATE <= found <= _MOST_RATE:
+        raise InputError(
+            f"got `max_bitrate`={quoted(value)}; expected bits a second, as 20M or 800k, from 10k "
+            "to 2G",
+            parameter="max_bitrate",
+        )
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,13 +34,13 @@ class FrameEncoder:
         self._stream, self._plan = stream, plan
         self._durations: dict[int, int] = {}
         self._times: list[int] = []  # of each frame, for encoders whose clock counts frames
-        self._neutral: dict[tuple[int, int], Plane] = {}
+        self._converter = Converter(plan)
         self._begun = False
         self.count = 0
 
     def encode(self, given: Frame) -> list[Packet[Any]]:
         """Encode a frame; return the packets that are ready."""
-        frame = self._converted(given)
+        frame = self._converter.picture(given)
         pts, duration = given.pts, given.duration
         if self._plan.numbered:
             pts, duration = self.count, 1
@@ -83,7 +83,21 @@ class FrameEncoder:
         packet.pts = None if packet.pts is None else time(packet.pts)
         packet.time_base = self._plan.time_base
 
-    def _converted(self, frame: Frame) -> VideoFrame:
+
+class Converter:
+    """Makes FFmpeg's frames as a stream's encoder takes them.
+
+    Parameters
+    ----------
+    plan : Plan
+        Of the stream.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._neutral: dict[tuple[int, int], Plane] = {}
+
+    def picture(self, frame: Frame) -> VideoFrame:
         """Return FFmpeg's frame with the same planes; converted only where the formats differ."""
         given, taken = self._plan.format, self._plan.encoder.pixels
         planes = frame.planes

@@ -1,0 +1,101 @@
+"""The target quality of a job: the metric by which excerpts of its film are scored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
+
+from snellen.frames.frame import Format
+from snellen.jobs.events import Events
+from snellen.jobs.fallback import on_device
+from snellen.mad.scorer import Scorer
+from snellen.video.quality.values import Aim, Pair
+from snellen.video.sink.encoding import VMAF, Encoding
+
+FRAMES = 30
+"""Frames that MAD scores of all excerpts of a probe, at most: a CPU takes a second for each
+2 megapixels or so."""
+
+
+class MadMeasure:
+    """MAD of luma, as a `snellen.video.quality.values.Measure`.
+
+    Parameters
+    ----------
+    device : str
+        The job's; of several the first one scores. Where the memory of "auto"'s GPU does not
+        suffice, the CPU does.
+    subject : str
+        What warnings are about.
+    events : Events
+        Receives warnings.
+    """
+
+    most: int | None = FRAMES
+
+    def __init__(self, device: str, subject: str, events: Events) -> None:
+        self._device, self._subject, self._events = device.split(",")[0], subject, events
+        self._scorer: Scorer | None = None
+
+    def scores(self, pairs: Iterable[Pair], format: Format) -> list[float]:
+        """Return the scores of frames of a format, which is the same in every call."""
+        if self._scorer is None:
+
+            def prepared(device: str) -> Scorer:
+                scorer = Scorer(device=device)
+                scorer.prepare(format)
+                return scorer
+
+            self._scorer = on_device(prepared, self._device, self._subject, self._events)
+        return [float(self._scorer.run(one, other).mad) for one, other in pairs]
+
+    def close(self) -> None:
+        """Release the scorer."""
+        if self._scorer is not None:
+            self._scorer.close()
+            self._scorer = None
+
+
+def aim_of(
+    encoding: Encoding,
+    device: str,
+    subject: str,
+    events: Events,
+    aside: Callable[[], AbstractContextManager[object]] = nullcontext,
+) -> Aim | None:
+    """Return the aim of a job; None: it has no target.
+
+    Parameters
+    ----------
+    encoding : Encoding
+        The job's.
+    device : str
+        The job's.
+    subject : str
+        What messages are about.
+    events : Events
+        Receives notices and warnings.
+    aside : callable, optional
+        As of `Aim`.
+
+    Raises
+    ------
+    InputError
+        VMAF cannot be computed here.
+    """
+    target = encoding.target
+    if target is None:
+        return None
+
+    def say(text: str) -> None:
+        notice = getattr(events, "notice", None)
+        if notice is not None:
+            notice(subject, text)
+
+    if target.metric == VMAF:
+        from snellen.video import vmaf
+
+        if not vmaf.is_there():
+            raise vmaf.refused(target.parameter)
+        return Aim(target, vmaf.Vmaf(), say, aside)
+    return Aim(target, MadMeasure(device, subject, events), say, aside)

@@ -1,0 +1,322 @@
+"""Chooses an encoder's quality by probes, and scores the finished film."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import av
+
+from snellen.cpu.threads import chosen as chosen_threads
+from snellen.errors import DeviceError, InputError
+from snellen.video.chain import rate_of, reach_of
+from snellen.video.clip import Clip
+from snellen.video.ffmpeg import reason
+from snellen.video.media import MediaInfo
+from snellen.video.messages import counted
+from snellen.video.progress import Meter, Progress
+from snellen.video.quality import plan as places
+from snellen.video.quality.excerpts import Excerpt, bytes_of, taken
+from snellen.video.quality.search import Scale, search
+from snellen.video.quality.trial import FilmClock, encoded, finished_pairs, luma_format, pairs
+from snellen.video.quality.values import Aim, Choice, Pair, Probe, Reached, error, pooled, tolerance
+from snellen.video.ready import Ready
+from snellen.video.sink.encode import Plan
+from snellen.video.sink.encoding import MAD, Encoding
+from snellen.video.sink.goals import RANGES, aimed, unlimited
+from snellen.video.source.decode import Source
+from snellen.video.step import RateStep, Step
+
+_STORE = 8 << 30
+"""Bytes that excerpts take on the disk at most."""
+_PART = 4
+"""They take one of so many bytes that are free."""
+_FAR = 4
+"""A finished film misses the target if it is worse by more than so many tolerances."""
+
+
+class Hunt:
+    """A film whose encoder is to reach a target; a context manager, which frees the excerpts.
+
+    Parameters
+    ----------
+    aim : Aim
+    info : MediaInfo
+        Of the input.
+    step : Step or RateStep
+        Prepared.
+    plan : Plan
+        Of the video stream, its encoder without a quality.
+    output : Path or stream
+        Excerpts are kept beside it.
+    limit : int, str or None
+        Bits a second to which the film is limited; the probes are not.
+    strict : bool
+        Whether it is an error if no quality reaches the target.
+    on_progress : callable, optional
+        Called after each frame.
+
+    Attributes
+    ----------
+    warnings : list of str
+        What is to be said before the film is encoded.
+
+    Raises
+    ------
+    InputError
+        The input cannot be read several times, or is transparent.
+    """
+
+    def __init__(
+        self,
+        aim: Aim,
+        info: MediaInfo,
+        step: Step | RateStep,
+        plan: Plan,
+        output: object,
+        limit: int | str | None,
+        strict: bool,
+        on_progress: Callable[[Progress], None] | None,
+    ) -> None:
+        target = aim.target
+        why = None
+        if info.path is None:
+            why = "the input is read several times, which a pipe or pictures cannot be"
+        elif plan.alpha:
+            why = "the opacity of a transparent film is not scored"
+        elif info.clip.ivtc:
+            why = "which frames telecine has doubled is found anew in each excerpt"
+        elif reach_of(step) is None:
+            why = "what a frame becomes depends on the whole film here: excerpts would differ"
+        if why is not None:
+            raise InputError(
+                f"got `{target.parameter}`, but {why}",
+                parameter=target.parameter,
+                advice=f"leave `{target.parameter}` out",
+            )
+        self._aim, self._target, self._info, self._step = aim, target, info, step
+        self._plan, self._limit, self._strict = plan, limit, strict
+        self._folder = output.parent if isinstance(output, Path) else Path()
+        self._report = on_progress
+        self._choice: Choice | None = None
+        self.warnings: list[str] = []
+        self._kept: dict[Fraction, Excerpt] = {}
+        room = _room(self._folder) // bytes_of(plan)
+        self._length, self._probed, self._others = places.excerpts(info.frames, room)
+        self._scale = Scale(*RANGES[plan.encoder.codec])
+        self._word = "cq" if plan.encoder.codec.endswith("_nvenc") else "crf"
+        most = aim.measure.most
+        self._most = None if most is None else max(1, most // len(self._probed))
+
+    def __enter__(self) -> Hunt:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for excerpt in self._kept.values():
+            excerpt.close()
+        self._aim.measure.close()
+
+    def choose(self) -> Choice:
+        """Return the quality that reaches the target, found by probes.
+
+        Raises
+        ------
+        InputError
+            No frame of an excerpt can be decoded, or too small a picture for the metric; strict,
+            and no quality reaches the target.
+        """
+        target = self._target
+        every = [self._excerpt(one, (places.BEFORE, places.AFTER)) for one in self._probed]
+        excerpts = [one for one in every if one is not None]
+        if not excerpts:
+            raise InputError(f"{self._info.name}: not one excerpt of it could be decoded")
+        frames = sum(map(len, excerpts))
+        self._aim.say(
+            f"{target.name} {target.value:g} ({_pool(target.pool)}) is searched for by "
+            f"{counted(len(excerpts), 'excerpt')} of {counted(frames, 'frame')} in all"
+        )
+        probes: list[Probe] = []
+        scored = 0
+
+        def probe(quality: float) -> float:
+            nonlocal scored
+            one, scored = self._probe(excerpts, quality, len(probes) + 1)
+            probes.append(one)
+            self._aim.say(
+                f"{self._word} {one.quality:g}: {target.name} {one.score:.2f}, {_rate(one.bitrate)}"
+            )
+            return error(one.score, target.metric)
+
+        goal = error(target.value, target.metric)
+        found = search(self._scale, probe, goal, tolerance(target))
+        sign = 1 if target.metric == MAD else -1
+        choice = Choice(
+            quality=float(found.quality), expected=target.value + sign * (found.error - goal),
+            reached=found.reached, excerpts=len(excerpts), frames=scored, probes=tuple(probes),
+        )  # fmt: skip
+        if self._strict and not choice.reached:
+            raise InputError(f"{self._info.name}: strict, but {self._missed(choice)}")
+        self._aim.say(
+            f"{self._word} {choice.quality:g} is chosen: {target.name} {choice.expected:.2f} is "
+            "expected"
+        )
+        return choice
+
+    def settle(self, choice: Choice | None) -> Plan:
+        """Return the plan of the video stream with the quality of an earlier run, or chosen now."""
+        self._choice = choice = choice or self.choose()
+        if not choice.reached:
+            self.warnings.append(self._missed(choice))
+        return replace(self._plan, encoder=aimed(self._plan.encoder, choice.quality))
+
+    def check(self, file: Path) -> tuple[Reached, list[str]]:
+        """Score the finished film; return what is known of it, and warnings.
+
+        Raises nothing of its own: the film is complete, whether it can be scored or not.
+        """
+        choice, target, scores = self._choice, self._target, list[float]()
+        assert choice is not None
+        why = "no frame of an excerpt was found in it"
+        try:
+            scores = self._checked(file)
+        except (av.FFmpegError, OSError, InputError, DeviceError) as failed:
+            why = reason(failed)
+        count, score = len(scores), pooled(scores, target.pool) if scores else None
+        difference = None if score is None else score - target.value
+        reached = Reached(
+            target.metric, target.value, target.pool, choice, score, count, difference
+        )
+        if score is None:
+            return reached, [f"the finished film could not be scored: {why}"]
+        excess = error(target.value, target.metric) - error(score, target.metric)
+        line = (
+            f"the finished film: {target.name} {score:.2f} ({_pool(target.pool)} of "
+            f"{counted(count, 'frame')}), {abs(excess):.2f} "
+            f"{'better' if excess >= 0 else 'worse'} than the target"
+        )
+        if -excess <= _FAR * tolerance(target) or not choice.reached:
+            self._aim.say(line)
+            return reached, []
+        if self._limit is not None:
+            line += f": `max_bitrate` {_rate(float(self._limit))} wins"
+        return reached, [line]
+
+    def _missed(self, choice: Choice) -> str:
+        target = self._target
+        return (
+            f"`{target.parameter}`={target.value:g} is not reached: {self._word} "
+            f"{choice.quality:g}, the best of {self._plan.encoder.codec}, gives {target.name} "
+            f"{choice.expected:.2f}, and is taken"
+        )
+
+    def _excerpt(self, place: Fraction, margins: tuple[int, int]) -> Excerpt | None:
+        """Return the frames of an excerpt, which stay; None: it has none."""
+        if place not in self._kept:
+            number = sorted((*self._probed, *self._others)).index(place) + 1
+            total = round((self._length + sum(margins)) * rate_of(self._step))
+            meter = Meter(total, self._report, f"excerpt {number}")
+            found = self._taken(place / self._info.rate, self._length, margins, meter)
+            if found is None:
+                return None
+            self._kept[place] = found
+        return self._kept[place]
+
+    def _taken(
+        self, begin: Fraction, frames: int, margins: tuple[int, int], meter: Meter
+    ) -> Excerpt | None:
+        with self._aim.aside():
+            return taken(
+                self._info, self._step, self._plan, begin, frames, margins, self._folder, meter
+            )
+
+    def _numbers(self, excerpt: Excerpt) -> tuple[int, ...]:
+        """Return which frames of an excerpt are given to the metric.
+
+        Where it looks at several in a row, it gets the one before, too, which has no score.
+        """
+        first = excerpt.scored.start
+        if self._most is None and first:
+            return tuple(range(first - 1, excerpt.scored.stop))
+        return places.picked(excerpt.scored, self._most)
+
+    def _scores(self, found: Iterator[Pair]) -> list[float]:
+        return self._aim.measure.scores(found, luma_format(self._plan))
+
+    def _probe(self, excerpts: list[Excerpt], quality: float, number: int) -> tuple[Probe, int]:
+        """Return what a quality gives, and how many frames were scored."""
+        encoder = unlimited(self._plan.encoder, self._limit)
+        plan = replace(self._plan, encoder=aimed(encoder, quality))
+        scores: list[float] = []
+        size = frames = 0
+        stage = f"probe {number}, {self._word} {quality:g}"
+        meter = Meter(sum(map(len, excerpts)), self._report, stage)
+        for excerpt in excerpts:
+            film, count = encoded(excerpt, plan, chosen_threads() or 0, meter)
+            scores += self._scores(pairs(film, excerpt, plan, self._numbers(excerpt)))
+            size += count
+            frames += len(excerpt)
+        rate = float(8 * size / (frames / plan.rate))
+        return Probe(float(quality), pooled(scores, self._target.pool), rate), len(scores)
+
+    def _checked(self, file: Path) -> list[float]:
+        """Return the scores of the finished film, of all excerpts."""
+        first = self._taken(Fraction(0), 1, (0, 0), Meter(1, None))
+        if first is None:
+            return []
+        with closing(first):
+            clock = _clock(file, first.times[0] * self._plan.time_base)
+        scores: list[float] = []
+        for place in sorted((*self._probed, *self._others)):
+            excerpt = self._excerpt(place, (int(self._most is None), 0))
+            if excerpt is not None:
+                numbers = self._numbers(excerpt)
+                scores += self._scores(finished_pairs(file, clock, excerpt, self._plan, numbers))
+                self._kept.pop(place).close()
+        return scores
+
+
+def hunting(
+    aim: Aim | None,
+    ready: Ready,
+    target: object,
+    encoding: Encoding | None,
+    strict: bool,
+    on_progress: Callable[[Progress], None] | None,
+) -> AbstractContextManager[Hunt | None]:
+    """Return a context with the hunt of a conversion that is ready; None: it has no aim.
+
+    Parameters are those of `Hunt` and of `convert`; `target` is the output.
+    """
+    if aim is None:
+        return nullcontext()
+    limit = None if encoding is None else encoding.max_bitrate
+    return Hunt(aim, ready.info, ready.step, ready.plan, target, limit, strict, on_progress)
+
+
+def _room(folder: Path) -> int:
+    """Return the bytes that excerpts may take in a folder."""
+    with suppress(OSError):
+        return min(_STORE, shutil.disk_usage(folder).free // _PART)
+    return _STORE
+
+
+def _clock(file: Path, first: Fraction) -> FilmClock:
+    """Return the clock of a film whose first frame has a time of the output, in seconds."""
+    with closing(Source(file, Clip(frames=1, interlaced="ignore"), looked=True)) as source:
+        item, info = next(source.items()), source.info
+        assert item.frame is not None
+        return FilmClock(info.zero, info.zero + item.frame.pts * info.time_base - first)
+
+
+def _pool(pool: str) -> str:
+    words = {"rms": "root mean square", "harmonic": "harmonic mean", "p5": "5th percentile",
+             "p95": "95th percentile"}  # fmt: skip
+    return words.get(pool, pool)
+
+
+def _rate(bits: float) -> str:
+    return f"{bits / 1e6:.2f} Mbit/s" if bits < 1e7 else f"{bits / 1e6:.1f} Mbit/s"

@@ -1,0 +1,109 @@
+"""The search for the worst quality of an encoder that still reaches a target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import exp, floor, log
+
+MOST = 6
+"""Probes at most."""
+_JUMP = 5.0
+"""By how much of crf the second probe is away from the first one; others at most three times."""
+
+_SMALLEST = 1e-3
+"""Errors below count as this one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The qualities of an encoder: crf and cq rise as pictures become worse."""
+
+    best: float
+    worst: float
+    step: float
+    """Between two qualities."""
+    start: float
+    """Where a search begins."""
+
+    def at(self, quality: float) -> float:
+        """Return the nearest quality that the encoder has and that is not worse."""
+        steps = floor((quality - self.best) / self.step + 1e-9)
+        return min(self.worst, max(self.best, self.best + steps * self.step))
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The answer of a search."""
+
+    quality: float
+    error: float
+    """That is expected of it: of a probe, or between two."""
+    reached: bool
+    """Whether the target is reached at all."""
+
+
+def search(scale: Scale, error: Callable[[float], float], target: float, tolerance: float) -> Found:
+    """Return the worst quality whose error is at most that of the target.
+
+    Errors are taken to grow with crf, by about the same factor for each step. Between a probe that
+    reaches the target and one that does not, the next one is where a straight line through the
+    logarithms of both meets it. The search ends when a probe is better by less than `tolerance`,
+    when no quality is left between the two, or after `MOST` probes; then the answer is on that
+    line, and need not be a probe.
+
+    Parameters
+    ----------
+    scale : Scale
+    error : callable
+        Returns the error of a quality, 0 or more.
+    target : float
+        An error.
+    tolerance : float
+        Of errors.
+    """
+    goal = log(max(target, _SMALLEST))
+    tried: dict[float, float] = {}
+    quality = scale.at(scale.start)
+    while True:
+        found = error(quality)
+        tried[quality] = log(max(found, _SMALLEST)) - goal
+        if target - tolerance <= found <= target:
+            return Found(quality, found, True)
+        high = min((one for one, over in tried.items() if over > 0), default=None)
+        good = [one for one, over in tried.items() if over <= 0 and (high is None or one < high)]
+        low = max(good, default=None)
+        if (low is None and quality == scale.best) or (high is None and quality == scale.worst):
+            return Found(quality, found, low is not None)
+        if low is None or high is None:
+            following = _beyond(scale, tried, away=1 if high is None else -1)
+            over = len(tried) == MOST
+        else:
+            share = tried[low] / (tried[low] - tried[high])
+            following = scale.at(low + share * (high - low))
+            following = min(max(following, low), scale.at(high - scale.step))
+            over = len(tried) == MOST or high - low <= scale.step * 1.001
+            if not over:
+                following = max(following, scale.at(low + scale.step))
+        if over:
+            break
+        quality = following
+    if low is None or high is None:
+        edge = max(tried) if high is None else min(tried)
+        return Found(edge, target * exp(tried[edge]), low is not None)
+    share = (following - low) / (high - low)
+    return Found(following, target * exp(tried[low] + share * (tried[high] - tried[low])), True)
+
+
+def _beyond(scale: Scale, tried: dict[float, float], away: int) -> float:
+    """Return the next quality where all that were tried are on one side of the target.
+
+    `away` is 1 where they are too good, -1 where they are not good enough.
+    """
+    edge, *others = sorted(tried, key=lambda one: -away * one)
+    jump = _JUMP
+    if others:  # as steep as between the last two
+        slope = (tried[others[0]] - tried[edge]) / (others[0] - edge)
+        jump = min(3 * _JUMP, abs(tried[edge] / slope) + scale.step) if slope > 0 else 3 * _JUMP
+    following = scale.at(edge + away * max(jump, scale.step))
+    return following if following not in tried else scale.at(edge + away * scale.step)

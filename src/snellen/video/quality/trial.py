@@ -1,0 +1,118 @@
+"""Encodes an excerpt and decodes it again, and pairs decoded frames with those of an excerpt."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Container, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from fractions import Fraction
+from io import BytesIO
+from pathlib import Path
+
+import av
+
+from snellen.errors import OutputError
+from snellen.frames.frame import Format, Plane
+from snellen.video import pixels
+from snellen.video.clip import Clip
+from snellen.video.progress import Meter
+from snellen.video.quality.excerpts import Excerpt
+from snellen.video.quality.values import Pair
+from snellen.video.sink.encode import Plan, add_video, open_container
+from snellen.video.sink.frames import Converter, FrameEncoder
+from snellen.video.source.decode import Source
+
+_MUXER, _SUFFIX = "matroska", ".mkv"
+"""Of the encoded excerpt: it holds what any encoder gives."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilmClock:
+    """The clock of a finished film, in seconds."""
+
+    start: Fraction
+    """Where its contents begin."""
+    zero: Fraction
+    """Time 0 of the frames that its encoder got."""
+
+
+def luma_format(plan: Plan) -> Format:
+    """Return the format of luma as the encoder gets it."""
+    return Format(plan.format.width, plan.format.height, plan.encoder.bits)
+
+
+def encoded(excerpt: Excerpt, plan: Plan, threads: int, meter: Meter) -> tuple[BytesIO, int]:
+    """Return the excerpt as a film in memory, and the bytes of its packets."""
+    memory = BytesIO()
+    out = open_container(memory, _MUXER, plan.time_base)
+    try:
+        stream = add_video(out, plan, _SUFFIX, threads)
+        encoder = FrameEncoder(stream, plan)
+        size = 0
+        out.start_encoding()
+        for frame in excerpt.frames():
+            for packet in encoder.encode(frame):
+                size += packet.size
+                out.mux(packet)
+            meter.count()
+        for packet in encoder.flush():
+            size += packet.size
+            out.mux(packet)
+    finally:
+        out.close()
+    memory.seek(0)
+    return memory, size
+
+
+def pairs(film: BytesIO, excerpt: Excerpt, plan: Plan, numbers: Container[int]) -> Iterator[Pair]:
+    """Yield some frames of an excerpt, each with the decoded one, in their order."""
+    made = Converter(plan)
+    count = 0
+    with av.open(film, "r") as container:
+        stream = container.streams.video[0]
+        stream.thread_type = "AUTO"
+        for frame in container.decode(stream):
+            if count in numbers:
+                yield _luma(made, excerpt, count), pixels.planes(frame)[0]
+            count += 1
+    if count != len(excerpt):
+        raise OutputError(
+            f"{plan.encoder.codec} made {count} frames of an excerpt of {len(excerpt)}"
+        )
+
+
+def finished_pairs(
+    film: Path, clock: FilmClock, excerpt: Excerpt, plan: Plan, numbers: Container[int]
+) -> Iterator[Pair]:
+    """Yield some frames of an excerpt, each with that of the finished film at this time.
+
+    Parameters
+    ----------
+    film : Path
+    clock : FilmClock
+        Of the film.
+    excerpt : Excerpt
+    plan : Plan
+        Of the video stream.
+    numbers : container of int
+        Which frames; those that the film does not have are left out.
+    """
+    times = [time * plan.time_base for time in excerpt.times]
+    half = 1 / (2 * plan.rate)
+    start = times[0] - half + clock.zero - clock.start
+    clip = Clip(start if start > 0 else None, frames=len(excerpt) + 2, interlaced="ignore")
+    made = Converter(plan)
+    with closing(Source(film, clip, looked=True)) as source:
+        zero = source.info.zero - clock.zero
+        for item in source.items():
+            if item.frame is None:
+                continue
+            time = zero + item.frame.pts * source.info.time_base
+            place = bisect_left(times, time - half)
+            if place < len(times) and times[place] < time + half and place in numbers:
+                yield _luma(made, excerpt, place), item.frame.planes[0]
+
+
+def _luma(made: Converter, excerpt: Excerpt, number: int) -> Plane:
+    return pixels.planes(made.picture(excerpt.frame(number)))[0]

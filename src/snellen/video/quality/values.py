@@ -1,0 +1,118 @@
+"""What is searched for and found: values that a manifest holds, and the Protocol of metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from snellen.frames.brief import Brief
+from snellen.frames.frame import Format, Plane
+from snellen.video.sink.encoding import MAD, Target
+
+Pair = tuple[Plane, Plane]
+"""Luma of a frame that the encoder got, and of the decoded one."""
+
+
+class Measure(Protocol):
+    """Scores decoded frames against those that an encoder got."""
+
+    most: int | None
+    """Frames of a film that are scored at most; None: all of its excerpts, since it looks at
+    several frames in a row."""
+
+    def scores(self, pairs: Iterable[Pair], format: Format) -> list[float]:
+        """Return the scores of frames of a format; with `most` None of all but the first one."""
+        ...
+
+    def close(self) -> None:
+        """Release what it took."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """A target, and what is needed to reach it."""
+
+    target: Target
+    measure: Measure
+    say: Callable[[str], None]
+    """Receives what is good to know."""
+    aside: Callable[[], AbstractContextManager[object]] = nullcontext
+    """Returns a context in which frames that go through the step do not belong to the result."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Probe(Brief):
+    """What a quality of the encoder gives."""
+
+    quality: float
+    """The encoder's crf, or cq."""
+    score: float
+    """Of all excerpts, pooled."""
+    bitrate: float
+    """Bits a second of the excerpts."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Choice(Brief):
+    """The quality that was chosen, and why."""
+
+    quality: float
+    """The encoder's crf, or cq."""
+    expected: float
+    """Score of the excerpts with it: measured, or between two that were."""
+    reached: bool
+    """Whether the encoder reaches the target at all."""
+    excerpts: int
+    """Excerpts that were encoded."""
+    frames: int
+    """Frames of them that were scored, each time."""
+    probes: tuple[Probe, ...]
+    """In their order."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Reached(Brief):
+    """A target, what was chosen for it, and the score of the finished film."""
+
+    metric: str
+    """"mad" or "vmaf"."""
+    target: float
+    pool: str
+    """How the scores of frames become one."""
+    choice: Choice
+    score: float | None
+    """Of the finished film, from `frames` of it; None: it could not be scored."""
+    frames: int
+    """Frames of the finished film that were scored."""
+    difference: float | None
+    """The score less the target."""
+
+
+def pooled(scores: Sequence[float], pool: str) -> float:
+    """Return the one score of many, at least one."""
+    values = np.asarray(scores, np.float64)
+    if pool == "rms":
+        return float(np.sqrt((values**2).mean()))
+    if pool == "harmonic":  # as libvmaf pools: 1 is added, so that 0 has a place
+        return float(len(values) / (1 / (values + 1)).sum() - 1)
+    if pool in ("p5", "p95"):
+        return float(np.percentile(values, float(pool[1:])))
+    return float(values.mean())
+
+
+def error(score: float, metric: str) -> float:
+    """Return how far a score is from a perfect one; or the score, of an error."""
+    return score if metric == MAD else max(0.0, 100 - score)
+
+
+def tolerance(target: Target) -> float:
+    """Return by how much better than the target a probe may be that ends the search.
+
+    2 % of a MAD, at least 0.02; of VMAF 0.25: less than half a step of crf changes, usually.
+    """
+    return max(0.02, target.value / 50) if target.metric == MAD else 0.25

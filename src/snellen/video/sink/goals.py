@@ -1,0 +1,134 @@
+"""What an encoder is to reach or to keep: a target of quality, a limit of the bit rate.
+
+Which encoders take them, and by which options.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from snellen.errors import InputError
+from snellen.video.sink.encoding import Encoder, Encoding
+
+RANGES: Mapping[str, tuple[float, float, float, float]] = {
+    "libx264": (1, 51, 0.25, 22), "libx265": (0, 51, 0.25, 24),
+    "libsvtav1": (1, 63, 1, 30), "libvpx-vp9": (0, 63, 1, 30),
+    "h264_nvenc": (1, 51, 0.25, 24), "hevc_nvenc": (1, 51, 0.25, 26),
+    "av1_nvenc": (1, 63, 0.25, 32),
+}  # fmt: skip
+"""Of each encoder with a constant quality: the best one, the worst one, the step between two, and
+where a search begins. 0 of x264 means without any loss, in a profile that few players take."""
+
+_PEAKS = frozenset(RANGES) - {"libvpx-vp9"}
+"""Encoders that limit the bit rate over the length of a buffer."""
+_RATES = frozenset(
+    ("b", "crf", "qp", "cqp", "cq", "rc", "global_quality", "qscale", "lossless", "bitrate", "pass")
+)
+"""Options, and parameters in them, that control quality or size otherwise."""
+_PARAMETER = re.compile(r"(?:^|:)([a-z0-9-]+)(?==|:|$)")
+
+
+def check(codec: str, encoding: Encoding) -> None:
+    """Refuse (InputError) a target or a limit that an encoder cannot have with these options."""
+    target = encoding.target
+    if target is not None:
+        if codec not in RANGES:
+            raise InputError(
+                f"got `{target.parameter}` with {codec}, which has no constant quality that could "
+                f"be searched for; expected one of {', '.join(RANGES)}",
+                parameter=target.parameter,
+                advice=f"choose another `codec`, or leave `{target.parameter}` out",
+            )
+        for key, value in encoding.options.items():
+            inner = _PARAMETER.findall(value) if key.endswith("-params") else ()
+            found = [name for name in (key, *inner) if name in _RATES]
+            found += [key] if (key, value) == ("tune", "lossless") else []
+            if found:
+                raise InputError(
+                    f"got `{target.parameter}` with the encoder's option {found[0]}, which decides "
+                    "on the quality, too",
+                    parameter=target.parameter,
+                    advice="leave one of them out",
+                )
+    if encoding.max_bitrate is None:
+        return
+    if codec not in RANGES:
+        raise InputError(
+            f"got `max_bitrate` with {codec}, of which no limit is known; expected one of "
+            f"{', '.join(RANGES)}",
+            parameter="max_bitrate",
+            advice="choose another `codec`, or leave `max_bitrate` out",
+        )
+    for key in encoding.options:
+        if key in ("maxrate", "b", "qp", "lossless"):
+            raise InputError(
+                f"got `max_bitrate` with the encoder's option {key}",
+                parameter="max_bitrate",
+                advice="leave one of them out",
+            )
+
+
+def check_output(encoding: Encoding, suffix: str) -> None:
+    """Refuse (InputError) a target or a limit for an output that is no film.
+
+    Parameters
+    ----------
+    encoding : Encoding
+    suffix : str
+        What messages call the output's kind.
+    """
+    target = encoding.target
+    given = "max_bitrate" if target is None else target.parameter
+    if target is None and encoding.max_bitrate is None:
+        return
+    raise InputError(
+        f"got `{given}`, but {suffix} has no encoder whose quality could be chosen",
+        parameter=given,
+        advice=f"leave `{given}` out, or name an output such as film.mkv or film.mp4",
+    )
+
+
+def limited(codec: str, rate: int | str | None) -> dict[str, str]:
+    """Return the options that limit the bit rate; none without a limit.
+
+    The buffer holds a second: in each second there are at most about `rate` bits more than a full
+    one. VP9 has no such limit: there it is the mean.
+    """
+    if rate is None:
+        return {}
+    return {"maxrate": str(rate), "bufsize": str(rate)} if codec in _PEAKS else {"b": str(rate)}
+
+
+def unlimited(encoder: Encoder, rate: int | str | None) -> Encoder:
+    """Return an encoder without the options of `limited`."""
+    own = limited(encoder.codec, rate)
+    left = {key: value for key, value in encoder.options.items() if key not in own}
+    return replace(encoder, options=left)
+
+
+def tried(encoder: Encoder, encoding: Encoding | None) -> tuple[Encoder, str | None]:
+    """Return an encoder to try before a target is searched for, and what to say of that.
+
+    None: there is no target, and it is the encoder itself.
+    """
+    target = None if encoding is None else encoding.target
+    if target is None:
+        return encoder, None
+    quality = RANGES[encoder.codec][3]
+    text = (
+        f"{target.name} {target.value:g} ({target.pool}): probes choose the quality before work "
+        f"starts; all here is by {quality:g}, where they begin"
+    )
+    return aimed(encoder, quality), text
+
+
+def aimed(encoder: Encoder, quality: float) -> Encoder:
+    """Return an encoder with a constant quality."""
+    if encoder.codec.endswith("_nvenc"):
+        # Without rc=vbr, cq would limit a bit rate.
+        own = {"cq": f"{quality:g}", "rc": "vbr"}
+    else:
+        own = {"crf": f"{quality:g}"}
+    return replace(encoder, options={**encoder.options, **own})
