@@ -47,6 +47,12 @@ _OPTIONS = group(
     ),
     click.option("--post-vf", metavar="CHAIN", help="FFmpeg's filters after all of these."),
     click.option(
+        "--deblur",
+        metavar="auto|FILE",
+        help="Undo one blur in all frames before they are enlarged, by MIA: the PSF of a file "
+        "(.npy, or a grey image), or auto: estimated on some sharp frames; a sharp film stays.",
+    ),
+    click.option(
         "--lut",
         type=click.Path(path_type=Path),
         metavar="FILE.cube",

@@ -22,7 +22,7 @@ from snellen.jobs.first_use import announced
 from snellen.jobs.inputs import PIPE
 from snellen.jobs.sequence import makes_film
 from snellen.jobs.stills import opened, pages_of
-from snellen.jobs.upscale import UpscaleJob, enlarging, models_of
+from snellen.jobs.upscale import UpscaleJob, enlarging, models_of, settled
 from snellen.upscaling.target import SCALES, geometry
 
 if TYPE_CHECKING:
@@ -114,6 +114,7 @@ def _upscaling(job: UpscaleJob, events: Collected) -> DryRun:
     from snellen.jobs.segments import segments_of
     from snellen.video.dry_run import dry_run as film
 
+    job = settled(job, events)
     models = models_of(job)
     found = through(
         partial(film, segments=segments_of(job, models, events, tidied=False)),

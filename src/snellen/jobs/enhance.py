@@ -31,6 +31,7 @@ from snellen.jobs.enhance_filters import (
 )
 from snellen.jobs.fields import check_types
 from snellen.jobs.options import path
+from snellen.jobs.psf_files import Psf, inline
 from snellen.jobs.serial import chosen
 
 if TYPE_CHECKING:
@@ -65,6 +66,9 @@ class Enhancement(Brief):
     """Whether bands in smooth gradients are removed after enlarging."""
     post_vf: str | None = None
     """A chain of FFmpeg's filters after all of these."""
+    deblur: Psf | str | None = None
+    """The blur that all frames of the film have, which is undone before they are enlarged: a file
+    (.npy, or a grey image) or rows of numbers; "auto": it is estimated; None: none."""
     lut: Path | None = None
     """A colour table, a .cube file, that the enlarged frames go through; None: none."""
     lut_matrix: str | None = None
@@ -82,6 +86,8 @@ class Enhancement(Brief):
 
         if self.lut is not None:
             object.__setattr__(self, "lut", path(self.lut, "lut"))
+        if not isinstance(self.deblur, str) or self.deblur != AUTO:
+            object.__setattr__(self, "deblur", inline(self.deblur, "deblur"))
         check_types(self)
         if self.crop is not None:
             area(self.crop, "crop")
@@ -108,7 +114,8 @@ class Enhancement(Brief):
 
     def files(self) -> dict[str, Path]:
         """Return the files that are read, by their parameters."""
-        return {} if self.lut is None else {"lut": self.lut}
+        named = {"deblur": self.deblur, "lut": self.lut}
+        return {name: one for name, one in named.items() if isinstance(one, Path)}
 
     def __bool__(self) -> bool:
         """Return whether there is anything to do."""
@@ -177,6 +184,16 @@ def steps_before(options: Enhancement, line: Line) -> None:
         add_deblock(line)
     if options.denoise is not None:
         add_denoise(line, options.denoise)
+    if options.deblur is not None:
+        from snellen.jobs.film_blur import blur_of, step_of
+
+        given, film = options.deblur, line.film
+        if isinstance(given, str):
+            psf: Psf | None = blur_of(film.path, film.clip.map, options.crop, line.say)
+        else:
+            psf = given
+        if psf is not None:
+            line.add(step_of(psf, line.device))
 
 
 def steps_after(options: Enhancement, line: Line) -> None:

@@ -265,6 +265,7 @@ def run_video(
     from snellen.jobs.film import converted, damage
     from snellen.jobs.segments import segments_of
 
+    job = settled(job, events)
     models = models_of(job)
     given = segments_of(
         job, models, events, workers=workers_of(job, events), tidied=changed is None
@@ -283,6 +284,15 @@ def run_video(
         job.source, job.target, summary.width, summary.height, summary.device, summary.warnings,
         summary, damage(job.source, job.target, summary), **models.said(),
     )  # fmt: skip
+
+
+def settled(job: UpscaleJob, events: Events) -> UpscaleJob:
+    """Return a job whose source is a video, with what is found beforehand, once for all of it."""
+    if job.enhancement.deblur != AUTO:
+        return job
+    from snellen.jobs.film_blur import with_blur
+
+    return with_blur(job, lambda text: notify(events, str(job.source), text))
 
 
 def workers_of(job: UpscaleJob, events: Events) -> Workers | None:
@@ -326,6 +336,6 @@ def enlarging(
         if single and not job.enhancement:
             return enlarger(single)
         late = late_step(job.goal, enlarger, models.scales)
-        return enhanced(job.enhancement, late.make, say, device) if job.enhancement else late
+        return enhanced(job.enhancement, late.make, say, first) if job.enhancement else late
 
     return step

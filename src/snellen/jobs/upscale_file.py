@@ -66,6 +66,7 @@ def upscale_file(
     sharpen: float | None = None,
     deband: bool = False,
     post_vf: str | None = None,
+    deblur: Any = None,
     lut: File | None = None,
     lut_matrix: str | None = None,
     grain: float | None = None,
@@ -188,6 +189,10 @@ def upscale_file(
         How much a video's luma is sharpened after enlarging, above 0, up to 1.
     deband : bool
         Whether bands in smooth gradients of a video are removed after enlarging.
+    deblur : str, Path or array, optional
+        The blur that all frames of a video have, which MIA undoes before they are enlarged: a PSF
+        in a file (.npy, or a grey image), an array (K, K), or "auto", which estimates it on some
+        sharp frames of a file and leaves a sharp film as it is.
     lut : str or Path, optional
         A .cube file, a table of colours that the enlarged frames of a video go through.
     lut_matrix : str, optional
@@ -258,6 +263,7 @@ def upscale_file(
         sharpen=sharpen,
         deband=flag("deband", deband),
         post_vf=post_vf,
+        deblur=deblur,
         lut=optional_path(lut, "lut"),
         lut_matrix=lut_matrix,
         grain=grain,

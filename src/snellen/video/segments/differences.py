@@ -50,7 +50,9 @@ def _word(value: Any) -> str:
         inner = next(iter(value.values()))
         pairs = isinstance(inner, dict)
         return ",".join(f"{k}={v}" for k, v in inner.items()) if pairs else str(inner)
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    if isinstance(value, list):
+        return "rows of numbers" if isinstance(value[0], list) else ", ".join(map(str, value))
+    return str(value)
 
 
 def _facts(old: Any, new: Any, name: str = "") -> list[str]:
