@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from snellen.cli.groups import ENHANCEMENT, group
+from snellen.cli.options import NAMED
 
 if TYPE_CHECKING:
     from snellen.jobs.enhance import Enhancement
@@ -54,7 +54,7 @@ _OPTIONS = group(
     ),
     click.option(
         "--lut",
-        type=click.Path(path_type=Path),
+        type=NAMED,
         metavar="FILE.cube",
         help="Send the colours of the enlarged frames through this table.",
     ),
