@@ -25,6 +25,7 @@ def film(random: Random, source: str) -> tuple[list[str], tuple[str, ...]]:
     else:
         words += random.choice(([], [], [], ["--scale", "1.5"], ["--height", "130"],
                                 ["--size", "150x150", "--fit", random.choice(FITS)]))  # fmt: skip
+        words += random.choice(([], [], [], ["--grain", "3"]))
     target = "out/result" + random.choice(
         (*_X264, ".mkv", ".y4m", ".webm", ".gif", ".webp", ".avif")
     )

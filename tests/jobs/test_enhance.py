@@ -103,7 +103,7 @@ def test_a_table_of_colours(film, tmp_path, grey):
         assert np.abs(luma(got).astype(int) - luma(given)).mean() < 1  # some colours are clipped
     (tmp_path / "out.mkv").unlink()
     _, notes, _ = enhanced(film, tmp_path, lut=grey)
-    assert [text for text in notes.notices if "bt601 is assumed" in text]
+    assert [text for text in notes.notices if "bt601 is assumed, by its size of 64×48" in text]
 
 
 def test_a_table_is_no_output(film, tmp_path, grey):
@@ -207,3 +207,14 @@ def test_no_chain_is_refused_at_the_door(name, chain):
     with pytest.raises(InputError) as caught:
         Enhancement(**{name: chain})
     assert caught.value.parameter == name
+
+
+@pytest.mark.parametrize(
+    "size", [(720, 576), (1278, 576), (1280, 480), (640, 578), (1920, 1080), (64, 48)]
+)
+def test_the_guess_of_the_matrix_is_that_of_the_output(size):
+    """What players take an unspecified film for, the output states, and a table is given."""
+    from snellen.filters.lut.coding import BT709, matrix_of
+    from snellen.video.sink.colour import guessed
+
+    assert (matrix_of(2, size)[0] is BT709) == (guessed(*size) == "bt709")

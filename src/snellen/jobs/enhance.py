@@ -205,11 +205,12 @@ def steps_after(options: Enhancement, line: Line) -> None:
     if options.lut is not None:
         from snellen.filters.lut.step import LutStep
 
-        stated, rows = line.info.picture.colorspace, line.film.picture.format.height
-        matrix, guess = matrix_of(stated, rows, options.lut_matrix)
+        stated, format = line.info.picture.colorspace, line.film.picture.format
+        size = format.width, format.height
+        matrix, guess = matrix_of(stated, size, options.lut_matrix)
+        line.add(LutStep(options.lut, matrix, line.device, line.say))
         if guess:
             line.say(guess)
-        line.add(LutStep(options.lut, matrix, line.device, line.say))
     if options.post_vf is not None:
         add_filters(line, options.post_vf, "post_vf")
     if options.grain is not None:

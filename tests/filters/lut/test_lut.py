@@ -184,16 +184,17 @@ def test_up_and_down_is_exact(random, siting, count):
 
 
 def test_matrices():
-    assert matrix_of(1, 2160)[0] is BT709 and matrix_of(6, 480) == (BT601, None)
-    for rows, guess in ((480, BT601), (576, BT601), (720, BT709)):
-        found, said = matrix_of(2, rows)
+    assert matrix_of(1, (64, 48))[0] is BT709 and matrix_of(6, (1920, 1080)) == (BT601, None)
+    for size, guess in (((720, 576), BT601), ((1278, 480), BT601), ((1280, 528), BT709),
+                        ((960, 720), BT709)):  # fmt: skip
+        found, said = matrix_of(2, size)
         assert found is guess and guess.name in said and "`lut_matrix`" in said
-        assert matrix_of(2, rows, "auto")[0] is guess
-    assert matrix_of(2, 480, "bt709") == (BT709, None)
+        assert matrix_of(2, size, "auto")[0] is guess
+    assert matrix_of(2, (720, 480), "bt709") == (BT709, None)
     for number in (8, 10, 14):
         with pytest.raises(InputError, match=f"number {number} .*lut_matrix"):
-            matrix_of(number, 1080)
-        assert matrix_of(number, 1080, "bt709")[0] is BT709
+            matrix_of(number, (1920, 1080))
+        assert matrix_of(number, (1920, 1080), "bt709")[0] is BT709
 
 
 @pytest.mark.parametrize(

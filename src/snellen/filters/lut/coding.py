@@ -13,8 +13,9 @@ from snellen.frames.luma import levels
 
 Float64 = npt.NDArray[np.float64]
 
-_SD_ROWS = 576
-"""Films of more rows are taken for BT.709 where they state no matrix, others for BT.601."""
+_HD_COLUMNS, _SD_ROWS = 1280, 576
+"""Films of so many columns, or of more rows, are taken for BT.709 where they state no matrix, and
+others for BT.601, as in what the output states."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +41,17 @@ _UNSPECIFIED = 2
 AUTO = "auto"
 
 
-def matrix_of(number: int, rows: int, name: str | None = None) -> tuple[Matrix, str | None]:
+def matrix_of(
+    number: int, size: tuple[int, int], name: str | None = None
+) -> tuple[Matrix, str | None]:
     """Return the matrix of a film, and a sentence where it was guessed.
 
     Parameters
     ----------
     number : int
         MatrixCoefficients of H.273, as the film states it.
-    rows : int
-        Of the film's luma.
+    size : (int, int)
+        Width and height of the film's luma.
     name : str, optional
         Key of `NAMED`, what the user knows; None or "auto": what the film states, or a guess.
 
@@ -60,10 +63,11 @@ def matrix_of(number: int, rows: int, name: str | None = None) -> tuple[Matrix, 
     if name not in (None, AUTO):
         return NAMED[name], None
     if number == _UNSPECIFIED:
-        guess = BT601 if rows <= _SD_ROWS else BT709
+        width, height = size
+        guess = BT709 if width >= _HD_COLUMNS or height > _SD_ROWS else BT601
         return guess, (
-            f"the film states no colour matrix: for the LUT {guess.name} is assumed, since it has "
-            f"{rows} rows; `lut_matrix` states it"
+            f"the film states no colour matrix: for the LUT {guess.name} is assumed, by its size "
+            f"of {width}×{height}; `lut_matrix` states it"
         )
     found = _NUMBERS.get(number)
     if found is None:

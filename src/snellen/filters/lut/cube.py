@@ -95,20 +95,24 @@ class _Reader:
 
     def read(self, file: BinaryIO) -> Cube:
         if self.length > _MOST_BYTES:
-            raise self._error(f"has more than {_MOST_BYTES:,} bytes, which no such file needs")
+            raise self._error(
+                f"the file has more than {_MOST_BYTES:,} bytes, which no such file needs"
+            )
         lines = self._lines(file)
         first = self._header(lines)
         if not self.sizes:
             raise self._error("no LUT_1D_SIZE or LUT_3D_SIZE comes before the numbers")
         if len(self.sizes) > 1:
             raise self._error(
-                "has a 1D and a 3D table; expected one of them",
+                "the file has a 1D and a 3D table; expected one of them",
                 advice="export the 3D table alone",
             )
         ((dimensions, size),) = self.sizes.items()
         rows = size**dimensions
         if self.length < rows * _LEAST_ROW - 1:
-            raise self._error(f"is too short for the {rows:,} rows of a table of size {size}")
+            raise self._error(
+                f"the file is too short for the {rows:,} rows of a table of size {size}"
+            )
         for one, other in zip(self.low, self.high, strict=True):
             if not one < other:
                 raise self._error("the domain's end is not above its beginning")
@@ -187,7 +191,7 @@ class _Reader:
             if not lines:
                 break
         if done < count:
-            raise self._error(f"ends after {done:,} of {count:,} rows of numbers")
+            raise self._error(f"the file ends after {done:,} of {count:,} rows of numbers")
         return table
 
     def _fast(self, lines: list[bytes]) -> npt.NDArray[np.float64] | None:
