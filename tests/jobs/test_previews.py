@@ -73,6 +73,9 @@ def test_excerpts_are_where_something_is_to_be_seen(tmp_path, small_model, rando
     assert found == (Excerpt(Fraction(1), Fraction(1, 4)), Excerpt(Fraction(5, 4), half))
     part = replace(job, video=VideoOptions(clip=Clip(start=2, duration=1)))
     assert all(2 <= one.start < 3 for one in excerpts(part, 3, [], half))
+    # A film that is shorter than the excerpts gives fewer, and shorter ones.
+    two = write_y4m(tmp_path / "two.y4m", [[noise, chroma, chroma]] * 2)
+    assert excerpts(replace(job, source=two), 9, [], half)[0].start == 0
     with pytest.raises(InputError, match="no frame at or after 9 s") as error:
         excerpts(job, 0, [Fraction(9)], half)
     assert error.value.parameter == "preview_at"

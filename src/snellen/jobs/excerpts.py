@@ -64,8 +64,9 @@ def excerpts(
     assert isinstance(path, Path)
     with closing(Source(path, clip, job.video.decoder)) as source:
         info = source.info
+    seconds = max(seconds, 1 / info.rate)  # in which there is a frame
     for time in at:
-        if _detail(path, info, time) < 0:
+        if _detail(path, info, time, seconds) < 0:
             raise InputError(
                 f"{path} has no frame at or after {float(time):g} s", parameter="preview_at"
             )
@@ -78,7 +79,9 @@ def excerpts(
         for number in range(count):
             tries = [begin + part * number + (part - short) * Fraction(2 * one + 1, 2 * TRIED)
                      for one in range(TRIED)]  # fmt: skip
-            found.append(Excerpt(max(tries, key=lambda time: _detail(path, info, time)), short))
+            seen = [_detail(path, info, time, short) for time in tries]
+            if max(seen) >= 0 or not (number or at):
+                found.append(Excerpt(tries[seen.index(max(seen))], short))
     found.sort(key=lambda one: one.start)
     kept: list[Excerpt] = []
     for one in found:
@@ -90,9 +93,9 @@ def excerpts(
     return tuple(kept)
 
 
-def _detail(path: Path, info: MediaInfo, time: Fraction) -> float:
+def _detail(path: Path, info: MediaInfo, time: Fraction, seconds: Fraction) -> float:
     """Return how much there is to see in a frame: 0 of a black one; −1: there is none."""
-    clip = replace(info.clip, start=time or None, duration=None, frames=1)
+    clip = replace(info.clip, start=time or None, duration=seconds, frames=1)
     try:
         with closing(Source(path, clip, info.decoder, looked=True)) as source:
             frame = next(item.frame for item in source.items() if item.frame is not None)
