@@ -14,6 +14,7 @@ import pytest
 import benchmarks
 from benchmarks import (
     compare,
+    denoise,
     extras,
     latency,
     memory,
@@ -326,6 +327,13 @@ def test_latency(monkeypatch):
 )
 def test_percentiles(share, wanted):
     assert latency.percentile(range(100, 0, -1), share) == wanted
+
+
+def test_denoise(monkeypatch):
+    monkeypatch.setattr(denoise, "SIZES", [(40, 30)])
+    monkeypatch.setattr(denoise, "SMALL", (33, 22))
+    (found,) = denoise.measure("cpu", True, 1, lambda line: None)
+    assert (found["size"], found["radius"]) == ("40×30", 2) and found["host to host"]["ms"] > 0
 
 
 def test_memory():

@@ -210,6 +210,13 @@ def test_distances_are_exact_in_float32():
         assert table[0, 0] >= 1 and table[-1, 0] == EXACT
 
 
+def test_the_white_of_a_format_stays():
+    step, format = Denoiser(device="cpu"), Format(9, 8, 10, white=1000)
+    assert step.prepare(format) == step.outcome(format, 1) == format
+    assert step.prepare(format, 8) == Format(9, 8, 8)
+    step.close()
+
+
 def test_what_cannot_be_used():
     for options, name in (
         ({"strength": 0}, "strength"), ({"strength": float("nan")}, "strength"),

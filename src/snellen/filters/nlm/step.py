@@ -143,7 +143,7 @@ class Denoiser(Holder):
         """
         self.outcome(format, 1)
         values.flag("on_device", on_device)
-        target = replace(format.scaled(1, bits), white=None)
+        target = format.scaled(1, bits)
         if not target.bits:
             raise InputError("got `bits`=0; expected 8 to 16", parameter="bits")
         if on_device and self.device == "cpu":
