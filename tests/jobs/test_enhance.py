@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -218,3 +220,53 @@ def test_the_guess_of_the_matrix_is_that_of_the_output(size):
     from snellen.video.sink.colour import guessed
 
     assert (matrix_of(2, size)[0] is BT709) == (guessed(*size) == "bt709")
+
+
+def letterboxed(path, size=(64, 80)):
+    """Write twelve frames with bars of sixteen rows above and below; return the path."""
+    import av
+
+    source = av.open(str(make(path.with_suffix(".avi"), codec="ffv1", frames=12)))
+    out = av.open(str(path), "w")
+    stream = out.add_stream("ffv1", rate=25)
+    stream.width, stream.height, stream.pix_fmt = *size, "yuv420p"
+    for frame in source.decode(video=0):
+        tall = np.full((120, 64), 128, np.uint8)
+        tall[:80] = 16
+        tall[16:64] = frame.to_ndarray()[:48]
+        out.mux(stream.encode(av.VideoFrame.from_ndarray(tall, "yuv420p")))
+    out.mux(stream.encode(None))
+    out.close()
+    return path
+
+
+def test_black_bars(film, tmp_path):
+    bars = letterboxed(tmp_path / "in.mkv")
+    summary, notes, _ = enhanced(bars, tmp_path, crop="auto")
+    assert summary.chain[1:3] == ("crop 64:48:0:16", "64×48 4:2:0 8 bit")
+    assert not [text for text in notes.notices if "black bars" in text]
+    (tmp_path / "out.mkv").unlink()
+    _, notes, _ = enhanced(bars, tmp_path)
+    assert "it has black bars: `crop`=auto, or `crop`=64:48:0:16, leaves them out" in notes.notices
+    (tmp_path / "out.mkv").unlink()
+    summary, notes, _ = enhanced(film, tmp_path, crop="auto")
+    assert "`crop`=auto: there are no black bars" in notes.notices
+    (tmp_path / "out.mkv").unlink()
+    _, notes, _ = enhanced(film, tmp_path)
+    assert not [text for text in notes.notices if "black bars" in text]
+
+
+def test_bars_of_pictures_in_files_are_not_looked_for(tmp_path):
+    from PIL import Image
+
+    from snellen.jobs import VideoOptions
+
+    for number in range(3):
+        Image.new("RGB", (32, 24), (number, 9, 9)).save(tmp_path / f"f{number}.png")
+    job = UpscaleJob(
+        source=tmp_path / "f%d.png", target=tmp_path / "out.mkv", device="cpu", model="t91-x2",
+        video=VideoOptions(fps=Fraction(25)), enhancement=Enhancement(crop="auto"),
+    )  # fmt: skip
+    with pytest.raises(InputError, match="beforehand") as caught:
+        run(job, Notes())
+    assert caught.value.parameter == "crop"

@@ -18,9 +18,9 @@ _OPTIONS = group(
     ENHANCEMENT,
     click.option(
         "--crop",
-        metavar="W:H:X:Y",
+        metavar="auto|W:H:X:Y",
         help="Work on this part of each picture: width, height, and the distances from the left "
-        "and the top, in pixels.",
+        "and the top, in pixels; auto: what is inside black bars.",
     ),
     click.option(
         "--vf",

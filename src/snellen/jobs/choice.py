@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from snellen.sources.kind import Kind, decide
 from snellen.upscaling import models, shipped
+
+if TYPE_CHECKING:
+    from snellen.video.filtering.crop import Area
 
 CLEAN, FILM = "clean", "film"
 
@@ -36,6 +39,7 @@ class Models:
         self._model, self._method, self._film, self._maps = model, method, film, maps
         self._kind = None if kind == shipped.AUTO else kind
         self._found: Kind | None = None
+        self._area: Area | None = None
         self._used: dict[str, str] = {}  # name → method
         self._said = kind
 
@@ -79,6 +83,29 @@ class Models:
             "source_kind": self._said,
         }  # fmt: skip
 
+    def area(self) -> Area | None:
+        """Return the part of the film's pictures inside black bars; None: no bars, or no film.
+
+        Raises
+        ------
+        InputError
+            The film cannot be read.
+        """
+        if self._film is None or not self._film.is_file():
+            return None
+        self._look(self._film)
+        return self._area
+
+    def _look(self, film: Path) -> None:
+        """Look at some pictures of the film, once."""
+        if self._found is None:
+            from snellen.video.source.bars import picture_area
+            from snellen.video.source.places import sample
+
+            found = sample(film, self._maps)
+            self._found = decide(found.planes, found.codec, found.bits)
+            self._area = picture_area(found.planes)
+
     def _fitting(self, scale: int) -> str:
         """Return the kind of source that there is a model for, and after a colon why."""
         kinds = shipped.kinds(scale, self._method or shipped.AUTO)
@@ -89,11 +116,8 @@ class Models:
                 return f"{CLEAN}: pictures in files of their own"
             kind = FILM if FILM in kinds else kinds[0]  # what is piped was mostly coded before
             return f"{kind}: a pipe cannot be looked at beforehand"
-        if self._found is None:
-            from snellen.video.source.places import sample
-
-            found = sample(self._film, self._maps)
-            self._found = decide(found.planes, found.codec, found.bits)
+        self._look(self._film)
+        assert self._found is not None
         name, reason = self._found.name, self._found.reason
         kind = next(one for one in (name, FILM, *kinds) if one in kinds)
         instead = "" if kind == name else f"{name}, for which there is no model; "

@@ -36,6 +36,7 @@ from snellen.jobs.serial import chosen
 
 if TYPE_CHECKING:
     from snellen.video.convert import LateStep
+    from snellen.video.filtering.crop import Area
     from snellen.video.media import MediaInfo, PictureInfo
     from snellen.video.step import RateStep, Step
 
@@ -53,7 +54,8 @@ class Enhancement(Brief):
     """
 
     crop: str | None = None
-    """The part of each picture that is worked on, W:H:X:Y in pixels; None: all of it."""
+    """The part of each picture that is worked on, W:H:X:Y in pixels, or "auto": what is inside
+    black bars; None: all of it."""
     vf: str | None = None
     """A chain of FFmpeg's filters before the frames are enlarged, "hflip,crop=iw/2:ih"."""
     deblock: bool = False
@@ -89,7 +91,7 @@ class Enhancement(Brief):
         if not isinstance(self.deblur, str) or self.deblur != AUTO:
             object.__setattr__(self, "deblur", inline(self.deblur, "deblur"))
         check_types(self)
-        if self.crop is not None:
+        if self.crop not in (None, AUTO):
             area(self.crop, "crop")
         if self.denoise is not None:
             choice("denoise", self.denoise, DENOISE)
@@ -133,6 +135,8 @@ class Line:
         Takes what users may want to know.
     device : str
         "cpu" or "cuda:N", where the work is to be done.
+    area : callable, optional
+        Returns the part of the pictures inside black bars; None: there are none.
 
     Attributes
     ----------
@@ -143,9 +147,15 @@ class Line:
     steps : list of Step or RateStep
     """
 
-    def __init__(self, info: MediaInfo, say: Callable[[str], None], device: str = "cpu") -> None:
+    def __init__(
+        self,
+        info: MediaInfo,
+        say: Callable[[str], None],
+        device: str = "cpu",
+        area: Callable[[], Area | None] | None = None,
+    ) -> None:
         self.info = self.film = info
-        self.say, self.device = say, device
+        self.say, self.device, self.area = say, device, area
         self.steps: list[Step | RateStep] = []
 
     def add(self, step: Step | RateStep, picture: PictureInfo | None = None) -> None:
@@ -176,7 +186,9 @@ def steps_before(options: Enhancement, line: Line) -> None:
     """Add the steps before the frames are enlarged."""
     from snellen.video.filtering.crop import Crop, area
 
-    if options.crop is not None:
+    if options.crop == AUTO:
+        _crop_bars(line)
+    elif options.crop is not None:
         line.add(Crop(area(options.crop, "crop")))
     if options.vf is not None:
         add_filters(line, options.vf, "vf")
@@ -194,6 +206,24 @@ def steps_before(options: Enhancement, line: Line) -> None:
             psf = given
         if psf is not None:
             line.add(step_of(psf, line.device))
+
+
+def _crop_bars(line: Line) -> None:
+    """Add the step that leaves black bars out, if there are any."""
+    from snellen.video.filtering.crop import Crop, inside
+
+    if line.film.path is None:
+        raise InputError(
+            "got `crop`=auto, but a pipe, or pictures in files of their own, cannot be looked at "
+            "beforehand",
+            parameter="crop",
+            advice="give the part as W:H:X:Y",
+        )
+    found = None if line.area is None else line.area()
+    if found is None:
+        line.say("`crop`=auto: there are no black bars")
+    else:
+        line.add(Crop(inside(found, line.film.picture.format)))
 
 
 def steps_after(options: Enhancement, line: Line) -> None:
@@ -220,7 +250,11 @@ def steps_after(options: Enhancement, line: Line) -> None:
 
 
 def enhanced(
-    options: Enhancement, enlarging: Making, say: Callable[[str], None], device: str = "cpu"
+    options: Enhancement,
+    enlarging: Making,
+    say: Callable[[str], None],
+    device: str = "cpu",
+    area: Callable[[], Area | None] | None = None,
 ) -> LateStep:
     """Return the step that enhances and enlarges a film.
 
@@ -233,12 +267,14 @@ def enhanced(
         Takes what users may want to know.
     device : str
         Where the work is to be done.
+    area : callable, optional
+        As of `Line`.
     """
     from snellen.video.chain import Chain
     from snellen.video.convert import LateStep
 
     def make(info: MediaInfo) -> tuple[Step | RateStep, MediaInfo]:
-        line = Line(info, say, device)
+        line = Line(info, say, device, area)
         with ExitStack() as stack:
             stack.callback(lambda: [step.close() for step in reversed(line.steps)])
             steps_before(options, line)
@@ -248,5 +284,26 @@ def enhanced(
             stack.pop_all()
         picture = replace(line.info.picture, format=info.picture.format)
         return Chain(*line.steps), replace(info, picture=picture)
+
+    return LateStep(make)
+
+
+def with_notice(
+    late: LateStep, area: Callable[[], Area | None], say: Callable[[str], None]
+) -> LateStep:
+    """Return a step that, when it is made, says of black bars that nobody crops.
+
+    Only of those that are alike on opposite sides, and are not at the edge of something dark.
+    """
+    from snellen.video.convert import LateStep
+    from snellen.video.filtering.crop import inside
+    from snellen.video.source.bars import is_balanced
+
+    def make(info: MediaInfo) -> tuple[Step | RateStep, MediaInfo]:
+        found, form = area(), info.picture.format
+        if found is not None and is_balanced(found, form):
+            part = inside(found, form)
+            say(f"it has black bars: `crop`=auto, or `crop`={part}, leaves them out")
+        return late.make(info)
 
     return LateStep(make)

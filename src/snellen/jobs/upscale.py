@@ -13,7 +13,7 @@ from snellen.frames.brief import Brief
 from snellen.frames.values import choice
 from snellen.frames.white import MOST
 from snellen.gpu import device as devices
-from snellen.jobs.enhance import Enhancement, enhanced
+from snellen.jobs.enhance import Enhancement, enhanced, with_notice
 from snellen.jobs.events import Events, listening, notify
 from snellen.jobs.fallback import on_device
 from snellen.jobs.fields import check_types
@@ -322,6 +322,7 @@ def enlarging(
     `events` receives what users may want to know of it.
     """
     from snellen.upscaling.upscaler import Upscaler
+    from snellen.video.convert import LateStep
 
     def say(text: str) -> None:
         notify(listening(events), str(job.source), text)
@@ -333,9 +334,14 @@ def enlarging(
             return Upscaler(scale, models(scale), first, job.chroma)
 
         single = job.magnification
-        if single and not job.enhancement:
-            return enlarger(single)
-        late = late_step(job.goal, enlarger, models.scales)
-        return enhanced(job.enhancement, late.make, say, first) if job.enhancement else late
+        if single:
+            late = LateStep(lambda info: (enlarger(single), info))
+        else:
+            late = late_step(job.goal, enlarger, models.scales)
+        if job.enhancement:
+            late = enhanced(job.enhancement, late.make, say, first, models.area)
+        if events is None or job.enhancement.crop is not None:
+            return late
+        return with_notice(late, models.area, say)
 
     return step

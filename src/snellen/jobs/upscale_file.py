@@ -178,6 +178,7 @@ def upscale_file(
     crop : str, optional
         The part of each picture of a video that is worked on, "W:H:X:Y" in pixels: width, height
         and the distances from the left and the top; before rotation, if the video states one.
+        "auto": what is inside black bars.
     vf, post_vf : str, optional
         Chains of FFmpeg's filters for a video's frames before and after they are enlarged, such as
         "bilateral,hue=s=0", also those that change the size, the rate or the number of frames.

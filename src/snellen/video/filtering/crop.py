@@ -30,8 +30,8 @@ def area(text: str, parameter: str) -> Area:
     found = _AREA.fullmatch(text)
     if found is None or not (int(found[1]) and int(found[2])):
         raise InputError(
-            f"got `{parameter}`={quoted(text)}; expected W:H:X:Y, such as 1920:800:0:140: width, "
-            "height, and the distances from the left and from the top",
+            f"got `{parameter}`={quoted(text)}; expected auto or W:H:X:Y, such as 1920:800:0:140: "
+            "width, height, and the distances from the left and from the top",
             parameter=parameter,
         )
     return Area(*(int(one) for one in found.groups()))
