@@ -69,15 +69,15 @@ def planes(frame):
 @pytest.mark.parametrize(
     ("name", "place"), [("YUV420P8", 1), ("YUV420P10", 0), ("YUV444P16", 0), ("Gray16", None)]
 )
-def test_upscaling_is_that_of_films_to_the_bit(random, tmp_path, name, place):
+def test_upscaling_is_that_of_films_to_the_bit(random, tmp_path, backend, name, place):
     properties = {} if place is None else {"_ChromaLocation": place}  # as FFmpeg reads a y4m
     clip = clip_of(random, name, **properties)
-    larger = ours.upscale(clip, 2, device="cpu")
+    larger = ours.upscale(clip, 2, device=backend)
     assert (larger.width, larger.height, larger.num_frames) == (2 * WIDTH, 2 * HEIGHT, FRAMES)
     assert larger.format.name == name and larger.fps == clip.fps
     (tmp_path / "a.y4m").write_bytes(y4m(clip))
     snellen.upscale_file(
-        tmp_path / "a.y4m", tmp_path / "b.y4m", 2, source_kind="clean", device="cpu"
+        tmp_path / "a.y4m", tmp_path / "b.y4m", 2, source_kind="clean", device=backend
     )
     wanted = samples((tmp_path / "b.y4m").read_bytes())
     assert samples(y4m(larger)) == wanted and len(wanted) == FRAMES
@@ -140,13 +140,13 @@ def test_the_range_says_where_black_is(random):
     assert (found[0] == found[1]).all() and (found[1] != found[2]).any()
 
 
-def test_scores_are_those_of_films(random, tmp_path):
+def test_scores_are_those_of_films(random, tmp_path, backend):
     clip = clip_of(random, "YUV420P10", frames=3)
     worse = clip.std.BoxBlur(planes=0)
     (tmp_path / "a.y4m").write_bytes(y4m(clip))
     (tmp_path / "b.y4m").write_bytes(y4m(worse))
-    found = snellen.score_files(tmp_path / "a.y4m", tmp_path / "b.y4m", device="cpu")
-    scored = ours.score(clip, worse, device="cpu")
+    found = snellen.score_files(tmp_path / "a.y4m", tmp_path / "b.y4m", device=backend)
+    scored = ours.score(clip, worse, device=backend)
     for n, row in enumerate(found.table.rows):
         properties = scored.get_frame(n).props
         assert (properties["MAD"], properties["HI"], properties["LO"]) == (row.mad, row.hi, row.lo)

@@ -136,6 +136,14 @@ def test_recipes_that_are_not_there(folder, capsys):
     refused("upscale", capsys, (source, "--config", folder), "is a folder")
 
 
+def test_the_variable_names_an_absolute_path(folder, capsys, monkeypatch):
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("SNELLEN_CONFIG", ".")
+    refused("upscale", capsys, (folder / "a.png",), "SNELLEN_CONFIG=.: expected the absolute path")
+    monkeypatch.setattr("snellen.jobs.checkup.checkup", dict)
+    assert run("doctor") == 0 and "not used: SNELLEN_CONFIG=." in capsys.readouterr().out
+
+
 def test_neither_the_current_folder_nor_that_of_an_input_is_read(folder, capsys, monkeypatch):
     (folder / "snellen.toml").write_text("[upscale]\nx = 1\n")
     monkeypatch.setenv("SNELLEN_CONFIG", os.devnull)

@@ -111,7 +111,8 @@ def files(tmp_path_factory):
     blur = np.outer(taps, taps)
     np.save(folder / "psf.npy", blur.astype(np.float32))
     Image.fromarray(np.uint8(255 * blur)).save(folder / "point.png")
-    (settings,) = [block.text for block in BLOCKS if block.language == "toml"]
+    page = [block for block in BLOCKS if block.page == "configuration.md"]
+    (settings,) = [block.text for block in page if block.language == "toml"]
     (folder / "snellen.toml").write_text(settings.replace("~/", f"{folder}/"), encoding="utf-8")
     (folder / "track.txt").write_text("".join(f"{4 * n},{3 * n}\n" for n in range(3)))
     return folder

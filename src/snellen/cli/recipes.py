@@ -133,9 +133,17 @@ def chosen(ctx: click.Context) -> dict[str, list[str]]:
 
 
 def place() -> Path | None:
-    """Return where the user's file is, whether it is there or not; None: the user has no folder."""
+    """Return where the user's file is, whether it is there or not; None: the user has no folder.
+
+    Raises
+    ------
+    InputError
+        The environment variable names no absolute path: the current folder is never read.
+    """
     if chosen := os.environ.get(VARIABLE):
-        return Path(chosen).absolute() / NAME
+        if not os.path.isabs(chosen):  # noqa: PTH117
+            raise InputError(f"{VARIABLE}={chosen}: expected the absolute path of a folder")
+        return Path(chosen) / NAME
     if sys.platform == "win32":
         folder = os.environ.get("APPDATA", "")
     elif sys.platform == "darwin":
@@ -150,13 +158,12 @@ def place() -> Path | None:
 
 def state(ctx: click.Context) -> dict[str, str]:
     """Return the user's file with what it holds, or what is wrong in it, for `snellen doctor`."""
-    path = place()
-    if path is None:
-        return {}
+    path: Path | str | None = VARIABLE
     try:
+        path = place()
         config = _config(None)
         if config is None:
-            return {str(path): "not there"}
+            return {} if path is None else {str(path): "not there"}
         _check(ctx.find_root(), config)
     except SnellenError as error:
         return {str(path): f"not used: {error}"}

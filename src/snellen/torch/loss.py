@@ -23,7 +23,7 @@ from snellen.mad.lightness import LAST, POWER, K
 from snellen.mad.luma import BLUE, GREEN, RED
 from snellen.torch.mad import check_reduction, checked
 
-KEPT = 4
+KEPT = 2
 """Sizes of pictures whose filters are kept: 9 planes and a half in float64 each."""
 
 Tensor = Any
