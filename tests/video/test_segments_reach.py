@@ -144,7 +144,9 @@ def filtered(chain):
 
     def make(info):
         step = FilterStep(parse(chain, "vf"), info, "vf")
-        return Chain(step, Nearest()), replace(info, picture=step.picture)
+        return Chain(step, Nearest()), replace(
+            info, picture=replace(step.picture, format=info.picture.format)
+        )
 
     return lambda: LateStep(make)
 
@@ -153,7 +155,7 @@ def filtered(chain):
 @pytest.mark.parametrize(
     ("chain", "kind"),
     [("atadenoise=s=9", "plain"), ("fps=25,tmix=frames=3", "ts"), ("fps=25", "variable"),
-     ("fps=8,tmedian=radius=1", "plain"), ("bwdif=mode=send_field:deint=all", "plain")],
+     ("fps=8,scale=48:32,tmedian=radius=1", "plain"), ("bwdif=mode=send_field:deint=all", "plain")],
 )  # fmt: skip
 def test_filters_of_ffmpeg(tmp_path, chain, kind):
     source = difficult(kind, tmp_path, 40)
