@@ -13,7 +13,8 @@ from snellen.video.media import MediaInfo
 from snellen.video.quality.hunt import Hunt
 from snellen.video.segments.cuts import hindrance, is_long, planned
 from snellen.video.segments.film import Film, Segments
-from snellen.video.segments.store import Cuts, Store, discard
+from snellen.video.segments.manifest import Cuts
+from snellen.video.segments.store import Store, discard
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.goals import aimed
 from snellen.video.sink.output import Output

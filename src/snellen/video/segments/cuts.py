@@ -15,7 +15,7 @@ from av.video.frame import VideoFrame
 from snellen.cpu.threads import available, chosen, cores
 from snellen.video.chain import reach_of
 from snellen.video.media import MediaInfo
-from snellen.video.segments.store import Cuts
+from snellen.video.segments.manifest import Cuts
 from snellen.video.segments.values import Cut
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.output import Output

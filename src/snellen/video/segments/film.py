@@ -21,8 +21,9 @@ from snellen.video.progress import Meter
 from snellen.video.quality.values import Choice
 from snellen.video.segments.executor import Executor, Here
 from snellen.video.segments.join import join
+from snellen.video.segments.manifest import Cuts
 from snellen.video.segments.room import Room
-from snellen.video.segments.store import Cuts, Store
+from snellen.video.segments.store import Store
 from snellen.video.segments.values import Cut, Record, SegmentTask
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.output import Output

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import stat
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields, replace
-from fractions import Fraction
+from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
-from types import ModuleType, NoneType
-from typing import IO, Any, TypeVar
+from types import ModuleType
+from typing import IO, Any
 
 from snellen.errors import InputError, OutputError
 from snellen.frames import atomic
 from snellen.video.messages import counted
-from snellen.video.quality.values import Choice, Probe
 from snellen.video.segments.differences import differences
+from snellen.video.segments.manifest import Cuts, cuts_of, plain, record_of
 from snellen.video.segments.packets import checksum
-from snellen.video.segments.values import NOTES, Cut, Record
-from snellen.video.sink.encoding import WORST
+from snellen.video.segments.values import NOTES, Record
 
 fcntl: ModuleType | None
 try:
@@ -32,35 +29,7 @@ except ImportError:  # Windows, where an open file cannot be removed
 
 VERSION = 2
 """Of the manifest."""
-_FRACTION = re.compile(r"-?\d{1,400}(/\d{1,400})?", re.ASCII)
-_TYPES: Mapping[str, tuple[type, ...]] = {
-    "int": (int,), "int | None": (int, NoneType), "str": (str,), "str | None": (str, NoneType),
-    "bool": (bool,), "Fraction": (Fraction,), "Fraction | None": (Fraction, NoneType),
-    "Mark | None": (tuple, NoneType), "tuple[Cut, ...]": (tuple,), "tuple[str, ...]": (tuple,),
-    "float": (float,), "Choice | None": (Choice, NoneType), "tuple[Probe, ...]": (tuple,),
-}  # fmt: skip
-"""What fields of a manifest may be, by their annotations."""
-_T = TypeVar("_T", Cut, Record, "Cuts", Choice, Probe)
 _MANIFEST, _LOCK, _SUFFIX, _RECORD = "manifest.json", ".lock", ".packets", ".record"
-
-
-@dataclass(frozen=True, slots=True)
-class Cuts:
-    """How a film is cut, decided before work starts."""
-
-    time_base: Fraction
-    """Seconds of a tick of the cuts."""
-    start: Fraction
-    """Seconds of the container's clock from which `Clip.start` counts."""
-    end: Fraction | None
-    """Seconds of the container's clock where the clip ends; None: with the input."""
-    short: str | None
-    """How much less the input has than it promises; None: nothing."""
-    threads: int
-    """Of the encoder."""
-    cuts: tuple[Cut, ...]
-    choice: Choice | None = None
-    """The encoder's quality that was chosen for a target; None: there is no target."""
 
 
 class Store:
@@ -134,8 +103,8 @@ class Store:
                 advice="run that job again to go on with them, name another output, or remove them "
                 "by `discard_segments`=True",
             )
-        self.plan = _cuts(found["plan"])
-        self.records = {int(key): _record(one) for key, one in found["segments"].items()} | added
+        self.plan = cuts_of(found["plan"])
+        self.records = {int(key): record_of(one) for key, one in found["segments"].items()} | added
 
     def begin(self, plan: Cuts) -> None:
         """Write the plan, before any work is done."""
@@ -158,7 +127,7 @@ class Store:
             return
         content = {"snellen segment": VERSION, "plan": self._plan_id, "record": asdict(record)}
         with atomic.rewriting(file) as opened:
-            opened.write(json.dumps(_plain(content), indent=1).encode())
+            opened.write(json.dumps(plain(content), indent=1).encode())
 
     def joined(self, output: Path | None) -> None:
         """Note the complete output, which is about to get its name; None: segments are to stay."""
@@ -215,7 +184,7 @@ class Store:
             file = self._record_file(cut["number"])
             with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 added = json.loads(file.read_bytes())
-                record = _record(added["record"])
+                record = record_of(added["record"])
                 if (added["plan"], record.number) == (self._plan_id, cut["number"]):
                     records[record.number] = record
         return records
@@ -261,9 +230,9 @@ class Store:
             "snellen segments": VERSION,
             "made by": self._made_by,
             "output": self._output,
-            "plan": _plain(asdict(self.plan)),
+            "plan": plain(asdict(self.plan)),
             "segments": {
-                str(number): _plain(asdict(one)) for number, one in sorted(self.records.items())
+                str(number): plain(asdict(one)) for number, one in sorted(self.records.items())
             },
         }
         with atomic.rewriting(self.folder / _MANIFEST) as file:
@@ -279,9 +248,9 @@ def manifest(folder: Path) -> dict[str, Any] | None:
         found = json.loads(file.read_bytes())
         if found["snellen segments"] != VERSION or not isinstance(found["made by"], dict):
             return None
-        numbers = {str(one.number) for one in _cuts(found["plan"]).cuts}
+        numbers = {str(one.number) for one in cuts_of(found["plan"]).cuts}
         for key, one in found["segments"].items():
-            if str(_record(one).number) != key or key not in numbers:
+            if str(record_of(one).number) != key or key not in numbers:
                 return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
@@ -381,58 +350,3 @@ def _is_ours(name: str) -> bool:
 def _is_regular(file: Path) -> bool:
     """Return whether this is a file, and no link, pipe or folder (OSError: nothing is there)."""
     return stat.S_ISREG(file.lstat().st_mode)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Fraction):
-        return {"fraction": str(value)}
-    if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    if isinstance(value, tuple | list):
-        return [_plain(one) for one in value]
-    return value
-
-
-def _value(value: Any) -> Any:
-    if isinstance(value, dict):
-        if not _FRACTION.fullmatch(value["fraction"]):  # Fraction would compute 1e999999999
-            raise ValueError("no fraction")
-        return Fraction(value["fraction"])
-    return tuple(_value(one) for one in value) if isinstance(value, list) else value
-
-
-def _cuts(found: dict[str, Any]) -> Cuts:
-    cuts = tuple(_checked(Cut(**one)) for one in found["cuts"])
-    others = {key: _value(one) for key, one in found.items() if key not in ("cuts", "choice")}
-    plan = Cuts(**others, cuts=(), choice=_choice(found.get("choice")))
-    _checked(plan)
-    numbers = [one.number for one in cuts]
-    if not numbers or numbers != list(range(1, len(cuts) + 1)) or plan.time_base <= 0:
-        raise ValueError("no plan")
-    return replace(plan, cuts=cuts)
-
-
-def _choice(found: dict[str, Any] | None) -> Choice | None:
-    if found is None:
-        return None
-    probes = tuple(_checked(Probe(**one)) for one in found["probes"])
-    choice = _checked(Choice(**{**found, "probes": probes}))
-    if not 0 <= choice.quality <= WORST:
-        raise ValueError("no quality")
-    return choice
-
-
-def _record(found: dict[str, Any]) -> Record:
-    return _checked(Record(**{key: _value(one) for key, one in found.items()}))
-
-
-def _checked(value: _T) -> _T:
-    """Return what a manifest says, whose fields have their types (ValueError: one has not)."""
-    for field in fields(value):
-        found = getattr(value, field.name)
-        texts = field.type == "tuple[str, ...]"
-        if type(found) not in _TYPES[str(field.type)] or (
-            texts and not all(isinstance(one, str) for one in found)
-        ):
-            raise ValueError(f"no {field.name}")
-    return value

@@ -1,0 +1,101 @@
+"""The plan and the records of a film's segments as JSON has them, and back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+from types import NoneType
+from typing import Any, TypeVar
+
+from snellen.video.quality.values import Choice, Probe
+from snellen.video.segments.values import Cut, Record
+from snellen.video.sink.encoding import WORST
+
+_FRACTION = re.compile(r"-?\d{1,400}(/\d{1,400})?", re.ASCII)
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "int": (int,), "int | None": (int, NoneType), "str": (str,), "str | None": (str, NoneType),
+    "bool": (bool,), "Fraction": (Fraction,), "Fraction | None": (Fraction, NoneType),
+    "Mark | None": (tuple, NoneType), "tuple[Cut, ...]": (tuple,), "tuple[str, ...]": (tuple,),
+    "float": (float,), "Choice | None": (Choice, NoneType), "tuple[Probe, ...]": (tuple,),
+}  # fmt: skip
+"""What fields of a manifest may be, by their annotations."""
+_T = TypeVar("_T", Cut, Record, "Cuts", Choice, Probe)
+
+
+@dataclass(frozen=True, slots=True)
+class Cuts:
+    """How a film is cut, decided before work starts."""
+
+    time_base: Fraction
+    """Seconds of a tick of the cuts."""
+    start: Fraction
+    """Seconds of the container's clock from which `Clip.start` counts."""
+    end: Fraction | None
+    """Seconds of the container's clock where the clip ends; None: with the input."""
+    short: str | None
+    """How much less the input has than it promises; None: nothing."""
+    threads: int
+    """Of the encoder."""
+    cuts: tuple[Cut, ...]
+    choice: Choice | None = None
+    """The encoder's quality that was chosen for a target; None: there is no target."""
+
+
+def plain(value: Any) -> Any:
+    """Return a value of dataclasses as JSON has it."""
+    if isinstance(value, Fraction):
+        return {"fraction": str(value)}
+    if isinstance(value, dict):
+        return {key: plain(one) for key, one in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain(one) for one in value]
+    return value
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, dict):
+        if not _FRACTION.fullmatch(value["fraction"]):  # Fraction would compute 1e999999999
+            raise ValueError("no fraction")
+        return Fraction(value["fraction"])
+    return tuple(_value(one) for one in value) if isinstance(value, list) else value
+
+
+def cuts_of(found: dict[str, Any]) -> Cuts:
+    """Return the plan that a manifest has (ValueError, KeyError, TypeError: it has none)."""
+    cuts = tuple(_checked(Cut(**one)) for one in found["cuts"])
+    others = {key: _value(one) for key, one in found.items() if key not in ("cuts", "choice")}
+    plan = Cuts(**others, cuts=(), choice=_choice(found.get("choice")))
+    _checked(plan)
+    numbers = [one.number for one in cuts]
+    if not numbers or numbers != list(range(1, len(cuts) + 1)) or plan.time_base <= 0:
+        raise ValueError("no plan")
+    return replace(plan, cuts=cuts)
+
+
+def _choice(found: dict[str, Any] | None) -> Choice | None:
+    if found is None:
+        return None
+    probes = tuple(_checked(Probe(**one)) for one in found["probes"])
+    choice = _checked(Choice(**{**found, "probes": probes}))
+    if not 0 <= choice.quality <= WORST:
+        raise ValueError("no quality")
+    return choice
+
+
+def record_of(found: dict[str, Any]) -> Record:
+    """Return a record that a manifest has (errors: as of `cuts_of`)."""
+    return _checked(Record(**{key: _value(one) for key, one in found.items()}))
+
+
+def _checked(value: _T) -> _T:
+    """Return what a manifest says, whose fields have their types (ValueError: one has not)."""
+    for field in fields(value):
+        found = getattr(value, field.name)
+        texts = field.type == "tuple[str, ...]"
+        if type(found) not in _TYPES[str(field.type)] or (
+            texts and not all(isinstance(one, str) for one in found)
+        ):
+            raise ValueError(f"no {field.name}")
+    return value
