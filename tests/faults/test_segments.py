@@ -32,7 +32,7 @@ from snellen.video.convert import Clip, Encoding, Segments, convert
 from snellen.video.segments import cuts, join
 from support.video.steps import Between, Median, Nearest
 
-cuts.LONG, cuts.SECONDS = 1, {"cpu": 1}
+cuts.LONG, cuts.SECONDS, cuts.LEADING = 1, {"cpu": 1}, 0
 source, target, at = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 put = join.JoiningSink.put
 def dying(sink, packet):
@@ -131,10 +131,11 @@ def test_kills_at_random_moments(tmp_path, kind):
     assert code == 0, said
     usual = time.monotonic() - began
     kills, known = 0, {}
-    for _ in range(200):
+    for attempt in range(200):
         process = driven(source, target, kind=kind)
         process.stdout.readline()  # Python has started
-        code, said = killed(process, draw.uniform(0, usual / 4))
+        longer = 1 + attempt / 20  # else it would never end where Python alone takes that long
+        code, said = killed(process, draw.uniform(0, usual / 4 * longer))
         if target.exists():  # the run is killed while it ends
             tidy(target.with_name(f"{target.name}.segments"), target)
             break
@@ -148,7 +149,9 @@ def test_kills_at_random_moments(tmp_path, kind):
     same(whole, target)
     found = {"out.mkv", "whole.mkv"}
     if kind == "deblur":
-        found |= {"out.npy", "whole.npy"}
+        found.add("whole.npy")
+    if (tmp_path / "out.npy").exists():  # the last kill was not just before it was written
+        found.add("out.npy")
         assert np.array_equal(np.load(tmp_path / "out.npy"), np.load(tmp_path / "whole.npy"))
     assert {p.name for p in tmp_path.iterdir()} == begun | found
 

@@ -32,6 +32,7 @@ class Heard(Silent):
 def short(monkeypatch):
     monkeypatch.setattr(cuts, "LONG", 1)
     monkeypatch.setattr(cuts, "SECONDS", {"cpu": 1})
+    monkeypatch.setattr(cuts, "LEADING", 0)
 
 
 @pytest.fixture

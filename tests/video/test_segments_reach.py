@@ -29,6 +29,7 @@ def short(monkeypatch):
     """Films of more than a second are long, and cut after each second."""
     monkeypatch.setattr(cuts, "LONG", 1)
     monkeypatch.setattr(cuts, "SECONDS", {"cpu": 1})
+    monkeypatch.setattr(cuts, "LEADING", 0)
 
 
 def temporal():
@@ -196,3 +197,12 @@ def test_filters_reach_as_far_as_is_said(tmp_path):
         tried += 1
         assert run(name, frames[cut - reach :])[0] == whole, name
     assert tried > 90
+
+
+@pytest.mark.slow
+def test_segments_are_long_beside_what_leads_in_and_out(tmp_path, monkeypatch):
+    source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=100, options=KEYS)
+    monkeypatch.setattr(cuts, "LEADING", 4)
+    run = Run(source, tmp_path / "out.mkv", Median(5))  # 40 frames, at key frames 12 apart
+    assert run.error is None, run.error
+    assert "in 3 segments" in run.said[0]

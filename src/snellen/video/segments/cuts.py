@@ -32,6 +32,8 @@ SECONDS = {"cpu": 10}
 """Least duration of a segment: a run that is killed loses as much."""
 _OTHERWISE = 60
 """On a GPU, where opening the film anew would take longer than less."""
+LEADING = 4
+"""A segment is at least so many times as long as the frames around it that its results need."""
 _RATES = {"cpu": 3_000_000}
 """Pixels of the result that a core makes a second, roughly."""
 _BY_GPU = 30_000_000
@@ -163,7 +165,8 @@ def planned(scan: Scan, info: MediaInfo, plan: Plan, step: Step | RateStep) -> C
     assert reach is not None
     if (reach or info.clip.ivtc or info.clip.frames) and not shows_each_packet(info, scan):
         return "several of its packets make one picture"
-    found = cut(scan, info, SECONDS.get(step.device_name, _OTHERWISE), reach)
+    seconds = max(SECONDS.get(step.device_name, _OTHERWISE), ceil(LEADING * 2 * reach / info.rate))
+    found = cut(scan, info, seconds, reach)
     if isinstance(found, str):
         return found
     threads = chosen() or _threads(plan.encoder.codec)

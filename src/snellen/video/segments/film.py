@@ -218,8 +218,9 @@ class Film:
         working: set[int] = set()
         while True:
             while len(working) < executor.slots and (task := self._next(working)) is not None:
-                frames = self._cuts.cuts[task.number - 1].frames
-                self._room.check(self._store.records.values(), frames)
+                cuts, done = self._cuts.cuts, self._store.records
+                known = sum(cuts[number - 1].frames for number in done)
+                self._room.check(done.values(), known, cuts[task.number - 1].frames)
                 working.add(task.number)
                 executor.submit(task)
             if not working:

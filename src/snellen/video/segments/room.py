@@ -26,7 +26,7 @@ class Room:
     source : Path or None
         The input.
     frames : int
-        Of the whole film.
+        Of the whole input.
     say : callable
         Receives the warning, once.
     """
@@ -37,9 +37,16 @@ class Room:
         self._folder, self._source, self._frames = folder, source, frames
         self._say: Callable[[str], None] | None = say
 
-    def check(self, done: Collection[Record], frames: int) -> None:
-        """Look before the next segment, of so many frames; OutputError: it will not fit."""
-        free, known = self._free(), sum(one.frames for one in done)
+    def check(self, done: Collection[Record], known: int, frames: int) -> None:
+        """Look before the next segment; OutputError: it will not fit.
+
+        Parameters
+        ----------
+        done : collection of Record
+        known, frames : int
+            Frames of the input in these, and in the next segment.
+        """
+        free = self._free()
         if not known:
             size = 0 if self._source is None else self._source.stat().st_size
             if free < 2 * size:
