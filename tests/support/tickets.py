@@ -25,6 +25,9 @@ class Doing:
     def units(self, result):
         return 1
 
+    def failed(self, error):
+        return None
+
     def run(self, worker):
         lines = self.plan.read_text().split() if self.plan.is_file() else []
         if lines:

@@ -29,6 +29,7 @@ from snellen.cli.options import (
 )
 from snellen.cli.report import Report
 from snellen.cli.reports import command_line, report_options, taken, write
+from snellen.cli.score_pairs import check_arguments, run_pairs
 from snellen.errors import InputError, SnellenError
 
 if TYPE_CHECKING:
@@ -52,10 +53,17 @@ _COLUMNS = {
          "snellen score originals encoded --csv scores.csv --metrics mad,psnr,ssim"),
     ],
 )  # fmt: skip
-@click.argument("reference", metavar="REF", type=NAMED)
-@click.argument("distorted", metavar="DIST", type=NAMED)
+@click.argument("reference", metavar="REF", type=NAMED, required=False)
+@click.argument("distorted", metavar="DIST", type=NAMED, required=False)
 @group(
     FILES,
+    click.option(
+        "--pairs",
+        type=NAMED,
+        metavar="LIST",
+        help="Instead of REF and DIST a CSV file with both in each line, from its folder: a result "
+        "for each line, in order. With --csv FILE the same command goes on after a kill.",
+    ),
     click.option("--csv", "table", type=NAMED, help="A row for each frame; - for standard output."),
     click.option(
         "--map-out", "maps", type=NAMED, help="Folder for heat maps of the worst frames, as PNG."
@@ -150,13 +158,19 @@ _COLUMNS = {
     MACHINE,
     DEVICE,
     THREADS,
+    click.option(
+        "--workers",
+        type=click.IntRange(1, 1024),
+        metavar="N",
+        help="Processes that score --pairs at once [default: 1; of several GPUs one each].",
+    ),
     MAX_PIXELS,
 )
 @group(
     REPORT,
     *REPORTING,
 )
-def score(reference: Path, distorted: Path, **options: Any) -> None:
+def score(reference: Path | None, distorted: Path | None, **options: Any) -> None:
     """Score how far DIST is from REF by MAD: higher is worse.
 
     0 is no visible difference, and photographs reach some 140. PSNR (dB) and SSIM (1 for equal
@@ -172,15 +186,28 @@ def score(reference: Path, distorted: Path, **options: Any) -> None:
     percentile with linear interpolation. --json writes a line for each frame and a last one with
     "pooled"; of two images a single line.
     """
+    pairs, workers = options.pop("pairs"), options.pop("workers")
+    check_arguments(pairs, workers, reference, distorted)
+    from snellen.jobs.patterns import the_only
+
     level, log = reporting(options)
     with _ScoreReport(options.pop("as_json"), options["table"] == PIPE, level, log) as report:
         try:
             wanted = taken(options)
+            if pairs is not None:
+                table = options.pop("table")
+                job = _job(pairs, pairs, options, report)
+                sys.exit(run_pairs(pairs, job, table, workers, wanted[0], report))
+            assert reference is not None and distorted is not None
+            reference, distorted = (
+                the_only(reference, "reference"),
+                the_only(distorted, "distorted"),
+            )
             job = _job(reference, distorted, options, report)
             after = _report(job, *wanted)
             _finish(job, report, after)
         except SnellenError as error:
-            report.failure(f"{reference} {distorted}", error)
+            report.failure(str(pairs) if pairs else f"{reference} {distorted}", error)
             sys.exit(error.exit_code)
 
 
@@ -215,7 +242,6 @@ def _job(
 ) -> ScoreJob:
     from snellen.jobs import Clip
     from snellen.jobs.options import MadSettings, seconds
-    from snellen.jobs.patterns import the_only
     from snellen.jobs.score import ScoreJob
 
     if report.as_csv:
@@ -232,7 +258,6 @@ def _job(
     clip = Clip(**times, frames=options.pop("frames"), **fields)
     names = ("variant", "hi_scale", "eight_bit_lut", "dtype")
     mad = MadSettings(**{name: options.pop(name) for name in names})
-    reference, distorted = the_only(reference, "reference"), the_only(distorted, "distorted")
     return ScoreJob(reference=reference, distorted=distorted, mad=mad, clip=clip, **options)
 
 

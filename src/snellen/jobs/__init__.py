@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 __all__ = [
     "Clip", "CompareJob", "CompareResult", "DeblurJob", "DeblurResult", "DryRun", "Encoding",
-    "Enhancement", "Events", "Job", "MadSettings", "MiaSettings", "NetworkSettings",
+    "Enhancement", "Events", "Job", "MadSettings", "MiaSettings", "NetworkSettings", "PairScore",
     "PreviewResult", "Progress", "Region", "ScoreJob", "ScoreResult", "ScoreRow", "ScoreTable",
     "Settings", "Silent", "TrainJob", "TrainResult", "UpscaleJob", "UpscaleResult", "VideoOptions",
-    "dry_run", "join_plan", "preview", "run", "run_segments", "run_several", "write_plan",
+    "dry_run", "join_plan", "preview", "run", "run_segments", "run_several", "score_pairs",
+    "write_plan",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from snellen.jobs.options import MadSettings as MadSettings
     from snellen.jobs.options import MiaSettings as MiaSettings
     from snellen.jobs.options import VideoOptions as VideoOptions
+    from snellen.jobs.pair_scores import PairScore as PairScore
     from snellen.jobs.plans import join_plan as join_plan
     from snellen.jobs.plans import run_segments as run_segments
     from snellen.jobs.plans import write_plan as write_plan
@@ -71,6 +73,7 @@ _HOME = {
     "MadSettings": "snellen.jobs.options",
     "MiaSettings": "snellen.jobs.options",
     "NetworkSettings": "snellen.cnn.training.settings",
+    "PairScore": "snellen.jobs.pair_scores",
     "PreviewResult": "snellen.jobs.previews",
     "Progress": "snellen.jobs.events",
     "Region": "snellen.jobs.positions",
@@ -91,6 +94,7 @@ _HOME = {
     "run": "snellen.jobs.execute",
     "run_segments": "snellen.jobs.plans",
     "run_several": "snellen.jobs.execute",
+    "score_pairs": "snellen.jobs.pair_scores",
     "write_plan": "snellen.jobs.plans",
 }
 

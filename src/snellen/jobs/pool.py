@@ -181,27 +181,46 @@ class Pool:
                 self._count(process, ticket.units(value))
                 self._deal()
                 return value
+            elif kind == "failed" and isinstance(value, InputError | OutputError):
+                ticket, process.ticket = process.ticket, None
+                assert ticket is not None
+                result = self._given_up(ticket, value)
+                self._deal()
+                return result
             else:
                 error = SnellenError(process.fate()) if kind == "gone" else value
-                self._replace(number, process, error)
+                result = self._replace(number, process, error)
                 self._deal()
+                if result is not None:
+                    return result
 
-    def _replace(self, number: int, process: _Process, error: SnellenError) -> None:
-        """Take a ticket back from a worker, and start another one in its place."""
+    def _given_up(self, ticket: Ticket, error: SnellenError) -> Any:
+        """Return the result of a ticket that has failed for good, or raise the error."""
+        self._tries.pop(ticket.key, None)
+        result = ticket.failed(error)
+        if result is None:
+            raise error
+        return result
+
+    def _replace(self, number: int, process: _Process, error: SnellenError) -> Any:
+        """Take a ticket back from a worker, and start another one in its place.
+
+        The ticket is tried again, or is given up, which has a result.
+        """
         del self._processes[number]
         process.end()
-        ticket = process.ticket
+        ticket, result = process.ticket, None
         if ticket is not None:
             self._count(process, 0)
             tries = self._tries[ticket.key] = self._tries.get(ticket.key, 0) + 1
-            final = isinstance(error, InputError | OutputError)
-            if final or tries == TRIES:
-                raise error if final else _named(error, ticket)
-            self._todo.appendleft(ticket)
-        self._failures[number] += 1
+            if tries == TRIES:
+                result = self._given_up(ticket, error.about(ticket))
+            else:
+                self._todo.appendleft(ticket)
+        self._failures[number] = 0 if result is not None else self._failures[number] + 1
         if self._failures[number] < (_FAILURES if self._processes else TRIES):
             self._start(number, process.device)
-            then = "it is tried again"
+            then = "it is given up" if result is not None else "it is tried again"
         elif self._processes:
             workers = counted(len(self._processes), "worker")
             then = f"the work goes on with {workers}"
@@ -210,6 +229,7 @@ class Pool:
         what = f"a worker on {process.device}" if ticket is None else str(ticket)
         subject = "workers" if ticket is None else ticket.subject
         self._events.warning(subject, f"{what}: {error.text}; {then}")
+        return result
 
     def _start(self, number: int, device: str) -> None:
         self._processes[number] = _Process(device, self._threads, self._messages)

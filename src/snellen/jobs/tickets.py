@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from snellen.cpu import threads
+from snellen.errors import SnellenError
 from snellen.frames import limits
 from snellen.jobs.events import Events
 from snellen.jobs.first_use import announced
@@ -54,6 +55,10 @@ class Ticket(Protocol):
 
     def units(self, result: Any) -> int:
         """Return how many units of progress a result is."""
+        ...
+
+    def failed(self, error: SnellenError) -> Any:
+        """Return the result of a ticket that has failed for good; None: all work ends."""
         ...
 
 
@@ -109,6 +114,9 @@ class SegmentTicket:
     def units(self, result: Record) -> int:
         """Return the frames of the segment."""
         return result.frames
+
+    def failed(self, error: SnellenError) -> None:
+        """Return None: a film needs all its segments."""
 
 
 class Worker:

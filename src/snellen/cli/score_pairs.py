@@ -1,0 +1,119 @@
+"""--pairs: scores of many pairs of files, as text, JSON lines and CSV."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from snellen.cli import interrupts, terminal
+from snellen.cli.options import PIPE
+from snellen.cli.report import Report
+from snellen.errors import InputError
+
+if TYPE_CHECKING:
+    from snellen.jobs.pair_scores import PairScore
+    from snellen.jobs.score import ScoreJob
+
+
+def check_arguments(
+    pairs: Path | None, workers: int | None, reference: Path | None, distorted: Path | None
+) -> None:
+    """Refuse (UsageError) too few files, or too many beside --pairs."""
+    context = click.get_current_context()
+    if pairs is not None and reference is not None:
+        raise click.UsageError("--pairs goes without REF and DIST: the list has them.")
+    if pairs is None and workers is not None:
+        raise click.UsageError("--workers needs --pairs; one pair is scored by one process.")
+    for name, given in (("reference", reference), ("distorted", distorted)):
+        if pairs is None and given is None:
+            argument = next(one for one in context.command.params if one.name == name)
+            raise click.MissingParameter(ctx=context, param=argument)
+
+
+def run_pairs(
+    file: Path,
+    job: ScoreJob,
+    table: Path | None,
+    workers: int | None,
+    page: Path | None,
+    report: Report,
+) -> int:
+    """Score the pairs of a list with the settings of a job; return the exit code."""
+    from snellen.frames.atomic import protected
+    from snellen.jobs.pair_files import PairTable, columns, read_pairs
+    from snellen.jobs.pair_scores import score_pairs
+
+    if page is not None or job.maps is not None:
+        name = "maps" if page is None else "report"
+        raise InputError(f"got `{name}` with `pairs`; it is of one pair", parameter=name)
+    pairs = read_pairs(file)
+    to_stdout = table == PIPE
+    growing = None
+    if table is not None and not to_stdout:
+        with protected([file] if report.log is None else [file, report.log.path]):
+            growing = PairTable(table, job, pairs, job.overwrite)
+    code = 0
+    with growing or nullcontext():
+        begin = 0
+        if growing is not None and growing.done:
+            begin, code = growing.done, InputError.exit_code if growing.failed else 0
+            report.notice(str(table), f"goes on: {begin} of {len(pairs)} pairs are scored")
+        if to_stdout:
+            _write_line(columns(job))
+
+        def jobs() -> Iterator[ScoreJob]:
+            for reference, distorted in pairs[begin:]:
+                yield replace(job, reference=reference, distorted=distorted)
+
+        for score in score_pairs(jobs(), report, workers, len(pairs) - begin):
+            interrupts.check()
+            if growing is not None:
+                growing.add(score)
+            if to_stdout:
+                facts = score.facts()
+                _write_line(facts.get(name, "") for name in columns(job))
+            elif report.as_json:
+                terminal.out(json.dumps(_facts(score)))
+            elif score.pooled:
+                report.result(_line(score))
+            if score.error is not None:
+                code = max(code, score.error.exit_code)
+                if not report.as_json:
+                    report.failure(str(score.distorted), score.error)
+    return code
+
+
+def _write_line(values: Any) -> None:
+    from snellen.jobs.score_table import csv_line
+
+    shown = [terminal.shown(one) if isinstance(one, str) else one for one in values]
+    terminal.out(csv_line(shown).removesuffix("\n"))
+
+
+def _facts(score: PairScore) -> Any:
+    from snellen.jobs.score_table import as_json
+
+    found: dict[str, Any] = {
+        "reference": str(score.reference), "distorted": str(score.distorted),
+        "frames": score.frames,
+        "pooled": {name: asdict(one) for name, one in score.pooled.items()},
+    }  # fmt: skip
+    if score.stmad is not None:
+        found["stmad"] = score.stmad
+    if score.error is not None:
+        found |= {"error": str(score.error), "exit_code": score.error.exit_code}
+    return as_json(found | {"warnings": list(score.warnings)})
+
+
+def _line(score: PairScore) -> str:
+    figures = [f"{name.upper()} {one.mean:.4f}" for name, one in score.pooled.items()]
+    if score.stmad is not None:
+        figures.append(f"ST-MAD {score.stmad:.4f}")
+    frames = f"{score.frames} frames, mean " if score.frames > 1 else ""
+    return f"{score.distorted}: {frames}{'  '.join(figures)}"

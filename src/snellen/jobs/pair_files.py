@@ -1,0 +1,183 @@
+"""Lists of pairs of files, and the table of their scores, which grows while they are scored."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from snellen.errors import InputError, OutputError
+from snellen.frames import atomic
+from snellen.jobs.inputs import PIPE
+from snellen.jobs.pair_scores import PairScore
+from snellen.jobs.score import ScoreJob
+from snellen.jobs.score_table import csv_line
+from snellen.metrics.names import MAD
+
+HEAD = ("reference", "distorted")
+VERSION = 1
+"""Of the file beside a table that is not complete."""
+_FREE = ("reference", "distorted", "device", "threads", "overwrite", "max_pixels", "profile",
+         "decoder")  # fmt: skip
+"""Fields of a job that do not change a score."""
+
+
+def read_pairs(file: Path) -> list[tuple[Path, Path]]:
+    """Return the pairs in a list: CSV with the reference, and what is scored, in each line.
+
+    A first line "reference,distorted" is left out, and so are empty ones. Relative names are those
+    from the folder of the list.
+
+    Raises
+    ------
+    InputError
+        The list cannot be read, or a line has not two names.
+    """
+    try:
+        text = file.read_text("utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{file}: {error.strerror}", parameter="pairs") from error
+    except ValueError as error:
+        raise InputError(f"{file} is no text in UTF-8", parameter="pairs") from error
+    found: list[tuple[Path, Path]] = []
+    reader = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True)
+    try:
+        for row in reader:
+            if not any(row) or (tuple(map(str.lower, row)) == HEAD and not found):
+                continue
+            names = [file.parent / name for name in row]
+            if len(row) != 2 or not all(row) or "\0" in "".join(row) or PIPE in names:
+                raise InputError(
+                    f"{file}: line {reader.line_num} is {','.join(row)!r:.80}; expected the names "
+                    "of two files, with a comma between",
+                    parameter="pairs",
+                )
+            found.append((names[0], names[1]))
+    except csv.Error as error:
+        raise InputError(f"{file}: line {reader.line_num}: {error}", parameter="pairs") from error
+    if not found:
+        raise InputError(f"{file} has no pairs", parameter="pairs")
+    return found
+
+
+class PairTable:
+    """A CSV file with a row for each pair, written as scores come; a context manager.
+
+    As long as it is not complete there is a file beside it, which says of which pairs and settings
+    it is: so a run that was ended is taken up.
+
+    Parameters
+    ----------
+    file : Path
+    job : ScoreJob
+        Settings of all pairs.
+    pairs : sequence of (Path, Path)
+    overwrite : bool
+        Whether another table is replaced.
+
+    Attributes
+    ----------
+    done : int
+        Pairs of an earlier run.
+    failed : int
+        How many of them have no score, or were damaged.
+    """
+
+    def __init__(
+        self, file: Path, job: ScoreJob, pairs: Sequence[tuple[Path, Path]], overwrite: bool
+    ) -> None:
+        self._file, self._state = file, file.with_name(f"{file.name}.unfinished")
+        self._columns = columns(job)
+        self._pairs = pairs
+        self._made_by = {"snellen pairs": VERSION, "list": _digest(pairs), "job": _settings(job)}
+        self._stream: IO[str] | None = None
+        self.done = self.failed = 0
+        if not self._is_mine():
+            with atomic.protected(one for pair in pairs for one in pair if file.exists()):
+                atomic.check_target(file, None, overwrite)
+            if self._state.exists() and "snellen pairs" not in self._state.read_text("latin-1"):
+                atomic.check_target(self._state, None, overwrite=False)
+
+    def __enter__(self) -> PairTable:
+        try:
+            rows = self._rows() if self._is_mine() else None
+            self.done = 0 if rows is None else len(rows)
+            self.failed = sum(bool(row[-1]) for row in rows or ())
+            text = csv_line(self._columns) + "".join(csv_line(row) for row in rows or ())
+            with atomic.rewriting(self._state) as state:
+                state.write(json.dumps(self._made_by).encode())
+            with atomic.rewriting(self._file) as whole:
+                whole.write(text.encode())
+            self._stream = self._file.open("a", encoding="utf-8", newline="")
+        except OSError as error:
+            raise OutputError(f"{self._file} could not be written: {error.strerror}") from error
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._stream is not None:
+            self._stream.close()
+        if error is None:
+            self._state.unlink(missing_ok=True)
+
+    def add(self, score: PairScore) -> None:
+        """Write the row of the next pair."""
+        assert self._stream is not None
+        facts = score.facts()
+        try:
+            self._stream.write(csv_line(facts.get(name, "") for name in self._columns))
+            self._stream.flush()
+        except OSError as error:
+            raise OutputError(f"{self._file} could not be written: {error.strerror}") from error
+
+    def _is_mine(self) -> bool:
+        """Return whether a run with the same pairs and settings has begun the table."""
+        try:
+            return bool(json.loads(self._state.read_bytes()) == self._made_by)
+        except (OSError, ValueError, RecursionError):
+            return False
+
+    def _rows(self) -> list[list[str]]:
+        """Return the rows of an earlier run, up to the last that is complete and as expected."""
+        try:
+            text = self._file.read_text("utf-8")
+        except (OSError, ValueError):
+            return []
+        rows: list[list[str]] = []
+        whole = text[: text.rfind("\n") + 1]
+        found = csv.reader(io.StringIO(whole, newline=""))
+        if next(found, None) != list(self._columns):
+            return []
+        for row, pair in zip(found, self._pairs, strict=False):
+            names = [next(csv.reader([csv_line([one])]))[0] for one in map(str, pair)]
+            if len(row) != len(self._columns) or row[:2] != names:
+                break
+            rows.append(row)
+        return rows
+
+
+def columns(job: ScoreJob) -> tuple[str, ...]:
+    """Return the columns of a table of pairs."""
+    others = [one for one in job.metrics if one != MAD]
+    mad = ("mad", "hi", "lo") if MAD in job.metrics else ()
+    moving = ("stmad",) if job.temporal else ()
+    return (*HEAD, "frames", *mad, *others, *moving, "error")
+
+
+def _digest(pairs: Sequence[tuple[Path, Path]]) -> str:
+    names = [[str(name.absolute()) for name in pair] for pair in pairs]
+    return sha256(json.dumps(names).encode(errors="replace")).hexdigest()
+
+
+def _settings(job: ScoreJob) -> dict[str, Any]:
+    found = json.loads(job.to_json())
+    return {name: value for name, value in found.items() if name not in _FREE}

@@ -1,0 +1,209 @@
+"""Scores of many pairs of files: in order, as they come, by one worker or several."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from snellen.cpu.threads import available
+from snellen.errors import SnellenError, unexpected
+from snellen.frames.brief import Brief
+from snellen.jobs.events import Collected, Events, Progress, Silent, listening, notify
+from snellen.jobs.execute import run
+from snellen.jobs.film_workers import planned
+from snellen.jobs.options import check_workers
+from snellen.jobs.pool import Pool
+from snellen.jobs.score import ScoreJob
+from snellen.jobs.tickets import Ticket, Worker
+
+if TYPE_CHECKING:
+    from snellen.mad.pooling import Pooled
+
+AHEAD = 32
+"""So many pairs of each worker may be finished before an earlier one is."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PairScore(Brief):
+    """The scores of one of many pairs."""
+
+    reference: Path
+    distorted: Path
+    frames: int = 0
+    """How many were scored; of images 1."""
+    pooled: dict[str, Pooled] = field(default_factory=dict)
+    """Statistics of each score, by its name: "mad", "hi", "lo", and other metrics."""
+    stmad: float | None = None
+    """ST-MAD, where it is asked for."""
+    warnings: tuple[str, ...] = ()
+    """What differs between the files, or does not count."""
+    error: SnellenError | None = None
+    """Why there are no scores, or what was wrong all the same."""
+
+    def facts(self) -> dict[str, Any]:
+        """Return the files, the number of frames, the mean of each score, and the error as text."""
+        found: dict[str, Any] = {
+            "reference": str(self.reference), "distorted": str(self.distorted),
+            "frames": self.frames, **{name: one.mean for name, one in self.pooled.items()},
+        }  # fmt: skip
+        if self.stmad is not None:
+            found["stmad"] = self.stmad
+        return found | {"error": "" if self.error is None else str(self.error)}
+
+
+@dataclass(frozen=True, slots=True)
+class PairTicket:
+    """One pair to score."""
+
+    key: int
+    job: ScoreJob
+    device: str | None
+    """In place of the job's; None: the worker's."""
+
+    @property
+    def subject(self) -> str:
+        """Name of what is scored."""
+        return str(self.job.distorted)
+
+    def __str__(self) -> str:
+        return str(self.job.distorted)
+
+    def run(self, worker: Worker) -> tuple[int, PairScore]:
+        """Score the pair. What is wrong with its files is part of the result."""
+        job = replace(self.job, device=self.device or worker.device)
+        found = run(job, _Quiet(worker.events))
+        error = None if found.error is None else _named(found.error, job)
+        return self.key, PairScore(
+            job.reference, job.distorted, len(found.table.rows), found.table.pooled(),
+            None if found.temporal is None else found.temporal.stmad, found.warnings, error,
+        )  # fmt: skip
+
+    def units(self, result: Any) -> int:
+        """Return 1: pairs are counted."""
+        return 1
+
+    def failed(self, error: SnellenError) -> tuple[int, PairScore]:
+        """Return the result of a pair that cannot be scored."""
+        return self.key, PairScore(
+            self.job.reference, self.job.distorted, error=_named(error, self.job)
+        )
+
+
+def _named(error: SnellenError, job: ScoreJob) -> SnellenError:
+    """Return an error that says which pair it is about, without the result that it may carry."""
+    there = any(str(name) in error.text for name in (job.reference, job.distorted))
+    if there:
+        return type(error)(error.message, parameter=error.parameter, advice=error.advice)
+    return error.about(job.distorted)
+
+
+class _Quiet(Silent):
+    """Events of a pair: its notices only, since the result has its warnings and scores."""
+
+    def __init__(self, events: Events) -> None:
+        self._events = events
+
+    def notice(self, subject: str, message: str) -> None:
+        """Pass a notice on."""
+        notify(self._events, subject, message)
+
+
+class _Here:
+    """The executor of this process."""
+
+    slots = 1
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker, self._tickets = worker, deque[Ticket]()
+
+    def submit(self, ticket: Ticket) -> None:
+        self._tickets.append(ticket)
+
+    def wait(self) -> Any:
+        ticket = self._tickets.popleft()
+        try:
+            return self._worker.run(ticket)
+        except Exception as error:
+            return ticket.failed(unexpected(error))
+
+
+def score_pairs(
+    jobs: Iterable[ScoreJob],
+    events: Events | None = None,
+    workers: int | None = None,
+    total: int | None = None,
+) -> Iterator[PairScore]:
+    """Score many pairs of files, and yield the results in the order of the jobs.
+
+    Pairs are scored by several processes at once where `workers` or the first job's device say so.
+    A pair whose files cannot be scored has an `error`, and the others go on. Memory does not grow
+    with the number of pairs.
+
+    Parameters
+    ----------
+    jobs : iterable of ScoreJob
+        Of videos, images or folders; the devices of all are those of the first.
+    events : Events, optional
+        Receives progress in pairs, warnings and notices.
+    workers : int, optional
+        Processes; None: one, or one for each GPU.
+    total : int, optional
+        How many jobs there are, for progress.
+
+    Yields
+    ------
+    PairScore
+
+    Raises
+    ------
+    InputError, DeviceError
+        A number of workers or a device that does not exist.
+    """
+    check_workers(workers)
+    listener = Collected(listening(events))
+    left = iter(jobs)
+    first = next(left, None)
+    if first is None:
+        return
+    devices = planned(first.device, workers)
+    with ExitStack() as stack:
+        if len(devices) > 1:
+            share = max(1, (first.threads or available()) // len(devices))
+            executor: Any = stack.enter_context(Pool(devices, share, listener))
+        else:
+            worker = Worker(devices[0], first.threads or available(), listener, lambda units: None)
+            executor = _Here(worker)
+        yield from _ordered(executor, chain([first], left), len(devices) > 1, listener, total)
+
+
+def _ordered(
+    executor: Any, jobs: Iterator[ScoreJob], several: bool, events: Events, total: int | None
+) -> Iterator[PairScore]:
+    """Yield the results of all jobs in their order; so many are under way as there are slots."""
+    began = time.monotonic()
+    found: dict[int, PairScore] = {}
+    given = taken = done = 0
+    while True:
+        while given - done < executor.slots and given - taken < AHEAD * executor.slots:
+            job = next(jobs, None)
+            if job is None:
+                break
+            executor.submit(PairTicket(given, job, None if several else job.device))
+            given += 1
+        if given == done:
+            return
+        number, score = executor.wait()
+        found[number] = score
+        done += 1
+        rate = done / max(time.monotonic() - began, 1e-9)
+        eta = None if total is None else (total - done) / rate
+        events.progress(Progress(str(score.distorted), done, total, rate, eta, unit="pair"))
+        while taken in found:
+            yield found.pop(taken)
+            taken += 1

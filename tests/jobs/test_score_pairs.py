@@ -1,0 +1,183 @@
+"""Scores of many pairs: in order, by one worker or several, and taken up after a kill."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from snellen.errors import InputError
+from snellen.jobs import ScoreJob, run
+from snellen.jobs.pair_files import PairTable, read_pairs
+from snellen.jobs.pair_scores import _ordered, score_pairs
+from support.cli import names
+from support.cli import run as command
+
+COLUMNS = ["reference", "distorted", "frames", "psnr", "error"]
+
+
+@pytest.fixture
+def pictures(tmp_path):
+    """Five pairs and their list; one has no second picture."""
+    draw = np.random.default_rng(3)
+    for number in range(5):
+        samples = draw.integers(0, 256, (20, 24), np.uint8)
+        Image.fromarray(samples).save(tmp_path / f"a{number}.png")
+        Image.fromarray(np.uint8(samples // (number + 2))).save(tmp_path / f"b{number}.png")
+    (tmp_path / "b3.png").unlink()
+    names = tmp_path / "list.csv"
+    names.write_text("".join(f"a{n}.png,b{n}.png\n" for n in range(5)))
+    return names
+
+
+def jobs(file):
+    return [
+        ScoreJob(reference=one, distorted=other, metrics=("psnr",), device="cpu")
+        for one, other in read_pairs(file)
+    ]
+
+
+def numbers(scores):
+    return [(one.distorted.name, *(p.mean for p in one.pooled.values())) for one in scores]
+
+
+def test_pairs_are_scored_in_order_and_what_fails_is_said(pictures):
+    found = list(score_pairs(jobs(pictures)))
+    assert [one.distorted.name for one in found] == [f"b{n}.png" for n in range(5)]
+    assert found[1].pooled["psnr"] == run(jobs(pictures)[1]).table.pooled()["psnr"]
+    assert isinstance(found[3].error, InputError)
+    assert "b3.png" in str(found[3].error)
+    assert found[3].facts()["error"] == str(found[3].error)
+    assert list(score_pairs([])) == []
+
+
+@pytest.mark.slow
+def test_several_workers_find_the_same(pictures):
+    one = list(score_pairs(jobs(pictures)))
+    two = list(score_pairs(jobs(pictures), workers=2))
+    assert numbers(one) == numbers(two)
+    assert str(one[3].error) == str(two[3].error)
+
+
+class Late:
+    """Two slots; the first pair ends last."""
+
+    slots = 2
+
+    def __init__(self):
+        self.tickets, self.most = [], 0
+
+    def submit(self, ticket):
+        self.tickets.append(ticket)
+        self.most = max(self.most, len(self.tickets))
+
+    def wait(self):
+        ticket = self.tickets.pop()
+        return ticket.failed(InputError("late"))
+
+
+def test_results_wait_for_earlier_ones_and_no_more_are_given_than_there_are_slots(tmp_path):
+    from snellen.jobs.events import Silent
+
+    many = [ScoreJob(reference=tmp_path / str(n), distorted=tmp_path / "b") for n in range(500)]
+    late, taken = Late(), iter(many)
+    found = _ordered(late, taken, True, Silent(), 500)
+    assert next(found).reference == tmp_path / "0"
+    assert late.most == 2
+    assert len(list(taken)) > 400  # the first held up at most 64
+    rest = [int(one.reference.name) for one in found]
+    assert rest == sorted(rest)
+
+
+def rows(table):
+    with table.open(newline="") as file:
+        return list(csv.reader(file))
+
+
+WORDS = ["--metrics", "psnr", "--device", "cpu"]
+
+
+def test_the_table_of_a_list(capsys, pictures, tmp_path):
+    table = tmp_path / "s.csv"
+    words = ["--pairs", pictures, "--csv", table, *WORDS]
+    assert command("score", *words) == 2
+    assert "b3.png" in capsys.readouterr().err
+    found = rows(table)
+    assert found[0] == COLUMNS
+    assert [Path(row[1]).name for row in found[1:]] == [f"b{n}.png" for n in range(5)]
+    assert [row[2] for row in found[1:]] == ["1", "1", "1", "0", "1"]
+    assert not (tmp_path / "s.csv.unfinished").exists()
+    assert command("score", *words) == 2
+    assert "s.csv exists" in capsys.readouterr().err
+
+
+def test_a_run_that_was_killed_is_taken_up(capsys, pictures, tmp_path):
+    table, whole = tmp_path / "s.csv", tmp_path / "whole.csv"
+    command("score", "--pairs", pictures, "--csv", whole, *WORDS)
+    base = jobs(pictures)[0]
+    pairs = read_pairs(pictures)
+    same = replace(base, reference=pictures, distorted=pictures)
+    with pytest.raises(KeyboardInterrupt), PairTable(table, same, pairs, False) as growing:
+        for score in score_pairs(jobs(pictures)[:2]):
+            growing.add(score)
+        raise KeyboardInterrupt
+    with table.open("a") as file:
+        file.write(f"{pairs[2][0]},{pairs[2]}")  # half of a line
+    capsys.readouterr()
+    assert command("score", "--pairs", pictures, "--csv", table, *WORDS) == 2
+    assert "goes on: 2 of 5 pairs are scored" in capsys.readouterr().err
+    assert rows(table) == rows(whole)
+    assert names(tmp_path) == sorted(
+        ["list.csv", "s.csv", "whole.csv", *(f"a{n}.png" for n in range(5)),
+         *(f"b{n}.png" for n in range(5) if n != 3)]
+    )  # fmt: skip
+
+
+def test_a_table_of_other_settings_is_not_taken_up(capsys, pictures, tmp_path):
+    table = tmp_path / "s.csv"
+    base = replace(jobs(pictures)[0], reference=pictures, distorted=pictures)
+    with pytest.raises(KeyboardInterrupt), PairTable(table, base, read_pairs(pictures), False):
+        raise KeyboardInterrupt
+    assert command("score", "--pairs", pictures, "--csv", table, *WORDS, "--metrics", "ssim") == 2
+    assert "s.csv exists" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("", "has no pairs"), ("reference,distorted\n", "has no pairs"), ("a.png\n", "line 1 is"),
+     ("a,b\nc,d,e\n", "line 2 is"), ("a,\n", "line 1 is"), ("-,b\n", "line 1 is"),
+     ("./-,b\n", "line 1 is"), ("a,b\0c\n", "line 1")],
+)  # fmt: skip
+def test_lists_that_are_none(tmp_path, monkeypatch, text, said):
+    monkeypatch.chdir(tmp_path)
+    Path("list.csv").write_text(text)
+    with pytest.raises(InputError, match=said):
+        read_pairs(Path("list.csv"))
+    with pytest.raises(InputError):
+        read_pairs(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [(["a", "b", "--pairs", "l"], "--pairs goes without REF and DIST"), (["a"], "'DIST'"),
+     (["a", "b", "--workers", "2"], "--workers needs --pairs"),
+     (["--pairs", "list.csv", "--map-out", "m"], "--map-out"),
+     (["--pairs", "list.csv", "--report", "r.html"], "--report")],
+)  # fmt: skip
+def test_what_does_not_go_together(capsys, pictures, monkeypatch, words, said):
+    monkeypatch.chdir(pictures.parent)
+    assert command("score", *words) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_table_replaces_no_picture_of_the_list(capsys, pictures, tmp_path):
+    before = (tmp_path / "a1.png").read_bytes()
+    words = ["--pairs", pictures, "--csv", tmp_path / "a1.png", "-y", *WORDS]
+    assert command("score", *words) == 2
+    assert command("score", "--pairs", pictures, "--csv", pictures, "-y", *WORDS) == 2
+    assert (tmp_path / "a1.png").read_bytes() == before
+    assert len(read_pairs(pictures)) == 5
