@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from snellen.jobs.options import MiaSettings as MiaSettings
     from snellen.jobs.options import VideoOptions as VideoOptions
     from snellen.jobs.pair_scores import PairScore as PairScore
+    from snellen.jobs.pair_scores import score_pairs as score_pairs
     from snellen.jobs.plans import join_plan as join_plan
     from snellen.jobs.plans import run_segments as run_segments
     from snellen.jobs.plans import write_plan as write_plan
