@@ -8,7 +8,8 @@ import pytest
 from snellen.errors import InputError
 from snellen.frames.frame import Frame
 from snellen.jobs import Enhancement
-from snellen.jobs.enhance import Line, steps_after, steps_before
+from snellen.jobs.enhance import steps_after, steps_before
+from snellen.jobs.enhance_line import Line
 from snellen.video.chain import Chain
 from snellen.video.clip import Clip
 from snellen.video.source.decode import Source

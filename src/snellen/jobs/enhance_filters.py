@@ -12,7 +12,7 @@ from snellen.errors import InputError
 from snellen.frames.values import number
 
 if TYPE_CHECKING:
-    from snellen.jobs.enhance import Line
+    from snellen.jobs.enhance_line import Line
 
 DENOISE = ("light", "medium", "strong")
 _LIGHT = "atadenoise=" + ":".join(f"{plane}a=0.03:{plane}b=0.05" for plane in (0, 1, 2))
