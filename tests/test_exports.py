@@ -113,7 +113,8 @@ def test_the_signatures_for_files():
     wanted = ["source", "target", "scale", "model", "device", "method", "source_kind",
               "size", "height", "fit", "chroma", *video, "crop", "vf",
               "deblock", "denoise", "sharpen", "deband", "post_vf",
-              "deblur", "lut", "lut_matrix", "grain", "grain_seed", *more]  # fmt: skip
+              "deblur", "deblur_psf_out", "lut", "lut_matrix",
+              "grain", "grain_seed", *more]  # fmt: skip
     assert parameters(snellen.upscale_file) == wanted
     mia = ["psf", "psf_size", "iterations", "noise", "read_noise", "tv", "prior", "psf_start",
            "edges", "recentre", "tolerance", "tile", "data_range"]  # fmt: skip

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from snellen.errors import InputError
+from snellen.errors import InputError, SnellenError
 from snellen.frames.frame import Format, Frame
 from snellen.jobs import Encoding, Enhancement, UpscaleJob, VideoOptions, film_blur, run
 from snellen.jobs.events import Silent
@@ -132,6 +132,30 @@ def test_a_film_without_blur_stays_as_it_is(random, tmp_path, answers):
     assert [text for text in notes.texts if "have no blur" in text]
     assert result.summary.chain == ()
     np.testing.assert_array_equal(*made)
+
+
+def test_the_psf_is_written(random, tmp_path, answers):
+    """Not by a dry run; and not over the film, or a file that is there."""
+    source, out = film(tmp_path / "in.mkv", strokes(random, 1.5)), tmp_path / "psf.npy"
+
+    def job(out, **how):
+        return UpscaleJob(source=source, target=tmp_path / "out.mkv", device="cpu", **how,
+                          enhancement=Enhancement(deblur="auto", deblur_psf_out=out))  # fmt: skip
+
+    for dry in (True, False):
+        answers(*[(RESTORED, gaussian(1.5))] * 3)
+        found = film_blur.with_blur(job(out), lambda text: None, dry=dry).enhancement
+        assert out.exists() != dry
+        assert found.deblur_psf_out is None
+    np.testing.assert_allclose(np.load(out), gaussian(1.5), atol=1e-4)
+    step = film_blur.step_of(out, "cpu")
+    step.close()
+    with pytest.raises(SnellenError, match="exists"):
+        film_blur.with_blur(job(out), lambda text: None)
+    for wrong, how in (("psf.jpg", {"deblur": "auto"}), ("psf.npy", {"deblur": "p.npy"})):
+        with pytest.raises(InputError) as caught:
+            Enhancement(deblur_psf_out=wrong, **how)
+        assert caught.value.parameter == "deblur_psf_out"
 
 
 def test_the_step_undoes_a_given_blur(random):

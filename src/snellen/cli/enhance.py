@@ -53,6 +53,12 @@ _OPTIONS = group(
         "(.npy, or a grey image), or auto: estimated on some sharp frames; a sharp film stays.",
     ),
     click.option(
+        "--deblur-psf-out",
+        type=NAMED,
+        metavar="FILE",
+        help="Write the PSF that --deblur auto finds, as .npy or .png.",
+    ),
+    click.option(
         "--lut",
         type=NAMED,
         metavar="FILE.cube",

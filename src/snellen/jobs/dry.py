@@ -114,7 +114,7 @@ def _upscaling(job: UpscaleJob, events: Collected) -> DryRun:
     from snellen.jobs.segments import segments_of
     from snellen.video.dry_run import dry_run as film
 
-    job = settled(job, events)
+    job = settled(job, events, dry=True)
     models = models_of(job)
     found = through(
         partial(film, segments=segments_of(job, models, events, tidied=False)),

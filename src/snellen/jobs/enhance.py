@@ -32,7 +32,7 @@ from snellen.jobs.enhance_filters import (
 from snellen.jobs.enhance_line import Line
 from snellen.jobs.fields import check_types
 from snellen.jobs.options import path
-from snellen.jobs.psf_files import Psf, inline
+from snellen.jobs.psf_files import Psf, check_suffix, inline
 from snellen.jobs.serial import chosen
 
 if TYPE_CHECKING:
@@ -72,6 +72,8 @@ class Enhancement(Brief):
     deblur: Psf | str | None = None
     """The blur that all frames of the film have, which is undone before they are enlarged: a file
     (.npy, or a grey image) or rows of numbers; "auto": it is estimated; None: none."""
+    deblur_psf_out: Path | None = None
+    """File that the PSF is written to which "auto" finds (.npy or .png); None: it is not."""
     lut: Path | None = None
     """A colour table, a .cube file, that the enlarged frames go through; None: none."""
     lut_matrix: str | None = None
@@ -87,8 +89,9 @@ class Enhancement(Brief):
         from snellen.video.filtering.crop import area
         from snellen.video.filtering.parse import parse
 
-        if self.lut is not None:
-            object.__setattr__(self, "lut", path(self.lut, "lut"))
+        for name in ("lut", "deblur_psf_out"):
+            if (file := getattr(self, name)) is not None:
+                object.__setattr__(self, name, path(file, name))
         if not isinstance(self.deblur, str) or self.deblur != AUTO:
             object.__setattr__(self, "deblur", inline(self.deblur, "deblur"))
         check_types(self)
@@ -100,6 +103,12 @@ class Enhancement(Brief):
         for name in ("vf", "post_vf"):
             if (chain := getattr(self, name)) is not None:
                 parse(chain, name)
+        if self.deblur_psf_out is not None:
+            if self.deblur != AUTO:
+                raise InputError(
+                    "got `deblur_psf_out`, but `deblur` is not auto", parameter="deblur_psf_out"
+                )
+            check_suffix(self.deblur_psf_out, "deblur_psf_out")
         if self.lut_matrix is not None:
             choice("lut_matrix", self.lut_matrix, (AUTO, *NAMED))
             if self.lut is None:

@@ -98,6 +98,8 @@ def written_by(job: AnyJob) -> list[Path]:
     outputs = [job.target]
     if isinstance(job, DeblurJob) and job.psf_out is not None:
         outputs.append(job.psf_out)
+    if isinstance(job, UpscaleJob) and job.enhancement.deblur_psf_out is not None:
+        outputs.append(job.enhancement.deblur_psf_out)
     if isinstance(job, TrainJob) and job.is_network:
         outputs.append(job.checkpoint)
     return [one for one in outputs if one != PIPE]

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from snellen.errors import InputError
 from snellen.filters.unchanged import Unchanged
+from snellen.frames import atomic
 from snellen.jobs import psf_files
 from snellen.jobs.deblur_step import UNSEEN, DeblurStep, FrameFits
 from snellen.mia.image import deblur
@@ -46,14 +47,22 @@ Float64 = npt.NDArray[np.float64]
 Say = Callable[[str], None]
 
 
-def with_blur(job: UpscaleJob, say: Say) -> UpscaleJob:
-    """Return a job with the film's PSF, or none, in place of `deblur` "auto"; see `blur_of`."""
+def with_blur(job: UpscaleJob, say: Say, *, dry: bool = False) -> UpscaleJob:
+    """Return a job with the film's PSF, or none, in place of `deblur` "auto"; see `blur_of`.
+
+    The PSF is written if the job says so and the run is not `dry`; the job returned does not.
+    """
     options = job.enhancement
     if options.deblur != AUTO:
         return job
     source = None if job.video.fps is not None else job.source
+    out = options.deblur_psf_out
+    if out is not None:
+        atomic.check_target(out, job.source, job.overwrite)
     psf = blur_of(source, job.video.clip.map, options.crop, say)
-    return replace(job, enhancement=replace(options, deblur=psf))
+    if out is not None and psf is not None and not dry:
+        psf_files.write(out, np.array(psf), job.overwrite)
+    return replace(job, enhancement=replace(options, deblur=psf, deblur_psf_out=None))
 
 
 def blur_of(
@@ -118,8 +127,8 @@ def estimated(planes: Sequence[npt.NDArray[np.uint8]], say: Say) -> psf_files.Ro
         say(_unchanged(len(chosen), reasons))
         return None
     say(
-        f"deblur: {described(psf)} was found on the {len(chosen)} sharpest frames of "
-        f"{len(planes)}, and is undone in all"
+        f"deblur: {described(psf)} was found on the {len(chosen)} sharpest of "
+        f"{len(planes)} frames, and is undone in all"
     )
     rows: psf_files.Rows = tuple(tuple(float(x) for x in row) for row in psf)
     return rows

@@ -145,8 +145,7 @@ def check_target(
     overwrite : bool
         Whether a file of this name may be replaced.
     """
-    if path.suffix.lower() not in SUFFIXES:
-        raise InputError(f"{path}: PSFs are written as .npy or .png", parameter="psf_out")
+    check_suffix(path, "psf_out")
     for source in sources:
         atomic.check_target(path, source, overwrite)
     if place(path) in [place(target) for target in targets]:
@@ -154,6 +153,12 @@ def check_target(
             f"{path} is to be the result and the PSF; choose another file for one",
             parameter="psf_out",
         )
+
+
+def check_suffix(path: Path, parameter: str) -> None:
+    """Refuse (InputError) a file for PSFs of another kind than these."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise InputError(f"{path}: PSFs are written as .npy or .png", parameter=parameter)
 
 
 def write(path: Path, psf: Array, overwrite: bool) -> None:

@@ -286,13 +286,16 @@ def run_video(
     )  # fmt: skip
 
 
-def settled(job: UpscaleJob, events: Events) -> UpscaleJob:
-    """Return a job whose source is a video, with what is found beforehand, once for all of it."""
+def settled(job: UpscaleJob, events: Events, *, dry: bool = False) -> UpscaleJob:
+    """Return a job whose source is a video, with what is found beforehand, once for all of it.
+
+    Nothing is written if the run is `dry`.
+    """
     if job.enhancement.deblur != AUTO:
         return job
     from snellen.jobs.film_blur import with_blur
 
-    return with_blur(job, lambda text: notify(events, str(job.source), text))
+    return with_blur(job, lambda text: notify(events, str(job.source), text), dry=dry)
 
 
 def workers_of(job: UpscaleJob, events: Events) -> Workers | None:

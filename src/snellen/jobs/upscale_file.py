@@ -67,6 +67,7 @@ def upscale_file(
     deband: bool = False,
     post_vf: str | None = None,
     deblur: Any = None,
+    deblur_psf_out: File | None = None,
     lut: File | None = None,
     lut_matrix: str | None = None,
     grain: float | None = None,
@@ -194,6 +195,8 @@ def upscale_file(
         The blur that all frames of a video have, which MIA undoes before they are enlarged: a PSF
         in a file (.npy, or a grey image), an array (K, K), or "auto", which estimates it on some
         sharp frames of a file and leaves a sharp film as it is.
+    deblur_psf_out : str or Path, optional
+        File for the PSF that "auto" finds, .npy or .png.
     lut : str or Path, optional
         A .cube file, a table of colours that the enlarged frames of a video go through.
     lut_matrix : str, optional
@@ -265,6 +268,7 @@ def upscale_file(
         deband=flag("deband", deband),
         post_vf=post_vf,
         deblur=deblur,
+        deblur_psf_out=optional_path(deblur_psf_out, "deblur_psf_out"),
         lut=optional_path(lut, "lut"),
         lut_matrix=lut_matrix,
         grain=grain,

@@ -54,7 +54,8 @@ class Backend:
                 work=self._work,
                 on_device=on_device,
             )
-            self._work.clipped.fill(0)  # of the frames that prepared the engine
+            with self._engine.streams.compute:  # what prepared the engine was no frame
+                self._work.clipped.set(np.zeros(1, np.uint64))
 
     def run(self, frame: Frame) -> Frame:
         """Return a frame with new planes; may be called from several threads."""
