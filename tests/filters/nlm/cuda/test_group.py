@@ -69,7 +69,7 @@ def test_the_bytes_of_the_cpu(there, random, case):
     theirs = group.Group(settings, planes, source, target)
     frames = [scene(random, source, planes) for _ in range(3)]
     uploaded = [tuple(there.asarray(plane) for plane in frame) for frame in frames]
-    for given in ((0, 1, 1), (1, 1, 1), (1, 1, 0), (0, 1, 0)):
+    for given in ((1, 1, 0), (0, 1, 1)):
         chosen = [number for number in range(3) if given[number]]
         whole = [[None] * planes.start + frame for frame in frames]
         padded = [mine.padded(whole[number]) for number in chosen]
