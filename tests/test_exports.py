@@ -107,8 +107,9 @@ def test_the_signatures_for_files():
              "preset", "crf", "target_mad", "target_vmaf", "target_pool",
              "max_bitrate", "encoder_options", "pix_fmt", "colour", "audio",
              "map", "fps"]  # fmt: skip
-    last = ["quality", "strict", "overwrite", "max_pixels", "threads", "profile", "events"]
-    kept = [*last[:-1], "segments", "keep_segments", "discard_segments", "workers", last[-1]]
+    last = ["quality", "strict", "overwrite", "max_pixels", "threads", "profile"]
+    kept = [*last, "segments", "keep_segments", "discard_segments", "workers", "report",
+            "report_size", "events"]  # fmt: skip
     more = kept
     wanted = ["source", "target", "scale", "model", "device", "method", "source_kind",
               "size", "height", "fit", "chroma", *video, "crop", "vf",
@@ -125,7 +126,7 @@ def test_the_signatures_for_files():
         "resize",
         "offset", "align", "every", "frames", "start", "duration", "deinterlace", "interlaced",
         "ivtc", "temporal", "table", "maps", "worst", "overwrite", "max_pixels", "threads",
-        "device", "dtype", "decoder", "profile", "events",
+        "device", "dtype", "decoder", "profile", "report", "report_size", "events",
     ]  # fmt: skip
     assert parameters(snellen.score_files) == wanted
 

@@ -218,3 +218,36 @@ def test_nothing_is_left_where_it_fails(films, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(InputError, match="is a video"):
         snellen.compare_files(films[0], tmp_path, target)
+
+
+def test_reports_of_functions_for_files(tmp_path, saved, picture, small_model):
+    source = saved("a.png", picture((48, 64)))
+    how = {"model": small_model, "device": "cpu"}
+    snellen.upscale_file(source, tmp_path / "b.png", report=tmp_path / "b.html", **how)
+    snellen.deblur_file(
+        source, tmp_path / "c.png", psf_size=3, iterations=1, prior=None, report=tmp_path / "c.html"
+    )
+    found = snellen.score_files(
+        source, tmp_path / "c.png", report=tmp_path / "d.html", report_size=2, device="cpu"
+    )
+    for name in "bcd":
+        assert (tmp_path / f"{name}.html").read_bytes().startswith(b"<!doctype html>")
+    assert f"{found.table.rows[0].mad:.3f}" in (tmp_path / "d.html").read_text()
+    assert "made of, and no original" in (tmp_path / "b.html").read_text()
+    with pytest.raises(InputError, match="report"):
+        snellen.upscale_file(source, tmp_path / "e.png", report=tmp_path / "e.txt", **how)
+    with pytest.raises(InputError, match="2 files"):
+        snellen.upscale_files(
+            [source, tmp_path / "c.png"], tmp_path / "new", report="r.html", **how
+        )
+    assert not (tmp_path / "e.png").exists() and not (tmp_path / "new").exists()
+
+
+def test_a_result_that_is_larger_than_its_source_is_no_warning(
+    tmp_path, saved, picture, small_model, heard
+):
+    source = saved("a.png", picture((48, 64)))
+    snellen.upscale_file(source, tmp_path / "b.png", model=small_model, device="cpu", events=heard,
+                         report=tmp_path / "b.html")  # fmt: skip
+    assert heard.warnings == []
+    assert "Lanczos" in (tmp_path / "b.html").read_text()

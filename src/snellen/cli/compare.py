@@ -106,7 +106,7 @@ if TYPE_CHECKING:
 @group(MACHINE, DEVICE, THREADS, MAX_PIXELS)
 @group(REPORT, *REPORTING)
 def compare(files: tuple[Path, ...], **options: Any) -> None:
-    """Write a report of FILES (videos, images, or folders of images), as one HTML file.
+    """Compare FILES (videos, images, folders of images) side by side, in one HTML file.
 
     It opens offline in any browser: the pictures on two sides of a divider, or all side by side, at
     one place and zoom; heat maps of MAD over them; curves of MAD, HI, LO and PSNR with the worst

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import overload
 
 from snellen.cpu import threads
 from snellen.errors import InputError
@@ -15,6 +16,7 @@ from snellen.jobs.events import Collected, Events, listening
 from snellen.jobs.execute import run
 from snellen.jobs.files import protected
 from snellen.jobs.inputs import PIPE, is_image
+from snellen.jobs.options import File, path
 from snellen.jobs.score import ScoreJob, ScoreResult
 from snellen.jobs.upscale import UpscaleJob, UpscaleResult
 
@@ -91,6 +93,42 @@ def about_score(
     )  # fmt: skip
     _check(found)
     return found
+
+
+@overload
+def with_report(
+    job: UpscaleJob, report: File | None, report_size: float, events: Events | None
+) -> UpscaleResult: ...
+@overload
+def with_report(
+    job: DeblurJob, report: File | None, report_size: float, events: Events | None
+) -> DeblurResult: ...
+@overload
+def with_report(
+    job: ScoreJob, report: File | None, report_size: float, events: Events | None
+) -> ScoreResult: ...
+def with_report(
+    job: UpscaleJob | DeblurJob | ScoreJob,
+    report: File | None,
+    report_size: float,
+    events: Events | None,
+) -> UpscaleResult | DeblurResult | ScoreResult:
+    """Run a job, and write a report about what it has made, or scored; None: no report.
+
+    Errors are those of `run` and of `about_result` or `about_score`, which come first.
+    """
+    if report is None:
+        return run(job, events)
+    target = path(report, "report")
+    if isinstance(job, ScoreJob):
+        about = about_score(job, target, report_size)
+        result = run(job, events)
+        after_score(about, result, events)
+        return result
+    about = about_result(job, target, report_size)
+    made = run(job, events)
+    after_result(about, made, events)
+    return made
 
 
 def _check(job: CompareJob) -> None:

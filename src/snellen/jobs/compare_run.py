@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -16,6 +16,7 @@ from snellen.frames import atomic
 from snellen.jobs import compare_facts, compare_pictures
 from snellen.jobs.compare import CompareJob, CompareResult
 from snellen.jobs.compare_choice import Choice, choose
+from snellen.jobs.compare_shelf import Shelf
 from snellen.jobs.events import Collected, Events, Progress
 from snellen.jobs.pairs import partners
 from snellen.jobs.score import FILM, FOLDER, IMAGE, ScoreResult
@@ -32,10 +33,12 @@ if TYPE_CHECKING:
     from snellen.jobs.deblur_step import FrameFit
 
 _METRICS = {
-    "mad": Metric("mad", "MAD", "lower"), "hi": Metric("hi", "HI", "lower"),
-    "lo": Metric("lo", "LO", "lower"), "psnr": Metric("psnr", "PSNR", "higher", "dB"),
-    "ssim": Metric("ssim", "SSIM", "higher"),
-}  # fmt: skip
+    "mad": Metric("mad", "MAD", "lower", scale="0: no difference is visible"),
+    "hi": Metric("hi", "HI", "lower", scale="0: no error reaches the threshold; no upper limit"),
+    "lo": Metric("lo", "LO", "lower", scale="0: alike in all subbands; no upper limit"),
+    "psnr": Metric("psnr", "PSNR", "higher", "dB"),
+    "ssim": Metric("ssim", "SSIM", "higher", scale="1: equal"),
+}
 _SCALES = {"detection": "HI", "appearance": "LO"}
 _STATISTICS = ("mean", "median", "min", "max", "p5", "p95")
 _SOURCE = (
@@ -152,13 +155,14 @@ def report(
     choice = choose([one.table for one in results], job.pictures)
     if not choice.rows:
         raise InputError("no frame was scored of all files; give `every`=1", parameter="every")
-    moments = _moments(job, kind, results, choice, events)
-    seconds = time.monotonic() - began
-    contents = _contents(job, results, choice, seconds, wording)
-    if any(max(one.size) > compare_pictures.LONGEST for one in moments):
-        text = f"Pictures are shown with at most {compare_pictures.LONGEST} pixels a side."
-        contents = replace(contents, notes=(*contents.notes, text))
-    found: Fitted = fitted(contents, moments, round(job.report_size * 1e6))
+    with Shelf() as shelf:
+        moments = [shelf.kept(one) for one in _moments(job, kind, results, choice, events)]
+        seconds = time.monotonic() - began
+        contents = _contents(job, results, choice, seconds, wording)
+        if any(max(one.size) > compare_pictures.LONGEST for one in moments):
+            text = f"Pictures are shown with at most {compare_pictures.LONGEST} pixels a side."
+            contents = replace(contents, notes=(*contents.notes, text))
+        found: Fitted = fitted(contents, moments, round(job.report_size * 1e6))
     with atomic.writing(job.target, job.overwrite) as file:
         file.write(found.html)
     return CompareResult(
@@ -170,7 +174,7 @@ def report(
 
 def _moments(
     job: CompareJob, kind: str, results: Sequence[ScoreResult], choice: Choice, events: Collected
-) -> list[Moment]:
+) -> Iterator[Moment]:
     def show(p: progress.Progress) -> None:
         name = str(job.target)
         events.progress(Progress(name, p.frames, p.total, p.fps, p.eta, stage="pictures"))
@@ -182,7 +186,7 @@ def _moments(
             found = compare_pictures.films(job, offsets, choice, errors, meter.count)
         else:
             found = compare_pictures.images(job, choice, errors, meter.count)
-        return list(found)
+        yield from found
 
 
 def _contents(

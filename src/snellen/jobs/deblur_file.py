@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from snellen.frames.values import flag
+from snellen.jobs.compare_after import with_report
 from snellen.jobs.deblur import DeblurJob, DeblurResult, psf_targets
 from snellen.jobs.events import Events
-from snellen.jobs.execute import each_file, raised, run
+from snellen.jobs.execute import each_file, raised
 from snellen.jobs.inputs import claim
 from snellen.jobs.naming import SHARP, beside
 from snellen.jobs.options import (
@@ -84,6 +85,8 @@ def deblur_file(
     keep_segments: bool = False,
     discard_segments: bool = False,
     workers: int | None = None,
+    report: File | None = None,
+    report_size: float = 30.0,
     events: Events | None = None,
 ) -> DeblurResult:
     """Restore a blurred image or video file by MIA, and find its blur.
@@ -163,6 +166,10 @@ def deblur_file(
         As for `upscale_file`.
     segments, keep_segments, discard_segments, workers
         As for `upscale_file`. With `warm`, and with `positions`, a film is made in one piece.
+    report : str, Path or None
+        A report to look at, .html, as of `compare_files`: the result beside its source; None: none.
+    report_size : float
+        Most million bytes of the report.
     events : Events, optional
         As for `upscale_file`; it also hears of each frame of a video, of one that is made in
         segments when it is complete.
@@ -218,7 +225,7 @@ def deblur_file(
         segments=segments, keep_segments=keep_segments, discard_segments=discard_segments,
         workers=workers,
     )  # fmt: skip
-    return raised(run(job, events))
+    return raised(with_report(job, report, report_size, events))
 
 
 def deblur_files(

@@ -235,6 +235,11 @@ def each_file(
     SnellenError
         The first that the function raised, after all files; the others are its notes.
     """
+    if options.get("report") is not None and len(todo.pairs) != 1:
+        raise InputError(
+            f"got `report` with {len(todo.pairs)} files", parameter="report",
+            advice="a report is about one file and what is made of it",
+        )  # fmt: skip
     listener = Collected(listening(events))
     results: list[R] = []
     failed: list[SnellenError] = [error for _, error in todo.failed]

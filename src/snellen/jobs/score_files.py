@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from snellen.jobs.compare_after import with_report
 from snellen.jobs.events import Events
-from snellen.jobs.execute import raised, run
+from snellen.jobs.execute import raised
 from snellen.jobs.options import File, MadSettings, Time, device_list, optional_path, path, seconds
 from snellen.jobs.patterns import the_only
 from snellen.jobs.score import ScoreJob, ScoreResult
@@ -43,6 +44,8 @@ def score_files(
     dtype: str | None = None,
     decoder: str = "auto",
     profile: bool = False,
+    report: File | None = None,
+    report_size: float = 30.0,
     events: Events | None = None,
 ) -> ScoreResult:
     """Score how far a video, an image or a folder of images is from its reference by MAD.
@@ -105,6 +108,10 @@ def score_files(
         "auto" or "cpu": FFmpeg's decoders; "nvdec": NVIDIA's, experimental.
     profile : bool
         Whether the result has the time of each stage.
+    report : str, Path or None
+        A report to look at, .html, as of `compare_files`: what was scored; None: none.
+    report_size : float
+        Most million bytes of the report.
     events : Events, optional
         Receives progress, warnings and each score.
 
@@ -143,4 +150,4 @@ def score_files(
         max_pixels=max_pixels, threads=threads,
         device=device_list(device), decoder=decoder, profile=profile,
     )  # fmt: skip
-    return raised(run(job, events))
+    return raised(with_report(job, report, report_size, events))

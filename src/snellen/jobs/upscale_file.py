@@ -7,9 +7,10 @@ from fractions import Fraction
 from typing import Any
 
 from snellen.frames.values import flag
+from snellen.jobs.compare_after import with_report
 from snellen.jobs.enhance import Enhancement
 from snellen.jobs.events import Events
-from snellen.jobs.execute import each_file, raised, run
+from snellen.jobs.execute import each_file, raised
 from snellen.jobs.naming import enlarged
 from snellen.jobs.options import (
     File,
@@ -82,6 +83,8 @@ def upscale_file(
     keep_segments: bool = False,
     discard_segments: bool = False,
     workers: int | None = None,
+    report: File | None = None,
+    report_size: float = 30.0,
     events: Events | None = None,
 ) -> UpscaleResult:
     """Enlarge an image or video file by super-resolution.
@@ -231,6 +234,10 @@ def upscale_file(
         Processes that work on the segments of a long film at once; they share the CPU's threads,
         and the GPUs that `device` names. The result is the same for any number. None: one, or one
         for each GPU.
+    report : str, Path or None
+        A report to look at, .html, as of `compare_files`: the result beside its source; None: none.
+    report_size : float
+        Most million bytes of the report.
     events : Events, optional
         Receives progress and warnings: an object with the methods of `snellen.jobs.events.Events`.
 
@@ -287,7 +294,7 @@ def upscale_file(
         segments=segments, keep_segments=keep_segments, discard_segments=discard_segments,
         workers=workers,
     )  # fmt: skip
-    return raised(run(job, events))
+    return raised(with_report(job, report, report_size, events))
 
 
 def upscale_files(

@@ -64,6 +64,8 @@ class Metric:
     better: str
     """"lower" or "higher"."""
     unit: str = ""
+    scale: str = ""
+    """What its values mean, in a few words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,13 +81,14 @@ def _settings(moments: Sequence[Moment], most: int) -> Iterator[Setting]:
 
 
 class _Files:
-    """Pictures as they are kept, each made once for a setting."""
+    """Pictures as they are kept, each made once for a quality and size."""
 
     def __init__(self, contents: Contents, moments: Sequence[Moment]) -> None:
         self._contents = contents
         self._moments = sorted(moments, key=lambda one: one.rank)
         self._fixed = len(page(contents, (), ""))
-        self._made: dict[tuple[int, int | None, float], list[str]] = {}
+        self._made: dict[int, list[str]] = {}
+        self._kind: tuple[int | None, float] | None = None
         self._others: dict[int, Shown] = {}
 
     def bytes(self, setting: Setting, most: int) -> int:
@@ -111,7 +112,10 @@ class _Files:
         return tuple(found)
 
     def _picture(self, moment: Moment, place: int, setting: Setting) -> str:
-        made = self._made.setdefault((moment.row, setting.quality, setting.share), [])
+        if self._kind != (setting.quality, setting.share):  # those before are of no use any more
+            self._kind = setting.quality, setting.share
+            self._made.clear()
+        made = self._made.setdefault(moment.row, [])
         while len(made) <= place:
             picture = moment.pictures[len(made)]
             quality, share = setting.quality, setting.share

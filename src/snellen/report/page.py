@@ -120,7 +120,8 @@ def _pooled(contents: Contents) -> str:
     head = "".join(f"<th>{'score' if alone else _WORDS[one]}</th>" for one in names)
     parts = []
     for metric in contents.metrics:
-        best = f"{metric.better} is better" + (f", {metric.unit}" if metric.unit else "")
+        said = (f"{metric.better} is better", metric.unit, metric.scale)
+        best = ", ".join(filter(None, said))
         for place, pooled in enumerate(contents.pooled):
             cells = "".join(f"<td>{figure(pooled[metric.name][one])}</td>" for one in names)
             first = (
