@@ -41,7 +41,7 @@ _OPTIONS = {
 _PYTHON = frozenset(
     {"batch", "bits", "blind", "callback", "channel_axis", "deblurrer", "events", "format", "frame",
      "history", "jobs", "multiframe", "on_device", "packed", "policy", "position", "prepare",
-     "queue", "recentre", "shape", "siting", "subsampling", "white"}
+     "queue", "radius", "recentre", "shape", "siting", "strength", "subsampling", "white"}
 )  # fmt: skip
 """Parameters that commands do not have."""
 
