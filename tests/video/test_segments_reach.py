@@ -15,8 +15,9 @@ from snellen.video.convert import Encoding, LateStep, convert
 from snellen.video.filtering import overlaps
 from snellen.video.filtering.parse import parse
 from snellen.video.filtering.step import FilterStep
-from snellen.video.segments import cuts
+from snellen.video.segments import begin, cuts
 from snellen.video.source.decode import Source
+from snellen.video.source.scan import scan
 from support.video.clips import make
 from support.video.segments import DIFFICULT, KEYS, LOSSLESS, Run, check, difficult, same
 from support.video.steps import Between, Double, Even, Median, Nearest
@@ -206,3 +207,19 @@ def test_segments_are_long_beside_what_leads_in_and_out(tmp_path, monkeypatch):
     run = Run(source, tmp_path / "out.mkv", Median(5))  # 40 frames, at key frames 12 apart
     assert run.error is None, run.error
     assert "in 3 segments" in run.said[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("settings", [{"step": Median()}, {"clip": Clip(frames=40)}])
+def test_fields_in_packets_of_their_own(tmp_path, monkeypatch, settings):
+    """Then packets do not tell where so many pictures end."""
+    source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=50, options=KEYS)
+
+    def doubled(path, maps):
+        found = scan(path, maps)
+        return replace(found, times=tuple(sorted(t + h for t in found.times for h in (0, 41))))
+
+    monkeypatch.setattr(begin, "scan", doubled)
+    run = Run(source, tmp_path / "out.mkv", **settings)
+    assert run.error is None, run.error
+    assert "several of its packets make one picture" in run.said[0]
