@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
@@ -535,3 +536,27 @@ def test_the_same_damage_is_said_once():
     assert film._parts(["0:00:01"]) == "in the part from 0:00:01"
     assert film._parts(["1", "2", "3"]) == "in the parts from 1, 2 and 3"
     assert film._parts(["1", "2", "3", "4", "5"]) == "in the parts from 1, 2, 3 and 2 more"
+
+
+@pytest.mark.slow
+def test_what_cannot_be_written_is_called_by_the_output(tmp_path, monkeypatch):
+    source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=30, options=KEYS)
+
+    def full(writer, packet):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(packets.PacketWriter, "write", full)
+        run = Run(source, tmp_path / "a.mkv")
+    assert isinstance(run.error, OutputError)
+    assert "a.mkv could not be written" in str(run.error)
+
+    class Full(packets.PacketWriter):
+        def __init__(self, file):
+            full(self, None)
+
+    monkeypatch.setattr(encode, "PacketWriter", Full)
+    run = Run(source, tmp_path / "a.mkv")
+    assert isinstance(run.error, OutputError)
+    assert "a.mkv, segment 1, could not be written" in str(run.error)
+    assert ".packets" not in str(run.error)

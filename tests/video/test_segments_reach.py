@@ -223,3 +223,19 @@ def test_fields_in_packets_of_their_own(tmp_path, monkeypatch, settings):
     run = Run(source, tmp_path / "out.mkv", **settings)
     assert run.error is None, run.error
     assert "several of its packets make one picture" in run.said[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "step", "clip"),
+    [
+        ("woven", Nearest, {"deinterlace": "field", "start": Fraction(1, 2)}),
+        ("woven", Nearest, {"deinterlace": "frame", "start": Fraction(1, 3), "frames": 90}),
+        ("telecined", Nearest, {"ivtc": True, "duration": Fraction(7, 2)}),
+        ("woven", temporal, {"interlaced": "ignore", "start": Fraction(1, 3), "frames": 90}),
+    ],
+)
+def test_parts_of_films_of_fields(tmp_path, kind, step, clip):
+    source = fields(tmp_path, kind)
+    after = 120 if clip.get("deinterlace") == "field" else 60
+    check(source, tmp_path, step=step, after=after, clip=Clip(**clip))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from fractions import Fraction
 from hashlib import blake2b, sha256
@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from av.packet import Packet
 
-from snellen.errors import InputError
+from snellen.errors import InputError, OutputError
 from snellen.frames import atomic
 from snellen.frames.frame import Format, Frame
 from snellen.process import Home
@@ -82,7 +82,7 @@ def _encoded(task: SegmentTask, step: Step | RateStep, meter: Meter) -> Record:
     OutputError
         The file could not be written.
     """
-    with atomic.rewriting(task.file) as file:
+    with _named(task), atomic.rewriting(task.file) as file:
         writer = PacketWriter(file)
         try:
             source = Source(
@@ -111,7 +111,7 @@ def _encoded(task: SegmentTask, step: Step | RateStep, meter: Meter) -> Record:
     notes = getattr(step, "notes", None)
     found = b"" if notes is None else notes(part.before, sink.written)
     if found:
-        with atomic.rewriting(task.file.with_suffix(NOTES)) as file:
+        with _named(task), atomic.rewriting(task.file.with_suffix(NOTES)) as file:
             file.write(found)
     return Record(
         number=task.number, frames=sink.written, first=part.first, after=part.after,
@@ -121,6 +121,18 @@ def _encoded(task: SegmentTask, step: Step | RateStep, meter: Meter) -> Record:
         variable_rate=report.variable_rate, losses=report.losses,
         transparent=report.transparent, fields_notice=report.fields_notice, ended=part.ended,
     )  # fmt: skip
+
+
+@contextmanager
+def _named(task: SegmentTask) -> Iterator[None]:
+    """Have errors name the output, and not a segment's file, which users do not know."""
+    try:
+        yield
+    except OutputError as error:
+        message = error.message
+        for file in (task.file, task.file.with_suffix(NOTES)):
+            message = message.replace(str(file), f"{task.output}, segment {task.number},")
+        raise OutputError(message, parameter=error.parameter, advice=error.advice) from error
 
 
 def _empty(
