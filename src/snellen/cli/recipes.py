@@ -26,6 +26,7 @@ RECIPES = "recipe"
 LARGEST = 1 << 20  # bytes of the file
 _LINE_ONLY = ("--config", "--recipe", "--no-config", "--help", "--debug")
 """Options that no file may set."""
+_FROM_FILE = click.core.ParameterSource.DEFAULT_MAP
 _ORIGINS = "snellen.cli.recipes"
 """Key of `Context.meta`: parameter → what set it."""
 _FILE = re.compile(r"[/\\]|\.[A-Za-z]\w*$")
@@ -113,9 +114,6 @@ def origin(parameter: str) -> str:
     if ctx is None or ctx.get_parameter_source(parameter) is not _FROM_FILE:
         return ""
     return str(ctx.meta.get(_ORIGINS, {}).get(parameter, ""))
-
-
-_FROM_FILE = click.core.ParameterSource.DEFAULT_MAP
 
 
 def chosen(ctx: click.Context) -> dict[str, list[str]]:
