@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from math import exp
 
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 from snellen.errors import InputError
+from snellen.filters.grain import Grain
 from snellen.frames.frame import Format
 from snellen.video import vmaf
 from snellen.video.clip import Clip
@@ -252,7 +254,7 @@ def test_a_longer_film_is_as_its_excerpts_say(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["out.mp4", "out.ts", "out.mov"])
-@pytest.mark.parametrize("step", [Nearest, Between, Median])
+@pytest.mark.parametrize("step", [Nearest, Between, Median, partial(Grain, 6, 1)])
 def test_frames_of_the_finished_film_meet_those_of_the_encoder(tmp_path, name, step):
     """Pairs that were not of one moment would differ by far more than coding does."""
     source = make(tmp_path / "in.mkv", frames=250, audio="aac")

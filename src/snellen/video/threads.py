@@ -149,13 +149,15 @@ def run_dry(
     source: Source,
     step: Step | RateStep,
     meter: Meter,
+    read: Callable[[], Iterator[Item]] | None = None,
     take: Callable[[Frame], None] | None = None,
 ) -> int:
     """Read and run the step, write nothing; return how many results there were.
 
-    `take` is called with each, in the calling thread.
+    `read` gives what is read of the source, all by default. `take` is called with each result, in
+    the calling thread.
     """
-    reader = SourceThread(source, source.items)
+    reader = SourceThread(source, read or source.items)
     frames = 0
     try:
         reader.start()

@@ -16,7 +16,7 @@ from snellen.errors import InputError, OutputError
 from snellen.frames.frame import Frame
 from snellen.video.chain import rate_of, reach_of, restart
 from snellen.video.ffmpeg import reason
-from snellen.video.media import MediaInfo
+from snellen.video.media import Item, MediaInfo
 from snellen.video.progress import Meter
 from snellen.video.sink.encode import Plan
 from snellen.video.source.decode import Source
@@ -57,14 +57,14 @@ class Excerpt:
     def __len__(self) -> int:
         return len(self.times)
 
-    def add(self, frame: Frame, time: int) -> None:
+    def add(self, frame: Frame) -> None:
         """Keep a frame, whose planes are in host memory."""
         try:
             for plane in frame.planes:
                 self._file.write(np.ascontiguousarray(plane).data)
         except OSError as error:
             raise OutputError(f"an excerpt could not be kept: {reason(error)}") from error
-        self.times.append(time)
+        self.times.append(frame.pts)
         self._durations.append(frame.duration)
 
     def frame(self, number: int) -> Frame:
@@ -134,8 +134,13 @@ def taken(
     first = max(Fraction(0), begin - margins[0] / info.rate)
     early = max(Fraction(0), first - reach / info.rate)
     start = None if clip.start is None and early == 0 else (clip.start or 0) + early
-    many = round((begin - early) * info.rate) + frames + margins[1]
-    part = replace(clip, start=start, duration=None, frames=many + reach)
+    many = round((begin - early) * info.rate) + frames + margins[1] + reach
+    duration = None if clip.duration is None else clip.duration - early
+    if duration is not None and duration <= 0:
+        return None
+    if clip.frames is not None:  # what is behind them does not exist for the film
+        many = min(many, max(1, clip.frames - round(early * info.rate)))
+    part = replace(clip, start=start, duration=duration, frames=many)
     try:
         source = Source(info.path, part, info.decoder, looked=True, content=info.content)
     except InputError as error:
@@ -145,17 +150,23 @@ def taken(
     found = Excerpt(plan, folder)
     try:
         with closing(source):
-            shift = (source.info.zero - info.zero) / plan.time_base
+            shift = (source.info.zero - info.zero) / info.time_base
             most = round((round((begin - first) * info.rate) + frames + margins[1]) * rate_of(step))
             least = first / plan.time_base if first else None
 
+            def read() -> Iterator[Item]:
+                for item in source.items():
+                    if item.frame is not None:  # results may depend on its time in the film
+                        time = round(item.frame.pts + shift)
+                        item = replace(item, frame=replace(item.frame, pts=time))
+                    yield item
+
             def take(frame: Frame) -> None:
-                time = round(frame.pts + shift)
-                if len(found) < max(1, most) and (least is None or time >= least):
-                    found.add(frame, time)
+                if len(found) < max(1, most) and (least is None or frame.pts >= least):
+                    found.add(frame)
 
             restart(step)
-            run_dry(source, step, meter, take)
+            run_dry(source, step, meter, read, take)
             restart(step)  # the film is next
     except BaseException:
         found.close()

@@ -13,7 +13,7 @@ import av
 
 from snellen.cpu.threads import chosen as chosen_threads
 from snellen.errors import DeviceError, InputError
-from snellen.video.chain import rate_of, reach_of
+from snellen.video.chain import is_steady, rate_of, reach_of
 from snellen.video.clip import Clip
 from snellen.video.ffmpeg import reason
 from snellen.video.media import MediaInfo
@@ -89,7 +89,9 @@ class Hunt:
         elif plan.alpha:
             why = "the opacity of a transparent film is not scored"
         elif info.clip.ivtc:
-            why = "which frames telecine has doubled is found anew in each excerpt"
+            why = "with `ivtc` the frames of an excerpt need not be those of the film"
+        elif not is_steady(step):
+            why = "the times of frames do not follow from their rate here"
         elif reach_of(step) is None:
             why = "what a frame becomes depends on the whole film here: excerpts would differ"
         if why is not None:

@@ -11,7 +11,7 @@ LENGTH = 30
 BEFORE, AFTER = 10, 20
 """Frames that are encoded before and after these. Without them an excerpt is worse than the same
 frames within a film, by 1 of VMAF: encoders look ahead (lab/target.md)."""
-_LEAST, _MOST, _FOR_ONE = 3, 8, 250
+_LEAST, _MOST, _FOR_ONE = 3, 8, 150
 """Excerpts of a film: one for so many frames."""
 
 
