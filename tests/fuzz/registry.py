@@ -332,5 +332,35 @@ def lut(random: Random) -> Case:
     return Case(words, files, ("out/result.y4m",), note)
 
 
+_FILTERS = (
+    "null", "hflip", "vflip", "transpose", "scale=32:24", "crop=20:20", "fps=7", "fps=60",
+    "framestep=2", "setpts=2*PTS", "setpts=PTS/3", "select=mod(n\\,2)", "tblend", "atadenoise=s=5",
+    "format=gray", "format=yuv444p10le", "format=rgb24", "curves=vintage", "negate", "deband",
+    "gradfun", "unsharp", "cas", "tile=2x1", "pad=100:90", "setsar=2", "trim=start=0.05", "tpad=2",
+    "loop=3:2", "reverse", "telecine", "separatefields", "histogram", "thumbnail=2", "drawbox",
+    "fade", "noise=alls=9", "minterpolate=fps=40", "rotate=0.3", "colorspace=all=bt709:iall=bt709",
+    "lut3d=in/none.cube", "metadata=print", "settb=1/7", "setfield=tff", "bwdif", "palettegen",
+)  # fmt: skip
+
+
+@kind(1)
+def chain(random: Random) -> Case:
+    """A chain of FFmpeg's filters, some of them harmed, before or after the frames are enlarged."""
+    words = random.choices(_FILTERS, k=random.choice((1, 1, 2, 3, 5)))
+    text = ",".join(words)
+    note = f"filters {text}"
+    if random.random() < 0.4:
+        at = random.randrange(len(text))
+        text = text[:at] + random.choice("'\\[];,=:@ %0-9e\n*") + text[at + random.choice((0, 1)) :]
+        note += f", as {text!r}"
+    option = random.choice(("--vf", "--post-vf"))
+    target = "out/result" + random.choice((".mkv", ".mp4", ".y4m"))
+    command = ["upscale", "in/film.y4m", "--device", "cpu", "--model", "t91-x2", *commands.LIMIT,
+               f"{option}={text}", "-o", target]  # fmt: skip
+    command += random.choice(([], ["--deband"], ["--denoise", "light"], ["--crop", "40:32:4:0"],
+                              ["--pix-fmt", "yuv420p10le"], ["--sharpen", "1"]))  # fmt: skip
+    return Case(command, {"in/film.y4m": films.y4m(random, 48, 32, 5)}, (target,), note)
+
+
 # Kinds that a later version will read: pairs, manifests, presets. Each gets a
 # function here as those above, with @kind(weight); nothing else must change.

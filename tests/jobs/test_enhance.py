@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -270,3 +271,59 @@ def test_bars_of_pictures_in_files_are_not_looked_for(tmp_path):
     with pytest.raises(InputError, match="beforehand") as caught:
         run(job, Notes())
     assert caught.value.parameter == "crop"
+
+
+def test_segments_depend_on_files_of_chains(tmp_path):
+    text = f"lut3d={tmp_path / 'a.cube'},lut1d=file={tmp_path / 'b.cube'}"
+    assert Enhancement(vf=text, post_vf="lut1d=c.cube").files() == {
+        "vf": tmp_path / "a.cube", "vf (2)": tmp_path / "b.cube", "post_vf": Path("c.cube"),
+    }  # fmt: skip
+
+
+def test_an_image_is_not_enhanced_and_that_is_said(tmp_path):
+    from PIL import Image
+
+    Image.new("RGB", (32, 24), (9, 90, 200)).save(tmp_path / "in.png")
+    job = UpscaleJob(
+        source=tmp_path / "in.png", target=tmp_path / "out.png", device="cpu", model="t91-x2",
+        enhancement=Enhancement(vf="hflip", deband=True),
+    )  # fmt: skip
+    result = run(job, notes := Notes())
+    assert (result.width, result.height) == (64, 48)
+    assert [text for text in notes.warnings if text.startswith("`vf` is for video")]
+    assert [text for text in notes.warnings if text.startswith("`deband` is for video")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("options", "segmented"),
+    [
+        ({"denoise": "medium", "deband": True, "crop": "60:40:2:4"}, True),
+        ({"vf": "fps=40"}, True),
+        ({"vf": "noise=alls=9:allf=t"}, False),
+    ],
+)
+def test_segments_are_as_one_piece(tmp_path, monkeypatch, options, segmented):
+    from snellen.jobs import Encoding, VideoOptions
+    from snellen.video.segments import cuts
+
+    monkeypatch.setattr(cuts, "LONG", 1)
+    monkeypatch.setattr(cuts, "SECONDS", {"cpu": 1})
+    source = make(tmp_path / "in.mkv", codec="libx264", frames=90, options={"g": "10"})
+    found = []
+    for segments in (True, False):
+        target, notes = tmp_path / f"{segments}.mkv", Notes()
+        job = UpscaleJob(
+            source=source, target=target, model="t91-x2", device="cpu", segments=segments,
+            video=VideoOptions(encoding=Encoding("libx264", crf=0)),
+            enhancement=Enhancement(**options),
+        )  # fmt: skip
+        run(job, notes)
+        if segments:
+            assert segmented == any("it is made in" in t and "segments" in t for t in notes.notices)
+            assert segmented != any("in one piece" in text for text in notes.notices)
+        found.append(read(target))
+    one, other = found
+    assert one.times == other.times
+    for frame, expected in zip(one.frames, other.frames, strict=True):
+        np.testing.assert_array_equal(luma(frame), luma(expected))

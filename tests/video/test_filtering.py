@@ -311,3 +311,15 @@ def test_fewer_bits_have_the_same_mean(deep, bits):
     (one,) = pushed(step, [replace(frames[0], planes=(noise, *frames[0].planes[1:]))])
     scale = 1 << (10 - bits)
     assert abs(one.planes[0].mean() * scale - noise.mean()) < 0.1  # 4 σ of the dither: 0.09
+
+
+def test_files_that_a_chain_reads():
+    from pathlib import Path
+
+    from snellen.video.filtering.parse import files
+
+    text = (
+        "lut3d=a.cube:interp=nearest,lut1d=file='file\\:b.cube',curves=psfile=c.acv,metadata=print"
+    )
+    assert files(parse(text, "vf")) == (Path("a.cube"), Path("b.cube"), Path("c.acv"))
+    assert files(parse("curves=vintage,removelogo=filename=d.png", "vf")) == (Path("d.png"),)

@@ -126,7 +126,13 @@ class Enhancement(Brief):
 
     def files(self) -> dict[str, Path]:
         """Return the files that are read, by their parameters."""
-        named = {"deblur": self.deblur, "lut": self.lut}
+        from snellen.video.filtering.parse import files, parse
+
+        named: dict[str, object] = {"deblur": self.deblur, "lut": self.lut}
+        for name in ("vf", "post_vf"):
+            chain = getattr(self, name)
+            for number, one in enumerate(() if chain is None else files(parse(chain, name))):
+                named[name if number == 0 else f"{name} ({number + 1})"] = one
         return {name: one for name, one in named.items() if isinstance(one, Path)}
 
     def __bool__(self) -> bool:

@@ -9,6 +9,8 @@ what a chain has here is one video in and one out.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from pathlib import Path
 
 from snellen.errors import InputError, quoted
 from snellen.video.filtering.graph import Filter
@@ -19,6 +21,11 @@ _LONGEST = 100
 """Filters of a chain at most."""
 _OPENING = frozenset({"metadata", "removelogo"})
 """Filters that open what they are given by FFmpeg's protocols; others open files only."""
+_READING = {
+    "curves": ("psfile",), "fieldhint": ("hint",), "lut1d": (None, "file"), "lut3d": (None, "file"),
+    "removelogo": (None, "filename", "f"), "sendcmd": ("filename", "f"),
+}  # fmt: skip
+"""Options that name files which are read; None: the first one, without a name."""
 _PROTOCOL = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+[:,]|-$", re.ASCII)
 """The beginning of what is no file: "https:", "subfile,,…", and standard output."""
 
@@ -123,3 +130,13 @@ def options(filter: Filter) -> tuple[tuple[str | None, str], ...]:
         found.append((name, rest.token(":")))
         rest.at += 1
     return tuple(found)
+
+
+def files(filters: Sequence[Filter]) -> tuple[Path, ...]:
+    """Return the files that filters read."""
+    found: dict[str, None] = {}
+    for one in filters:
+        for number, (name, value) in enumerate(options(one)):
+            if value and name in _READING.get(one.name, ()) and (name or not number):
+                found[value.removeprefix("file:")] = None
+    return tuple(map(Path, found))
