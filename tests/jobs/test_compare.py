@@ -251,3 +251,25 @@ def test_a_result_that_is_larger_than_its_source_is_no_warning(
                          report=tmp_path / "b.html")  # fmt: skip
     assert heard.warnings == []
     assert "Lanczos" in (tmp_path / "b.html").read_text()
+
+
+def test_vmaf_of_films(tmp_path, monkeypatch):
+    """By a stand-in, which returns how many pairs it was given before each."""
+    from snellen.video import vmaf
+
+    a, b = (make(tmp_path / f"{name}.mkv", frames=12, size=(64, 64)) for name in "ab")
+    how = {"metrics": "psnr,vmaf", "every": 4, "device": "cpu"}
+    monkeypatch.setattr(vmaf, "is_there", lambda: False)
+    with pytest.raises(InputError, match="vmaf"):
+        compare_files(a, b, tmp_path / "r.html", **how)
+    monkeypatch.setattr(vmaf, "is_there", lambda: True)
+    monkeypatch.setattr(
+        vmaf, "scores", lambda pairs, format: [70.0 + n for n, _ in enumerate(pairs)]
+    )
+    with pytest.raises(InputError, match="alone"):
+        compare_files(a, b, tmp_path / "r.html", metrics="vmaf")
+    compare_files(a, b, tmp_path / "r.html", **how)
+    text = (tmp_path / "r.html").read_text()
+    # Frames 0, 4 and 8 are scored; 0 1 3 4 5 7 8 9 are given.
+    assert re.search(r'"vmaf": ?\[70(\.0)?, ?73(\.0)?, ?76(\.0)?\]', text)
+    assert ">VMAF<" in text

@@ -9,7 +9,7 @@ from snellen.jobs.events import Events
 from snellen.jobs.execute import raised, run
 from snellen.jobs.options import File, MadSettings, Time, device_list, path, paths, seconds
 from snellen.jobs.patterns import the_only
-from snellen.metrics.names import chosen
+from snellen.metrics.names import KNOWN, chosen
 from snellen.video.clip import Clip
 
 
@@ -58,7 +58,8 @@ def compare_files(
     target : str or Path
         The report, .html.
     metrics : str or sequence of str
-        "mad,psnr,ssim", or some of these. Without "mad" there are no heat maps.
+        "mad,psnr,ssim", or some of these. Without "mad" there are no heat maps. Beside them, of
+        films, "vmaf": where FFmpeg has the filter libvmaf, as in PyAV 19 (Python 3.12 or later).
     pictures : int
         Frames of which the report holds pictures, up to 64: the three worst that lie apart, and
         others all over the video.
@@ -107,7 +108,7 @@ def compare_files(
     job = CompareJob(
         reference=the_only(path(reference, "reference"), "reference"),
         variants=tuple(the_only(one, "variants") for one in paths(variants, "variants")),
-        target=path(target, "target"), metrics=chosen(metrics), pictures=pictures,
+        target=path(target, "target"), metrics=chosen(metrics, KNOWN), pictures=pictures,
         report_size=report_size, mad=MadSettings(variant, hi_scale, eight_bit_lut, dtype),
         data_range=data_range, align=align, every=every, clip=clip, overwrite=overwrite,
         max_pixels=max_pixels, threads=threads, device=device_list(device), decoder=decoder,

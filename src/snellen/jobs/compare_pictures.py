@@ -113,7 +113,7 @@ def films(
             for file in (job.reference, *job.variants)
         ]
         infos = [source.info for source in sources]
-        walks = [_Walk(source) for source in sources]
+        walks = [Walk(source) for source in sources]
         for place in sorted(choice.shown):
             number = choice.rows[place][0].frame
             assert number is not None
@@ -150,7 +150,7 @@ def _converted(frame: Frame, convert: Callable[[Any], Array] | None) -> Array:
     return frame.planes[0] if convert is None else convert(frame.planes[0])
 
 
-class _Walk:
+class Walk:
     """Goes through the frames of a film, forwards only."""
 
     def __init__(self, source: Source) -> None:

@@ -23,7 +23,8 @@ from snellen.jobs.score import FILM, FOLDER, IMAGE, ScoreResult
 from snellen.jobs.score_run import films, folders, images
 from snellen.jobs.score_table import ScoreRow
 from snellen.mad import heatmap
-from snellen.metrics.names import MAD
+from snellen.mad.pooling import pool
+from snellen.metrics.names import MAD, VMAF
 from snellen.report.contents import Contents, Facts, Metric, Moment, Scale
 from snellen.report.fit import Fitted, fitted
 from snellen.video import progress
@@ -38,6 +39,7 @@ _METRICS = {
     "lo": Metric("lo", "LO", "lower", scale="0: alike in all subbands; no upper limit"),
     "psnr": Metric("psnr", "PSNR", "higher", "dB"),
     "ssim": Metric("ssim", "SSIM", "higher", scale="1: equal"),
+    "vmaf": Metric("vmaf", "VMAF", "higher", scale="0 … 100"),
 }
 _SCALES = {"detection": "HI", "appearance": "LO"}
 _STATISTICS = ("mean", "median", "min", "max", "p5", "p95")
@@ -159,6 +161,8 @@ def report(
         moments = [shelf.kept(one) for one in _moments(job, kind, results, choice, events)]
         seconds = time.monotonic() - began
         contents = _contents(job, results, choice, seconds, wording)
+        if VMAF in job.metrics:
+            contents = _with_vmaf(contents, job, results)
         if any(max(one.size) > compare_pictures.LONGEST for one in moments):
             text = f"Pictures are shown with at most {compare_pictures.LONGEST} pixels a side."
             contents = replace(contents, notes=(*contents.notes, text))
@@ -233,6 +237,26 @@ def _contents(
         facts=facts,
         made=compare_facts.of_run(job, results, seconds),
         notes=tuple(notes),
+    )
+
+
+def _with_vmaf(contents: Contents, job: CompareJob, results: Sequence[ScoreResult]) -> Contents:
+    """Return the contents with VMAF of all frames that have other scores."""
+    from snellen.jobs.compare_vmaf import curve
+
+    found = [
+        curve(job, one, result.offset, contents.numbers)
+        for one, result in zip(job.variants, results, strict=True)
+    ]
+    pooled = [pool([one for one in scores if one is not None] or [0.0]) for scores in found]
+    return replace(
+        contents,
+        metrics=(*contents.metrics, _METRICS[VMAF]),
+        scores=tuple({**old, VMAF: new} for old, new in zip(contents.scores, found, strict=True)),
+        pooled=tuple(
+            {**old, VMAF: {name: float(getattr(new, name)) for name in _STATISTICS}}
+            for old, new in zip(contents.pooled, pooled, strict=True)
+        ),
     )
 
 
