@@ -9,6 +9,7 @@ from fractions import Fraction
 import pytest
 
 from snellen.errors import InputError
+from snellen.video.alpha import WithAlpha
 from snellen.video.chain import Chain, reach_of
 from snellen.video.clip import Clip
 from snellen.video.convert import Encoding, LateStep, convert
@@ -50,6 +51,7 @@ def test_reach_adds_up_over_a_chain():
     assert reach_of(Chain(Between(), Median(3))) == 1 + 2
     assert reach_of(Chain(Even(1), Median(3))) == 8
     assert reach_of(Chain(Median(3), Double())) is None
+    assert reach_of(WithAlpha(Nearest(), Median(2))) == 2
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import cast
 
 from snellen.frames.frame import Format, Frame
-from snellen.video.chain import Chain, steps_of
+from snellen.video.chain import Chain, reach_of, restart, steps_of
 from snellen.video.step import AlphaStep, RateStep, Step
 
 
@@ -35,6 +35,17 @@ class WithAlpha:
     def device_name(self) -> str:
         """Name of the device that does the work on the planes."""
         return self._step.device_name
+
+    @property
+    def reach(self) -> int | None:
+        """On how many frames on each side of a frame its results depend; None: on all."""
+        planes, alpha = reach_of(self._step), reach_of(self._alpha)
+        return None if planes is None or alpha is None else max(planes, alpha)
+
+    def restart(self) -> None:
+        """Have both steps forget the frames so far: those to come do not follow them."""
+        restart(self._step)
+        restart(self._alpha)
 
     def outcome(self, format: Format, frames: int) -> Format:
         """Return the format of the results before `prepare`, except for their depth."""
