@@ -14,6 +14,8 @@ import pytest
 import snellen
 
 ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.slow
+
 SIZE, FRAMES = (96, 64), 7
 TWICE = (192, 128)
 FORMATS = ("yuv420p", "gray", "yuv422p10le", "yuv444p16le")
@@ -54,7 +56,6 @@ def raw(ffmpeg, data):
     return np.frombuffer(ffmpeg("-f yuv4mpegpipe -i - -f rawvideo -", data), np.uint8)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS)
 def test_between_two_ffmpegs(ffmpeg, tmp_path, format):
     """ffmpeg … | snellen upscale - -o - | ffmpeg …: the frames are those of files."""
@@ -79,7 +80,6 @@ def test_between_two_ffmpegs(ffmpeg, tmp_path, format):
     assert "#tb 0: 1001/30000" in times and times.count("\n0,") == FRAMES
 
 
-@pytest.mark.slow
 def test_a_score_of_what_ffmpeg_pipes(ffmpeg, tmp_path):
     ffmpeg(f"{source('yuv420p')} -c:v ffv1 {tmp_path}/a.mkv")
     worse = ffmpeg(f"-i {tmp_path}/a.mkv -vf boxblur=2 -f yuv4mpegpipe -")
