@@ -222,9 +222,7 @@ def _changed(
     VapourSynth calls a function for one frame at a time; so there are several of it, which take
     turns.
     """
-    import vapoursynth
-
-    count = len(given.shapes)
+    core, count = _library().core, len(given.shapes)
 
     def changed(n: int, f: Any) -> Any:
         if f.props.get("_FieldBased", 0):
@@ -235,7 +233,7 @@ def _changed(
             )
         planes = tuple(np.asarray(f[number]) for number in range(count))
         result = run(Frame(planes), _described(given, f.props))
-        frame = vapoursynth.core.create_video_frame(target.format, target.width, target.height)
+        frame = core.create_video_frame(target.format, target.width, target.height)
         for number, plane in enumerate(result.planes):
             np.copyto(np.asarray(frame[number]), plane)
         return frame
@@ -245,10 +243,22 @@ def _changed(
     return made.std.CopyFrameProps(prop_src=clip)
 
 
+def _library() -> Any:
+    """Return the module vapoursynth (ImportError: it is not installed)."""
+    try:
+        import vapoursynth
+    except ImportError as error:
+        raise ImportError(
+            f"snellen.vapoursynth needs VapourSynth, which cannot be imported ({error}): "
+            'pip install "snellen[vapoursynth]", with Python 3.12 or newer',
+            name="vapoursynth",
+        ) from error
+    return vapoursynth
+
+
 def _format(clip: Clip) -> Format:
     """Return the format of a clip's frames (InputError: it has none that we take)."""
-    import vapoursynth
-
+    vapoursynth = _library()
     if not isinstance(clip, vapoursynth.VideoNode):
         raise InputError(
             f"got {quoted(type(clip).__name__, str)}; expected a clip, a vapoursynth.VideoNode",
