@@ -22,8 +22,8 @@ from snellen.video.convert import Aim, Encoding, Segments, convert
 from snellen.video.dry_run import dry_run
 from snellen.video.quality import plan as places
 from snellen.video.quality.search import MOST, Scale, search
-from snellen.video.quality.values import error, pooled
-from snellen.video.segments import cuts, store
+from snellen.video.quality.values import Choice, Probe, Reached, error, pooled
+from snellen.video.segments import cuts, manifest
 from snellen.video.segments.part import make_part
 from snellen.video.sink.encoding import Target
 from snellen.video.sink.goals import RANGES
@@ -330,10 +330,10 @@ def test_a_run_that_goes_on_takes_the_choice_of_its_plan(tmp_path, monkeypatch):
     }
     with pytest.raises(RuntimeError):
         run(source, goal, 3.0, step=Dying(), **settings)
-    manifest = json.loads((folder / "manifest.json").read_text())
-    choice = manifest["plan"]["choice"]
-    assert "crf" not in manifest["made by"]["encoder"]
-    assert manifest["segments"]
+    found = json.loads((folder / "manifest.json").read_text())
+    choice = found["plan"]["choice"]
+    assert "crf" not in found["made by"]["encoder"]
+    assert found["segments"]
     measure = Difference()
     summary, notices = run(source, goal, 3.0, measure=measure, **settings)
     assert not any("chosen" in line for line in notices)
@@ -353,12 +353,12 @@ def test_a_run_that_goes_on_takes_the_choice_of_its_plan(tmp_path, monkeypatch):
 def test_a_manifest_with_a_wrong_choice_is_none(tmp_path):
     good = {"quality": 20.0, "expected": 3.0, "reached": True, "excerpts": 1, "frames": 1,
             "probes": [{"quality": 20.0, "score": 3.0, "bitrate": 1e6}]}  # fmt: skip
-    assert store._choice(good).quality == 20
+    assert manifest._choice(good).quality == 20
     wrong = ({"quality": float("nan")}, {"quality": 64.0}, {"quality": "20"}, {"probes": [{}]},
              {"excerpts": None})  # fmt: skip
     for change in wrong:
         with pytest.raises((ValueError, TypeError)):
-            store._choice({**good, **change})
+            manifest._choice({**good, **change})
 
 
 @pytest.mark.skipif(not vmaf.is_there(), reason="PyAV before 19 has no libvmaf")
@@ -417,3 +417,13 @@ def test_a_plan_of_several_runs_has_the_choice(tmp_path, monkeypatch):
     summary, _ = run(source, goal, 3.0, encoding=encoding, segments=lambda: joined)
     assert abs(summary.reached.difference) < 0.5
     assert len(summary.reached.choice.probes) == probes
+
+
+def test_what_was_reached_is_a_sentence():
+    probes = (Probe(22.0, 97.061, 1e6), Probe(27.0, 93.7, 5e5))
+    choice = Choice(25.25, 95.1, True, 3, 90, probes)
+    reached = Reached("vmaf", 95.0, "mean", choice, 95.32, 150, 0.32)
+    assert str(reached) == (
+        "VMAF 95 (mean); by crf, probes gave 22: 97.06, 27: 93.70; 25.25 was chosen; the finished "
+        "film has 95.32 (150 frames)"
+    )

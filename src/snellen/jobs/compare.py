@@ -72,6 +72,8 @@ class CompareJob(Job):
     """Whether the reference is what the others were made of, and no original: the page says it."""
     command: str | None = None
     """The command line, which the report names."""
+    reached: str | None = None
+    """What became of the target quality of a film; the report says it. None: it had none."""
     overwrite: bool = False
     """Whether an existing report is replaced."""
     max_pixels: int | None = None

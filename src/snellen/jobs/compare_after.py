@@ -145,7 +145,9 @@ def after_result(
     every = max(1, frames // SCORED)
     if every > 1:
         clip = replace(clip, frames=-(-frames // every))
-    return run(replace(job, every=every, clip=clip), events)
+    reached = None if result.summary is None else result.summary.reached
+    said = None if reached is None else str(reached)
+    return run(replace(job, every=every, clip=clip, reached=said), events)
 
 
 def after_score(

@@ -25,7 +25,7 @@ HDR = (16, 18)
 """Transfers of HDR, by AVCOL_TRC."""
 _TAGS = ("title", "encoder", "ENCODER", "creation_time")
 _TOLD = 300  # characters of a tag
-_NAMED = ("reference", "variants", "target", "command", "overwrite", "is_source")
+_NAMED = ("reference", "variants", "target", "command", "reached", "overwrite", "is_source")
 
 
 def of_film(info: MediaInfo, frames: int | None) -> Facts:
@@ -103,6 +103,7 @@ def of_run(job: CompareJob, results: Sequence[ScoreResult], seconds: float) -> F
     found = [
         *([("Command", job.command)] if job.command else []),
         ("Settings", settings or "as by default"),
+        *([("Target quality", job.reached)] if job.reached else []),
         ("Scores", f"{what}; on {method.device}, in {seconds:.1f} s"),
     ]
     offsets = [one.offset for one in results]

@@ -92,6 +92,15 @@ class Reached(Brief):
     difference: float | None
     """The score less the target."""
 
+    def __str__(self) -> str:
+        name, choice = self.metric.upper(), self.choice
+        probes = ", ".join(f"{one.quality:g}: {one.score:.2f}" for one in choice.probes)
+        found = "not scored" if self.score is None else f"{self.score:.2f} ({self.frames} frames)"
+        return (
+            f"{name} {self.target:g} ({self.pool}); by crf, probes gave {probes}; "
+            f"{choice.quality:g} was chosen; the finished film has {found}"
+        )
+
 
 def pooled(scores: Sequence[float], pool: str) -> float:
     """Return the one score of many, at least one."""
