@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from snellen.frames.brief_values import brief
+
 LONGEST = 384
 """Pixels of the longer side of a picture that is shown; larger ones are shrunk."""
 ROWS = 10
@@ -85,8 +87,6 @@ def host(array: Any) -> npt.NDArray[Any]:
 
 
 def _row(kind: str, cells: Iterable[object]) -> str:
-    from snellen.frames.brief import brief
-
     inside = "".join(
         f"<{kind}>{escape(one if isinstance(one, str) else brief(one))}</{kind}>" for one in cells
     )
