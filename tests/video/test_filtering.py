@@ -230,7 +230,6 @@ def test_times(tmp_path, chain, times, ticks):
         ("setpts=0", "do not rise"),
         ("setpts=PTS-1/TB", "do not rise"),
         ("tpad=stop=-1", "never end"),
-        ("scale=w='64+2*n':h=48:eval=frame", "expected one size"),
     ],
 )
 def test_frames_that_no_film_can_have(deep, chain, words):
@@ -323,3 +322,27 @@ def test_files_that_a_chain_reads():
     )
     assert files(parse(text, "vf")) == (Path("a.cube"), Path("b.cube"), Path("c.acv"))
     assert files(parse("curves=vintage,removelogo=filename=d.png", "vf")) == (Path("d.png"),)
+
+
+@pytest.mark.parametrize("chain", ["curves", "format=rgb24", "format=gbrp10le,negate,negate"])
+@pytest.mark.parametrize("pix_fmt", ["yuv420p", "yuv420p10le"])
+def test_the_way_to_rgb_and_back_changes_no_mean(tmp_path, chain, pix_fmt):
+    """FFmpeg by itself would make coloured pictures darker by more than a code value of 8 bits."""
+    film = make(
+        tmp_path / "in.mkv", codec="ffv1", frames=1, pix_fmt=pix_fmt, colour=BT709
+    )  # fmt: skip
+    step, (frame,), info = step_of(film, chain)
+    step.prepare(info.picture.format)
+    scale = 1 if pix_fmt == "yuv420p" else 4
+    y, x = np.mgrid[:48, :64]
+    luma = ((100 + x / 4 + y / 3) * scale).astype(frame.planes[0].dtype)
+    coloured = (luma, *(np.full_like(frame.planes[1], code * scale) for code in (110, 150)))
+    (found,) = pushed(step, [replace(frame, planes=coloured)])
+    assert abs(found.planes[0].astype(float).mean() - luma.mean()) < 0.1 * scale
+    assert np.abs(found.planes[0].astype(int) - luma).max() <= scale  # RGB has as many bits as YUV
+
+
+def test_frames_of_several_sizes_get_that_of_the_first(deep):
+    step, frames, info = step_of(deep, "scale=w='64+2*n':h=48:eval=frame")
+    step.prepare(info.picture.format)
+    assert {one.planes[0].shape for one in pushed(step, frames)} == {(48, 64)}

@@ -54,6 +54,8 @@ class Conversion:
     after: str
     by: str
     """The filter that asks for it, or makes it."""
+    place: int | None
+    """Of the filter before which FFmpeg inserts it; None: a filter of the chain makes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,7 @@ def examine(filters: Sequence[Filter], source: Mapping[str, str], parameter: str
     """
     ends = (Filter.of("showinfo", checksum=0), Filter("scale", instance=_END))
     _, messages = configured((*filters, *ends), source, parameter)
+    names = instances(filters)
     asking: dict[str, str] = {}
     shape = clock = None
     conversions: list[Conversion] = []
@@ -114,7 +117,9 @@ def examine(filters: Sequence[Filter], source: Mapping[str, str], parameter: str
             if name == _END:
                 shape = _shape(found.groups()[7:])
             elif found[3] != found[10]:
-                conversions.append(Conversion(found[3], found[10], asking.get(name, name)))
+                place = names.index(asking[name]) if asking.get(name) in names else None
+                by = name if place is None else filters[place].name
+                conversions.append(Conversion(found[3], found[10], by, place))
     if shape is None or clock is None:
         raise InputError("FFmpeg does not say what these filters give", parameter=parameter)
     up, down = int(clock[3]), int(clock[4])
@@ -122,6 +127,17 @@ def examine(filters: Sequence[Filter], source: Mapping[str, str], parameter: str
         shape, Fraction(int(clock[1]), int(clock[2])),
         Fraction(up, down) if up > 0 and down > 0 else None, tuple(conversions),
     )  # fmt: skip
+
+
+def instances(filters: Sequence[Filter]) -> list[str]:
+    """Return what PyAV calls the filters of a graph, in which each name is there once."""
+    names: list[str] = []
+    counts: dict[str, int] = {}
+    for one in filters:
+        name = one.instance or one.name
+        counts[name] = counts.get(name, -1) + 1
+        names.append(f"{name}_{counts[name]}" if counts[name] else name)
+    return names
 
 
 def _shape(words: Sequence[str]) -> Shape:

@@ -39,8 +39,8 @@ _COLOURS = frozenset({"colorspace", "setparams", "tonemap", "scale"})
 _UNTIMED = frozenset({"select", "setpts", "trim", "decimate", "freezeframes", "loop", "tpad"})
 """Filters that change times or numbers of frames, but not the rate that they state."""
 _EXACTLY = "flags=bicubic+accurate_rnd+full_chroma_int+full_chroma_inp:sws_dither=bayer"
-"""How RGB becomes YUV at the end of a chain, and deep samples those of fewer bits: FFmpeg by itself
-does it with less precision, and its shorter samples are darker by a quarter of a code value."""
+"""How pixel formats are converted. FFmpeg by itself makes RGB of YUV that is darker by a code value
+of 8 bits, and 8 bits of 10 that are darker by a quarter of one: lab/enhancement.md."""
 _AFTER = {"vflip": (Filter("copy"),)}
 """What follows a filter that gives planes upside down in memory, which PyAV does not share."""
 _GUESSES = {"bt709": "BT.709"}
@@ -119,7 +119,6 @@ class FilterStep(Holder):
                 "to RGB and back",
             )
             found = self._examined(name)
-        self._rgb = pixels.parse(found.shape.pixel_format).rgb
         self.picture = self._described(found)
         whole = self._whole(info.picture.format, self.picture.format)
         conversions = examine(whole, self._source(name), parameter).conversions
@@ -152,8 +151,12 @@ class FilterStep(Holder):
         result = self.outcome(format, 0)
         result = replace(result, bits=bits or result.bits)
         self._form, self._result = format, result
-        self._chain = self._whole(format, result)
-        found = examine(self._chain, self._source(_layout(format)), self._parameter)
+        chain = self._whole(format, result)
+        found = examine(chain, self._source(_layout(format)), self._parameter)
+        places = {one.place for one in found.conversions}
+        self._chain: list[Filter] = []
+        for place, one in enumerate(chain):
+            self._chain += [Filter("scale", _EXACTLY), one] if place in places else [one]
         self.label = self._labelled(found.conversions)
         self._start()
         return result
@@ -196,10 +199,10 @@ class FilterStep(Holder):
         return self._graph is not None
 
     def _whole(self, format: Format, result: Format) -> tuple[Filter, ...]:
-        """Return the filters with those around them, which change the depth and state colours."""
+        """Return the filters with those around them, which make the depth and state colours."""
         bits = max(format.bits, result.bits, self._least_bits)
         deeper = Filter.of("format", pix_fmts=_layout(replace(format, bits=bits)))
-        ending = self._ending(replace(self.picture, format=result), dither=bits > result.bits)
+        ending = self._ending(replace(self.picture, format=result))
         filters = [one for given in self._filters for one in (given, *_AFTER.get(given.name, ()))]
         return (*((deeper,) if bits > format.bits else ()), *filters, *ending)
 
@@ -258,16 +261,19 @@ class FilterStep(Holder):
             light=picture.light if still else Light(),
         )  # fmt: skip
 
-    def _ending(self, picture: PictureInfo, dither: bool) -> tuple[Filter, ...]:
-        """Return the filters that bring results to their pixel format, matrix and range."""
+    def _ending(self, picture: PictureInfo) -> tuple[Filter, ...]:
+        """Return the filters that bring results to their pixel format, matrix and range.
+
+        Without the first one FFmpeg might do it before the other filters of the chain.
+        """
         matrix = self._matrix if picture.colorspace == UNSPECIFIED else picture.colorspace
         stated = {
             "color_spaces": _name(MATRICES, matrix),
             "color_ranges": _name(RANGES, picture.color_range),
         }
         known = {key: value for key, value in stated.items() if value != "unknown"}
-        begin = (Filter("scale", _EXACTLY),) if self._rgb or dither else ()
-        return (*begin, Filter.of("format", pix_fmts=_layout(picture.format), **known))
+        ending = Filter.of("format", pix_fmts=_layout(picture.format), **known)
+        return Filter("scale", _EXACTLY), ending
 
     def _labelled(self, conversions: Sequence[Conversion]) -> str:
         """Return what the printed chain calls the step, with the pixel formats on the way."""
