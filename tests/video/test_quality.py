@@ -115,6 +115,7 @@ def test_frames_that_are_scored_are_spread_too():
     picked = places.picked(range(10, 40), 4)
     assert len(set(picked)) == 4
     assert [(one - 10) * 4 // 30 for one in picked] == [0, 1, 2, 3]
+    assert len(set(places.picked(range(40), 32))) == 32
     assert places.picked(range(3, 5), 4) == (3, 4)
     assert places.picked(range(3), None) == (0, 1, 2)
 
@@ -427,3 +428,13 @@ def test_what_was_reached_is_a_sentence():
         "VMAF 95 (mean); by crf, probes gave 22: 97.06, 27: 93.70; 25.25 was chosen; the finished "
         "film has 95.32 (150 frames)"
     )
+
+
+def test_progress_names_its_stages(plain, tmp_path):
+    seen = []
+    run(plain, tmp_path / "out.mkv", 6.0, on_progress=seen.append)
+    stages = list(dict.fromkeys(one.stage for one in seen))
+    assert stages[:2] == ["excerpt 1", "probe 1, crf 22"]
+    assert stages[-2:] == [None, "score of the film"]
+    ends = {one.stage: one for one in seen}
+    assert all(one.frames == one.total for one in ends.values())

@@ -12,7 +12,7 @@ from snellen.mad.scorer import Scorer
 from snellen.video.quality.values import Aim, Pair
 from snellen.video.sink.encoding import VMAF, Encoding
 
-FRAMES = 30
+FRAMES = 32
 """Frames that MAD scores of all excerpts of a probe, at most: a CPU takes a second for each
 2 megapixels or so."""
 

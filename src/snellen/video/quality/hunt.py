@@ -219,7 +219,10 @@ class Hunt:
         """Return the frames of an excerpt, which stay; None: it has none."""
         if place not in self._kept:
             number = sorted((*self._probed, *self._others)).index(place) + 1
-            total = round((self._length + sum(margins)) * rate_of(self._step))
+            frames = self._length + sum(margins)
+            if self._info.frames is not None:
+                frames = min(frames, self._info.frames)
+            total = round(frames * rate_of(self._step))
             meter = Meter(total, self._report, f"excerpt {number}")
             found = self._taken(place / self._info.rate, self._length, margins, meter)
             if found is None:
@@ -245,8 +248,15 @@ class Hunt:
             return tuple(range(first - 1, excerpt.scored.stop))
         return places.picked(excerpt.scored, self._most)
 
-    def _scores(self, found: Iterator[Pair]) -> list[float]:
-        return self._aim.measure.scores(found, luma_format(self._plan))
+    def _scores(self, found: Iterator[Pair], meter: Meter) -> list[float]:
+        """Return the scores of pairs, each of which is counted when it is scored."""
+
+        def counting() -> Iterator[Pair]:
+            for pair in found:
+                yield pair
+                meter.count()
+
+        return self._aim.measure.scores(counting(), luma_format(self._plan))
 
     def _probe(self, excerpts: list[Excerpt], quality: float, number: int) -> tuple[Probe, int]:
         """Return what a quality gives, and how many frames were scored."""
@@ -255,10 +265,12 @@ class Hunt:
         scores: list[float] = []
         size = frames = 0
         stage = f"probe {number}, {self._word} {quality:g}"
-        meter = Meter(sum(map(len, excerpts)), self._report, stage)
+        total = sum(len(one) + len(self._numbers(one)) for one in excerpts)
+        meter = Meter(total, self._report, stage)
         for excerpt in excerpts:
             film, count = encoded(excerpt, plan, chosen_threads() or 0, meter)
-            scores += self._scores(pairs(film, excerpt, plan, self._numbers(excerpt)))
+            found = pairs(film, excerpt, plan, self._numbers(excerpt))
+            scores += self._scores(found, meter)
             size += count
             frames += len(excerpt)
         rate = float(8 * size / (frames / plan.rate))
@@ -276,7 +288,9 @@ class Hunt:
             excerpt = self._excerpt(place, (int(self._most is None), 0))
             if excerpt is not None:
                 numbers = self._numbers(excerpt)
-                scores += self._scores(finished_pairs(file, clock, excerpt, self._plan, numbers))
+                meter = Meter(len(numbers), self._report, "score of the film")
+                matched = finished_pairs(file, clock, excerpt, self._plan, numbers)
+                scores += self._scores(matched, meter)
                 self._kept.pop(place).close()
         return scores
 

@@ -54,5 +54,5 @@ def picked(numbers: range, most: int | None) -> tuple[int, ...]:
     count = len(numbers)
     if most is None or count <= most:
         return tuple(numbers)
-    golden = 0.6180339887498949
+    golden = 0.6180339887498949 if count >= 2 * most else 0.0  # else two could be the same
     return tuple(numbers[int((n + (n + 1) * golden % 1) * count / most)] for n in range(most))
