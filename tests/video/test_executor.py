@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
 from snellen.video.convert import Encoding, Segments, convert
-from snellen.video.segments import cuts
+from snellen.video.segments import cuts, store
 from snellen.video.segments.encode import encode_segment
+from snellen.video.segments.values import Cut, Record
 from support.video.clips import make, read
 from support.video.steps import Nearest
 
@@ -77,3 +79,25 @@ def test_a_segment_that_began_too_late_is_made_again_when_the_one_before_is_fini
                   options={**KEYS, "intra-refresh": "1", "bf": "0"})  # fmt: skip
     done = check(source, tmp_path)
     assert len(done) > len(set(done))
+
+
+def test_a_record_is_written_as_json_once_however_many_follow(tmp_path, monkeypatch):
+    """Films of thousands of segments: a manifest costs no more for each than for the first."""
+    made, base = [], Fraction(1, 25)
+    plain = store.plain
+    monkeypatch.setattr(store, "plain", lambda one: made.append(one) or plain(one))
+    film = store.Store(tmp_path / "film.segments", {})
+    cut = Cut(number=1, begin=None, end=None, stop=None, frames=9, first=None)
+    film.begin(store.Cuts(base, Fraction(0), None, None, 3,
+                          tuple(replace(cut, number=n) for n in range(1, 6))))  # fmt: skip
+    record = Record(number=1, frames=9, first=None, after=None, delay=0, size=0, checksum="",
+                    headers="", device="cpu")  # fmt: skip
+    made.clear()
+    for number in range(1, 6):
+        film.add(replace(record, number=number))
+    whole = [one for one in made if isinstance(one, dict) and "checksum" in one]
+    assert len(whole) == 5
+    found = store.manifest(film.folder)
+    assert found is not None
+    assert list(found["segments"]) == ["1", "2", "3", "4", "5"]
+    film.leave()

@@ -31,6 +31,7 @@ from snellen.jobs.upscale import (
     enlarging,
     models_of,
     run_video,
+    settled,
     workers_of,
 )
 
@@ -79,8 +80,11 @@ def write_plan(
     places = {name: getattr(job, name).absolute() for name in ("source", "target")}
     if isinstance(job.model, Path) or (job.model is not None and Path(job.model).is_file()):
         places["model"] = Path(job.model).absolute()
-    job = replace(job, **places)
-    found = _part(job, range(0), Collected(listening(events)))
+    listener = Collected(listening(events))
+    _check_film(job)
+    with around(job, listener):
+        job = settled(replace(job, **places), listener)
+    found = _part(job, range(0), listener)
     content = {
         "snellen plan": VERSION, "segments": found.segments, "frames": found.frames,
         "folder": str(found.folder), "job": json.loads(job.to_json()),
@@ -178,8 +182,6 @@ def _part(job: UpscaleJob, numbers: range, events: Events) -> Part:
     from snellen.video.segments.part import make_part
 
     name = str(job.source)
-    if not makes_film(job.source, job.target, job.video.fps):
-        raise InputError(f"{name} is no film: there is nothing to plan")
     models = models_of(job)
     given = segments_of(job, models, events, tidied=False, workers=workers_of(job, events))
 
@@ -198,6 +200,12 @@ def _part(job: UpscaleJob, numbers: range, events: Events) -> Part:
             video=job.video, quality=job.quality, strict=job.strict, overwrite=job.overwrite,
             events=events,
         )  # fmt: skip
+
+
+def _check_film(job: UpscaleJob) -> None:
+    """Refuse (InputError) a job that makes no film."""
+    if not makes_film(job.source, job.target, job.video.fps):
+        raise InputError(f"{job.source} is no film: there is nothing to plan")
 
 
 def _read(plan: File, device: str | None, threads: int | None, workers: int | None) -> UpscaleJob:

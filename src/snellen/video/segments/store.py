@@ -70,6 +70,7 @@ class Store:
         self._compared: dict[int, list[tuple[int, ...]]] = {}
         self._lock: IO[bytes] | None = None
         self._plan_id = ""
+        self._texts: dict[int, tuple[Cuts | Record, str]] = {}
 
     def open(self) -> None:
         """Read the manifest, if there is one, and lock the folder.
@@ -226,17 +227,23 @@ class Store:
 
     def _write(self) -> None:
         assert self.plan is not None
-        content = {
-            "snellen segments": VERSION,
-            "made by": self._made_by,
-            "output": self._output,
-            "plan": plain(asdict(self.plan)),
-            "segments": {
-                str(number): plain(asdict(one)) for number, one in sorted(self.records.items())
-            },
-        }
+        head = {
+            "snellen segments": VERSION, "made by": self._made_by, "output": self._output,
+        }  # fmt: skip
+        lines = [f'"{number}": {self._text(one)}' for number, one in sorted(self.records.items())]
+        segments = ",\n".join(lines)
+        plan = self._text(self.plan)
+        text = f'{json.dumps(head)[:-1]},\n"plan": {plan},\n"segments": {{\n{segments}\n}}}}\n'
         with atomic.rewriting(self.folder / _MANIFEST) as file:
-            file.write(json.dumps(content, indent=1).encode())
+            file.write(text.encode())
+
+    def _text(self, value: Cuts | Record) -> str:
+        """Return a part of the manifest as JSON; it is made once, as there may be thousands."""
+        key = value.number if isinstance(value, Record) else 0
+        known = self._texts.get(key)
+        if known is None or known[0] is not value:
+            known = self._texts[key] = value, json.dumps(plain(asdict(value)))
+        return known[1]
 
 
 def manifest(folder: Path) -> dict[str, Any] | None:
