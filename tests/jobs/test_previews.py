@@ -33,6 +33,7 @@ def job(film, tmp_path, small_model):
     return UpscaleJob(source=film, target=tmp_path / "out.mp4", model=small_model, device="cpu")
 
 
+@pytest.mark.slow
 def test_a_report_of_two_settings(tmp_path, job, monkeypatch, heard):
     scratch = tmp_path / "scratch"
     scratch.mkdir()
@@ -125,4 +126,10 @@ def test_deblurring_and_enhancement(tmp_path, job):
     crop = replace(job, enhancement=Enhancement(crop="48:40:8:4"))
     found = preview(crop, tmp_path / "c.html", count=1, length=0.25)
     assert "48×40" in found.target.read_text()
-    assert previews.SECONDS == 2
+    bars = replace(job, enhancement=Enhancement(crop="auto"))
+    found = preview(bars, tmp_path / "b.html", count=2, length=0.25)
+    assert found.variants[0].frames == 6
+    half = replace(job, enhancement=Enhancement(vf="fps=6"))
+    with pytest.raises(InputError, match="meet by number"):
+        preview(half, tmp_path / "h.html", count=1, length=0.5)
+    assert not (tmp_path / "h.html").exists() and previews.SECONDS == 2

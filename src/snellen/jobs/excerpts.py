@@ -130,8 +130,8 @@ def source_parts(job: UpscaleJob | DeblurJob, found: Sequence[Excerpt]) -> list[
     ]
 
 
-def reel(parts: Sequence[Part], target: Path, crop: str | None = None) -> None:
-    """Write parts of files into one film without loss, each at its time.
+def reel(parts: Sequence[Part], target: Path, crop: str | None = None) -> int:
+    """Write parts of files into one film without loss, each at its time; return its frames.
 
     Parameters
     ----------
@@ -164,6 +164,7 @@ def reel(parts: Sequence[Part], target: Path, crop: str | None = None) -> None:
         except BaseException:
             sink.abandon()
             raise
+        return sink.written
 
 
 def _results(step: Step | RateStep, frames: Iterable[Frame]) -> Iterator[Frame]:

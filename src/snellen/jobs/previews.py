@@ -17,14 +17,13 @@ from snellen.frames.brief import Brief
 from snellen.jobs.compare import MOST_PICTURES, MOST_VARIANTS, CompareJob
 from snellen.jobs.compare_facts import of_film
 from snellen.jobs.deblur import DeblurJob
-from snellen.jobs.enhance import Enhancement
 from snellen.jobs.events import Collected, Events, Progress, listening
 from snellen.jobs.execute import run
 from snellen.jobs.files import protected
 from snellen.jobs.inputs import PIPE, stream
 from snellen.jobs.options import Time, path, seconds
 from snellen.jobs.sequence import makes_film
-from snellen.jobs.upscale import UpscaleJob
+from snellen.jobs.upscale import UpscaleJob, settled
 from snellen.report.contents import Facts
 from snellen.video.clip import Clip
 from snellen.video.source.decode import Source
@@ -250,10 +249,12 @@ def _made(
     watched = _Watched(events, str(compare.reference), len(found) * len(jobs))
     first = next(iter(jobs.values()))
     reference = folder / "source.mkv"
-    reel(source_parts(first, found), reference, getattr(first, "enhancement", Enhancement()).crop)
+    crop = first.enhancement.crop if isinstance(first, UpscaleJob) else None
+    frames = reel(source_parts(first, found), reference, crop)
     made: list[_Made] = []
     files = []
-    for at, (label, job) in enumerate(jobs.items()):
+    for at, (label, given) in enumerate(jobs.items()):
+        job = settled(given, events, dry=True) if isinstance(given, UpscaleJob) else given
         # The codec may go by the container.
         suffix = ".webm" if job.target.suffix.lower() == ".webm" else ".mkv"
         parts, results, began = [], list[Any](), time.monotonic()
@@ -264,7 +265,12 @@ def _made(
             watched.next()
         made.append(_Made(label, results, time.monotonic() - began, [file for file, *_ in parts]))
         files.append(folder / f"{at}.mkv")
-        reel(parts, files[-1])
+        if (got := reel(parts, files[-1])) != frames:
+            raise InputError(
+                f"got {got} frames of {frames}: those of source and result must meet by number",
+                parameter="preview",
+                advice="leave filters out that drop or add frames",
+            )
     total = made[0].frames
     every = max(1, total // _SCORED)
     about = replace(
