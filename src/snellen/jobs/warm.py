@@ -106,6 +106,10 @@ def _upscale(device: str) -> Iterator[Callable[[], object]]:
 
 
 def _enhance(device: str) -> Iterator[Callable[[], object]]:
+    from snellen.filters.grain import Grain
+    from snellen.filters.lut.coding import BT709
+    from snellen.filters.lut.cube import Cube
+    from snellen.filters.lut.step import LutStep
     from snellen.filters.nlm.step import Denoiser
     from snellen.frames.frame import Format, Frame
 
@@ -119,7 +123,18 @@ def _enhance(device: str) -> Iterator[Callable[[], object]]:
         finally:
             step.close()
 
+    def colour(bits: int, dimensions: int) -> None:
+        format = Format(SIDE, SIDE, bits, (1, 1))
+        cube = Cube(np.zeros((2,) * dimensions + (3,), np.float32))
+        for step in (LutStep(cube, BT709, device), Grain(1)):
+            try:
+                step.prepare(format)
+                step.run(Frame(tuple(np.full(size, 99, format.dtype) for size in format.shapes)))
+            finally:
+                step.close()
+
     yield from (partial(denoise, bits) for bits in (8, 10))
+    yield from (partial(colour, *kind) for kind in product((8, 10), (1, 3)))
 
 
 def _score(device: str) -> Iterator[Callable[[], object]]:
