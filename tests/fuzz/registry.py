@@ -337,7 +337,7 @@ _FILTERS = (
     "framestep=2", "setpts=2*PTS", "setpts=PTS/3", "select=mod(n\\,2)", "tblend", "atadenoise=s=5",
     "format=gray", "format=yuv444p10le", "format=rgb24", "curves=vintage", "negate", "deband",
     "gradfun", "unsharp", "cas", "tile=2x1", "pad=100:90", "setsar=2", "trim=start=0.05", "tpad=2",
-    "loop=3:2", "reverse", "telecine", "separatefields", "histogram", "thumbnail=2", "drawbox",
+    "loop=3:2", "reverse", "telecine", "separatefields", "thumbnail=2", "drawbox",
     "fade", "noise=alls=9", "minterpolate=fps=40", "rotate=0.3", "colorspace=all=bt709:iall=bt709",
     "lut3d=in/none.cube", "metadata=print", "settb=1/7", "setfield=tff", "bwdif", "palettegen",
 )  # fmt: skip

@@ -179,7 +179,16 @@ def picture(planes: tuple[Plane, ...], format: str) -> VideoFrame:
     across, down = parse(format).subsampling or (0, 0)
     if not ((across and width % 2) or (down and height % 2)):
         return VideoFrame.from_dlpack(tuple(_shareable(p) for p in planes), format=format)
-    frame = VideoFrame(width, height, format)  # PyAV cannot share odd sizes
+    return copied(planes, format)  # PyAV cannot share odd sizes
+
+
+def copied(planes: tuple[Plane, ...], format: str) -> VideoFrame:
+    """Return a copy of planes as FFmpeg's frame of the planar `format`.
+
+    Its rows are aligned and padded, as filters expect it, which read and write whole vectors.
+    """
+    height, width = planes[0].shape
+    frame = VideoFrame(width, height, format)
     memory: tuple[Any, ...] = frame.planes
     for plane, buffer in zip(planes, memory, strict=True):
         rows = np.frombuffer(buffer, plane.dtype).reshape(plane.shape[0], -1)

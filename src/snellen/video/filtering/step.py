@@ -308,7 +308,7 @@ class FilterStep(Holder):
     def _picture(self, frame: Frame, form: Format) -> VideoFrame:
         """Return FFmpeg's frame, which states the colours of the input."""
         given = self._given
-        made = pixels.picture(frame.planes, _layout(form))
+        made = pixels.copied(frame.planes, _layout(form))
         made.color_range, made.colorspace = given.color_range, self._matrix
         made.color_primaries, made.color_trc = given.color_primaries, given.color_trc
         made.pts, made.duration = frame.pts, frame.duration
