@@ -11,6 +11,7 @@ from snellen.errors import InputError, SnellenError
 from snellen.frames.frame import Format, Frame
 from snellen.jobs import Encoding, Enhancement, UpscaleJob, VideoOptions, film_blur, run
 from snellen.jobs.events import Silent
+from snellen.jobs.upscale import settled
 from snellen.mia.result import IMPLAUSIBLE, RESTORED, SHARP, Restored
 from support.video.clips import luma, read
 
@@ -144,14 +145,14 @@ def test_the_psf_is_written(random, tmp_path, answers):
 
     for dry in (True, False):
         answers(*[(RESTORED, gaussian(1.5))] * 3)
-        found = film_blur.with_blur(job(out), lambda text: None, dry=dry).enhancement
+        found = settled(job(out), Notices(), dry=dry).enhancement
         assert out.exists() != dry
         assert found.deblur_psf_out is None
     np.testing.assert_allclose(np.load(out), gaussian(1.5), atol=1e-4)
     step = film_blur.step_of(out, "cpu")
     step.close()
     with pytest.raises(SnellenError, match="exists"):
-        film_blur.with_blur(job(out), lambda text: None)
+        settled(job(out), Notices())
     for wrong, how in (("psf.jpg", {"deblur": "auto"}), ("psf.npy", {"deblur": "p.npy"})):
         with pytest.raises(InputError) as caught:
             Enhancement(deblur_psf_out=wrong, **how)
@@ -192,7 +193,7 @@ def test_values(tmp_path):
         job = UpscaleJob(source=source, target=tmp_path / "out.mkv",
                          enhancement=Enhancement(deblur="auto"))  # fmt: skip
         with pytest.raises(InputError, match="expected a video file"):
-            film_blur.with_blur(job, lambda text: None)
+            settled(job, Notices())
 
 
 @pytest.mark.slow

@@ -8,7 +8,6 @@ no blur, or of which they say different things, stays as it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +26,6 @@ from snellen.sources.kind import sharpness
 from snellen.video.region import RegionStep
 
 if TYPE_CHECKING:
-    from snellen.jobs.upscale import UpscaleJob
     from snellen.video.filtering.crop import Area
 
 ITERATIONS, TV = 20, 0.001
@@ -47,26 +45,14 @@ Float64 = npt.NDArray[np.float64]
 Say = Callable[[str], None]
 
 
-def with_blur(job: UpscaleJob, say: Say, *, dry: bool = False) -> UpscaleJob:
-    """Return a job with the film's PSF, or none, in place of `deblur` "auto"; see `blur_of`.
-
-    The PSF is written if the job says so and the run is not `dry`; the job returned does not.
-    """
-    options = job.enhancement
-    if options.deblur != AUTO:
-        return job
-    source = None if job.video.fps is not None else job.source
-    out = options.deblur_psf_out
-    if out is not None:
-        atomic.check_target(out, job.source, job.overwrite)
-    psf = blur_of(source, job.video.clip.map, options.crop, say)
-    if out is not None and psf is not None and not dry:
-        psf_files.write(out, np.array(psf), job.overwrite)
-    return replace(job, enhancement=replace(options, deblur=psf, deblur_psf_out=None))
-
-
 def blur_of(
-    source: Path | None, maps: Sequence[str], crop: str | None, say: Say
+    source: Path | None,
+    maps: Sequence[str],
+    crop: str | None,
+    say: Say,
+    *,
+    out: Path | None = None,
+    overwrite: bool = False,
 ) -> psf_files.Rows | None:
     """Return the PSF of a film, as rows; None: there is none that could be undone.
 
@@ -80,11 +66,15 @@ def blur_of(
         The part of each picture that is worked on.
     say : callable
         Takes what was found.
+    out : Path, optional
+        File for the PSF.
+    overwrite : bool
+        Whether a file called so is replaced.
 
     Raises
     ------
     InputError
-        The source is no video file.
+        The source is no video file, or `out` must not be written.
     """
     from snellen.video.filtering.crop import area
     from snellen.video.source.places import sample
@@ -95,9 +85,14 @@ def blur_of(
             parameter="deblur",
             advice="give the PSF in a file: `deblur`=psf.npy",
         )
+    if out is not None:
+        atomic.check_target(out, source, overwrite)
     part = None if crop is None else area(crop, "crop")
     planes = sample(source, maps).planes
-    return estimated([_middle(plane, part) for plane in planes], say)
+    psf = estimated([_middle(plane, part) for plane in planes], say)
+    if out is not None and psf is not None:
+        psf_files.write(out, np.array(psf), overwrite)
+    return psf
 
 
 def estimated(planes: Sequence[npt.NDArray[np.uint8]], say: Say) -> psf_files.Rows | None:

@@ -291,11 +291,17 @@ def settled(job: UpscaleJob, events: Events, *, dry: bool = False) -> UpscaleJob
 
     Nothing is written if the run is `dry`.
     """
-    if job.enhancement.deblur != AUTO:
+    options = job.enhancement
+    if options.deblur != AUTO:
         return job
-    from snellen.jobs.film_blur import with_blur
+    from snellen.jobs.film_blur import blur_of
 
-    return with_blur(job, lambda text: notify(events, str(job.source), text), dry=dry)
+    psf = blur_of(
+        None if job.video.fps is not None else job.source, job.video.clip.map, options.crop,
+        lambda text: notify(events, str(job.source), text),
+        out=None if dry else options.deblur_psf_out, overwrite=job.overwrite,
+    )  # fmt: skip
+    return replace(job, enhancement=replace(options, deblur=psf, deblur_psf_out=None))
 
 
 def workers_of(job: UpscaleJob, events: Events) -> Workers | None:
