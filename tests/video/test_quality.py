@@ -438,3 +438,11 @@ def test_progress_names_its_stages(plain, tmp_path):
     assert stages[-2:] == [None, "score of the film"]
     ends = {one.stage: one for one in seen}
     assert all(one.frames == one.total for one in ends.values())
+
+
+def test_a_curve_that_is_flat_and_then_steep_is_met():
+    """VMAF of simple pictures is 100 up to some crf, and then falls quickly."""
+    for bend in (25.0, 29.5, 33.25, 38.0):
+        found = search(X264, lambda crf, bend=bend: max(0.0, crf - bend) ** 1.5, 15.0, 0.25)
+        assert found.reached
+        assert 12 < max(0.0, found.quality - bend) ** 1.5 <= 15.2

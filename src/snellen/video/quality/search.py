@@ -12,7 +12,9 @@ _JUMP = 5.0
 """By how much of crf the second probe is away from the first one; others at most three times."""
 
 _SMALLEST = 1e-3
-"""Errors below count as this one."""
+"""A target below counts as this one."""
+_LEAST = 1 / 16
+"""Errors that are a smaller part of the target count as this one: VMAF ends at 100."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +50,10 @@ def search(scale: Scale, error: Callable[[float], float], target: float, toleran
 
     Errors are taken to grow with crf, by about the same factor for each step. Between a probe that
     reaches the target and one that does not, the next one is where a straight line through the
-    logarithms of both meets it. The search ends when a probe is better by less than `tolerance`,
-    when no quality is left between the two, or after `MOST` probes; then the answer is on that
-    line, and need not be a probe.
+    logarithms of both meets it; where two in a row are on one side, the logarithm of the other side
+    counts half (the Illinois rule), or curves would be approached from one side. The search ends
+    when a probe is better by less than `tolerance`, when no quality is left between the two, or
+    after `MOST` probes; then the answer is on that line, and need not be a probe.
 
     Parameters
     ----------
@@ -62,12 +65,12 @@ def search(scale: Scale, error: Callable[[float], float], target: float, toleran
     tolerance : float
         Of errors.
     """
-    goal = log(max(target, _SMALLEST))
+    target = max(target, _SMALLEST)
     tried: dict[float, float] = {}
     quality = scale.at(scale.start)
     while True:
         found = error(quality)
-        tried[quality] = log(max(found, _SMALLEST)) - goal
+        tried[quality] = log(max(found / target, _LEAST))
         if target - tolerance <= found <= target:
             return Found(quality, found, True)
         high = min((one for one, over in tried.items() if over > 0), default=None)
@@ -79,10 +82,15 @@ def search(scale: Scale, error: Callable[[float], float], target: float, toleran
             following = _beyond(scale, tried, away=1 if high is None else -1)
             over = len(tried) == MOST
         else:
-            share = tried[low] / (tried[low] - tried[high])
-            following = scale.at(low + share * (high - low))
-            following = min(max(following, low), scale.at(high - scale.step))
             over = len(tried) == MOST or high - low <= scale.step * 1.001
+            under, above = tried[low], tried[high]
+            latest = [one > 0 for one in tried.values()][-2:]
+            if not over and latest == [True, True]:
+                under /= 2
+            elif not over and latest == [False, False]:
+                above /= 2
+            following = scale.at(low + under / (under - above) * (high - low))
+            following = min(max(following, low), scale.at(high - scale.step))
             if not over:
                 following = max(following, scale.at(low + scale.step))
         if over:
