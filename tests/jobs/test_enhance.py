@@ -327,3 +327,12 @@ def test_segments_are_as_one_piece(tmp_path, monkeypatch, options, segmented):
     assert one.times == other.times
     for frame, expected in zip(one.frames, other.frames, strict=True):
         np.testing.assert_array_equal(luma(frame), luma(expected))
+
+
+def test_pictures_that_players_turn(tmp_path):
+    film = make(tmp_path / "in.mp4", frames=2, rotation=90)
+    _, notes, _ = enhanced(film, tmp_path, crop="32:24:0:0", vf="hflip")
+    assert "players turn its pictures: `crop` and `vf` get them as they are stored" in notes.notices
+    (tmp_path / "out.mkv").unlink()
+    _, notes, _ = enhanced(film, tmp_path, denoise="light")
+    assert not [text for text in notes.notices if "players turn" in text]

@@ -144,6 +144,9 @@ def steps_before(options: Enhancement, line: Line) -> None:
     """Add the steps before the frames are enlarged."""
     from snellen.video.filtering.crop import Crop, area
 
+    stored = [f"`{name}`" for name in ("crop", "vf", "post_vf") if getattr(options, name)]
+    if stored and options.crop != AUTO and line.film.picture.display_matrix is not None:
+        line.say(f"players turn its pictures: {' and '.join(stored)} get them as they are stored")
     if options.crop == AUTO:
         _crop_bars(line)
     elif options.crop is not None:
