@@ -7,21 +7,20 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from snellen.cli import files, interrupts
+from snellen.cli import interrupts
+from snellen.cli.options import in_options
 from snellen.cli.report import Report
 from snellen.errors import unexpected
 
 if TYPE_CHECKING:
     from snellen.jobs.deblur import DeblurJob
     from snellen.jobs.dry import DryRun
-    from snellen.jobs.planning import Plan
     from snellen.jobs.upscale import UpscaleJob
-    from snellen.video.dry_run import FilmPlan
 
 _METHODS = {"aplus": "A+", "cnn": "compact network"}
 
 
-def dry_runs(todo: Plan, jobs: Sequence[UpscaleJob | DeblurJob], report: Report) -> int:
+def dry_runs(jobs: Sequence[UpscaleJob | DeblurJob], report: Report) -> int:
     """Report what each job would do, and return the highest exit code."""
     from snellen.jobs.dry import dry_run
     from snellen.jobs.events import Collected
@@ -29,7 +28,7 @@ def dry_runs(todo: Plan, jobs: Sequence[UpscaleJob | DeblurJob], report: Report)
     from snellen.jobs.inputs import claim
 
     report.results_are_asked_for = True
-    codes = [0, *files.not_done(todo, report)]
+    codes = [0]
     events = Collected(report)
     outputs: dict[str, Path] = {}
     for job in jobs:
@@ -62,13 +61,15 @@ def _lines(found: DryRun) -> list[str]:
         rows.append(("model", f"{Path(found.model).name} ({_METHODS[found.method]}){kind}"))
     rows.append(("device", found.device))
     if film is not None:
-        rows += _of_film(film)
+        rows += _of_film(found)
     if found.free is not None:
         rows.append(("disk", _room(found)))
     return [f"{name + ':':<12}{text}" for name, text in rows]
 
 
-def _of_film(film: FilmPlan) -> list[tuple[str, str]]:
+def _of_film(found: DryRun) -> list[tuple[str, str]]:
+    film = found.film
+    assert film is not None
     settings = ", ".join(f"{key}={value}" for key, value in film.encoder_options.items())
     encoder = "y4m" if film.encoder == "wrapped_avframe" else film.encoder
     rows = [("encoder", f"{encoder} ({film.pixel_format}){settings and ': '}{settings}")]
@@ -119,10 +120,10 @@ def _facts(found: DryRun) -> dict[str, Any]:
         film = asdict(found.film)
         film["segments"]["folder"] = str(film["segments"]["folder"] or "") or None
         film.pop("warnings")
-        film["dropped"] = files.in_options(film["dropped"])
+        film["dropped"] = in_options(film["dropped"])
         facts |= film
     return facts | {
-        "needed": found.needed, "free": found.free, "warnings": files.in_options(found.warnings)
+        "needed": found.needed, "free": found.free, "warnings": in_options(found.warnings)
     }  # fmt: skip
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.cli import interrupts, previews, reports, terminal
-from snellen.cli.options import PIPE, Output, option
+from snellen.cli.options import PIPE, Output, in_options
 from snellen.cli.report import NORMAL, QUIET, VERBOSE, Report
-from snellen.errors import InputError, SnellenError, worded
+from snellen.errors import InputError, SnellenError
 
 if TYPE_CHECKING:
     from snellen.jobs.compare import CompareJob
@@ -106,7 +106,7 @@ def run_files(
         if dry:
             from snellen.cli.dry_run import dry_runs
 
-            sys.exit(dry_runs(todo, jobs, report))
+            sys.exit(max([*not_done(todo, report), dry_runs(jobs, report)]))
         sys.exit(_run(todo, jobs, report, line, after))
 
 
@@ -187,11 +187,6 @@ def facts(result: UpscaleResult | DeblurResult) -> dict[str, Any]:
         **found, "width": result.width, "height": result.height, "device": result.device,
         "warnings": in_options(result.warnings),
     }  # fmt: skip
-
-
-def in_options(warnings: Iterable[str]) -> list[str]:
-    """Return warnings as the command words them: with options for parameters."""
-    return [worded(one, option) for one in warnings]
 
 
 def sentence(result: UpscaleResult | DeblurResult) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,7 +22,7 @@ from snellen.cli.groups import (
     group,
     optional_choice,
 )
-from snellen.errors import InputError
+from snellen.errors import InputError, worded
 
 if TYPE_CHECKING:
     from snellen.jobs.options import VideoOptions
@@ -51,6 +51,11 @@ def option(parameter: str) -> str:
     if parameter in _PYTHON:
         return parameter
     return _OPTIONS.get(parameter, "--" + parameter.replace("_", "-"))
+
+
+def in_options(warnings: Iterable[str]) -> list[str]:
+    """Return warnings as the command words them: with options for parameters."""
+    return [worded(one, option) for one in warnings]
 
 
 class _Named(click.Path):

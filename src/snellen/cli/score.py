@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from snellen.cli import interrupts, terminal
-from snellen.cli.files import in_options, reporting
+from snellen.cli.files import reporting
 from snellen.cli.groups import FILES, MACHINE, METHOD, REPORT, VIDEO, Command, group
 from snellen.cli.options import (
     DECODER,
@@ -26,6 +26,7 @@ from snellen.cli.options import (
     REPORTING,
     START,
     THREADS,
+    in_options,
 )
 from snellen.cli.report import Report
 from snellen.cli.reports import command_line, report_options, taken, write
