@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -159,9 +160,13 @@ def two_gpus(monkeypatch):
         (["cuda:1"], ("cuda:1",)),
         (("cuda:1", "cuda:0"), ("cuda:1", "cuda:0")),
         (["cuda:1,cuda:0"], ("cuda:1", "cuda:0")),
+        ("cuda:1,0", ("cuda:1", "cuda:0")),
+        ("cuda:all", ("cuda:0", "cuda:1")),
     ],
 )
-def test_several(names, wanted):
+def test_several(names, wanted, monkeypatch):
+    runtime = SimpleNamespace(getDeviceCount=lambda: 2)
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
     assert device.several(names) == wanted
     assert len(wanted) > 1 or device.single(names, "A+") == wanted[0]
 
@@ -176,7 +181,7 @@ def test_a_method_that_cannot_use_several():
 
 @pytest.mark.parametrize("names", [None, 0, [], [0], {"cuda:0": 1}])
 def test_what_is_no_list_of_names(names):
-    with pytest.raises(InputError, match="expected auto, cpu, cuda, cuda:N, or a list"):
+    with pytest.raises(InputError, match="expected auto, cpu, cuda, cuda:N, cuda:all, or a"):
         device.several(names)
 
 
@@ -190,7 +195,7 @@ def test_what_is_no_list_of_names(names):
         ("cpu,cuda:0", "expected one, or several GPUs"),
         ("cpu,cpu", "expected one, or several GPUs"),
         ("cuda:0,cuda:2", "'cuda:2' cannot be used: there are 2 GPUs"),
-        ("cuda:0,gpu", "got device='gpu'; expected auto, cpu, cuda or cuda:N"),
+        ("cuda:0,gpu", "got device='gpu'; expected auto, cpu, cuda, cuda:N or cuda:all"),
         ("cuda:0,", "got device=''"),
         ("", "got device=''"),
     ],

@@ -130,8 +130,8 @@ DEVICE = click.option(
     default="auto",
     show_default=True,
     metavar="auto|cpu|cuda:N|cuda:all|…",
-    help="auto: the first GPU that works, else the CPU; cuda:all: every GPU; cuda:0,cuda:2 or "
-    "cuda:0,2: these.",
+    help="auto: the first GPU that works, else the CPU; cuda:all: every GPU; cuda:0,cuda:1 or "
+    "cuda:0,1: these.",
 )
 MAX_PIXELS = click.option(
     "--max-pixels",

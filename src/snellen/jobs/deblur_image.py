@@ -48,7 +48,7 @@ def deblur_image(job: DeblurJob, events: Events) -> DeblurResult:
     settings = method_settings(job)
 
     def work(device: str) -> tuple[Restored, str]:
-        device = devices.single(device, "MIA")  # which reports its progress: that is of one GPU
+        device = device.partition(",")[0]  # several share the segments of films only
         try:
             with job_names():
                 found = image.deblur(

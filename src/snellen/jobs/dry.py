@@ -143,7 +143,7 @@ def _enlarged_image(job: UpscaleJob, events: Collected) -> DryRun:
     found = geometry(job.goal, width, height, scales=scales)
     for scale in found.scales:
         models(scale)
-    device = devices.single(chosen(job.device, events), "super-resolution")
+    device = chosen(job.device, events).partition(",")[0]
     return DryRun(
         job.source, job.target, found.width, found.height, devices.name(device), **models.said(),
         pages=len(pages) or 1, warnings=_texts(events), free=_free(job.target),
@@ -164,7 +164,7 @@ def _deblurring(job: DeblurJob, events: Collected) -> DryRun:
             track.check(width, height)
             if not job.paste_back:
                 width, height = track.width, track.height
-        device = devices.single(chosen(job.device, events), "MIA")
+        device = chosen(job.device, events).partition(",")[0]
         return DryRun(
             job.source, job.target, width, height, devices.name(device), warnings=_texts(events),
             free=_free(job.target),
