@@ -24,6 +24,7 @@ def test_what_would_be_done(capsys, clip, tmp_path, small_model, monkeypatch):
     assert rows["would make"].strip() == "clip.y4m → new/o.mkv"
     assert rows["chain"].strip() == "24×20 4:2:0 8 bit → 48×40 4:2:0 8 bit"
     assert "from 4 frames at 1 place" in rows["estimate"]
+    assert rows["segments"].strip() == "none, it is made in one piece"
     assert "crf=16" in rows["encoder"] and "free" in rows["disk"]
     assert run(*words, "-o", "-", "--json") == 0
     (line,) = capsys.readouterr().out.splitlines()

@@ -80,8 +80,8 @@ def _of_film(found: DryRun) -> list[tuple[str, str]]:
         done = f", {len(segments.finished)} of them are finished" if segments.finished else ""
         rows.append(("segments", f"{len(segments.starts)} in {segments.folder}{done}"))
     else:
-        why = "the film is short" if segments.why is None else segments.why
-        rows.append(("segments", f"none, it is made in one piece: {why}"))
+        why = "" if segments.why is None else f": {segments.why}"
+        rows.append(("segments", f"none, it is made in one piece{why}"))
     frames = "unknown" if film.frames is None else str(film.frames)
     rows.append(("frames", frames))
     if estimate is None:
