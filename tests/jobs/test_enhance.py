@@ -336,3 +336,9 @@ def test_pictures_that_players_turn(tmp_path):
     (tmp_path / "out.mkv").unlink()
     _, notes, _ = enhanced(film, tmp_path, denoise="light")
     assert not [text for text in notes.notices if "players turn" in text]
+
+
+def test_the_chain_beside_an_alpha_channel(tmp_path):
+    film = make(tmp_path / "in.mkv", codec="ffv1", frames=2, pix_fmt="yuva420p")
+    summary, _, found = enhanced(film, tmp_path, crop="32:24:0:0")
+    assert summary.chain[1] == "crop 32:24:0:0" and found.frames[0].format.name == "yuva420p"

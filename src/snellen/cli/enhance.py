@@ -37,16 +37,6 @@ _OPTIONS = group(
         "non-local means over several frames.",
     ),
     click.option(
-        "--sharpen",
-        type=float,
-        metavar="AMOUNT",
-        help="Sharpen luma of the enlarged frames, above 0 up to 1; 0.3 is moderate.",
-    ),
-    click.option(
-        "--deband", is_flag=True, help="Remove bands in smooth gradients of the enlarged frames."
-    ),
-    click.option("--post-vf", metavar="CHAIN", help="FFmpeg's filters after all of these."),
-    click.option(
         "--deblur",
         metavar="auto|FILE",
         help="Undo one blur in all frames before they are enlarged, by MIA: the PSF of a file "
@@ -59,6 +49,15 @@ _OPTIONS = group(
         help="Write the PSF that --deblur auto finds, as .npy or .png.",
     ),
     click.option(
+        "--sharpen",
+        type=float,
+        metavar="AMOUNT",
+        help="Sharpen luma of the enlarged frames, above 0 up to 1; 0.3 is moderate.",
+    ),
+    click.option(
+        "--deband", is_flag=True, help="Remove bands in smooth gradients of the enlarged frames."
+    ),
+    click.option(
         "--lut",
         type=NAMED,
         metavar="FILE.cube",
@@ -69,6 +68,7 @@ _OPTIONS = group(
         type=click.Choice(["auto", "bt709", "bt601", "bt2020"]),
         help="The film's colour matrix for --lut, where it does not state it.",
     ),
+    click.option("--post-vf", metavar="CHAIN", help="FFmpeg's filters after these."),
     click.option(
         "--grain",
         type=float,

@@ -19,37 +19,42 @@ class WithAlpha:
         For the planes; whoever made it closes it.
     alpha : Step
         For the alpha channel, as frames of one plane of full range.
+
+    Attributes
+    ----------
+    step : Step
+        That for the planes.
     """
 
     device = "cpu"
 
     def __init__(self, step: Step, alpha: Step) -> None:
-        self._step, self._alpha = step, alpha
+        self.step, self._alpha = step, alpha
 
     @property
     def slots(self) -> int:
         """How many frames it works on at once."""
-        return self._step.slots
+        return self.step.slots
 
     @property
     def device_name(self) -> str:
         """Name of the device that does the work on the planes."""
-        return self._step.device_name
+        return self.step.device_name
 
     @property
     def reach(self) -> int | None:
         """On how many frames on each side of a frame its results depend; None: on all."""
-        planes, alpha = reach_of(self._step), reach_of(self._alpha)
+        planes, alpha = reach_of(self.step), reach_of(self._alpha)
         return None if planes is None or alpha is None else max(planes, alpha)
 
     def restart(self) -> None:
         """Have both steps forget the frames so far: those to come do not follow them."""
-        restart(self._step)
+        restart(self.step)
         restart(self._alpha)
 
     def outcome(self, format: Format, frames: int) -> Format:
         """Return the format of the results before `prepare`, except for their depth."""
-        return self._step.outcome(format, frames)
+        return self.step.outcome(format, frames)
 
     def prepare(
         self, format: Format, bits: int | None = None, *, on_device: bool = False
@@ -57,12 +62,12 @@ class WithAlpha:
         """Prepare both steps; return the format of the results, which lie in main memory."""
         grey = Format(format.width, format.height, format.bits, full_range=True)
         self._alpha.prepare(grey, bits)
-        return self._step.prepare(format, bits)
+        return self.step.prepare(format, bits)
 
     def run(self, frame: Frame) -> Frame:
         """Return the result of a frame, with its alpha channel."""
         assert frame.alpha is not None
-        large = self._step.run(replace(frame, alpha=None))
+        large = self.step.run(replace(frame, alpha=None))
         (alpha,) = self._alpha.run(Frame((frame.alpha,))).planes
         return replace(large, alpha=alpha)
 

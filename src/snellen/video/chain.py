@@ -148,6 +148,7 @@ def described(step: Step | RateStep, given: Format) -> tuple[str, ...]:
 
     A step may have a `label`: what it is called here. Formats are left out that change nothing.
     """
+    step = getattr(step, "step", step)  # beside one for the alpha channel
     if not isinstance(step, Chain):
         return ()
     said = [before := describe(given)]
