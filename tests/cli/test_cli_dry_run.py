@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
+from snellen.video import estimate
+from snellen.video.segments import cuts
 from support.cli import names, run
+from support.video.clips import make
 
 pytestmark = pytest.mark.usefixtures("signals")
 
@@ -34,6 +38,27 @@ def test_what_would_be_done(capsys, clip, tmp_path, small_model, monkeypatch):
     assert facts["segments"]["folder"] is None and facts["streams"][0]["outcome"] == "worked on"
     # 4 frames of 48 × 40 samples and half as many of chroma, with 6 bytes each before them.
     assert facts["needed"] == 4 * (48 * 40 * 3 // 2 + 6)
+
+
+@pytest.mark.slow
+def test_workers_and_their_cores_are_said(capsys, tmp_path, small_model, monkeypatch):
+    monkeypatch.setattr(cuts, "LONG", 1)
+    monkeypatch.setattr(cuts, "SECONDS", {"cpu": 1})
+    monkeypatch.setattr(estimate, "FEWEST", 2)
+    monkeypatch.setattr(estimate, "MOST", 2)
+    keys = {"g": "12", "keyint_min": "12", "sc_threshold": "0", "preset": "veryfast"}
+    film = make(tmp_path / "in.mkv", rate=Fraction(12), frames=50, options=keys)
+    words = ["upscale", film, "-o", tmp_path / "o.mkv", "--model", small_model, "--device", "cpu",
+             "--threads", "6", "--workers", "3", "--dry-run"]  # fmt: skip
+    assert run(*words) == 0
+    rows = dict(line.split(":", 1) for line in capsys.readouterr().out.splitlines())
+    expected = "3 on cpu; each gets 2 cores, and its encoder has 6 threads"
+    assert rows["workers"].strip() == expected
+    assert ", by one worker; from" in rows["estimate"]
+    assert run(*words, "--json") == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["workers"] == ["cpu"] * 3 and facts["cores"] == 2
+    assert facts["segments"]["encoder_threads"] == 6
 
 
 def test_wrong_inputs_and_clashes(capsys, clip, saved, picture, tmp_path, small_model, monkeypatch):

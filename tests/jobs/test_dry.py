@@ -95,8 +95,13 @@ def test_segments_and_what_is_finished(tmp_path, film, small_model, monkeypatch)
         dry_run(UpscaleJob(**how, video=VideoOptions(encoding=Encoding(crf=30))))
     anew = dry_run(UpscaleJob(**how, discard_segments=True))
     assert anew.film.segments.finished == ()
-    whole = dry_run(UpscaleJob(**how, segments=False))
+    assert anew.workers == () and anew.cores is None
+    several = dry_run(UpscaleJob(**how, workers=3, threads=7))
+    assert (several.workers, several.cores) == (("cpu",) * 3, 2)
+    assert several.film.segments.encoder_threads == found.film.segments.encoder_threads > 0
+    whole = dry_run(UpscaleJob(**how, segments=False, workers=3))
     assert whole.film.segments.starts == () and whole.film.segments.why is None
+    assert whole.workers == () and whole.film.segments.encoder_threads is None
     assert listing(tmp_path) == before
 
 

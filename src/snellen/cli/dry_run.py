@@ -84,6 +84,8 @@ def _of_film(found: DryRun) -> list[tuple[str, str]]:
         rows.append(("segments", f"none, it is made in one piece{why}"))
     frames = "unknown" if film.frames is None else str(film.frames)
     rows.append(("frames", frames))
+    if found.workers:
+        rows.append(("workers", _of_workers(found)))
     if estimate is None:
         rows.append(("estimate", "none: no frame could be tried beforehand"))
         return rows
@@ -92,8 +94,18 @@ def _of_film(found: DryRun) -> list[tuple[str, str]]:
     if estimate.seconds is not None and estimate.size is not None:
         left = " for what is left" if segments.finished else ""
         what = f"{duration(estimate.seconds)}{left} ({what}), {_bytes(estimate.size)}"
-    rows.append(("estimate", f"{what}; {tried}, which were really made"))
+    alone = ", by one worker" if found.workers else ""
+    rows.append(("estimate", f"{what}{alone}; {tried}, which were really made"))
     return rows
+
+
+def _of_workers(found: DryRun) -> str:
+    film, cores = found.film, found.cores
+    assert film is not None and cores is not None and film.segments.encoder_threads is not None
+    where = ", ".join(dict.fromkeys(found.workers))
+    threads = _counted(film.segments.encoder_threads, "thread")
+    each = f"each gets {_counted(cores, 'core')}, and its encoder has {threads}"
+    return f"{len(found.workers)} on {where}; {each}"
 
 
 def _room(found: DryRun) -> str:
@@ -122,6 +134,8 @@ def _facts(found: DryRun) -> dict[str, Any]:
         film.pop("warnings")
         film["dropped"] = in_options(film["dropped"])
         facts |= film
+    if found.workers:
+        facts |= {"workers": list(found.workers), "cores": found.cores}
     return facts | {
         "needed": found.needed, "free": found.free, "warnings": in_options(found.warnings)
     }  # fmt: skip

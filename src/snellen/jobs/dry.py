@@ -7,7 +7,7 @@ import shutil
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from snellen.cpu import threads
 from snellen.errors import InputError
@@ -18,6 +18,7 @@ from snellen.jobs.deblur import DeblurJob
 from snellen.jobs.events import Collected, Events, listening
 from snellen.jobs.fallback import chosen
 from snellen.jobs.files import protected
+from snellen.jobs.film_workers import share, sharing
 from snellen.jobs.first_use import announced
 from snellen.jobs.inputs import PIPE
 from snellen.jobs.sequence import makes_film
@@ -52,6 +53,10 @@ class DryRun(Brief):
     """Of a TIFF file; sizes are those of the first page."""
     film: FilmPlan | None = None
     """Of a video: streams, chain, encoder, segments, estimate …; None: an image."""
+    workers: tuple[str, ...] = ()
+    """Device of each process that makes segments of a film; (): there is none but this one."""
+    cores: int | None = None
+    """Of the CPU, or of `threads`, for each of these; None: there are none."""
     warnings: tuple[str, ...] = ()
     """All warnings of the run, those of losses too, without backticks."""
     free: int | None = None
@@ -123,7 +128,7 @@ def _upscaling(job: UpscaleJob, events: Collected) -> DryRun:
     )  # fmt: skip
     return DryRun(
         job.source, job.target, found.width, found.height, found.device, **models.said(),
-        film=found, warnings=_texts(events), free=_free(job.target),
+        film=found, **_workers(job, found), warnings=_texts(events), free=_free(job.target),
     )  # fmt: skip
 
 
@@ -186,8 +191,14 @@ def _deblurring(job: DeblurJob, events: Collected) -> DryRun:
     )  # fmt: skip
     return DryRun(
         first, job.target, found.width, found.height, found.device, film=found,
-        warnings=_texts(events), free=_free(job.target),
+        **_workers(job, found), warnings=_texts(events), free=_free(job.target),
     )  # fmt: skip
+
+
+def _workers(job: UpscaleJob | DeblurJob, film: FilmPlan) -> dict[str, Any]:
+    """Return what is to be said of the processes that make segments, if there are several."""
+    found = sharing(job, film.device) if film.segments.starts else ()
+    return {"workers": found, "cores": share(found)} if len(found) > 1 else {}
 
 
 def _texts(events: Collected) -> tuple[str, ...]:

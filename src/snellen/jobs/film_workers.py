@@ -92,6 +92,17 @@ def planned(device: str, workers: int | None) -> tuple[str, ...]:
     return tuple(islice(cycle(found), workers or len(found)))
 
 
+def sharing(job: WorkedJob, name: str) -> tuple[str, ...]:
+    """Return the device of each worker of a job, whose prepared step is on the device `name`."""
+    found = planned(job.device, job.workers)
+    return ("cpu",) * len(found) if name == "cpu" else found  # also where a GPU failed
+
+
+def share(workers: tuple[str, ...]) -> int:
+    """Return the CPU threads of each worker."""
+    return max(1, available() // len(workers))
+
+
 @contextmanager
 def _opened(
     job: WorkedJob,
@@ -106,10 +117,8 @@ def _opened(
     from snellen.jobs.pool import Pool
     from snellen.jobs.tickets import FilmTicket
 
-    found = planned(job.device, job.workers)
-    if name == "cpu":  # also where a GPU failed
-        found = ("cpu",) * len(found)
-    with Pool(found, max(1, available() // len(found)), events, meter) as pool:
+    found = sharing(job, name)
+    with Pool(found, share(found), events, meter) as pool:
         where = ", ".join(dict.fromkeys(found))
         notify(events, given.name, f"{counted(len(found), 'worker')} on {where}")
         yield FilmWorkers(pool, FilmTicket(make, job, given, bits, growth))

@@ -31,6 +31,8 @@ class SegmentsPlan(Brief):
     """Numbers of those that an earlier run has finished, from 1."""
     frames: int = 0
     """Of the input, in those that are not finished."""
+    encoder_threads: int | None = None
+    """Of each segment's encoder, for any number of workers; None: there are no segments."""
     why: str | None = None
     """Why there are none, though the film is long; the end of a sentence."""
 
@@ -68,4 +70,6 @@ def _said(how: Segments, info: MediaInfo, found: Cuts, finished: set[int]) -> Se
     begins = [info.zero if one.begin is None else one.begin * found.time_base for one in found.cuts]
     starts = [float(max(Fraction(0), begin - info.zero)) for begin in begins]
     left = sum(one.frames for one in found.cuts if one.number not in finished)
-    return SegmentsPlan(how.folder, tuple(starts), tuple(sorted(finished)), left)
+    return SegmentsPlan(
+        how.folder, tuple(starts), tuple(sorted(finished)), left, encoder_threads=found.threads
+    )
