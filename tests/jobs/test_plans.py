@@ -9,8 +9,8 @@ from fractions import Fraction
 import pytest
 
 from snellen.errors import InputError
-from snellen.jobs import Encoding, UpscaleJob, VideoOptions, run
-from snellen.jobs.plans import join_plan, run_segments, write_plan
+from snellen.jobs import Encoding, Enhancement, UpscaleJob, VideoOptions, run
+from snellen.jobs.plans import _anywhere, join_plan, run_segments, write_plan
 from snellen.video.segments import cuts
 from snellen.video.segments.store import Store
 from support.video.clips import make, read
@@ -131,7 +131,7 @@ def test_what_has_no_plan(job, tmp_path):
 def test_files_that_are_no_plans(tmp_path, text):
     file = tmp_path / "no.plan"
     file.write_text(text)
-    with pytest.raises(InputError):
+    with pytest.raises(InputError, match=r"no\.plan is no plan of segments"):
         run_segments(file, 1, 2)
     with pytest.raises(InputError):
         join_plan(tmp_path / "missing.plan")
@@ -139,7 +139,7 @@ def test_files_that_are_no_plans(tmp_path, text):
 
 @pytest.mark.parametrize("numbers", [(0, 3), (3, 2), (1.5, 2), (True, 2)])
 def test_numbers_that_are_none(tmp_path, numbers):
-    with pytest.raises(InputError):
+    with pytest.raises(InputError, match=r"got segments|expected a whole number"):
         run_segments(tmp_path / "a.plan", *numbers)
 
 
@@ -147,3 +147,15 @@ def test_numbers_that_are_none(tmp_path, numbers):
 def test_numbers_beyond_the_film(job, plan):
     with pytest.raises(InputError, match="got segments 6:9; expected some of 1:5"):
         run_segments(plan, 6, 9)
+
+
+def test_files_of_a_plan_have_absolute_names(job, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options = Enhancement(lut="look.cube", deblur="blur.png", vf="lut3d=file=/etc/one.cube")
+    found = _anywhere(replace(job, source="in.mkv", enhancement=options))
+    assert found.source == job.source
+    assert found.enhancement.lut == tmp_path / "look.cube"
+    assert found.enhancement.deblur == tmp_path / "blur.png"
+    options = Enhancement(post_vf="lut3d=file=one.cube")
+    with pytest.raises(InputError, match="got post_vf with one.cube; expected an absolute path"):
+        write_plan(replace(job, enhancement=options), "film.plan")

@@ -95,6 +95,9 @@ def run_files(
                     other = "dry_run" if dry else "plan"
                     raise InputError(f"got `preview` with `{other}`", parameter="preview")
                 sys.exit(previews.run_preview(looked, wanted, jobs, make, todo, report))
+            if file is not None and (dry or wanted[0] is not None):
+                other = "dry_run" if dry else "report"
+                raise InputError(f"got `plan` with `{other}`", parameter="plan")
             after = reports.planned(wanted, jobs)
         except SnellenError as error:
             report.failure(" ".join(map(str, inputs)), error)

@@ -77,13 +77,11 @@ def write_plan(
     atomic.check_target(file, job.source, overwrite)
     if not job.segments:
         raise InputError("got `plan`, but no segments are to be made", parameter="segments")
-    places = {name: getattr(job, name).absolute() for name in ("source", "target")}
-    if isinstance(job.model, Path) or (job.model is not None and Path(job.model).is_file()):
-        places["model"] = Path(job.model).absolute()
+    job = _anywhere(job)
     listener = Collected(listening(events))
     _check_film(job)
     with around(job, listener):
-        job = settled(replace(job, **places), listener)
+        job = settled(job, listener)
     found = _part(job, range(0), listener)
     content = {
         "snellen plan": VERSION, "segments": found.segments, "frames": found.frames,
@@ -131,11 +129,10 @@ def run_segments(
     SnellenError
         As of `run`.
     """
-    values.whole("first", first)
-    values.whole("last", last)
-    if last < first:
+    if not 1 <= values.whole("first", first, 0) <= values.whole("last", last, 0):
         raise InputError(
-            f"got segments {first}:{last}; expected the first and the last one, such as 1:40"
+            f"got segments {first}:{last}; expected the first and the last one, from 1, such as "
+            "1:40"
         )
     job = _read(plan, device, threads, workers)
     return _part(job, range(first, last + 1), Collected(listening(events)))
@@ -208,6 +205,25 @@ def _check_film(job: UpscaleJob) -> None:
         raise InputError(f"{job.source} is no film: there is nothing to plan")
 
 
+def _anywhere(job: UpscaleJob) -> UpscaleJob:
+    """Return a job whose files have absolute names, as its parts may run in any folder."""
+    places = {name: getattr(job, name).absolute() for name in ("source", "target")}
+    if isinstance(job.model, Path) or (job.model is not None and Path(job.model).is_file()):
+        places["model"] = Path(job.model).absolute()
+    own = {}
+    for name, file in job.enhancement.files().items():
+        if getattr(job.enhancement, name, None) == file:
+            own[name] = file.absolute()
+        elif not file.is_absolute():
+            option = name.partition(" ")[0]
+            raise InputError(
+                f"got `{option}` with {file}; expected an absolute path, as the parts of a plan "
+                "may run in any folder",
+                parameter=option,
+            )
+    return replace(job, **places, enhancement=replace(job.enhancement, **own))
+
+
 def _read(plan: File, device: str | None, threads: int | None, workers: int | None) -> UpscaleJob:
     """Return the job of a plan, with what is to be otherwise."""
     file = path(plan, "plan")
@@ -219,7 +235,10 @@ def _read(plan: File, device: str | None, threads: int | None, workers: int | No
         raise _no_plan(file, quoted(error, str)) from error
     if not isinstance(found, dict) or found.get("snellen plan") != VERSION:
         raise _no_plan(file, "it has no version of one")
-    job = UpscaleJob.from_json(json.dumps(found.get("job")))
+    try:
+        job = UpscaleJob.from_json(json.dumps(found.get("job")))
+    except InputError as error:
+        raise _no_plan(file, str(error)) from error
     given: dict[str, Any] = {"threads": threads, "workers": workers}
     if device is not None:
         given["device"] = device_list(device)
