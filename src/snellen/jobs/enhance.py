@@ -86,9 +86,6 @@ class Enhancement(Brief):
     """Another seed, 0 … 2³² − 1, gives other grain; None: 0."""
 
     def __post_init__(self) -> None:
-        from snellen.video.filtering.crop import area
-        from snellen.video.filtering.parse import parse
-
         for name in ("lut", "deblur_psf_out"):
             if (file := getattr(self, name)) is not None:
                 object.__setattr__(self, name, path(file, name))
@@ -96,12 +93,16 @@ class Enhancement(Brief):
             object.__setattr__(self, "deblur", inline(self.deblur, "deblur"))
         check_types(self)
         if self.crop not in (None, AUTO):
+            from snellen.video.filtering.crop import area  # images do without FFmpeg
+
             area(self.crop, "crop")
         if self.denoise is not None:
             choice("denoise", self.denoise, DENOISE)
         check_sharpen(self.sharpen)
         for name in ("vf", "post_vf"):
             if (chain := getattr(self, name)) is not None:
+                from snellen.video.filtering.parse import parse
+
                 parse(chain, name)
         if self.deblur_psf_out is not None:
             if self.deblur != AUTO:
