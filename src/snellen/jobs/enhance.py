@@ -127,13 +127,13 @@ class Enhancement(Brief):
 
     def files(self) -> dict[str, Path]:
         """Return the files that are read, by their parameters."""
-        from snellen.video.filtering.parse import files, parse
-
         named: dict[str, object] = {"deblur": self.deblur, "lut": self.lut}
         for name in ("vf", "post_vf"):
-            chain = getattr(self, name)
-            for number, one in enumerate(() if chain is None else files(parse(chain, name))):
-                named[name if number == 0 else f"{name} ({number + 1})"] = one
+            if (chain := getattr(self, name)) is not None:
+                from snellen.video.filtering.parse import files, parse
+
+                for number, one in enumerate(files(parse(chain, name))):
+                    named[name if number == 0 else f"{name} ({number + 1})"] = one
         return {name: one for name, one in named.items() if isinstance(one, Path)}
 
     def __bool__(self) -> bool:
