@@ -346,3 +346,22 @@ def test_frames_of_several_sizes_get_that_of_the_first(deep):
     step, frames, info = step_of(deep, "scale=w='64+2*n':h=48:eval=frame")
     step.prepare(info.picture.format)
     assert {one.planes[0].shape for one in pushed(step, frames)} == {(48, 64)}
+
+
+@pytest.mark.parametrize("chain", ["trim=end_frame=2", "hflip,trim=end_frame=2,hflip"])
+def test_a_filter_may_end_before_the_film(deep, chain):
+    step, frames, info = step_of(deep, chain)
+    step.prepare(info.picture.format)
+    for _ in range(2):
+        found = pushed(step, frames)
+        assert [(one.pts, one.duration) for one in found] == [
+            (one.pts, one.duration) for one in frames[:2]
+        ]
+        assert (found[1].planes[0] == frames[1].planes[0]).all()
+
+
+def test_grey_films_do_not_become_grey(tmp_path):
+    film = make(tmp_path / "in.mkv", codec="ffv1", frames=2, pix_fmt="gray")
+    step, _, info = step_of(film, "hue=s=2")
+    assert step.prepare(info.picture.format) == info.picture.format
+    assert step.losses == ()

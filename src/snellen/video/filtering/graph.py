@@ -90,7 +90,10 @@ class FilterGraph:
         self._done = frame is None
         if frame is not None:
             frame.time_base = self._time_base
-        self._graph.vpush(frame)
+        try:
+            self._graph.vpush(frame)
+        except av.EOFError:  # a filter wants no more, as trim behind its end
+            self._done = True
         out: list[tuple[VideoFrame, int | None]] = []
         memory: set[int] = set()
         while True:

@@ -283,7 +283,7 @@ class FilterStep(Holder):
     def _lost(self, conversions: Sequence[Conversion]) -> list[str]:
         """Return what is lost on the way."""
         found = []
-        bits = self._given.format.bits
+        bits, coloured = self._given.format.bits, self._given.format.subsampling is not None
         for one in conversions:
             before, layout = pixels.parse(one.before), pixels.parse(one.after)
             if layout.bits < bits:
@@ -291,7 +291,8 @@ class FilterStep(Holder):
                     f"{one.by} of `{self._parameter}` works on {layout.bits} bits ({one.after}): "
                     f"the others of {bits} are lost"
                 )
-            if one.by != "format" and before.subsampling is not None and layout.subsampling is None:
+            loses = before.subsampling is not None and layout.subsampling is None
+            if coloured and loses and one.by != "format":
                 found.append(f"{one.by} of `{self._parameter}` makes the pictures grey")
         return found
 
