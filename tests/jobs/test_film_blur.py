@@ -135,6 +135,20 @@ def test_a_film_without_blur_stays_as_it_is(random, tmp_path, answers):
     np.testing.assert_array_equal(*made)
 
 
+@pytest.mark.parametrize("crop", ["auto", "320:240:0:32"])
+def test_it_is_looked_for_inside_the_bars(random, tmp_path, answers, crop):
+    """A frame with bars of 32 rows, which `crop` leaves out."""
+    planes = [np.pad(one, ((32, 32), (0, 0)), constant_values=16) for one in strokes(random, 1.5)]
+    asked = answers(*[(RESTORED, gaussian(1.5))] * 3)
+    job = UpscaleJob(
+        source=film(tmp_path / "in.mkv", planes), target=tmp_path / "out.mkv", device="cpu",
+        enhancement=Enhancement(deblur="auto", crop=crop),
+    )  # fmt: skip
+    found = settled(job, Notices()).enhancement
+    assert (found.crop, len(found.deblur)) == (crop, SIDE)
+    assert [plane.shape for plane in asked] == [(240, 320)] * 3
+
+
 def test_the_psf_is_written(random, tmp_path, answers):
     """Not by a dry run; and not over the film, or a file that is there."""
     source, out = film(tmp_path / "in.mkv", strokes(random, 1.5)), tmp_path / "psf.npy"

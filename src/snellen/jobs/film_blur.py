@@ -63,7 +63,7 @@ def blur_of(
     maps : sequence of str
         Which of its streams are kept, as FFmpeg's -map has them.
     crop : str, optional
-        The part of each picture that is worked on.
+        The part of each picture that is worked on, as of `Enhancement`.
     say : callable
         Takes what was found.
     out : Path, optional
@@ -77,6 +77,7 @@ def blur_of(
         The source is no video file, or `out` must not be written.
     """
     from snellen.video.filtering.crop import area
+    from snellen.video.source.bars import picture_area
     from snellen.video.source.places import sample
 
     if source is None or not source.is_file():
@@ -87,8 +88,10 @@ def blur_of(
         )
     if out is not None:
         atomic.check_target(out, source, overwrite)
-    part = None if crop is None else area(crop, "crop")
     planes = sample(source, maps).planes
+    part = None
+    if crop is not None:
+        part = picture_area(planes) if crop == AUTO else area(crop, "crop")
     psf = estimated([_middle(plane, part) for plane in planes], say)
     if out is not None and psf is not None:
         psf_files.write(out, np.array(psf), overwrite)
