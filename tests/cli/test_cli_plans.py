@@ -51,7 +51,7 @@ def test_a_plan_its_parts_and_the_join(capsys, source, small_model, tmp_path):
      (["--plan", "p", "--segments", "0:2"], "got segments 0:2"),
      (["a.mkv", "--plan", "p", "--dry-run"], "got --plan with --dry-run"),
      (["a.mkv", "--plan", "p", "--report", "r.html"], "got --plan with --report"),
-     (["--plan", "p", "--segments", "1:2"], "p: No such file")],
+     (["--plan", "p", "--segments", "1:2"], "p: no such file")],
 )  # fmt: skip
 def test_what_does_not_go_together(capsys, tmp_path, monkeypatch, words, said):
     monkeypatch.chdir(tmp_path)

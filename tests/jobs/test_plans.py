@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from snellen.errors import InputError
-from snellen.jobs import Encoding, Enhancement, UpscaleJob, VideoOptions, run
+from snellen.jobs import Encoding, Enhancement, UpscaleJob, VideoOptions, plans, run
 from snellen.jobs.plans import _anywhere, join_plan, run_segments, write_plan
 from snellen.video.segments import cuts
 from snellen.video.segments.store import Store
@@ -135,6 +135,13 @@ def test_files_that_are_no_plans(tmp_path, text):
         run_segments(file, 1, 2)
     with pytest.raises(InputError):
         join_plan(tmp_path / "missing.plan")
+
+
+def test_what_is_too_large_is_no_plan(tmp_path, monkeypatch):
+    monkeypatch.setattr(plans, "LARGEST", 9)
+    (tmp_path / "a.plan").write_text('{"snellen plan": 1}')
+    with pytest.raises(InputError, match="more than 9 bytes"):
+        join_plan(tmp_path / "a.plan")
 
 
 @pytest.mark.parametrize("numbers", [(0, 3), (3, 2), (1.5, 2), (True, 2)])

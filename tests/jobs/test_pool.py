@@ -57,6 +57,12 @@ def test_a_ticket_that_fails_is_tried_again(tmp_path):
 
 
 @pytest.mark.slow
+def test_a_result_that_cannot_be_read_is_made_again(tmp_path):
+    _, warnings = run(tmp_path, ["unreadable", ""], workers=1)
+    assert warnings == ["segment 0: its process has ended (exit code 0); it is tried again"]
+
+
+@pytest.mark.slow
 def test_workers_that_are_killed_are_replaced(tmp_path):
     found, warnings = run(tmp_path, ["die", "exit", "", "", "die", ""])
     assert len(warnings) == 3

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from snellen.errors import InputError
-from snellen.jobs import ScoreJob, run
+from snellen.jobs import ScoreJob, pair_files, run
 from snellen.jobs.pair_files import PairTable, read_pairs
 from snellen.jobs.pair_scores import _ordered, score_pairs
 from support.cli import names
@@ -115,7 +115,8 @@ def test_the_table_of_a_list(capsys, pictures, tmp_path):
     assert "s.csv exists" in capsys.readouterr().err
 
 
-def test_a_run_that_was_killed_is_taken_up(capsys, pictures, tmp_path):
+@pytest.mark.parametrize("end", ["a2.png,half of a line", "x" * 140_000 + "\n"])
+def test_a_run_that_was_killed_is_taken_up(capsys, pictures, tmp_path, end):
     table, whole = tmp_path / "s.csv", tmp_path / "whole.csv"
     command("score", "--pairs", pictures, "--csv", whole, *WORDS)
     base = jobs(pictures)[0]
@@ -126,7 +127,7 @@ def test_a_run_that_was_killed_is_taken_up(capsys, pictures, tmp_path):
             growing.add(score)
         raise KeyboardInterrupt
     with table.open("a") as file:
-        file.write(f"{pairs[2][0]},{pairs[2]}")  # half of a line
+        file.write(end)
     capsys.readouterr()
     assert command("score", "--pairs", pictures, "--csv", table, *WORDS) == 2
     assert "goes on: 2 of 5 pairs are scored" in capsys.readouterr().err
@@ -159,6 +160,10 @@ def test_lists_that_are_none(tmp_path, monkeypatch, text, said):
         read_pairs(Path("list.csv"))
     with pytest.raises(InputError):
         read_pairs(tmp_path)
+    monkeypatch.setattr(pair_files, "LARGEST", 2)
+    Path("list.csv").write_text("a,b\n")
+    with pytest.raises(InputError, match="more than 2 bytes"):
+        read_pairs(Path("list.csv"))
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,13 @@ from pathlib import Path
 from snellen.errors import DeviceError, InputError
 
 
+class Unreadable:
+    """Can be pickled, and no process can read it."""
+
+    def __reduce__(self):
+        return int, ("x",)
+
+
 @dataclass(frozen=True)
 class Doing:
     """Does what the lines of a file say, one at each try; then it returns its number."""
@@ -42,6 +49,8 @@ class Doing:
                 raise DeviceError("the GPU is lost")
             if lines[0] == "input":
                 raise InputError("no such film")
+            if lines[0] == "unreadable":
+                return Unreadable()
             if lines[0] == "sleep":
                 time.sleep(600)
         worker.count(1)

@@ -152,6 +152,8 @@ def _varied(text: str, make: Making, todo: Plan) -> AnyJob:
     except click.ClickException as error:
         said = " ".join(error.format_message().split("\n"))
         raise InputError(f"got `preview_with`={text!r}: {said}", parameter="preview_with") from None
+    except SnellenError as error:  # of a recipe
+        raise error.about(f"--preview-with {text!r}") from error
     own = context.params
     fixed = ("inputs", "output", "report", "report_size", "dry_run", "recursive", "skip_existing",
              "plan", "segments", "join", *_OWN)  # fmt: skip

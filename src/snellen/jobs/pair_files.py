@@ -6,13 +6,14 @@ import csv
 import io
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
 from snellen.errors import InputError, OutputError
-from snellen.frames import atomic
+from snellen.frames import atomic, opening
 from snellen.jobs.inputs import PIPE
 from snellen.jobs.pair_scores import PairScore
 from snellen.jobs.score import ScoreJob
@@ -22,6 +23,8 @@ from snellen.metrics.names import MAD
 HEAD = ("reference", "distorted")
 VERSION = 1
 """Of the file beside a table that is not complete."""
+LARGEST = 1 << 29
+"""Bytes of a list."""
 _FREE = ("reference", "distorted", "device", "threads", "overwrite", "max_pixels", "profile",
          "decoder")  # fmt: skip
 """Fields of a job that do not change a score."""
@@ -39,10 +42,8 @@ def read_pairs(file: Path) -> list[tuple[Path, Path]]:
         The list cannot be read, or a line has not two names.
     """
     try:
-        text = file.read_text("utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{file}: {error.strerror}", parameter="pairs") from error
-    except ValueError as error:
+        text = opening.contents(file, LARGEST).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
         raise InputError(f"{file} is no text in UTF-8", parameter="pairs") from error
     found: list[tuple[Path, Path]] = []
     reader = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True)
@@ -155,13 +156,14 @@ class PairTable:
         rows: list[list[str]] = []
         whole = text[: text.rfind("\n") + 1]
         found = csv.reader(io.StringIO(whole, newline=""))
-        if next(found, None) != list(self._columns):
-            return []
-        for row, pair in zip(found, self._pairs, strict=False):
-            names = [next(csv.reader([csv_line([one])]))[0] for one in map(str, pair)]
-            if len(row) != len(self._columns) or row[:2] != names:
-                break
-            rows.append(row)
+        with suppress(csv.Error):  # damaged: the rows before it count
+            if next(found, None) != list(self._columns):
+                return []
+            for row, pair in zip(found, self._pairs, strict=False):
+                names = [next(csv.reader([csv_line([one])]))[0] for one in map(str, pair)]
+                if len(row) != len(self._columns) or row[:2] != names:
+                    break
+                rows.append(row)
         return rows
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, quoted
-from snellen.frames import atomic, values
+from snellen.frames import atomic, opening, values
 from snellen.jobs.events import Collected, Events, Progress, listening
 from snellen.jobs.execute import around
 from snellen.jobs.options import File, device_list, path
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 VERSION = 1
 """Of plans."""
+LARGEST = 1 << 24
+"""Bytes of a plan."""
 
 
 def write_plan(
@@ -228,9 +230,7 @@ def _read(plan: File, device: str | None, threads: int | None, workers: int | No
     """Return the job of a plan, with what is to be otherwise."""
     file = path(plan, "plan")
     try:
-        found = json.loads(file.read_bytes())
-    except OSError as error:
-        raise InputError(f"{file}: {error.strerror}", parameter="plan") from error
+        found = json.loads(opening.contents(file, LARGEST))
     except (ValueError, RecursionError) as error:
         raise _no_plan(file, quoted(error, str)) from error
     if not isinstance(found, dict) or found.get("snellen plan") != VERSION:

@@ -84,6 +84,7 @@ class _Process:
 
     def fate(self) -> str:
         """Return how the process has ended, in words."""
+        self.hang_up()  # where its message could not be read, it waits for the next ticket
         code = self._popen.wait()
         if code < 0:
             with suppress(ValueError):
