@@ -212,7 +212,7 @@ def _anywhere(job: UpscaleJob) -> UpscaleJob:
     places = {name: getattr(job, name).absolute() for name in ("source", "target")}
     if isinstance(job.model, Path) or (job.model is not None and Path(job.model).is_file()):
         places["model"] = Path(job.model).absolute()
-    own = {}
+    own: dict[str, Any] = {}
     for name, file in job.enhancement.files().items():
         if getattr(job.enhancement, name, None) == file:
             own[name] = file.absolute()
