@@ -231,6 +231,18 @@ def test_it_fits_the_window(page):
     assert HOSTILE.split("<img")[0] in page.locator(".label").nth(1).inner_text()
 
 
+def test_frames_without_a_visible_difference_are_not_called_equal(browser, tmp_path):
+    given, path = contents(rows=4, variants=1, labels=LABELS[:2], worst=()), tmp_path / "a.html"
+    scores = ({"mad": (0.0,) * 4, "psnr": (38.0,) * 4},)
+    shown = [replace(one, crops=()) for one in moments(rows=(0, 2), variants=1)]
+    path.write_bytes(fitted(replace(given, scores=scores), shown, 30_000_000).html)
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    said = page.locator(".worst").inner_text()
+    page.close()
+    assert "MAD is 0 in all frames" in said and "equal" not in said
+
+
 def test_a_single_pair_of_equal_pictures(browser, equal):
     page, wrong = browser.new_page(), []
     page.on("pageerror", lambda error: wrong.append(str(error)))

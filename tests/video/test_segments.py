@@ -403,6 +403,14 @@ def test_damage_within(tmp_path):
     same(cut, again)
 
 
+def test_a_film_that_is_too_short_for_two_segments_says_so(tmp_path, monkeypatch):
+    monkeypatch.setitem(cuts.SECONDS, "cpu", 5)
+    source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=30, options=KEYS)
+    run = Run(source, tmp_path / "a.mkv")
+    assert run.error is None, run.error
+    assert run.said[0].endswith("no key frame at which a segment of 5 s or more could end")
+
+
 @pytest.mark.slow
 def test_seeking_that_misses_a_segment_begins_further_back(tmp_path):
     source = make(tmp_path / "in.mpg", codec="mpeg2video", rate=Fraction(25), frames=60,

@@ -186,7 +186,8 @@ if (data.rows.length > 1) {
   title.append(make("h2", "", "Curves"), ...(data.metrics.length > 1 ? [tabs] : []));
   curves.append(title, drawn, equal);
   const first = data.metrics[0];
-  worst.append(make("span", "", data.worst.length ? "Worst" : "All frames equal the reference."));
+  worst.append(make("span", "", data.worst.length ? "Worst" : first.name === "mad"
+    ? "MAD is 0 in all frames: by it no difference is visible." : "All frames equal the reference."));
   for (const [row, variant] of data.worst) {
     const text = `${data.names[place.get(row)]}`;
     const one = button("", `Show ${text}`, () => {

@@ -119,7 +119,7 @@ def cut(scan: Scan, info: MediaInfo, seconds: int, reach: int = 0) -> tuple[Cut,
             places.append(number)
             due = False
     if len(places) < 2:
-        return "it has no key frames at which it could be cut"
+        return f"it has no key frame at which a segment of {seconds} s or more could end"
     found = []
     for number, (first, last) in enumerate(zip(places, [*places[1:], len(times)], strict=True), 1):
         early, late = max(0, first - reach), last + max(1, reach)
