@@ -245,6 +245,14 @@ class TestDevices:
         (plane,) = chain.run(frame()).planes
         assert isinstance(plane, OnDevice) and chain.device == "cuda:0"
 
+    def test_the_depth_is_that_of_the_cpu(self):
+        """Between steps on one GPU, too: all of them work at a greater depth of the results."""
+        for bits, expected in ((10, [10, 10, 10]), (8, [12, 12, 8])):
+            for devices in (["cuda:0"] * 3, ["cpu"] * 3):
+                chain = Chain(*map(Device, devices))
+                chain.prepare(Format(8, 6, 8 if bits == 10 else 12), bits)
+                assert [format.bits for format in chain.formats] == expected
+
     def test_a_film(self, film, tmp_path):
         chain = Chain(Device(), Chain(Device(), Device()))
         summary, found = converted(film, tmp_path / "out.mkv", chain)

@@ -98,8 +98,7 @@ class Chain:
             Of the frames to come.
         bits : int, optional
             Depth of the last step's results. Those of the other steps keep the depth they get, but
-            where this is greater, they have it, too: what is lost in the middle is lost. Between
-            two steps on one GPU the depth stays.
+            where this is greater, they have it, too: what is lost in the middle is lost.
         on_device : bool
             Whether the last step's results stay on its GPU.
         """
@@ -111,7 +110,7 @@ class Chain:
             else:
                 stay = step.device != "cpu" and step.device == self.steps[number + 1].device
                 deeper = bits if bits is not None and bits > format.bits > 0 else None
-                format = step.prepare(format, None if stay else deeper, on_device=stay)
+                format = step.prepare(format, deeper, on_device=stay)
             formats.append(format)
         self.formats = tuple(formats)
         return format
