@@ -31,6 +31,10 @@ def test_settings_side_by_side(capsys, here, tmp_path):
     assert (one["label"], other["label"]) == ("as given", "--crf 40")
     assert other["size"] < one["size"] and one["frames"] == 3
     refused("upscale", capsys, [*here[1:], "--preview", 1], "in-preview.html exists")
+    make(tmp_path / "one.mkv", frames=1)
+    assert run("upscale", "one.mkv", *here[2:], "--preview", 2) == 0
+    said = capsys.readouterr().out
+    assert "preview: 1 frame," in said and said.endswith("pictures of 1 frame\n")
 
 
 def test_options_that_do_not_fit(capsys, here, tmp_path):
@@ -41,6 +45,7 @@ def test_options_that_do_not_fit(capsys, here, tmp_path):
         (["--preview", 1, "--preview-with", "b.mkv"], "options of the method"),
         (["--preview", 1, "--preview-with", "'"], "No closing quotation"),
         (["--preview", 1, "--preview-with", "--scale 99"], "--scale 99"),
+        (["--preview", 1, "--preview-with", "--config c"], "--preview-with '--config c': c: no"),
         (["--preview-at", "9"], "no frame at or after 9 s"),
         (["in.mkv/../in.mkv", "here.mkv", "--preview", 1], "one video"),
     ):

@@ -446,3 +446,11 @@ def test_a_curve_that_is_flat_and_then_steep_is_met():
         found = search(X264, lambda crf, bend=bend: max(0.0, crf - bend) ** 1.5, 15.0, 0.25)
         assert found.reached
         assert 12 < max(0.0, found.quality - bend) ** 1.5 <= 15.2
+
+
+@pytest.mark.parametrize("cliff", [25.3, 33.8, 37.3, 44.1])
+def test_beyond_a_cliff_nothing_is_guessed(cliff):
+    """As MAD of tiny pictures: 0 up to some crf, and then far beyond the target."""
+    found = search(X264, lambda crf: 0.0 if crf < cliff else 2 * crf, 2.0, 0.04)
+    assert found.reached
+    assert cliff - 5 < found.quality < cliff

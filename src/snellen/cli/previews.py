@@ -172,16 +172,20 @@ def _varied(text: str, make: Making, todo: Plan) -> AnyJob:
 
 
 def _lines(result: PreviewResult) -> list[str]:
+    from snellen.video.messages import counted
+
     starts = ", ".join(f"{start:.6g} s" for start in result.starts)
     lines = [f"excerpts at {starts}"]
     for one in result.variants:
         rate = one.size * 8 / 1e6 / (sum(result.seconds) or 1)
         lines.append(
-            f"{one.label}: {one.frames} frames, {one.seconds / max(1, one.frames):.2g} s a frame, "
-            f"{rate:.3g} Mbit/s" + (f", {Path(one.model).name}" if one.model else "")
+            f"{one.label}: {counted(one.frames, 'frame')}, "
+            f"{one.seconds / max(1, one.frames):.2g} s a frame, {rate:.3g} Mbit/s"
+            + (f", {Path(one.model).name}" if one.model else "")
         )
     lines.append(
-        f"{result.target}: {result.size / 1e6:.1f} MB, pictures of {result.pictures} frames"
+        f"{result.target}: {result.size / 1e6:.1f} MB, pictures of "
+        f"{counted(result.pictures, 'frame')}"
     )
     return lines
 

@@ -13,6 +13,8 @@ _JUMP = 5.0
 
 _SMALLEST = 1e-3
 """A target below counts as this one."""
+_STEEP = 4
+"""By more than this factor between two neighbours, and a line between them says nothing."""
 _LEAST = 1 / 16
 """Errors that are a smaller part of the target count as this one: VMAF ends at 100."""
 
@@ -53,7 +55,8 @@ def search(scale: Scale, error: Callable[[float], float], target: float, toleran
     logarithms of both meets it; where two in a row are on one side, the logarithm of the other side
     counts half (the Illinois rule), or curves would be approached from one side. The search ends
     when a probe is better by less than `tolerance`, when no quality is left between the two, or
-    after `MOST` probes; then the answer is on that line, and need not be a probe.
+    after `MOST` probes; then the answer is on that line, and need not be a probe, or, where the
+    line is steep, the last probe that reaches the target.
 
     Parameters
     ----------
@@ -99,6 +102,8 @@ def search(scale: Scale, error: Callable[[float], float], target: float, toleran
     if low is None or high is None:
         edge = max(tried) if high is None else min(tried)
         return Found(edge, target * exp(tried[edge]), low is not None)
+    if tried[high] - tried[low] > log(_STEEP):
+        return Found(low, target * exp(tried[low]), True)
     share = (following - low) / (high - low)
     return Found(following, target * exp(tried[low] + share * (tried[high] - tried[low])), True)
 
