@@ -170,6 +170,8 @@ def test_lists_that_are_none(tmp_path, monkeypatch, text, said):
     ("words", "said"),
     [(["a", "b", "--pairs", "l"], "--pairs goes without REF and DIST"), (["a"], "'DIST'"),
      (["a", "b", "--workers", "2"], "--workers needs --pairs"),
+     (["--pairs", "-"], "--pairs names a file"),
+     (["--pairs", "list.csv", "--metrics", "vmaf"], "error: --metrics asks for vmaf"),
      (["--pairs", "list.csv", "--map-out", "m"], "--map-out"),
      (["--pairs", "list.csv", "--report", "r.html"], "--report")],
 )  # fmt: skip

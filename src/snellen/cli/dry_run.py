@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from snellen.cli import interrupts
 from snellen.cli.options import in_options
 from snellen.cli.report import Report
+from snellen.cli.terminal import counted
 from snellen.errors import unexpected
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def _of_film(found: DryRun) -> list[tuple[str, str]]:
     if estimate is None:
         rows.append(("estimate", "none: no frame could be tried beforehand"))
         return rows
-    tried = f"from {_counted(estimate.frames, 'frame')} at {_counted(estimate.places, 'place')}"
+    tried = f"from {counted(estimate.frames, 'frame')} at {counted(estimate.places, 'place')}"
     what = f"{estimate.fps:.3g} frames a second"
     if estimate.seconds is not None and estimate.size is not None:
         left = " for what is left" if segments.finished else ""
@@ -103,8 +104,8 @@ def _of_workers(found: DryRun) -> str:
     film, cores = found.film, found.cores
     assert film is not None and cores is not None and film.segments.encoder_threads is not None
     where = ", ".join(dict.fromkeys(found.workers))
-    threads = _counted(film.segments.encoder_threads, "thread")
-    each = f"each gets {_counted(cores, 'core')}, and its encoder has {threads}"
+    threads = counted(film.segments.encoder_threads, "thread")
+    each = f"each gets {counted(cores, 'core')}, and its encoder has {threads}"
     return f"{len(found.workers)} on {where}; {each}"
 
 
@@ -157,10 +158,6 @@ def _bytes(count: float) -> str:
         if count >= size:
             return f"{count / size:.3g} {unit}"
     return f"{count / 1e3:.3g} kB"
-
-
-def _counted(count: int, what: str) -> str:
-    return f"1 {what}" if count == 1 else f"{count} {what}s"
 
 
 def _name(source: Path | tuple[Path, ...]) -> str:

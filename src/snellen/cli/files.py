@@ -196,7 +196,7 @@ def sentence(result: UpscaleResult | DeblurResult) -> str:
     """Return what text says of a video."""
     summary = result.summary
     assert summary is not None
-    frames = "1 frame" if summary.frames == 1 else f"{summary.frames} frames"
+    frames = terminal.counted(summary.frames, "frame")
     encoder = "y4m" if summary.encoder == "wrapped_avframe" else summary.encoder
     return (
         f"{result.target}: {frames}, {summary.source} → {summary.result} "

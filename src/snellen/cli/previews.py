@@ -12,6 +12,7 @@ import click
 
 from snellen.cli.groups import group
 from snellen.cli.options import NUMBER, option
+from snellen.cli.terminal import counted
 from snellen.errors import InputError, SnellenError, worded
 
 if TYPE_CHECKING:
@@ -172,8 +173,6 @@ def _varied(text: str, make: Making, todo: Plan) -> AnyJob:
 
 
 def _lines(result: PreviewResult) -> list[str]:
-    from snellen.video.messages import counted
-
     starts = ", ".join(f"{start:.6g} s" for start in result.starts)
     lines = [f"excerpts at {starts}"]
     for one in result.variants:

@@ -13,6 +13,7 @@ import click
 from snellen.cli import recipes
 from snellen.cli.groups import FILES, group
 from snellen.cli.options import NAMED, NUMBER, option
+from snellen.cli.terminal import counted
 from snellen.errors import InputError, SnellenError, worded
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def print_result(result: CompareResult, report: Report) -> None:
         lines.append(
             f"{one.distorted}: {first.upper()} {mean:.4f}{average}, against {one.reference}"
         )
-    frames = "1 frame" if result.pictures == 1 else f"{result.pictures} frames"
+    frames = counted(result.pictures, "frame")
     lines.append(
         f"{result.target}: {result.size / 1e6:.1f} MB, pictures of {frames}, {result.seconds:.1f} s"
     )

@@ -65,7 +65,12 @@ _COLUMNS = {
         help="Instead of REF and DIST a CSV file with both in each line, from its folder: a result "
         "for each line, in order. With --csv FILE the same command goes on after a kill.",
     ),
-    click.option("--csv", "table", type=NAMED, help="A row for each frame; - for standard output."),
+    click.option(
+        "--csv",
+        "table",
+        type=NAMED,
+        help="A row for each frame, or each pair; - for standard output.",
+    ),
     click.option(
         "--map-out", "maps", type=NAMED, help="Folder for heat maps of the worst frames, as PNG."
     ),

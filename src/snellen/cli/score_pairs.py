@@ -28,6 +28,8 @@ def check_arguments(
     context = click.get_current_context()
     if pairs is not None and reference is not None:
         raise click.UsageError("--pairs goes without REF and DIST: the list has them.")
+    if pairs == PIPE:
+        raise click.UsageError("--pairs names a file: names in the list are those from its folder.")
     if pairs is None and workers is not None:
         raise click.UsageError("--workers needs --pairs; one pair is scored by one process.")
     for name, given in (("reference", reference), ("distorted", distorted)):
@@ -52,6 +54,7 @@ def run_pairs(
     if page is not None or job.maps is not None:
         name = "maps" if page is None else "report"
         raise InputError(f"got `{name}` with `pairs`; it is of one pair", parameter=name)
+    job.check_metrics()
     pairs = read_pairs(file)
     to_stdout = table == PIPE
     growing = None

@@ -68,6 +68,11 @@ def shown(text: object) -> str:
     return "".join(map(_character, text))
 
 
+def counted(count: int, what: str) -> str:
+    """Return e.g. "1 frame" or "2 frames"."""
+    return f"1 {what}" if count == 1 else f"{count} {what}s"
+
+
 def out(*lines: str) -> None:
     """Write lines to standard output (Lost: that is not possible)."""
     stream = sys.stdout

@@ -188,10 +188,7 @@ class ScoreJob(Job):
             which nothing here computes.
         """
         kind = self.kind()
-        if VMAF in self.metrics:
-            from snellen.video import vmaf  # which imports PyAV
-
-            raise vmaf.refused()
+        self.check_metrics()
         if kind == FILM and self.data_range is not None:
             raise InputError(
                 f"got `data_range` with {kind}; it is for float images", parameter="data_range"
@@ -211,6 +208,13 @@ class ScoreJob(Job):
         except OSError as error:  # a folder that may not be read
             raise InputError(f"{error.filename}: {error.strerror or error}") from error
         return kind
+
+    def check_metrics(self) -> None:
+        """Refuse (InputError) VMAF, which nothing here computes."""
+        if VMAF in self.metrics:
+            from snellen.video import vmaf  # which imports PyAV
+
+            raise vmaf.refused()
 
     def _is_set(self, name: str) -> bool:
         """Return whether a parameter differs from its default."""
