@@ -86,6 +86,7 @@ class Film:
         self._how, self._store, self._info = how, store, info
         self._plan, self._output = plan, output
         frames = sum(cut.frames for cut in self._cuts.cuts)
+        self._settled = 0
         self._room = Room(store.folder, info.path, frames, how.say)
         self.notes: list[str] = []
 
@@ -138,7 +139,7 @@ class Film:
             Of the input as it is, from which the step was made.
         """
         known = len(self._store.records)
-        whole = self._store.whole(self._how.numbers)
+        whole = self._whole()
         if self._how.only_join:
             self._check_all(whole)
         elif known and self._how.numbers is None:
@@ -151,7 +152,7 @@ class Film:
         with self._executor(step, meter, given) as executor:
             while self._next(()) is not None:
                 self._run(executor)
-                self._store.whole(self._how.numbers)
+                self._whole()
 
     def join(self, file: Path, copier: Copier) -> Written:
         """Write the output of all segments, which are finished."""
@@ -216,29 +217,40 @@ class Film:
     def _run(self, executor: Executor) -> None:
         """Encode all segments that are due; note each that is finished, in any order."""
         working: set[int] = set()
+        cuts, done = self._cuts.cuts, self._store.records
+        known = sum(cuts[number - 1].frames for number in done)
+        size = sum(one.size for one in done.values())
         while True:
             while len(working) < executor.slots and (task := self._next(working)) is not None:
-                cuts, done = self._cuts.cuts, self._store.records
-                known = sum(cuts[number - 1].frames for number in done)
-                self._room.check(done.values(), known, cuts[task.number - 1].frames)
+                self._room.check(size, known, cuts[task.number - 1].frames)
                 working.add(task.number)
                 executor.submit(task)
             if not working:
                 return
             record = executor.wait()
             working.remove(record.number)
+            before = done.get(record.number)
+            known += 0 if before else cuts[record.number - 1].frames
+            size += record.size - (before.size if before else 0)
             self._store.add(record)
+
+    def _whole(self) -> set[int]:
+        """Forget the segments that are no longer as they were written; return the others."""
+        self._settled = 0
+        return self._store.whole(self._how.numbers)
 
     def _next(self, working: Collection[int]) -> SegmentTask | None:
         """Return the first segment that is due: missing, or not what the one before it expects.
 
-        What it expects is known where all before are finished.
+        What it expects is known where all before are finished. Those that are finished for good, as
+        are all before them, are not looked at again.
         """
-        before: Record | None = None
+        cuts, records, numbers = self._cuts.cuts, self._store.records, self._how.numbers
+        before = records.get(self._settled)
         final = True
-        for cut in self._wanted():
-            record = self._store.records.get(cut.number)
-            if self._how.numbers is not None and cut.number not in self._how.numbers:
+        for cut in cuts[self._settled :]:
+            record = records.get(cut.number)
+            if numbers is not None and cut.number not in numbers:
                 final = final and record is not None
             elif cut.number in working:
                 final = False
@@ -246,6 +258,10 @@ class Film:
                 return self._task(cut, before if final else None)
             elif final and before is not None and not _follows(record, before):
                 return self._task(cut, before)
+            if record is not None and record.ended is not None:
+                return None
+            if final:
+                self._settled = cut.number
             before = record
         return None
 

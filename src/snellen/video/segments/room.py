@@ -37,24 +37,25 @@ class Room:
         self._folder, self._source, self._frames = folder, source, frames
         self._say: Callable[[str], None] | None = say
 
-    def check(self, done: Collection[Record], known: int, frames: int) -> None:
+    def check(self, size: int, known: int, frames: int) -> None:
         """Look before the next segment; OutputError: it will not fit.
 
         Parameters
         ----------
-        done : collection of Record
+        size : int
+            Bytes of the segments that are finished.
         known, frames : int
             Frames of the input in these, and in the next segment.
         """
         free = self._free()
         if not known:
-            size = 0 if self._source is None else self._source.stat().st_size
-            if free < 2 * size:
+            whole = 0 if self._source is None else self._source.stat().st_size
+            if free < 2 * whole:
                 self._warn(
-                    free, f"segments and result as large as the input take {words(2 * size)}"
+                    free, f"segments and result as large as the input take {words(2 * whole)}"
                 )
             return
-        rate = Fraction(sum(one.size for one in done), known)
+        rate = Fraction(size, known)
         if free < rate * frames * _SPARE + _MIB:
             raise OutputError(
                 f"{self._folder}: the disk has {words(free)} left, and the next segment takes "

@@ -70,7 +70,6 @@ class Store:
         self._compared: dict[int, list[tuple[int, ...]]] = {}
         self._lock: IO[bytes] | None = None
         self._plan_id = ""
-        self._texts: dict[int, tuple[Cuts | Record, str]] = {}
 
     def open(self) -> None:
         """Read the manifest, if there is one, and lock the folder.
@@ -117,15 +116,17 @@ class Store:
             self._hold()
         self.plan, self.records = plan, {}
         self._write()
+        written = manifest(self.folder)
+        assert written is not None
+        self._plan_id = _id_of(written)
 
     def add(self, record: Record) -> None:
-        """Note a segment that is finished, and on the disk."""
+        """Note a segment that is finished, and on the disk.
+
+        The record has a file of its own: a manifest of thousands of them would be written as often.
+        """
         self.records[record.number] = record
         file = self._record_file(record.number)
-        if not self._shared:
-            self._write()
-            file.unlink(missing_ok=True)
-            return
         content = {"snellen segment": VERSION, "plan": self._plan_id, "record": asdict(record)}
         with atomic.rewriting(file) as opened:
             opened.write(json.dumps(plain(content), indent=1).encode())
@@ -178,8 +179,7 @@ class Store:
 
     def _added(self, found: dict[str, Any]) -> dict[int, Record]:
         """Return the records in files of their own, which runs have added to a manifest's plan."""
-        content = json.dumps([found["made by"], found["plan"]], sort_keys=True)
-        self._plan_id = sha256(content.encode()).hexdigest()
+        self._plan_id = _id_of(found)
         records = {}
         for cut in found["plan"]["cuts"]:
             file = self._record_file(cut["number"])
@@ -227,23 +227,13 @@ class Store:
 
     def _write(self) -> None:
         assert self.plan is not None
-        head = {
+        records = {str(number): asdict(one) for number, one in sorted(self.records.items())}
+        content = {
             "snellen segments": VERSION, "made by": self._made_by, "output": self._output,
+            "plan": asdict(self.plan), "segments": records,
         }  # fmt: skip
-        lines = [f'"{number}": {self._text(one)}' for number, one in sorted(self.records.items())]
-        segments = ",\n".join(lines)
-        plan = self._text(self.plan)
-        text = f'{json.dumps(head)[:-1]},\n"plan": {plan},\n"segments": {{\n{segments}\n}}}}\n'
         with atomic.rewriting(self.folder / _MANIFEST) as file:
-            file.write(text.encode())
-
-    def _text(self, value: Cuts | Record) -> str:
-        """Return a part of the manifest as JSON; it is made once, as there may be thousands."""
-        key = value.number if isinstance(value, Record) else 0
-        known = self._texts.get(key)
-        if known is None or known[0] is not value:
-            known = self._texts[key] = value, json.dumps(plain(asdict(value)))
-        return known[1]
+            file.write(json.dumps(plain(content)).encode())
 
 
 def manifest(folder: Path) -> dict[str, Any] | None:
@@ -262,6 +252,12 @@ def manifest(folder: Path) -> dict[str, Any] | None:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return dict(found)
+
+
+def _id_of(found: dict[str, Any]) -> str:
+    """Return what tells the plan of a manifest from another one."""
+    content = json.dumps([found["made by"], found["plan"]], sort_keys=True)
+    return sha256(content.encode()).hexdigest()
 
 
 def is_store(folder: Path) -> bool:
