@@ -7,11 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from av.filter import filters_available
 
 from snellen.errors import InputError
 from snellen.frames.frame import Frame
 from snellen.video.clip import Clip
 from snellen.video.convert import Encoding, LateStep, convert
+from snellen.video.filtering import graph
 from snellen.video.filtering.graph import Filter
 from snellen.video.filtering.overlaps import reach, unknown
 from snellen.video.filtering.parse import options, parse
@@ -245,6 +247,7 @@ def test_frames_that_no_film_can_have(deep, chain, words):
     [
         ("unsharp=nosuch=1", "vf: unsharp: .*nosuch"),
         ("nosuch", "no filter 'nosuch'"),
+        ("hflop", "similar names: hflip"),
         ("overlay", "2 inputs"),
         ("split", "2 outputs"),
         ("movie=/etc/passwd", "pictures of its own"),
@@ -256,6 +259,14 @@ def test_what_ffmpeg_refuses(deep, chain, words):
     with pytest.raises(InputError, match=words) as caught:
         step_of(deep, chain)
     assert caught.value.parameter == "vf"
+
+
+def test_what_is_named_in_place_of_a_filter_is_there(deep, monkeypatch):
+    offered = ", ".join(graph._INSTEAD.values()).split(", ")
+    assert set(offered) <= set(filters_available)
+    monkeypatch.setitem(graph._INSTEAD, "nosuch", "bwdif")
+    with pytest.raises(InputError, match="'nosuch'; it has bwdif"):
+        step_of(deep, "nosuch")
 
 
 def test_a_film_without_frames_is_no_film(deep, tmp_path):

@@ -21,6 +21,14 @@ from snellen.video.timestamps import fraction
 
 _DYNAMIC_INPUTS = 1
 """AVFILTER_FLAG_DYNAMIC_INPUTS."""
+_INSTEAD = {
+    "boxblur": "avgblur", "colormatrix": "colorspace", "delogo": "removelogo",
+    "eq": "lutyuv, huesaturation", "fspp": "deblock", "hqdn3d": "atadenoise, fftdnoiz, nlmeans",
+    "kerndeint": "bwdif", "mpdecimate": "decimate", "nnedi": "bwdif",
+    "owdenoise": "nlmeans", "pp": "deblock", "smartblur": "bilateral", "spp": "deblock",
+    "vaguedenoiser": "nlmeans", "zscale": "scale, colorspace",
+}  # fmt: skip
+"""Filters that FFmpeg lacks under the LGPL, or without zimg, and what is like them there."""
 _MOST = 20_000
 _MOST_BYTES = 8 << 30
 """Frames that filters may give at once, and their memory: some never end."""
@@ -159,11 +167,13 @@ def _added(graph: Graph, one: Filter, parameter: str | None) -> Any:
     try:
         kind: Any = av.filter.Filter(one.name)
     except ValueError:
-        near = get_close_matches(one.name, sorted(filters_available), 3)
+        instead = _INSTEAD.get(one.name)
+        near = ", ".join(get_close_matches(one.name, sorted(filters_available), 3))
+        alike = f"these have similar names: {near}" if near else None
         raise InputError(
             f"this FFmpeg has no filter {quoted(one.name)}",
             parameter=parameter,
-            advice=f"these are similar: {', '.join(near)}" if near else None,
+            advice=alike if instead is None else f"it has {instead}",
         ) from None
     if not (kind.inputs or kind.flags & _DYNAMIC_INPUTS):  # before it opens a file
         raise InputError(f"{one.name} makes pictures of its own", parameter=parameter)
