@@ -90,6 +90,8 @@ def test_options_of_a_filter():
         ("hflip,framestep=2", None),
         ("drawbox=x=n", None),
         ("geq=lum='random(1)*255'", None),
+        ("geq=lum='randomi(1,0,255)'", None),
+        ("geq=lum='st(0,ld(0)+1)'", None),
     ],
 )
 def test_frames_around_one(chain, frames):

@@ -54,7 +54,7 @@ minterpolate noise oscilloscope perms perlin photosensitivity random realtime re
 segment select sendcmd separatefields setpts shuffleframes shufflepixels telecine thistogram
 thumbnail tile tiltandshift tpad trim vfrdet vignette weave zoompan
 """)
-_NUMBERS = re.compile(r"\b(n|N|pos|random)\b")
+_NUMBERS = re.compile(r"\b(n|N|pos|randomi?|ld)\b")
 """What expressions call the number of a frame, and what has a state."""
 
 
