@@ -99,6 +99,25 @@ def test_a_reel_has_the_sources_samples_and_times(tmp_path, job):
     assert (cropped[0][:, :32] == planes(job.source)[6][0][8:24, 4:36]).all()
 
 
+def test_the_source_is_shown_without_its_bars(tmp_path, small_model, random, monkeypatch):
+    """As the result is, also where they are found: the two are compared pixel by pixel."""
+    bar, chroma = np.full((10, 48), 16, np.uint8), np.full((30, 24), 128, np.uint8)
+    lumas = [np.vstack([bar, random.integers(60, 256, (40, 48), np.uint8), bar]) for _ in range(9)]
+    film = write_y4m(tmp_path / "f.y4m", [[luma, chroma, chroma] for luma in lumas])
+    job = UpscaleJob(source=film, target=tmp_path / "o.mkv", model=small_model, device="cpu",
+                     enhancement=Enhancement(crop="auto"))  # fmt: skip
+    shapes = []
+
+    def watched(*args):
+        count = reel(*args)
+        shapes.append(planes(args[1])[0][0].shape)
+        return count
+
+    monkeypatch.setattr("snellen.jobs.excerpts.reel", watched)
+    preview(job, tmp_path / "p.html", count=1, length=0.1)
+    assert shapes == [(40, 48), (80, 96)]
+
+
 def test_what_has_no_preview(tmp_path, job, saved, picture):
     image = saved("a.png", picture((20, 24)))
     wrong = (

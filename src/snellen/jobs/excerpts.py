@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -19,6 +19,7 @@ from snellen.jobs.enhance import Enhancement, enhanced
 from snellen.jobs.upscale import UpscaleJob
 from snellen.video.chain import ticks_of
 from snellen.video.clip import Clip
+from snellen.video.filtering.crop import Area
 from snellen.video.media import Item, MediaInfo
 from snellen.video.ready import LateStep, readied
 from snellen.video.sink.encoding import Encoding
@@ -130,7 +131,12 @@ def source_parts(job: UpscaleJob | DeblurJob, found: Sequence[Excerpt]) -> list[
     ]
 
 
-def reel(parts: Sequence[Part], target: Path, crop: str | None = None) -> int:
+def reel(
+    parts: Sequence[Part],
+    target: Path,
+    crop: str | None = None,
+    area: Callable[[], Area | None] | None = None,
+) -> int:
     """Write parts of files into one film without loss, each at its time; return its frames.
 
     Parameters
@@ -141,11 +147,13 @@ def reel(parts: Sequence[Part], target: Path, crop: str | None = None) -> int:
         The film, .mkv.
     crop : str, optional
         As of `Enhancement`.
+    area : callable, optional
+        Returns the part inside black bars, for `crop` "auto"; None: there are none.
     """
     step: _Unchanged | LateStep = _Unchanged()
     if crop is not None:
         only = Enhancement(crop=crop)
-        step = enhanced(only, lambda info: (_Unchanged(), info), lambda text: None)
+        step = enhanced(only, lambda info: (_Unchanged(), info), lambda text: None, area=area)
     path, clip, _ = parts[0]
     with readied(
         path, target, step, clip=clip, encoding=Encoding(codec="ffv1"), decoder="auto",

@@ -23,7 +23,7 @@ from snellen.jobs.files import protected
 from snellen.jobs.inputs import PIPE, stream
 from snellen.jobs.options import Time, path, seconds
 from snellen.jobs.sequence import makes_film
-from snellen.jobs.upscale import UpscaleJob, settled
+from snellen.jobs.upscale import UpscaleJob, models_of, settled
 from snellen.report.contents import Facts
 from snellen.video.clip import Clip
 from snellen.video.source.decode import Source
@@ -249,8 +249,11 @@ def _made(
     watched = _Watched(events, str(compare.reference), len(found) * len(jobs))
     first = next(iter(jobs.values()))
     reference = folder / "source.mkv"
-    crop = first.enhancement.crop if isinstance(first, UpscaleJob) else None
-    frames = reel(source_parts(first, found), reference, crop)
+    parts = source_parts(first, found)
+    if isinstance(first, UpscaleJob):
+        frames = reel(parts, reference, first.enhancement.crop, models_of(first).area)
+    else:
+        frames = reel(parts, reference)
     made: list[_Made] = []
     files = []
     for at, (label, given) in enumerate(jobs.items()):
