@@ -256,6 +256,7 @@ def test_both_devices_give_the_same_bytes(cuda, random, bits):
         step.prepare(format, on_device=there)
         for planes in frames:
             given = tuple(map(cuda.asarray, planes)) if there else tuple(planes)
+            cuda.cuda.Device().synchronize()  # or the step would read planes on their way
             out += step.push(Frame(given))
         out += step.push(None)
         for frame in out:
