@@ -138,6 +138,17 @@ def test_a_run_that_was_killed_is_taken_up(capsys, pictures, tmp_path, end):
     )  # fmt: skip
 
 
+def test_two_runs_do_not_write_one_table(pictures, tmp_path):
+    table = tmp_path / "s.csv"
+    same = replace(jobs(pictures)[0], reference=pictures, distorted=pictures)
+    pairs = read_pairs(pictures)
+    with PairTable(table, same, pairs, False) as growing:
+        with pytest.raises(InputError, match=r"another run is writing .*s\.csv"):
+            PairTable(table, same, pairs, False).__enter__()
+        growing.add(next(score_pairs(jobs(pictures))))
+    assert len(rows(table)) == 2
+
+
 def test_a_table_of_other_settings_is_not_taken_up(capsys, pictures, tmp_path):
     table = tmp_path / "s.csv"
     base = replace(jobs(pictures)[0], reference=pictures, distorted=pictures)

@@ -20,6 +20,11 @@ from snellen.jobs.score import ScoreJob
 from snellen.jobs.score_table import csv_line
 from snellen.metrics.names import MAD
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 HEAD = ("reference", "distorted")
 VERSION = 1
 """Of the file beside a table that is not complete."""
@@ -106,6 +111,9 @@ class PairTable:
 
     def __enter__(self) -> PairTable:
         try:
+            if self._is_mine() and self._file.is_file():
+                with self._file.open("rb") as found:
+                    self._hold(found)
             rows = self._rows() if self._is_mine() else None
             self.done = 0 if rows is None else len(rows)
             self.failed = sum(bool(row[-1]) for row in rows or ())
@@ -115,6 +123,7 @@ class PairTable:
             with atomic.rewriting(self._file) as whole:
                 whole.write(text.encode())
             self._stream = self._file.open("a", encoding="utf-8", newline="")
+            self._hold(self._stream)
         except OSError as error:
             raise OutputError(f"{self._file} could not be written: {error.strerror}") from error
         return self
@@ -139,6 +148,21 @@ class PairTable:
             self._stream.flush()
         except OSError as error:
             raise OutputError(f"{self._file} could not be written: {error.strerror}") from error
+
+    def _hold(self, stream: IO[Any]) -> None:
+        """Lock the table until the stream is closed (InputError: another run has it)."""
+        if fcntl is None:
+            return
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(
+                f"another run is writing {self._file}",
+                parameter="table",
+                advice="wait for it, or name another file",
+            ) from None
+        except OSError:
+            return  # the file system has no locks
 
     def _is_mine(self) -> bool:
         """Return whether a run with the same pairs and settings has begun the table."""
