@@ -273,3 +273,13 @@ def test_vmaf_of_films(tmp_path, monkeypatch):
     # Frames 0, 4 and 8 are scored; 0 1 3 4 5 7 8 9 are given.
     assert re.search(r'"vmaf": ?\[70(\.0)?, ?73(\.0)?, ?76(\.0)?\]', text)
     assert ">VMAF<" in text
+
+
+@pytest.mark.parametrize("crop", ["auto", "32:32:0:0"])
+def test_no_report_where_the_result_shows_another_part(tmp_path, crop):
+    with pytest.raises(InputError, match="show the same") as caught:
+        snellen.upscale_file(
+            tmp_path / "a.mkv", tmp_path / "b.mkv", crop=crop, report=tmp_path / "b.html",
+            device="cpu",
+        )  # fmt: skip
+    assert "`crop`" in str(caught.value.message)

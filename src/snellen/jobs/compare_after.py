@@ -56,6 +56,7 @@ def about_result(
     others = {
         "start": clip.start is not None, "deinterlace": bool(clip.deinterlace),
         "ivtc": clip.ivtc, "fps": video.fps is not None, "map": bool(clip.map),
+        "crop": isinstance(job, UpscaleJob) and job.enhancement.crop is not None,
         "region": isinstance(job, DeblurJob) and job.region is not None and not job.paste_back,
     }  # fmt: skip
     for name, given in others.items():
