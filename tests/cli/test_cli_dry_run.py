@@ -33,7 +33,7 @@ def test_what_would_be_done(capsys, clip, tmp_path, small_model, monkeypatch):
     assert run(*words, "-o", "-", "--json") == 0
     (line,) = capsys.readouterr().out.splitlines()
     facts = json.loads(line)
-    assert facts["event"] == "plan" and facts["estimate"]["frames"] == 4
+    assert facts["event"] == "dry_run" and facts["estimate"]["frames"] == 4
     assert facts["encoder"] == "wrapped_avframe" and facts["free"] is None
     assert facts["segments"]["folder"] is None and facts["streams"][0]["outcome"] == "worked on"
     # 4 frames of 48 × 40 samples and half as many of chroma, with 6 bytes each before them.

@@ -43,7 +43,7 @@ def dry_runs(jobs: Sequence[UpscaleJob | DeblurJob], report: Report) -> int:
             report.failure(_name(job.source), failure)
             continue
         interrupts.check()
-        report.result(*_lines(found), event="plan", **_facts(found))
+        report.result(*_lines(found), event="dry_run", **_facts(found))
     return max(codes)
 
 
