@@ -91,10 +91,24 @@ SECTIONS = (
 )
 
 
+def scale(report: dict[str, Any]) -> Rows:
+    """Return frames a second of each kind of work by each number of workers."""
+    found = []
+    for cell in report["cells"]:
+        if "fps" in cell:
+            alone = cell["fps"]["median"] / cell["alone"]["median"] if "alone" in cell else None
+            beside = "–" if alone is None else f"{alone:.2f} of the {cell['beside']} alone"
+            counts = [str(cell["workers"]), str(cell["cores"])]
+            found.append([cell["kind"], *counts, spread(cell["fps"]), beside])
+    return found
+
+
 def tables(report: dict[str, Any]) -> list[tuple[list[str], Rows]]:
     """Return head and rows of each table that a report has."""
     if report.get("benchmark") == "quality":
         return quality_tables.tables(report)
+    if report.get("benchmark") == "scale":
+        return [(["work", "workers", "cores", "frames/s", "share"], scale(report))]
     return [
         (section.head, section.rows(report[key]))
         for section in SECTIONS

@@ -203,7 +203,7 @@ def _fft(result: Result) -> None:
 
 OLD = {"aplus": _aplus, "mad": _mad, "mia": _mia, "fft": _fft}
 """Readers of format 1, by method."""
-NEW = ("cnn", "calls", "quality")
+NEW = ("cnn", "calls", "quality", "scale")
 """Methods that have format 2 only."""
 
 

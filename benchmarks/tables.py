@@ -27,6 +27,7 @@ TITLES = {
     "mia": "MIA: 200 iterations of deblurring",
     "fft": "Small Fourier transforms",
     "calls": "Whole calls",
+    "scale": "Several workers",
     "quality": "Quality of enlarged pictures",
 }
 KINDS = {
@@ -40,6 +41,9 @@ KINDS = {
     "the times are scaled to 200.",
     "fft": "Transforms of arrays on the GPU, many in one CUDA graph, so that no launch counts.",
     "calls": calls.TEXT,
+    "scale": "Processes of one machine, each with a GPU or on the CPU: A+ on frames that are made "
+    "in each worker and discarded; a film into a film (x264 ultrafast), the start of all included, "
+    "beside as many encoders alone; MAD of two films a worker, beside their decoders alone.",
     "quality": "Luma, 8 bits, beside the original. Sets of pictures are shrunk by the authors' "
     "protocol. Clips are blurred where it is said (σ in pixels of the original), shrunk by bicubic "
     "and coded (preset medium); two frames of each are measured. Coding noise is the rms of what "

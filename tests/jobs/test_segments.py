@@ -45,7 +45,7 @@ class Heard(Silent):
 def short(monkeypatch):
     monkeypatch.setattr(cuts, "LONG", 1)
     monkeypatch.setattr(cuts, "SECONDS", {"cpu": 1})
-    monkeypatch.setattr(cuts, "_OTHERWISE", 1)
+    monkeypatch.setattr(cuts, "OTHERWISE", 1)
 
 
 class Failing(Dying):

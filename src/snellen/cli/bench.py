@@ -75,6 +75,7 @@ command("mad", "Time MAD: 512×512, 1080p and 4K, and each half.")
 command("mia", "Time MIA: 200 iterations, 32² to 256², and options.")
 command("fft", "Time the small FFTs of snellen.fft on a GPU.")
 command("calls", "Time whole calls, films and first uses, in fresh processes.")
+command("scale", "Time 1, 2, 4 and 8 workers, each with a GPU, or on the CPU.")
 
 
 @bench.command(
@@ -191,13 +192,15 @@ def measure(
     SnellenError
         Some results were wrong; the report, which has no times for these, is written already.
     """
-    from snellen.bench import runner
+    from snellen.bench import runner, scale
     from snellen.bench.calls import run as calls
 
     if output:
         atomic.check_target(output, None, overwrite)
     write = terminal.err if as_json else terminal.out
-    run: Callable[..., dict[str, Any]] = calls.run if method == "calls" else runner.run
+    run: Callable[..., dict[str, Any]] = runner.run
+    if method in ("calls", "scale"):
+        run = calls.run if method == "calls" else scale.run
 
     def say(text: str) -> None:
         write(*text.split("\n"))

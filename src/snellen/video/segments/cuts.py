@@ -30,7 +30,7 @@ WORK = 30
 """Seconds of estimated work from which on it is cut, too."""
 SECONDS = {"cpu": 10}
 """Least duration of a segment: a run that is killed loses as much."""
-_OTHERWISE = 60
+OTHERWISE = 60
 """On a GPU, where opening the film anew would take longer than less."""
 LEADING = 4
 """A segment is at least so many times as long as the frames around it that its results need."""
@@ -165,11 +165,11 @@ def planned(scan: Scan, info: MediaInfo, plan: Plan, step: Step | RateStep) -> C
     assert reach is not None
     if (reach or info.clip.ivtc or info.clip.frames) and not shows_each_packet(info, scan):
         return "several of its packets make one picture"
-    seconds = max(SECONDS.get(step.device_name, _OTHERWISE), ceil(LEADING * 2 * reach / info.rate))
+    seconds = max(SECONDS.get(step.device_name, OTHERWISE), ceil(LEADING * 2 * reach / info.rate))
     found = cut(scan, info, seconds, reach)
     if isinstance(found, str):
         return found
-    threads = chosen() or _threads(plan.encoder.codec)
+    threads = chosen() or encoder_threads(plan.encoder.codec)
     return Cuts(scan.time_base, scan.start, end_of(scan, info), scan.short, threads, found)
 
 
@@ -187,7 +187,7 @@ def shows_each_packet(info: MediaInfo, scan: Scan) -> bool:
     return shown == list(scan.times[at : at + len(shown)])
 
 
-def _threads(codec: str) -> int:
+def encoder_threads(codec: str) -> int:
     """Return the threads of an encoder, which its packets may depend on."""
     count = cores()
     if codec == "libx265":
