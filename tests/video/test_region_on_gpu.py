@@ -227,7 +227,7 @@ class TestDeblurring:
             return RegionStep(work, track, paste_back), Upscaler(2, model, "cuda", "gpu"), fits
 
         one, other, fits = steps()
-        deeper = to if to > bits else None  # as a chain prepares a step before the last one
+        deeper = to if to and to > bits else None  # as a chain prepares a step before the last one
         target = other.prepare(one.prepare(format, deeper), to)
         wanted = [other.run(one.run(frame)) for frame in given]
         one.close()
