@@ -1,6 +1,7 @@
 """Write the tables of docs/benchmarks/ and of the README: `python -m benchmarks.tables`.
 
-They come from benchmarks/results/*.json, of either format. The README gets its table between
+They come from benchmarks/results/*.json, of either format; those of docs/scale.md from
+benchmarks/scale_model.py. The README gets its table between
 `<!-- results:begin -->` and `<!-- results:end -->`; without these markers it stays as it is.
 """
 
@@ -15,7 +16,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import calls, extras
+from benchmarks import calls, extras, scale_model
 from benchmarks.results import OURS, Key, Result, Spread, Timed, read
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -121,6 +122,10 @@ def pages(results: list[Result], root: Path = ROOT) -> dict[Path, str]:
                 parts.append(f"![{CROPS}]({method}.png)")
             parts += [section(result) for result in own]
             found[folder / f"{method}.md"] = "\n\n".join(parts) + "\n"
+    scale = root / "docs" / "scale.md"
+    if scale.is_file():
+        tables = "\n\n".join(rows(*table) for table in scale_model.tables())
+        found[scale] = between(scale.read_text(encoding="utf-8"), tables)
     readme = root / "README.md"
     text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
     if BEGIN in text:

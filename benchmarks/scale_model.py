@@ -1,0 +1,198 @@
+"""A model of throughput: what limits a film on some GPUs, or some nodes, and by how much.
+
+Each resource has a rate in frames a second, and the slowest one is the limit. The tables of
+docs/scale.md come from here, by `python -m benchmarks.tables`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+VIDEO = "e144dad/aplus-h200.json"
+CALLS = "calls-h100.json"
+SCORED = "snellen score, two films"
+PIXELS = 1920 * 1080
+OUT = 4
+"""Pixels of the result for each of the input."""
+PLANES = 1.5
+"""Samples of 4:2:0 for each pixel, bytes at 8 bits."""
+SEGMENT = 60 * 24
+"""Frames of a segment of a minute."""
+
+Table = tuple[list[str], list[list[str]]]
+
+
+class Constant(NamedTuple):
+    """A number of the model."""
+
+    value: float
+    what: str
+    """With its unit."""
+    source: str
+    measured: bool = True
+    """False: assumed, or of a note that is no result file."""
+
+
+@dataclass(frozen=True)
+class Constants:
+    """What the model knows: 1080p → 4K, 8 bits, 4:2:0, by A+."""
+
+    gpu: Constant
+    decoded: Constant
+    veryfast: Constant
+    svt: Constant
+    scored: Constant
+    pcie: Constant
+    given: Constant
+    made: Constant
+    network: Constant
+    storage: Constant
+    driver: Constant
+
+
+def constants() -> Constants:
+    """Return the constants, those that were measured from the files of results."""
+    video = _read(VIDEO)
+    cores = video["machine"]["threads"]
+    line = next(
+        one for one in video["throughput"] if (one["planes"], one["chroma"]) == ("4:2:0", "auto")
+    )
+    frames = video["video"]["frames"]
+    taken = {one["codec"]: one["whole_s"]["median"] for one in video["video"]["encoders"]}
+    score = next(one for one in _read(CALLS)["cells"] if one["call"].startswith(SCORED))
+    assumed = "assumed"
+    return Constants(
+        gpu=Constant(line["fps"]["median"], "frames/s of one GPU, host to host", VIDEO),
+        decoded=Constant(
+            video["video"]["drain_fps"]["median"],
+            f"frames/s of one GPU, decoded by {cores} cores and discarded", VIDEO,
+        ),
+        veryfast=Constant(
+            cores * taken["libx264"] / frames,
+            "core-seconds a frame of a whole conversion, x264 veryfast", VIDEO,
+        ),
+        svt=Constant(
+            cores * taken["libsvtav1"] / frames,
+            "core-seconds a frame of a whole conversion, SVT-AV1 preset 12", VIDEO,
+        ),
+        scored=Constant(
+            1e3 / score["ms"]["median"],
+            "frames/s of two films of 2560×1440, scored on one GPU with 16 cores", CALLS,
+        ),
+        pcie=Constant(50, "GB/s of a GPU's own link, each way", "lab/cnn.md", False),
+        given=Constant(0.2, "MB of a coded input frame (40 Mbit/s)", assumed, False),
+        made=Constant(0.3, "MB of a coded output frame (60 Mbit/s)", assumed, False),
+        network=Constant(1.25, "GB/s of a node's network (10 Gbit/s)", assumed, False),
+        storage=Constant(5, "GB/s of the storage that all nodes share", assumed, False),
+        driver=Constant(
+            0.045, "seconds a segment that the driver notes, disk included", "lab/resume.md", False
+        ),
+    )  # fmt: skip
+
+
+def _read(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((RESULTS / name).read_text(encoding="utf-8"))
+    return found
+
+
+@dataclass(frozen=True)
+class Machines:
+    """Nodes that are alike."""
+
+    nodes: int
+    gpus: int
+    """Of each node."""
+    cores: int
+    """Of each node."""
+
+
+def limits(known: Constants, machines: Machines, encoder: str = "veryfast") -> dict[str, float]:
+    """Return the rate of each resource in frames a second, film to film; the least is the limit."""
+    gpus, nodes = machines.nodes * machines.gpus, machines.nodes
+    cost = {"veryfast": known.veryfast, "svt": known.svt}[encoder].value
+    given, made = 1e6 * known.given.value, 1e6 * known.made.value
+    return {
+        "GPUs": gpus * known.gpu.value,
+        "PCIe": gpus * 1e9 * known.pcie.value / (PIXELS * OUT * PLANES),
+        "cores": nodes * machines.cores / cost,
+        "network": nodes * 1e9 * known.network.value / (given + made),
+        # The join reads the input and the segments once more, and writes the output.
+        "storage": 1e9 * known.storage.value / (2 * given + 3 * made),
+        "driver": SEGMENT / known.driver.value,
+    }
+
+
+def limit(rates: dict[str, float]) -> tuple[str, float]:
+    """Return the name and the rate of what limits."""
+    return min(rates.items(), key=lambda one: one[1])
+
+
+def busy(known: Constants, encoder: str = "veryfast") -> float:
+    """Return the cores that keep one GPU busy."""
+    return known.gpu.value * {"veryfast": known.veryfast, "svt": known.svt}[encoder].value
+
+
+def _digits(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _source(one: Constant) -> str:
+    return f"`benchmarks/results/{one.source}`" if one.measured else one.source
+
+
+COUNTS = (1, 2, 4, 8)
+CORES = 16
+"""Beside each GPU, as where it was measured."""
+CLUSTERS = (Machines(1, 1, 16), Machines(10, 1, 16), Machines(100, 1, 16), Machines(200, 1, 16),
+            Machines(100, 1, 128), Machines(100, 8, 128))  # fmt: skip
+
+
+def tables() -> Iterator[Table]:
+    """Yield the tables of docs/scale.md: constants, GPUs of one machine, clusters."""
+    known = constants()
+    yield (
+        ["constant", "value", "source"],
+        [
+            *([one.what, _digits(one.value), _source(one)] for one in vars(known).values()),
+            [
+                "cores that keep one GPU busy, x264 veryfast",
+                _digits(busy(known)),
+                "the lines above",
+            ],
+        ],
+    )
+    body = []
+    for count in COUNTS:
+        machine = Machines(1, count, CORES * count)
+        cells = [f"{count * one.value:.0f}" for one in (known.gpu, known.decoded)]
+        for encoder in ("veryfast", "svt"):
+            name, rate = limit(limits(known, machine, encoder))
+            cells.append(f"{rate:.0f} ({name})")
+        body.append([str(count), str(machine.cores), *cells, f"{count * known.scored.value:.0f}"])
+    yield (
+        ["GPUs", "cores", "made in workers, discarded", "decoded, discarded",
+         "film to film, x264 veryfast", "film to film, SVT-AV1 12", "films scored, 2560×1440"],
+        body,
+    )  # fmt: skip
+    body = []
+    for one in CLUSTERS:
+        rates = limits(known, one)
+        name, rate = limit(rates)
+        rest = {other: value for other, value in rates.items() if other != name}
+        then, further = limit(rest)
+        body.append([
+            f"{one.nodes} × ({one.gpus} GPU, {one.cores} cores)", f"{rate:.0f}", name,
+            f"{then} at {further:.0f}", f"{100 * rate / rates['GPUs']:.1g} %",
+        ])  # fmt: skip
+    yield ["nodes", "frames/s, x264 veryfast", "limit", "the next one", "of the GPUs"], body
+
+
+if __name__ == "__main__":
+    for head, lines in tables():
+        print("\n".join(" | ".join(line) for line in [head, *lines]), end="\n\n")
