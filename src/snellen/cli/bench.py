@@ -23,6 +23,13 @@ _DEVICE = click.option(
     metavar="DEVICE",
     help="auto, cpu, cuda or cuda:N.",
 )
+_DEVICES = click.option(
+    "--device",
+    default="auto",
+    show_default=True,
+    metavar="DEVICE",
+    help="auto or cuda (all GPUs), cpu, cuda:N, or several: cuda:0,2.",
+)
 _OUTPUT = click.option("-o", "--output", type=NAMED, metavar="FILE", help="Write JSON here, too.")
 _REPORTING = group(
     REPORT, click.option("--json", "as_json", is_flag=True, help="Only the JSON object on stdout.")
@@ -46,8 +53,10 @@ def command(method: str, text: str) -> None:
     measured: list[Callable[[Any], Any]] = [
         click.option("--repeats", type=click.IntRange(1), default=5, show_default=True,
                      help="Timed calls after the first one." if method == "calls" else
+                     "Timed runs of each work." if method == "scale" else
                      "Timed rounds on the CPU; four times as many on a GPU."),
-        click.option("--quick", is_flag=True, help="Fewer sizes."),
+        click.option("--quick", is_flag=True, help="Fewer frames, and two workers at most."
+                     if method == "scale" else "Fewer sizes."),
     ]  # fmt: skip
     if method == "calls":
         measured.append(
@@ -60,8 +69,9 @@ def command(method: str, text: str) -> None:
             "--model", "models", multiple=True, metavar="NAME|FILE",
             help="A model to time instead of those of 2014; may be repeated.",
         ))  # fmt: skip
+    device = _DEVICES if method == "scale" else _DEVICE
     for one in (
-        _REPORTING, group(MACHINE, _DEVICE), group(FILES, _OUTPUT, OVERWRITE),
+        _REPORTING, group(MACHINE, device), group(FILES, _OUTPUT, OVERWRITE),
         group(MEASURED, *measured),
     ):  # fmt: skip
         work = one(work)
