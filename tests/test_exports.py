@@ -108,8 +108,8 @@ def test_the_signatures_for_files():
              "max_bitrate", "encoder_options", "pix_fmt", "colour", "audio",
              "map", "fps"]  # fmt: skip
     last = ["quality", "strict", "overwrite", "max_pixels", "threads", "profile"]
-    kept = [*last, "segments", "keep_segments", "discard_segments", "workers", "report",
-            "report_size", "events"]  # fmt: skip
+    kept = [*last, "segments", "keep_segments", "discard_segments", "workers", "cluster",
+            "report", "report_size", "events"]  # fmt: skip
     more = kept
     wanted = ["source", "target", "scale", "model", "device", "method", "source_kind",
               "size", "height", "fit", "chroma", *video, "crop", "vf",

@@ -176,6 +176,12 @@ FIELDS = (
     click.option("--ivtc", is_flag=True, help="Take film out of telecined video, 24 of 30 frames."),
 )
 
+CLUSTER = click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Work on a cluster of Ray (snellen[cluster]): auto, HOST:PORT, ray://HOST:PORT; local: "
+    "one of this machine.",
+)
 SEGMENTS = (
     click.option(
         "--no-segments",
@@ -194,6 +200,7 @@ SEGMENTS = (
         help="Processes that make segments of a long film at once, with the same result [default: "
         "1; of several GPUs one each].",
     ),
+    CLUSTER,
 )
 THREADS = click.option(
     "--threads",

@@ -14,6 +14,7 @@ from snellen.cli import interrupts, terminal
 from snellen.cli.files import reporting
 from snellen.cli.groups import FILES, MACHINE, METHOD, REPORT, VIDEO, Command, group
 from snellen.cli.options import (
+    CLUSTER,
     DECODER,
     DEVICE,
     DURATION,
@@ -170,6 +171,7 @@ _COLUMNS = {
         metavar="N",
         help="Processes that score --pairs at once [default: 1; of several GPUs one each].",
     ),
+    CLUSTER,
     MAX_PIXELS,
 )
 @group(
@@ -192,8 +194,9 @@ def score(reference: Path | None, distorted: Path | None, **options: Any) -> Non
     percentile with linear interpolation. --json writes a line for each frame and a last one with
     "pooled"; of two images a single line.
     """
-    pairs, workers = options.pop("pairs"), options.pop("workers")
-    check_arguments(pairs, workers, reference, distorted)
+    pairs = options.pop("pairs")
+    spread = {name: options.pop(name) for name in ("workers", "cluster")}
+    check_arguments(pairs, spread, reference, distorted)
     from snellen.jobs.patterns import the_only
 
     level, log = reporting(options)
@@ -203,7 +206,7 @@ def score(reference: Path | None, distorted: Path | None, **options: Any) -> Non
             if pairs is not None:
                 table = options.pop("table")
                 job = _job(pairs, pairs, options, report)
-                sys.exit(run_pairs(pairs, job, table, workers, wanted[0], report))
+                sys.exit(run_pairs(pairs, job, table, spread, wanted[0], report))
             assert reference is not None and distorted is not None
             reference, distorted = (
                 the_only(reference, "reference"),

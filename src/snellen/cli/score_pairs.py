@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def check_arguments(
-    pairs: Path | None, workers: int | None, reference: Path | None, distorted: Path | None
+    pairs: Path | None, spread: dict[str, Any], reference: Path | None, distorted: Path | None
 ) -> None:
     """Refuse (UsageError) too few files, or too many beside --pairs."""
     context = click.get_current_context()
@@ -30,8 +30,9 @@ def check_arguments(
         raise click.UsageError("--pairs goes without REF and DIST: the list has them.")
     if pairs == PIPE:
         raise click.UsageError("--pairs names a file: names in the list are those from its folder.")
-    if pairs is None and workers is not None:
-        raise click.UsageError("--workers needs --pairs; one pair is scored by one process.")
+    for name, value in spread.items():
+        if pairs is None and value is not None:
+            raise click.UsageError(f"--{name} needs --pairs; one pair is scored by one process.")
     for name, given in (("reference", reference), ("distorted", distorted)):
         if pairs is None and given is None:
             argument = next(one for one in context.command.params if one.name == name)
@@ -42,7 +43,7 @@ def run_pairs(
     file: Path,
     job: ScoreJob,
     table: Path | None,
-    workers: int | None,
+    spread: dict[str, Any],
     page: Path | None,
     report: Report,
 ) -> int:
@@ -74,7 +75,7 @@ def run_pairs(
             for reference, distorted in pairs[begin:]:
                 yield replace(job, reference=reference, distorted=distorted)
 
-        for score in score_pairs(jobs(), report, workers, len(pairs) - begin):
+        for score in score_pairs(jobs(), report, total=len(pairs) - begin, **spread):
             interrupts.check()
             if growing is not None:
                 growing.add(score)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from snellen.errors import InputError, SnellenError
 from snellen.frames.brief import Brief
 from snellen.jobs import psf_files
+from snellen.jobs.cluster import check_cluster
 from snellen.jobs.fields import check_types
 from snellen.jobs.inputs import is_image
 from snellen.jobs.options import (
@@ -102,6 +103,8 @@ class DeblurJob(Job):
     """Whether those of an earlier run are removed first."""
     workers: int | None = None
     """Processes that work on a film's segments at once; None: one, or one for each GPU."""
+    cluster: str | None = None
+    """The cluster of Ray that makes a film's segments; None: this machine."""
 
     def __post_init__(self) -> None:
         source: Any = self.source
@@ -118,6 +121,7 @@ class DeblurJob(Job):
         check_quality(self.quality)
         check_threads(self.threads)
         check_workers(self.workers)
+        check_cluster(self.cluster, self.workers)
         check_positive(self.window, "window")
         check_segments(self.segments, self.keep_segments)
         self._check_conflicts()

@@ -85,6 +85,7 @@ def deblur_file(
     keep_segments: bool = False,
     discard_segments: bool = False,
     workers: int | None = None,
+    cluster: str | None = None,
     report: File | None = None,
     report_size: float = 30.0,
     events: Events | None = None,
@@ -164,7 +165,7 @@ def deblur_file(
         The quality of the encoding: as for `upscale_file`. No target with `warm` and `positions`.
     quality, strict, overwrite, max_pixels, threads, profile
         As for `upscale_file`.
-    segments, keep_segments, discard_segments, workers
+    segments, keep_segments, discard_segments, workers, cluster
         As for `upscale_file`. With `warm`, and with `positions`, a film is made in one piece.
     report : str, Path or None
         A report to look at, .html, as of `compare_files`: the result beside its source; None: none.
@@ -223,7 +224,7 @@ def deblur_file(
         device=device_list(device), video=options, quality=quality, strict=strict,
         overwrite=overwrite, max_pixels=max_pixels, threads=threads, profile=profile,
         segments=segments, keep_segments=keep_segments, discard_segments=discard_segments,
-        workers=workers,
+        workers=workers, cluster=cluster,
     )  # fmt: skip
     return raised(with_report(job, report, report_size, events))
 

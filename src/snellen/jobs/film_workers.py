@@ -1,9 +1,10 @@
-"""The segments of a film in several processes of this machine."""
+"""The segments of a film in several processes of this machine, or on a cluster."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Protocol
@@ -14,6 +15,7 @@ from snellen.jobs.events import Events, notify
 from snellen.video.messages import counted
 
 if TYPE_CHECKING:
+    from snellen.jobs.cluster import Cluster
     from snellen.jobs.pool import Pool
     from snellen.jobs.tickets import FilmJob, FilmTicket, Making
     from snellen.video.media import MediaInfo
@@ -28,6 +30,10 @@ if TYPE_CHECKING:
         def device(self) -> str: ...  # noqa: D102
         @property
         def workers(self) -> int | None: ...  # noqa: D102
+        @property
+        def cluster(self) -> str | None: ...  # noqa: D102
+        @property
+        def threads(self) -> int | None: ...  # noqa: D102
 
 
 class FilmWorkers:
@@ -59,8 +65,44 @@ class FilmWorkers:
         return record
 
 
+class FilmCluster:
+    """An executor of segments: tasks of a cluster, which return what this process writes.
+
+    Parameters
+    ----------
+    cluster : Cluster
+    film : FilmTicket
+    """
+
+    def __init__(self, cluster: Cluster, film: FilmTicket) -> None:
+        self._cluster, self._film = cluster, film
+        self._tasks: dict[int, SegmentTask] = {}
+
+    @property
+    def slots(self) -> int:
+        """How many segments there may be at once, at this moment."""
+        return self._cluster.slots
+
+    def submit(self, task: SegmentTask) -> None:
+        """Take a task."""
+        from snellen.jobs.cluster_task import ShippedTicket
+
+        self._tasks[task.number] = task
+        far = replace(task, source=task.source.absolute())
+        self._cluster.submit(ShippedTicket(self._film, far))
+
+    def wait(self) -> Record:
+        """Write the segment that ends first, and return its record."""
+        from snellen.video.segments.encode import keep_segment
+
+        found = self._cluster.wait()
+        record: Record = found.record
+        keep_segment(self._tasks.pop(record.number), found.packets, found.notes)
+        return record
+
+
 def film_workers(job: WorkedJob, make: Making, growth: int, events: Events) -> Workers | None:
-    """Return what opens the processes that work on a job's segments; None: it has one worker.
+    """Return what opens what works on a job's segments elsewhere; None: this process does.
 
     Parameters
     ----------
@@ -72,6 +114,8 @@ def film_workers(job: WorkedJob, make: Making, growth: int, events: Events) -> W
     events : Events
         Receives notices and warnings.
     """
+    if job.cluster is not None:
+        return partial(_far, job.cluster, job, make, growth, events)
     if len(planned(job.device, job.workers)) < 2:
         return None
     return partial(_opened, job, make, growth, events)
@@ -122,3 +166,24 @@ def _opened(
         where = ", ".join(dict.fromkeys(found))
         notify(events, given.name, f"{counted(len(found), 'worker')} on {where}")
         yield FilmWorkers(pool, FilmTicket(make, job, given, bits, growth))
+
+
+@contextmanager
+def _far(
+    address: str,
+    job: WorkedJob,
+    make: Making,
+    growth: int,
+    events: Events,
+    name: str,
+    given: MediaInfo,
+    bits: int | None,
+    meter: Meter,
+) -> Iterator[FilmCluster]:
+    from snellen.jobs.cluster import Cluster
+    from snellen.jobs.tickets import FilmTicket
+
+    with Cluster(address, job.device, job.threads, events, meter) as cluster:
+        room = counted(cluster.room, "segment")
+        notify(events, given.name, f"a cluster of Ray: {room} at once, each with {cluster.needs}")
+        yield FilmCluster(cluster, FilmTicket(make, job, given, bits, growth))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from snellen.cpu.threads import available
 from snellen.errors import SnellenError, unexpected
 from snellen.frames.brief import Brief
+from snellen.jobs.cluster import Cluster, check_cluster
 from snellen.jobs.events import Collected, Events, Progress, Silent, listening, notify
 from snellen.jobs.execute import run
 from snellen.jobs.film_workers import planned
@@ -138,6 +139,7 @@ def score_pairs(
     events: Events | None = None,
     workers: int | None = None,
     total: int | None = None,
+    cluster: str | None = None,
 ) -> Iterator[PairScore]:
     """Score many pairs of files, and yield the results in the order of the jobs.
 
@@ -155,6 +157,9 @@ def score_pairs(
         Processes; None: one, or one for each GPU.
     total : int, optional
         How many jobs there are, for progress.
+    cluster : str, optional
+        The cluster of Ray that scores them instead, as of `upscale_file`. All nodes see the files
+        under the same names.
 
     Yields
     ------
@@ -166,20 +171,25 @@ def score_pairs(
         A number of workers or a device that does not exist.
     """
     check_workers(workers)
+    check_cluster(cluster, workers)
     listener = Collected(listening(events))
     left = iter(jobs)
     first = next(left, None)
     if first is None:
         return
-    devices = planned(first.device, workers)
+    devices = () if cluster is not None else planned(first.device, workers)
+    several = len(devices) != 1
     with ExitStack() as stack:
-        if len(devices) > 1:
+        if cluster is not None:
+            far = Cluster(cluster, first.device, first.threads, listener)
+            executor: Any = stack.enter_context(far)
+        elif several:
             share = max(1, (first.threads or available()) // len(devices))
-            executor: Any = stack.enter_context(Pool(devices, share, listener))
+            executor = stack.enter_context(Pool(devices, share, listener))
         else:
             worker = Worker(devices[0], first.threads or available(), listener, lambda units: None)
             executor = _Here(worker)
-        yield from _ordered(executor, chain([first], left), len(devices) > 1, listener, total)
+        yield from _ordered(executor, chain([first], left), several, listener, total)
 
 
 def _ordered(

@@ -77,6 +77,8 @@ def write_plan(
     """
     file = path(plan, "plan")
     atomic.check_target(file, job.source, overwrite)
+    if job.cluster is not None:
+        raise InputError("got `cluster` with `plan`: either of them", parameter="cluster")
     if not job.segments:
         raise InputError("got `plan`, but no segments are to be made", parameter="segments")
     job = _anywhere(job)

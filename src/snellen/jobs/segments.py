@@ -25,7 +25,7 @@ _LONGEST, _KEPT = 255, 32
 """Bytes that a name may have; characters that are kept of one that would be longer."""
 _FREE = frozenset(
     {"source", "target", "device", "strict", "overwrite", "max_pixels", "threads", "profile",
-     "segments", "keep_segments", "discard_segments", "quality", "model", "workers"}
+     "segments", "keep_segments", "discard_segments", "quality", "model", "workers", "cluster"}
 )  # fmt: skip
 """Fields of a job that do not change the film; input and models are known by their contents."""
 

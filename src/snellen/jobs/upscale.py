@@ -13,6 +13,7 @@ from snellen.frames.brief import Brief
 from snellen.frames.values import choice
 from snellen.frames.white import MOST
 from snellen.gpu import device as devices
+from snellen.jobs.cluster import check_cluster
 from snellen.jobs.enhance import Enhancement, enhanced, with_notice
 from snellen.jobs.events import Events, listening, notify
 from snellen.jobs.fallback import on_device
@@ -107,6 +108,8 @@ class UpscaleJob(Job):
     """Whether those of an earlier run are removed first."""
     workers: int | None = None
     """Processes that work on a film's segments at once; None: one, or one for each GPU."""
+    cluster: str | None = None
+    """The cluster of Ray that makes a film's segments; None: this machine."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "source", path(self.source, "source"))
@@ -118,6 +121,7 @@ class UpscaleJob(Job):
         check_quality(self.quality)
         check_threads(self.threads)
         check_workers(self.workers)
+        check_cluster(self.cluster, self.workers)
         check_segments(self.segments, self.keep_segments)
         if self.chroma not in CHROMA:
             raise InputError(

@@ -83,6 +83,7 @@ def upscale_file(
     keep_segments: bool = False,
     discard_segments: bool = False,
     workers: int | None = None,
+    cluster: str | None = None,
     report: File | None = None,
     report_size: float = 30.0,
     events: Events | None = None,
@@ -234,6 +235,10 @@ def upscale_file(
         Processes that work on the segments of a long film at once; they share the CPU's threads,
         and the GPUs that `device` names. The result is the same for any number. None: one, or one
         for each GPU.
+    cluster : str, optional
+        The cluster of Ray whose tasks make the segments instead: "auto", "HOST:PORT",
+        "ray://HOST:PORT", or "local", one of this machine that is started for this call. Needs
+        the extra `snellen[cluster]`.
     report : str, Path or None
         A report to look at, .html, as of `compare_files`: the result beside its source; None: none.
     report_size : float
@@ -292,7 +297,7 @@ def upscale_file(
         chroma=chroma, video=options, quality=quality, strict=strict, overwrite=overwrite,
         max_pixels=max_pixels, threads=threads, profile=profile, enhancement=enhancement,
         segments=segments, keep_segments=keep_segments, discard_segments=discard_segments,
-        workers=workers,
+        workers=workers, cluster=cluster,
     )  # fmt: skip
     return raised(with_report(job, report, report_size, events))
 

@@ -123,6 +123,21 @@ def _encoded(task: SegmentTask, step: Step | RateStep, meter: Meter) -> Record:
     )  # fmt: skip
 
 
+def keep_segment(task: SegmentTask, packets: bytes, notes: bytes) -> None:
+    """Write a segment that was encoded elsewhere into its files.
+
+    Raises
+    ------
+    OutputError
+        They could not be written.
+    """
+    with _named(task):
+        for file, data in ((task.file, packets), (task.file.with_suffix(NOTES), notes)):
+            if data:
+                with atomic.rewriting(file) as opened:
+                    opened.write(data)
+
+
 @contextmanager
 def _named(task: SegmentTask) -> Iterator[None]:
     """Have errors name the output, and not a segment's file, which users do not know."""

@@ -1,0 +1,163 @@
+"""What runs on a node of a cluster: one ticket, whose result and messages are returned."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import av
+
+from snellen import unfinished
+from snellen._version import __version__
+from snellen.errors import InputError, SnellenError, unexpected
+from snellen.gpu import device as devices
+from snellen.jobs.events import Silent
+from snellen.jobs.tickets import FilmTicket, SegmentTicket, Ticket, Worker
+from snellen.video.segments.values import NOTES, Record, SegmentTask
+
+PROGRAM = f"Snellen {__version__} with PyAV {av.__version__}"
+"""What must be the same on all nodes."""
+_PREFIX = "snellen-cluster-"
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """How a ticket is run."""
+
+    device: str
+    """"cpu"; "auto" or "cuda:0": the GPU that Ray has given."""
+    threads: int
+    folder: str
+    """From which relative names are meant, where a node has it."""
+    program: str = PROGRAM
+    """That of the driver."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a ticket has come to."""
+
+    result: Any
+    error: SnellenError | None
+    """Of the input: other tries would find the same."""
+    said: tuple[tuple[str, str, str], ...]
+    """Notices and warnings: which of them, about what, and the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shipped:
+    """A segment with its bytes."""
+
+    record: Record
+    packets: bytes
+    notes: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ShippedTicket:
+    """A segment whose files are returned: the output's folder need not be seen by the nodes."""
+
+    film: FilmTicket
+    task: SegmentTask
+
+    @property
+    def key(self) -> int:
+        """Number of the segment."""
+        return self.task.number
+
+    @property
+    def subject(self) -> str:
+        """Name of the film."""
+        return self.film.info.name
+
+    def __str__(self) -> str:
+        return f"segment {self.task.number}"
+
+    def run(self, worker: Worker) -> Shipped:
+        """Encode the segment into a temporary folder of the node."""
+        _sweep()
+        with unfinished.folder(prefix=f"{_PREFIX}{os.getpid()}-") as folder:
+            file = folder / self.task.file.name
+            record = SegmentTicket(self.film, replace(self.task, file=file)).run(worker)
+            notes = file.with_suffix(NOTES)
+            return Shipped(record, file.read_bytes(), notes.read_bytes() if record.notes else b"")
+
+    def units(self, result: Shipped) -> int:
+        """Return the frames of the segment."""
+        return result.record.frames
+
+    def failed(self, error: SnellenError) -> None:
+        """Return None: a film needs all its segments."""
+
+
+class _Said(Silent):
+    """Keeps what is said of a ticket."""
+
+    def __init__(self) -> None:
+        self.messages: list[tuple[str, str, str]] = []
+
+    def notice(self, subject: str, message: str) -> None:
+        self.messages.append(("notice", subject, message))
+
+    def warning(self, subject: str, message: str) -> None:
+        self.messages.append(("warning", subject, message))
+
+
+_workers: dict[Order, Worker] = {}
+"""That of this process: it keeps a film's step prepared from one segment to the next."""
+
+
+def run_ticket(ticket: Ticket, order: Order) -> Answer:
+    """Run a ticket in this process.
+
+    Raises
+    ------
+    SnellenError
+        It has failed, and another try may not.
+    """
+    said, result, wrong = _Said(), None, None
+    try:
+        if order.program != PROGRAM:
+            raise InputError(
+                f"{platform.node()} has {PROGRAM}, and this machine {order.program}",
+                advice="install the same versions on all nodes",
+            )
+        with suppress(OSError):
+            os.chdir(order.folder)
+        worker = _worker(order, said)
+        worker.events = said
+        result = worker.run(ticket)
+    except Exception as error:
+        found = unexpected(error)
+        if not isinstance(found, InputError):
+            raise found from None
+        wrong = found.about(f"{ticket} on {platform.node()}")
+    return Answer(result, wrong, tuple(said.messages))
+
+
+def _worker(order: Order, said: _Said) -> Worker:
+    """Return the worker of this process."""
+    if order not in _workers:
+        for other in _workers.values():
+            other.close()
+        _workers.clear()
+        device = devices.several(order.device)[0]
+        if device == "cpu" and order.device != "cpu":
+            text = f"{platform.node()}: the CPU is used: {devices.why_not()}"
+            said.warning("`device`=auto", text)
+        _workers[order] = Worker(device, order.threads, said, lambda units: None)
+    return _workers[order]
+
+
+def _sweep() -> None:
+    """Remove what processes that were killed have left on this node."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        process = folder.name.removeprefix(_PREFIX).partition("-")[0]
+        if Path("/proc/self").exists() and not Path("/proc", process).exists():
+            shutil.rmtree(folder, ignore_errors=True)

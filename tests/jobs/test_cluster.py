@@ -1,0 +1,157 @@
+"""The executor of a cluster, by a module that stands for Ray; test_cluster_nodes.py has Ray."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+from snellen.errors import DeviceError, InputError, SnellenError
+from snellen.jobs import DeblurJob, UpscaleJob, cluster_task, write_plan
+from snellen.jobs.cluster import Cluster
+from snellen.jobs.events import Silent
+from snellen.jobs.pair_scores import score_pairs
+from snellen.video.progress import Meter
+from support.fake_ray import fake_ray
+from support.tickets import Doing
+
+
+class Heard(Silent):
+    def __init__(self):
+        self.warnings = []
+
+    def warning(self, subject, message):
+        self.warnings.append(message)
+
+
+@pytest.fixture
+def install(monkeypatch):
+    """Return what puts a fake Ray with some nodes in the place of the real one, connected."""
+
+    def put(*nodes):
+        ray = fake_ray(*nodes)
+        ray.connected = True
+        monkeypatch.setitem(sys.modules, "ray", ray)
+        monkeypatch.setitem(sys.modules, "ray.exceptions", ray.exceptions)
+        return ray
+
+    monkeypatch.setattr(cluster_task, "_workers", {})
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    return put
+
+
+def tickets(tmp_path, *plans):
+    for number, plan in enumerate(plans):
+        (tmp_path / str(number)).write_text(plan)
+        yield Doing(number, tmp_path / str(number))
+
+
+def test_tickets_are_run_and_tried_again(install, tmp_path):
+    ray = install({"CPU": 4.0}, {"CPU": 2.0})
+    counts = []
+    meter = Meter(4, lambda progress: counts.append(progress.frames))
+    with Cluster("local", "auto", None, Silent(), meter) as cluster:
+        assert cluster.needs == "2 CPUs"  # those of the smallest node
+        assert (cluster.room, cluster.slots) == (3, 6)
+        ray.machines.append({"Alive": True, "Resources": {"CPU": 3.0}})
+        ray.machines[0]["Alive"] = False
+        assert cluster.slots == 4
+        for one in tickets(tmp_path, "", "memory", "device device", ""):
+            cluster.submit(one)
+        ray.crashes = ["a node"]
+        found = sorted(cluster.wait() for _ in range(4))
+    assert [(key, device) for key, device, _ in found] == [(n, "cpu") for n in range(4)]
+    assert counts[-1] == 4
+    assert ("remote", {"name": "snellen", "num_cpus": 2, "num_gpus": 0, "max_retries": 2,
+                       "retry_exceptions": True}) in ray.log  # fmt: skip
+    assert ray.connected  # the connection was there before
+
+
+@pytest.mark.parametrize(
+    ("plan", "error", "words"),
+    [("device device device", DeviceError, "segment 0: the GPU is lost"),
+     ("input", InputError, "segment 0 on .*: no such film"),
+     ("crash", SnellenError, "segment 0: RayError: the node died")],
+)  # fmt: skip
+def test_what_fails_for_good_ends_the_work(install, tmp_path, plan, error, words):
+    ray = install({"CPU": 1.0})
+    with pytest.raises(error, match=words), Cluster("local", "cpu", 1, Silent()) as cluster:
+        for one in tickets(tmp_path, plan, ""):
+            cluster.submit(one)
+        ray.wait = lambda references, num_returns, timeout: (references[:1], references[1:])
+        ray.crashes = ["the node died"] * 3 if plan == "crash" else []
+        cluster.wait()
+    assert ("cancel", False) in ray.log  # the second one, which is not there any more
+    assert ray.log[-1] == ("cancel", True)
+
+
+def test_gpus_and_nodes_that_are_not_there_yet(install, tmp_path):
+    ray, heard = install({"CPU": 8.0, "GPU": 2.0}, {"CPU": 9.0, "GPU": 1.0}, {"CPU": 1.0}), Heard()
+    with Cluster("local", "auto", None, heard) as cluster:
+        assert cluster.needs == "4 CPUs and a GPU"
+        assert cluster.room == 3
+        gone, ray.machines[:] = ray.machines[:], []
+        assert cluster.slots == 2
+        cluster.submit(next(tickets(tmp_path, "")))
+
+        def wait(references, num_returns, timeout):
+            if ray.machines:
+                return references, []
+            ray.machines[:] = gone if len(heard.warnings) == 1 else []
+            return [], references
+
+        ray.wait = wait
+        assert cluster.wait()[0] == 0
+    assert heard.warnings[0] == "no node has 4 CPUs and a GPU: waiting for one"
+    assert "the CPU is used" in heard.warnings[1]  # where there is no GPU, whatever Ray was told
+
+
+def test_other_versions_are_refused(install, tmp_path, monkeypatch):
+    install({"CPU": 1.0})
+    with Cluster("local", "cpu", 1, Silent()) as cluster:
+        cluster.submit(next(tickets(tmp_path, "")))
+        monkeypatch.setattr(cluster_task, "PROGRAM", "Snellen 9")
+        with pytest.raises(InputError, match=r"has Snellen 9, and this machine Snellen .* PyAV"):
+            cluster.wait()
+
+
+def test_connections(install, monkeypatch, tmp_path):
+    ray = install({"CPU": 1.0})
+    ray.connected = False
+    with Cluster("local", "cpu", 1, Silent()):
+        assert os.environ["RAY_USAGE_STATS_ENABLED"] == "0"
+    options = ray.log[0][2]
+    assert ray.log[0][1] == "local"
+    assert options["include_dashboard"] is options["log_to_driver"] is False
+    assert ray.log[-1] == ("shutdown",)
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+    with pytest.raises(InputError, match="none was started on this machine"):
+        Cluster("auto", "cpu", 1, Silent())
+    (tmp_path / "ray_current_cluster").write_text("127.0.0.1:1")
+    for address in ("auto", "127.0.0.1:1", "ray://127.0.0.1:1"):
+        with pytest.raises(InputError, match="no cluster of Ray can be used") as caught:
+            Cluster(address, "cpu", 1, Silent())
+        assert caught.value.exit_code == 2
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(InputError, match=r"needs Ray.*snellen\[cluster\]"):
+        Cluster("local", "cpu", 1, Silent())
+
+
+@pytest.mark.parametrize("address", ["", "host", "host:", ":1", "host:99999", "http://a:1", 3])
+def test_addresses_that_are_none(tmp_path, address):
+    with pytest.raises(InputError, match="cluster"):
+        UpscaleJob(source=tmp_path / "a.mkv", target=tmp_path / "b.mkv", cluster=address)
+
+
+def test_what_does_not_go_with_a_cluster(install, tmp_path):
+    names = {"source": tmp_path / "a.mkv", "target": tmp_path / "b.mkv", "cluster": "10.0.0.1:6379"}
+    with pytest.raises(InputError, match="workers"):
+        DeblurJob(**names, workers=2)
+    with pytest.raises(InputError, match="plan"):
+        write_plan(UpscaleJob(**names), tmp_path / "plan")
+    install({"CPU": 1.0})
+    with pytest.raises(InputError, match="Ray chooses the GPUs"):
+        Cluster("local", "cuda:1", 1, Silent())
+    assert list(score_pairs([], cluster="local")) == []
