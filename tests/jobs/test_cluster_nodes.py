@@ -167,7 +167,7 @@ def test_a_driver_that_dies_is_taken_up(nodes, film, tmp_path):
     for number, code in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)):
         known = segments(folder)
         driver = drive(nodes, *words)
-        until(lambda least=known: segments(folder) > least and tasks())
+        until(lambda least=known: segments(folder) > least + 1 and tasks())
         driver.send_signal(number)
         said = driver.communicate()[1]
         assert driver.returncode == code, said
@@ -205,7 +205,10 @@ def test_pairs_on_nodes_that_declare_gpus(nodes, tmp_path):
     driver = drive(nodes, *words, "--csv", tmp_path / "far.csv")
     said = driver.communicate()[1]
     assert driver.returncode == 2, said
-    here, far = (list(csv.reader((tmp_path / f"{n}.csv").open())) for n in ("here", "far"))
-    assert far == here
+    tables = ((tmp_path / f"{name}.csv").read_text().splitlines() for name in ("here", "far"))
+    here, far = (list(csv.reader(lines)) for lines in tables)
+    assert far[:4] == here[:4]
+    assert far[4][:4] == here[4][:4]
+    assert far[4][4].endswith(here[4][4])
     assert len(far) == 5
     assert find_spec("cupy") or "the CPU is used" in said

@@ -137,7 +137,7 @@ def run_ticket(ticket: Ticket, order: Order) -> Answer:
         found = unexpected(error)
         if not isinstance(found, InputError):
             raise found from None
-        wrong = found.about(f"{ticket} on {platform.node()}")
+        wrong = found.about(f"on {platform.node()}")
     return Answer(result, wrong, tuple(said.messages))
 
 
