@@ -105,7 +105,7 @@ def tasks():
     return found
 
 
-def until(condition, seconds=60.0):
+def until(condition, seconds=120.0):
     end = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < end
