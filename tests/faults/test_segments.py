@@ -88,7 +88,7 @@ def killed(process, delay):
 def parts(target):
     """When each segment was written that has a record, and so is finished."""
     folder = target.with_name(f"{target.name}.segments")
-    done = [file.stem for file in folder.glob("*.record")]
+    done = [file.stem for file in folder.glob("[0-9]*.record")]
     return {n: (folder / f"{n}.packets").stat().st_mtime_ns for n in done}
 
 

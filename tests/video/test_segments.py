@@ -539,6 +539,7 @@ def test_a_plan_without_a_finished_segment_is_removed(tmp_path):
     file.write_text(json.dumps(json.loads(file.read_text()) | {"segments": {}}))
     for record in first.folder.glob("*.record"):
         record.unlink()
+    (first.folder / ".0001.snellen-0123456789ab-01234567-0123456789abcdef.record").touch()  # begun
     with (first.folder / ".lock").open() as held:
         if store.fcntl is not None:
             store.fcntl.flock(held, store.fcntl.LOCK_EX)

@@ -296,7 +296,7 @@ def tidy(folder: Path, output: Path) -> None:
         if found is None:
             done = os.listdir(folder) == [_LOCK]  # noqa: PTH208
         else:
-            begun = found["segments"] or any(folder.glob(f"*{_RECORD}"))
+            begun = found["segments"] or any(folder.glob(f"[0-9]*{_RECORD}"))
             done = not begun or found.get("output") == _file_identity(output)
         if done:
             discard(folder)
