@@ -60,27 +60,26 @@ def only_between(one: str, other: str) -> str:
     )
 
 
-def rows(side: int) -> str:
-    """Return the pattern of what an exchange of rows does."""
-    line = rf"Line<\(int\){side}, \(int\)8, \(int\)1>"
-    return rf"(?:Write|Read) access at void {line}::\w+<\(bool\)0, Rows, "
-
-
-def columns(side: int) -> str:
-    """Return the pattern of what the exchange of columns begins with."""
-    line = rf"Line<\(int\){side}, \(int\)8, \(int\)8>"
-    return rf"Write access at void {line}::begin<\(bool\)0, Columns, "
-
-
 ROWS_THEN_COLUMNS = (
     "square_fft of {0}², a cluster, APART, rows first: columns are exchanged after `await`, which "
     "waits for what every row of the block sends it, and a row sends after its warp has read all "
     "that it exchanged; racecheck does not follow st.async to the mbarrier"
 )
+CLUSTERS = ((64, 8, 8, 0), (128, 8, 8, 0), (128, 8, 8, 1), (128, 8, 4, 0), (256, 16, 8, 0))
+"""Side, values of a lane, columns side by side and direction of the kernels that it reports so."""
+
+
+def rows_and_columns(side: int, values: int, beside: int, inverse: int) -> tuple[str, str]:
+    """Return the patterns of what an exchange of rows does, and of how that of columns begins."""
+    line = rf"Line<\(int\){side}, \(int\){values}, \(int\)"
+    rows = rf"(?:Write|Read) access at void {line}1>::\w+<\(bool\){inverse}, Rows, "
+    return rows, rf"Write access at void {line}{beside}>::begin<\(bool\){inverse}, Columns, "
+
+
 EXPLAINED = {
-    only_between(*places): ROWS_THEN_COLUMNS.format(side)
-    for side in (64, 128)
-    for places in ((columns(side), rows(side)), (rows(side), columns(side)))
+    only_between(*places): ROWS_THEN_COLUMNS.format(one[0])
+    for one in CLUSTERS
+    for places in (rows_and_columns(*one), rows_and_columns(*one)[::-1])
 }
 """Hazards that are none: a pattern of the report's text, and why."""
 OPTIONS = {
@@ -97,10 +96,21 @@ def findings(text: str) -> int | None:
     return max(int(a or b) for a, b in counts) if counts else None
 
 
+def hazards(text: str) -> list[str]:
+    """Return the texts of a report's hazards."""
+    return re.split(r"(?=^========= (?:Error|Warning): )", text, flags=re.MULTILINE)[1:]
+
+
 def explained(text: str) -> list[str]:
     """Return the reasons why some of a report's hazards are none, one for each such hazard."""
-    hazards = re.split(r"(?=^========= (?:Error|Warning): )", text, flags=re.MULTILINE)[1:]
-    return [why for hazard in hazards for what, why in EXPLAINED.items() if re.search(what, hazard)]
+    return [why for one in hazards(text) for what, why in EXPLAINED.items() if re.search(what, one)]
+
+
+def unexplained(text: str) -> list[str]:
+    """Return the lines of a report without the hazards that are none."""
+    before = re.split(r"^========= (?:Error|Warning): ", text, maxsplit=1, flags=re.MULTILINE)[0]
+    left = [one for one in hazards(text) if not explained(one)]
+    return "".join([before, *left]).splitlines()
 
 
 @dataclass
@@ -152,7 +162,7 @@ class Run:
             "slowest": {t["test"]: t["seconds"] for t in sorted(tests, key=_seconds)[-3:]},
             "kernels": sorted({name for test in tests for name in test["kernels"]}),
             "wanted": sorted(f"{file}:{name}" for file in wanted for name in functions(file)),
-            "report": [] if findings(report) == 0 else report.splitlines()[:KEPT],
+            "report": [] if findings(report) == 0 else unexplained(report)[:KEPT],
             "output": []
             if self.process.returncode == 0
             else self._text("txt").splitlines()[-KEPT:],
