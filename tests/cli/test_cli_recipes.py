@@ -105,6 +105,7 @@ def test_verbose_log_and_doctor_say_what_came_from_where(folder, capsys, monkeyp
         ("[upscale]\naudio = 'loud'", "upscale.audio: 'loud' is not one of"),
         ("[recipe.r.upscale]\ndebug = true", "recipe.r.upscale.debug: is for the command line"),
         ("[upscale]\nrecipe = 'r'", "upscale.recipe: is for the command line only"),
+        ("[upscale]\njoin = true", "upscale.join: is for the command line only"),
         ("[recipe]\nr = 1", "recipe.r: got 1; expected a table"),
         ("[recipe.r.recipe]", "recipe.r.recipe: there is no such command"),
         ("[bench.x]", "bench.x: there is no such command"),

@@ -334,7 +334,7 @@ def test_a_run_that_goes_on_takes_the_choice_of_its_plan(tmp_path, monkeypatch):
     found = json.loads((folder / "manifest.json").read_text())
     choice = found["plan"]["choice"]
     assert "crf" not in found["made by"]["encoder"]
-    assert found["segments"]
+    assert list(folder.glob("[0-9]*.record"))
     measure = Difference()
     summary, notices = run(source, goal, 3.0, measure=measure, **settings)
     assert not any("chosen" in line for line in notices)
@@ -453,4 +453,4 @@ def test_beyond_a_cliff_nothing_is_guessed(cliff):
     """As MAD of tiny pictures: 0 up to some crf, and then far beyond the target."""
     found = search(X264, lambda crf: 0.0 if crf < cliff else 2 * crf, 2.0, 0.04)
     assert found.reached
-    assert cliff - 5 < found.quality < cliff
+    assert cliff - 2 < found.quality < cliff

@@ -24,7 +24,9 @@ NAME = "snellen.toml"
 RECIPES = "recipe"
 """The table of recipes."""
 LARGEST = 1 << 20  # bytes of the file
-_LINE_ONLY = ("--config", "--recipe", "--no-config", "--help", "--debug")
+_LINE_ONLY = (
+    "--config", "--recipe", "--no-config", "--help", "--debug", "--plan", "--segments", "--join",
+)  # fmt: skip
 """Options that no file may set."""
 _FROM_FILE = click.core.ParameterSource.DEFAULT_MAP
 _ORIGINS = "snellen.cli.recipes"

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import exp, floor, log
 
-MOST = 6
-"""Probes at most."""
+MOST, MORE = 6, 3
+"""Probes at most, and further ones at a cliff."""
 _JUMP = 5.0
 """By how much of crf the second probe is away from the first one; others at most three times."""
 
@@ -55,8 +55,9 @@ def search(scale: Scale, error: Callable[[float], float], target: float, toleran
     logarithms of both meets it; where two in a row are on one side, the logarithm of the other side
     counts half (the Illinois rule), or curves would be approached from one side. The search ends
     when a probe is better by less than `tolerance`, when no quality is left between the two, or
-    after `MOST` probes; then the answer is on that line, and need not be a probe, or, where the
-    line is steep, the last probe that reaches the target.
+    after `MOST` probes; then the answer is on that line, and need not be a probe. Where the line is
+    steep after these, up to `MORE` probes halve the distance; where it stays so, the answer is the
+    last probe that reaches the target.
 
     Parameters
     ----------
@@ -85,14 +86,17 @@ def search(scale: Scale, error: Callable[[float], float], target: float, toleran
             following = _beyond(scale, tried, away=1 if high is None else -1)
             over = len(tried) == MOST
         else:
-            over = len(tried) == MOST or high - low <= scale.step * 1.001
             under, above = tried[low], tried[high]
+            steep = above - under > log(_STEEP)
+            most = MOST + MORE if steep else MOST
+            over = len(tried) >= most or high - low <= scale.step * 1.001
             latest = [one > 0 for one in tried.values()][-2:]
             if not over and latest == [True, True]:
                 under /= 2
             elif not over and latest == [False, False]:
                 above /= 2
-            following = scale.at(low + under / (under - above) * (high - low))
+            part = 0.5 if steep and len(tried) >= MOST else under / (under - above)
+            following = scale.at(low + part * (high - low))
             following = min(max(following, low), scale.at(high - scale.step))
             if not over:
                 following = max(following, scale.at(low + scale.step))
