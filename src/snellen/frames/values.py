@@ -140,9 +140,19 @@ def items(name: str, value: object, most: int) -> Iterator[Any]:
         raise InputError(
             f"got `{name}`={quoted(value)}; expected a sequence", parameter=name
         ) from error
-    yield from islice(found, most)
-    if next(found, None) is not None:
-        raise InputError(f"got more than {most:,} of `{name}`", parameter=name)
+    if not _claims_more(value, most):
+        yield from islice(found, most)
+        if next(found, None) is None:
+            return
+    raise InputError(f"got more than {most:,} of `{name}`", parameter=name)
+
+
+def _claims_more(value: object, most: int) -> bool:
+    """Return whether a collection says that it has more than `most`: then none is looked at."""
+    try:
+        return len(value) > most  # type: ignore[arg-type]
+    except Exception:  # of any library; those without a length are counted
+        return False
 
 
 def check_bytes(needed: int, what: str) -> None:
