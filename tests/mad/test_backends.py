@@ -132,6 +132,27 @@ def test_where_float32_does_not_suffice_float64_alone_computes(make):
     assert log[4:] == [(ONE, "float64", "pair"), (ONE, "float64", "comparison")]
 
 
+def test_an_eager_pair_is_looked_at_only_after_one_with_flat_areas(make):
+    """As those of `snellen.score`: float64 follows where float32 was not enough."""
+    scorer, log = make("cuda")
+    for flats, wanted in (
+        ((False, False), ["float32"]),
+        ((False, True), ["float32", "float64"]),
+        ((True, False), ["float64"]),
+        ((False, False), ["float32"]),
+        ((True, False), ["float32", "float64"]),
+    ):
+        del log[:]
+        pair = plane(1, flats[0]), plane(2, flats[1])
+        assert mads(scorer._runs([pair], False, eager=True)) == [1002 + FINE * any(flats)]
+        assert [dtype for _, dtype, _ in log] == wanted
+    del log[:]
+    scorer.run(plane(1), plane(2))
+    pairs = [(plane(1, True), plane(2)), (None, plane(3)), (None, plane(4))]
+    assert mads(scorer._runs(pairs, False, eager=True)) == [1002.5, 1003.5, 1004.5]
+    assert [dtype for _, dtype, _ in log] == ["float32"] * 2 + ["float64"] * 3
+
+
 def test_planes_on_the_gpu_are_scored_again(make):
     scorer, log = make("cuda")
     there = [Plane(one, "cuda:0") for one in (plane(1), plane(2, flat=True))]

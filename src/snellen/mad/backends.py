@@ -69,7 +69,8 @@ class Backends:
         self._turns = cycle((name,) for name in names)
         self._source: Member | None = None  # has the reference that is set
         self._references = 0  # so many have been set
-        self._flat = False  # whether the reference that is set is known to have flat areas
+        self._flat: bool | None = False  # whether the reference that is set has flat areas
+        self._wary = False  # whether the pair before had some
 
     @property
     def finer(self) -> list[Backend]:
@@ -92,6 +93,7 @@ class Backends:
         in_flight: bool = False,
         known: Any = None,
         to_host: bool = False,
+        eager: bool = False,
     ) -> Callable[[], Score]:
         """Begin a comparison of checked planes; return a function that waits for the score.
 
@@ -108,15 +110,22 @@ class Backends:
             The array that the reference was set from, where it is still as it was.
         to_host : bool
             Whether maps are NumPy's, whatever the planes are.
+        eager : bool
+            Whether the GPU begins before anybody has looked for flat areas, unless the pair before
+            had some: it finds them, too, but then the pair is scored twice.
         """
         if reference is None and self._source is None:
             raise InputError(
                 "no reference is set", advice="call set_reference(reference) before compare"
             )
         given = known if reference is None else reference
+        looks = self._wary or not eager
         if reference is not None:
-            self._flat = self._is_flat(reference)
-        fine = self._flat or self._is_flat(distorted)
+            self._flat = self._is_flat(reference) if looks else None
+        elif self._flat is None and known is not None:
+            self._flat = self._is_flat(known)
+        fine = bool(self._flat) or (looks and self._is_flat(distorted))
+        self._wary = fine
         apart = in_flight and all(isinstance(plane, np.ndarray) for plane in (given, distorted))
         member = self._member(fine, next(self._turns) if apart else self._names)
         if reference is not None:
@@ -139,6 +148,7 @@ class Backends:
             score, insufficient = pending()
             if fine or not insufficient or self._dtype is not None:
                 return score
+            self._wary = True
             one = member.backend.reference if given is None else given
             return self._finely(one, distorted, maps, to_host, member.devices)
 

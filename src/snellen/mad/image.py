@@ -213,7 +213,8 @@ def _scored(
             method.scorer(format, group) as scorer,
             feeding(both, peak, first) as planes,
         ):
-            scores = scorer._runs(given(), maps, to_host=on_host)
+            # The first pair finds the GPU idle: it does not wait for a look at its samples.
+            scores = scorer._runs(given(), maps, to_host=on_host, eager=True)
             for pair, score in zip(taken, scores, strict=True):
                 found[pair] = score
             odd.append(planes.odd())

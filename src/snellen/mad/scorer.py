@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain, islice
 from types import TracebackType
 from typing import Any
@@ -203,9 +204,16 @@ class Scorer(Holder):
         return self._runs(pairs, values.flag("maps", maps))
 
     def _runs(
-        self, pairs: Iterable[tuple[Any, Any]], maps: bool, to_host: bool = False
+        self,
+        pairs: Iterable[tuple[Any, Any]],
+        maps: bool,
+        to_host: bool = False,
+        eager: bool = False,
     ) -> list[Score]:
-        """Do the work of `runs`; with `to_host` all maps are NumPy's."""
+        """Do the work of `runs`.
+
+        With `to_host` all maps are NumPy's; `eager`: of the first pair, see `Backends.submit`.
+        """
         found: list[Score] = []
         pending: deque[Callable[[], Score]] = deque()
         given, pairs = None, iter(_iterated(pairs))
@@ -225,7 +233,9 @@ class Scorer(Holder):
                 while given is None and pending:  # they may need the samples of the old reference
                     found.append(pending.popleft()())
                 given = reference
-            pending.append(self._open().submit(reference, distorted, maps, follow, given, to_host))
+            begin = partial(self._open().submit, reference, distorted, maps, follow, given, to_host)
+            pending.append(begin(eager))
+            eager = False
             if len(pending) == self.slots:
                 found.append(pending.popleft()())
         return found + [result() for result in pending]

@@ -7,10 +7,11 @@ import gc
 import numpy as np
 import pytest
 
-from snellen.frames import engine
+from snellen.frames import streams as all_streams
 from snellen.frames.frame import Format
-from snellen.mad.cuda import appearance
+from snellen.mad.cuda import appearance, subbands
 from snellen.mad.cuda.backend import Backend
+from snellen.mad.cuda.responses import Responses
 from snellen.mad.definition import Definition
 from support.mad import drawn, reference
 from support.mad.checks import NEAR, check_maps, numbers
@@ -124,11 +125,11 @@ def test_some_of_the_subbands(cuda, random, monkeypatch, size, bands, scratch, d
     planes = drawn.pair(random, size)
     format = Format(size[1], size[0])
     stage = appearance.Appearance(Definition(), format, 255.0, dtype, bands, guests=2)
-    stage._kept[...], stage.differences[...], stage._scratch[...] = (cuda.nan,) * 3
+    stage._kept[...], stage.differences[...], stage._responses.scratch[...] = (cuda.nan,) * 3
     stage.set_reference(cuda.asarray(planes[0]))
     stage.compare(cuda.asarray(planes[1]))
     found = stage.differences.get()
-    stage._kept[...], stage.differences[...], stage._scratch[...] = (cuda.nan,) * 3
+    stage._kept[...], stage.differences[...], stage._responses.scratch[...] = (cuda.nan,) * 3
     stage.pair(*map(cuda.asarray, planes))
     assert stage.differences.get().tobytes() == found.tobytes()
     assert found.dtype == dtype
@@ -152,6 +153,45 @@ def test_some_of_the_subbands(cuda, random, monkeypatch, size, bands, scratch, d
     assert next(both) == pytest.approx(next(both), rel=rel)
 
 
+@pytest.mark.parametrize("size", [(432, 640), (375, 490), (1080, 1920)])
+def test_transforms_of_our_own_beside_cufft(random, made, monkeypatch, size):
+    """The scores and maps are those of cuFFT; some subbands at a time give the same bytes."""
+    planes = drawn.pair(random, size)
+    monkeypatch.setattr(appearance, "suits", lambda height, width: False)
+    cufft = made(size, dtype="float32")
+    assert isinstance(cufft.appearance._responses, Responses)
+    wanted = compared(cufft, planes)
+    monkeypatch.undo()
+    monkeypatch.setattr(appearance, "suits", subbands.fits)
+    ours = made(size, dtype="float32")
+    assert isinstance(ours.appearance._responses, subbands.Subbands)
+    ours.appearance._responses.scratch[...] = np.nan
+    found = compared(ours, planes)
+    assert numbers(found) == pytest.approx(numbers(wanted), rel=1e-5)
+    check_maps(found, [wanted.detection, wanted.appearance])
+    of_all = bytes_of(ours, planes)
+    assert of_all == bytes_of(ours, planes, whole=True)
+    assert numbers(compared(ours, (planes[0], planes[0])))[::2] == [0, 0]
+    monkeypatch.setattr(appearance, "SCRATCH", appearance.OWN_SHARE * 7 * 8 * size[0] * size[1])
+    few = made(size, dtype="float32")
+    assert [*map(len, few.appearance._parts)] == [6, 7, 7]
+    assert bytes_of(few, planes) == of_all
+
+
+@pytest.mark.parametrize("size", [(432, 640), (375, 490)])
+def test_responses_of_our_own_are_settled(cuda, random, size):
+    """As several GPUs do it: the distorted picture's subbands come from another stage."""
+    planes = [cuda.asarray(plane) for plane in drawn.pair(random, size)]
+    given = Definition(), Format(size[1], size[0]), 255.0, "float32", range(3, 9)
+    one, other = (appearance.Appearance(*given) for _ in range(2))
+    one.set_reference(planes[0])
+    one.compare(planes[1])
+    wanted = one.differences.get().tobytes()
+    one.differences[...] = cuda.nan
+    one.settle(other.respond(planes[1]))
+    assert one.differences.get().tobytes() == wanted
+
+
 def test_a_backend_that_nobody_closes_leaves_streams_that_live(random):
     """Its engine is in a cycle: the collector calls `__del__` of all in it, in any order."""
     planes = drawn.pair(random, (40, 50))
@@ -163,7 +203,7 @@ def test_a_backend_that_nobody_closes_leaves_streams_that_live(random):
         streams = backend._engines[True, False].streams
         del backend
         gc.collect()
-        assert engine._unused[0][-1] is streams
+        assert all_streams._unused[0][-1] is streams
         streams.settle()
         assert streams.compute.done
     assert len({one.mad for one in found}) == 1

@@ -11,7 +11,7 @@ import pytest
 import snellen
 from snellen import score
 from snellen.errors import DeviceError, InputError
-from snellen.frames import engine, prepared
+from snellen.frames import engine, prepared, streams
 from snellen.gpu import device, memory
 from snellen.mad import image as images
 from snellen.mad.cuda import pictures
@@ -37,7 +37,7 @@ class Sum:
     def close(self):
         pass
 
-    def _runs(self, pairs, maps, to_host):
+    def _runs(self, pairs, maps, to_host, eager=False):
         """The last pair is read as late as can be."""
         assert to_host
         pending = [self._begun(*pair) for pair in pairs]
@@ -88,7 +88,7 @@ class Luma:
 @pytest.fixture(params=range(3))
 def fake(request, monkeypatch):
     """Two GPUs that sum differences."""
-    monkeypatch.setattr(engine, "_unused", {})
+    monkeypatch.setattr(streams, "_unused", {})
     engine._idle.cache_clear()
     cupy = Sum.cupy = FakeCupy(request.param).install(monkeypatch)
     import cupy as module

@@ -7,7 +7,7 @@ from collections import deque
 import numpy as np
 import pytest
 
-from snellen.frames import engine as engines
+from snellen.frames import streams as all_streams
 from snellen.frames.frame import Format
 from snellen.mad.cuda.backend import Backend
 from snellen.mad.scorer import Scorer
@@ -68,7 +68,7 @@ def cupy_event():
 @pytest.fixture(params=range(8))
 def fake(request, monkeypatch):
     """A GPU whose streams run in an order of their own."""
-    monkeypatch.setattr(engines, "_unused", {})
+    monkeypatch.setattr(all_streams, "_unused", {})
     cupy = FakeCupy(request.param).install(monkeypatch)
     yield cupy
     assert not cupy.faults
@@ -113,7 +113,7 @@ def test_all_kinds_in_turn(fake, graphs):
     assert len(streams) == 1  # as their scratch arrays are the same
     for engine in reversed(backend._engines.values()):
         engine.close()
-    assert len(engines._unused[0]) == 1
+    assert len(all_streams._unused[0]) == 1
 
 
 @pytest.mark.gpu

@@ -12,6 +12,7 @@ from snellen.errors import DeviceError
 from snellen.frames.frame import Format
 from snellen.mad.cuda.backend import Backend
 from snellen.mad.cuda.precision import samples
+from snellen.mad.cuda.subbands import Subbands
 from snellen.mad.definition import Definition, grid
 from snellen.mad.scorer import Scorer
 from support.gpu import memory_state
@@ -53,7 +54,8 @@ def work_areas(backend):
     """Bytes that cuFFT's plans hold, each its own."""
     stages = backend._detection, backend.appearance
     plans = [stage._forward for stage in stages]
-    plans += [backend._detection._back, *backend.appearance._inverse.values()]
+    plans += [backend._detection._back]
+    plans += getattr(backend.appearance._responses, "_inverse", {}).values()
     return sum(plan._plan.work_area.mem.size for plan in plans)
 
 
@@ -65,10 +67,12 @@ def test_memory_is_what_the_formula_says(pool, size, bits, dtype):
     before = pool.used_bytes()
     backend = Backend(Definition(), format, 255.0, "cuda:0", dtype)
     used, work = pool.used_bytes() - before, work_areas(backend)
-    bands = len(backend.appearance._scratch)
+    bands = len(backend.appearance._responses.scratch)
     real = np.dtype(dtype).itemsize
     held = buffers(*size, samples(format, dtype).itemsize, bands, real)
     pixels = size[0] * size[1]
+    if isinstance(backend.appearance._responses, Subbands):
+        held += 8 * pixels + bands * pixels  # table of coordinates, moments of tiles
     backend.close()
     print(
         f"\n{format.width}×{format.height} of {bits} bits, {dtype}, {bands} bands at once: "

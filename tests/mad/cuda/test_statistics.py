@@ -106,6 +106,37 @@ def test_equal_bands_do_not_differ(cuda, random, size, dtype):
     assert (compared(cuda, bands, described(cuda, bands)) == 0).all()
 
 
+def tiles_of(cuda, bands):
+    """Moments of the tiles, as `subbands.Subbands` returns them."""
+    count, height, width = bands.shape
+    whole = np.abs(bands.astype(np.complex128))[:, : height // 4 * 4, : width // 4 * 4]
+    split = whole.reshape(count, height // 4, 4, width // 4, 4).swapaxes(2, 3)
+    pixels = split.reshape(*split.shape[:3], 16)
+    mean = pixels.mean(axis=-1, keepdims=True)
+    powers = [((pixels - mean) ** n).sum(axis=-1) for n in (2, 3, 4)]
+    return cuda.asarray(np.stack([mean[..., 0], *powers], -1).astype(np.float32))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_moments_of_tiles_given(cuda, random, size):
+    """As from the responses; equal ones do not differ."""
+    one, other = (drawn(random, size, "float32", 3, level) for level in (0, 0.7))
+    shape = 3, *grid(*size)
+    kept = cuda.full((4, shape[0], *shape[1:]), cuda.nan, np.float32)
+    out = cuda.full((4, *shape[1:]), cuda.nan, np.float32)
+    stage = Statistics(*size, "float32", 3, tiles=True)
+    stage.describe(tiles_of(cuda, one), kept[:3])
+    wanted = described(cuda, one)
+    np.testing.assert_allclose(kept[:3].get(), wanted.get(), rtol=2e-5, atol=1e-5)
+    stage.compare(tiles_of(cuda, other), kept[:3], 11, out[:3])
+    weights = reference.SCALE_WEIGHTS[np.arange(11, 14) // 4][:, None, None]
+    error = np.abs(out[:3].get() - compared(cuda, other, wanted, 11))
+    assert (error <= 4e-4 * weights).all()
+    assert cuda.isnan(kept[3]).all() and cuda.isnan(out[3]).all()
+    stage.compare(tiles_of(cuda, one), kept[:3], 11, out[:3])
+    assert (out[:3].get() == 0).all()
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("width", [140, 141])
 @pytest.mark.parametrize("shortest", [1, 2, 7, 10_000])

@@ -13,14 +13,17 @@ from snellen.frames.frame import Format
 from snellen.gpu import profile
 from snellen.gpu.profile import stage
 from snellen.mad.cuda.lightness import Lightness
-from snellen.mad.cuda.loggabor import BANDS, Bank
+from snellen.mad.cuda.loggabor import BANDS
 from snellen.mad.cuda.precision import COMPLEX
+from snellen.mad.cuda.responses import Responses
 from snellen.mad.cuda.statistics import Statistics
+from snellen.mad.cuda.subbands import Subbands, suits
 from snellen.mad.definition import Definition, grid
 
 SCRATCH = 1400 << 20  # bytes of the subbands that are under way at once: all 20 at 4K
 SHARE = {"float32": 1, "float64": 5}
 """Divisor of SCRATCH for each precision: large pictures are computed in float64 rarely."""
+OWN_SHARE = 2  # the same for transforms of our own, which fill a GPU with half as many
 ALL = range(BANDS)
 
 
@@ -60,19 +63,23 @@ class Appearance:
         height, width = format.height, format.width
         pairs = np.dtype(COMPLEX[dtype])
         self._first = bands.start
-        self._parts = list(parts(bands, pairs.itemsize * height * width, SHARE[dtype]))
+        tiles = dtype == "float32" and suits(height, width)
+        share = OWN_SHARE if tiles else SHARE[dtype]
+        self._parts = list(parts(bands, pairs.itemsize * height * width, share))
         sizes = {len(part) for part in self._parts}
         self._lightness = Lightness(definition, format, peak, dtype)
-        self._bank = Bank(height, width, dtype)
+        self._statistics = {size: Statistics(height, width, dtype, size, tiles) for size in sizes}
+        self._responses: Subbands | Responses
+        if tiles:
+            self._responses = Subbands(height, width, max(sizes))
+        else:
+            self._responses = Responses(height, width, dtype, sizes)
         self._forward = Plan("r2c", height, width, dtype)
-        self._inverse = {size: Plan("inverse", height, width, dtype, size) for size in sizes}
-        self._statistics = {size: Statistics(height, width, dtype, size) for size in sizes}
         self._ahead = cupy.cuda.Stream(non_blocking=True)
         self._plane = cupy.empty((height, width), dtype)
         pictures = 2 if dtype == "float32" else 1  # float64 is there for few pairs
         self._spectra = cupy.empty((pictures, height, width // 2 + 1), pairs)
         self._level = cupy.zeros(2, dtype)
-        self._scratch = cupy.empty((max(sizes), height, width), pairs)
         self._kept = cupy.empty((len(bands), 3, *grid(height, width)), dtype)
         self.differences = cupy.empty((len(bands) + guests, *grid(height, width)), dtype)
 
@@ -110,12 +117,12 @@ class Appearance:
 
         Returns
         -------
-        (bands, H, W) complex array
+        array
             For `settle`; the next picture overwrites it.
         """
         self._transform(samples, self._spectra[0])
-        (part,) = self._responses(self._spectra[0])
-        return part[-1]
+        (part,) = self._parts
+        return self._responses(self._spectra[0], part)
 
     def settle(self, bands: Any) -> None:
         """Fill `differences` from responses to the distorted picture: `compare` without them."""
@@ -130,25 +137,22 @@ class Appearance:
             self._forward(self._plane, spectrum)
 
     def _describe(self, spectrum: Any) -> None:
-        for mine, _, bands in self._responses(spectrum):
+        for mine, part in self._places():
+            bands = self._responses(spectrum, part)
             with stage("statistics"):
-                self._statistics[len(bands)].describe(bands, self._kept[mine])
+                self._statistics[len(part)].describe(bands, self._kept[mine])
 
     def _compare(self, spectrum: Any) -> None:
-        for mine, first, bands in self._responses(spectrum):
-            compare = self._statistics[len(bands)].compare
+        for mine, part in self._places():
+            bands = self._responses(spectrum, part)
+            compare = self._statistics[len(part)].compare
             with stage("difference"):
-                compare(bands, self._kept[mine], first, self.differences[mine])
+                compare(bands, self._kept[mine], part.start, self.differences[mine])
 
-    def _responses(self, spectrum: Any) -> Iterator[tuple[slice, int, Any]]:
-        """Yield some subbands at a time: which of ours they are, their first number, themselves."""
+    def _places(self) -> Iterator[tuple[slice, range]]:
+        """Yield the subbands that are computed at a time, after which of ours they are."""
         for part in self._parts:
-            bands = self._scratch[: len(part)]
-            with stage("filters"):
-                self._bank(spectrum, part.start, bands)
-            with stage("inverse FFTs"):
-                self._inverse[len(part)](bands, bands)
-            yield slice(part.start - self._first, part.stop - self._first), part.start, bands
+            yield slice(part.start - self._first, part.stop - self._first), part
 
 
 def fits_twice(bands: range, height: int, width: int, dtype: str) -> bool:

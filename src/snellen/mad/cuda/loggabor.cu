@@ -4,16 +4,10 @@
 // Who holds what: a thread has one frequency. It reads the spectrum once, computes the 5 radial and 4
 // angular factors (they are never in memory) and writes the product with each filter; writing is the
 // limit. Barriers: none.
+#include "frequency.cuh"
+
 constexpr REAL log_half_wavelength[SCALES] = LOG_HALF_WAVELENGTHS;
 constexpr REAL PI = 3.14159265358979323846;
-
-// Returns the frequency of an index in units of half the sampling rate; the zero frequency is in the
-// corner. For an odd size it is half a step off, as in the authors' code.
-__device__ __forceinline__ REAL frequency(int index, int size) {
-  int shifted = index + (size + 1) / 2;
-  if (shifted >= size) shifted -= size;
-  return REAL(2 * shifted - size) / size;
-}
 
 extern "C" __global__ void __launch_bounds__(256)
     bank(const COMPLEX *__restrict__ spectrum, int width, int height, REAL scale, int first,

@@ -25,10 +25,7 @@ __device__ __forceinline__ void for_each_block(const REAL *plane, int width, int
           tile.of[i] = __ldg(corner + (size_t)(i / STEP) * width + i % STEP);
         return tile;
       },
-      [](const Tile &tile, REAL(&x)[PIXELS]) {
-#pragma unroll
-        for (int i = 0; i < PIXELS; i++) x[i] = tile.of[i];
-      },
+      [](const Tile &tile) { return moments_of<2>(tile.of); },
       [&](int row, const Moments<2> &block, const Moments<2> &quarter) {
         write(row, strip.column, block, quarter);
       });

@@ -17,6 +17,21 @@ constexpr int PIXELS = STEP * STEP;  // of a tile
 constexpr int BLOCK = 16 * PIXELS;   // pixels of a block
 constexpr int LANES = 32;
 
+// Returns the square root, as accurate as sqrtf but without its branch: one Newton step from rsqrt.
+// Of what is less than float32's normal numbers it is 0.
+__device__ __forceinline__ float root(float x) {
+#ifdef __CUDA_ARCH__
+  float rough;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(rough) : "f"(x));
+  const float y = x * rough;
+  return x >= 1.1754944e-38f ? fmaf(.5f * rough, fmaf(-y, y, x), y) : 0;
+#else
+  return sqrt(x);
+#endif
+}
+
+__device__ __forceinline__ double root(double x) { return sqrt(x); }
+
 // The mean, and the sums of second to ORDER-th powers of deviations from it.
 template <int ORDER>
 struct Moments {
@@ -83,20 +98,18 @@ struct Strip {
 };
 
 // Moves down a strip. `load(row)` returns this lane's tile of a row of tiles, one row ahead of
-// `pixels(loaded, x)`, which converts it to numbers. `write(row, block, quarter)` gets the moments of the
+// `moments(loaded)`, which returns its moments. `write(row, block, quarter)` gets the moments of the
 // block that begins at this lane's tile, and of its top left 8 × 8 pixels.
-template <int ORDER, typename Load, typename Pixels, typename Write>
-__device__ __forceinline__ void march(const Strip &strip, Load load, Pixels pixels, Write write) {
+template <int ORDER, typename Load, typename Of, typename Write>
+__device__ __forceinline__ void march(const Strip &strip, Load load, Of moments, Write write) {
   using Set = Moments<ORDER>;
   Set line = {}, narrow = {}, top = {}, upper = {}, above = {}, quarter = {};
   decltype(load(0)) next = {};
   if (strip.inside) next = load(strip.first);
   for (int row = strip.first; row < strip.last + HALO; row++) {
-    REAL x[PIXELS] = {};
     const auto here = next;
     if (strip.inside && row + 1 < strip.last + HALO) next = load(row + 1);
-    pixels(here, x);
-    const Set tile = moments_of<ORDER>(x);
+    const Set tile = moments(here);
     const Set pair = merge(tile, right(tile, 1), PIXELS);
     const Set four = merge(pair, right(pair, 2), 2 * PIXELS);
     // `both` and `small` cover this row of tiles and the one before it.

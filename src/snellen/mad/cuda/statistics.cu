@@ -7,7 +7,6 @@
 #include "moments.cuh"
 
 __device__ constexpr REAL weights[] = WEIGHTS;  // of the scales
-constexpr bool PAIRS = EVEN && sizeof(COMPLEX) == 8;
 
 struct Values {
   REAL deviation, skew, kurtosis;
@@ -15,16 +14,6 @@ struct Values {
 
 // Variance below which a block counts as flat: float32 has no digits left for its fourth moment.
 constexpr REAL FLAT = sizeof(REAL) == 4 ? REAL(1e-18) : REAL(1e-36);
-
-// Returns the square root, as accurate as sqrtf but without its branch: one Newton step from rsqrt.
-__device__ __forceinline__ float root(float x) {
-  float rough;
-  asm("rsqrt.approx.f32 %0, %1;" : "=f"(rough) : "f"(x));
-  const float y = x * rough;
-  return x > 0 ? fmaf(.5f * rough, fmaf(-y, y, x), y) : 0;
-}
-
-__device__ __forceinline__ double root(double x) { return sqrt(x); }
 
 // Returns the rounded product, never fused with an addition, so that equal blocks differ by exactly 0.
 __device__ __forceinline__ float times(float a, float b) { return __fmul_rn(a, b); }
@@ -39,6 +28,21 @@ __device__ __forceinline__ Values values(const Moments<4> &m) {
   return {deviation, times(m.power[1] / BLOCK * inverse, root(inverse)),
           times(m.power[2] / BLOCK * inverse, inverse)};
 }
+
+#if GIVEN_TILES
+using Given = float4;  // the moments of a tile
+using Tile = float4;
+
+__device__ __forceinline__ Tile tile(const Given *tiles, int across, int row, int column) {
+  return __ldcs(tiles + (size_t)row * across + column);
+}
+
+__device__ __forceinline__ Moments<4> moments(const Tile &tile) {
+  return {tile.x, {tile.y, tile.z, tile.w}};
+}
+#else
+using Given = COMPLEX;
+constexpr bool PAIRS = EVEN && sizeof(COMPLEX) == 8;
 
 // A tile of complex filter responses.
 struct Tile {
@@ -63,18 +67,23 @@ __device__ __forceinline__ Tile tile(const COMPLEX *band, int width, int row, in
   return tile;
 }
 
+__device__ __forceinline__ Moments<4> moments(const Tile &tile) {
+  REAL x[PIXELS];
+#pragma unroll
+  for (int i = 0; i < PIXELS; i++)
+    x[i] = root(tile.of[i].x * tile.of[i].x + tile.of[i].y * tile.of[i].y);
+  return moments_of<4>(x);
+}
+#endif
+
 // Calls `take(index in the grid of blocks, values)` for each block of this warp.
 template <typename Take>
-__device__ __forceinline__ void for_each_block(const COMPLEX *band, int width, int rows,
+__device__ __forceinline__ void for_each_block(const Given *band, int across, int rows,
                                                int columns, int rows_each, Take take) {
   const Strip strip(rows, columns, rows_each);
   march<4>(
-      strip, [&](int row) { return tile(band, width, row, strip.column); },
-      [](const Tile &tile, REAL(&x)[PIXELS]) {
-#pragma unroll
-        for (int i = 0; i < PIXELS; i++)
-          x[i] = root(tile.of[i].x * tile.of[i].x + tile.of[i].y * tile.of[i].y);
-      },
+      strip, [&](int row) { return tile(band, across, row, strip.column); },
+      [](const Tile &tile) { return moments(tile); },
       [&](int row, const Moments<4> &block, const Moments<4> &) {
         take((size_t)row * columns + strip.column, values(block));
       });
@@ -82,11 +91,11 @@ __device__ __forceinline__ void for_each_block(const COMPLEX *band, int width, i
 
 // Stores the statistics of the reference's subbands, three planes for each.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    describe(const COMPLEX *__restrict__ bands, int width, int height, int rows, int columns,
+    describe(const Given *__restrict__ bands, int across, int down, int rows, int columns,
              int rows_each, REAL *__restrict__ out) {
   const size_t grid = (size_t)rows * columns;
   out += blockIdx.z * 3 * grid;
-  for_each_block(bands + (size_t)blockIdx.z * width * height, width, rows, columns, rows_each,
+  for_each_block(bands + (size_t)blockIdx.z * across * down, across, rows, columns, rows_each,
                  [&](size_t here, Values v) {
                    out[here] = v.deviation, out[grid + here] = v.skew,
                    out[2 * grid + here] = v.kurtosis;
@@ -96,7 +105,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 // Computes how far the distorted picture's statistics are from the reference's, weighted by scale; one
 // plane for each subband.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    compare(const COMPLEX *__restrict__ bands, int width, int height, int rows, int columns,
+    compare(const Given *__restrict__ bands, int across, int down, int rows, int columns,
             int rows_each, const REAL *__restrict__ reference, int first, REAL *__restrict__ out) {
   const size_t grid = (size_t)rows * columns;
   reference += blockIdx.z * 3 * grid, out += blockIdx.z * grid;
@@ -104,7 +113,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 #pragma unroll
   for (int scale = 0; scale < SCALES; scale++)
     if ((first + blockIdx.z) / ORIENTATIONS == scale) weight = weights[scale];
-  for_each_block(bands + (size_t)blockIdx.z * width * height, width, rows, columns, rows_each,
+  for_each_block(bands + (size_t)blockIdx.z * across * down, across, rows, columns, rows_each,
                  [&](size_t here, Values v) {
                    out[here] = weight * (fabs(v.deviation - reference[here]) +
                                          TWICE * fabs(v.skew - reference[grid + here]) +

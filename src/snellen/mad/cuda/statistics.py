@@ -8,16 +8,22 @@ from typing import Any
 from snellen.gpu.kernel import Kernel
 from snellen.mad.cuda.precision import literal, row, types
 from snellen.mad.cuda.strips import THREADS, Strips
+from snellen.mad.definition import STEP
 from snellen.mad.difference import SKEW, WEIGHTS
 from snellen.mad.loggabor import ORIENTATIONS
 
 
 class Statistics:
-    """The stage for `count` subbands of one size at a time."""
+    """The stage for `count` subbands of one size at a time.
 
-    def __init__(self, height: int, width: int, dtype: str, count: int):
-        self._describe, self._compare = kernels(width, dtype)
-        self._height, self._width = height, width
+    With `tiles` it gets the moments of their tiles, (count, H // 4, W // 4, 4) as
+    `subbands.Subbands` returns them, in place of the responses of the filters.
+    """
+
+    def __init__(self, height: int, width: int, dtype: str, count: int, tiles: bool = False):
+        self._describe, self._compare = kernels(width, dtype, tiles)
+        side = STEP if tiles else 1
+        self._down, self._across = height // side, width // side
         self._strips = Strips(height, width, count)
 
     def describe(self, bands: Any, out: Any) -> None:
@@ -32,7 +38,7 @@ class Statistics:
             magnitude in each block.
         """
         s = self._strips
-        self._describe(s.grid, THREADS, bands, self._width, self._height, *s.extent, out)
+        self._describe(s.grid, THREADS, bands, self._across, self._down, *s.extent, out)
 
     def compare(self, bands: Any, reference: Any, first: int, out: Any) -> None:
         """Compare the statistics of the distorted picture's subbands with the reference's.
@@ -50,16 +56,20 @@ class Statistics:
         """
         s = self._strips
         self._compare(
-            s.grid, THREADS, bands, self._width, self._height, *s.extent, reference, first, out
+            s.grid, THREADS, bands, self._across, self._down, *s.extent, reference, first, out
         )
 
 
-def kernels(width: int, dtype: str) -> tuple[Kernel, Kernel]:
-    """Return the kernels describe and compare for planes of this width, not yet compiled."""
+def kernels(width: int, dtype: str, tiles: bool = False) -> tuple[Kernel, Kernel]:
+    """Return the kernels describe and compare for planes of this width, not yet compiled.
+
+    With `tiles` they are given moments of tiles.
+    """
     file = Path(__file__).with_suffix(".cu")
     constants: dict[str, Any] = {
         "threads": THREADS,
-        "even": width % 2 == 0,
+        "given_tiles": tiles,
+        "even": not tiles and width % 2 == 0,
         "scales": len(WEIGHTS),
         "orientations": ORIENTATIONS,
         "weights": row(WEIGHTS),
