@@ -77,6 +77,7 @@ def test_random_numbers(random, dtype):
     check(drawn.plain(random, (45, 61), frames=2), 200, dtype, noise="gaussian")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("count", [1, 3, 200])
 @pytest.mark.parametrize("option", OPTIONS)

@@ -90,8 +90,12 @@ def frames_on_device(
     side: int,
     edges: str,
     dtype: str,
+    kind: str,
 ) -> Any:
-    """Return what places pictures (B, M, rows, columns) on the period, and cuts them out again."""
+    """Return what places pictures (B, M, rows, columns) on the period, and cuts them out again.
+
+    `kind` is the type of their samples, for the most part.
+    """
     batch, count, *shape = whole
     how = (shape[0], shape[1]), period, side, edges, dtype
     if device == "cpu":
@@ -100,4 +104,4 @@ def frames_on_device(
         return Frames(*how)
     from snellen.mia.cuda import frames
 
-    return frames.Frames(*how, count, batch)
+    return frames.Frames(*how, count, batch, kind)

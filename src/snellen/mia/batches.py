@@ -38,7 +38,7 @@ class Found:
     """Results of N pictures with M frames each."""
 
     pictures: Any
-    """Restored pictures: (N, rows, columns), white is 1."""
+    """Restored pictures: (N, rows, columns) of the type of the given ones."""
     psfs: Any
     """PSFs: (N, M, K, K) float32."""
     fit: Float64
@@ -58,8 +58,9 @@ def restored(
 
     Parameters
     ----------
-    planes : (N, M, rows, columns) float32 or float64
-        M frames of each of N ≥ 1 pictures; white is 1.
+    planes : (N, M, rows, columns)
+        M frames of each of N ≥ 1 pictures: floats whose white is 1, or unsigned integers whose
+        white is the greatest of their type.
     psfs : (N, M, K, K) float64, optional
         PSF of each frame. None: they are estimated, from `method.start`.
     method : Method
@@ -76,7 +77,7 @@ def restored(
     side = prepared.side
     period = edges.period((rows, columns), side, prepared.edges)
     runs, pictures, blurs = [], [], []
-    size = planes.dtype.itemsize
+    size = np.dtype(prepared.dtype).itemsize
     samples = frames * period[0] * period[1] * size // 4
     parts = [slice(0, 1)]  # whatever memory there is, and asking the driver takes time
     if count > 1:
@@ -104,7 +105,7 @@ def _run(planes: Any, psfs: Float64 | None, method: Method, callback: Callback |
     blurs = starts(method, psfs, batch, frames)
     format = Format(columns, rows, 0)
     prepared = replace(method.prepared, format=format, counts=(batch, frames))
-    with _restorer(prepared) as restorer:
+    with _restorer(prepared, planes.dtype.name) as restorer:
         image = planes.reshape(*lead, rows, columns)
         return restorer.run(image, restorer.spread(blurs), method.how, callback)[0]
 
@@ -119,14 +120,14 @@ def starts(method: Method, psfs: Float64 | None, batch: int, frames: int) -> Flo
     return spread(blurs, lead).reshape(batch, frames, *blurs.shape[-2:])
 
 
-def _restorer(prepared: Prepared) -> AbstractContextManager[Restorer]:
+def _restorer(prepared: Prepared, kind: str) -> AbstractContextManager[Restorer]:
     """Return a Restorer: on a GPU one that an earlier call has used, where there is one.
 
     On the CPU little is prepared, and threads and buffers do not outlive the call.
     """
     if prepared.device == "cpu":
         return closing(Restorer(prepared))
-    return borrowed(prepared.device, (Restorer, prepared), lambda: Restorer(prepared))
+    return borrowed(prepared.device, (Restorer, prepared), lambda: Restorer(prepared, kind))
 
 
 def available(device: str, results: int = 0) -> int:
@@ -152,6 +153,8 @@ def joined(runs: Sequence[Restored | Found]) -> tuple[Step, ...]:
 
     Batches that have stopped before a step do not count in it.
     """
+    if len(runs) == 1:
+        return runs[0].history
     longest = max((run.history for run in runs), key=len)
     steps = []
     for number, step in enumerate(longest):

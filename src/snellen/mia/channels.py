@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -78,15 +79,28 @@ class Planes:
     given: Array
     """Samples as they were given: (C, N, M, rows, columns)."""
     scaled: Array
-    """Floats, white is 1."""
+    """Floats whose white is 1; `given` itself where that is restored as it is."""
 
     @classmethod
     def of(cls, array: Array, work: Work) -> Planes:
-        """Return those of an array; few samples stay in main memory until they are restored."""
-        few = array.size <= FEW and not work.tiles and not work.prior
+        """Return those of an array.
+
+        Few samples, and those that are restored as they are given, stay in main memory until then.
+        """
+        plain = not work.tiles and not work.prior
+        as_given = plain and _is_whole(array.dtype, work)
+        few = as_given or (plain and array.size <= FEW)
         stays = work.device == "cpu" or few or not isinstance(array, np.ndarray)
         given = work.axes.planes(array if stays else arrays.upload(array))
+        if as_given:
+            return cls(given, given)
         return cls(given, samples.scaled(given, work.peak, work.method.prepared.dtype))
+
+
+def _is_whole(dtype: np.dtype[Any], work: Work) -> bool:
+    """Return whether an array holds single channels of integers, and white is the greatest."""
+    single = prod(work.axes.channels) == 1
+    return single and dtype.kind == "u" and work.peak == np.iinfo(dtype).max
 
 
 def restored_parts(
@@ -121,26 +135,36 @@ def restored_parts(
 
 def finished(array: Array, planes: Planes, found: Found, work: Work) -> Restored:
     """Return the result for an array from all its parts: see `restored_array`."""
-    axes, tiles, given = work.axes, work.tiles, planes.given
-    xp, pictures = arrays.library(given), found.pictures
-    if tiles:
-        pictures = xp.stack([tiles.merge(channel) for channel in pictures])
-    sharp = samples.finished(pictures, work.peak, given.dtype)
-    same = given.min((2, 3, 4)) == given.max((2, 3, 4))
-    outcome: Any = None
-    if found.outcomes is not None:
-        outcome = found.outcomes.reshape(psf_axes(replace(axes, frames=()), tiles))
-        same |= xp.asarray((outcome != RESTORED).reshape(same.shape[1], -1).all(1))
-        outcome = outcome if outcome.ndim else str(outcome)
-    # A picture of one value, or without a blur that is found, comes back to the last bit.
-    if xp is not np or same.any():  # CuPy would have to compile a kernel for `any`
-        sharp = xp.where(same[..., None, None], given[:, :, 0], sharp)
-    sharp = axes.image(sharp.astype(given.dtype, copy=False))
+    axes, tiles = work.axes, work.tiles
+    outcome: Any = found.outcomes
+    if outcome is not None:
+        outcome = outcome.reshape(psf_axes(replace(axes, frames=()), tiles))
+    sharp = found.pictures
+    if planes.scaled is not planes.given:
+        sharp = _samples(sharp, planes.given, outcome, work)
+    sharp = axes.image(sharp)
     fit = found.fit.reshape(*axes.batch, -1).mean(-1)
     psfs = found.psfs.reshape(*psf_axes(axes, tiles), *found.psfs.shape[-2:])
     if isinstance(array, np.ndarray) and not isinstance(sharp, np.ndarray):
         sharp, psfs = sharp.get().astype(array.dtype, copy=False), psfs.get()
+    if outcome is not None and not outcome.ndim:
+        outcome = str(outcome)
     return Restored(sharp, psfs, fit, found.iterations, found.history, outcome)
+
+
+def _samples(pictures: Array, given: Array, outcome: Any, work: Work) -> Array:
+    """Return floats, or their tiles, as samples like the given ones (C, N, M, rows, columns)."""
+    xp, tiles = arrays.library(given), work.tiles
+    if tiles:
+        pictures = xp.stack([tiles.merge(channel) for channel in pictures])
+    sharp = samples.finished(pictures, work.peak, given.dtype)
+    same = given.min((2, 3, 4)) == given.max((2, 3, 4))
+    if outcome is not None:
+        same |= xp.asarray((outcome != RESTORED).reshape(same.shape[1], -1).all(1))
+    # A picture of one value, or without a blur that is found, comes back to the last bit.
+    if xp is not np or same.any():  # CuPy would have to compile a kernel for `any`
+        sharp = xp.where(same[..., None, None], given[:, :, 0], sharp)
+    return sharp.astype(given.dtype, copy=False)
 
 
 def _with(

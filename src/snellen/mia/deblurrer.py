@@ -208,7 +208,8 @@ class Deblurrer(Holder):
         method = self.method(format, bits)
         blurs = settings.spread(method.start, self._lead).reshape(*self._counts, *[self.side] * 2)
         self._on_device = on_device
-        made = retried(self.device, lambda: Restorer(method.prepared))
+        kind = format.dtype.name if format.bits else None  # of the pictures
+        made = retried(self.device, lambda: Restorer(method.prepared, kind))
         with arrays.working(None, self.device), paused():
             self._start = made.spread(blurs)
             devices.settle()  # other streams read it

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.fft import next_fast_len
 
+from snellen.cpu.transforms import next_fast_len
 from snellen.frames.arrays import library
 from snellen.mia.definition import SIDES, UNOBSERVED
 

@@ -61,7 +61,15 @@ class Frames:
         """Return PSFs (…, K, K) on the period."""
         return np.asarray(psf.to_period(blur.astype(self._dtype), self._period))
 
-    def finish(self, f: Array, h: Array, recentre: bool) -> tuple[Array, Array]:
+    def finish(
+        self,
+        f: Array,
+        h: Array,
+        recentre: bool,
+        *,
+        whole: np.dtype[Any] | None = None,
+        peak: float = 1.0,
+    ) -> tuple[Array, Array]:
         """Return pictures and PSFs.
 
         Parameters
@@ -72,17 +80,24 @@ class Frames:
             PSFs on the period.
         recentre : bool
             Whether to shift PSFs so that they are centred, and pictures by the opposite.
+        whole : dtype, optional
+            Type of unsigned integers that the pictures are rounded and clipped to; None: they stay
+            floats, whose white is 1.
+        peak : float
+            Value of white of those integers.
 
         Returns
         -------
         pictures : (B, rows, columns)
-            White is 1.
         psfs : (B, M, K, K)
         """
         if recentre:
             both = [psf.recentre(*pair, self._side) for pair in zip(f, h, strict=True)]
             f, h = (np.stack(planes) for planes in zip(*both, strict=True))
-        return edges.cut(f, self._shape), psf.from_period(h, self._side)
+        pictures = edges.cut(f, self._shape)
+        if whole is not None:
+            pictures = samples.finished(pictures, peak, whole)
+        return pictures, psf.from_period(h, self._side)
 
     def refuse(self, peak: float) -> None:
         """Do nothing: `place` has already refused invalid samples."""

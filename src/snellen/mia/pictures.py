@@ -55,10 +55,13 @@ class Pictures:
         self._batch, self._side, self._device = counts[0], side, device
         self._lead = tuple(count for count in counts if count > 1)
 
-    def blank(self) -> npt.NDArray[np.float32]:
+    def blank(self, dtype: npt.DTypeLike = np.float32) -> Any:
         """Return a batch for a first run: black but for a white dot, as one value is no work."""
-        batch = np.zeros((*self._lead, *self.shape), np.float32)
-        batch[..., 0, 0] = self.white(batch.dtype)
+        batch = np.zeros((*self._lead, *self.shape), dtype)
+        white = self.white(batch.dtype)
+        if batch.dtype.kind == "u":
+            white = min(white, float(np.iinfo(batch.dtype).max))  # a Format may have a greater one
+        batch[..., 0, 0] = white
         return batch
 
     def check(self, image: Any) -> Any:
@@ -85,6 +88,13 @@ class Pictures:
         """Return the sample value of white of pictures of a type."""
         return _white(self._format, dtype)
 
+    def result(self, dtype: np.dtype[Any]) -> tuple[np.dtype[Any], float]:
+        """Return the type of the results of pictures of a type, and its value of white."""
+        if self._converted:
+            dtype = self.target.dtype
+            return dtype, _white(self.target, dtype)
+        return dtype, self.white(dtype)
+
     def finished(
         self,
         frames: Any,
@@ -106,16 +116,17 @@ class Pictures:
         start : (B, M, H, W)
             The PSFs that the pictures started from, on the period.
         estimates : (B, rows, columns), (B, M, K, K), (B,) float64
-            Pictures, white being 1; their PSFs; the data fidelity. The last is written to.
+            Pictures, integers as they are to be, floats with a white of 1; their PSFs; the data
+            fidelity. The last is written to.
         iterations, history
             For the result.
         """
         sharp, blurs, fit = estimates
-        peak, dtype = self.white(frames.dtype), frames.dtype
-        white = peak
-        if self._converted:
-            white, dtype = _white(self.target, self.target.dtype), self.target.dtype
-        sharp, blurs = samples.finished(sharp, white, dtype), blurs.astype(np.float32)
+        peak, (dtype, white) = self.white(frames.dtype), self.result(frames.dtype)
+        blurs = blurs.astype(np.float32)
+        # In flight they come as floats, and what was fetched is in buffers of the next picture.
+        is_whole = sharp.dtype.kind == "u"
+        sharp = sharp.astype(dtype) if is_whole else samples.finished(sharp, white, dtype)
         for i in np.flatnonzero(flat).tolist():
             begun = psfs.from_period(start[i], self._side)
             blurs[i] = begun if isinstance(begun, type(blurs)) else begun.get()

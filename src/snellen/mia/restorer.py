@@ -92,6 +92,9 @@ class Restorer:
     Parameters
     ----------
     prepared : Prepared
+    kind : str, optional
+        Type of the samples of most pictures, for which kernels compile beside others; None: that
+        of the computation.
 
     Attributes
     ----------
@@ -107,8 +110,8 @@ class Restorer:
         The GPU's memory does not suffice.
     """
 
-    def __init__(self, prepared: Prepared):
-        one = prepared
+    def __init__(self, prepared: Prepared, kind: str | None = None):
+        one, kind = prepared, kind or prepared.dtype
         check_memory(one.format, one.counts)
         self.device = one.device
         self.pictures = Pictures(one.format, one.bits, one.counts, one.side, one.device)
@@ -116,7 +119,7 @@ class Restorer:
         batch, count = one.counts
         self._place = partial(
             frames_on_device,
-            one.device, self.pictures.whole, period, one.side, one.edges, one.dtype,
+            one.device, self.pictures.whole, period, one.side, one.edges, one.dtype, kind,
         )  # fmt: skip
         self._restore = partial(
             backend_on_device, one.device, one.definition, period, count, batch, one.dtype
@@ -125,7 +128,7 @@ class Restorer:
             self.frames, self.backend = self.more()
             if one.device != "cpu":  # whose loops are compiled by now
                 start = self.spread(np.ones((batch, count, one.side, one.side)))
-                self.run(self.pictures.blank(), start, Run(1, 1))
+                self.run(self.pictures.blank(kind), start, Run(1, 1))
 
     def more(self) -> tuple[Any, Backend]:
         """Return others like `frames` and `backend`, on the current GPU."""
@@ -183,18 +186,26 @@ class Restorer:
             )
         with stage("data fidelity"):
             fit = backend.measure()
+        dtype, white = self.pictures.result(image.dtype)
         with stage("centre and cut"):
-            sharp, blurs = at.finish(backend.estimate, backend.psf, how.recentre)
+            sharp, blurs = at.finish(
+                backend.estimate, backend.psf, how.recentre,
+                whole=dtype.newbyteorder("=") if dtype.kind == "u" else None, peak=white,
+            )  # fmt: skip
         following = self.spread(blurs) if warm else start
+        fetched = None
         if isinstance(image, np.ndarray) and self.device != "cpu" and not on_device:
-            sharp, blurs = at.fetch()
+            fetched = at.fetched()
+        steps = history()  # of most checks while the GPU iterates
+        if fetched:
+            sharp, blurs = fetched()
         at.refuse(peak)  # which waits for the GPU, so that the next call may be on another stream
         flat = flat if isinstance(flat, np.ndarray) else flat.get()
         if warm:
             for i in np.flatnonzero(flat).tolist():
                 following[i] = start[i]
         found = sharp, blurs, fit()
-        return self.pictures.finished(frames, flat, start, found, done, history()), following
+        return self.pictures.finished(frames, flat, start, found, done, steps), following
 
     def close(self) -> None:
         """Release threads and buffers."""

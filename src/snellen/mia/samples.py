@@ -43,7 +43,9 @@ def wrong(samples: Any, peak: float, largest: float = LARGEST) -> int:
     if not samples.size:
         return 0
     if samples.dtype.kind == "u":
-        return TOO_LARGE * (float(samples.max()) > largest * peak)
+        most = largest * peak
+        possible = float(np.iinfo(samples.dtype).max) > most
+        return TOO_LARGE * (possible and float(samples.max()) > most)
     if not library(samples).isfinite(samples).all():
         return NOT_FINITE
     too_large = TOO_LARGE * (float(samples.max()) > largest * peak)

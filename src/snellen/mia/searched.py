@@ -5,6 +5,7 @@ Arrays are NumPy's or CuPy's.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from snellen.cpu import threads
 from snellen.frames.arrays import library
 from snellen.mia import settings
 from snellen.mia.batches import restored
@@ -70,12 +72,17 @@ def _best(picture: Any, psfs: Float64, method: Method) -> tuple[Float64, float, 
     sharp = host(restored(planes, np.repeat(psfs, len(parts), 0)[:, None], shortly).pictures)
     before = [host(part).astype(np.float64) for part in parts]
     white = max(float(part.max()) for part in before)
-    ratings, left = [], []
-    for number, psf in enumerate(psfs):
+    before = [part / white for part in before]
+
+    def rated(number: int, psf: Float64) -> tuple[float, float]:
         after = sharp[number * len(parts) :][: len(parts)].astype(np.float64)
-        pairs = [(b / white, a / white) for b, a in zip(before, after, strict=True)]
-        ratings.append(judge.rating(pairs, psf))
-        left.append(judge.residual(pairs, psf))
+        pairs = [(b, a / white) for b, a in zip(before, after, strict=True)]
+        left = judge.residual(pairs, psf)
+        return judge.rating(pairs, psf, left), left
+
+    with ThreadPoolExecutor(min(len(psfs), threads.available())) as pool:
+        found = pool.map(rated, range(len(psfs)), psfs)
+        ratings, left = map(list, zip(*found, strict=True))
     best = int(np.argmin(ratings))
     return psfs[best], judge.weight(left[best]), judge.agree(psfs, ratings)
 

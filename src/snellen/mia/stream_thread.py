@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from snellen.errors import InputError
-from snellen.frames.engine import Streams
+from snellen.frames.streams import Streams
 from snellen.gpu import device as devices
 from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.result import Restored

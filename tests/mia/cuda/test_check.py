@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from snellen.gpu import profile
+from snellen.mia.cuda import check as checks
 from snellen.mia.cuda.check import FEW, Check, fetched, few
 from support.fake_cupy import FakeCupy
 
@@ -48,11 +49,19 @@ class Backend:
             self.temporary.append(array)  # here memory is not ordered by its stream
 
 
-@pytest.mark.parametrize("captures", [True, False])
+def short_of_memory(work):
+    """Stand for `record` where the memory ends within the capture."""
+    raise MemoryError("512 bytes")
+
+
+@pytest.mark.parametrize("captures", [True, False, "memory ends"])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_second_check_becomes_a_graph(monkeypatch, seed, captures):
     """All are those of their iteration, also of a second start; without graphs, too."""
     fake = FakeCupy(seed).install(monkeypatch)
+    if captures == "memory ends":
+        monkeypatch.setattr(checks, "record", short_of_memory)
+        captures = False
     fake.captures = captures
     backend, check = Backend(fake), Check("cuda:0")
     for start in (5, 100):

@@ -84,12 +84,34 @@ def test_spread_and_finish(cuda, random, shape, rule, counts, dtype):
     for recentre in (False, True):
         wanted = here.finish(f[:, 0], h.get(), recentre)
         found = there.finish(cuda.asarray(f)[:, 0], h, recentre)
-        fetched = there.fetch()
+        fetched = there.fetched()()
         there.refuse(1.0)
         for one, copy, other in zip(found, fetched, wanted, strict=True):
             assert one.dtype == copy.dtype == other.dtype == dtype
             np.testing.assert_allclose(one.get(), other, rtol=0, atol=ROUNDING[dtype])
             assert (one.get() == copy).all()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(("kind", "peak"), [("uint8", 255.0), ("uint16", 1023.0)])
+def test_integers_up_and_down(cuda, random, kind, peak, dtype):
+    """They are placed, and rounded and clipped, to the sample, as on the CPU."""
+    here, there, period = both(40, 53, 9, "extend", dtype, 2, 2)
+    came = random.integers(0, int(peak) + 1, (2, 2, 40, 53)).astype(kind)
+    for samples in (came, cuda.asarray(came)):
+        for one, other in zip(there.place(samples, peak), here.place(came, peak), strict=True):
+            np.testing.assert_allclose(one.get(), other, rtol=0, atol=ROUNDING[dtype])
+    f = random.random((2, *period)).astype(dtype) * 1.2 - 0.1
+    h = there.spread(np.broadcast_to(reference.bell(2, 9), (2, 2, 9, 9)))
+    for whole in (np.dtype(kind), None, np.dtype(kind)):
+        how = {"whole": whole, "peak": peak if whole else 1.0}
+        wanted = here.finish(f, h.get(), True, **how)[0]
+        found = there.finish(cuda.asarray(f), h, True, **how)[0]
+        fetched = there.fetched()()[0]
+        assert found.dtype == fetched.dtype == wanted.dtype
+        assert (found.get() == wanted).all() and (fetched == wanted).all()
+        there.refuse(peak)
 
 
 @pytest.mark.gpu
@@ -151,5 +173,5 @@ def test_invalid_samples(cuda, rule, value, words):
         there.place(cuda.asarray(came), 1.0)
         there.finish(f, h, True)
         there.refuse(1.0)
-        there.fetch()
+        there.fetched()()
         there.refuse(1.0)

@@ -13,6 +13,7 @@ import pytest
 from snellen import Deblurrer
 from snellen.errors import DeviceMemoryError, InputError
 from snellen.frames import engine as engines
+from snellen.frames import streams as all_streams
 from snellen.gpu import device, memory
 from snellen.mia.cuda.in_flight import InFlight
 from support.fake_cupy import FakeCupy
@@ -25,7 +26,7 @@ SIDE = 3
 @pytest.fixture(params=range(4))
 def fake(request, monkeypatch):
     """A GPU whose streams run in an order of their own; nothing may touch memory that is gone."""
-    monkeypatch.setattr(engines, "_unused", {})
+    monkeypatch.setattr(all_streams, "_unused", {})
     engines._idle.cache_clear()
     cupy = FakeCupy(request.param).install(monkeypatch)
     yield cupy
@@ -145,7 +146,9 @@ def test_results_of_lanes_and_of_one(fake, leaves_room):
     flights.settle()
     flights.close()
     flights.close()
-    assert len(engines._unused[0]) == 1 and not engines._lent  # one triple of streams serves all
+    assert (
+        len(all_streams._unused[0]) == 1 and not all_streams._lent
+    )  # one triple of streams serves all
     assert [one.closed for one in backends] == [False, *[True] * (len(backends) - 1)]
 
 
@@ -163,7 +166,7 @@ def test_a_wrong_picture_among_others(fake):
     other, _ = made(fake, True)
     del other, one, two, three
     gc.collect()
-    assert not engines._lent  # also of what nobody has closed
+    assert not all_streams._lent  # also of what nobody has closed
 
 
 def restored_in_turn(flights):
@@ -183,7 +186,7 @@ def test_the_queues_that_fit(fake, most):
     assert len(backends) == len(flights._queues) == most
     restored_in_turn(flights)
     flights.close()
-    assert not engines._lent and len(engines._unused[0]) == 1
+    assert not all_streams._lent and len(all_streams._unused[0]) == 1
 
 
 def test_the_graphs_that_fit(fake):
@@ -219,7 +222,7 @@ def test_the_graphs_that_fit(fake):
     room[0] = np.inf
     restored_in_turn(flights)
     flights.close()
-    assert not engines._lent
+    assert not all_streams._lent
 
 
 def test_a_deblurrer_that_was_closed_can_be_pickled():

@@ -125,7 +125,7 @@ def test_calls_keep_what_is_prepared(cuda, random, monkeypatch):
 
     made = []
     kind = batches.Restorer
-    monkeypatch.setattr(batches, "Restorer", lambda one: made.append(one) or kind(one))
+    monkeypatch.setattr(batches, "Restorer", lambda *of: made.append(of) or kind(*of))
     clear_cache()
     came = image(random, "uint8", (300, 420))
     held = cuda.get_default_memory_pool().total_bytes()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from snellen.errors import InputError
-from snellen.frames import engine as engines
+from snellen.frames import streams as all_streams
 from snellen.frames.frame import Format
 from snellen.frames.luma import Codes, samples
 from snellen.frames.quantise import quantise
@@ -107,7 +107,7 @@ class Backend:
 @pytest.mark.parametrize("dtype", ["uint8", "float32"])
 def test_pictures_in_flight(monkeypatch, seed, dtype):
     """On streams that run late and in any order: all that belongs to a picture, and no other."""
-    monkeypatch.setattr(engines, "_unused", {})
+    monkeypatch.setattr(all_streams, "_unused", {})
     fake = FakeCupy(seed).install(monkeypatch)
     monkeypatch.setattr(Array, "__getitem__", lambda self, key: self.end(key.start), raising=False)
     from cupy import empty

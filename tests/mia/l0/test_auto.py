@@ -255,7 +255,10 @@ def test_of_a_large_picture_two_crops_choose(random, monkeypatch):
     monkeypatch.setattr(prior, "candidates", lambda *_: np.stack([wide, point]))
     picture = random.random((600, 1100)).astype(np.float32)
     how = snellen.Deblurrer(psf_size=9, device="cpu").method(Format(1100, 600, 0))
+    rated, residual = [], judge.residual
+    monkeypatch.setattr(judge, "residual", lambda *one: rated.append(one) or residual(*one))
     found, weights, agreed = searched.searched(picture[None, None], how, None)
+    assert len(rated) == 2  # one of each PSF: it is a convolution
     assert weights == [0.001] and agreed == [True]  # a point leaves nothing
     assert asked == [((4, 1, 512, 512), (4, 1, 9, 9))] and (found == point).all()
 

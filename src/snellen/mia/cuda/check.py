@@ -118,8 +118,9 @@ class Check:
         try:
             with cupy.cuda.Stream(non_blocking=True):
                 self._launch = record(work)
-        except RuntimeError:  # CUDA's and ours
+        except (RuntimeError, MemoryError):  # CUDA's and ours; a capture cannot wait for memory
             self._there = None
+            reserved.close()
 
 
 def few(estimates: Any, frames: int) -> bool:

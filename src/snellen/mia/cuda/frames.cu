@@ -150,3 +150,21 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     out[(size_t)b * rows * columns + k] = f[b * stride + (size_t)i * width + j];
   }
 }
+
+// The same, but each sample is multiplied by `white`, rounded to an integer, ties to even, and
+// clipped to 0 … most.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    crop_samples(const REAL *__restrict__ f, long long stride, int pictures, int height, int width,
+                 const Shift *__restrict__ shifts, int rows, int columns, REAL white, REAL most,
+                 WHOLE *__restrict__ out) {
+  const int k = blockIdx.x * THREADS + threadIdx.x;
+  if (k >= rows * columns) return;
+  for (int b = blockIdx.y; b < pictures; b += gridDim.y) {
+    const Shift shift = shifts ? shifts[b] : Shift{0, 0};
+    const int i = wrapped(k / columns - shift.down, height);
+    const int j = wrapped(k % columns - shift.right, width);
+    const REAL value = white * f[b * stride + (size_t)i * width + j];
+    const REAL clipped = value > 0 ? (value < most ? value : most) : 0;
+    out[(size_t)b * rows * columns + k] = static_cast<WHOLE>(rint(clipped));
+  }
+}

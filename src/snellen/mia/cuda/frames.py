@@ -12,17 +12,20 @@ from snellen.frames.arrays import upload
 from snellen.gpu.kernel import Kernel
 from snellen.gpu.memory import pinned
 from snellen.mia import edges, samples
+from snellen.mia.checks import Later
 from snellen.mia.definition import UNOBSERVED
 
 THREADS = 256
 GRID_ROWS = 65535  # rows of a grid, at most; kernels loop over more planes than that
 
 NAMES = ("place_psf", "find_centre", "crop_psf", "crop_pictures")
+OF_SAMPLES = ("place_frames", "crop_samples")
+"""Kernels for samples of one type; the latter's are integers."""
 SAMPLES = {
     "uint8": "unsigned char", "uint16": "unsigned short", "float16": "Half", "float32": "float",
     "float64": "double",
 }  # fmt: skip
-"""What `place_frames` reads, by NumPy's names."""
+"""Types of samples, by NumPy's names."""
 
 
 class Frames:
@@ -43,11 +46,14 @@ class Frames:
         "float32" or "float64".
     frames, batch : int
         M frames of each picture; B pictures.
+    kind : str
+        Type of the samples whose kernels compile beside others. Those of other types do when they
+        are first needed.
     """
 
     def __init__(
         self, shape: tuple[int, int], period: tuple[int, int], side: int, rule: str, dtype: str,
-        frames: int, batch: int,
+        frames: int, batch: int, kind: str = "float32",
     ):  # fmt: skip
         import cupy
 
@@ -55,7 +61,7 @@ class Frames:
         self._frames, self._batch = frames, batch
         self._real = np.dtype(dtype).type
         self._kernels = dict(zip(NAMES, kernels(dtype), strict=True))
-        self._dtype, self._placing = dtype, {dtype: place_kernel(dtype, dtype)}
+        self._dtype, self._made = dtype, {kind: of_samples(dtype, kind)}
         self._blends = [
             upload(blends(*sizes, side, rule, dtype).view(np.uint8))
             for sizes in zip(shape, period, strict=True)
@@ -72,6 +78,7 @@ class Frames:
         self._parts = [batch * shape[0] * shape[1], batch * frames * side**2]
         self._staged_out = pinned(sum(self._parts) + 1, dtype)
         self._results: Any = None
+        self._whole: np.dtype[Any] | None = None  # of these: see `finish`
 
     def place(self, frames: Any, peak: float) -> tuple[Any, Any]:
         """Return y and the start value of f, valid until the next call.
@@ -91,17 +98,23 @@ class Frames:
         import cupy
 
         self._flags.fill(0)
-        if isinstance(frames, np.ndarray):
+        if isinstance(frames, np.ndarray) and frames.dtype.kind == "u":
+            count, kind = frames.size, frames.dtype.newbyteorder("=")
+            staged, there = (
+                one.reshape(-1).view(kind)[:count].reshape(frames.shape)
+                for one in (self._staged_in, self._samples)
+            )
+            np.copyto(staged, frames)
+            there.set(staged)
+            frames = there
+        elif isinstance(frames, np.ndarray):
             with np.errstate(over="ignore", invalid="ignore"):  # refused later
                 np.divide(
                     frames, self._real(peak), self._staged_in, dtype=self._real, casting="unsafe"
                 )
             self._samples.set(self._staged_in)
             frames, peak = self._samples, 1.0
-        kind = frames.dtype.name
-        if kind not in self._placing:
-            self._placing[kind] = place_kernel(self._dtype, kind)
-        self._placing[kind](
+        self._of(frames.dtype)["place_frames"](
             self._grid(self._period, self._batch),
             THREADS,
             cupy.ascontiguousarray(frames),
@@ -137,7 +150,16 @@ class Frames:
         )
         return h
 
-    def finish(self, f: Any, h: Any, recentre: bool, out: Any = None) -> tuple[Any, Any]:
+    def finish(
+        self,
+        f: Any,
+        h: Any,
+        recentre: bool,
+        out: Any = None,
+        *,
+        whole: np.dtype[Any] | None = None,
+        peak: float = 1.0,
+    ) -> tuple[Any, Any]:
         """Return pictures and PSFs without margins; `recentre` shifts both to centre the PSFs.
 
         Parameters
@@ -147,11 +169,13 @@ class Frames:
         recentre : bool
         out : (n,) CuPy array, optional
             Where the results are written, see `results`; a new array by default.
+        whole, peak
+            See `mia.frames.Frames.finish`.
 
         Returns
         -------
         pictures : (B, rows, columns)
-            Views of `results`; white is 1.
+            Views of `results`.
         psfs : (B, M, K, K)
         """
         import cupy
@@ -159,8 +183,10 @@ class Frames:
         h = cupy.ascontiguousarray(h)
         if not f[0].flags.c_contiguous:
             f = cupy.ascontiguousarray(f)
-        results = cupy.empty(len(self._staged_out), self._real) if out is None else out
-        pictures, psfs = self.views(results)
+        if out is None:
+            out = cupy.empty(self._pictures(whole) + self._parts[1] + 1, self._real)
+        results, self._whole = out, whole
+        pictures, psfs = self.views(results, whole)
         support = (self._frames, self._side, *self._period)
         shifts = self._shifts if recentre else None
         if recentre:
@@ -175,24 +201,42 @@ class Frames:
             self._flags,
             results[-1:],
         )
-        self._launch(
-            "crop_pictures",
+        cut = (
             self._grid(self._shape, self._batch),
+            THREADS,
             f,
             np.int64(f.strides[0] // f.itemsize),
             self._batch,
             *self._period,
             shifts,
             *self._shape,
-            pictures,
         )
+        if whole is None:
+            self._kernels["crop_pictures"](*cut, pictures)
+        else:
+            most = self._real(min(peak, float(np.iinfo(whole).max)))
+            self._of(whole)["crop_samples"](*cut, self._real(peak), most, pictures)
         self._results = results
         return pictures, psfs
 
-    def fetch(self) -> tuple[Any, Any]:
-        """Wait for the results of `finish`; return NumPy arrays, valid until the next call."""
-        self._results = self._results.get(out=self._staged_out)
-        return self.views(self._results)
+    def fetched(self) -> Later[tuple[Any, Any]]:
+        """Queue the copy of the results of `finish`; return a function that waits for it.
+
+        It returns NumPy arrays, valid until the next call of `place`.
+        """
+        import cupy
+
+        there, arrived = self._results, cupy.cuda.Event(disable_timing=True)
+        here, whole = self._staged_out[: len(there)], self._whole
+        there.data.copy_to_host_async(here.ctypes.data, here.nbytes)
+        arrived.record(cupy.cuda.get_current_stream())
+
+        def result() -> tuple[Any, Any]:
+            arrived.synchronize()
+            self._results = here
+            return self.views(here, whole)
+
+        return result
 
     @property
     def results(self) -> Any:
@@ -207,11 +251,26 @@ class Frames:
         """Launch a kernel."""
         self._kernels[name](grid, THREADS, *arguments)
 
-    def views(self, results: Any) -> tuple[Any, Any]:
-        """Return the pictures and PSFs of an array like `results`."""
-        one, other = self._parts
+    def views(self, results: Any, whole: np.dtype[Any] | None = None) -> tuple[Any, Any]:
+        """Return the pictures and PSFs of an array like `results`; `whole`: see `finish`."""
+        one, other = self._pictures(whole), self._parts[1]
         psfs = results[one : one + other].reshape(self._batch, self._frames, self._side, self._side)
-        return results[:one].reshape(self._batch, *self._shape), psfs
+        pictures = results[:one]
+        if whole is not None:
+            pictures = pictures.view(whole)[: self._parts[0]]
+        return pictures.reshape(self._batch, *self._shape), psfs
+
+    def _pictures(self, whole: np.dtype[Any] | None) -> int:
+        """Return how many numbers of the results take the space of the pictures."""
+        if whole is None:
+            return self._parts[0]
+        return -(-self._parts[0] * whole.itemsize // np.dtype(self._real).itemsize)
+
+    def _of(self, dtype: np.dtype[Any]) -> dict[str, Kernel]:
+        """Return the kernels for samples of a type."""
+        if dtype.name not in self._made:
+            self._made[dtype.name] = of_samples(self._dtype, dtype.name)
+        return self._made[dtype.name]
 
     def _grid(self, shape: tuple[int, int], planes: int) -> tuple[int, int]:
         return -(-shape[0] * shape[1] // THREADS), min(planes, GRID_ROWS)
@@ -238,9 +297,9 @@ def kernels(dtype: str) -> list[Kernel]:
     return [_kernel(name, dtype) for name in NAMES]
 
 
-def place_kernel(dtype: str, sample: str) -> Kernel:
-    """Return `place_frames` for samples of a type, not compiled yet."""
-    return _kernel("place_frames", dtype, sample)
+def of_samples(dtype: str, sample: str) -> dict[str, Kernel]:
+    """Return the kernels of OF_SAMPLES for samples of a type, not compiled yet."""
+    return {name: _kernel(name, dtype, sample) for name in OF_SAMPLES}
 
 
 def _kernel(name: str, dtype: str, sample: str = "float32") -> Kernel:
@@ -249,6 +308,7 @@ def _kernel(name: str, dtype: str, sample: str = "float32") -> Kernel:
     constants: dict[str, Any] = {
         "real": "float" if single else "double",
         "sample": SAMPLES[sample],
+        "whole": SAMPLES["uint16" if sample == "uint16" else "uint8"],
         "not_finite": samples.NOT_FINITE,
         "negative": samples.NEGATIVE,
         "too_large": samples.TOO_LARGE,

@@ -22,7 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.errors import DeviceMemoryError
-from snellen.frames.engine import Engine, Streams
+from snellen.frames.engine import Engine
+from snellen.frames.streams import Streams
 from snellen.gpu import device as devices
 from snellen.gpu.memory import lasting
 from snellen.gpu.profile import stage

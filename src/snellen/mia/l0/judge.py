@@ -114,13 +114,13 @@ def after(image: Plane, sharp: Plane, psf: Float64) -> str:
     return IMPLAUSIBLE if structure / STRUCTURE + ringing / RINGING > 1 else RESTORED
 
 
-def rating(parts: list[tuple[Float64, Float64]], psf: Float64) -> float:
+def rating(parts: list[tuple[Float64, Float64]], psf: Float64, left: float | None = None) -> float:
     """Return how bad a PSF is beside others for the same picture; the least is the best.
 
     That is the logarithm of the residual's standard deviation and, three times, that of Σ|∇f| /
     √Σ|∇f|² of the restored picture f: what explains the input with few, high edges. A small PSF
     explains any picture, and blurred edges, of which f is then full, are not few; a wrong one makes
-    edges that are not there.
+    edges that are not there. `left` is the residual, where that is known.
     """
     lengths, energy, samples = 0.0, 0.0, 0
     for _, sharp in parts:
@@ -131,7 +131,7 @@ def rating(parts: list[tuple[Float64, Float64]], psf: Float64) -> float:
     if not energy:
         return float("inf")
     sparsity = lengths / (energy * samples) ** 0.5
-    noise = residual(parts, psf) ** 2 + QUANTUM**2
+    noise = (residual(parts, psf) if left is None else left) ** 2 + QUANTUM**2
     return float(0.5 * np.log(noise) + FEWER_EDGES * np.log(sparsity))
 
 

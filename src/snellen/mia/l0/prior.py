@@ -10,18 +10,20 @@ experiments with the images of Levin et al. 2009.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, suppress
 from math import ceil, log2
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from snellen.cpu import threads
+from snellen.errors import DeviceMemoryError
 from snellen.frames.arrays import library
 from snellen.frames.prepared import borrowed
+from snellen.gpu import device as devices
 from snellen.mia import psf as psfs
 from snellen.mia.definition import PSF_SIZE, START
 from snellen.mia.edges import taper
@@ -60,17 +62,18 @@ def candidates(image: Any, psf_size: int = PSF_SIZE, progress: Progress | None =
             for share, factor in STARTS
             if share == 1 or share * side >= COARSEST
         ]
-    turns = [len(levels(image.shape, one)) * ITERATIONS for one, _ in starts]
-    found = []
-    for number, (one, factor) in enumerate(starts):
+    total = sum(len(levels(image.shape, one)) * ITERATIONS for one, _ in starts)
+    done = 0
 
-        def report(done: int, total: int, before: int = sum(turns[:number])) -> None:
-            if progress:
-                progress(before + done, sum(turns))
+    def report(iterations: int) -> None:
+        nonlocal done
+        done += iterations
+        if progress:
+            progress(done, total)
 
-        psf = estimate(image, one, report, factor)
-        found.append(np.pad(psf, (side - one) // 2))
-    return np.stack(found)
+    found = _estimates(image, starts, report)
+    pairs = zip(found, starts, strict=True)
+    return np.stack([np.pad(psf, (side - one) // 2) for psf, (one, _) in pairs])
 
 
 def estimate(
@@ -102,24 +105,60 @@ def estimate(
         Gaussian from which MIA starts.
     """
     side = psfs.side(psf_size)
-    if float(image.min()) == float(image.max()):
-        return psfs.gaussian(START, side)
-    divisor, pictures = exposure(image), [image[part] for part in chosen(image, side)]
-    every = levels(pictures[0].shape, side)
-    first, weights = psfs.gaussian(SIGMA, every[0].side), _weights(len(every), factor)
-    done = 0
+    total, done = len(levels(image.shape, side)) * ITERATIONS, 0
 
     def report(iterations: int) -> None:
         nonlocal done
         done += iterations
         if progress:
-            progress(done, len(every) * ITERATIONS)
+            progress(done, total)
 
-    if library(image) is np or side > MOST:
-        found = _search(pictures, divisor, every, first, weights, report)
-    else:
-        found = _search_there(pictures, divisor, side, first, weights, report)
-    return centred(found)
+    return _estimates(image, [(side, factor)], report)[0]
+
+
+def _estimates(
+    image: Any, starts: Sequence[tuple[int, float]], report: Callable[[int], object]
+) -> list[Float64]:
+    """Return the PSFs of a picture from several starts: sides of the PSF, and factors of λ.
+
+    On a GPU they are searched side by side, where its memory suffices.
+    """
+    if float(image.min()) == float(image.max()):
+        return [psfs.gaussian(START, side) for side, _ in starts]
+    divisor = exposure(image)
+    every = [_Start.of(image, divisor, *one) for one in starts]
+    there = library(image) is not np
+    if there and len(every) > 1 and max(one.side for one in every) <= MOST:
+        with suppress(DeviceMemoryError), devices.reporting():  # one after another they may fit
+            return [centred(psf) for psf in _side_by_side(every, report)]
+    found = []
+    for one in every:
+        first, weights = one.psf, one.weights
+        if there and one.side <= MOST:
+            psf = _search_there(one.pictures, divisor, one.side, first, weights, report)
+        else:
+            psf = _search(one.pictures, divisor, one.levels, first, weights, report)
+        found.append(centred(psf))
+    return found
+
+
+class _Start(NamedTuple):
+    """What a search begins with."""
+
+    pictures: list[Any]
+    divisor: float
+    side: int
+    levels: list[Level]
+    psf: Float64
+    weights: list[list[float]]
+
+    @classmethod
+    def of(cls, image: Any, divisor: float, side: int, factor: float) -> _Start:
+        """Return that of a picture, by the side of the PSF and a factor of λ."""
+        pictures = [image[part] for part in chosen(image, side)]
+        every = levels(pictures[0].shape, side)
+        first = psfs.gaussian(SIGMA, every[0].side)
+        return cls(pictures, divisor, side, every, first, _weights(len(every), factor))
 
 
 def _search(
@@ -153,12 +192,30 @@ def _search_there(
     report: Callable[[int], object],
 ) -> Float64:
     """Return the same of pictures on a GPU, by kernels of our own."""
+    with _searching(pictures, side) as search:
+        found: Float64 = search.run(pictures, divisor, first, weights, report)
+    return found
+
+
+def _side_by_side(starts: list[_Start], report: Callable[[int], object]) -> list[Float64]:
+    """Return the same of several starts, whose searches share the GPU."""
+    from snellen.mia.l0.cuda.search import together
+
+    with ExitStack() as stack:
+        searches = [stack.enter_context(_searching(one.pictures, one.side)) for one in starts]
+        return together([
+            search.begin(one.pictures, one.divisor, one.psf, one.weights, report)
+            for search, one in zip(searches, starts, strict=True)
+        ])  # fmt: skip
+
+
+def _searching(pictures: list[Any], side: int) -> AbstractContextManager[Any]:
+    """Return a context with a prepared Search for pictures on a GPU."""
     from snellen.mia.l0.cuda.search import Search
 
     device = f"cuda:{pictures[0].device.id}"
     what = device, pictures[0].shape, len(pictures), side
-    with borrowed(device, (Search, *what), lambda: Search(*what)) as search:
-        return search.run(pictures, divisor, first, weights, report)
+    return borrowed(device, (Search, *what), lambda: Search(*what))
 
 
 def _weights(count: int, factor: float = 1.0) -> list[list[float]]:

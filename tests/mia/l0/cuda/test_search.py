@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
+from snellen.errors import DeviceMemoryError
 from snellen.frames.prepared import clear_cache
+from snellen.gpu import profile
 from snellen.mia import psf as psfs
 from snellen.mia.l0 import prior
-from snellen.mia.l0.cuda.search import Search, _steps
+from snellen.mia.l0.cuda.search import Search, _steps, together
 from snellen.mia.l0.latent import FIRST, GROWTH, LAST
 from snellen.mia.l0.pyramid import levels
+from support.fake_cupy import FakeCupy
 from support.mia import drawn
 
 CASES = {
@@ -74,6 +79,71 @@ def test_again_the_same_bytes(cuda):
     first = search("kernels", there, 9)
     search("kernels", [1 - plane for plane in there], 9)
     assert (search("kernels", there, 9) == first).all()
+
+
+@pytest.mark.gpu
+def test_starts_side_by_side(cuda, monkeypatch):
+    """Each finds what it finds alone, to the last bit; also where memory is for one only."""
+    plane = cuda.asarray(pictures(1, (90, 101))[0])
+    alone = [
+        np.pad(prior.estimate(plane, int(share * 13), factor=factor), (13 - int(share * 13)) // 2)
+        for share, factor in prior.STARTS
+        if int(share * 13) % 2
+    ]
+    told = []
+    found = prior.candidates(plane, 13, lambda *step: told.append(step))
+    kept = [number for number, (share, _) in enumerate(prior.STARTS) if int(share * 13) % 2]
+    assert len(found) == len(prior.STARTS) and (found[kept] == alone).all()
+    assert [done for done, _ in told] == [5 * n for n in range(1, len(told) + 1)]
+    assert told[-1] == (told[0][1],) * 2
+
+    def short(*what):
+        raise DeviceMemoryError("full")
+
+    monkeypatch.setattr(prior, "_side_by_side", short)
+    assert (prior.candidates(plane, 13) == found).all()
+
+
+def test_one_search_after_another_where_memory_is_short(monkeypatch):
+    """CuPy raises an error of its own."""
+    FakeCupy(0).install(monkeypatch)
+
+    def short(*what):
+        raise sys.modules["cupy.cuda.memory"].OutOfMemoryError("full")
+
+    found = psfs.gaussian(1.0, 9)
+    monkeypatch.setattr(prior, "library", lambda image: sys.modules["cupy"])
+    monkeypatch.setattr(prior, "exposure", lambda image: 1.0)
+    monkeypatch.setattr(prior, "_side_by_side", short)
+    monkeypatch.setattr(prior, "_search_there", lambda *what: found)
+    every = prior._estimates(pictures(1, (40, 51))[0], [(9, 1.0), (9, 2.0)], lambda count: None)
+    np.testing.assert_allclose(every, [found] * 2, rtol=0, atol=1e-12)
+
+
+def steps(name, count, log):
+    for number in range(count):
+        log.append((name, number))
+        yield
+    return name
+
+
+def test_searches_take_turns(monkeypatch):
+    log = []
+    assert together([steps("a", 2, log), steps("b", 3, log), steps("c", 0, log)]) == ["a", "b", "c"]
+    assert log == [("a", 0), ("b", 0), ("a", 1), ("b", 1), ("b", 2)]
+    monkeypatch.setattr(profile, "active", lambda: True)
+    del log[:]
+    assert together([steps("a", 2, log), steps("b", 1, log)]) == ["a", "b"]
+    assert log == [("a", 0), ("a", 1), ("b", 0)]
+
+    def fails():
+        yield
+        raise ValueError
+
+    waiting = steps("a", 5, log)
+    with pytest.raises(ValueError):
+        together([waiting, fails()])
+    assert next(waiting, "ended") == "ended"
 
 
 @pytest.mark.gpu

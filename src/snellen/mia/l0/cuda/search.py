@@ -2,11 +2,12 @@
 
 Within a level nothing waits for the host: λ, β, quantiles and the steps of the conjugate gradients
 stay on the GPU, in float64. The PSF comes to main memory once a level, to grow for the next one.
+Most kernels are small, so that several searches, each on a stream of its own, run side by side.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from math import ceil
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy.typing as npt
 from snellen.fft.plan import Plan
 from snellen.frames.arrays import upload
 from snellen.gpu import device as devices
+from snellen.gpu import profile
 from snellen.gpu.graph import capture, synchronize
 from snellen.gpu.kernel import Kernel
 from snellen.gpu.memory import lasting
@@ -41,6 +43,8 @@ NAMES = (
 """The kernels of search.cu."""
 
 Float64 = npt.NDArray[np.float64]
+Steps = Generator[None, None, Float64]
+"""Of a search, which returns its PSF."""
 
 
 class Search:
@@ -73,10 +77,11 @@ class Search:
                 self._at = Buffers(self.levels, count)
                 self._on = [_OnLevel(one, shape, count, self._at, named) for one in self.levels]
                 blank = [_Picture(cupy.zeros(shape), 1.0)] * count
-            with cupy.cuda.Stream(non_blocking=True) as own:
+            self._stream = cupy.cuda.Stream(non_blocking=True)
+            with self._stream:
                 for level in self._on:
                     level.record(blank)
-                own.synchronize()
+                self._stream.synchronize()
 
     def run(
         self,
@@ -86,7 +91,20 @@ class Search:
         weights: Sequence[Sequence[float]],
         report: Callable[[int], object],
     ) -> Float64:
-        """Return the PSF (side, side), in main memory, not centred.
+        """Return the PSF (side, side), in main memory, not centred: `begin`, to its end."""
+        return together([self.begin(pictures, exposure, psf, weights, report)])[0]
+
+    def begin(
+        self,
+        pictures: Sequence[Any],
+        exposure: float,
+        psf: Float64,
+        weights: Sequence[Sequence[float]],
+        report: Callable[[int], object],
+    ) -> Steps:
+        """Return the steps to a PSF (side, side), in main memory, not centred.
+
+        Each queues the work of a level, after it has waited for the level before.
 
         Parameters
         ----------
@@ -101,12 +119,20 @@ class Search:
         report : callable
             Called after each level with the number of iterations at it.
         """
+        import cupy
+
         given = [_Picture(picture, exposure) for picture in pictures]
+        ready = cupy.cuda.Event(disable_timing=True)
+        ready.record(cupy.cuda.get_current_stream())
+        self._stream.wait_event(ready)
         for number, (level, each) in enumerate(zip(self._on, weights, strict=True)):
-            level.start(given, grow(psf, level.side) if number else psf)
-            for weight in each:
-                level.refine(weight)
-            psf = level.psf()
+            with self._stream:
+                level.start(given, grow(psf, level.side) if number else psf)
+                for weight in each:
+                    level.refine(weight)
+            yield
+            with self._stream:
+                psf = level.psf()
             report(len(each))
         return psf
 
@@ -117,6 +143,28 @@ class Search:
             for level in self._on:
                 level.close()
             del self._on, self._at
+
+
+def together(searches: Sequence[Steps]) -> list[Float64]:
+    """Take the steps of several searches in turn; return what each of them has found.
+
+    While stages are timed, one search follows the other.
+    """
+    found: dict[int, Float64] = {}
+    try:
+        while len(found) < len(searches):
+            for number, steps in enumerate(searches):
+                while number not in found:
+                    try:
+                        next(steps)
+                    except StopIteration as end:
+                        found[number] = end.value
+                    if not profile.active():
+                        break
+    finally:
+        for steps in searches:
+            steps.close()
+    return [found[number] for number in range(len(searches))]
 
 
 class _Picture:
