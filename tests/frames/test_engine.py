@@ -11,6 +11,8 @@ import pytest
 
 from snellen.errors import DeviceError, InputError
 from snellen.frames import engine as engines
+from snellen.frames import slots as buffers
+from snellen.frames import streams as all_streams
 from snellen.frames.engine import Engine
 from snellen.gpu import profile
 from snellen.gpu.memory import pinned
@@ -22,8 +24,8 @@ SIZES = [(1, 1), (3, 5), (17, 33)]
 @pytest.fixture(params=range(6))
 def fake(request, monkeypatch):
     """A GPU whose streams run in an order of their own; nothing may touch memory that is gone."""
-    monkeypatch.setattr(engines, "_unused", {})
-    monkeypatch.setattr(engines, "_lent", set())
+    monkeypatch.setattr(all_streams, "_unused", {})
+    monkeypatch.setattr(all_streams, "_lent", set())
     engines._idle.cache_clear()
     cupy = FakeCupy(request.param).install(monkeypatch)
     yield cupy
@@ -103,23 +105,23 @@ def test_engines_one_after_another_have_the_same_streams(fake):
         check(later[0].submit([frame]).result(), frame)
 
 
-@pytest.mark.parametrize("parts", [1, 2, 4, 100])
-def test_arrays_go_up_in_parts(fake, monkeypatch, parts):
-    """All rows, of any number, also where they have a pitch; small arrays go in one."""
-    monkeypatch.setattr(engines, "WORTH", 30)
-    monkeypatch.setattr(engines, "PARTS", parts)
-    copies, copy = [], engines._copy
-    monkeypatch.setattr(engines, "_copy", lambda *how: copies.append(how) or copy(*how))
-    for shape in ((5, 7), (4, 9), (1, 40), (4, 7)):
+def test_large_arrays_go_up_as_they_are(fake, monkeypatch):
+    """They may be written to when `submit` has returned; small ones, and parts, are copied."""
+    monkeypatch.setattr(buffers, "LARGE", 28)
+    copies, copy = [], buffers.copy
+    monkeypatch.setattr(buffers, "copy", lambda *how: copies.append(how) or copy(*how))
+    for shape, is_large in (((4, 7), True), ((4, 6), False)):
         engine = make(fake, shape)
         frames = planes(4, shape)
-        for frame in (*frames, np.repeat(frames[0], 2, 1)[:, ::2]):
+        wide = np.repeat(frames[0], 2, 1)
+        for frame, lent in (*((one, is_large) for one in frames), (wide[:, ::2], False)):
             copies.clear()
+            kept = frame.copy()
             pending = engine.submit([frame])
-            up = sum(kind == engines.UP for *_, kind, _ in copies)
-            rows = -(-shape[0] // parts)
-            assert up == (1 if shape == (4, 7) else -(-shape[0] // rows))
-            check(pending.result(), frame)
+            (source,) = [source for source, _, _, kind, _ in copies if kind == buffers.UP]
+            assert (source == frame.ctypes.data) == lent
+            frame[:] = 0
+            check(pending.result(), kept)
 
 
 @pytest.mark.parametrize("slots", [1, 2])
@@ -308,6 +310,31 @@ def test_a_failure_leaves_the_slot_usable(fake):
     engine.close()
 
 
+def test_page_locked_memory_is_for_arrays_of_the_host_only(fake, monkeypatch):
+    """Of inputs that an earlier engine gives there is none, and the host cannot send these."""
+    asked = []
+    monkeypatch.setattr(
+        buffers, "pinned", lambda shape, dtype: asked.append(shape) or pinned(shape, dtype)
+    )
+    first = make(fake, (5, 7), on_device=True)
+    asked.clear()
+    second = Engine(
+        "cuda:0", [((1,), np.int64), ((5, 7), np.int64)], [((5, 7), np.int64)],
+        lambda inputs, outputs: fake.kernel(lambda a, b: a + b, inputs, outputs[0]),
+        slots=2, staged=1,
+    )  # fmt: skip
+    assert asked == [(1,), (1,)]
+    (frame,) = planes(1, (5, 7))
+    one = first.submit([frame])
+    large, _ = one.result()
+    (found,) = second.submit([np.array([3]), large], ready=[one.ready]).result()
+    np.testing.assert_array_equal(found, frame.astype(np.int64) * 2 + 3)
+    with pytest.raises(InputError, match="NumPy array; expected it on cuda:0"):
+        second.submit([np.array([3]), np.zeros((5, 7), np.int64)])
+    first.close()
+    second.close()
+
+
 def test_arrays_of_another_shape(fake):
     engine = make(fake, (5, 7))
     for _ in range(5):
@@ -368,7 +395,7 @@ def test_an_engine_that_the_collector_finds_in_a_cycle_gives_back_streams_that_l
     assert id(engine.streams) == number
     check(engine.submit([frame]).result(), frame)
     engine.close()
-    assert not engines._lent
+    assert not all_streams._lent
 
 
 def test_an_engine_that_cannot_be_made_gives_back_its_streams(fake):
@@ -387,7 +414,7 @@ def test_an_engine_that_cannot_be_made_gives_back_its_streams(fake):
     check(engine.submit([frame]).result(), frame)
     del error
     gc.collect()
-    assert not engines._unused[0] and engines._lent == {engine.streams}
+    assert not all_streams._unused[0] and all_streams._lent == {engine.streams}
     check(engine.submit([frame]).result(), frame)
     engine.close()
 

@@ -45,7 +45,6 @@ What keeps memory alive
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache, partial
@@ -53,9 +52,10 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from snellen.errors import InputError
+from snellen.frames.slots import DOWN, ON_GPU, Arrays, Flight, Kind, Slot, copy
+from snellen.frames.streams import Streams
 from snellen.gpu import device as devices
 from snellen.gpu.graph import capture
 from snellen.gpu.mapped import mapped
@@ -63,84 +63,7 @@ from snellen.gpu.memory import lasting, pinned
 from snellen.gpu.profile import paused, stage
 from snellen.process import Home
 
-Arrays = tuple[Any, ...]
-"""NumPy or CuPy arrays."""
-
-Kind = tuple[tuple[int, ...], npt.DTypeLike]
-"""Shape and type of an array."""
-
 SLOTS = 3  # one frame goes up, one is computed, one comes down
-PARTS, WORTH = 4, 1 << 20  # parts of an array from so many bytes on, see `_Slot.send`
-
-
-class Streams:
-    """Three streams of the current GPU, and the lock under which a frame is queued on them.
-
-    Engines that share scratch arrays share their streams: give the streams of one to the other.
-    `unused` makes them, not the class itself.
-
-    Attributes
-    ----------
-    up, compute, down : cupy.cuda.Stream
-        For uploads, for kernels and for downloads. None waits for the default stream.
-    lock : RLock
-        Held by the thread that queues a frame, or anything else that uses the scratch arrays.
-    """
-
-    def __init__(self) -> None:
-        import cupy
-
-        self.up, self.compute, self.down = (cupy.cuda.Stream(non_blocking=True) for _ in range(3))
-        self.lock = threading.RLock()  # an engine that the garbage collector finds closes itself
-        self._free: list[Streams] = []
-
-    @classmethod
-    def unused(cls, ordinal: int) -> Streams:
-        """Return streams of this GPU that were given back, as by a closed engine, or new ones.
-
-        What was allocated on the compute stream stays in CuPy's free list of that stream: a later
-        engine finds it there only where it has the same stream.
-        """
-        free = _unused.setdefault(ordinal, [])
-        try:
-            streams = free.pop()
-        except IndexError:
-            streams = cls()
-        streams._free = free
-        _lent.add(streams)
-        return streams
-
-    def give_back(self) -> None:
-        """Let a later engine of this GPU have the streams; called once."""
-        self._free.append(self)
-        _lent.discard(self)
-
-    def apart(self) -> list[Streams]:
-        """Return one for each of these streams, for engines that share no scratch arrays.
-
-        Frames of one engine then go up, through and down on one stream, beside those of the others:
-        more streams than a GPU has queues would wait for each other.
-        """
-        found = []
-        for stream in (self.up, self.compute, self.down):
-            one = Streams.__new__(Streams)
-            one.up = one.compute = one.down = stream
-            one.lock, one._free = threading.RLock(), []
-            found.append(one)
-        return found
-
-    def settle(self) -> None:
-        """Wait until all that is queued is done, whatever went wrong."""
-        for stream in (self.up, self.compute, self.down):
-            with suppress(Exception):
-                stream.synchronize()
-
-
-_unused: dict[int, list[Streams]] = {}
-"""Streams that were given back, by the GPU: never more than were in use at once."""
-_lent: set[Streams] = set()
-"""Streams in use. CuPy destroys a stream in its `__del__`, and the garbage collector calls that for
-all objects of a cycle, in any order: were they only the engine's, it would use them after that."""
 
 
 class Pending:
@@ -152,7 +75,7 @@ class Pending:
         After it the results may be read.
     """
 
-    def __init__(self, device: str, flight: _Flight, outputs: Arrays, on_device: bool):
+    def __init__(self, device: str, flight: Flight, outputs: Arrays, on_device: bool):
         self._device, self._flight, self._outputs = device, flight, outputs
         self._on_device = on_device
         self.ready = flight.done
@@ -204,6 +127,9 @@ class Engine:
         comes back sooner. It writes each sample once and reads none of its outputs. They are
         others for each frame, so it is no graph; not with `on_device`. Whoever waits for it does
         not sleep.
+    staged : int, optional
+        So many of the first inputs may come from host memory, for which each slot has page-locked
+        memory; the others are always on the GPU. None: all may.
 
     Attributes
     ----------
@@ -229,18 +155,19 @@ class Engine:
         on_device: bool = False,
         streams: Streams | None = None,
         direct: bool = False,
+        staged: int | None = None,
     ):
         self.device, self._outputs, self._on_device = device, tuple(outputs), on_device
         self._work = work if direct else None
         self._ordinal = devices.ordinal(device)
         self._closed, self._home = False, Home("this engine")
-        self._free: SimpleQueue[_Slot | None] = SimpleQueue()
+        self._free: SimpleQueue[Slot | None] = SimpleQueue()
         with self._on_gpu():
             self._shared = streams is not None
             self.streams = streams or Streams.unused(self._ordinal)
             try:
                 with lasting():
-                    made = [_Slot(inputs, () if direct else outputs) for _ in range(slots)]
+                    made = [Slot(inputs, () if direct else outputs, staged) for _ in range(slots)]
                 with paused(), self.streams.lock, self.streams.compute as compute:
                     if direct:
                         first = self._new(0)  # kernels are loaded
@@ -293,14 +220,16 @@ class Engine:
                 slot.vacate()
                 slot.check(inputs, self._ordinal)
                 outputs = (*self._given(out), *self._new(len(out)))
-                flight = slot.flight = _Flight(inputs, outputs, sleeps=self._work is None)
+                flight = slot.flight = Flight(inputs, outputs, sleeps=self._work is None)
                 try:
                     with self.streams.up as up, stage("upload"):
-                        slot.send(inputs, up)
+                        lent = slot.send(inputs, up)
                     with self.streams.lock:
                         if self._closed:
                             raise _closed()
                         outputs = self._queue(slot, flight, inputs, ready)
+                    if lent:  # and not ours, so that it may be another's from now on
+                        slot.arrived.synchronize()
                 except BaseException:
                     self.streams.settle()  # or arrays would be touched after their end
                     raise
@@ -331,8 +260,8 @@ class Engine:
 
     def _queue(
         self,
-        slot: _Slot,
-        flight: _Flight,
+        slot: Slot,
+        flight: Flight,
         inputs: Arrays,
         ready: Iterable[Any],
     ) -> Arrays:
@@ -353,14 +282,14 @@ class Engine:
             slot.launch()
             if self._on_device:
                 for there, result in zip(slot.outputs, flight.outputs, strict=True):
-                    _copy(there.data.ptr, result.data.ptr, there.nbytes, ON_GPU, streams.compute)
+                    copy(there.data.ptr, result.data.ptr, there.nbytes, ON_GPU, streams.compute)
                 flight.done.record(streams.compute)
                 return flight.outputs
         slot.made.record(streams.compute)
         streams.down.wait_event(slot.made)
         with streams.down, stage("download"):
             for there, result in zip(slot.outputs, flight.outputs, strict=True):
-                _copy(there.data.ptr, result.ctypes.data, there.nbytes, DOWN, streams.down)
+                copy(there.data.ptr, result.ctypes.data, there.nbytes, DOWN, streams.down)
         flight.done.record(streams.down)
         return flight.outputs
 
@@ -388,7 +317,7 @@ class Engine:
         """Return results in page-locked memory as the GPU writes them."""
         return tuple(mapped(array, self._ordinal) for array in outputs)
 
-    def _take(self) -> _Slot:
+    def _take(self) -> Slot:
         slot = self._free.get()
         if slot is None:
             self._free.put(None)  # for the next who waits
@@ -401,90 +330,6 @@ class Engine:
             yield
 
 
-class _Flight:
-    """The arrays that the GPU reads and writes for a frame, held until the host has seen `done`."""
-
-    inputs: Arrays
-    outputs: Arrays
-
-    def __init__(self, inputs: Arrays, outputs: Arrays, sleeps: bool):
-        import cupy
-
-        self.inputs = tuple(array for array in inputs if not isinstance(array, np.ndarray))
-        self.outputs = outputs
-        # Who waits for it sleeps; waking takes 0.05 ms, as much as a copy of 2 MB.
-        self.done = cupy.cuda.Event(block=sleeps, disable_timing=True)
-
-    def release(self) -> None:
-        """Drop the arrays."""
-        self.inputs = self.outputs = ()
-
-
-class _Slot:
-    """Buffers for one frame at a time on the current GPU."""
-
-    def __init__(self, inputs: Sequence[Kind], outputs: Sequence[Kind]):
-        import cupy
-
-        self._staged = [pinned(*kind) for kind in inputs]
-        self.inputs = tuple(cupy.zeros(*kind) for kind in inputs)
-        self.outputs = tuple(cupy.empty(*kind) for kind in outputs)
-        self.arrived, self.made = (cupy.cuda.Event(disable_timing=True) for _ in range(2))
-        self.launch: Callable[[], object] = _nothing
-        self.flight: _Flight | None = None
-
-    def vacate(self) -> None:
-        """Wait until the frame before has left the GPU, and drop its arrays."""
-        if self.flight:
-            self.flight.done.synchronize()
-            self.flight = None
-
-    def check(self, inputs: Arrays, ordinal: int) -> None:
-        """Refuse (InputError) a frame of other shapes, or on another GPU."""
-        for array, staged in zip(inputs, self._staged, strict=True):
-            if array.shape != staged.shape:
-                raise InputError(f"got an array of shape {array.shape}; expected {staged.shape}")
-            if not isinstance(array, np.ndarray) and array.device.id != ordinal:
-                raise InputError(
-                    f"got an array on cuda:{array.device.id}; expected it on cuda:{ordinal}"
-                )
-
-    def send(self, inputs: Arrays, stream: Any) -> None:
-        """Copy host memory to page-locked memory, and queue its upload on a stream.
-
-        That is done in PARTS, one of which is uploaded while the next one is copied.
-        """
-        for array, staged, there in zip(inputs, self._staged, self.inputs, strict=True):
-            if not isinstance(array, np.ndarray):
-                continue
-            rows = len(staged) if staged.nbytes < WORTH else -(-len(staged) // PARTS)
-            for first in range(0, len(staged), max(1, rows)):
-                part = staged[first : first + rows]
-                np.copyto(part, array[first : first + rows])
-                target = there.data.ptr + first * staged.strides[0]
-                _copy(part.ctypes.data, target, part.nbytes, UP, stream)
-
-    def receive(self, inputs: Arrays, stream: Any) -> None:
-        """Queue the copies of arrays that are on the GPU, on a stream, which is current."""
-        for array, there in zip(inputs, self.inputs, strict=True):
-            if isinstance(array, np.ndarray):
-                continue
-            if array.dtype == there.dtype and array.flags.c_contiguous:
-                _copy(array.data.ptr, there.data.ptr, there.nbytes, ON_GPU, stream)
-            else:
-                there[...] = array
-
-
-UP, DOWN, ON_GPU = 1, 2, 3  # cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, …DeviceToDevice
-
-
-def _copy(source: int, target: int, size: int, kind: int, stream: Any) -> None:
-    """Queue a copy of `size` bytes between two addresses."""
-    from cupy.cuda.runtime import memcpyAsync
-
-    memcpyAsync(target, source, size, kind, stream.ptr)
-
-
 @cache
 def _idle(ordinal: int) -> Any:
     """Return a stream of the current GPU on which nothing ever runs.
@@ -495,10 +340,6 @@ def _idle(ordinal: int) -> Any:
     import cupy
 
     return cupy.cuda.Stream(non_blocking=True)
-
-
-def _nothing() -> None:
-    """Stand for the work of a slot that is being made."""
 
 
 def _closed() -> InputError:

@@ -4,32 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from snellen.errors import InputError, quoted
-from snellen.frames import arrays, white
+from snellen.frames import arrays
 from snellen.frames.array_types import DLPack
-from snellen.frames.axes import Axes, check_dtype, check_finite
+from snellen.frames.axes import Axes, check_dtype
 from snellen.frames.bicubic import bicubic
 from snellen.frames.channels import ChannelAxis, Channels
 from snellen.frames.colour import rgb, ycc
 from snellen.frames.engine import SLOTS
 from snellen.frames.frame import Frame
 from snellen.frames.prepared import borrowed
-from snellen.frames.quantise import quantise
 from snellen.frames.several import shared
-from snellen.frames.values import check_bytes, whole
+from snellen.frames.values import check_bytes
 from snellen.gpu import memory
 from snellen.upscaling.bands import bands
 from snellen.upscaling.cuda.pictures import Pictures
-from snellen.upscaling.cuda.samples import LARGEST
 from snellen.upscaling.methods import format_of, host_bytes, reach, tile
 from snellen.upscaling.models import Model, load
+from snellen.upscaling.sample_values import Values, check, store, values_of
 from snellen.upscaling.upscaler import Upscaler, memory_of
 
 Array = Any
@@ -37,18 +35,6 @@ Array = Any
 
 CHANNELS = (3, 4)  # RGB, RGBA
 WORTH = 1 << 20  # pixels that pay for a thread and a further GPU: half a millisecond
-
-
-@dataclass(frozen=True, slots=True)
-class Values:
-    """The values that the samples of an array have."""
-
-    bits: int
-    """Significant bits of integers; 0: floats."""
-    white: float
-    """The sample value of white."""
-    largest: float = LARGEST
-    """The greatest magnitude of floats that is taken."""
 
 
 @overload
@@ -172,7 +158,7 @@ def enlarged(
         where = Channels.of(array.shape, channel_axis, CHANNELS)
         array = where.last(array)
         axes = _axes(array, where, loaded.scale)
-        values = _values(array, bits, data_range)
+        values = values_of(array, bits, data_range)
         if not on_host:
             large = _on_gpu(array, axes, loaded, values, chosen[0])
         elif len(chosen) > 1:
@@ -240,7 +226,7 @@ def _from_host(
         least = -(-WORTH // (axes.size[0] * axes.size[1]))
         shared(devices, count, work, least)
     if any(odd):
-        _check(array, values)  # which says what is wrong
+        check(array, values)  # which says what is wrong
     return result.astype(array.dtype, copy=False)  # of the same byte order
 
 
@@ -255,7 +241,7 @@ def _on_gpu(array: Array, axes: Axes, model: Model, values: Values, device: str)
         return result
     with _prepared(model, axes, array.dtype, values, device, 0) as enlarger:
         if enlarger.odd(array):
-            _check(array, values)
+            check(array, values)
         for picture, out in zip(axes.pictures(array), large.pictures(result), strict=True):
             enlarger(cupy.ascontiguousarray(picture), out)
     return result
@@ -277,7 +263,7 @@ def _prepared(
 
 def _on_cpu(array: Array, axes: Axes, model: Model, values: Values) -> Array:
     """Return an array in main memory, enlarged on the CPU."""
-    _check(array, values)
+    check(array, values)
     scale, colour = model.scale, bool(axes.channels)
     large = _large(axes, scale)
     result = np.empty(large.shape, array.dtype)
@@ -296,10 +282,10 @@ def _on_cpu(array: Array, axes: Axes, model: Model, values: Values) -> Array:
     with borrowed("cpu", key, make, host=host_bytes(model)) as upscaler:
         for picture, out in zip(axes.pictures(array), large.pictures(result), strict=True):
             if colour:
-                _store(rgb(enlarged(ycc(picture))), bits, out[..., :3])
+                store(rgb(enlarged(ycc(picture))), bits, out[..., :3])
                 _alpha(picture[..., 3:], scale, bits, out[..., 3:])
             else:
-                _store(enlarged((picture,))[0], bits, out)
+                store(enlarged((picture,))[0], bits, out)
     return result
 
 
@@ -314,22 +300,7 @@ def _alpha(alpha: Array, scale: int, bits: int, out: Array) -> None:
     for channel in range(alpha.shape[-1]):
         large = np.empty(out.shape[:2], np.float32)
         bicubic(np.ascontiguousarray(alpha[..., channel], np.float32), scale, large)
-        _store(large, bits, out[..., channel])
-
-
-def _store(samples: Array, bits: int, out: Array) -> None:
-    """Round and clip to the depth, or to what the type of float can hold."""
-    if samples.dtype.kind == "u":  # it has been done
-        out[...] = samples
-        return
-    if bits == 0:
-        limit = min(float(np.finfo(out.dtype).max), float(np.finfo(np.float32).max))
-        out[...] = samples.clip(-limit, limit)
-        return
-    flat = samples.reshape(len(samples), -1)
-    whole = np.empty(flat.shape, out.dtype.newbyteorder("="))
-    quantise(flat, (1.0, 0.0), bits, whole)
-    out[...] = whole.reshape(out.shape)
+        store(large, bits, out[..., channel])
 
 
 def _axes(array: Array, where: Channels, scale: int) -> Axes:
@@ -340,52 +311,3 @@ def _axes(array: Array, where: Channels, scale: int) -> Axes:
         result = array.size * array.dtype.itemsize * scale**2
         check_bytes(result + memory_of(*axes.size, scale), f"{array.shape} enlarged ×{scale}")
     return axes
-
-
-def _check(array: Array, values: Values) -> None:
-    """Refuse (InputError) samples that are not finite, too large, or of more bits."""
-    if not array.size or values.bits == 8 * array.dtype.itemsize:
-        return
-    check_finite(array)
-    least, most = float(array.min()), float(array.max())
-    if values.bits:
-        if most >= 1 << values.bits:
-            raise white.beyond(least, most, values.white)
-        return
-    peak = max(most, -least)
-    if peak > LARGEST:
-        raise InputError(
-            f"got a sample of ±{peak:g}; expected at most {LARGEST:g}, since super-resolution "
-            "computes in float32",
-            advice="scale the image first",
-        )
-    if peak > values.largest:
-        raise white.beyond(least, most, values.white)
-
-
-def _values(array: Array, bits: int | None, data_range: float | None) -> Values:
-    """Return the values that an array has; refuse (InputError) integers beyond the range."""
-    dtype = array.dtype
-    if bits is not None and data_range is not None:
-        raise InputError(
-            f"got `bits`={quoted(bits)} and `data_range`={quoted(data_range)}; expected one of "
-            "them, since both say what white is",
-            parameter="bits",
-        )
-    peak = white.white(dtype, data_range)
-    if dtype.kind == "f":
-        if bits is not None:
-            raise InputError(
-                f"`bits`={quoted(bits)} is for integer samples; got {dtype}",
-                parameter="bits",
-            )
-        return Values(0, peak, white.BEYOND if data_range is None else LARGEST)
-    all_bits = 8 * int(dtype.itemsize)
-    if data_range is None:
-        depth = all_bits if bits is None else whole("bits", bits, 8, all_bits)
-        return Values(depth, float((1 << depth) - 1))
-    depth = min(max(8, int(peak).bit_length()), all_bits)
-    most = float((1 << depth) - 1)
-    if peak < most and array.size and float(array.max()) > peak:
-        raise white.beyond(float(array.min()), float(array.max()), peak)
-    return Values(depth, min(peak, most))

@@ -13,6 +13,7 @@ from snellen.cnn import model as cnn
 from snellen.errors import InputError, ModelError, quoted
 from snellen.frames import tensors, values
 from snellen.frames.opening import is_address
+from snellen.frames.remote import without_secrets
 from snellen.upscaling import shipped
 
 Model = aplus.Model | cnn.Model
@@ -136,7 +137,8 @@ def _find(model: str | Path) -> Path:
         raise _unknown(model) from error
     if is_address(path):
         raise ModelError(
-            f"`model`={quoted(str(model))} is an address; expected the name of a file",
+            f"`model`={quoted(without_secrets(str(model)))} is an address; expected the name of a "
+            "file",
             parameter="model",
             advice="download it first",
         )

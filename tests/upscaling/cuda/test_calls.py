@@ -12,7 +12,7 @@ import pytest
 import snellen
 from snellen import upscale
 from snellen.errors import DeviceError, InputError
-from snellen.frames import arrays, engine, prepared
+from snellen.frames import arrays, engine, prepared, streams
 from snellen.frames.axes import DTYPES
 from snellen.gpu import device, memory
 from snellen.upscaling import image as images
@@ -72,7 +72,7 @@ class Check:
 @pytest.fixture(params=range(3))
 def fake(request, monkeypatch):
     """Two GPUs that enlarge by repetition."""
-    monkeypatch.setattr(engine, "_unused", {})
+    monkeypatch.setattr(streams, "_unused", {})
     engine._idle.cache_clear()
     cupy = Twice.cupy = FakeCupy(request.param).install(monkeypatch)
     Twice.made = []

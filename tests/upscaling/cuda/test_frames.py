@@ -14,7 +14,7 @@ import pytest
 
 from snellen import clear_cache
 from snellen.errors import DeviceError, InputError
-from snellen.frames import engine
+from snellen.frames import streams as all_streams
 from snellen.frames.frame import CENTRE, LEFT, TOP_LEFT, Format, Frame
 from snellen.gpu import device, profile
 from snellen.upscaling.cuda.frames import Backend
@@ -304,13 +304,13 @@ def test_the_streams_of_one_serve_the_next(random, random_model, closed):
     for _ in range(3):
         backend = Backend(random_model(2), format, format.scaled(2), "cuda:0")
         streams = backend._streams
-        assert streams in engine._lent and streams not in engine._unused[0]
+        assert streams in all_streams._lent and streams not in all_streams._unused[0]
         backend.run(Frame(drawn(random, format)))
         if closed:
             backend.close()
         del backend
         gc.collect()
-        assert streams not in engine._lent and engine._unused[0].count(streams) == 1
+        assert streams not in all_streams._lent and all_streams._unused[0].count(streams) == 1
 
 
 def test_close_leaves_the_callers_memory_alone(cuda, random, random_model):
@@ -344,7 +344,7 @@ def test_a_slot_that_fails_is_used_again(random, random_model, monkeypatch):
         step.prepare(format)
         wanted = step.run(frame).planes
         with monkeypatch.context() as patch:
-            patch.setattr("snellen.frames.engine._Slot.send", broken)
+            patch.setattr("snellen.frames.slots.Slot.send", broken)
             for _ in range(4):  # more often than there are slots
                 with pytest.raises(RuntimeError, match="the bus broke"):
                     step.run(frame)

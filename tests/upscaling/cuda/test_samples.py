@@ -8,7 +8,7 @@ import pytest
 from snellen.frames.colour import rgb, ycc
 from snellen.frames.frame import Format
 from snellen.upscaling.cuda.samples import LARGEST, Check, Samples, _most, limit
-from snellen.upscaling.image import _store
+from snellen.upscaling.sample_values import store
 from support.aplus.images import WHITE, drawn
 
 KINDS = [("uint8", 8), ("uint16", 8), ("uint16", 10), ("uint16", 16),
@@ -51,10 +51,10 @@ def test_there_and_back(cuda, random, dtype, channels, bits):
     result = np.empty(picture.shape, kind)
     with np.errstate(all="ignore"):
         if channels == 1:
-            _store(large[0], bits, result)
+            store(large[0], bits, result)
         else:
-            _store(rgb(tuple(large[:3])), bits, result[..., :3])
-            _store(large[-1], bits, result[..., -1]) if channels == 4 else None
+            store(rgb(tuple(large[:3])), bits, result[..., :3])
+            store(large[-1], bits, result[..., -1]) if channels == 4 else None
     assert there.get().tobytes() == result.tobytes()
 
 

@@ -23,6 +23,7 @@ from snellen.filters.nlm.definition import (
 from snellen.frames import arrays, values
 from snellen.frames.frame import Format, Frame, Plane, check_format
 from snellen.frames.prepared import retried
+from snellen.frames.unchanged import Unchanged
 from snellen.gpu import device as devices
 from snellen.gpu import profile
 from snellen.process import Holder, Home
@@ -192,6 +193,10 @@ class Denoiser(Holder):
         if len(self._window) > self._next + self.reach:
             self._advance(backend)
         return [self._result() for _ in range(len(self._begun) - backend.slots + 1)]
+
+    def alpha(self) -> Unchanged:
+        """Return a step for the alpha channel of such frames, which has no noise."""
+        return Unchanged()
 
     def close(self) -> None:
         """End the threads and drop all buffers; `prepare` may follow again."""

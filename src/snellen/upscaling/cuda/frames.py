@@ -13,8 +13,9 @@ from weakref import finalize
 import numpy as np
 
 from snellen.cpu import threads
-from snellen.frames.engine import SLOTS, Engine, Streams
+from snellen.frames.engine import SLOTS, Engine
 from snellen.frames.frame import Format, Frame
+from snellen.frames.streams import Streams
 from snellen.gpu import device as devices
 from snellen.gpu.memory import lasting, pinned
 from snellen.upscaling.cpu import blanks

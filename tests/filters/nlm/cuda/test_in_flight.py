@@ -8,6 +8,7 @@ import pytest
 from snellen.filters.nlm.cuda import backend
 from snellen.filters.nlm.step import Denoiser
 from snellen.frames import engine as engines
+from snellen.frames import streams as all_streams
 from snellen.frames.frame import Format, Frame
 from support.fake_cupy import FakeCupy
 
@@ -18,8 +19,8 @@ RADIUS = 2
 @pytest.fixture(params=range(4))
 def fake(request, monkeypatch):
     """A GPU whose streams run in an order of their own; nothing may touch memory that is gone."""
-    monkeypatch.setattr(engines, "_unused", {})
-    monkeypatch.setattr(engines, "_lent", set())
+    monkeypatch.setattr(all_streams, "_unused", {})
+    monkeypatch.setattr(all_streams, "_lent", set())
     engines._idle.cache_clear()
     cupy = FakeCupy(request.param).install(monkeypatch)
     yield cupy

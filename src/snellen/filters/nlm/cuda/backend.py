@@ -11,8 +11,9 @@ import numpy as np
 from snellen.filters.nlm.cpu import groups
 from snellen.filters.nlm.cuda.group import Group
 from snellen.filters.nlm.definition import Settings
-from snellen.frames.engine import SLOTS, Arrays, Engine, Pending
+from snellen.frames.engine import SLOTS, Engine, Pending
 from snellen.frames.frame import Format, Plane
+from snellen.frames.slots import Arrays
 from snellen.gpu import device as devices
 from snellen.gpu.memory import lasting
 from snellen.gpu.profile import stage
@@ -71,6 +72,7 @@ class Backend:
                 outputs=[(shape, target.dtype) for shape in target.shapes],
                 work=self._denoise,
                 on_device=on_device,
+                staged=1,  # the others come from the first engine
             )
         except BaseException:
             self._arrival.close()
