@@ -24,10 +24,10 @@ from snellen.cpu import threads
 from snellen.cpu.blas import single_threaded
 from snellen.cpu.compiled import compiled
 from snellen.errors import InputError, quoted
-from snellen.filters.unchanged import Unchanged
 from snellen.frames.frame import Format, Frame, Plane
 from snellen.frames.luma import levels
 from snellen.frames.quantise import recode
+from snellen.frames.unchanged import Unchanged
 from snellen.frames.values import number, whole
 from snellen.process import Holder, Home
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import cast
 
-from snellen.frames.frame import Format, Frame
+from snellen.errors import InputError
+from snellen.frames.frame import Format, Frame, Plane
 from snellen.video.chain import Chain, reach_of, restart, steps_of
 from snellen.video.step import AlphaStep, RateStep, Step
 
@@ -76,11 +78,58 @@ class WithAlpha:
         self._alpha.close()
 
 
+class LateWithAlpha(WithAlpha):
+    """A step that gives each frame some frames later, for frames with alpha: a `RateStep`."""
+
+    slots = 1
+
+    def __init__(self, step: RateStep, alpha: Step) -> None:
+        super().__init__(cast("Step", step), alpha)
+        self._late = step
+        self._waiting: dict[int, Plane] = {}
+
+    @property
+    def rate(self) -> Fraction:
+        """Frames out for each frame in."""
+        return self._late.rate
+
+    @property
+    def ticks(self) -> int:
+        """Into how many ticks the times of results divide a tick."""
+        return self._late.ticks
+
+    def restart(self) -> None:
+        """Have both steps forget the frames so far: those to come do not follow them."""
+        super().restart()
+        self._waiting.clear()
+
+    def push(self, frame: Frame | None) -> list[Frame]:
+        """Take the next frame (None: there are no more); return the results that are ready."""
+        if frame is not None:
+            assert frame.alpha is not None
+            (alpha,) = self._alpha.run(Frame((frame.alpha,))).planes
+            self._waiting[frame.pts * self.ticks] = alpha
+            frame = replace(frame, alpha=None)
+        found = [
+            replace(one, alpha=self._waiting.pop(one.pts, None)) for one in self._late.push(frame)
+        ]
+        if any(one.alpha is None for one in found):
+            raise InputError("a filter gives a frame at another time than those of its input")
+        if frame is None:
+            self._waiting.clear()
+        return found
+
+
 def with_alpha(step: Step | RateStep) -> WithAlpha | None:
     """Return a step that also takes care of the alpha channel; None: it cannot."""
-    found = [one.alpha() for one in steps_of(step) if isinstance(one, AlphaStep)]
-    if len(found) < len(steps_of(step)):
-        for one in found:
+    steps = steps_of(step)
+    found = [one.alpha() if isinstance(one, AlphaStep) else None for one in steps]
+    made = [one for one in found if one is not None]
+    if len(made) < len(steps):
+        for one in made:
             one.close()
         return None
-    return WithAlpha(cast("Step", step), found[0] if len(found) == 1 else Chain(*found))
+    alpha = made[0] if len(made) == 1 else Chain(*made)
+    if any(isinstance(one, RateStep) for one in steps):
+        return LateWithAlpha(cast("RateStep", step), alpha)
+    return WithAlpha(cast("Step", step), alpha)

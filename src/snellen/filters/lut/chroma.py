@@ -4,8 +4,8 @@ Up is linear interpolation at the positions that the siting says. Down is its du
 are the low-pass filters of a biorthogonal wavelet (Cohen, Daubechies, Feauveau 1992), LeGall's 5/3
 where chroma lies on luma samples and their 3/1 where it lies between two. So chroma that a LUT does
 not change returns unchanged, without a blur; and what a LUT makes grey has no fringes left. Beyond
-the edge samples are mirrored. (Chroma on the second of two rows has a last sample beyond the edge
-where the number of rows is odd: it and its neighbour return only nearly unchanged.)
+the edge samples are mirrored. Chroma on the second of two rows has a last sample beyond the edge
+where the number of rows is odd: that is taken to lie on the last row.
 """
 
 from __future__ import annotations
@@ -62,8 +62,12 @@ def axis(luma: int, halved: bool, siting: float) -> Axis:
     near = np.clip(np.stack([first, first + 1], axis=1), 0, chroma - 1)
     weights = _BETWEEN if place == 1 else _ON
     begin = 2 * np.arange(chroma) + (-2, -1, -1)[place]
-    taps = begin[:, None] + np.arange(len(weights))
-    return _axis(near, position - first, _mirrored(taps, luma, place == 1), weights)
+    taps = _mirrored(begin[:, None] + np.arange(len(weights)), luma, place == 1)
+    part = position - first
+    if place == 2 and luma % 2:
+        near[-1], part[-1], taps[-1] = chroma - 1, 0, luma - 1
+        taps[-2:-1, -2:] = luma - 2  # nothing of the last row, so that the other ones weigh 1
+    return _axis(near, part, taps, weights)
 
 
 def _mirrored(index: npt.NDArray[np.int_], count: int, between: bool) -> npt.NDArray[np.int_]:

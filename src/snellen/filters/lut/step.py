@@ -12,9 +12,11 @@ from snellen.filters.lut import cpu, cuda
 from snellen.filters.lut.coding import Matrix
 from snellen.filters.lut.cube import Cube, load
 from snellen.filters.lut.planes import Planes
-from snellen.filters.unchanged import Unchanged
 from snellen.frames.frame import Format, Frame
+from snellen.frames.prepared import retried
+from snellen.frames.unchanged import Unchanged
 from snellen.gpu import device as devices
+from snellen.gpu import profile
 from snellen.process import Holder, Home
 
 _SUBSAMPLINGS = ((0, 0), (1, 0), (0, 1), (1, 1))
@@ -63,8 +65,8 @@ class LutStep(Holder):
         self.slots = (cpu.Backend if device == "cpu" else cuda.Backend).slots
         self._say, self._home = say, Home(self._what)
         self._backend: cpu.Backend | cuda.Backend | None = None
-        self._frames = count()
-        self._clipped = self._pixels = self._area = 0
+        self._frames, self._area = count(), 0
+        self._counted = self._taken = (0, 0)
 
     def outcome(self, format: Format, frames: int) -> Format:
         """Return the format of the results, except for their depth."""
@@ -99,9 +101,12 @@ class LutStep(Holder):
                 raise InputError("this LutStep works on the CPU", parameter="on_device")
             self._backend = cpu.Backend(planes)
         else:
-            self._backend = cuda.Backend(planes, self.device, on_device=on_device)
+            with profile.paused():
+                self._backend = retried(
+                    self.device, lambda: cuda.Backend(planes, self.device, on_device=on_device)
+                )
         self._home, self._frames = Home(self._what), count()
-        self._area = format.width * format.height
+        self._area, self._taken = format.width * format.height, (0, 0)
         return target
 
     def run(self, frame: Frame) -> Frame:
@@ -115,24 +120,51 @@ class LutStep(Holder):
         """Return a step for the alpha channel of such frames, which has no colours."""
         return Unchanged()
 
+    def take_tally(self) -> tuple[int, int]:
+        """Return how many pixels had colours that were clipped, of how many, and forget them.
+
+        No frame is under way.
+        """
+        found, self._counted = _sum(self._counted, self._since()), (0, 0)
+        return found
+
+    def add_tally(self, clipped: int, pixels: int) -> None:
+        """Count pixels that were taken from here, or from such a step in another process."""
+        self._counted = _sum(self._counted, (clipped, pixels))
+
     def close(self) -> None:
         """Give back threads and buffers, and say what was clipped."""
         self._release()
-        clipped, self._clipped = self._clipped, 0
+        (clipped, pixels), self._counted = self._counted, (0, 0)
         if clipped and self._say is not None:
             self._say(
-                f"the LUT: colours of {share(clipped / self._pixels)} of the pixels lie beyond "
+                f"the LUT: colours of {share(clipped / pixels)} of the pixels lie beyond "
                 "the ends of its table, or its results beyond the code values, and were clipped"
             )
 
+    def _since(self) -> tuple[int, int]:
+        """Return what the backend has counted since this was last asked."""
+        if self._backend is None:
+            return 0, 0
+        frames = next(self._frames)
+        self._frames = count(frames)
+        now = self._backend.clipped(), self._area * frames
+        before, self._taken = self._taken, now
+        return now[0] - before[0], now[1] - before[1]
+
     def _release(self) -> None:
         """Close the backend."""
-        backend, self._backend = self._backend, None
+        backend = self._backend
         if backend is None or self._home.keep(backend):
+            self._backend = None
             return
-        self._clipped += backend.clipped()
-        self._pixels += self._area * next(self._frames)
+        self._counted = _sum(self._counted, self._since())
+        self._backend = None
         backend.close()
+
+
+def _sum(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
+    return one[0] + other[0], one[1] + other[1]
 
 
 def share(part: float) -> str:

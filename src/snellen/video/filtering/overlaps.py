@@ -17,11 +17,12 @@ UNKNOWN = 16
 """Frames that are taken where nothing is known."""
 
 
-def _words(text: str) -> frozenset[str]:
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text, names of filters."""
     return frozenset(text.split())
 
 
-_SPATIAL = _words("""
+_SPATIAL = words("""
 addroi avgblur bbox bilateral bitplanenoise blockdetect blurdetect bm3d cas chromahold chromakey
 chromanr chromashift ciescope codecview colorbalance colorchannelmixer colorcontrast
 colorcorrect colordetect colorhold colorize colorkey colorlevels colormatrix colorspace
@@ -47,7 +48,7 @@ _NEIGHBOURS = {
     "w3fdif": 1,
     "yadif": 1,
 }
-_ENDLESS = _words("""
+_ENDLESS = words("""
 bench cellauto cue decimate dejudder deshake detelecine doubleweave elbg fade fieldhint fieldmatch
 fieldorder framerate framestep freezeframes fsync greyedge lagfun latency life loop metadata
 minterpolate noise oscilloscope perms perlin photosensitivity random realtime reverse scdet

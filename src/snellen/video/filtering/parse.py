@@ -132,6 +132,16 @@ def options(filter: Filter) -> tuple[tuple[str | None, str], ...]:
     return tuple(found)
 
 
+def written(filters: Sequence[Filter]) -> tuple[tuple[str, Path], ...]:
+    """Return the filters with what might be a file that they write: all values but what is read."""
+    return tuple(
+        (one.name, Path(value.removeprefix("file:")))
+        for one in filters
+        for number, (name, value) in enumerate(options(one))
+        if value and not (name in _READING.get(one.name, ()) and (name or not number))
+    )
+
+
 def files(filters: Sequence[Filter]) -> tuple[Path, ...]:
     """Return the files that filters read."""
     found: dict[str, None] = {}

@@ -13,19 +13,21 @@ from av.video.frame import VideoFrame
 
 from snellen.errors import InputError
 from snellen.frames.frame import Format, Frame
+from snellen.frames.unchanged import Unchanged
 from snellen.process import Holder, Home
 from snellen.video import pixels
 from snellen.video.ffmpeg import FULL_RANGE, UNSPECIFIED, reason
+from snellen.video.filtering.conversions import labelled, lost, through_rgb
 from snellen.video.filtering.examine import (
     MATRICES,
     RANGES,
-    Conversion,
     Examined,
     Shape,
     examine,
     properties,
 )
 from snellen.video.filtering.graph import Filter, FilterGraph
+from snellen.video.filtering.moving import moving
 from snellen.video.filtering.overlaps import reach
 from snellen.video.hdr import Light
 from snellen.video.media import MediaInfo, PictureInfo
@@ -51,8 +53,8 @@ class FilterStep(Holder):
     """Send frames through FFmpeg's filters.
 
     What comes out is planar YUV or grey of at least the depth that goes in, in the input's colour
-    matrix and range where a filter turned to RGB, without alpha, and of the input's chroma
-    resolution unless the chain itself has a filter `format`.
+    matrix and range where a filter turned to RGB, without alpha that a filter adds, and of the
+    input's chroma resolution unless the chain itself has a filter `format`.
 
     Parameters
     ----------
@@ -62,7 +64,7 @@ class FilterStep(Holder):
     parameter : str
         The option that asks for these filters, for messages.
     title : str, optional
-        What the printed chain calls the step; None: the option and the filters.
+        What the printed chain calls the step; None: the option.
     least_bits : int
         Depth that the filters work at, at least; results keep the depth of the frames.
 
@@ -110,7 +112,7 @@ class FilterStep(Holder):
         name = _layout(info.picture.format)
         self._matrix = info.picture.colorspace
         found = self._examined(name)
-        if self._matrix == UNSPECIFIED and _through_rgb(found.conversions):
+        if self._matrix == UNSPECIFIED and through_rgb(found.conversions):
             guess = guessed(info.picture.format.width, info.picture.format.height)
             self._matrix = _GUESSED[guess]
             said = _GUESSES.get(guess, "BT.601")
@@ -122,16 +124,15 @@ class FilterStep(Holder):
         self.picture = self._described(found)
         whole = self._whole(info.picture.format, self.picture.format)
         conversions = examine(whole, self._source(name), parameter).conversions
-        self.losses = tuple(dict.fromkeys(self._lost(conversions)))
+        self.losses = lost(conversions, info.picture.format, parameter)
         given = self._frame_rate
         self.steady = not _UNTIMED & {one.name for one in self._filters}
         self.rate = found.rate / given if found.rate and self.steady else Fraction(1)
         self.ticks = _ticks(self._base, found.time_base)
         own = reach(self._filters)
         self.reach = None if own is None else ceil(own * max(Fraction(1), 1 / self.rate))
-        option = parameter.replace("_", "-")
-        self._title = title or f"{option} {','.join(map(str, self._filters))}"
-        self.label = self._labelled(conversions)
+        self._title = title or parameter
+        self.label = labelled(self._title, conversions)
 
     def outcome(self, format: Format, frames: int) -> Format:
         """Return the format of the results, except for their depth."""
@@ -157,7 +158,7 @@ class FilterStep(Holder):
         self._chain: list[Filter] = []
         for place, one in enumerate(chain):
             self._chain += [Filter("scale", _EXACTLY), one] if place in places else [one]
-        self.label = self._labelled(found.conversions)
+        self.label = labelled(self._title, found.conversions)
         self._start()
         return result
 
@@ -189,6 +190,12 @@ class FilterStep(Holder):
                 out.append(replace(self._held, duration=own or self._last))
             self._graph, self._held = None, None
         return out
+
+    def alpha(self) -> Unchanged | None:
+        """Return a step for the alpha channel, which filters leave; None: they may move pixels."""
+        given, made = self._given.format, self.picture.format
+        same_size = (given.width, given.height) == (made.width, made.height)
+        return Unchanged() if same_size and not moving(self._filters) else None
 
     def close(self) -> None:
         """Release the graph."""
@@ -275,27 +282,6 @@ class FilterStep(Holder):
         ending = Filter.of("format", pix_fmts=_layout(picture.format), **known)
         return Filter("scale", _EXACTLY), ending
 
-    def _labelled(self, conversions: Sequence[Conversion]) -> str:
-        """Return what the printed chain calls the step, with the pixel formats on the way."""
-        way = [one.before for one in conversions[:1]] + [one.after for one in conversions]
-        return f"{self._title} ({' → '.join(way)})" if way else self._title
-
-    def _lost(self, conversions: Sequence[Conversion]) -> list[str]:
-        """Return what is lost on the way."""
-        found = []
-        bits, coloured = self._given.format.bits, self._given.format.subsampling is not None
-        for one in conversions:
-            before, layout = pixels.parse(one.before), pixels.parse(one.after)
-            if layout.bits < bits:
-                found.append(
-                    f"{one.by} of `{self._parameter}` works on {layout.bits} bits ({one.after}): "
-                    f"the others of {bits} are lost"
-                )
-            loses = before.subsampling is not None and layout.subsampling is None
-            if coloured and loses and one.by != "format":
-                found.append(f"{one.by} of `{self._parameter}` makes the pictures grey")
-        return found
-
     # Frames.
 
     def _start(self) -> None:
@@ -339,11 +325,6 @@ class FilterStep(Holder):
 def _layout(format: Format) -> str:
     """Return FFmpeg's name of planar frames of a format."""
     return pixels.planar(format.bits, format.subsampling)
-
-
-def _through_rgb(conversions: Sequence[Conversion]) -> bool:
-    """Return whether YUV becomes RGB, or the other way round."""
-    return any(pixels.parse(one.before).rgb != pixels.parse(one.after).rgb for one in conversions)
 
 
 def _aspect(given: Fraction | None, shape: Shape) -> Fraction | None:
