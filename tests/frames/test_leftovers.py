@@ -113,18 +113,18 @@ def test_a_file_system_without_locks(tmp_path, dead_name, monkeypatch):
 def test_a_file_of_another_machine(tmp_path, dead_name, monkeypatch, local):
     """In a shared folder its owner may live where locks here do not tell."""
     with monkeypatch.context() as other:
-        other.setattr(leftovers, "_machine", lambda: "0" * 8)
+        other.setattr(leftovers, "machine", lambda: "0" * 8)
         left = dead_name(tmp_path / "out.png")
     heard = []
-    monkeypatch.setattr(leftovers, "_is_local", lambda folder: local)
+    monkeypatch.setattr(leftovers, "is_local", lambda folder: local)
     write(tmp_path / "out.png", lambda *words: heard.append(words))
     assert left.exists() != local and left.name in heard[0][1]
     assert ("another machine" in heard[0][1]) != local
 
 
 def test_which_file_systems_are_local(tmp_path):
-    assert not leftovers._is_local(Path("/proc/self"))
-    assert leftovers._is_local(tmp_path) in (True, False)
+    assert not leftovers.is_local(Path("/proc/self"))
+    assert leftovers.is_local(tmp_path) in (True, False)
 
 
 def test_no_limit_to_what_names_hold(tmp_path):
@@ -154,7 +154,7 @@ def test_a_forked_child_touches_nothing(tmp_path, fails):
 
 def test_the_race_for_a_file_that_is_not_yet_locked(tmp_path, monkeypatch):
     """Another run takes a new file for a leftover, between its making and its lock."""
-    target, real, stolen = tmp_path / "out.png", leftovers._lock, []
+    target, real, stolen = tmp_path / "out.png", leftovers.lock, []
 
     def late(descriptor):
         if not stolen:
@@ -163,7 +163,7 @@ def test_the_race_for_a_file_that_is_not_yet_locked(tmp_path, monkeypatch):
             path.unlink()
         return real(descriptor)
 
-    monkeypatch.setattr(leftovers, "_lock", late)
+    monkeypatch.setattr(leftovers, "lock", late)
     write(target)
     assert stolen and hidden(tmp_path) == []
 

@@ -14,7 +14,7 @@ import pytest
 from PIL import ExifTags, Image, ImageCms, ImageFile
 
 from snellen.errors import InputError
-from snellen.frames import limits, raw, tiff
+from snellen.frames import limits, raw, tiff, tiff_write
 from snellen.frames.still import Header, Still, header, losses, read, write
 from snellen.frames.still_formats import WRITTEN
 from support import stills
@@ -264,7 +264,7 @@ class TestCmyk:
 
 
 class TestDeepTiff:
-    @pytest.mark.parametrize("compression", tiff.WRITTEN)
+    @pytest.mark.parametrize("compression", tiff_write.WRITTEN)
     @pytest.mark.parametrize("dtype", [np.uint16, np.float32])
     def test_tiles(self, random, tmp_path, compression, dtype):
         pixels = (random.random((37, 41, 3)) * (1 if dtype == np.float32 else 65535)).astype(dtype)
@@ -296,7 +296,7 @@ class TestDeepTiff:
             with pytest.raises(InputError, match=r"a\.tif|strip or tile"):
                 read(tmp_path / "a.tif")
 
-    @pytest.mark.parametrize("compression", tiff.WRITTEN)
+    @pytest.mark.parametrize("compression", tiff_write.WRITTEN)
     @pytest.mark.parametrize(
         ("shape", "dtype"),
         [((30, 21), np.uint8), ((30, 21, 3), np.uint8), ((30, 21, 4), np.uint8),
@@ -327,8 +327,8 @@ class TestDeepTiff:
         assert back.grey_alpha and (back.pixels == two[..., [0, 0, 0, 1]]).all()
 
     def test_a_big_tiff(self, random, tmp_path, monkeypatch):
-        monkeypatch.setattr(tiff, "BIG", 0)
-        monkeypatch.setattr(tiff, "_STRIP", 1000)
+        monkeypatch.setattr(tiff_write, "BIG", 0)
+        monkeypatch.setattr(tiff_write, "_STRIP", 1000)
         for dtype in (np.uint8, np.uint16):
             pixels = random.integers(0, 200, (30, 21, 3)).astype(dtype)
             write(tmp_path / "a.tif", Still(pixels, exif=exif_block()), overwrite=True)

@@ -10,7 +10,7 @@ from PIL import Image
 
 from snellen import upscale_file
 from snellen.errors import IncompleteError, InputError
-from snellen.frames import tiff
+from snellen.frames import tiff_write
 from snellen.frames.still import Still, pages, read_page, write_pages
 from snellen.frames.tiff_pages import pages as pages_in
 
@@ -27,7 +27,7 @@ def samples(random, dtype, shape):
 def test_pages_come_back(tmp_path, random, monkeypatch, big):
     """Of every kind that we write, in one file; others read it, too."""
     if big:
-        monkeypatch.setattr(tiff, "BIG", 10)
+        monkeypatch.setattr(tiff_write, "BIG", 10)
     stills = [
         Still(samples(random, dtype, shape), compression=compression, dpi=(72, 72))
         for dtype in (DTYPES[::-1] if big else DTYPES)

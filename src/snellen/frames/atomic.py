@@ -14,6 +14,7 @@ from snellen.errors import InputError, OutputError
 from snellen.frames import leftovers, protection
 from snellen.frames.leftovers import Temporary
 from snellen.frames.protection import protected
+from snellen.frames.remote import Remote
 
 __all__ = [
     "adopt",
@@ -50,11 +51,13 @@ def check_target(target: Path, source: protection.File | None, overwrite: bool) 
     ------
     InputError
         The folder of `target` does not exist; `target` is a folder, an input (by whatever name or
-        link), another output of this run, where standard output goes, a pipe or a device; it exists
-        and `overwrite` is False; or the system denies access to it.
+        link), another output of this run, where standard output goes, a pipe, a device or an
+        address; it exists and `overwrite` is False; or the system denies access to it.
     OutputError
         The folder takes no file: it is read-only or full.
     """
+    if isinstance(target, Remote):
+        raise InputError(f"{target} is an address; expected the name of a file")
     try:
         goal = _resolved(target)
         found = _status(goal)
@@ -121,7 +124,7 @@ def _try(target: Path) -> None:
 
 
 @contextmanager
-def writing(target: Path, overwrite: bool) -> Iterator[io.BufferedRandom]:
+def writing(target: Path, overwrite: bool, *, synced: bool = True) -> Iterator[io.BufferedRandom]:
     """Yield a binary file that becomes `target` when the block ends, as of `replacing`.
 
     Raises
@@ -131,16 +134,16 @@ def writing(target: Path, overwrite: bool) -> Iterator[io.BufferedRandom]:
     """
     with (
         _os_errors_as_output_errors(target),
-        replacing(target, overwrite) as temporary,
+        replacing(target, overwrite, synced=synced) as temporary,
         _File(io.FileIO(temporary, "r+")) as file,
     ):
         yield file
 
 
 @contextmanager
-def rewriting(target: Path) -> Iterator[io.BufferedRandom]:
+def rewriting(target: Path, *, synced: bool = True) -> Iterator[io.BufferedRandom]:
     """Yield a file as `writing` does; the same run may replace it again, as a checkpoint."""
-    with writing(target, overwrite=True) as file:
+    with writing(target, overwrite=True, synced=synced) as file:
         yield file
     outputs = protection.current().outputs
     for what in [one for one, name in outputs.items() if name == str(target)]:
@@ -160,7 +163,7 @@ class _File(io.BufferedRandom):
 
 
 @contextmanager
-def replacing(target: Path, overwrite: bool) -> Iterator[Path]:
+def replacing(target: Path, overwrite: bool, *, synced: bool = True) -> Iterator[Path]:
     """Yield a hidden temporary file in the target's folder; rename it to `target` at the end.
 
     After an error, or if `target` has come to exist in the meantime without `overwrite`, the
@@ -178,6 +181,9 @@ def replacing(target: Path, overwrite: bool) -> Iterator[Path]:
         The output file.
     overwrite : bool
         Whether an existing file may be replaced.
+    synced : bool
+        Whether to wait for the disk. Otherwise a loss of power may leave the file empty or
+        damaged: whoever reads it must notice that.
 
     Yields
     ------
@@ -206,7 +212,7 @@ def replacing(target: Path, overwrite: bool) -> Iterator[Path]:
         if not temporary.is_ours:
             raise OutputError(f"{target} is written by the process that began it")
         with _os_errors_as_output_errors(target):
-            _finish(temporary, rights, target, goal, overwrite)
+            _finish(temporary, rights, target, goal, overwrite, synced)
     finally:
         temporary.close()
 
@@ -245,14 +251,17 @@ def _warn(output: Path, notice: str | None) -> None:
         warn(str(output), notice)
 
 
-def _finish(temporary: Temporary, rights: int, target: Path, goal: Path, overwrite: bool) -> None:
-    """Give a complete file its permissions and its name, both on the disk."""
+def _finish(
+    temporary: Temporary, rights: int, target: Path, goal: Path, overwrite: bool, synced: bool
+) -> None:
+    """Give a complete file its permissions and its name; `synced`: both on the disk."""
     if not temporary.is_there():
         raise OutputError(f"{target} could not be written: {temporary.path} has been removed")
     old = _replaceable(target, goal)
     _set_rights(temporary.descriptor, temporary.path, rights, old)
     try:
-        os.fsync(temporary.descriptor)  # some file systems report a full disk only now
+        if synced:
+            os.fsync(temporary.descriptor)  # some file systems report a full disk only now
     except OSError as error:
         if error.errno not in _NO_SYNC:
             raise
@@ -261,7 +270,8 @@ def _finish(temporary: Temporary, rights: int, target: Path, goal: Path, overwri
         temporary.release()
     _rename(temporary.path, goal, overwrite)
     protection.current().outputs[what.st_dev, what.st_ino] = str(target)
-    _sync_folder(goal.parent)
+    if synced:
+        _sync_folder(goal.parent)
 
 
 def _set_rights(descriptor: int, path: Path, rights: int, old: os.stat_result | None) -> None:

@@ -91,7 +91,7 @@ class Temporary:
                 continue
             self._folder = _opened(self._target.parent)
             # Another run may have taken the file for a leftover before it was locked.
-            if _lock(self.descriptor) is not False and self.is_there():
+            if lock(self.descriptor) is not False and self.is_there():
                 return
             self.close()
         raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
@@ -103,7 +103,7 @@ class Temporary:
 
     def is_there(self) -> bool:
         """Return whether the path still leads to this file."""
-        return _is_same(self.descriptor, self.path)
+        return is_same(self.descriptor, self.path)
 
     def rename(self, rename: Callable[[Path], object]) -> None:
         """Give the file its name, by a function of its path."""
@@ -150,7 +150,8 @@ def _opened(folder: Path) -> int:
         return -1
 
 
-def _is_same(descriptor: int, path: Path) -> bool:
+def is_same(descriptor: int, path: Path) -> bool:
+    """Return whether a path still leads to what is open."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.lstat())
     except FileNotFoundError:
@@ -182,9 +183,14 @@ def remove(folder: Path, output: str | None = None) -> str | None:
         found = _NAME.fullmatch(name)
         if found is None or which not in (None, found[1]):
             continue
-        outcome = _remove(folder / name, found[2] == _machine())
+        outcome = _remove(folder / name, found[2] == machine())
         if outcome is not None:
             (removed if outcome else kept).append(name)
+    return notice(removed, kept)
+
+
+def notice(removed: list[str], kept: list[str]) -> str | None:
+    """Return a sentence about leftovers that were removed, and others that were not."""
     texts = []
     if removed:
         texts.append(f"removed what a killed run had left: {_names(removed)}")
@@ -222,12 +228,12 @@ def _remove(path: Path, of_this_machine: bool) -> bool | None:
     except OSError:  # gone, or not ours
         return None
     try:
-        locked = _lock(descriptor)
+        locked = lock(descriptor)
         if locked is False:
             return None  # its owner lives
-        if locked is None or not (of_this_machine or _is_local(path.parent)):
+        if locked is None or not (of_this_machine or is_local(path.parent)):
             return False
-        if not _is_same(descriptor, path):
+        if not is_same(descriptor, path):
             return None
         path.unlink()
         return True
@@ -237,7 +243,7 @@ def _remove(path: Path, of_this_machine: bool) -> bool | None:
         os.close(descriptor)
 
 
-def _lock(descriptor: int) -> bool | None:
+def lock(descriptor: int) -> bool | None:
     """Lock a file; False: another process has done so; None: the file system has no locks."""
     if fcntl is None:
         return None
@@ -251,7 +257,7 @@ def _lock(descriptor: int) -> bool | None:
 def _new_name(target: Path) -> str:
     suffix = target.suffix if len(os.fsencode(target.suffix)) <= _SUFFIX else ""
     number = secrets.token_hex(8)
-    return f".{target.stem[:_STEM]}.snellen-{_which(target.name)}-{_machine()}-{number}{suffix}"
+    return f".{target.stem[:_STEM]}.snellen-{_which(target.name)}-{machine()}-{number}{suffix}"
 
 
 def _which(name: str) -> str:
@@ -259,7 +265,7 @@ def _which(name: str) -> str:
 
 
 @cache
-def _machine() -> str:
+def machine() -> str:
     """Return a number of this machine since its start; containers on one kernel share it."""
     try:
         name = Path("/proc/sys/kernel/random/boot_id").read_bytes()
@@ -270,7 +276,7 @@ def _machine() -> str:
     return sha256(name).hexdigest()[:8]
 
 
-def _is_local(folder: Path) -> bool:
+def is_local(folder: Path) -> bool:
     """Return whether no other machine can write to a folder; False where that is unknown."""
     try:
         lines = Path("/proc/self/mountinfo").read_bytes().splitlines()

@@ -2,6 +2,7 @@
 
 FFmpeg finds protocols (``http:``), patterns (``%03d``) and lists in names, and opens what they say.
 So no library gets a name: FFmpeg, Pillow and NumPy get an open file, which is called "input".
+Addresses that the user typed are opened here, too: see remote.py.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from snellen.errors import InputError
+from snellen.frames import transfer
+from snellen.frames.remote import Remote, shown
+from snellen.frames.transfer import RemoteFile, RemoteFilm
 
 _PATIENCE_MS = 100
 """Milliseconds of a wait after which Python looks for signals."""
@@ -64,6 +68,12 @@ class InputFile(FileIO):
             raise unreadable(path, error) from error
         super().__init__(descriptor, "rb")
         self.name = neutral(path)
+
+    @property
+    def state(self) -> tuple[int, int]:
+        """Bytes, and when somebody has written into it."""
+        about = os.fstat(self.fileno())
+        return about.st_size, about.st_mtime_ns
 
 
 class FFmpegFile:
@@ -119,6 +129,9 @@ class FFmpegFile:
         """Whether somebody has written into the file since it was opened."""
         return self._descriptor >= 0 and self._size_and_time() != self._state
 
+    def check(self) -> None:
+        """Return: FFmpeg tells all errors of a file, unlike those of an address."""
+
     def _size_and_time(self) -> tuple[int, int]:
         about = os.fstat(self._descriptor)
         return about.st_size, about.st_mtime_ns
@@ -133,14 +146,34 @@ class FFmpegFile:
         self.close()
 
 
+def raw(path: Path) -> InputFile | RemoteFile:
+    """Open a file without a buffer; an address, whose bytes are read by ranges, where it is one.
+
+    Raises
+    ------
+    InputError
+        As `InputFile` and `RemoteFile`.
+    """
+    return RemoteFile(path) if isinstance(path, Remote) else InputFile(path)
+
+
+def for_ffmpeg(path: Path) -> FFmpegFile | RemoteFilm:
+    """Open a file, or an address, for FFmpeg; as `raw`."""
+    return RemoteFilm(path) if isinstance(path, Remote) else FFmpegFile(path)
+
+
 def opened(path: Path, limit: int) -> BinaryIO:
-    """Open a file for reading anywhere in it; of a pipe at most `limit` bytes are read first.
+    """Open a file for reading anywhere in it.
+
+    Of a pipe, and of an address, all is read first, at most `limit` bytes.
 
     Raises
     ------
     InputError
         As `InputFile`, or a pipe gives more.
     """
+    if isinstance(path, Remote):
+        return BytesIO(contents(path, limit))
     file = InputFile(path)
     if file.regular:
         return BufferedReader(file)
@@ -156,6 +189,11 @@ def contents(path: Path, limit: int) -> bytes:
     InputError
         As `InputFile`, or there are more than `limit` bytes.
     """
+    if isinstance(path, Remote):
+        found = transfer.contents(path, limit)
+        if found is None:
+            raise _too_long(path, limit)
+        return found
     with InputFile(path) as file:
         try:
             return _all(file, path, limit)
@@ -163,8 +201,15 @@ def contents(path: Path, limit: int) -> bytes:
             raise unreadable(path, error) from error
 
 
+def size_of(path: Path) -> int:
+    """Return the bytes of a file (OSError: there is none), or at an address."""
+    return transfer.status(path)[0] or 0 if isinstance(path, Remote) else path.stat().st_size
+
+
 def is_stream(path: Path) -> bool:
     """Return whether this is a pipe, a terminal or such, which can be read only once."""
+    if isinstance(path, Remote):
+        return False
     try:
         kind = path.stat().st_mode
     except (OSError, ValueError):
@@ -193,8 +238,9 @@ def missing(path: Path, what: str = "file") -> InputError:
     """Return the error that says that there is no such file, or that this is an address."""
     if is_address(path):
         return InputError(
-            f"{_SLASH.sub('://', str(path), count=1)} is an address; expected the name of a file",
-            advice="download it first: nothing is read from a network",
+            f"{shown(_SLASH.sub('://', str(path), count=1))} is an address; expected the name of a "
+            "file",
+            advice="addresses count only where they are typed as an argument, in Python as text",
         )
     return InputError(f"{path}: no such {what}")
 

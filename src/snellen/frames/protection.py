@@ -14,6 +14,7 @@ from typing import IO, Any
 
 from snellen import process
 from snellen.errors import InputError
+from snellen.frames.remote import Remote
 
 Identity = tuple[int, int]
 """Device and inode: what a file is, whatever it is called."""
@@ -24,6 +25,8 @@ Warn = Callable[[str, str], None]
 
 def identity(file: File | None) -> Identity | None:
     """Return what a regular file is; None: it is none, or the system does not say."""
+    if isinstance(file, Remote):
+        return None
     # Streams may be closed, missing (under pythonw), or without a descriptor.
     with suppress(OSError, ValueError, AttributeError, TypeError):
         found = file.stat() if isinstance(file, Path) else os.fstat(file.fileno())  # type: ignore[union-attr]
@@ -34,7 +37,7 @@ def identity(file: File | None) -> Identity | None:
 
 def place(path: Path) -> str:
     """Return where a path leads: absolute, all links followed, as the system compares names."""
-    return os.path.normcase(os.path.realpath(path))
+    return path.url if isinstance(path, Remote) else os.path.normcase(os.path.realpath(path))
 
 
 class _Inputs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -14,13 +14,19 @@ import numpy as np
 from PIL import Image
 
 from snellen.errors import InputError
-from snellen.frames import atomic, png, tiff
+from snellen.frames import atomic, png, tiff, tiff_write
 from snellen.frames.still_formats import EITHER, FORMATS, READ_ONLY, TIFF, WRITTEN, ImageFormat
 from snellen.frames.still_metadata import png_info, segment
 from snellen.frames.still_value import Array, Still
 
 
-def write(path: Path, still: Still, overwrite: bool = False, quality: int | None = None) -> None:
+def write(
+    path: Path,
+    still: Still,
+    overwrite: bool = False,
+    quality: int | None = None,
+    before: Callable[[], object] | None = None,
+) -> None:
     """Write an image file in the format of its suffix; it appears only when it is complete.
 
     Parameters
@@ -34,6 +40,8 @@ def write(path: Path, still: Still, overwrite: bool = False, quality: int | None
     quality : int, optional
         1 … 100, for formats with loss; 100 of WebP is lossless. None: 95 for JPEG, 90 for AVIF,
         lossless for WebP. Other formats ignore it.
+    before : callable, optional
+        Called when the file is complete, before it gets its name: writes what goes with it.
 
     Raises
     ------
@@ -53,6 +61,8 @@ def write(path: Path, still: Still, overwrite: bool = False, quality: int | None
             png.write(file, still.pixels, _chunks(still))
         else:
             _save(file, path.suffix.lower(), still, quality)
+        if before is not None:
+            before()
 
 
 def write_pages(path: Path, stills: Iterable[Still], count: int, overwrite: bool = False) -> None:
@@ -78,7 +88,7 @@ def write_pages(path: Path, stills: Iterable[Still], count: int, overwrite: bool
         big: bool | None = None
         behind: int | None = None
         for still in stills:
-            big = count * still.pixels.nbytes > tiff.BIG if big is None else big
+            big = count * still.pixels.nbytes > tiff_write.BIG if big is None else big
             behind = _save_tiff(file, still, big, behind)
 
 
@@ -204,14 +214,14 @@ def _save_tiff(
 ) -> int:
     """Write a page of a TIFF file, compressed as the source was; JPEG and fax become Deflate.
 
-    `big`, `behind`, and what is returned: as of `tiff.write`.
+    `big`, `behind`, and what is returned: as of `tiff_write.write`.
     """
     source = still.compression or "raw"
     pixels = still.pixels[..., [0, 3]] if still.grey_alpha else still.pixels
-    return tiff.write(
+    return tiff_write.write(
         file,
         pixels,
-        tiff.DEFLATE if source not in tiff.WRITTEN else source,
+        tiff.DEFLATE if source not in tiff_write.WRITTEN else source,
         profile=still.profile,
         exif=still.exif,
         dpi=still.dpi,

@@ -1,26 +1,23 @@
-"""TIFF files: those that Pillow cannot read, 16-bit and float colour, and all that are written.
+"""TIFF files that Pillow cannot read, of 16-bit and float colour; see tiff_write.py for the others.
 
-Pillow reads and writes the directory of tags. Strips and tiles are unpacked and packed by libtiff:
-each as a small TIFF file in memory whose pixels are the bytes (TIFF 6.0; TIFF Technical Note 3 for
-the predictor of floats).
+Pillow reads the directory of tags. Strips and tiles are unpacked by libtiff, each as a small TIFF
+file in memory whose pixels are the bytes (TIFF 6.0; TIFF Technical Note 3 for the predictor of
+floats).
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BytesIO
-from typing import IO, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
 from PIL.TiffImagePlugin import ImageFileDirectory_v2
-from PIL.TiffTags import TAGS_V2_GROUPS
 
 from snellen.frames import limits
-from snellen.frames.still_metadata import IPTC, XMP
 
 Array = npt.NDArray[Any]
 Bytes = npt.NDArray[np.uint8]
@@ -38,19 +35,10 @@ NAMES = {
 }  # fmt: skip
 """Pillow's names of the compressions without loss that are read and written."""
 NUMBERS = {name: number for number, name in NAMES.items()}
-WRITTEN = ("raw", "tiff_lzw", "tiff_adobe_deflate", "packbits", "lzma", "zstd")
 DEFLATE = "tiff_adobe_deflate"
-_PREDICTED = ("tiff_lzw", DEFLATE, "lzma", "zstd")
-"""Compressions for which differences of neighbours are stored."""
 
-_WHITE_IS_ZERO, _GREY, _RGB = 0, 1, 2
-_UINT, _FLOAT = 1, 3
-_LONG, _LONG8 = 4, 16
-"""Types of values."""
-_STRIP = 1 << 18
-"""Bytes of a strip that is written."""
-BIG = 0xF0000000
-"""Bytes of samples from which a file is a BigTIFF, whose offsets have 64 bits."""
+_WHITE_IS_ZERO, GREY, RGB = 0, 1, 2
+UINT, FLOAT = 1, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +95,13 @@ def exif_of(file: BinaryIO, at: int | None = None) -> Image.Exif:
 
 def is_ours(tags: ImageFileDirectory_v2) -> bool:
     """Return whether Pillow cannot read the samples, or not all of their bits, and we can."""
-    bits, kind = set(_several(tags, BITS, 1)), set(_several(tags, FORMAT, _UINT))
+    bits, kind = set(several(tags, BITS, 1)), set(several(tags, FORMAT, UINT))
     samples = int(tags.get(SAMPLES, 1))
-    if tags.get(PHOTOMETRIC) not in (_WHITE_IS_ZERO, _GREY, _RGB) or not 1 <= samples <= 4:
+    if tags.get(PHOTOMETRIC) not in (_WHITE_IS_ZERO, GREY, RGB) or not 1 <= samples <= 4:
         return False
-    if kind == {_FLOAT}:
+    if kind == {FLOAT}:
         return bits in ({16}, {32}, {64}) and (samples > 1 or bits == {16})
-    return kind == {_UINT} and bits == {16} and samples > 1
+    return kind == {UINT} and bits == {16} and samples > 1
 
 
 def layout(tags: ImageFileDirectory_v2) -> Layout:
@@ -125,8 +113,8 @@ def layout(tags: ImageFileDirectory_v2) -> Layout:
         The tags contradict each other, or say what is not supported.
     """
     width, height = int(tags[WIDTH]), int(tags[HEIGHT])
-    samples, bits = int(tags.get(SAMPLES, 1)), _several(tags, BITS, 1)[0]
-    kind = "f" if _several(tags, FORMAT, _UINT)[0] == _FLOAT else "u"
+    samples, bits = int(tags.get(SAMPLES, 1)), several(tags, BITS, 1)[0]
+    kind = "f" if several(tags, FORMAT, UINT)[0] == FLOAT else "u"
     order = ">" if tags.prefix == b"MM" else "<"
     tiled = TILE_OFFSETS in tags
     if tiled:
@@ -136,15 +124,15 @@ def layout(tags: ImageFileDirectory_v2) -> Layout:
     if min(width, height, *part) < 1:
         raise ValueError(f"a picture of {width}×{height} in parts of {part[1]}×{part[0]}")
     planar = int(tags.get(PLANAR, 1)) == 2
-    offsets = _several(tags, TILE_OFFSETS if tiled else OFFSETS)
-    counts = _several(tags, TILE_COUNTS if tiled else COUNTS)
+    offsets = several(tags, TILE_OFFSETS if tiled else OFFSETS)
+    counts = several(tags, TILE_COUNTS if tiled else COUNTS)
     wanted = -(-height // part[0]) * -(-width // part[1]) * (samples if planar else 1)
     if not wanted <= min(len(offsets), len(counts)):
         raise ValueError(f"{min(len(offsets), len(counts))} strips or tiles of {wanted}")
     compression = int(tags.get(COMPRESSION, 1))
     if compression not in NAMES or int(tags.get(FILL_ORDER, 1)) != 1:
         raise ValueError(f"deep colour with compression {compression} is not supported")
-    extra = _several(tags, EXTRA) if EXTRA in tags else ()
+    extra = several(tags, EXTRA) if EXTRA in tags else ()
     return Layout(
         width, height, samples, np.dtype(f"{order}{kind}{bits // 8}"), part, tiled, offsets,
         counts, planar, NAMES[compression], int(tags.get(PREDICTOR, 1)),
@@ -152,7 +140,7 @@ def layout(tags: ImageFileDirectory_v2) -> Layout:
     )  # fmt: skip
 
 
-def _several(tags: ImageFileDirectory_v2, tag: int, default: int | None = None) -> tuple[int, ...]:
+def several(tags: ImageFileDirectory_v2, tag: int, default: int | None = None) -> tuple[int, ...]:
     """Return the values of a tag that may have one or several."""
     value: Any = tags.get(tag, default)
     return tuple(int(one) for one in value) if isinstance(value, tuple) else (int(value),)
@@ -217,148 +205,10 @@ def unpacked(data: bytes, compression: str, rows: int, across: int) -> Bytes:
     """Return the bytes of a strip or tile, (rows, across)."""
     entries = (
         (WIDTH, across), (HEIGHT, rows), (BITS, 8), (COMPRESSION, NUMBERS[compression]),
-        (PHOTOMETRIC, _GREY), (OFFSETS, 8), (SAMPLES, 1), (ROWS, rows), (COUNTS, len(data)),
+        (PHOTOMETRIC, GREY), (OFFSETS, 8), (SAMPLES, 1), (ROWS, rows), (COUNTS, len(data)),
     )  # fmt: skip
     ifd = b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in entries)
     file = struct.pack("<2sHI", b"II", 42, 8 + len(data)) + data
     file += struct.pack("<H", len(entries)) + ifd + bytes(4)
     with Image.open(BytesIO(file), formats=("TIFF",)) as image:
         return np.asarray(image)
-
-
-def packed(rows: Bytes, compression: str) -> bytes:
-    """Return a strip of bytes, (rows, across), compressed."""
-    out = BytesIO()
-    Image.fromarray(rows).save(out, "TIFF", compression=compression, strip_size=1 << 30)
-    out.seek(0)
-    tags = directory(out)
-    assert tags is not None
-    (offset,), (count,) = _several(tags, OFFSETS), _several(tags, COUNTS)
-    return out.getvalue()[offset : offset + count]
-
-
-def write(
-    file: IO[bytes],
-    pixels: Array,
-    compression: str,
-    *,
-    profile: bytes | None = None,
-    exif: bytes | None = None,
-    dpi: Any = None,
-    xmp: bytes | None = None,
-    iptc: bytes | None = None,
-    big: bool | None = None,
-    behind: int | None = None,
-) -> int:
-    """Write a TIFF file, or a further page of one; return where the next page is to be noted.
-
-    Parameters
-    ----------
-    file : binary file
-        Empty, and seekable.
-    pixels : (H, W), (H, W, 2), (H, W, 3) or (H, W, 4) uint8, uint16 or float32
-        Grey, grey with alpha, RGB, RGB with alpha.
-    compression : str
-        One of `NUMBERS`.
-    profile, exif, dpi, xmp, iptc
-        As of `Still`.
-    big : bool, optional
-        Whether it is a BigTIFF, which all pages have in common; None: by the size of this one.
-    behind : int, optional
-        What the page before has returned; None: this is the first page.
-    """
-    pixels = pixels if pixels.ndim == 3 else pixels[..., None]
-    height, width, samples = pixels.shape
-    big = pixels.nbytes > BIG if big is None else big
-    head = b"II\x2b\0\x08\0\0\0" + bytes(8) if big else b"II\x2a\0" + bytes(4)
-    tags = ImageFileDirectory_v2(head)
-    _take_exif(tags, exif)
-    rows = max(1, min(height, _STRIP // (width * samples * pixels.itemsize)))
-    predictor = 1
-    if compression in _PREDICTED:
-        predictor = 3 if pixels.dtype.kind == "f" else 2
-    if behind is None:
-        file.write(head)
-        behind = 8 if big else 4
-    else:
-        file.write(bytes(file.seek(0, 2) & 1))  # directories begin at even offsets
-    offsets, counts = [], []
-    for strip in _strips(pixels, rows, predictor):
-        data = strip.tobytes() if compression == "raw" else packed(strip, compression)
-        offsets.append(file.tell())
-        counts.append(len(data))
-        file.write(data + bytes(len(data) & 1))
-    tags[WIDTH], tags[HEIGHT] = width, height
-    tags[BITS] = (8 * pixels.itemsize,) * samples
-    tags[FORMAT] = (_FLOAT if pixels.dtype.kind == "f" else _UINT,) * samples
-    tags[COMPRESSION], tags[PREDICTOR] = NUMBERS[compression], predictor
-    tags[PHOTOMETRIC] = _RGB if samples > 2 else _GREY
-    tags[SAMPLES], tags[PLANAR], tags[ROWS] = samples, 1, rows
-    tags.tagtype[OFFSETS] = tags.tagtype[COUNTS] = _LONG8 if big else _LONG
-    tags[OFFSETS], tags[COUNTS] = (0,) * len(offsets), tuple(counts)
-    if samples in (2, 4):
-        tags[EXTRA] = 2
-    if dpi:
-        tags[UNIT], tags[X_RESOLUTION], tags[Y_RESOLUTION] = 2, dpi[0], dpi[1]
-    for tag, kind, value in ((PROFILE, 7, profile), (XMP, 1, xmp), (IPTC, 7, iptc)):
-        if value:
-            tags.tagtype[tag] = kind
-            tags[tag] = value
-    place = file.tell()
-    ifd = _with_offsets(bytearray(tags.tobytes(place)), place, offsets, big)
-    file.write(ifd)
-    file.seek(behind)
-    file.write(struct.pack("<Q" if big else "<I", place))
-    (entries,) = struct.unpack_from("<Q" if big else "<H", ifd)
-    return place + int(8 + 20 * entries if big else 2 + 12 * entries)
-
-
-def _take_exif(tags: ImageFileDirectory_v2, block: bytes | None) -> None:
-    """Add the tags of an EXIF block to a directory."""
-    if not block:
-        return
-    exif = Image.Exif()
-    exif.load(block)
-    for key in exif:
-        tags[key] = exif.get_ifd(key) if key in TAGS_V2_GROUPS else exif.get(key)
-
-
-def _with_offsets(ifd: bytearray, place: int, offsets: list[int], big: bool) -> bytearray:
-    """Return a directory with the offsets of its strips, for which Pillow has written others.
-
-    Parameters
-    ----------
-    ifd : bytearray
-    place : int
-        Where it is in the file.
-    offsets : list of int
-    big : bool
-        Whether it is a BigTIFF's.
-    """
-    counter, entry, word = (8, 20, "Q") if big else (2, 12, "I")
-    values = struct.pack(f"<{len(offsets)}{word}", *offsets)
-    at = counter
-    while struct.unpack_from("<H", ifd, at)[0] != OFFSETS:
-        at += entry
-    at += entry - struct.calcsize(word)
-    if len(offsets) > 1:
-        at = struct.unpack_from(f"<{word}", ifd, at)[0] - place
-    ifd[at : at + len(values)] = values
-    return ifd
-
-
-def _strips(pixels: Array, rows: int, predictor: int) -> Iterator[Bytes]:
-    """Yield the bytes of strips, (rows, bytes of a row)."""
-    samples = pixels.shape[2]
-    stored = pixels.dtype.newbyteorder("<")
-    for top in range(0, len(pixels), rows):
-        strip = np.ascontiguousarray(pixels[top : top + rows], stored)
-        high = len(strip)
-        if predictor == 3:
-            floats = strip.astype(stored.newbyteorder(">")).reshape(high, -1, 1)
-            strip = floats.view(np.uint8).swapaxes(1, 2).reshape(high, -1, samples)
-        if predictor > 1:
-            differences = strip.copy()
-            differences[:, 1:] -= strip[:, :-1]
-            strip = differences
-        yield np.ascontiguousarray(strip).reshape(high, -1).view(np.uint8)

@@ -18,6 +18,7 @@ import numpy as np
 
 from snellen.errors import InputError, quoted
 from snellen.frames.limits import memory
+from snellen.frames.remote import typed
 
 MOST = 2**31 - 1
 """Greatest whole number of any parameter, unless it says otherwise."""
@@ -118,11 +119,14 @@ def is_name(text: str, longest: int = MOST) -> bool:
 
 
 def path(name: str, value: object) -> Path:
-    """Return the path that a str or Path is (InputError: no name that a file can have)."""
+    """Return the path that a str or Path is; of a str it may be an address.
+
+    InputError: no name that a file can have, or an address that is not read.
+    """
     given = str(value) if isinstance(value, Path) else value
     given = str.__str__(given) if isinstance(given, str) else ""  # of a class derived from str
     if given and is_name(given, LONGEST):
-        return value if isinstance(value, Path) else Path(given)
+        return value if isinstance(value, Path) else typed(given)
     raise InputError(
         f"got `{name}`={quoted(value)}; expected the name of a file or folder, or -",
         parameter=name,

@@ -48,7 +48,7 @@ class Kind:
     """log₂ of the ratio of energies; None: the pictures are flat."""
 
 
-def decide(frames: Sequence[Bytes], codec: str, bits: float | None) -> Kind:
+def decide(frames: Sequence[Bytes], codec: str, bits: float | None, noisy: bool = False) -> Kind:
     """Decide once for a film.
 
     Parameters
@@ -60,12 +60,17 @@ def decide(frames: Sequence[Bytes], codec: str, bits: float | None) -> Kind:
         FFmpeg's name of the codec.
     bits : float, optional
         Of the video stream, a pixel of luma. None: not known.
+    noisy : bool
+        Whether the film is known to have noise, which takes bits: then neither these nor the codec
+        make it clean, since the models for film leave noise as it is (lab/sources.md).
     """
     found = sharpness(frames)
     limit, of = (SOFT_SCENE, " of one scene") if _of_one_scene(frames) else (SOFT, "")
     if found is not None and found < limit:
         return Kind("soft", f"sharpness {found:.2f}{of} is under {limit:g}", found)
     said = "flat pictures" if found is None else f"sharpness {found:.2f}"
+    if noisy:
+        return Kind("film", f"noise is to be reduced; {said}", found)
     if codec in EXACT:
         return Kind("clean", f"{codec} leaves no traces; {said}", found)
     if bits is not None and bits >= CLEAN:
