@@ -13,8 +13,9 @@ from snellen.frames.frame import Format, Frame
 from snellen.video.chain import Chain
 from snellen.video.clip import Clip
 from snellen.video.convert import Encoding, convert, drain
-from snellen.video.region import RegionStep, Track
+from snellen.video.region import RegionStep
 from snellen.video.step import RateStep
+from snellen.video.track import Track
 from support.video.clips import HEIGHT, WIDTH, luma, make, picture, read
 from support.video.steps import Device, Double, Half, Nearest, OnDevice, Wide
 

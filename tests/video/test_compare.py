@@ -11,6 +11,7 @@ import av
 import numpy as np
 import pytest
 
+from snellen.cpu import threads
 from snellen.errors import InputError
 from snellen.video.clip import Clip
 from snellen.video.compare import compare
@@ -283,6 +284,35 @@ def test_frames_are_decoded_while_the_step_is_prepared(lossless, monkeypatch):
     with pytest.raises(InputError, match="too small"):
         compare(lossless, lossless, Failing(), print)
     assert not [one for one in threading.enumerate() if one.name == "decode" and one.is_alive()]
+
+
+@pytest.mark.parametrize("failing", [(), (0,), (1,), (0, 1)])
+def test_both_films_are_opened_at_once(lossless, monkeypatch, failing):
+    """By the settings of the caller's thread; whichever fails, the other one is closed."""
+    meet, seen, closed = threading.Barrier(2, timeout=20), [], []
+    thread = threading.current_thread()
+
+    class Watched(Source):
+        def __init__(self, *settings):
+            number = int(threading.current_thread() is not thread)
+            meet.wait()
+            seen.append(threads.available())
+            if number in failing:
+                raise InputError(f"film {number}")
+            super().__init__(*settings)
+
+        def close(self):
+            closed.append(self)
+            super().close()
+
+    monkeypatch.setattr("snellen.video.compare.Source", Watched)
+    with threads.limited(3):
+        if failing:
+            with pytest.raises(InputError, match=f"film {failing[0]}"):
+                compare(lossless, lossless, Difference(), print)
+        else:
+            assert compared(lossless, lossless, Difference())[0] == list(range(8))
+    assert seen == [3, 3] and len({*map(id, closed)}) == 2 - len(failing)
 
 
 def test_a_second_interrupt_closes_no_film_under_its_thread(lossless, monkeypatch):

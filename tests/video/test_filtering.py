@@ -145,7 +145,7 @@ def test_lost_bits_are_said_and_the_depth_is_kept(deep):
     step, frames, info = step_of(deep, "gradfun")
     assert step.prepare(info.picture.format) == info.picture.format
     assert "gradfun of `vf` works on 8 bits (yuv420p)" in step.losses[0]
-    assert step.label == "vf gradfun (yuv420p10le → yuv420p → yuv420p10le)"
+    assert step.label == "vf (yuv420p10le → yuv420p → yuv420p10le)"
     assert np.abs(pushed(step, frames)[0].planes[0].astype(int) - frames[0].planes[0]).max() < 64
 
 

@@ -1,12 +1,14 @@
 """Each of FFmpeg's messages reaches its listener, and PyAV's logging stays as it was."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import av
 import av.logging
 import pytest
 
 from snellen.video import log_slots, logs
+from support.video.clips import make
 
 
 @pytest.fixture
@@ -105,3 +107,17 @@ def test_setting_pyavs_level_meanwhile_does_not_deafen(listener):
         av.logging.log(av.logging.ERROR, "demuxer", "text")
     av.logging.set_level(before)
     assert listener.take()
+
+
+def test_descriptions_at_once_leave_the_level(tmp_path):
+    """It would stay at that of the other one: libwebp then prints on standard error."""
+    file = make(tmp_path / "a.mkv", frames=2)
+    before = logs.libav_level()
+
+    def describe(_):
+        with av.open(str(file)) as container:
+            return logs.description(container)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(describe, range(200)))
+    assert logs.libav_level() == before

@@ -31,6 +31,8 @@ def test_it_describes_the_input(info):
     assert [stream.type for stream in info.streams] == ["video", "audio", "subtitle"]
     assert info.video is info.streams[info.video_index]
     assert str(info.streams[1]) == "audio stream 1 (aac, eng)"
+    unknown = dataclasses.replace(info.streams[1], tags={"language": "und"})  # as mp4 says it
+    assert str(unknown) == "audio stream 1 (aac)"
     (chapter,) = info.chapters
     assert (chapter.start, chapter.end) == (0, Fraction(2, 5))
     assert chapter.tags["title"] == "one" and info.tags["title"] == "film"

@@ -295,6 +295,7 @@ def test_a_signal_while_standard_input_gives_nothing(tmp_path, process, number, 
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("scale", [2, 40])
 def test_a_signal_while_nobody_reads_standard_output(plain, process, number, scale):

@@ -9,7 +9,8 @@ from snellen.errors import InputError
 from snellen.frames.frame import Format, Frame
 from snellen.frames.luma import levels, samples
 from snellen.video.convert import Encoding, convert
-from snellen.video.region import RegionStep, Track, cut
+from snellen.video.region import RegionStep, cut
+from snellen.video.track import Track
 from support.video.clips import HEIGHT, WIDTH, luma, make, read
 
 LOSSLESS = Encoding(codec="ffv1")

@@ -16,7 +16,8 @@ from snellen.frames.frame import Format, Frame
 from snellen.jobs.deblur_step import DeblurStep, FrameFits
 from snellen.video import region
 from snellen.video.chain import Chain
-from snellen.video.region import RegionStep, Track
+from snellen.video.region import RegionStep
+from snellen.video.track import Track
 from support.fake_arrays import Numbers, install
 from support.gpu import busy
 

@@ -130,6 +130,48 @@ def test_a_damaged_segment_is_made_again(tmp_path):
     same(tmp_path / "a.mkv", tmp_path / "b.mkv")
 
 
+@pytest.mark.parametrize("left", [None, b"", bytes(400), 0.5])
+def test_a_record_that_a_loss_of_power_spoils_costs_its_segment_only(tmp_path, left):
+    """Records do not wait for the disk: one may be missing, empty, zeros, or cut short."""
+    source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=40, options=KEYS)
+    first = Run(source, tmp_path / "a.mkv", Dying(38))
+    record = sorted(first.folder.glob("*.record"))[1]
+    if left is None:
+        record.unlink()
+    else:
+        whole = record.read_bytes()
+        record.write_bytes(whole[: int(len(whole) * left)] if left == 0.5 else left)
+    second = Run(source, tmp_path / "a.mkv")
+    assert second.error is None, second.error
+    assert second.step.ran == 12 + 4
+    assert "goes on: 2 of 4 segments are finished" in second.said[0]
+    Run(source, tmp_path / "b.mkv")
+    same(tmp_path / "a.mkv", tmp_path / "b.mkv")
+
+
+def test_a_record_names_only_bytes_that_are_on_the_disk(tmp_path, monkeypatch):
+    source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=24, options=KEYS)
+    real, synced = os.fsync, []
+
+    def sync(descriptor):
+        synced.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    add = store.Store.add
+
+    def added(self, record):
+        folder = self.folder.name
+        assert synced[-1] == folder and self.file(record.number).is_file()
+        assert synced[-2].endswith(".packets")
+        before = len(synced)
+        add(self, record)
+        assert len(synced) == before
+
+    monkeypatch.setattr(store.Store, "add", added)
+    assert Run(source, tmp_path / "a.mkv").error is None
+
+
 def test_other_settings_and_another_input_are_refused(tmp_path):
     source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=40, options=KEYS)
     out = tmp_path / "a.mkv"
@@ -487,7 +529,7 @@ def test_what_a_kill_leaves_of_a_removal_is_removed(tmp_path, monkeypatch):
     source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=40, options=KEYS)
     out = tmp_path / "a.mkv"
     with monkeypatch.context() as patch:
-        patch.setattr(store, "_remove", lambda folder: None)
+        patch.setattr(store, "remove", lambda folder: None)
         folder = Run(source, out).folder
     kept, unlink = tmp_path / "kept", Path.unlink
     shutil.copytree(folder, kept)
@@ -504,7 +546,7 @@ def test_what_a_kill_leaves_of_a_removal_is_removed(tmp_path, monkeypatch):
 
         with monkeypatch.context() as patch, pytest.raises(KilledError):
             patch.setattr(Path, "unlink", dying)
-            store._remove(folder)
+            store.remove(folder)
         assert folder.is_dir()
         store.tidy(folder, out)
         assert not folder.exists()

@@ -8,7 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from math import ceil, prod
-from typing import cast
+from typing import Any, cast
 
 from snellen.errors import InputError
 from snellen.frames.frame import Format, Frame
@@ -142,19 +142,21 @@ def steps_of(step: Step | RateStep) -> tuple[Step | RateStep, ...]:
     return step.steps if isinstance(step, Chain) else (step,)
 
 
-def described(step: Step | RateStep, given: Format) -> tuple[str, ...]:
+def described(step: Step | RateStep, given: Format, before: str | None = None) -> tuple[str, ...]:
     """Return formats and names of the steps of a prepared chain, in their order; none of one step.
 
     A step may have a `label`: what it is called here. Formats are left out that change nothing.
+    `before` is what the decoder's frames went through before the chain.
     """
     step = getattr(step, "step", step)  # beside one for the alpha channel
     if not isinstance(step, Chain):
         return ()
-    said = [before := describe(given)]
+    last = describe(given)
+    said = [last] if before is None else [last, before]
     for one, format in zip(step.steps, step.formats, strict=True):
         said.append(str(getattr(one, "label", type(one).__name__)))
-        if (after := describe(format)) != before:
-            said.append(before := after)
+        if (found := describe(format)) != last:
+            said.append(last := found)
     return tuple(said)
 
 
@@ -204,6 +206,26 @@ def restart(step: Step | RateStep) -> None:
         forget = getattr(one, "restart", None)
         if forget is not None:
             forget()
+
+
+def take_tally(step: Step | RateStep) -> tuple[int, int]:
+    """Return how many pixels steps had to clip, of how many, since this was last called.
+
+    A step that counts them has `take_tally` and `add_tally`; no frame is under way in it.
+    """
+    counts = [one.take_tally() for one in _counting(step)]
+    return sum(one for one, _ in counts), sum(all for _, all in counts)
+
+
+def add_tally(step: Step | RateStep, clipped: int, pixels: int) -> None:
+    """Have the step that counts clipped pixels count these, taken from it or one like it."""
+    for one in _counting(step)[:1]:
+        one.add_tally(clipped, pixels)
+
+
+def _counting(step: Step | RateStep) -> list[Any]:
+    found = steps_of(getattr(step, "step", step))  # beside one for the alpha channel
+    return [one for one in found if hasattr(one, "take_tally")]
 
 
 def _pushed(step: Step | RateStep, frames: list[Frame], ended: bool) -> list[Frame]:

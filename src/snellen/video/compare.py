@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager, suppress
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -89,6 +91,7 @@ def compare(
     decoder: str = "auto",
     on_warning: Callable[[str, str], None] | None = None,
     on_progress: Callable[[Progress], None] | None = None,
+    opened: Callable[[], Source] | None = None,
 ) -> Summary:
     """Compare the luma of two videos frame by frame, and give each result to `take`.
 
@@ -123,6 +126,8 @@ def compare(
         empty for both, and the text.
     on_progress : callable, optional
         Called after each pair, in the calling thread.
+    opened : callable, optional
+        Opens the reference, in place of its file; this function closes it.
 
     Returns
     -------
@@ -149,10 +154,12 @@ def compare(
         if every < 1:
             raise InputError(f"got `every`={every}; expected 1 or more", parameter="every")
         whole = replace(clip, start=None, duration=None, frames=None)
-        sources = [
-            stack.enter_context(closing(Source(file, whole, decoder)))
-            for file in (reference, distorted)
-        ]
+        open_first = opened or partial(Source, reference, whole, decoder)
+        open_second = partial(Source, distorted, whole, decoder)
+        if opened is None and _are_files(reference, distorted):
+            sources = _side_by_side(open_first, open_second, stack)
+        else:  # as a pipe may wait for the other one
+            sources = [stack.enter_context(closing(one())) for one in (open_first, open_second)]
         one, other = (source.info for source in sources)
         check_sizes(one, other, resized)
         for name, text in differences(one, other):
@@ -186,6 +193,26 @@ def compare(
             warnings=tuple(warnings),
             lost=tuple(f"{s.name}: {text}" for s in sources for text in s.report().damage),
         )
+
+
+def _are_files(*sources: Path | BinaryIO) -> bool:
+    with suppress(OSError):  # which opening it reports
+        return all(isinstance(one, Path) and one.is_file() for one in sources)
+    return False
+
+
+def _side_by_side(
+    first: Callable[[], Source], second: Callable[[], Source], stack: ExitStack
+) -> list[Source]:
+    """Open both videos at once, which `stack` closes.
+
+    Each takes a tenth of a second and more, as FFmpeg decodes its first frames in one thread.
+    """
+    with ThreadPoolExecutor(1, "snellen-open") as pool:
+        beside = pool.submit(copy_context().run, second)
+        stack.callback(lambda: None if beside.exception() else beside.result().close())
+        one = stack.enter_context(closing(first()))
+        return [one, beside.result()]
 
 
 @contextmanager

@@ -84,6 +84,7 @@ def convert(
     overwrite: bool = False,
     segments: Callable[[], Segments | None] | None = None,
     aim: Aim | None = None,
+    before: Callable[[], object] | None = None,
     on_warning: Callable[[str], None] | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     on_chain: Callable[[tuple[str, ...]], None] | None = None,
@@ -120,6 +121,8 @@ def convert(
         is prepared. None: it is not cut.
     aim : Aim, optional
         What the target of `encoding` needs, if it has one.
+    before : callable, optional
+        Called when the output is complete, before it gets its name: writes what goes with it.
     on_warning : callable, optional
         Called with each of `Summary.warnings`, most of them before work starts.
     on_progress : callable, optional
@@ -152,7 +155,7 @@ def convert(
         )  # fmt: skip
         opened, info, step, output = ready.source, ready.info, ready.step, ready.output
         copier, plan, warnings = ready.copier, ready.plan, ready.warnings
-        names = described(step, info.picture.format)
+        names = described(step, info.picture.format, info.made_progressive)
         if names and on_chain is not None:
             on_chain(names)
         how = None if segments is None else segments()
@@ -179,6 +182,8 @@ def convert(
             reached, missed = None, list[str]()
             if hunt is not None and isinstance(file, Path):
                 reached, missed = hunt.check(file)
+            if before is not None:
+                before()
         noted = [] if film is None else film.notes
         late = [*output.notes, *noted, *lost, *time_notes(written.report), *missed]
         if info.fields_notice is None and written.report.fields_notice is not None:

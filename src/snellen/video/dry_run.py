@@ -132,7 +132,7 @@ def dry_run(
 
 def _chain(ready: Ready) -> tuple[str, ...]:
     given, result = ready.info.picture.format, ready.plan.format
-    found = described(ready.step, given)
+    found = described(ready.step, given, ready.info.made_progressive)
     return found or tuple(dict.fromkeys((pixels.describe(given), pixels.describe(result))))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -10,13 +9,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from io import BytesIO
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import av
 from av.packet import Packet
 
 from snellen.errors import InputError
+from snellen.frames import temporary
 from snellen.frames.brief import Brief
 from snellen.video.chain import rate_of
 from snellen.video.ffmpeg import open_input
@@ -58,6 +57,8 @@ class Estimate(Brief):
     """Of the work that is left; None: it is not known how many frames the film has."""
     size: int | None
     """Bytes of the output; None: likewise."""
+    cores: float = 1.0
+    """Of the CPU, that were busy meanwhile, on average."""
 
 
 @dataclass(slots=True)
@@ -67,6 +68,7 @@ class _Tried:
     frames: int = 0
     places: int = 0
     seconds: float = 0.0
+    cpu_seconds: float = 0.0
     keys: int = 0
     key_bytes: int = 0
     others: int = 0
@@ -111,9 +113,9 @@ def estimated(
             break
     if not found.frames:
         return None
-    fps = found.frames / found.seconds
+    fps, cores = found.frames / found.seconds, found.cpu_seconds / found.seconds
     if info.frames is None or length is None:
-        return Estimate(found.frames, found.places, fps, None, None)
+        return Estimate(found.frames, found.places, fps, None, None, cores)
     rate = rate_of(ready.step)
     total = info.frames if info.clip.frames is None else min(info.frames, info.clip.frames)
     work = float((total if left is None else left) * rate) / fps
@@ -121,7 +123,7 @@ def estimated(
     if info.frames > found.frames:
         size *= 1 + _TREES.get(ready.plan.encoder.codec, 0) / count
     size += _copied(info, ready.copier.kept) * float(length)
-    return Estimate(found.frames, found.places, fps, work, round(size))
+    return Estimate(found.frames, found.places, fps, work, round(size), cores)
 
 
 def _try(ready: Ready, quality: int | None, at: Fraction, count: int, found: _Tried) -> None:
@@ -137,7 +139,7 @@ def _try(ready: Ready, quality: int | None, at: Fraction, count: int, found: _Tr
         if source.info.picture.format != info.picture.format:
             return
         before = found.frames
-        began = time.monotonic()
+        began, spent = time.monotonic(), time.process_time()
         if ready.output.is_rgb:
             _pictures(ready, source, quality, found)
         else:
@@ -148,6 +150,7 @@ def _try(ready: Ready, quality: int | None, at: Fraction, count: int, found: _Tr
             )  # fmt: skip
         if found.frames > before:
             found.seconds += time.monotonic() - began
+            found.cpu_seconds += time.process_time() - spent
             found.places += 1
 
 
@@ -159,8 +162,7 @@ def _frames(source: Source, alpha: bool) -> Iterator[Item]:
 
 def _pictures(ready: Ready, source: Source, quality: int | None, found: _Tried) -> None:
     """Write pictures, or an animation, into a folder of the system's, and count their bytes."""
-    with tempfile.TemporaryDirectory(prefix="snellen-") as name:
-        folder = Path(name)
+    with temporary.folder() as folder:
         file = folder if ready.output.muxer == PICTURES else folder / f"film{ready.output.suffix}"
         written = run_pipeline(
             source, ready.step, ready.plan, ready.copier, ready.output, file, Meter(None, None),

@@ -20,7 +20,8 @@ from av.video.stream import VideoStream
 
 from snellen.errors import InputError
 from snellen.frames import limits
-from snellen.frames.opening import FFmpegFile, InputFile
+from snellen.frames.opening import FFmpegFile, for_ffmpeg, raw
+from snellen.frames.transfer import RemoteFilm
 from snellen.video import allocation, logs, pixels
 from snellen.video.pipes import Incoming
 from snellen.video.selection import Described, selected
@@ -77,10 +78,15 @@ def _refuse(url: str, flags: int, options: dict[str, str]) -> Any:
     raise PermissionError(errno.EACCES, "it refers to another file, which is not opened")
 
 
-def open_path(file: Path | FFmpegFile, hwaccel: HWAccel | None = None) -> InputContainer:
+def open_path(
+    file: Path | FFmpegFile | RemoteFilm, hwaccel: HWAccel | None = None
+) -> InputContainer:
     """Open this file and no other; raises FFmpeg's own errors, or InputError without a file."""
-    opened = FFmpegFile(file) if isinstance(file, Path) else file
-    return _open(opened, hwaccel=hwaccel, options=_limits())
+    opened = for_ffmpeg(file) if isinstance(file, Path) else file
+    try:
+        return _open(opened, hwaccel=hwaccel, options=_limits())
+    finally:
+        opened.check()
 
 
 def open_own(file: BytesIO) -> InputContainer:
@@ -108,7 +114,9 @@ def _limits() -> dict[str, str]:
 
 
 def open_input(
-    source: Path | Incoming, hwaccel: HWAccel | None = None, file: FFmpegFile | None = None
+    source: Path | Incoming,
+    hwaccel: HWAccel | None = None,
+    file: FFmpegFile | RemoteFilm | None = None,
 ) -> InputContainer:
     """Open a file, or a stream; InputError says why it cannot be opened.
 
@@ -137,8 +145,8 @@ def _check_y4m(source: Path | Incoming) -> None:
     """Refuse (InputError) y4m of a size that FFmpeg refuses without a word about it."""
     header = source.header if isinstance(source, Incoming) else b""
     if isinstance(source, Path):
-        with suppress(InputError, OSError), InputFile(source) as file:
-            header = file.read(256)
+        with suppress(InputError, OSError), raw(source) as file:
+            header = file.read(256) or b""
     words = header.partition(b"\n")[0].split()
     if words[:1] == [b"YUV4MPEG2"]:
         sizes = {word[:1]: int(word[1:]) for word in words[1:] if word[1:].isdigit()}

@@ -22,7 +22,7 @@ _CONTEXT = re.compile(r"\[([^\[\]]*) @ (?:0x)?[0-9a-fA-F]+\] ?")
 _GENERATIONS = 120
 """Different tags of a slot, so that late messages of its last owner go nowhere."""
 
-_lock = process.lock()
+_lock, _describing = process.lock(), process.lock()
 _owners: list[bool] = [False] * log_slots.SLOTS
 _here = threading.local()
 
@@ -166,14 +166,15 @@ def listening(level: int = av.logging.WARNING) -> Iterator[list[Message]]:
 
 def description(container: InputContainer) -> str:
     """Return FFmpeg's description of the container with all details."""
-    before = libav_level()
-    av.logging.set_libav_level(av.logging.VERBOSE)  # fewer details at its default level
-    try:
-        with listening(av.logging.INFO) as messages:
-            text: str = container.dumps_format()  # type: ignore[attr-defined,unused-ignore]
-        return text + "".join(words for _, _, words in messages)
-    finally:
-        av.logging.set_libav_level(before)
+    with _describing:  # two at once would leave the level of one of them behind
+        before = libav_level()
+        av.logging.set_libav_level(av.logging.VERBOSE)  # fewer details at its default level
+        try:
+            with listening(av.logging.INFO) as messages:
+                text: str = container.dumps_format()  # type: ignore[attr-defined,unused-ignore]
+            return text + "".join(words for _, _, words in messages)
+        finally:
+            av.logging.set_libav_level(before)
 
 
 def libav_level() -> int:

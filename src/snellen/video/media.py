@@ -74,7 +74,8 @@ class StreamInfo:
     def __str__(self) -> str:
         codec = self.codec or self.name or "unknown codec"
         kind = "cover picture" if self.is_cover else f"{self.type} stream"
-        inside = ", ".join(filter(None, (codec, self.tags.get("language"))))
+        language = self.tags.get("language")
+        inside = codec if language in (None, "", "und") else f"{codec}, {language}"
         return f"{kind} {self.index} ({inside})"
 
 
@@ -152,6 +153,9 @@ class MediaInfo:
     """What was decided about interlaced pictures against their marks; None: nothing so far."""
     content: Content | None = None
     """What a close look has found them to be; None: there was none so far."""
+    made_progressive: str | None = None
+    """What makes its frames progressive: "deinterlace", "deinterlace field" or "ivtc"; None: they
+    are as they were decoded."""
 
     @property
     def video(self) -> StreamInfo:

@@ -10,10 +10,10 @@ Planes in host memory are NumPy's; those on a GPU are CuPy's, and go through the
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from math import floor
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,128 +24,8 @@ from snellen.frames.frame import Format, Frame, Plane
 from snellen.frames.luma import Codes, levels, samples
 from snellen.frames.quantise import quantise, recode
 from snellen.gpu import device as devices
-from snellen.video.messages import counted
-
-Float32 = npt.NDArray[np.float32]
-
-
-class LumaOperation(Protocol):
-    """Changes planes of luma."""
-
-    @property
-    def device_name(self) -> str:
-        """Name of the device that does the work."""
-        ...
-
-    def prepare(self, height: int, width: int) -> None:
-        """Allocate and compile for planes of this shape."""
-        ...
-
-    def run(self, plane: Float32) -> Float32:
-        """Return a changed plane: 0 is black, 1 is white; both planes may exceed 1."""
-        ...
-
-    def close(self) -> None:
-        """Release what `prepare` took; called once, also without it."""
-        ...
-
-
-class PipelinedOperation(LumaOperation, Protocol):
-    """An operation that begins planes before earlier ones are done."""
-
-    @property
-    def slots(self) -> int:
-        """How many planes may be in flight; known after `prepare`."""
-        ...
-
-    def submit(self, plane: Float32) -> Callable[[], Float32]:
-        """Begin a plane; return a function that waits for the changed one, as of `run`."""
-        ...
-
-
-class DeviceOperation(LumaOperation, Protocol):
-    """An operation on a GPU that takes CuPy planes there, too, and returns CuPy planes for these.
-
-    Its work on them is queued on CuPy's current stream, or is done when it returns.
-    """
-
-    @property
-    def device(self) -> str:
-        """The GPU, "cuda:N"; "cpu": it takes planes in host memory only."""
-        ...
-
-
-class CodeOperation(PipelinedOperation, Protocol):
-    """An operation that also takes luma as it is, and returns it as it is to be.
-
-    Then it converts samples as `samples` does, and results as `quantise`.
-    """
-
-    def prepare_codes(self, height: int, width: int, given: Codes, made: Codes) -> bool:
-        """Prepare for code values instead of floats, where it can; return whether it can."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Track:
-    """Position of the region in each frame."""
-
-    width: int
-    height: int
-    """Size of the region in luma samples."""
-    positions: tuple[tuple[int, int], ...]
-    """Column and row of its top left sample: one for each frame, or a single one for all."""
-    file: str | None = None
-    """Name of the file of the positions; None: there is a single position."""
-    lines: tuple[int, ...] = ()
-    """Line number in the file of each position."""
-
-    def check(self, width: int, height: int, frames: int = 1) -> None:
-        """Raise InputError if the region leaves the frame, or positions are too few.
-
-        Parameters
-        ----------
-        width, height : int
-            Size of the frames.
-        frames : int
-            At least so many frames will come.
-        """
-        size = f"{self.width}×{self.height}"
-        if self.width > width or self.height > height:
-            raise InputError(
-                f"got a region of {size} for frames of {width}×{height}",
-                parameter="region",
-                advice="take a smaller one",
-            )
-        for number, (x, y) in enumerate(self.positions):
-            if not (0 <= x <= width - self.width and 0 <= y <= height - self.height):
-                raise InputError(
-                    f"{self._origin(number)} leaves the frame: {x},{y} with a region of {size} in "
-                    f"{width}×{height}; columns go from 0 to {width - self.width}, rows to "
-                    f"{height - self.height}",
-                    parameter="region" if self.file is None else "positions",
-                )
-        if self.file is not None and len(self.positions) < frames:
-            raise self._too_few(f"at least {frames} frames will come")
-
-    def at(self, number: int) -> tuple[int, int]:
-        """Return the position in a frame, counted from 0; InputError: there is none."""
-        if self.file is None:
-            return self.positions[0]
-        if number >= len(self.positions):
-            raise self._too_few("there are more frames")
-        return self.positions[number]
-
-    def _origin(self, number: int) -> str:
-        return f"{self.file} line {self.lines[number]}" if self.file else "the region"
-
-    def _too_few(self, reason: str) -> InputError:
-        count = len(self.positions)
-        return InputError(
-            f"{self.file} has {counted(count, 'position')}, but {reason}",
-            parameter="positions",
-            advice=f"write a line for each, or take fewer frames (`frames`={count})",
-        )
+from snellen.video.luma_operation import Float32, LumaOperation
+from snellen.video.track import Track
 
 
 class RegionStep:

@@ -113,8 +113,8 @@ class Step(PreparedStep, Protocol):
 class AlphaStep(PreparedStep, Protocol):
     """A step that has another one for the alpha channel of its frames."""
 
-    def alpha(self) -> Step:
-        """Return a new step that does to opacity what this one does to luma."""
+    def alpha(self) -> Step | None:
+        """Return a new step that does to opacity what this one does to luma; None: it cannot be."""
         ...
 
 

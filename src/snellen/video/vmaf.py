@@ -13,9 +13,9 @@ import av
 import numpy as np
 from av.filter import Graph, filters_available
 
-from snellen import unfinished
 from snellen.cpu.threads import available
 from snellen.errors import InputError
+from snellen.frames import temporary
 from snellen.frames.frame import Format, Plane
 from snellen.video import pixels
 
@@ -67,7 +67,7 @@ def scores(pairs: Iterable[tuple[Plane, Plane]], format: Format) -> list[float]:
     """
     depth = next((bits for bits in _DEPTHS if bits >= format.bits), 16)
     layout = pixels.planar(depth, (1, 1))
-    with unfinished.folder() as folder:
+    with temporary.folder() as folder:
         _run(pairs, format, depth, layout, folder / "vmaf.json")
         gc.collect()  # the graph and its filters refer to each other; the log is written at its end
         text = (folder / "vmaf.json").read_text()

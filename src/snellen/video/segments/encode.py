@@ -6,12 +6,13 @@ It is the same in any process: a task is all that it needs of the film.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import replace
 from fractions import Fraction
 from hashlib import blake2b, sha256
 from io import BytesIO
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -22,7 +23,7 @@ from snellen.frames import atomic
 from snellen.frames.frame import Format, Frame
 from snellen.process import Home
 from snellen.video import pixels
-from snellen.video.chain import restart
+from snellen.video.chain import restart, take_tally
 from snellen.video.media import Item
 from snellen.video.progress import Meter
 from snellen.video.segments.packets import PacketWriter, delay
@@ -33,13 +34,21 @@ from snellen.video.source.decode import Source
 from snellen.video.step import RateStep, Step
 from snellen.video.threads import run_between
 
+Writing = Callable[[Path], AbstractContextManager[BinaryIO]]
+"""Returns what opens a file of a segment, which is there when the block ends without an error."""
+
 _STARTS = re.compile(rb"\x00*\x00\x00\x01")
 """Between units of HEVC."""
 _SEI = (39, 40)
 """Types of units that decoders need not read (ITU-T H.265, 7.4.2.2)."""
 
 
-def encode_segment(task: SegmentTask, step: Step | RateStep, meter: Meter) -> Record:
+def encode_segment(
+    task: SegmentTask,
+    step: Step | RateStep,
+    meter: Meter,
+    writing: Writing = atomic.rewriting,
+) -> Record:
     """Encode a segment into its file; return what became of it.
 
     Decoding begins further back where its first frame is not the one that the segment before saw,
@@ -53,6 +62,8 @@ def encode_segment(task: SegmentTask, step: Step | RateStep, meter: Meter) -> Re
         Prepared for the film's frames.
     meter : Meter
         Counts the frames.
+    writing : callable
+        Opens the files of the segment.
 
     Raises
     ------
@@ -63,16 +74,17 @@ def encode_segment(task: SegmentTask, step: Step | RateStep, meter: Meter) -> Re
     places = [task] if task.further is None else [task, replace(task, lead=task.further)]
     for one in places:
         with suppress(DifferentFrameError):
-            record = replace(_encoded(one, step, meter), sought=one is not task)
+            record = replace(_encoded(one, step, meter, writing), sought=one is not task)
             if record.frames or record.ended is not None:
                 return record
             empty = record
     if empty is not None:
         return replace(empty, sought=task.further is not None)
-    return replace(_encoded(replace(places[-1], expected=None), step, meter), sought=True)
+    last = replace(places[-1], expected=None)
+    return replace(_encoded(last, step, meter, writing), sought=True)
 
 
-def _encoded(task: SegmentTask, step: Step | RateStep, meter: Meter) -> Record:
+def _encoded(task: SegmentTask, step: Step | RateStep, meter: Meter, writing: Writing) -> Record:
     """Encode a segment, decoded from `task.lead` before it.
 
     Raises
@@ -82,7 +94,7 @@ def _encoded(task: SegmentTask, step: Step | RateStep, meter: Meter) -> Record:
     OutputError
         The file could not be written.
     """
-    with _named(task), atomic.rewriting(task.file) as file:
+    with _named(task), writing(task.file) as file:
         writer = PacketWriter(file)
         try:
             source = Source(
@@ -104,6 +116,7 @@ def _encoded(task: SegmentTask, step: Step | RateStep, meter: Meter) -> Record:
             sink = SegmentSink(writer, task)
             part = _Part(source, task)
             restart(step)
+            take_tally(step)  # of what came before
             report = run_between(
                 source, part.items, step, sink, task.plan.format, task.output, task.file, meter,
                 part.is_inside,
@@ -111,13 +124,15 @@ def _encoded(task: SegmentTask, step: Step | RateStep, meter: Meter) -> Record:
     notes = getattr(step, "notes", None)
     found = b"" if notes is None else notes(part.before, sink.written)
     if found:
-        with _named(task), atomic.rewriting(task.file.with_suffix(NOTES)) as file:
+        with _named(task), writing(task.file.with_suffix(NOTES)) as file:
             file.write(found)
+    clipped, made = take_tally(step)
     return Record(
         number=task.number, frames=sink.written, first=part.first, after=part.after,
         delay=delay(writer.times), size=writer.size, checksum=writer.checksum,
         headers=sink.headers, device=step.device_name,
-        notes=sha256(found).hexdigest() if found else "", lost=report.damage, moved=report.moved,
+        notes=sha256(found).hexdigest() if found else "", clipped=clipped, pixels=made,
+        lost=report.damage, moved=report.moved,
         variable_rate=report.variable_rate, losses=report.losses,
         transparent=report.transparent, fields_notice=report.fields_notice, ended=part.ended,
     )  # fmt: skip

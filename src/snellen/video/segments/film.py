@@ -13,6 +13,7 @@ from typing import Any
 import av
 
 from snellen.errors import InputError, OutputError
+from snellen.video.chain import add_tally
 from snellen.video.ffmpeg import reason
 from snellen.video.media import MediaInfo, SourceReport
 from snellen.video.messages import counted
@@ -100,7 +101,7 @@ class Film:
         trace: TracebackType | None,
     ) -> None:
         done, cuts = len(self._store.records), self._cuts.cuts
-        if error is not None and done:
+        if error is not None and done and not self._how.only_join:
             self._how.say(
                 f"{done} of {counted(len(cuts), 'segment')} are kept in {self._store.folder}: the "
                 "same command goes on with them"
@@ -153,6 +154,11 @@ class Film:
             while self._next(()) is not None:
                 self._run(executor)
                 self._whole()
+        numbers = self._how.numbers
+        done = [
+            one for one in self._store.records.values() if numbers is None or one.number in numbers
+        ]
+        add_tally(step, sum(one.clipped for one in done), sum(one.pixels for one in done))
 
     def join(self, file: Path, copier: Copier) -> Written:
         """Write the output of all segments, which are finished."""

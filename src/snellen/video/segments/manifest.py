@@ -10,6 +10,7 @@ from types import NoneType
 from typing import Any, TypeVar
 
 from snellen.video.quality.values import Choice, Probe
+from snellen.video.segments.packets import MOST
 from snellen.video.segments.values import Cut, Record
 from snellen.video.sink.encoding import WORST
 
@@ -21,6 +22,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "float": (float,), "Choice | None": (Choice, NoneType), "tuple[Probe, ...]": (tuple,),
 }  # fmt: skip
 """What fields of a manifest may be, by their annotations."""
+_TIMES = frozenset({"first", "begin", "end", "stop", "cycle"})
 _T = TypeVar("_T", Cut, Record, "Cuts", Choice, Probe)
 
 
@@ -90,7 +92,10 @@ def record_of(found: dict[str, Any]) -> Record:
 
 
 def _checked(value: _T) -> _T:
-    """Return what a manifest says, whose fields have their types (ValueError: one has not)."""
+    """Return what a manifest says (ValueError: a field is not of its type, or a number is absurd).
+
+    Times may be negative; counts are not.
+    """
     for field in fields(value):
         found = getattr(value, field.name)
         texts = field.type == "tuple[str, ...]"
@@ -98,4 +103,12 @@ def _checked(value: _T) -> _T:
             texts and not all(isinstance(one, str) for one in found)
         ):
             raise ValueError(f"no {field.name}")
+        if field.type in ("int", "int | None") and found is not None:
+            least = -MOST if field.name in _TIMES else 0
+            if not least <= found <= MOST:
+                raise ValueError(f"no {field.name}")
+        if field.type == "Mark | None" and found is not None:
+            time, text = found
+            if type(time) is not int or abs(time) > MOST or type(text) is not str:
+                raise ValueError(f"no {field.name}")
     return value

@@ -18,6 +18,8 @@ _MAGIC = b"snellen packets 1\n"
 _HEAD = struct.Struct("<qqIB")
 """Time and duration in ticks, bytes, and 1 for a key frame."""
 _BLOCK = 1 << 20
+MOST = 1 << 60
+"""Of a time, in ticks, and of any other number."""
 
 
 class PacketWriter:
@@ -62,6 +64,28 @@ def checksum(file: Path) -> str:
         while block := opened.read(_BLOCK):
             found.update(block)
     return found.hexdigest()
+
+
+def is_sound(file: Path, size: int, ahead: int) -> bool:
+    """Return whether a file of so many bytes has nothing but packets, whose delay is `ahead`."""
+    if file.stat().st_size != size:
+        return False
+    shown = []
+    with file.open("rb") as opened:
+        if opened.read(len(_MAGIC)) != _MAGIC:
+            return False
+        place = len(_MAGIC)
+        while place < size:
+            head = opened.read(_HEAD.size)
+            if len(head) < _HEAD.size:
+                return False
+            pts, duration, count, _ = _HEAD.unpack(head)
+            place += _HEAD.size + count
+            if abs(pts) > MOST or not 0 <= duration <= MOST:
+                return False
+            shown.append(pts)
+            opened.seek(count, 1)
+    return place == size and delay(shown) == ahead
 
 
 def packets(file: Path) -> Iterator[Packet[Any]]:

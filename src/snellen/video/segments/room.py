@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from snellen.errors import OutputError
+from snellen.frames.opening import size_of
 from snellen.video.segments.values import Record
 
 _MIB = 1 << 20
@@ -49,7 +50,7 @@ class Room:
         """
         free = self._free()
         if not known:
-            whole = 0 if self._source is None else self._source.stat().st_size
+            whole = 0 if self._source is None else size_of(self._source)
             if free < 2 * whole:
                 self._warn(
                     free, f"segments and result as large as the input take {words(2 * whole)}"

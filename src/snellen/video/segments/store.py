@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import asdict
@@ -17,8 +16,17 @@ from snellen.errors import InputError, OutputError
 from snellen.frames import atomic
 from snellen.video.messages import counted
 from snellen.video.segments.differences import differences
+from snellen.video.segments.folder import (
+    LOCK,
+    MANIFEST,
+    PACKETS,
+    RECORD,
+    check_ours,
+    is_regular,
+    remove,
+)
 from snellen.video.segments.manifest import Cuts, cuts_of, plain, record_of
-from snellen.video.segments.packets import checksum
+from snellen.video.segments.packets import checksum, is_sound
 from snellen.video.segments.values import NOTES, Record
 
 fcntl: ModuleType | None
@@ -29,7 +37,8 @@ except ImportError:  # Windows, where an open file cannot be removed
 
 VERSION = 2
 """Of the manifest."""
-_MANIFEST, _LOCK, _SUFFIX, _RECORD = "manifest.json", ".lock", ".packets", ".record"
+_LARGEST = 1 << 28
+"""Bytes of a manifest, or a record."""
 
 
 class Store:
@@ -96,15 +105,27 @@ class Store:
             return  # nothing is lost by beginning anew
         if differ:
             self.close()
-            raise InputError(
-                f"{self.folder} has {done} of {counted(len(found['plan']['cuts']), 'segment')} "
-                f"that another job has made: {'; '.join(differ)}",
-                parameter="discard_segments",
-                advice="run that job again to go on with them, name another output, or remove them "
-                "by `discard_segments`=True",
-            )
+            raise self._differing(done, len(found["plan"]["cuts"]), differ)
         self.plan = cuts_of(found["plan"])
         self.records = {int(key): record_of(one) for key, one in found["segments"].items()} | added
+
+    def _differing(self, done: int, cuts: int, differ: list[str]) -> InputError:
+        """Return the error about a folder whose segments are of another job."""
+        segments = f"{self.folder} has {done} of {counted(cuts, 'segment')}"
+        if self._planned:
+            more = ", and `discard_segments`=True" if done else ""
+            return InputError(
+                f"{segments}, but the job is no longer what was planned: {'; '.join(differ)}",
+                parameter="plan",
+                advice="put that back as it was, or plan anew: INPUT with `plan`, "
+                f"`overwrite`=True{more}",
+            )
+        return InputError(
+            f"{segments} that another job has made: {'; '.join(differ)}",
+            parameter="discard_segments",
+            advice="run that job again to go on with them, name another output, or remove them "
+            "by `discard_segments`=True",
+        )
 
     def begin(self, plan: Cuts) -> None:
         """Write the plan, before any work is done."""
@@ -124,11 +145,14 @@ class Store:
         """Note a segment that is finished, and on the disk.
 
         The record has a file of its own: a manifest of thousands of them would be written as often.
+        It does not wait for the disk. A loss of power costs a record at most, which is then no JSON
+        of this plan, and its segment is made again; what a record says is compared with the
+        segment's bytes by `whole`.
         """
         self.records[record.number] = record
         file = self._record_file(record.number)
         content = {"snellen segment": VERSION, "plan": self._plan_id, "record": asdict(record)}
-        with atomic.rewriting(file) as opened:
+        with atomic.rewriting(file, synced=False) as opened:
             opened.write(json.dumps(plain(content), indent=1).encode())
 
     def joined(self, output: Path | None) -> None:
@@ -151,7 +175,10 @@ class Store:
             try:
                 now = [_state(file) for file in sums]
                 good = now == self._compared.get(number)
-                good = good or all(checksum(file) == digest for file, digest in sums.items())
+                good = good or (
+                    all(checksum(file) == digest for file, digest in sums.items())
+                    and is_sound(self.file(number), record.size, record.delay)
+                )
             except OSError:
                 good = False
             if good:
@@ -162,14 +189,14 @@ class Store:
 
     def file(self, number: int) -> Path:
         """Return where the packets of a segment are."""
-        return self.folder / f"{number:04d}{_SUFFIX}"
+        return self.folder / f"{number:04d}{PACKETS}"
 
     def notes(self, number: int) -> Path:
         """Return where a segment's notes are, if it has any."""
         return self.file(number).with_suffix(NOTES)
 
     def _record_file(self, number: int) -> Path:
-        return self.folder / f"{number:04d}{_RECORD}"
+        return self.folder / f"{number:04d}{RECORD}"
 
     def _check_planned(self) -> None:
         if self._planned:
@@ -184,7 +211,7 @@ class Store:
         for cut in found["plan"]["cuts"]:
             file = self._record_file(cut["number"])
             with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-                added = json.loads(file.read_bytes())
+                added = json.loads(_text(file))
                 record = record_of(added["record"])
                 if (added["plan"], record.number) == (self._plan_id, cut["number"]):
                     records[record.number] = record
@@ -204,11 +231,11 @@ class Store:
 
     def remove(self) -> None:
         """Remove the folder with all that is ours in it."""
-        _remove(self.folder)
+        remove(self.folder)
         self.plan = None
 
     def _hold(self) -> None:
-        self._lock = (self.folder / _LOCK).open("ab")
+        self._lock = (self.folder / LOCK).open("ab")
         if fcntl is None:
             return
         try:
@@ -232,17 +259,15 @@ class Store:
             "snellen segments": VERSION, "made by": self._made_by, "output": self._output,
             "plan": asdict(self.plan), "segments": records,
         }  # fmt: skip
-        with atomic.rewriting(self.folder / _MANIFEST) as file:
+        with atomic.rewriting(self.folder / MANIFEST) as file:
             file.write(json.dumps(plain(content)).encode())
 
 
 def manifest(folder: Path) -> dict[str, Any] | None:
     """Return what a folder's manifest says; None: it has none that is valid."""
-    file = folder / _MANIFEST
+    file = folder / MANIFEST
     try:
-        if not _is_regular(file):
-            return None
-        found = json.loads(file.read_bytes())
+        found = json.loads(_text(file))
         if found["snellen segments"] != VERSION or not isinstance(found["made by"], dict):
             return None
         numbers = {str(one.number) for one in cuts_of(found["plan"]).cuts}
@@ -254,6 +279,19 @@ def manifest(folder: Path) -> dict[str, Any] | None:
     return dict(found)
 
 
+def _text(file: Path) -> bytes:
+    """Return what is in a small file (ValueError: it is none)."""
+    if not is_regular(file) or file.stat().st_size > _LARGEST:
+        raise ValueError("no manifest")
+    return file.read_bytes()
+
+
+def was_joined(folder: Path) -> bool:
+    """Return whether the segments in a folder were joined; then the output may have its name."""
+    found = manifest(folder)
+    return found is not None and found.get("output") is not None
+
+
 def _id_of(found: dict[str, Any]) -> str:
     """Return what tells the plan of a manifest from another one."""
     content = json.dumps([found["made by"], found["plan"]], sort_keys=True)
@@ -262,7 +300,7 @@ def _id_of(found: dict[str, Any]) -> str:
 
 def is_store(folder: Path) -> bool:
     """Return whether a folder is one of segments, which a run uses or has used."""
-    return (folder / _LOCK).is_file()
+    return (folder / LOCK).is_file()
 
 
 def discard(folder: Path) -> bool:
@@ -294,9 +332,9 @@ def tidy(folder: Path, output: Path) -> None:
     found = manifest(folder)
     with suppress(OSError, InputError):
         if found is None:
-            done = os.listdir(folder) == [_LOCK]  # noqa: PTH208
+            done = os.listdir(folder) == [LOCK]  # noqa: PTH208
         else:
-            begun = found["segments"] or any(folder.glob(f"[0-9]*{_RECORD}"))
+            begun = found["segments"] or any(folder.glob(f"[0-9]*{RECORD}"))
             done = not begun or found.get("output") == _file_identity(output)
         if done:
             discard(folder)
@@ -311,45 +349,3 @@ def _state(file: Path) -> tuple[int, ...]:
 def _file_identity(file: Path) -> list[int]:
     found = file.stat()
     return [found.st_dev, found.st_ino, found.st_size]
-
-
-def _remove(folder: Path) -> None:
-    """Remove all that is ours, the manifest and the lock last: `tidy` goes on by them."""
-    with suppress(OSError):
-        names = filter(_is_ours, os.listdir(folder))  # noqa: PTH208
-        for name in sorted(names, key=lambda one: (one == _LOCK, one == _MANIFEST)):
-            (folder / name).unlink(missing_ok=True)
-        folder.rmdir()
-
-
-def check_ours(folder: Path) -> None:
-    """Refuse (InputError) what is no folder of this user's, or has files that are none of ours.
-
-    Somebody else could exchange segments.
-    """
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or (hasattr(os, "getuid") and found.st_uid != os.getuid()):
-        raise InputError(
-            f"{folder} is where segments of the result are kept, but it is no folder of yours",
-            parameter="target",
-            advice="move it away, or name another output",
-        )
-    for name in sorted(os.listdir(folder)):  # noqa: PTH208
-        with suppress(FileNotFoundError):  # another run has just renamed it
-            if _is_ours(name) and _is_regular(folder / name):
-                continue
-            raise InputError(
-                f"{folder} is where segments of the result are kept, but holds {name}",
-                parameter="target",
-                advice="move that away, or name another output",
-            )
-
-
-def _is_ours(name: str) -> bool:
-    hidden = name.startswith(".") and ".snellen-" in name  # one that was begun
-    return name in (_MANIFEST, _LOCK) or hidden or name.endswith((_SUFFIX, _RECORD, NOTES))
-
-
-def _is_regular(file: Path) -> bool:
-    """Return whether this is a file, and no link, pipe or folder (OSError: nothing is there)."""
-    return stat.S_ISREG(file.lstat().st_mode)

@@ -111,6 +111,9 @@ class Record:
     """SHA-256 of the file of what the step notes of the frames; "": there is none."""
     lost: tuple[str, ...] = ()
     """What was damaged or missing in this part of the input."""
+    clipped: int = 0
+    pixels: int = 0
+    """Pixels that a step had to clip, of so many that it made, with those of frames around."""
     moved: int = 0
     variable_rate: bool = False
     losses: tuple[str, ...] = ()

@@ -19,6 +19,7 @@ from av.container import InputContainer
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
+from snellen.errors import InputError
 from snellen.video.ffmpeg import choose_stream, limit_size, open_input
 from snellen.video.filtering.graph import Filter
 from snellen.video.media import Content
@@ -165,6 +166,8 @@ def _frames(container: InputContainer, stream: VideoStream, most: int) -> list[V
             found.append(frame)
             if len(found) == most:
                 break
+    except InputError:
+        raise  # of the network
     except (av.FFmpegError, OSError, IndexError, ValueError):
         pass  # the reader reports damage
     return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from fractions import Fraction
 from io import BufferedReader
@@ -12,7 +11,7 @@ from av.container import InputContainer
 from av.video.stream import VideoStream
 
 from snellen.frames.frame import Format
-from snellen.frames.opening import InputFile
+from snellen.frames.opening import raw
 from snellen.video.complaints import Complaints
 from snellen.video.messages import counted
 from snellen.video.pipes import Incoming
@@ -118,8 +117,8 @@ def clock_time(text: str) -> Fraction | None:
 def torn_y4m(source: Path | Incoming, format: Format) -> str | None:
     """Return a sentence if a y4m file or stream ends within a frame, which FFmpeg ignores."""
     if isinstance(source, Path):
-        with BufferedReader(InputFile(source)) as file:
-            header, size = file.readline(1024), os.fstat(file.fileno()).st_size
+        with BufferedReader(raw(source)) as file:
+            header, size = file.readline(1024), file.seek(0, 2)
     else:
         header, size = source.header, source.size
     # Each frame is the word FRAME, a line feed and its samples.

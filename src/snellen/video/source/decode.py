@@ -248,6 +248,7 @@ class Source:
             decoder_notice=notice,
             fields_notice=self._fields.notice,
             content=self._fields.content,
+            made_progressive=self._fields.label if self._fields.filtered else None,
         )
 
     def _total(self) -> int | None:

@@ -17,7 +17,7 @@ from typing import Any
 
 from av.packet import Packet
 
-from snellen.frames.opening import InputFile
+from snellen.frames.opening import raw
 from snellen.video.source.ends import mpeg
 from snellen.video.timestamps import fraction
 
@@ -95,7 +95,7 @@ class Gaps:
         """Find out where packets of a transport stream are missing: only around gaps in time."""
         if not self._numbered or not self._gaps:
             return
-        with suppress(OSError), BufferedReader(InputFile(path)) as file:
+        with suppress(OSError), BufferedReader(raw(path)) as file:
             if self._before is not None and self._stamp is not None:
                 self._spans.append((self._before, file.seek(0, 2), self._stamp, self._stamp))
             for first, last, a, b in self._spans:

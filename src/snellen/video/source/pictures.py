@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -60,7 +61,8 @@ class Pictures:
     def __init__(self, files: Sequence[Path], rate: Fraction, name: str) -> None:
         self.name, self.rate, self.count = name, rate, len(files)
         self._files = files
-        first = still.read(files[0])
+        self._states = [_state(file) for file in files]
+        first = _ordinary(files[0])
         if first.pixels.dtype.kind == "f":
             raise InputError(f"{files[0]} has float samples; a film has 8 or 16 bits")
         self._first: Still | None = first
@@ -74,6 +76,7 @@ class Pictures:
         self._ended = False
         self._harmed: list[str] = []
         self._unread: list[str] = []
+        self._changed: list[str] = []
         self._rounded: list[str] = []
         self._greyed: list[str] = []
         self._other: str | None = None
@@ -107,6 +110,7 @@ class Pictures:
         for names, what in (
             (self._unread, "could not be read, and left out"),
             (self._harmed, "damaged"),
+            (self._changed, "changed, or exchanged, while the film was read"),
         ):
             found += self._counted(names, what)
         return (*found, *([self._other] if self._other is not None else ()))
@@ -145,7 +149,7 @@ class Pictures:
         number, self._number = self._number, self._number + 1
         file = self._files[number]
         try:
-            picture = self._first or still.read(file)
+            picture = self._first or self._read(number)
             self._first = None
         except InputError as error:
             self._unread.append(str(error))
@@ -167,6 +171,14 @@ class Pictures:
         packet.time_base = 1 / self.rate
         packet.is_keyframe = True
         self._out.mux(packet)
+
+    def _read(self, number: int) -> Still:
+        """Return a picture; note one that is another file than when reading began."""
+        file = self._files[number]
+        picture = _ordinary(file)
+        if _state(file) != self._states[number]:
+            self._changed.append(str(file))
+        return picture
 
     def _alike(self, pixels: npt.NDArray[Any], file: Path) -> npt.NDArray[Any]:
         """Return samples with the channels and the depth of the stream."""
@@ -193,13 +205,30 @@ class Pictures:
         return pixels
 
 
+def _state(file: Path) -> tuple[bool, int, int] | None:
+    """Return whether a file is ordinary, its size and its time, which differ in another one."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return stat.S_ISREG(found.st_mode), found.st_size, found.st_mtime_ns
+
+
 def _channels(picture: Still) -> int:
     return 1 if picture.pixels.ndim == 2 else int(picture.pixels.shape[2])
 
 
+def _ordinary(file: Path) -> Still:
+    """Return a picture (InputError: it cannot be read, or is a pipe, into which nobody writes)."""
+    state = _state(file)
+    if state is not None and not state[0]:
+        raise InputError(f"{file} is no file")
+    return still.read(file)
+
+
 def _readable(file: Path) -> Still | None:
     try:
-        return still.read(file)
+        return _ordinary(file)
     except InputError:
         return None
 

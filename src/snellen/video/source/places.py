@@ -18,6 +18,8 @@ from av.container import InputContainer
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
+from snellen.errors import InputError
+from snellen.frames.opening import size_of
 from snellen.video import pixels
 from snellen.video.ffmpeg import choose_stream, limit_size, open_input
 from snellen.video.source.stream_info import rate_of
@@ -95,6 +97,8 @@ def _frames(
             if packet.size:
                 sizes.append(packet.size)
             yield from stream.decode(packet)
+    except InputError:
+        raise  # of the network
     except (av.FFmpegError, OSError, IndexError, ValueError):
         return
 
@@ -130,5 +134,5 @@ def _bits(
         return rate / per_second
     found = [8 * sum(sizes) / len(sizes) / samples] if sizes and samples else []
     if container.duration and per_second:
-        found.append(path.stat().st_size * 8 * av.time_base / container.duration / per_second)
+        found.append(size_of(path) * 8 * av.time_base / container.duration / per_second)
     return min(found, default=None)

@@ -103,6 +103,13 @@ class Progressive:
         """Whether frames go through filters."""
         return self._graph is not None
 
+    @property
+    def label(self) -> str:
+        """What a printed chain calls these filters."""
+        if self._clip.ivtc:
+            return "ivtc"
+        return "deinterlace" + (" field" if self._clip.deinterlace == "field" else "")
+
     def push(self, frame: VideoFrame | None, step: Fraction) -> list[Timed]:
         """Take a frame (None: there are no more); return those that are ready.
 

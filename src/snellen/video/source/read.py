@@ -13,7 +13,7 @@ from av.packet import Packet
 from av.video.frame import VideoFrame
 
 from snellen.cpu import threads
-from snellen.frames.opening import FFmpegFile
+from snellen.frames.opening import for_ffmpeg
 from snellen.video import logs
 from snellen.video.complaints import Complaints
 from snellen.video.ffmpeg import choose_stream, limit_size, open_input, reason, start_of
@@ -75,7 +75,7 @@ class Reader:
     ) -> None:
         self._file = file
         self._what, self._maps = what, maps
-        self._opened = FFmpegFile(file) if isinstance(file, Path) else None
+        self._opened = for_ffmpeg(file) if isinstance(file, Path) else None
         how = nvdec.settings(fall_back=True) if hardware else None
         self._log = logs.Listener()
         try:
@@ -320,6 +320,8 @@ class Reader:
                 errors += 1
                 if errors == 1:
                     self.damage.reading.append(reason(error))
+        if self._opened is not None:
+            self._opened.check()
         if self._clip_end is None:
             self.damage.short = shortfall(
                 self.container,

@@ -9,7 +9,8 @@ from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
 
-from snellen.frames.opening import InputFile
+from snellen.frames.opening import raw
+from snellen.frames.remote import Remote
 from snellen.video.source.ends import (
     apng,
     asf,
@@ -82,14 +83,15 @@ def cut_short(path: Path, format: str, whole: bool) -> str | None:
     format : str
         FFmpeg's name of the container.
     whole : bool
-        Whether all of it was read; False: only a cut through the index counts.
+        Whether all of it was read; False: only a cut through the index counts. Of an address none
+        but the boxes of mp4 are walked, as that would read all of it once more.
     """
     try:
-        with _Walked(InputFile(path)) as file:
+        with _Walked(raw(path)) as file:
             size = file.seek(0, 2)
             if format.startswith("mov"):
                 return mp4.boxes(file, size, whole)
-            walk = _WALKS.get(format) if whole else None
+            walk = _WALKS.get(format) if whole and not isinstance(path, Remote) else None
             return None if walk is None else walk(file, size)
     except (IndexError, OverflowError, ValueError):
         return None  # the file shrinks meanwhile, or its parts cannot be what they say
@@ -100,7 +102,7 @@ def cut_short(path: Path, format: str, whole: bool) -> str | None:
 def joins(path: Path, torn: list[Torn]) -> list[Torn]:
     """Return the packets of a transport stream that are whole, the last ones of a joined file."""
     found = []
-    with suppress(OSError, IndexError), BufferedReader(InputFile(path)) as file:
+    with suppress(OSError, IndexError), BufferedReader(raw(path)) as file:
         for one in torn[:_JOINS]:
             back = min(one.times) < one.times[0]
             if (one.position or 0) > 0 and mpeg.joined(file, one.position or 0, back):
@@ -115,7 +117,7 @@ def samples_short(path: Path, format: str, track: int, packets: int) -> str | No
     """
     if not format.startswith("mov"):
         return None
-    with suppress(OSError, ValueError), _Walked(InputFile(path)) as file:
+    with suppress(OSError, ValueError), _Walked(raw(path)) as file:
         samples = mp4.fragment_samples(file, file.seek(0, 2), track)
         if samples > packets:
             lost = samples - packets
