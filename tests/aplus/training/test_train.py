@@ -10,7 +10,8 @@ import pytest
 from snellen.aplus.model import Model
 from snellen.aplus.training import projections, samples
 from snellen.aplus.training.evaluation import psnr_table
-from snellen.aplus.training.train import Settings, train
+from snellen.aplus.training.settings import Settings
+from snellen.aplus.training.train import train
 from snellen.errors import InputError
 from snellen.frames.protocol import planes
 from support.aplus.drawings import drawing
