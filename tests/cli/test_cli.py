@@ -56,6 +56,7 @@ def test_help_has_groups_and_examples(capsys, name):
     assert all(re.search(rf"^  (-\w, )?{one}\b", out, re.MULTILINE) for one in options)
     assert "--help" in out.split(f"{groups.OTHER}:")[1] and out.count("\n  snellen ") in (2, 3)
     assert "RANGE" not in out
+    assert not re.search(r"\w-$", out, re.MULTILINE) and "\x01" not in out  # no name is broken
 
 
 def test_version(capsys):

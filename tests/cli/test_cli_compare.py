@@ -72,7 +72,7 @@ def test_a_result_beside_its_source(saved, picture, tmp_path, capsys, small_mode
     capsys.readouterr()
     other = saved("two.png", picture((40, 44)))
     film = (clip, "-o", tmp_path / "b.mkv", *how, "-y")
-    refused("upscale", capsys, (*film, "--start", "0.1"), "--report with --start")
+    refused("upscale", capsys, (*film, "--post-vf", "hflip"), "--post-vf")
     refused("upscale", capsys, (image, other, *how, "-y"), "with 2 outputs")
     refused("upscale", capsys, (clip, "-o", tmp_path / "b%03d.png", *how, "-y"), "two videos")
     refused("upscale", capsys, (image, "-o", tmp_path / "b.png", *how), "report.html exists")

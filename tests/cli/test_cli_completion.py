@@ -56,3 +56,12 @@ def test_a_damaged_file_completes_to_nothing(capsys, monkeypatch, tmp_path):
     assert run() == 0
     out, err = capsys.readouterr()
     assert out.strip() == err == ""
+
+
+@pytest.mark.parametrize("given", [{}, {"COMP_WORDS": "snellen", "COMP_CWORD": "x"}])
+def test_what_no_shell_has_asked(given, capsys, monkeypatch):
+    monkeypatch.setenv("_SNELLEN_COMPLETE", "bash_complete")
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    assert run() == 1
+    assert "fault of Snellen" not in capsys.readouterr().err

@@ -331,7 +331,9 @@ def test_a_picture_without_blur_is_the_answer(capsys, picture, saved, tmp_path):
     assert (lines[-1]["outcome"], lines[-1]["iterations"]) == ("no blur", 0)
     assert (read(goal).pixels == read(source).pixels).all()
     said = f"{source}: no blur found that could be undone: left as it is\n"
-    assert run(*words) == 0 and capsys.readouterr().err == said
+    assert run(*words) == 0
+    out, err = capsys.readouterr()
+    assert err == said and out.startswith(f"{goal}: 44×40, as the source, ")
     assert run(*words, "--quiet") == 0 and capsys.readouterr().err == ""
     assert run(*words, "--prior", "none", "--iterations", 3) == 0
     assert (read(goal).pixels != read(source).pixels).any()

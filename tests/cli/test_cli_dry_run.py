@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -54,11 +55,20 @@ def test_workers_and_their_cores_are_said(capsys, tmp_path, small_model, monkeyp
     rows = dict(line.split(":", 1) for line in capsys.readouterr().out.splitlines())
     expected = "3 on cpu; each gets 2 cores, and its encoder has 6 threads"
     assert rows["workers"].strip() == expected
-    assert ", by one worker; from" in rows["estimate"]
+    assert re.search(
+        ", by one worker; .* by all of them, about, on these cores; from", rows["estimate"]
+    )
     assert run(*words, "--json") == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["workers"] == ["cpu"] * 3 and facts["cores"] == 2
     assert facts["segments"]["encoder_threads"] == 6
+    assert 0 < facts["seconds_by_all"] <= facts["estimate"]["seconds"]
+    far = [one for one in words if one not in ("--workers", "3")]
+    assert run(*far, "--cluster", "10.0.0.1:6379") == 0
+    rows = dict(line.split(":", 1) for line in capsys.readouterr().out.splitlines())
+    assert rows["cluster"].strip() == "10.0.0.1:6379 makes the segments; it was not asked"
+    assert ", by this machine alone; from" in rows["estimate"]
+    assert "workers" not in rows
 
 
 def test_wrong_inputs_and_clashes(capsys, clip, saved, picture, tmp_path, small_model, monkeypatch):

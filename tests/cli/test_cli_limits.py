@@ -29,4 +29,4 @@ def test_a_pattern_on_the_command_line(tmp_path, capsys, monkeypatch):
     refused("upscale", capsys, ["z%d.png", "-o", "b.png"], "none matches it as a pattern")
     refused("score", capsys, ["x%d.png", "x1.png"], "matches 2 files; expected one")
     refused("upscale", capsys, ["a.png", "--size"], "snellen upscale --help lists")
-    refused("upscale", capsys, ["https://a/b.png", "-o", "b.png"], " https://a/b.png is an address")
+    refused("upscale", capsys, ["ftp://a/b.png", "-o", "b.png"], "got the scheme ftp")

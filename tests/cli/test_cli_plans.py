@@ -39,21 +39,52 @@ def test_a_plan_its_parts_and_the_join(capsys, source, small_model, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("plan", "said"),
+    [("-", "--plan names a file"), ("out.mkv", "is to be the plan and the result"),
+     ("./../PLACE/out.mkv", "is to be the plan and the result")],
+)  # fmt: skip
+def test_a_plan_is_a_file_of_its_own(capsys, source, tmp_path, monkeypatch, plan, said):
+    monkeypatch.chdir(tmp_path)
+    words = ["upscale", source, "-o", tmp_path / "out.mkv", "--device", "cpu"]
+    assert run(*words, "--plan", plan.replace("PLACE", tmp_path.name)) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "out.mkv").exists() and not (tmp_path / "-").exists()
+
+
+@pytest.mark.parametrize(
     ("words", "said"),
     [(["--segments", "1:2"], "--segments needs --plan FILE"),
      (["--join"], "--join needs --plan FILE"),
      (["a.mkv", "--plan", "p", "--join"], "--join goes without INPUT"),
      (["--plan", "p", "--join", "--crf", "3"], "--join goes without --crf"),
      (["--plan", "p", "--join", "--segments", "1"], "--segments goes without --join"),
-     (["--plan", "p"], "Missing argument 'INPUT...'"),
+     (["--plan", "p"], "--plan without INPUT needs --segments A:B or --join"),
      (["--plan", "p", "--segments", "x"], "got --segments x; expected the first and the last one"),
-     (["--plan", "p", "--segments", "3:2"], "got segments 3:2"),
-     (["--plan", "p", "--segments", "0:2"], "got segments 0:2"),
+     (["--plan", "p", "--segments", "3:2"], "got --segments 3:2"),
+     (["--plan", "p", "--segments", "0:2"], "got --segments 0:2"),
      (["a.mkv", "--plan", "p", "--dry-run"], "got --plan with --dry-run"),
      (["a.mkv", "--plan", "p", "--report", "r.html"], "got --plan with --report"),
      (["--plan", "p", "--segments", "1:2"], "p: no such file")],
 )  # fmt: skip
 def test_what_does_not_go_together(capsys, tmp_path, monkeypatch, words, said):
     monkeypatch.chdir(tmp_path)
-    assert run("upscale", *words) == 2
-    assert said in capsys.readouterr().err
+    for command in ("upscale", "deblur"):
+        assert run(command, *words) == 2
+        assert said in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_film_is_deblurred_by_a_plan(capsys, source, tmp_path):
+    plan, target = tmp_path / "a.plan", tmp_path / "out.mkv"
+    words = ["--psf-size", 3, "--iterations", 2, "--prior", "none", "--device", "cpu"]
+    psfs = tmp_path / "psfs.npy"
+    assert run("deblur", source, "-o", target, *words, "--psf-out", psfs, "--plan", plan) == 0
+    assert run("deblur", "--plan", plan, "--segments", "1:3") == 0
+    psfs.write_bytes(b"another's")
+    assert run("deblur", "--plan", plan, "--join") == 2  # before the work
+    psfs.unlink()
+    capsys.readouterr()
+    assert run("deblur", "--plan", plan, "--join") == 0
+    assert capsys.readouterr().out.startswith(f"{target}: 30 frames")
+    assert run("upscale", "--plan", plan, "--join") == 2
+    assert "is a plan of snellen deblur" in capsys.readouterr().err

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from snellen.cli import recipes
+from snellen.cli import config_file
 from support.cli import refused, run
 
 pytestmark = pytest.mark.usefixtures("signals")
@@ -181,7 +181,7 @@ def test_where_the_file_is(monkeypatch, platform, variables, place):
     for name, value in {"HOME": "/home/u", **variables}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(sys, "platform", platform)
-    assert recipes.place() == (None if place is None else Path(place))
+    assert config_file.place() == (None if place is None else Path(place))
 
 
 def test_paths_and_subcommands(folder, capsys, monkeypatch):

@@ -72,7 +72,7 @@ def test_all_values(capsys, pictures, monkeypatch, name):
             check(capsys, [name, *ARGUMENTS[name], option, value], monkeypatch)
 
 
-@pytest.mark.parametrize("value", ["", "\ud800", "a\0b", "\x1b[31m\n", "x" * 5000, "http://x/"])
+@pytest.mark.parametrize("value", ["", "\ud800", "a\0b", "\x1b[31m\n", "x" * 5000, "ftp://x/"])
 def test_names_of_files(capsys, pictures, monkeypatch, value):
     for words in (["upscale", value, "-o", "o.png"], ["score", "a.png", value]):
         if value not in ("..", "/", "~"):

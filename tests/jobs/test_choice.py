@@ -11,6 +11,7 @@ from snellen.jobs.choice import Models
 from snellen.sources.kind import Kind
 from support.cnn import reference
 from support.models import add_models, only_2014
+from support.video.clips import make as make_film
 
 NAMES = ("aplus-film-x2", "aplus-soft-x2", "cnn-fast-clean-x2", "cnn-fast-film-x2",
          "aplus-clean-x3")  # fmt: skip
@@ -28,7 +29,7 @@ def more(random, random_model, tmp_path, monkeypatch):
     add_models(monkeypatch, folder, models)
     found = []
 
-    def decide(planes, codec, bits):
+    def decide(planes, codec, bits, noisy):
         found.append((len(planes), codec))
         return Kind("soft", "sharpness -1.00 is under -0.6", -1.0)
 
@@ -128,3 +129,16 @@ def test_results_name_the_model(more, clip, picture, saved, tmp_path, heard, ran
     job = UpscaleJob(source=image, target=tmp_path / "n.png", model=net, device="cpu")
     found = run(job, heard)
     assert (found.model, found.method, found.source_kind) == (str(net), "cnn", None)
+
+
+@pytest.mark.parametrize(
+    ("denoise", "kind"),
+    [(None, "clean"), ("strong", "clean"), ("light", "film"), ("medium", "film")],
+)
+def test_bits_of_noise_make_no_film_clean(tmp_path, denoise, kind):
+    """A film without loss is clean; with a denoiser that leaves noise it is not."""
+    film = make_film(tmp_path / "in.mkv", codec="ffv1", frames=2)
+    found = Models(None, None, None, film, denoise=denoise)
+    found(2)
+    assert found.said()["source_kind"].partition(":")[0] == kind
+    assert ("noise" in found.said()["source_kind"]) == (kind == "film")

@@ -9,6 +9,7 @@ import pytest
 
 from snellen.errors import DeviceError, InputError, SnellenError
 from snellen.jobs import DeblurJob, UpscaleJob, cluster_task, write_plan
+from snellen.jobs import cluster as cluster_module
 from snellen.jobs.cluster import Cluster
 from snellen.jobs.events import Silent
 from snellen.jobs.pair_scores import score_pairs
@@ -79,11 +80,26 @@ def test_what_fails_for_good_ends_the_work(install, tmp_path, plan, error, words
     with pytest.raises(error, match=words), Cluster("local", "cpu", 1, Silent()) as cluster:
         for one in tickets(tmp_path, plan, ""):
             cluster.submit(one)
-        ray.wait = lambda references, num_returns, timeout: (references[:1], references[1:])
+        ready = {cluster_module._OFTEN: 1}
+        ray.wait = lambda references, num_returns, timeout: (
+            references[: ready.get(timeout, 0)], references[ready.get(timeout, 0) :],
+        )  # fmt: skip
         ray.crashes = ["the node died"] * 3 if plan == "crash" else []
         cluster.wait()
     assert ("cancel", False) in ray.log  # the second one, which is not there any more
     assert ray.log[-1] == ("cancel", True)
+
+
+def test_a_connection_of_our_own_is_ended_with_all_that_runs(install, tmp_path):
+    """Ray may abort a process that cancels a task which ends at that moment."""
+    ray = install({"CPU": 1.0})
+    ray.connected = False
+    with pytest.raises(KeyboardInterrupt), Cluster("local", "cpu", 1, Silent()) as cluster:
+        for one in tickets(tmp_path, "", ""):
+            cluster.submit(one)
+        raise KeyboardInterrupt
+    assert ray.log[-1] == ("shutdown",)
+    assert "cancel" not in [one[0] for one in ray.log]
 
 
 def test_gpus_and_nodes_that_are_not_there_yet(install, tmp_path):

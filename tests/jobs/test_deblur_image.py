@@ -10,6 +10,7 @@ from PIL import Image
 
 from snellen.errors import InputError
 from snellen.frames.still import read
+from snellen.jobs import psf_files
 from support.cli import names
 from support.mia.plain import deblur, deblur_file
 
@@ -229,6 +230,23 @@ def test_a_psf_as_a_picture_is_grey(picture, saved, tmp_path):
     refused(r"\.npy", source, target, tmp_path / "psf.txt")
     same = np.stack([picture((5, 5))] * 3, -1)
     deblur_file(source, target, saved("grey.png", same), iterations=2, device="cpu")
+
+
+@pytest.mark.parametrize("name", ["psf.npy", "psf.png"])
+def test_the_psf_gets_its_name_before_the_image(picture, saved, tmp_path, monkeypatch, name):
+    """A kill between them must not leave an image that counts as done."""
+    target, write = tmp_path / "out.png", psf_files.write
+
+    def dying(*given):
+        write(*given)
+        assert not target.exists() and len(list(tmp_path.glob(".out*"))) == 1
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(psf_files, "write", dying)
+    with pytest.raises(KeyboardInterrupt):
+        deblur_file(saved("in.png", picture()), target, psf_out=tmp_path / name,
+                    **QUICK)  # fmt: skip
+    assert names(tmp_path) == ["in.png", name]
 
 
 def test_psf_out_is_checked_before_any_work(picture, saved, tmp_path):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import snellen
-from snellen.errors import InputError
+from snellen.errors import InputError, OutputError
+from snellen.jobs import psf_files
 from snellen.jobs.deblur_step import DeblurStep, FrameFits
 from snellen.jobs.events import Silent
 from snellen.mia.result import Restored
@@ -87,6 +89,44 @@ def test_they_are_those_of_one_piece(tmp_path, source, settings, monkeypatch):
     assert sorted(p.name for p in tmp_path.iterdir() if "again" in p.name) == [
         "again.mkv", "again.npy"
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("suffix", [".npy", pytest.param(".png", marks=pytest.mark.slow)])
+def test_a_kill_between_the_names_of_the_psfs_and_the_film(tmp_path, source, monkeypatch, suffix):
+    target, psf, write = tmp_path / "out.mkv", tmp_path / f"psf{suffix}", psf_files.write
+
+    def dying(path, *rest):
+        write(path, *rest)
+        assert not target.exists()
+        raise KilledError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(psf_files, "write", dying)
+        with pytest.raises(KilledError):
+            run(source, target, psf_out=psf)
+    assert psf.exists() and not target.exists()
+    made = psf.read_bytes()
+    _, heard = run(source, target, psf_out=psf)
+    assert any(re.match(r"goes on: (\d+) of \1 ", text) for text in heard.notices)
+    assert psf.read_bytes() == made and target.exists()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in.mkv", "out.mkv", psf.name]
+
+
+@pytest.mark.slow
+def test_another_psf_that_has_come_between_stays(tmp_path, source, monkeypatch):
+    target, psf = tmp_path / "out.mkv", tmp_path / "psf.npy"
+
+    def dying(path, *rest):
+        raise KilledError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(psf_files, "write", dying)
+        with pytest.raises(KilledError):
+            run(source, target, psf_out=psf)
+    psf.write_bytes(b"another one")
+    with pytest.raises(OutputError, match=r"psf.npy has come to exist"):
+        run(source, target, psf_out=psf)
+    assert psf.read_bytes() == b"another one" and not target.exists()
 
 
 @pytest.mark.slow

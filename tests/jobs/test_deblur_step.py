@@ -8,7 +8,8 @@ import pytest
 from snellen import Deblurrer
 from snellen.frames.frame import Format, Frame
 from snellen.jobs.deblur_step import DeblurStep, FrameFits
-from snellen.video.region import RegionStep, Track
+from snellen.video.region import RegionStep
+from snellen.video.track import Track
 from snellen.video.workers import in_flight
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from snellen.errors import InputError, ModelError
 from snellen.jobs import DeblurJob, MiaSettings, ScoreJob, Silent, UpscaleJob, dry_run, run
+from snellen.jobs.dry import DryRun
 from snellen.jobs.options import VideoOptions
 from snellen.video import estimate
 from snellen.video.clip import Clip
@@ -171,6 +173,19 @@ def test_what_a_run_refuses(tmp_path, film, small_model):
     with pytest.raises(InputError, match="no dry run"):
         dry_run(ScoreJob(reference=film, distorted=film))
     assert listing(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("busy", "workers", "cores", "seconds"),
+    [(1.0, 0, None, 60), (1.0, 4, 2, 15), (8.0, 4, 2, 60), (4.0, 4, 2, 30), (0.0, 2, 1, 30)],
+)
+def test_workers_share_the_cores(tmp_path, busy, workers, cores, seconds):
+    """They are as many times as fast as one, as long as there are cores for it."""
+    guess = estimate.Estimate(9, 1, 2.0, 60.0, 1000, busy)
+    film = SimpleNamespace(estimate=guess)
+    found = DryRun(tmp_path, tmp_path, 2, 2, "cpu", film=film, workers=("cpu",) * workers,
+                   cores=cores)  # fmt: skip
+    assert found.seconds == seconds
 
 
 def test_what_is_unknown_is_not_said():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import numpy as np
 import pytest
 
 from snellen.errors import InputError, SnellenError
-from snellen.jobs import Enhancement, Job, UpscaleJob, run
+from snellen.jobs import Clip, Enhancement, Job, UpscaleJob, VideoOptions, run
+from snellen.jobs.dry import dry_run
 from snellen.jobs.events import Silent
 from support import lut
 from support.video.clips import luma, make, picture, read
@@ -131,7 +133,7 @@ def test_a_table_is_no_output(film, tmp_path, grey):
 def test_segments_depend_on_the_table(film, tmp_path, grey):
     """By its contents, whatever it is called."""
     from snellen.jobs.segments import segments_of
-    from snellen.jobs.upscale import models_of
+    from snellen.jobs.upscale_video import models_of
     from snellen.video.segments.differences import differences
 
     def facts():
@@ -193,6 +195,22 @@ def test_filters_before_and_after(film, tmp_path):
     assert found.times == expected.times
     for one, other in zip(found.frames, expected.frames, strict=True):
         assert (luma(one) == luma(other)).all()
+
+
+def test_a_chain_is_said_as_it_was_written(tmp_path):
+    """With its quotes, so that it can be used again, and with what comes before it."""
+    tape = make(tmp_path / "in.mkv", codec="ffv1", frames=2, fields="woven", interlaced=True)
+    written = "lutyuv=y='clip(val,20,200)',crop=iw:ih"
+    job = UpscaleJob(
+        source=tape, target=tmp_path / "out.mkv", model="t91-x2", device="cpu",
+        video=VideoOptions(clip=Clip(deinterlace="field")), enhancement=Enhancement(vf=written),
+    )  # fmt: skip
+    notes = Notes()
+    summary = run(job, notes).summary
+    size = "64×48 4:2:0 8 bit"
+    assert summary.chain[:3] == (size, "deinterlace field", f"vf {written}")
+    again = replace(job, target=tmp_path / "b.mkv")
+    assert dry_run(again, notes).film.chain == summary.chain
 
 
 def test_what_filters_lose_is_a_loss(tmp_path):
@@ -342,3 +360,31 @@ def test_the_chain_beside_an_alpha_channel(tmp_path):
     film = make(tmp_path / "in.mkv", codec="ffv1", frames=2, pix_fmt="yuva420p")
     summary, _, found = enhanced(film, tmp_path, crop="32:24:0:0")
     assert summary.chain[1] == "crop 32:24:0:0" and found.frames[0].format.name == "yuva420p"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"denoise": "light", "deblock": True, "sharpen": 0.2, "deband": True},
+        {"denoise": "strong", "post_vf": "hue=s=0", "grain": 2},
+    ],
+)
+def test_filters_leave_the_alpha_channel(tmp_path, options):
+    """Those that see frames before and after one, too: each frame has its own opacity."""
+    film = make(tmp_path / "in.mkv", codec="ffv1", frames=7, pix_fmt="yuva420p")
+    _, _, plain = enhanced(film, tmp_path, crop="64:48:0:0")
+    (tmp_path / "out.mkv").unlink()
+    summary, _, found = enhanced(film, tmp_path, **options)
+    assert summary.dropped == () and len(found.frames) == 7
+    for one, other in zip(found.frames, plain.frames, strict=True):
+        assert one.format.name == "yuva420p"
+        assert bytes(one.planes[3]) == bytes(other.planes[3])
+    assert bytes(plain.frames[0].planes[3]) != bytes(plain.frames[6].planes[3])
+
+
+def test_filters_that_move_pixels_drop_the_alpha_channel(tmp_path):
+    film = make(tmp_path / "in.mkv", codec="ffv1", frames=2, pix_fmt="yuva420p")
+    for chain in ("hflip", "scale=32:24", "fps=50"):
+        summary, _, _ = enhanced(film, tmp_path, vf=chain)
+        (tmp_path / "out.mkv").unlink()
+        assert summary.dropped == ("the alpha channel is dropped",), chain

@@ -151,7 +151,7 @@ def test_standard_input_cannot_be_read_twice(gpu, heard, clip, tmp_path, small_m
         def __init__(self, scale, model, device, chroma):
             full(device)
 
-    monkeypatch.setattr("snellen.upscaling.upscaler.Upscaler", Full)
+    monkeypatch.setattr("snellen.jobs.upscale_video.Upscaler", Full)
     with clip.open("rb") as file, pytest.raises(DeviceError, match=FULL):
         monkeypatch.setattr("sys.stdin", TextIOWrapper(file))
         snellen.upscale_file("-", tmp_path / "b.y4m", model=small_model, events=heard)
@@ -211,7 +211,7 @@ def test_of_several_gpus_the_first_makes_what_has_no_segments(
         raise DeviceError(f"asked for {found}")
 
     for place in (
-        "upscaling.image.enlarged", "upscaling.upscaler.Upscaler", "jobs.deblur_image.image.deblur",
+        "upscaling.image.enlarged", "jobs.upscale_video.Upscaler", "jobs.deblur_image.image.deblur",
         "jobs.deblur_video.DeblurStep",
     ):  # fmt: skip
         monkeypatch.setattr(f"snellen.{place}", asked)

@@ -11,7 +11,7 @@ from snellen.errors import InputError, SnellenError
 from snellen.frames.frame import Format, Frame
 from snellen.jobs import Encoding, Enhancement, UpscaleJob, VideoOptions, film_blur, run
 from snellen.jobs.events import Silent
-from snellen.jobs.upscale import settled
+from snellen.jobs.upscale_video import settled
 from snellen.mia.result import IMPLAUSIBLE, RESTORED, SHARP, Restored
 from support.video.clips import luma, read
 
@@ -165,8 +165,13 @@ def test_the_psf_is_written(random, tmp_path, answers):
     np.testing.assert_allclose(np.load(out), gaussian(1.5), atol=1e-4)
     step = film_blur.step_of(out, "cpu")
     step.close()
+    answers(*[(RESTORED, gaussian(1.5))] * 3)
+    settled(job(out), Notices())  # as a run that was killed goes on
+    out.write_bytes(b"another one")
+    answers(*[(RESTORED, gaussian(1.5))] * 3)
     with pytest.raises(SnellenError, match="exists"):
         settled(job(out), Notices())
+    assert out.read_bytes() == b"another one"
     for wrong, how in (("psf.jpg", {"deblur": "auto"}), ("psf.npy", {"deblur": "p.npy"})):
         with pytest.raises(InputError) as caught:
             Enhancement(deblur_psf_out=wrong, **how)

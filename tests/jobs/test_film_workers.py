@@ -14,9 +14,21 @@ import pytest
 
 from snellen.errors import DeviceError, InputError
 from snellen.gpu import device as devices
-from snellen.jobs import DeblurJob, Encoding, MiaSettings, UpscaleJob, VideoOptions, run
+from snellen.jobs import (
+    DeblurJob,
+    Encoding,
+    MiaSettings,
+    UpscaleJob,
+    VideoOptions,
+    join_plan,
+    run,
+    run_segments,
+    write_plan,
+)
+from snellen.jobs.enhance import Enhancement
 from snellen.jobs.events import Silent
 from snellen.jobs.film_workers import planned
+from support import lut
 from support.video.clips import make, read
 
 KEYS = {"g": "12", "keyint_min": "12", "sc_threshold": "0", "bf": "2", "preset": "veryfast"}
@@ -64,6 +76,47 @@ def test_the_film_of_two_workers_is_that_of_one(tmp_path, job):
     assert not two.with_name("two.mkv.segments").exists()
 
 
+@pytest.mark.slow
+def test_what_a_table_has_clipped_in_all_segments(tmp_path, job):
+    """The same share in one piece, in segments of workers, and of runs of their own."""
+    table = tmp_path / "double.cube"
+    table.write_text(lut.text(1.5 * lut.identity(2)))
+    look = replace(job, enhancement=Enhancement(lut=table, lut_matrix="bt709"))
+
+    def clipped(do):
+        heard = Heard()
+        do(heard)
+        (found,) = [one for one in heard.notices if one.startswith("the LUT")]
+        return found
+
+    def in_parts(heard):
+        plan = write_plan(replace(look, target=tmp_path / "d.mkv"), tmp_path / "d.json")
+        assert plan.segments > 1
+        run_segments(tmp_path / "d.json", 1, 1)
+        run_segments(tmp_path / "d.json", 2, plan.segments)
+        join_plan(tmp_path / "d.json", heard)
+
+    whole = clipped(lambda heard: run(replace(look, segments=False), heard))
+    assert "of the pixels" in whole
+    two = replace(look, target=tmp_path / "c.mkv", workers=2)
+    assert clipped(lambda heard: run(two, heard)) == clipped(in_parts) == whole
+
+
+@pytest.mark.slow
+def test_workers_keep_an_alpha_channel(tmp_path):
+    source = make(tmp_path / "in.mkv", codec="ffv1", rate=Fraction(1), frames=80, size=(32, 32),
+                  pix_fmt="yuva420p")  # fmt: skip
+    job = UpscaleJob(source=source, target=tmp_path / "a.mkv", method="aplus", device="cpu",
+                     source_kind="clean", video=VideoOptions(encoding=Encoding(codec="ffv1")),
+                     enhancement=Enhancement(denoise="light"))  # fmt: skip
+    run(replace(job, segments=False))
+    two, heard = tmp_path / "b.mkv", Heard()
+    run(replace(job, target=two, workers=2), heard)
+    assert "2 workers on cpu" in heard.notices and heard.warnings == []
+    assert read(two).frames[0].format.name == "yuva420p"
+    assert frames(two) == frames(job.target)
+
+
 def children():
     """The processes that this one has started."""
     files = Path("/proc/self/task").glob("*/children")
@@ -88,7 +141,10 @@ def test_a_worker_that_is_killed_by_hand_loses_nothing(tmp_path, job):
     two = tmp_path / "two.mkv"
     run(replace(job, target=two, workers=2), heard)
     thread.join()
-    assert any("was killed (SIGKILL)" in text for text in heard.warnings)
+    assert any(
+        "was killed (SIGKILL, as the system does where memory runs out)" in text
+        for text in heard.warnings
+    )
     assert frames(two) == frames(job.target)
     assert children() == before
 

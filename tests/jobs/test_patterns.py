@@ -49,6 +49,15 @@ def test_what_a_pattern_means(here, pattern, found):
         assert got == found  # x2 before x10
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_a_pattern_means_no_pipe(here):
+    """Nobody may ever write into it."""
+    before = matching(Path("*.png"))
+    os.mkfifo("pipe.png")
+    assert matching(Path("*.png")) == before
+    assert matching(Path("pipe.png")) == [Path("pipe.png")]
+
+
 def test_a_pattern_of_an_absolute_path(here):
     assert matching(here / "x%03d.png") == [here / "x002.png"]
 

@@ -5,11 +5,25 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from snellen.errors import InputError
-from snellen.jobs import Encoding, Enhancement, UpscaleJob, VideoOptions, plans, run
+from snellen.jobs import (
+    DeblurJob,
+    Encoding,
+    Enhancement,
+    MiaSettings,
+    Region,
+    ScoreJob,
+    Silent,
+    UpscaleJob,
+    VideoOptions,
+    plans,
+    run,
+)
 from snellen.jobs.plans import _anywhere, join_plan, run_segments, write_plan
 from snellen.video.segments import cuts
 from snellen.video.segments.store import Store
@@ -21,6 +35,13 @@ KEYS = {"g": "12", "keyint_min": "12", "sc_threshold": "0", "bf": "2", "preset":
 def frames(file):
     found = read(file)
     return [[bytes(plane) for plane in frame.planes] for frame in found.frames], found.times
+
+
+class Quiet(Silent):
+    """A join that fails has nothing to say: the same command does not go on with what is there."""
+
+    def notice(self, subject, message):
+        raise AssertionError(message)
 
 
 @pytest.fixture
@@ -50,7 +71,7 @@ def test_parts_in_any_order_give_the_film_of_one_run(tmp_path, job, plan, monkey
     assert run_segments(plan, 4, 9).made == (4, 5)
     assert run_segments(plan, 1, 1).made == (1,)
     with pytest.raises(InputError, match=r"of 5 segments these are not there, or not whole: 2:3;"):
-        join_plan(plan)
+        join_plan(plan, Quiet())
     folder = tmp_path / "out.mkv.segments"
     assert len(list(folder.glob("*.record"))) == 3
     before = {one: one.stat().st_mtime_ns for one in folder.glob("*.packets")}
@@ -63,6 +84,33 @@ def test_parts_in_any_order_give_the_film_of_one_run(tmp_path, job, plan, monkey
     assert frames(job.target) == frames(whole.target)
     assert read(job.target).types == read(whole.target).types
     assert not folder.exists()
+
+
+@pytest.mark.slow
+def test_a_film_is_deblurred_in_parts(job, tmp_path, monkeypatch):
+    mia = MiaSettings(prior=None, psf_size=3, iterations=2)
+    whole, parts = (
+        DeblurJob(source=job.source, target=tmp_path / f"{name}.mkv", mia=mia, device="cpu",
+                  video=job.video, window=2, psf_out=tmp_path / f"{name}.npy")
+        for name in ("whole", "parts")
+    )  # fmt: skip
+    run(whole)
+    file = tmp_path / "film.plan"
+    assert write_plan(parts, file).segments == 5
+    monkeypatch.chdir("/")
+    assert run_segments(file, 3, 5).made == (3, 4, 5)
+    with pytest.raises(InputError, match="not whole: 1:2;"):
+        join_plan(file)
+    run_segments(file, 1, 2)
+    result = join_plan(file)
+    assert len(result.frames) == 58
+    assert frames(parts.target) == frames(whole.target)
+    assert np.array_equal(np.load(parts.psf_out), np.load(whole.psf_out))
+    with pytest.raises(InputError, match="made in one piece"):
+        write_plan(
+            replace(parts, window=1, warm=True, psf_out=None, target="w.mkv"),
+            tmp_path / "warm.plan",
+        )
 
 
 @pytest.mark.slow
@@ -99,8 +147,18 @@ def test_a_record_of_another_plan_does_not_count(job, plan, tmp_path):
 @pytest.mark.slow
 def test_another_input_is_refused(job, plan):
     make(job.source, rate=Fraction(12), frames=57, size=(48, 32), options=KEYS)
-    with pytest.raises(InputError, match="the input is another one"):
+    again = "the input is another one.*; .*or plan anew: INPUT with plan, overwrite=True$"
+    with pytest.raises(InputError, match=again):
         run_segments(plan, 1, 2)
+    write_plan(job, plan, overwrite=True)
+    run_segments(plan, 1, 2)
+    make(job.source, rate=Fraction(12), frames=56, size=(48, 32), options=KEYS)
+    with pytest.raises(InputError, match=r"has 2 of 5 .*overwrite=True, and discard_segments"):
+        join_plan(plan)
+    write_plan(replace(job, discard_segments=True), plan, overwrite=True)
+    assert run_segments(plan, 1, 3).made == (1, 2, 3)
+    assert run_segments(plan, 4, 5).made == (4, 5)
+    assert join_plan(plan).summary.frames == 56
 
 
 def test_a_plan_at_work_is_not_joined(job, plan, tmp_path):
@@ -133,8 +191,9 @@ def test_files_that_are_no_plans(tmp_path, text):
     file.write_text(text)
     with pytest.raises(InputError, match=r"no\.plan is no plan of segments"):
         run_segments(file, 1, 2)
-    with pytest.raises(InputError):
+    with pytest.raises(InputError) as error:
         join_plan(tmp_path / "missing.plan")
+    assert str(error.value) == f"{tmp_path / 'missing.plan'}: no such file"
 
 
 def test_what_is_too_large_is_no_plan(tmp_path, monkeypatch):
@@ -154,6 +213,27 @@ def test_numbers_that_are_none(tmp_path, numbers):
 def test_numbers_beyond_the_film(job, plan):
     with pytest.raises(InputError, match="got segments 6:9; expected some of 1:5"):
         run_segments(plan, 6, 9)
+
+
+def test_a_burst_and_other_jobs_have_no_plan(tmp_path):
+    burst = DeblurJob(source=("a.png", "b.png"), target="c.png")
+    with pytest.raises(InputError, match="a burst is no film"):
+        write_plan(burst, tmp_path / "a.plan")
+    score = ScoreJob(reference="a.mkv", distorted="b.mkv")
+    with pytest.raises(InputError, match="got a ScoreJob; expected an UpscaleJob or a DeblurJob"):
+        write_plan(score, tmp_path / "a.plan")
+
+
+def test_files_of_a_deblurring_plan_have_absolute_names(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    mia = MiaSettings(psf="blur.npy")
+    found = _anywhere(
+        DeblurJob(source="a.mkv", target="b.mkv", mia=mia, psf_out="c.npy",
+                  region=Region(8, 8, positions=Path("d.csv")))
+    )  # fmt: skip
+    assert [found.source, found.target, found.mia.psf, found.psf_out, found.region.positions] == [
+        tmp_path / name for name in ("a.mkv", "b.mkv", "blur.npy", "c.npy", "d.csv")
+    ]
 
 
 def test_files_of_a_plan_have_absolute_names(job, tmp_path, monkeypatch):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -12,7 +14,8 @@ import pytest
 
 from snellen.errors import DeviceError, InputError, SnellenError
 from snellen.jobs.events import Silent
-from snellen.jobs.pool import Pool
+from snellen.jobs.pool import _MAIN, Pool
+from snellen.jobs.worker import framed
 from snellen.video.progress import Meter
 from support.tickets import Doing
 from support.video.checks import PATHS
@@ -66,7 +69,13 @@ def test_a_result_that_cannot_be_read_is_made_again(tmp_path):
 def test_workers_that_are_killed_are_replaced(tmp_path):
     found, warnings = run(tmp_path, ["die", "exit", "", "", "die", ""])
     assert len(warnings) == 3
-    assert sum("was killed (SIGKILL)" in text for text in warnings) == 2
+    assert (
+        sum(
+            "was killed (SIGKILL, as the system does where memory runs out)" in text
+            for text in warnings
+        )
+        == 2
+    )
     assert len({process for _, _, process in found}) >= 2
 
 
@@ -94,7 +103,8 @@ DRIVER = """
 import sys
 from pathlib import Path
 from snellen.jobs.events import Silent
-from snellen.jobs.pool import Pool
+from snellen.jobs.pool import _MAIN, Pool
+from snellen.jobs.worker import framed
 from support.tickets import Doing
 with Pool(["cpu", "cpu"], 1, Silent()) as pool:
     pool.submit(Doing(0, Path(sys.argv[1])))
@@ -128,3 +138,21 @@ def test_no_worker_outlives_its_driver(tmp_path, number):
         time.sleep(0.05)
     assert len(workers) == 2
     assert not any(map(alive, workers))
+
+
+class Slow:
+    """A ticket that takes long to be imported."""
+
+    def __reduce__(self):
+        return time.sleep, (60,)
+
+
+def test_a_worker_ends_at_once_with_who_started_it():
+    """Also while it imports what a ticket needs, as after a kill -9."""
+    worker = subprocess.Popen([sys.executable, "-P", "-c", _MAIN], stdin=subprocess.PIPE)
+    with worker:
+        worker.stdin.write(json.dumps([*PATHS.split(os.pathsep), *sys.path]).encode() + b"\n")
+        for one in (("cpu", 1), Slow()):
+            worker.stdin.write(framed(pickle.dumps(one)))
+        worker.stdin.close()
+        assert worker.wait(30) == 0

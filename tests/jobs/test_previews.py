@@ -94,7 +94,7 @@ def test_a_reel_has_the_sources_samples_and_times(tmp_path, job):
         for one, other in zip(frame, planes(job.source)[number], strict=True):
             assert (one == other).all()
     assert len(source.frames) == 60
-    reel(source_parts(job, found), tmp_path / "c.mkv", crop="32:16:4:8")
+    reel(source_parts(job, found), tmp_path / "c.mkv", before=Enhancement(crop="32:16:4:8"))
     cropped = planes(tmp_path / "c.mkv")[0]
     assert (cropped[0][:, :32] == planes(job.source)[6][0][8:24, 4:36]).all()
 
@@ -122,6 +122,9 @@ def test_what_has_no_preview(tmp_path, job, saved, picture):
     image = saved("a.png", picture((20, 24)))
     wrong = (
         ({}, {"jobs": {}}, "1 to 9"),
+        ({}, {"jobs": 3}, "expected a job"),
+        ({}, {"jobs": {1: job}}, "expected a job"),
+        ({}, {"at": 3}, "expected a sequence"),
         ({"source": image, "target": tmp_path / "b.png"}, {}, "about one video"),
         ({"source": "-"}, {}, "about one video"),
         ({}, {"count": 0}, "one or more"),
@@ -148,7 +151,20 @@ def test_deblurring_and_enhancement(tmp_path, job):
     bars = replace(job, enhancement=Enhancement(crop="auto"))
     found = preview(bars, tmp_path / "b.html", count=2, length=0.25)
     assert found.variants[0].frames == 6
-    half = replace(job, enhancement=Enhancement(vf="fps=6"))
-    with pytest.raises(InputError, match="meet by number"):
-        preview(half, tmp_path / "h.html", count=1, length=0.5)
-    assert not (tmp_path / "h.html").exists() and previews.SECONDS == 2
+    half = replace(job, enhancement=Enhancement(vf="fps=6,hflip"))
+    found = preview(half, tmp_path / "h.html", count=1, length=0.5)
+    assert found.variants[0].frames == 3 and found.variants[0].mean < 10
+    assert previews.SECONDS == 2
+
+
+def test_variants_show_the_same(tmp_path, job):
+    """What moves pixels is the same in all of them; what does not may differ."""
+    for change in ({"crop": "32:32:0:0"}, {"vf": "hflip"}):
+        other = replace(job, enhancement=Enhancement(**change))
+        with pytest.raises(InputError, match="show the same") as caught:
+            preview({"a": job, "b": other}, tmp_path / "p.html", count=1)
+        assert caught.value.parameter == "preview_with"
+    after = replace(job, enhancement=Enhancement(post_vf="hflip"))
+    with pytest.raises(InputError, match="hflip in post_vf"):
+        preview(after, tmp_path / "p.html", count=1)
+    assert names(tmp_path) == ["in.mkv"]

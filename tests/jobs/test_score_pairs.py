@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -53,6 +54,13 @@ def test_pairs_are_scored_in_order_and_what_fails_is_said(pictures):
     assert "b3.png" in str(found[3].error)
     assert found[3].facts()["error"] == str(found[3].error)
     assert list(score_pairs([])) == []
+
+
+def test_addresses_in_a_list_are_said_and_not_opened(pictures):
+    pictures.write_text("a0.png,http://me:secret@127.0.0.1:1/b.png\na0.png,a1.png\n")
+    one, other = score_pairs(jobs(pictures))
+    assert "http://127.0.0.1:1/b.png is an address; expected the name of a file" in str(one.error)
+    assert other.error is None
 
 
 @pytest.mark.slow
@@ -199,3 +207,48 @@ def test_a_table_replaces_no_picture_of_the_list(capsys, pictures, tmp_path):
     assert command("score", "--pairs", pictures, "--csv", pictures, "-y", *WORDS) == 2
     assert (tmp_path / "a1.png").read_bytes() == before
     assert len(read_pairs(pictures)) == 5
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_pipes_and_devices_of_a_list_are_refused(pictures):
+    """Whoever made the list would have us wait for ever."""
+    os.mkfifo(pictures.with_name("pipe.png"))
+    pictures.write_text("pipe.png,b1.png\na1.png,/dev/zero\na1.png,b1.png\n")
+    found = list(score_pairs(jobs(pictures)))
+    assert [one.error is None for one in found] == [False, False, True]
+    for one, name in zip(found, ("pipe.png", "/dev/zero"), strict=False):
+        assert f"{name} is neither a file nor a folder" in str(one.error)
+
+
+@pytest.mark.parametrize("there", ["file", "pipe", "link", "other", "large"])
+def test_what_is_no_state_of_a_table_stays(pictures, there):
+    table, state = pictures.with_name("s.csv"), pictures.with_name("s.csv.unfinished")
+    precious = pictures.with_name("precious")
+    precious.write_text("snellen pairs")
+    if there == "pipe":
+        if not hasattr(os, "mkfifo"):
+            pytest.skip("no pipes with names here")
+        os.mkfifo(state)
+    elif there == "link":
+        state.symlink_to(precious)
+    elif there == "large":
+        with state.open("wb") as file:
+            file.truncate(1 << 40)
+    else:
+        state.write_text({"file": "snellen pairs", "other": '["snellen pairs"]'}[there])
+    before = state.lstat()
+    job = ScoreJob(reference="a", distorted="b", metrics=("psnr",))
+    with pytest.raises(InputError, match=r"s\.csv\.unfinished"):
+        PairTable(table, job, read_pairs(pictures), overwrite=True)
+    assert state.lstat() == before and precious.read_text() == "snellen pairs"
+    assert not table.exists()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"jobs": 3}, {"jobs": "ab"}, {"jobs": [None]}, {"jobs": np.zeros((2, 2))}, {"total": "1"},
+     {"total": 10**400}, {"total": -1}, {"total": [2]}],
+)  # fmt: skip
+def test_what_are_no_jobs(pictures, given):
+    with pytest.raises(InputError):
+        list(score_pairs(**({"jobs": jobs(pictures)} | given)))

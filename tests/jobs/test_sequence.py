@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from fractions import Fraction
 from pathlib import Path
 
@@ -140,6 +141,7 @@ def test_damage_is_said(tmp_path):
 @pytest.mark.parametrize(
     ("numbers", "said"),
     [
+        ((1, 2, 4, 5), "follows number 2, and 1 is missing"),
         ((1, 2, 5, 6), "follows number 2, and 2 are missing"),
         ((1, 2, 3, 10), "follows number 3, and 6 are missing"),
         ((0, 10, 20, 50), "follows number 20, and 2 are missing"),
@@ -152,6 +154,43 @@ def test_missing_numbers_are_said(tmp_path, numbers, said):
     opened(folder, Fraction(10), heard)
     texts = [text for _, text in heard.warnings]
     assert (said in texts[0] and len(texts) == 1) if said else not texts
+
+
+def test_pictures_that_are_renamed_meanwhile_are_said(tmp_path):
+    """One would come twice, and another one never."""
+    folder = pictures(tmp_path / "in", range(1, 7))
+    files = sorted(folder.iterdir())
+    for number, file in enumerate(files):
+        os.utime(file, ns=(number, 10**18 + number))
+    film = Pictures(files, Fraction(25), "it")
+    film.read(1)
+    for file in reversed(files[2:5]):
+        file.rename(files[files.index(file) + 1])
+    while film.read(1 << 20):
+        pass
+    unread, changed = film.damage()
+    assert "f003.png: no such file" in unread
+    assert changed.startswith("3 of 6 pictures changed, or exchanged, while the film was read (")
+    assert "f004.png" in changed and film.count == 6
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_pipes_among_pictures_are_not_waited_for(tmp_path, number):
+    folder = pictures(tmp_path / "in", range(1, 6))
+    files = sorted(folder.iterdir())
+    pipe = files[number - 1]
+    pipe.unlink()
+    os.mkfifo(pipe)
+    if number == 1:
+        with pytest.raises(InputError, match=r"f001\.png is no file"):
+            Pictures(files, Fraction(25), "it")
+        return
+    film = Pictures(files, Fraction(25), "it")
+    while film.read(1 << 20):
+        pass
+    (said,) = film.damage()
+    assert f"{pipe} is no file" in said
 
 
 def test_colour_among_grey_pictures_is_said(tmp_path):

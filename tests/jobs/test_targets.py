@@ -83,3 +83,30 @@ def test_what_a_job_reads_and_writes(three, tmp_path):
     )  # fmt: skip
     assert read_by(job) == [three[0], tmp_path / "psf.npy", roi]
     assert written_by(job) == [tmp_path / "o.png", tmp_path / "p.npy"]
+
+
+@pytest.mark.parametrize("parameter", ["vf", "post_vf"])
+@pytest.mark.parametrize(
+    "chain", ["hflip,metadata=print:file={}", "metadata=mode=print:file='file:{}'",
+              "deshake=filename={}", "curves=plot={}"],
+)  # fmt: skip
+def test_a_filter_that_would_write_into_an_input(tmp_path, parameter, chain):
+    source = tmp_path / "in.y4m"
+    source.write_bytes(b"YUV4MPEG2 W64 H48 F25:1 C420\n" + (b"FRAME\n" + bytes(4608)) * 3)
+    before = source.read_bytes()
+    link = tmp_path / "link"
+    link.symlink_to(source)
+    for name in (source, link):
+        with pytest.raises(InputError, match="names an input"):
+            upscale_file(source, tmp_path / "o.mkv", device="cpu",
+                         **{parameter: chain.format(name)})  # fmt: skip
+    assert source.read_bytes() == before and not (tmp_path / "o.mkv").exists()
+
+
+def test_a_filter_may_read_its_table(tmp_path):
+    table = tmp_path / "look.cube"
+    table.write_text("LUT_3D_SIZE 2\n" + "0.1 0.2 0.3\n" * 8)
+    source = tmp_path / "in.y4m"
+    source.write_bytes(b"YUV4MPEG2 W64 H48 F25:1 C420\n" + (b"FRAME\n" + bytes(4608)) * 3)
+    upscale_file(source, tmp_path / "o.y4m", device="cpu", vf=f"lut3d={table}")
+    assert (tmp_path / "o.y4m").exists()

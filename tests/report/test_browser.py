@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from snellen.report.contents import Metric
 from snellen.report.fit import fitted
 from support.report import HOSTILE, contents, moments
 
@@ -232,15 +233,23 @@ def test_it_fits_the_window(page):
 
 
 def test_frames_without_a_visible_difference_are_not_called_equal(browser, tmp_path):
-    given, path = contents(rows=4, variants=1, labels=LABELS[:2], worst=()), tmp_path / "a.html"
-    scores = ({"mad": (0.0,) * 4, "psnr": (38.0,) * 4},)
-    shown = [replace(one, crops=()) for one in moments(rows=(0, 2), variants=1)]
-    path.write_bytes(fitted(replace(given, scores=scores), shown, 30_000_000).html)
-    page = browser.new_page()
-    page.goto(path.as_uri())
-    said = page.locator(".worst").inner_text()
-    page.close()
-    assert "MAD is 0 in all frames" in said and "equal" not in said
+    """The worst are those by LO; where that is 0, too, there are none."""
+    metrics = tuple(Metric(name, name.upper(), "lower") for name in ("mad", "lo"))
+    pooled = dict.fromkeys(("mean", "median", "min", "max", "p5", "p95"), 0.5)
+    for lo, worst in (((1.0, 0.5, 3.0, 0.0), ((2, 0), (0, 0))), ((0.0,) * 4, ())):
+        given, path = contents(rows=4, variants=1, labels=LABELS[:2]), tmp_path / "a.html"
+        scores, both = ({"mad": (0.0,) * 4, "lo": lo},), ({"mad": pooled, "lo": pooled},)
+        given = replace(given, metrics=metrics, scores=scores, pooled=both)
+        given = replace(given, worst=worst, worst_by="lo")
+        shown = [replace(one, crops=()) for one in moments(rows=(0, 2), variants=1)]
+        path.write_bytes(fitted(given, shown, 30_000_000).html)
+        page = browser.new_page()
+        page.goto(path.as_uri())
+        said = page.locator(".worst").inner_text()
+        pressed = page.locator("[aria-pressed=true]").all_inner_texts()
+        page.close()
+        assert "MAD is 0 in all frames" in said and "equal" not in said
+        assert ("LO 3.000" if worst else "LO is 0, too") in said and "LO" in pressed
 
 
 def test_a_single_pair_of_equal_pictures(browser, equal):

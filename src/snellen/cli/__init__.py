@@ -54,6 +54,7 @@ def _run(words: list[str], program: bool) -> int:
     """Run the command line; return the exit code."""
     from snellen.cli import terminal
 
+    terminal.hide(words)
     if program:
         terminal.prepare()
     from snellen.cli import faults

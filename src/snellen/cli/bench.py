@@ -11,7 +11,8 @@ import click
 
 from snellen.cli import terminal
 from snellen.cli.groups import FILES, MACHINE, REPORT, Command, group
-from snellen.cli.options import NAMED, OVERWRITE
+from snellen.cli.options import OVERWRITE
+from snellen.cli.types import NAMED
 from snellen.errors import SnellenError
 from snellen.frames import atomic
 

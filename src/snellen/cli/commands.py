@@ -68,7 +68,10 @@ def invoke(words: list[str]) -> int:
     if instruction := os.environ.get(VARIABLE):
         from click.shell_completion import shell_complete
 
-        return shell_complete(cli, {}, "snellen", VARIABLE, instruction)
+        try:
+            return shell_complete(cli, {}, "snellen", VARIABLE, instruction)
+        except (KeyError, ValueError):  # no shell has asked: its variables are missing
+            return 1
     try:
         with cli.make_context("snellen", list(words), obj=tuple(words)) as context:
             cli.invoke(context)

@@ -16,14 +16,13 @@ from snellen.cli.options import (
     DURATION,
     FIELDS,
     MAX_PIXELS,
-    NAMED,
-    NUMBER,
     OVERWRITE,
     REPORTING,
     START,
     THREADS,
 )
 from snellen.cli.reports import command_line, print_result
+from snellen.cli.types import NAMED, NUMBER
 from snellen.errors import InputError, SnellenError
 
 if TYPE_CHECKING:

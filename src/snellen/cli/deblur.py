@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from snellen.cli.files import facts, run_files, sentence
+from snellen.cli.files import facts, report_of, run_files, sentence
 from snellen.cli.groups import FILES, METHOD, Command, group
-from snellen.cli.options import NAMED, NUMBER, SEGMENTS, Output, output_option, video, video_command
+from snellen.cli.options import SEGMENTS, output_option, video, video_command
+from snellen.cli.plans import go_on, parts_of_a_plan, plan_options
 from snellen.cli.previews import preview_options
 from snellen.cli.reports import report_options
+from snellen.cli.types import NAMED, NUMBER, Output
 
 if TYPE_CHECKING:
     from snellen.jobs.deblur import DeblurJob, DeblurResult
@@ -34,7 +37,7 @@ SETTINGS = (
          "snellen deblur photo.tif -o sharp.tif --psf point.png --tv 0.001"),
     ],
 )  # fmt: skip
-@click.argument("inputs", metavar="INPUT...", nargs=-1, required=True, type=NAMED)
+@click.argument("inputs", metavar="INPUT...", nargs=-1, type=NAMED)
 @group(
     FILES,
     output_option("photo-sharp.png"),
@@ -141,11 +144,12 @@ SETTINGS = (
     ),
     click.option("--paste-back", is_flag=True, help="Write whole frames, the region put back."),
 )
+@plan_options
 @video_command
 @report_options("the result beside its source")
 @preview_options
 def deblur(inputs: tuple[Path, ...], output: Output | None, **options: Any) -> None:
-    """Make INPUT… (videos, images, folders, - for a pipe) sharp by MIA, and find their blur.
+    """Make INPUT… (videos, images, folders, URLs, - for a pipe) sharp by MIA, and find their blur.
 
     Blur is the same all over a picture, but with --tile. Of video luma is restored and chroma kept;
     of colour images the blur is that of luma. Images without a blur that can be found stay as they
@@ -158,6 +162,9 @@ def deblur(inputs: tuple[Path, ...], output: Output | None, **options: Any) -> N
     from snellen.jobs.naming import SHARP
     from snellen.jobs.planning import expanded
 
+    if parts_of_a_plan(inputs, options):
+        with report_of(options) as report:
+            sys.exit(go_on(options, report, _line))
     together = options.pop("burst")
 
     def make(todo: Plan, options: dict[str, Any]) -> list[DeblurJob]:
@@ -203,9 +210,12 @@ def _line(result: DeblurResult) -> tuple[str, dict[str, Any]]:
     times = result.statistics
     if times is None:
         warnings = found.pop("warnings")
+        done = f"{result.iterations} iterations, fit {result.fit:.3g}"
+        if not result.iterations:
+            done = "as the source"
         return (
-            f"{result.target}: {result.width}×{result.height}, {result.iterations} iterations, "
-            f"fit {result.fit:.3g}, {(result.ms or 0) / 1000:.1f} s on {result.device}",
+            f"{result.target}: {result.width}×{result.height}, {done}, "
+            f"{(result.ms or 0) / 1000:.1f} s on {result.device}",
             {**found, "fit": result.fit, "iterations": result.iterations, "ms": result.ms,
              "outcome": result.outcome, "psf": psf, "warnings": warnings},
         )  # fmt: skip

@@ -87,6 +87,8 @@ def _of_film(found: DryRun) -> list[tuple[str, str]]:
     rows.append(("frames", frames))
     if found.workers:
         rows.append(("workers", _of_workers(found)))
+    if found.cluster is not None:
+        rows.append(("cluster", f"{found.cluster} makes the segments; it was not asked"))
     if estimate is None:
         rows.append(("estimate", "none: no frame could be tried beforehand"))
         return rows
@@ -95,8 +97,13 @@ def _of_film(found: DryRun) -> list[tuple[str, str]]:
     if estimate.seconds is not None and estimate.size is not None:
         left = " for what is left" if segments.finished else ""
         what = f"{duration(estimate.seconds)}{left} ({what}), {_bytes(estimate.size)}"
-    alone = ", by one worker" if found.workers else ""
-    rows.append(("estimate", f"{what}{alone}; {tried}, which were really made"))
+    if found.workers:
+        what += ", by one worker"
+        if found.seconds is not None:
+            what += f"; {duration(found.seconds)} by all of them, about, on these cores"
+    elif found.cluster is not None:
+        what += ", by this machine alone"
+    rows.append(("estimate", f"{what}; {tried}, which were really made"))
     return rows
 
 
@@ -137,6 +144,9 @@ def _facts(found: DryRun) -> dict[str, Any]:
         facts |= film
     if found.workers:
         facts |= {"workers": list(found.workers), "cores": found.cores}
+        facts["seconds_by_all"] = found.seconds
+    if found.cluster is not None:
+        facts["cluster"] = found.cluster
     return facts | {
         "needed": found.needed, "free": found.free, "warnings": in_options(found.warnings)
     }  # fmt: skip

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from snellen.cli.groups import ENHANCEMENT, group
-from snellen.cli.options import NAMED
+from snellen.cli.types import NAMED, NUMBER
 
 if TYPE_CHECKING:
     from snellen.jobs.enhance import Enhancement
@@ -50,7 +50,7 @@ _OPTIONS = group(
     ),
     click.option(
         "--sharpen",
-        type=float,
+        type=NUMBER,
         metavar="AMOUNT",
         help="Sharpen luma of the enlarged frames, above 0 up to 1; 0.3 is moderate.",
     ),
@@ -71,7 +71,7 @@ _OPTIONS = group(
     click.option("--post-vf", metavar="CHAIN", help="FFmpeg's filters after these."),
     click.option(
         "--grain",
-        type=float,
+        type=NUMBER,
         metavar="AMOUNT",
         help="Add film grain to luma: its standard deviation in the middle tones, in code values "
         "of 8 bits; 2 is fine, 6 is strong.",

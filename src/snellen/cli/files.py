@@ -9,16 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.cli import interrupts, previews, reports, terminal
-from snellen.cli.options import PIPE, Output, in_options
+from snellen.cli.options import in_options
 from snellen.cli.report import NORMAL, QUIET, VERBOSE, Report
+from snellen.cli.types import PIPE, Output
 from snellen.errors import InputError, SnellenError
 
 if TYPE_CHECKING:
-    from snellen.jobs.compare import CompareJob
     from snellen.jobs.deblur import DeblurJob, DeblurResult
     from snellen.jobs.execute import Finished
     from snellen.jobs.naming import Word
     from snellen.jobs.planning import Plan
+    from snellen.jobs.report_after import ResultReport
     from snellen.jobs.upscale import UpscaleJob, UpscaleResult
 
 
@@ -118,7 +119,7 @@ def _run(
     jobs: Sequence[UpscaleJob | DeblurJob],
     report: Report,
     line: Callable[[Any], tuple[str, dict[str, Any]]],
-    after: CompareJob | None,
+    after: ResultReport | None,
 ) -> int:
     """Run the jobs, report each, and return the highest exit code.
 
@@ -175,10 +176,10 @@ def not_done(todo: Plan, report: Report) -> list[int]:
     return [error.exit_code for _, error in todo.failed]
 
 
-def _write(after: CompareJob, result: Any, report: Report) -> int:
-    from snellen.jobs.compare_after import after_result
+def _write(after: ResultReport, result: Any, report: Report) -> int:
+    from snellen.jobs.report_after import after_result
 
-    return reports.write(after, lambda: after_result(after, result, report), report)
+    return reports.write(after.job, lambda: after_result(after, result, report), report)
 
 
 def facts(result: UpscaleResult | DeblurResult) -> dict[str, Any]:

@@ -34,6 +34,9 @@ _KINDS = {
 }  # fmt: skip
 """What help calls a value, by click's name of its type."""
 
+_HYPHEN = "\x01"
+"""Stands for a hyphen while lines are filled: else they would end within names of options."""
+
 _titles: WeakKeyDictionary[click.Parameter, str] = WeakKeyDictionary()
 
 Examples = Sequence[tuple[str, str]]
@@ -108,8 +111,10 @@ class Command(click.Command):
                 name, text = record
                 found.setdefault(_titles.get(parameter, OTHER), []).append((name, _plain(text)))
         for title in sorted(found, key=_place):
+            rows = [(name, text.replace("-", _HYPHEN)) for name, text in found[title]]
             with formatter.section(title):
-                formatter.write_dl(found[title], col_max=26)
+                formatter.write_dl(rows, col_max=26)
+        formatter.buffer[:] = [one.replace(_HYPHEN, "-") for one in formatter.buffer]
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples."""

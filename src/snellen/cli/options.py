@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import stat
-import sys
 from collections.abc import Callable, Iterable
-from contextlib import suppress
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,13 +17,12 @@ from snellen.cli.groups import (
     group,
     optional_choice,
 )
+from snellen.cli.types import NAMED, NUMBER, OUTPUT
 from snellen.errors import InputError, worded
 
 if TYPE_CHECKING:
     from snellen.jobs.options import VideoOptions
 
-PIPE = Path("-")
-"""Standard input, or standard output."""
 
 _OPTIONS = {
     "source": "INPUT", "reference": "REF", "distorted": "DIST", "target": "-o",
@@ -40,7 +34,7 @@ _OPTIONS = {
 """Options whose name is not that of the parameter."""
 _PYTHON = frozenset(
     {"batch", "bits", "blind", "callback", "channel_axis", "deblurrer", "events", "format", "frame",
-     "history", "jobs", "multiframe", "on_device", "packed", "policy", "position", "prepare",
+     "history", "job", "jobs", "multiframe", "on_device", "packed", "policy", "position", "prepare",
      "queue", "radius", "recentre", "shape", "siting", "strength", "subsampling", "white"}
 )  # fmt: skip
 """Parameters that commands do not have."""
@@ -57,65 +51,6 @@ def in_options(warnings: Iterable[str]) -> list[str]:
     """Return warnings as the command words them: with options for parameters."""
     return [worded(one, option) for one in warnings]
 
-
-class _Named(click.Path):
-    """A path that a file can have: not empty, which would mean the current folder, and no NUL.
-
-    Nor is it the file that standard output goes to: even an error of ``--json`` would spoil it.
-    """
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        if value == "":
-            self.fail("got an empty name; name a file, a folder or -", param, ctx)
-        try:
-            unusable = b"\0" in os.fsencode(value)
-        except ValueError:
-            unusable = True
-        if unusable:
-            self.fail(f"got {value!r}; expected the name of a file, a folder or -", param, ctx)
-        with suppress(OSError, ValueError, AttributeError):
-            found, out = Path(value).stat(), os.fstat(sys.stdout.fileno())
-            if stat.S_ISREG(out.st_mode) and os.path.samestat(found, out):
-                self.fail(f"{value} is the file that standard output goes to", param, ctx)
-        return super().convert(value, param, ctx)
-
-
-NAMED = _Named(path_type=Path)
-
-
-class _Number(click.types.FloatParamType):
-    """A number; whole ones stay whole, so that messages say them as they were typed.
-
-    Very large ones have an exponent.
-    """
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        found = super().convert(value, param, ctx)
-        return int(found) if found.is_integer() and abs(found) < 1e15 else found
-
-
-NUMBER = _Number()
-
-
-class Output(NamedTuple):
-    """What -o names."""
-
-    path: Path
-    is_folder: bool
-    """Whether it ends as the name of a folder does: "large/"."""
-
-
-class _Output(_Named):
-    """The file or folder that -o names."""
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        if isinstance(value, Output):
-            return value
-        ends = (os.sep, os.altsep or os.sep)
-        return Output(super().convert(value, param, ctx), str(value).endswith(ends))
-
-
-OUTPUT = _Output(path_type=Path)
 
 DECODER = click.option(
     "--decoder",
@@ -354,9 +289,9 @@ def output_option(example: str) -> Callable[[Any], Any]:
         "--output",
         metavar="FILE|FOLDER",
         type=OUTPUT,
-        help="File; or a folder, for several inputs or a folder, made where it is missing; - for "
-        "y4m; film-%05d.png makes a picture of each frame [default: beside the input, as "
-        f"{example}].",
+        help="File; or a folder, for several inputs or a folder, made where it is missing; either "
+        "may be at s3:// or gs://; - for y4m; film-%05d.png makes a picture of each frame "
+        f"[default: beside the input, as {example}].",
     )
 
 

@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from snellen.cli.groups import MACHINES, group
-from snellen.cli.options import NAMED
+from snellen.cli.types import NAMED
 from snellen.errors import InputError, unexpected
 
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ def parts_of_a_plan(inputs: Sequence[Path], options: dict[str, Any]) -> bool:
     context = click.get_current_context()
     asked = [name for name in ("segments", "join") if options[name]]
     if not asked:
+        if not inputs and options["plan"] is not None:
+            raise click.UsageError("--plan without INPUT needs --segments A:B or --join.")
         if not inputs:
             argument = next(one for one in context.command.params if one.name == "inputs")
             raise click.MissingParameter(ctx=context, param=argument)
@@ -73,15 +75,20 @@ def go_on(
     options: dict[str, Any], report: Report, line: Callable[[Any], tuple[str, dict[str, Any]]]
 ) -> int:
     """Make a part of a plan, or join all parts; return the exit code."""
-    from snellen.jobs.plans import join_plan, run_segments
+    from snellen.jobs.plans import join_plan, planned_job, run_segments
 
     plan, words = options["plan"], options["segments"]
     how = {name: options[name] for name in ("threads", "workers")}
-    source = click.get_current_context().get_parameter_source("device")
+    context = click.get_current_context()
+    source = context.get_parameter_source("device")
     how["device"] = None if source == ParameterSource.DEFAULT else options["device"]
     try:
-        if words is not None:
-            _report(plan, run_segments(plan, *_span(words), report, **how), report)
+        span = None if words is None else _span(words)
+        command = type(planned_job(plan)).__name__.removesuffix("Job").lower()
+        if command != context.command.name:
+            raise InputError(f"{plan} is a plan of snellen {command}")
+        if span is not None:
+            _report(plan, run_segments(plan, *span, report, **how), report)
             return 0
         result = join_plan(plan, report, **how)
     except Exception as error:
@@ -121,11 +128,13 @@ def write(
 
 def _span(words: str) -> tuple[int, int]:
     found = _SPAN.fullmatch(words)
-    if found is None:
+    first, last = (0, 0) if found is None else (int(found[1]), int(found[2] or found[1]))
+    if not 1 <= first <= last:
         raise InputError(
-            f"got --segments {words}; expected the first and the last one, such as 1:40, or one"
+            f"got --segments {words}; expected the first and the last one, from 1, such as 1:40, "
+            "or one"
         )
-    return int(found[1]), int(found[2] or found[1])
+    return first, last
 
 
 def _report(plan: Path, part: Any, report: Report) -> None:

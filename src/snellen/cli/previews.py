@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from snellen.cli.groups import group
-from snellen.cli.options import NUMBER, option
+from snellen.cli.options import option
 from snellen.cli.terminal import counted
+from snellen.cli.types import NUMBER
 from snellen.errors import InputError, SnellenError, worded
+from snellen.frames.remote import without_secrets
 
 if TYPE_CHECKING:
     from snellen.cli.report import Report
@@ -120,7 +122,11 @@ def run_preview(
         )
     labelled = {GIVEN if wanted.variants else "preview": jobs[0]}
     for text in wanted.variants:
-        labelled[text] = _varied(text, make, todo)
+        job, label = _varied(text, make, todo), text
+        if "://" in text:
+            label = shlex.join(map(without_secrets, shlex.split(text)))
+            label += f" ({len(labelled)})" * (label in labelled)
+        labelled[label] = job
     where, size = target
     source = jobs[0].source
     if where is None:
@@ -150,6 +156,8 @@ def _varied(text: str, make: Making, todo: Plan) -> AnyJob:
     name = context.info_name or ""
     try:
         parsed = context.command.make_context(name, line, parent=context.parent).params
+    except click.exceptions.Exit:  # --help
+        parsed = {}
     except click.ClickException as error:
         said = " ".join(error.format_message().split("\n"))
         raise InputError(f"got `preview_with`={text!r}: {said}", parameter="preview_with") from None
@@ -158,7 +166,8 @@ def _varied(text: str, make: Making, todo: Plan) -> AnyJob:
     own = context.params
     fixed = ("inputs", "output", "report", "report_size", "dry_run", "recursive", "skip_existing",
              "plan", "segments", "join", *_OWN)  # fmt: skip
-    if not more or any(parsed[key] != own[key] for key in fixed if key in own):
+    same = (*fixed, "overwrite", "as_json", "log", "workers", "cluster", "debug")
+    if not (more and parsed) or any(parsed[key] != own[key] for key in same if key in own):
         raise InputError(
             f"got `preview_with`={text!r}; expected options of the method, of enhancement or of "
             "the encoder",
@@ -173,8 +182,8 @@ def _varied(text: str, make: Making, todo: Plan) -> AnyJob:
 
 
 def _lines(result: PreviewResult) -> list[str]:
-    starts = ", ".join(f"{start:.6g} s" for start in result.starts)
-    lines = [f"excerpts at {starts}"]
+    starts = ", ".join(f"{start:.3f} s" for start in result.starts)
+    lines = [f"excerpt{'s' * (len(result.starts) > 1)} at {starts}"]
     for one in result.variants:
         rate = one.size * 8 / 1e6 / (sum(result.seconds) or 1)
         lines.append(

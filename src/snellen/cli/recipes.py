@@ -1,29 +1,20 @@
-"""snellen.toml: defaults of commands and named recipes, which the command line overrides.
-
-It is read from the user's configuration folder or by --config, never from the current folder or an
-input's: whoever sends a film could send a filter chain with it, and a filter chain can open files.
-"""
+"""Defaults of commands and named recipes, by snellen.toml, which the command line overrides."""
 
 from __future__ import annotations
 
 import os
 import re
-import stat
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
+from snellen.cli.config_file import NAME, VARIABLE, Config, Table, config_of, place
 from snellen.errors import InputError, SnellenError
 
-VARIABLE = "SNELLEN_CONFIG"
-"""Environment variable that names the folder of the file."""
-NAME = "snellen.toml"
 RECIPES = "recipe"
 """The table of recipes."""
-LARGEST = 1 << 20  # bytes of the file
 _LINE_ONLY = (
     "--config", "--recipe", "--no-config", "--help", "--debug", "--plan", "--segments", "--join",
 )  # fmt: skip
@@ -40,15 +31,6 @@ _NUMBERS: dict[str, Any] = {
     "float range": (int, float),
 }
 """Python types of TOML's values, by click's name of an option's type."""
-
-Table = Mapping[str, Any]
-
-
-class Config(NamedTuple):
-    """A file of defaults and recipes."""
-
-    path: Path
-    table: Table
 
 
 def options() -> list[click.Option]:
@@ -93,7 +75,7 @@ def apply(ctx: click.Context, given: Mapping[str, Any]) -> None:
     name, file = given.get("recipe"), given.get("config")
     if given.get("no_config") and (name is not None or file is not None):
         raise InputError(f"got --no-config with --{'config' if name is None else 'recipe'}")
-    config = None if given.get("no_config") else _config(file)
+    config = None if given.get("no_config") else config_of(file)
     if config is None:
         if name is not None:
             raise InputError(f"got --recipe {name}, but there is no {place() or NAME}")
@@ -132,36 +114,12 @@ def chosen(ctx: click.Context) -> dict[str, list[str]]:
     return found
 
 
-def place() -> Path | None:
-    """Return where the user's file is, whether it is there or not; None: the user has no folder.
-
-    Raises
-    ------
-    InputError
-        The environment variable names no absolute path: the current folder is never read.
-    """
-    if chosen := os.environ.get(VARIABLE):
-        if not os.path.isabs(chosen):  # noqa: PTH117
-            raise InputError(f"{VARIABLE}={chosen}: expected the absolute path of a folder")
-        return Path(chosen) / NAME
-    if sys.platform == "win32":
-        folder = os.environ.get("APPDATA", "")
-    elif sys.platform == "darwin":
-        folder = os.path.expanduser("~/Library/Application Support")  # noqa: PTH111  never raises
-    else:
-        folder = os.environ.get("XDG_CONFIG_HOME", "")
-        if not os.path.isabs(folder):  # noqa: PTH117  as the XDG specification wants
-            folder = os.path.expanduser("~/.config")  # noqa: PTH111  never raises
-    path = Path(folder)
-    return path / "snellen" / NAME if path.is_absolute() else None
-
-
 def state(ctx: click.Context) -> dict[str, str]:
     """Return the user's file with what it holds, or what is wrong in it, for `snellen doctor`."""
     path: Path | str | None = VARIABLE
     try:
         path = place()
-        config = _config(None)
+        config = config_of(None)
         if config is None:
             return {} if path is None else {str(path): "not there"}
         _check(ctx.find_root(), config)
@@ -176,43 +134,6 @@ def state(ctx: click.Context) -> dict[str, str]:
 
 def _takes_recipes(command: click.Command) -> bool:
     return any("--recipe" in option.opts for option in command.params)
-
-
-def _config(file: str | None) -> Config | None:
-    """Return the file that --config names, or else the user's; None: that is not there."""
-    import tomllib
-
-    from snellen.frames import opening
-
-    path = place() if file is None else Path(file)
-    if path is None or (file is None and not os.path.lexists(path)):
-        return None
-    if file is None:
-        _trusted(path)
-    try:
-        return Config(path, tomllib.loads(opening.contents(path, LARGEST).decode()))
-    except SnellenError as error:
-        raise InputError(f"{path}: {error}" if str(path) not in str(error) else error) from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: expected UTF-8; {error.reason} at byte {error.start}") from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: no TOML: {error}") from error
-
-
-def _trusted(path: Path) -> None:
-    """Check that no other user can have written the user's file."""
-    if sys.platform == "win32":  # the folders of users are private there
-        return
-    for one in (path, path.parent):
-        try:
-            found = one.stat()
-        except OSError as error:
-            raise InputError(f"{one}: {error.strerror}") from error
-        if found.st_uid not in (0, os.geteuid()) or found.st_mode & stat.S_IWOTH:
-            raise InputError(
-                f"{one} belongs to another user, or can be written by all",
-                advice=f"--config {path} reads it all the same; --no-config leaves it out",
-            )
 
 
 def _check(root: click.Context, config: Config) -> None:
@@ -361,7 +282,7 @@ def _completions(
 ) -> list[click.shell_completion.CompletionItem]:
     """Return the names of the user's recipes that a shell may complete a word to."""
     try:
-        config = _config(None)
+        config = config_of(None)
     except SnellenError:
         return []
     recipes = config.table.get(RECIPES, {}) if config is not None else {}

@@ -19,6 +19,7 @@ import click
 from snellen.cli import faults, interrupts, recipes, terminal
 from snellen.cli.options import option
 from snellen.errors import SnellenError, worded
+from snellen.frames.remote import without_secrets
 
 if TYPE_CHECKING:
     from snellen.cli.log import Log
@@ -221,7 +222,8 @@ class Report:
 
             check_names(self._log_file, context.params)
             words = context.find_root().obj
-            self.log = Log(self._log_file, shlex.join(["snellen", *words]))
+            shown = (without_secrets(word) for word in ("snellen", *words))
+            self.log = Log(self._log_file, shlex.join(shown))
         for where, settings in recipes.chosen(context).items():
             if self.level == VERBOSE:
                 self.notice(where, shlex.join(settings))

@@ -12,14 +12,17 @@ import click
 
 from snellen.cli import recipes
 from snellen.cli.groups import FILES, group
-from snellen.cli.options import NAMED, NUMBER, option
+from snellen.cli.options import option
 from snellen.cli.terminal import counted
+from snellen.cli.types import NAMED, NUMBER
 from snellen.errors import InputError, SnellenError, worded
+from snellen.frames.remote import without_secrets
 
 if TYPE_CHECKING:
     from snellen.cli.report import Report
     from snellen.jobs.compare import CompareJob, CompareResult
     from snellen.jobs.deblur import DeblurJob
+    from snellen.jobs.report_after import ResultReport
     from snellen.jobs.upscale import UpscaleJob
 
 Options = dict[str, Any]
@@ -63,8 +66,8 @@ def taken(options: Options) -> tuple[Path | None, float]:
 
 def planned(
     wanted: tuple[Path | None, float], jobs: Sequence[UpscaleJob | DeblurJob]
-) -> CompareJob | None:
-    """Return the job of the report that is wanted about one job; None: none is.
+) -> ResultReport | None:
+    """Return the report that is wanted about one job; None: none is.
 
     Raises
     ------
@@ -78,7 +81,7 @@ def planned(
         raise InputError(
             f"got `report` with {len(jobs)} outputs; a report is about one", parameter="report"
         )
-    from snellen.jobs.compare_after import about_result
+    from snellen.jobs.report_after import about_result
 
     return about_result(jobs[0], target, size, command_line())
 
@@ -130,4 +133,5 @@ def command_line() -> str:
     """Return the command as it was typed, and the options that a file has set behind it."""
     context = click.get_current_context()
     settings = [word for words in recipes.chosen(context).values() for word in words]
-    return shlex.join(["snellen", *context.find_root().obj, *settings])
+    words = ["snellen", *context.find_root().obj, *settings]
+    return shlex.join(without_secrets(word) for word in words)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,30 +19,21 @@ from snellen.cli.options import (
     DURATION,
     FIELDS,
     MAX_PIXELS,
-    NAMED,
-    NUMBER,
     OVERWRITE,
-    PIPE,
     REPORTING,
     START,
     THREADS,
-    in_options,
 )
 from snellen.cli.report import Report
 from snellen.cli.reports import command_line, report_options, taken, write
 from snellen.cli.score_pairs import check_arguments, run_pairs
+from snellen.cli.score_text import facts_of, json_of, line, place, sentences, statistics
+from snellen.cli.types import NAMED, NUMBER, PIPE
 from snellen.errors import InputError, SnellenError
 
 if TYPE_CHECKING:
     from snellen.jobs.compare import CompareJob
-    from snellen.jobs.score import ScoreJob, ScoreResult
-    from snellen.jobs.score_table import ScoreRow, ScoreTable
-
-_COLUMNS = {
-    "mean": "mean", "harmonic_mean": "harmonic", "median": "median", "min": "min", "max": "max",
-    "p5": "p5", "p95": "p95",
-}  # fmt: skip
-"""Statistics, and what the text calls them."""
+    from snellen.jobs.score import ScoreJob
 
 
 @click.command(
@@ -235,7 +225,7 @@ class _ScoreReport(Report):
         interrupts.check()
         facts = frame.facts()
         if self.as_json:
-            terminal.out(json.dumps(_as_json(facts)))
+            terminal.out(json.dumps(json_of(facts)))
         elif self.as_csv:
             from snellen.jobs.score_table import csv_line
 
@@ -274,7 +264,7 @@ def _report(job: ScoreJob, target: Path | None, size: float) -> CompareJob | Non
     """Return the job of the report that is wanted; None: none is."""
     if target is None:
         return None
-    from snellen.jobs.compare_after import about_score
+    from snellen.jobs.report_after import about_score
 
     return about_score(job, target, size, command_line())
 
@@ -290,16 +280,16 @@ def _finish(job: ScoreJob, report: _ScoreReport, after: CompareJob | None) -> No
         result = run(job, report)
     if result.kind == IMAGE:
         if not report.as_json:
-            report.result(_line(result.table.rows[0]))
+            report.result(line(result.table.rows[0]))
     elif report.as_json:
-        terminal.out(json.dumps(_as_json(_facts(result, job))))
-        report.logged(*_statistics(result.table))
+        terminal.out(json.dumps(json_of(facts_of(result, job))))
+        report.logged(*statistics(result.table))
     else:
-        worst = [f"worst: {_place(row)}, {_line(row)}" for row in result.table.worst(job.worst)]
-        report.result(*_statistics(result.table), *_sentences(result), *worst)
+        worst = [f"worst: {place(row)}, {line(row)}" for row in result.table.worst(job.worst)]
+        report.result(*statistics(result.table), *sentences(result), *worst)
     report.profile(str(job.distorted), result.profile)
     if after is not None:
-        from snellen.jobs.compare_after import after_score
+        from snellen.jobs.report_after import after_score
 
         code = write(after, lambda: after_score(after, result, report), report)
         if code and result.error is None:
@@ -308,60 +298,3 @@ def _finish(job: ScoreJob, report: _ScoreReport, after: CompareJob | None) -> No
         raise result.error
     if job.maps and result.kind != IMAGE and not report.as_json:
         report.result(f"maps of these: {job.maps}")
-
-
-def _facts(result: ScoreResult, job: ScoreJob) -> dict[str, Any]:
-    """Return what the last line of JSON says."""
-    from snellen.jobs.score_run import about
-
-    return {
-        "pooled": {name: asdict(one) for name, one in result.table.pooled().items()},
-        **about(job, result),
-        "worst": [row.facts() for row in result.table.worst(job.worst)],
-        "warnings": in_options(result.warnings),
-    }
-
-
-def _as_json(facts: Any) -> Any:
-    from snellen.jobs.score_table import as_json
-
-    return as_json(facts)
-
-
-def _statistics(table: ScoreTable) -> list[str]:
-    lines = ["     " + "".join(f"{word:>13}" for word in _COLUMNS.values())]
-    for name, pooled in table.pooled().items():
-        figures = "".join(f"{getattr(pooled, key):13.4f}" for key in _COLUMNS)
-        lines.append(f"{name.upper():5}{figures}")
-    return lines
-
-
-def _sentences(result: ScoreResult) -> list[str]:
-    """Return in words what was compared, and ST-MAD."""
-    count, where = len(result.table.rows), f"{result.seconds:.1f} s on {result.method.device}"
-    summary = result.summary
-    if summary is None:
-        return [f"{count} pair{'s' * (count != 1)} of images, {where}"]
-    of = ""
-    if summary.reference_frames is not None:
-        of = f" of {summary.reference_frames} and {summary.distorted_frames}"
-    pictures = f"{summary.reference_pictures} and {summary.distorted_pictures}"
-    lines = [f"{count} frame{'s' * (count != 1)}{of}, {pictures}, {where}"]
-    if result.aligned:
-        ahead = "ahead of" if result.offset < 0 else "behind"
-        count = abs(result.offset)
-        lines.append(f"aligned: DIST is {count} frame{'s' * (count != 1)} {ahead} REF")
-    if (moving := result.temporal) is not None:
-        lines.append(f"ST-MAD {moving.stmad:.4f}  SMAD {moving.smad:.4f}  TMAD {moving.tmad:.4f}")
-    return lines
-
-
-def _line(row: ScoreRow) -> str:
-    names = ("mad", "hi", "lo", "psnr", "ssim")
-    scores = {name: getattr(row, name) for name in names}
-    shown = [f"{name.upper()} {one:.4f}" for name, one in scores.items() if one is not None]
-    return "  ".join(shown)
-
-
-def _place(row: ScoreRow) -> str:
-    return row.name if row.name is not None else f"frame {row.frame} at {row.time or 0:.3f} s"

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from snellen.cli import interrupts, terminal
-from snellen.cli.options import PIPE
 from snellen.cli.report import Report
+from snellen.cli.types import PIPE
 from snellen.errors import InputError
 
 if TYPE_CHECKING:

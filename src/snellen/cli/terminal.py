@@ -21,6 +21,8 @@ _INVISIBLE = frozenset(
 _SIMPLER = {"→": "->", "×": "x", "…": "...", "−": "-", "–": "-", "·": ".", "σ": "sigma", "’": "'"}
 """What stands for characters of ours where an encoding lacks them."""
 _SIMPLY = "snellen.simply"
+_hidden: dict[str, str] = {}
+"""Addresses in the command line that have secrets, and what stands for each."""
 _GONE = (errno.EPIPE, errno.ESHUTDOWN, errno.ECONNRESET)
 """What a system says where the reader of a pipe or socket has gone away."""
 
@@ -56,6 +58,16 @@ def gone(error: BaseException) -> OSError | None:
     return None
 
 
+def hide(words: list[str]) -> None:
+    """Have addresses in a command line shown without their secrets, whatever message repeats it."""
+    _hidden.clear()
+    if any("://" in word for word in words):
+        from snellen.frames.remote import with_secrets
+
+        for given, instead in with_secrets(words).items():
+            _hidden[given] = _hidden[given.replace("://", ":/", 1)] = instead
+
+
 def shown(text: object) -> str:
     r"""Return a text in one line: what is no visible character stands there escaped.
 
@@ -63,6 +75,8 @@ def shown(text: object) -> str:
     character that cannot be seen as ``\u202e``. Spaces other than the plain one are escaped too.
     """
     text = str(text)
+    for given, instead in _hidden.items():
+        text = text.replace(given, instead)
     if text.isascii() and text.isprintable():
         return text
     return "".join(map(_character, text))

@@ -15,7 +15,8 @@ import click
 
 from snellen.cli import interrupts, report, terminal
 from snellen.cli.groups import FILES, MACHINE, METHOD, REPORT, Command, group
-from snellen.cli.options import MAX_PIXELS, NAMED, NUMBER, OVERWRITE, key_values, option
+from snellen.cli.options import MAX_PIXELS, OVERWRITE, key_values, option
+from snellen.cli.types import NAMED, NUMBER
 from snellen.errors import InputError, worded
 
 if TYPE_CHECKING:

@@ -11,10 +11,11 @@ import click
 from snellen.cli.enhance import enhancement, enhancement_options
 from snellen.cli.files import facts, report_of, run_files, sentence
 from snellen.cli.groups import FILES, METHOD, Command, Decorator, group
-from snellen.cli.options import NAMED, NUMBER, SEGMENTS, Output, output_option, video, video_command
+from snellen.cli.options import SEGMENTS, output_option, video, video_command
 from snellen.cli.plans import go_on, parts_of_a_plan, plan_options
 from snellen.cli.previews import preview_options
 from snellen.cli.reports import report_options
+from snellen.cli.types import NAMED, NUMBER, Output
 from snellen.upscaling import shipped
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ _BY = "scale, --method and --source" if choices() else "scale"
 @report_options("the result beside its source")
 @preview_options
 def upscale(inputs: tuple[Path, ...], output: Output | None, **options: Any) -> None:
-    """Enlarge INPUT… (videos, images, folders, - for a pipe) by super-resolution.
+    """Enlarge INPUT… by super-resolution: videos, images, folders, URLs, - for a pipe.
 
     Sound, subtitles, chapters and tags of videos are kept, and profile and metadata of images; what
     the output cannot hold is said.

@@ -23,7 +23,7 @@ __all__ = [
 ]  # fmt: skip
 
 if TYPE_CHECKING:
-    from snellen.aplus.training.train import Settings as Settings
+    from snellen.aplus.training.settings import Settings as Settings
     from snellen.cnn.training.settings import NetworkSettings as NetworkSettings
     from snellen.jobs.compare import CompareJob as CompareJob
     from snellen.jobs.compare import CompareResult as CompareResult
@@ -82,7 +82,7 @@ _HOME = {
     "ScoreResult": "snellen.jobs.score",
     "ScoreRow": "snellen.jobs.score_table",
     "ScoreTable": "snellen.jobs.score_table",
-    "Settings": "snellen.aplus.training.train",
+    "Settings": "snellen.aplus.training.settings",
     "Silent": "snellen.jobs.events",
     "TrainJob": "snellen.jobs.train",
     "TrainResult": "snellen.jobs.train",

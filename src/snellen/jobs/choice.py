@@ -26,6 +26,8 @@ class Models:
         At whose pictures to look where `kind` is None or "auto".
     maps : sequence of str
         Which of its streams are kept, as FFmpeg's -map has them.
+    denoise : str, optional
+        What is done against its noise, as of `Enhancement`.
     """
 
     def __init__(
@@ -35,8 +37,10 @@ class Models:
         kind: str | None,
         film: Path | None = None,
         maps: Sequence[str] = (),
+        denoise: str | None = None,
     ):
         self._model, self._method, self._film, self._maps = model, method, film, maps
+        self._noisy = denoise in ("light", "medium")  # which leave some; strong leaves none
         self._kind = None if kind == shipped.AUTO else kind
         self._found: Kind | None = None
         self._area: Area | None = None
@@ -103,7 +107,7 @@ class Models:
             from snellen.video.source.places import sample
 
             found = sample(film, self._maps)
-            self._found = decide(found.planes, found.codec, found.bits)
+            self._found = decide(found.planes, found.codec, found.bits, self._noisy)
             self._area = picture_area(found.planes)
 
     def _fitting(self, scale: int) -> str:

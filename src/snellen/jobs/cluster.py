@@ -195,19 +195,22 @@ class Cluster:
         return [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
 
     def _end(self) -> None:
-        """Cancel what runs, and leave the cluster."""
+        """End what runs, and leave the cluster.
+
+        A connection that ends takes its tasks along. Cancelling them before would be in a race with
+        their results, in which Ray may abort this process.
+        """
         left = list(self._tickets)
         self._tickets.clear()
         with suppress(Exception):  # a cluster that is gone runs nothing
-            for one in left:
-                self._ray.cancel(one)
-            if left:
-                self._ray.wait(left, num_returns=len(left), timeout=_PATIENCE)
-            for one in left:
-                self._ray.cancel(one, force=True)
-        if self._is_ours:
-            with suppress(Exception):
+            if self._is_ours:
                 self._ray.shutdown()
+                return
+            for patience, force in ((0.0, False), (_PATIENCE, True)):
+                if left:
+                    _, left = self._ray.wait(left, num_returns=len(left), timeout=patience)
+                for one in left:
+                    self._ray.cancel(one, force=force)
 
 
 def _share(nodes: list[dict[str, float]], gpus: bool) -> int:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import platform
-import shutil
-import tempfile
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import av
 
-from snellen import unfinished
 from snellen._version import __version__
 from snellen.errors import InputError, SnellenError, unexpected
 from snellen.gpu import device as devices
@@ -23,7 +22,6 @@ from snellen.video.segments.values import NOTES, Record, SegmentTask
 
 PROGRAM = f"Snellen {__version__} with PyAV {av.__version__}"
 """What must be the same on all nodes."""
-_PREFIX = "snellen-cluster-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,7 @@ class Shipped:
 
 @dataclass(frozen=True, slots=True)
 class ShippedTicket:
-    """A segment whose files are returned: the output's folder need not be seen by the nodes."""
+    """A segment whose bytes are returned: the output's folder need not be seen by the nodes."""
 
     film: FilmTicket
     task: SegmentTask
@@ -80,13 +78,18 @@ class ShippedTicket:
         return f"segment {self.task.number}"
 
     def run(self, worker: Worker) -> Shipped:
-        """Encode the segment into a temporary folder of the node."""
-        _sweep()
-        with unfinished.folder(prefix=f"{_PREFIX}{os.getpid()}-") as folder:
-            file = folder / self.task.file.name
-            record = SegmentTicket(self.film, replace(self.task, file=file)).run(worker)
-            notes = file.with_suffix(NOTES)
-            return Shipped(record, file.read_bytes(), notes.read_bytes() if record.notes else b"")
+        """Encode the segment into memory: a task that is killed leaves nothing on its node."""
+        files: dict[Path, bytes] = {}
+
+        @contextmanager
+        def writing(file: Path) -> Iterator[BinaryIO]:
+            opened = BytesIO()
+            yield opened
+            files[file] = opened.getvalue()
+
+        record = SegmentTicket(self.film, self.task).run(worker, writing)
+        file = self.task.file
+        return Shipped(record, files[file], files.get(file.with_suffix(NOTES), b""))
 
     def units(self, result: Shipped) -> int:
         """Return the frames of the segment."""
@@ -153,11 +156,3 @@ def _worker(order: Order, said: _Said) -> Worker:
             said.warning("`device`=auto", text)
         _workers[order] = Worker(device, order.threads, said, lambda units: None)
     return _workers[order]
-
-
-def _sweep() -> None:
-    """Remove what processes that were killed have left on this node."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        process = folder.name.removeprefix(_PREFIX).partition("-")[0]
-        if Path("/proc/self").exists() and not Path("/proc", process).exists():
-            shutil.rmtree(folder, ignore_errors=True)

@@ -29,6 +29,7 @@ from snellen.jobs.options import (
 )
 from snellen.jobs.positions import Region
 from snellen.jobs.profile import Profile
+from snellen.jobs.segments import is_joined
 from snellen.jobs.serial import Job
 from snellen.mia.result import AUTO
 
@@ -151,7 +152,9 @@ class DeblurJob(Job):
         if self.psf_out is not None:
             files = [psf for psf in (self.mia.psf, self.mia.psf_start) if isinstance(psf, Path)]
             used = (*self.sources, *files)
-            psf_files.check_target(self.psf_out, used, (self.target,), self.overwrite)
+            # A run that was killed just before its film got its name has written the PSFs.
+            again = self.overwrite or (self.segments and is_joined(self.target))
+            psf_files.check_target(self.psf_out, used, (self.target,), again)
 
     def _check_conflicts(self) -> None:
         mia = self.mia

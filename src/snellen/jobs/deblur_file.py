@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from snellen.frames.values import flag
-from snellen.jobs.compare_after import with_report
 from snellen.jobs.deblur import DeblurJob, DeblurResult, psf_targets
 from snellen.jobs.events import Events
 from snellen.jobs.execute import each_file, raised
@@ -27,6 +26,7 @@ from snellen.jobs.options import (
 from snellen.jobs.patterns import matching, the_only
 from snellen.jobs.planning import file_target, plan
 from snellen.jobs.positions import Region
+from snellen.jobs.report_after import with_report
 from snellen.mia.result import AUTO
 
 

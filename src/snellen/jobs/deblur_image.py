@@ -25,7 +25,7 @@ from snellen.mia.definition import ITERATIONS
 from snellen.mia.progress import Watch
 from snellen.mia.result import Restored
 from snellen.mia.samples import LARGEST
-from snellen.video.region import Track
+from snellen.video.track import Track
 
 Array = npt.NDArray[Any]
 
@@ -72,10 +72,13 @@ def deblur_image(job: DeblurJob, events: Events) -> DeblurResult:
         np.asarray(found.outcome).ravel().tolist(), "tiles", name, events
     )
     pixels = _whole(still, found.image, _slices(track), job.paste_back)
-    write(job.target, replace(still, pixels=pixels), job.overwrite, job.quality)
     psf = np.asarray(found.psf)
-    if job.psf_out is not None:
-        psf_files.write(job.psf_out, psf, job.overwrite)
+
+    def before() -> None:  # who finds the image finds its PSF, too
+        if job.psf_out is not None:
+            psf_files.write(job.psf_out, psf, job.overwrite)
+
+    write(job.target, replace(still, pixels=pixels), job.overwrite, job.quality, before)
     height, width = pixels.shape[:2]
     error = damaged(
         zip(job.sources, (one.damage for one in stills), strict=True),

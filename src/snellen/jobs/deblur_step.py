@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import time
+import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
 
-from snellen.errors import InputError
+from snellen.errors import InputError, OutputError
 from snellen.frames.frame import Format
 from snellen.frames.luma import Codes
 from snellen.gpu import device as devices
@@ -57,6 +59,24 @@ class FitStatistics:
     """Milliseconds of a frame: median."""
     ms_p99: float
     """Milliseconds of a frame: 99th percentile."""
+
+
+def _unpacked(part: bytes) -> tuple[list[tuple[Any, ...]], Array]:
+    """Return what `FrameFits.packed` was given: fit, iterations, ms and outcome, and the PSFs."""
+    try:
+        with np.load(BytesIO(part), allow_pickle=False) as found:
+            columns = [found[name].tolist() for name in ("fit", "iterations", "ms", "outcome")]
+            rows = [(*row, outcome or None) for *row, outcome in zip(*columns, strict=True)]
+            numbers = all(isinstance(one, int | float) for row in rows for one in row[:3])
+            psfs: Array = found["psfs"]
+        if numbers and psfs.ndim >= 3 and psfs.dtype.kind == "f":
+            return rows, psfs
+    except (OSError, EOFError, ValueError, KeyError, TypeError, BadZipFile, zlib.error):
+        pass
+    raise OutputError(
+        "what was noted of a segment cannot be read",
+        advice="make the segments anew by `discard_segments`=True",
+    )
 
 
 class FrameFits:
@@ -123,17 +143,14 @@ class FrameFits:
         """Take what was found in all parts of a film, and report each frame."""
         self.clear()
         for part in parts:
-            if not part:
-                continue
-            with np.load(BytesIO(part), allow_pickle=False) as found:
-                columns = (found[name].tolist() for name in ("fit", "iterations", "ms", "outcome"))
-                for fit, iterations, ms, outcome in zip(*columns, strict=True):
-                    row = FrameFit(len(self.rows), fit, iterations, ms, outcome or None)
-                    self.rows.append(row)
-                    self._report(row)
+            if part:
+                rows, psfs = _unpacked(part)
+                for row in rows:
+                    self.rows.append(FrameFit(len(self.rows), *row))
+                    self._report(self.rows[-1])
                 if not self._keep:
                     self.psfs.clear()
-                self.psfs.extend(found["psfs"])
+                self.psfs.extend(psfs)
 
     def add(self, found: Restored, ms: float) -> None:
         """Add the next frame."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,12 @@ from snellen.jobs.segments import segments_of
 from snellen.mia.l0 import judge
 from snellen.mia.result import AUTO, SHARP
 from snellen.mia.searched import host
-from snellen.video.region import RegionStep, Track
+from snellen.video.region import RegionStep
+from snellen.video.track import Track
+
+if TYPE_CHECKING:
+    from snellen.jobs.segments import Changed
+    from snellen.video.segments.film import Workers
 
 LOOKS, LOOK_EVERY, LOOK_SIDE = 4, 6, 512
 """So many frames are looked at, the first of so many, and so many samples each way in their middle:
@@ -30,8 +35,8 @@ WORSE = (
 """Warning of a film for which nothing was chosen."""
 
 
-def deblur_video(job: DeblurJob, events: Events) -> DeblurResult:
-    """Restore the luma of a video, or of its region."""
+def deblur_video(job: DeblurJob, events: Events, changed: Changed | None = None) -> DeblurResult:
+    """Restore the luma of a video, or of its region; `changed` as of `segments_of`."""
     (source,) = job.sources
     name = str(source)
     if job.mia.data_range is not None:
@@ -40,16 +45,18 @@ def deblur_video(job: DeblurJob, events: Events) -> DeblurResult:
     look = _Look(name, events) if job.region is None and _is_default(job) else None
     fits = FrameFits(lambda row: events.frame(name, row), job.psf_out is not None)
 
+    def before() -> None:  # who finds the film finds its PSFs, too
+        if job.psf_out is not None:
+            psf_files.write(job.psf_out, np.array(fits.psfs), job.overwrite)
+
     summary = converted(
         source, job.target, restoring(job, track, fits, look), device=job.device, video=job.video,
         quality=job.quality, strict=job.strict, overwrite=job.overwrite, events=events,
         segments=segments_of(
-            job, None, events, notes=fits.unpack, workers=film_workers(job, _made, 1, events)
+            job, None, events, notes=fits.unpack, workers=workers_of(job, events), changed=changed
         ),
-        aside=fits.aside,
+        aside=fits.aside, before=before,
     )  # fmt: skip
-    if job.psf_out is not None:
-        psf_files.write(job.psf_out, np.array(fits.psfs), job.overwrite)
     if track is not None and not job.video.clip.is_part:
         _warn_of_spare(track, summary.frames, name, events)
     statistics = fits.statistics()
@@ -86,7 +93,12 @@ def restoring(
     return step
 
 
-def _made(job: DeblurJob, device: str) -> RegionStep:
+def workers_of(job: DeblurJob, events: Events) -> Workers | None:
+    """Return what opens the processes that work on a film's segments; None: there is one."""
+    return film_workers(job, made, 1, events)
+
+
+def made(job: DeblurJob, device: str) -> RegionStep:
     """Return the step of a job, in a process of its own."""
     track = None if job.region is None else job.region.track()
     return restoring(job, track, FrameFits(lambda row: None, job.psf_out is not None))(device)

@@ -23,7 +23,9 @@ from snellen.jobs.first_use import announced
 from snellen.jobs.inputs import PIPE
 from snellen.jobs.sequence import makes_film
 from snellen.jobs.stills import opened, pages_of
-from snellen.jobs.upscale import UpscaleJob, enlarging, models_of, settled
+from snellen.jobs.upload import Staged
+from snellen.jobs.upscale import UpscaleJob
+from snellen.jobs.upscale_video import enlarging, models_of, settled
 from snellen.upscaling.target import SCALES, geometry
 
 if TYPE_CHECKING:
@@ -57,6 +59,8 @@ class DryRun(Brief):
     """Device of each process that makes segments of a film; (): there is none but this one."""
     cores: int | None = None
     """Of the CPU, or of `threads`, for each of these; None: there are none."""
+    cluster: str | None = None
+    """Address of what makes the segments of a film, which is not asked; None: this machine does."""
     warnings: tuple[str, ...] = ()
     """All warnings of the run, those of losses too, without backticks."""
     free: int | None = None
@@ -69,6 +73,20 @@ class DryRun(Brief):
         if self.film is None or estimate is None or estimate.size is None:
             return None
         return estimate.size * (2 if self.film.segments.starts else 1)
+
+    @property
+    def seconds(self) -> float | None:
+        """Seconds of a film's work by all workers, about; None: not known.
+
+        They are as many times as fast as one, as long as there are cores for it: so many as one of
+        them kept busy.
+        """
+        estimate = None if self.film is None else self.film.estimate
+        if estimate is None or estimate.seconds is None:
+            return None
+        count = len(self.workers)
+        room = count * (self.cores or 0) / max(estimate.cores, 0.01)
+        return estimate.seconds / max(1.0, min(count, room))
 
 
 def dry_run(job: UpscaleJob | DeblurJob, events: Events | None = None) -> DryRun:
@@ -102,6 +120,12 @@ def dry_run(job: UpscaleJob | DeblurJob, events: Events | None = None) -> DryRun
             advice="jobs of other kinds have no dry run",
         )
     listener = Collected(listening(events))
+    staged = Staged(job, listener)
+    found: DryRun = staged.result(_dry(staged.job, listener))
+    return found
+
+
+def _dry(job: UpscaleJob | DeblurJob, listener: Collected) -> DryRun:
     growth = (job.magnification or 2) ** 2 if isinstance(job, UpscaleJob) else 1
     with (
         protected(job, listener), limits.at_most(job.max_pixels, growth),
@@ -196,8 +220,12 @@ def _deblurring(job: DeblurJob, events: Collected) -> DryRun:
 
 
 def _workers(job: UpscaleJob | DeblurJob, film: FilmPlan) -> dict[str, Any]:
-    """Return what is to be said of the processes that make segments, if there are several."""
-    found = sharing(job, film.device) if film.segments.starts else ()
+    """Return what is to be said of what makes segments, if it is not this process."""
+    if not film.segments.starts:
+        return {}
+    if job.cluster is not None:
+        return {"cluster": job.cluster}
+    found = sharing(job, film.device)
     return {"workers": found, "cores": share(found)} if len(found) > 1 else {}
 
 

@@ -75,7 +75,7 @@ def add_filters(
     parameter : str
         The option that asks for it.
     title : str, optional
-        What the printed chain calls it; None: the option and the filters.
+        What the printed chain calls it; None: the option and the filters, as they were written.
     least_bits : int
         Depth that the filters work at, at least.
     """
@@ -84,6 +84,7 @@ def add_filters(
     from snellen.video.filtering.step import FilterStep
 
     filters = parse(chain, parameter)
+    title = title or f"{parameter.replace('_', '-')} {chain.strip()}"
     step = FilterStep(filters, line.info, parameter, title, least_bits)
     for note in step.notes:
         line.say(note)

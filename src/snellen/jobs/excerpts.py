@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from snellen.errors import InputError
-from snellen.frames.frame import Format, Frame
-from snellen.frames.quantise import recode
+from snellen.frames.frame import Frame
+from snellen.frames.unchanged import Unchanged
 from snellen.jobs.deblur import DeblurJob
 from snellen.jobs.enhance import Enhancement, enhanced
 from snellen.jobs.upscale import UpscaleJob
@@ -134,7 +134,7 @@ def source_parts(job: UpscaleJob | DeblurJob, found: Sequence[Excerpt]) -> list[
 def reel(
     parts: Sequence[Part],
     target: Path,
-    crop: str | None = None,
+    before: Enhancement | None = None,
     area: Callable[[], Area | None] | None = None,
 ) -> int:
     """Write parts of files into one film without loss, each at its time; return its frames.
@@ -145,15 +145,14 @@ def reel(
         Of files of one format, rising.
     target : Path
         The film, .mkv.
-    crop : str, optional
-        As of `Enhancement`.
+    before : Enhancement, optional
+        What is done to the frames.
     area : callable, optional
-        Returns the part inside black bars, for `crop` "auto"; None: there are none.
+        Returns the part inside black bars, for its `crop` "auto"; None: there are none.
     """
-    step: _Unchanged | LateStep = _Unchanged()
-    if crop is not None:
-        only = Enhancement(crop=crop)
-        step = enhanced(only, lambda info: (_Unchanged(), info), lambda text: None, area=area)
+    step: Unchanged | LateStep = Unchanged()
+    if before:
+        step = enhanced(before, lambda info: (Unchanged(), info), lambda text: None, area=area)
     path, clip, _ = parts[0]
     with readied(
         path, target, step, clip=clip, encoding=Encoding(codec="ffv1"), decoder="auto",
@@ -182,33 +181,3 @@ def _results(step: Step | RateStep, frames: Iterable[Frame]) -> Iterator[Frame]:
     for frame in frames:
         yield from step.push(frame)
     yield from step.push(None)
-
-
-class _Unchanged:
-    """A step that gives frames as they are, but for their depth."""
-
-    slots, device, device_name, label = 1, "cpu", "cpu", "unchanged"
-
-    def __init__(self) -> None:
-        self._given = self._made = Format(2, 2, 8)
-
-    def outcome(self, format: Format, frames: int) -> Format:
-        return format
-
-    def prepare(
-        self, format: Format, bits: int | None = None, *, on_device: bool = False
-    ) -> Format:
-        self._given, self._made = format, replace(format, bits=bits or format.bits)
-        return self._made
-
-    def run(self, frame: Frame) -> Frame:
-        if self._given == self._made:
-            return frame
-        planes = []
-        for number, plane in enumerate(frame.planes):
-            factor, offset = recode(self._given, self._made, chroma=number > 0)
-            planes.append(np.rint(plane * factor + offset).astype(np.uint16))
-        return replace(frame, planes=tuple(planes))
-
-    def close(self) -> None:
-        pass

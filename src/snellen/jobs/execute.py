@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, cast, overload
 
 from snellen.cpu import threads
 from snellen.errors import InputError, SnellenError, unexpected
@@ -24,7 +24,8 @@ from snellen.jobs.profile import recorded
 from snellen.jobs.score import FILM, FOLDER, IMAGE, ScoreJob, ScoreResult
 from snellen.jobs.sequence import makes_film
 from snellen.jobs.train import TrainJob, TrainResult, run_train
-from snellen.jobs.upscale import UpscaleJob, UpscaleResult, run_upscale
+from snellen.jobs.upload import Staged
+from snellen.jobs.upscale import UpscaleJob, UpscaleResult
 
 AnyResult = UpscaleResult | DeblurResult | ScoreResult | CompareResult | TrainResult
 R = TypeVar("R", UpscaleResult, DeblurResult, ScoreResult, CompareResult)
@@ -75,8 +76,11 @@ def run(job: AnyJob, events: Events | None = None) -> AnyResult:
     """
     _check(job)
     listener = listening(events)
-    with around(job, listener):
-        return _run(job, listener)
+    staged = Staged(job, listener)
+    with around(staged.job, listener):
+        result = _run(staged.job, listener)
+        staged.upload()
+    return cast("AnyResult", staged.result(result))
 
 
 @contextmanager
@@ -105,12 +109,29 @@ def _run(job: AnyJob, listener: Events) -> AnyResult:
         elif isinstance(job, DeblurJob):
             result = run_deblur(job, listener)
         elif isinstance(job, CompareJob):
-            from snellen.jobs.compare_run import run_compare
+            from snellen.jobs.reports.run import run_compare
 
             result = run_compare(job, listener)
         else:
             result = run_score(job, listener)
     return replace(result, profile=profile())
+
+
+def run_upscale(job: UpscaleJob, events: Events) -> UpscaleResult:
+    """Enlarge one file.
+
+    Raises
+    ------
+    InputError, DeviceError, OutputError
+        Nothing is left under the target's name.
+    """
+    if not makes_film(job.source, job.target, job.video.fps):
+        from snellen.jobs.upscale_image import upscale_image
+
+        return upscale_image(job, events)
+    from snellen.jobs.upscale_video import upscale_video
+
+    return upscale_video(job, events)
 
 
 def run_deblur(job: DeblurJob, events: Events) -> DeblurResult:

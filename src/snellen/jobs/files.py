@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from snellen.errors import InputError
-from snellen.frames import atomic
+from snellen.frames import atomic, temporary
 from snellen.frames.protection import File, check_streams, is_input
 from snellen.jobs import folders
 from snellen.jobs.compare import CompareJob
@@ -45,7 +45,9 @@ def protected(job: AnyJob, events: Events) -> Iterator[None]:
     """
     with atomic.protected(read_by(job), events.warning):
         check_streams()
+        temporary.sweep()
         _check_encoder(job)
+        _check_filters(job)
         with folders.made(placed_by(job)):
             yield
 
@@ -60,6 +62,24 @@ def _check_encoder(job: AnyJob) -> None:
                 raise InputError(
                     f"{key}={text} names an input, {part}, into which an encoder might write",
                     parameter="encoder_options",
+                )
+
+
+def _check_filters(job: AnyJob) -> None:
+    """Refuse a chain of filters that may write into an input, as metadata=print:file=… does."""
+    if not isinstance(job, UpscaleJob):
+        return
+    for parameter in ("vf", "post_vf"):
+        chain = getattr(job.enhancement, parameter)
+        if chain is None:
+            continue
+        from snellen.video.filtering.parse import parse, written
+
+        for name, file in written(parse(chain, parameter)):
+            if is_input(file):
+                raise InputError(
+                    f"{name} of `{parameter}` names an input, {file}, into which it might write",
+                    parameter=parameter,
                 )
 
 

@@ -36,12 +36,14 @@ def converted(
     events: Events,
     segments: Callable[[], Segments | None] | None = None,
     aside: Callable[[], AbstractContextManager[object]] = nullcontext,
+    before: Callable[[], object] | None = None,
 ) -> Summary:
     """Send a video through a step and return what was done.
 
-    Parameters are those of `through`, but two: `segments` returns how a long film is cut, and is
+    Parameters are those of `through`, but three: `segments` returns how a long film is cut, and is
     called when the step is made. `aside` returns a context in which frames go through the step that
-    do not belong to the film: those of probes for a target quality.
+    do not belong to the film: those of probes for a target quality. `before` is called when the
+    output is complete, before it gets its name.
 
     Raises
     ------
@@ -58,7 +60,9 @@ def converted(
 
     aim = aim_of(video.encoding, device, name, events, aside)
     return through(
-        partial(convert, segments=segments, aim=aim, on_progress=report, on_chain=chain),
+        partial(
+            convert, segments=segments, aim=aim, before=before, on_progress=report, on_chain=chain
+        ),
         source, target, step, device=device, video=video, quality=quality, strict=strict,
         overwrite=overwrite, events=events,
     )  # fmt: skip

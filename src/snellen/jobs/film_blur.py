@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.errors import InputError
-from snellen.filters.unchanged import Unchanged
 from snellen.frames import atomic
+from snellen.frames.unchanged import Unchanged
 from snellen.jobs import psf_files
 from snellen.jobs.deblur_step import UNSEEN, DeblurStep, FrameFits
 from snellen.mia.image import deblur
@@ -87,13 +87,14 @@ def blur_of(
             advice="give the PSF in a file: `deblur`=psf.npy",
         )
     if out is not None:
-        atomic.check_target(out, source, overwrite)
+        atomic.check_target(out, source, overwrite=True)
     planes = sample(source, maps).planes
     part = None
     if crop is not None:
         part = picture_area(planes) if crop == AUTO else area(crop, "crop")
     psf = estimated([_middle(plane, part) for plane in planes], say)
     if out is not None and psf is not None:
+        psf_files.check_same(out, np.array(psf), source, overwrite)
         psf_files.write(out, np.array(psf), overwrite)
     return psf
 

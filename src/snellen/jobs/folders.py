@@ -10,7 +10,7 @@ from pathlib import Path
 
 from snellen import unfinished
 from snellen.errors import InputError, OutputError
-from snellen.frames.opening import is_address
+from snellen.frames import opening
 
 _DENIED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
@@ -41,11 +41,8 @@ def made(outputs: Iterable[Path]) -> Iterator[None]:
 
 def _make(folder: Path, new: list[Path]) -> None:
     """Make a folder; add it and those that were made above it to a list."""
-    if is_address(folder):
-        raise InputError(
-            f"{folder} is an address; expected the name of a folder",
-            advice="nothing is written to a network",
-        )
+    if opening.is_address(folder):
+        raise opening.missing(folder)
     missing = []
     for one in (folder, *folder.parents):
         if os.path.lexists(one):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import stat
 from collections.abc import Sequence
 from contextlib import suppress
 from hashlib import sha256
@@ -30,6 +32,8 @@ VERSION = 1
 """Of the file beside a table that is not complete."""
 LARGEST = 1 << 29
 """Bytes of a list."""
+_LARGEST_STATE = 1 << 20
+"""Bytes of the file beside a table."""
 _FREE = ("reference", "distorted", "device", "threads", "overwrite", "max_pixels", "profile",
          "decoder")  # fmt: skip
 """Fields of a job that do not change a score."""
@@ -56,7 +60,7 @@ def read_pairs(file: Path) -> list[tuple[Path, Path]]:
         for row in reader:
             if not any(row) or (tuple(map(str.lower, row)) == HEAD and not found):
                 continue
-            names = [file.parent / name for name in row]
+            names = [_file(file.parent, name) for name in row]
             if len(row) != 2 or not all(row) or "\0" in "".join(row) or PIPE in names:
                 raise InputError(
                     f"{file}: line {reader.line_num} is {','.join(row)!r:.80}; expected the names "
@@ -69,6 +73,12 @@ def read_pairs(file: Path) -> list[tuple[Path, Path]]:
     if not found:
         raise InputError(f"{file} has no pairs", parameter="pairs")
     return found
+
+
+def _file(folder: Path, name: str) -> Path:
+    """Return the file that a list means; a name like an address stays one, which nothing opens."""
+    file = folder / name
+    return Path(name) if opening.is_address(Path(name)) and not os.path.lexists(file) else file
 
 
 class PairTable:
@@ -104,10 +114,16 @@ class PairTable:
         self._stream: IO[str] | None = None
         self.done = self.failed = 0
         if not self._is_mine():
-            with atomic.protected(one for pair in pairs for one in pair if file.exists()):
+            there = file.exists() or self._state.exists()
+            with atomic.protected(one for pair in pairs for one in pair if there):
                 atomic.check_target(file, None, overwrite)
-            if self._state.exists() and "snellen pairs" not in self._state.read_text("latin-1"):
-                atomic.check_target(self._state, None, overwrite=False)
+                atomic.check_target(self._state, None, overwrite=True)
+            if os.path.lexists(self._state) and "snellen pairs" not in self._found():
+                raise InputError(
+                    f"{self._state} exists, but has no state of a table of pairs",
+                    parameter="table",
+                    advice="move it away, or name another table",
+                )
 
     def __enter__(self) -> PairTable:
         try:
@@ -166,10 +182,18 @@ class PairTable:
 
     def _is_mine(self) -> bool:
         """Return whether a run with the same pairs and settings has begun the table."""
+        return self._found() == self._made_by
+
+    def _found(self) -> dict[str, Any]:
+        """Return what is in the file beside the table; nothing: it is none of ours."""
         try:
-            return bool(json.loads(self._state.read_bytes()) == self._made_by)
+            what = self._state.lstat()
+            if stat.S_ISREG(what.st_mode) and what.st_size <= _LARGEST_STATE:
+                found = json.loads(self._state.read_bytes())
+                return dict(found) if isinstance(found, dict) else {}
         except (OSError, ValueError, RecursionError):
-            return False
+            pass
+        return {}
 
     def _rows(self) -> list[list[str]]:
         """Return the rows of an earlier run, up to the last that is complete and as expected."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -12,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.cpu.threads import available
-from snellen.errors import SnellenError, unexpected
+from snellen.errors import InputError, SnellenError, quoted, unexpected
+from snellen.frames import values
 from snellen.frames.brief import Brief
 from snellen.jobs.cluster import Cluster, check_cluster
 from snellen.jobs.events import Collected, Events, Progress, Silent, listening, notify
@@ -77,6 +79,8 @@ class PairTicket:
 
     def run(self, worker: Worker) -> tuple[int, PairScore]:
         """Score the pair. What is wrong with its files is part of the result."""
+        for file in (self.job.reference, self.job.distorted):
+            _check(file)
         job = replace(self.job, device=self.device or worker.device)
         found = run(job, _Quiet(worker.events))
         error = None if found.error is None else _named(found.error, job)
@@ -94,6 +98,16 @@ class PairTicket:
         return self.key, PairScore(
             self.job.reference, self.job.distorted, error=_named(error, self.job)
         )
+
+
+def _check(file: Path) -> None:
+    """Refuse (InputError) a pipe or a device: who made the list might have nobody write into it."""
+    try:
+        mode = file.stat().st_mode
+    except (OSError, ValueError):
+        return  # which the run says
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise InputError(f"{file} is neither a file nor a folder", parameter="pairs")
 
 
 def _named(error: SnellenError, job: ScoreJob) -> SnellenError:
@@ -172,8 +186,10 @@ def score_pairs(
     """
     check_workers(workers)
     check_cluster(cluster, workers)
+    if total is not None:
+        total = values.whole("total", total, 0)
     listener = Collected(listening(events))
-    left = iter(jobs)
+    left = _checked(jobs)
     first = next(left, None)
     if first is None:
         return
@@ -190,6 +206,18 @@ def score_pairs(
             worker = Worker(devices[0], first.threads or available(), listener, lambda units: None)
             executor = _Here(worker)
         yield from _ordered(executor, chain([first], left), several, listener, total)
+
+
+def _checked(jobs: object) -> Iterator[ScoreJob]:
+    """Yield the jobs (InputError: they are none)."""
+    try:
+        given = iter(jobs)  # type: ignore[call-overload]
+    except Exception as error:
+        raise InputError(f"got {quoted(jobs)}; expected ScoreJobs", parameter="jobs") from error
+    for job in given:
+        if not isinstance(job, ScoreJob):
+            raise InputError(f"got {quoted(job)}; expected a ScoreJob", parameter="jobs")
+        yield job
 
 
 def _ordered(

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator
 from fnmatch import translate
 from pathlib import Path
 
 from snellen.errors import InputError
 from snellen.frames.opening import is_address, missing
+from snellen.frames.remote import Remote
 
 _NUMBER = re.compile(r"%(?:0([1-9]))?d")
 _WILD = re.compile(r"[*?]|\[[^\]]+\]")
@@ -26,9 +28,9 @@ def matching(path: Path) -> list[Path]:
     Raises
     ------
     InputError
-        A pattern that nothing matches, or an address.
+        A pattern that nothing matches, or an address that was not typed.
     """
-    if str(path) == "-" or _is_there(path):
+    if str(path) == "-" or isinstance(path, Remote) or _is_there(path):
         return [path]
     if is_address(path):
         raise missing(path)
@@ -65,6 +67,15 @@ def _is_there(path: Path) -> bool:
         return False
 
 
+def _is_special(path: Path) -> bool:
+    """Return whether this is a pipe or a device, which nobody means by a pattern."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return False  # which is said when it is read
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
 def _is_pattern(part: str) -> bool:
     return bool(_NUMBER.search(part) or _WILD.search(part))
 
@@ -72,7 +83,8 @@ def _is_pattern(part: str) -> bool:
 def _below(folder: Path, parts: tuple[str, ...]) -> Iterator[Path]:
     """Yield what matches the parts of a pattern in a folder."""
     if not parts:
-        yield folder
+        if not _is_special(folder):
+            yield folder
         return
     part, rest = parts[0], parts[1:]
     if not _is_pattern(part):

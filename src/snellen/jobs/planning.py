@@ -10,6 +10,7 @@ from pathlib import Path
 from snellen.errors import InputError
 from snellen.frames import values
 from snellen.frames.protection import place
+from snellen.frames.remote import Remote
 from snellen.jobs.inputs import PIPE, VIDEO_SUFFIXES, is_image, is_picture
 from snellen.jobs.naming import Word, beside, written
 from snellen.jobs.options import File, optional_path
@@ -76,7 +77,8 @@ def plan(
     Parameters
     ----------
     inputs : sequence of Path
-        Videos, images, folders of both, patterns of these, or "-" for standard input.
+        Videos, images, folders of both, patterns of these, addresses of files, or "-" for standard
+        input.
     output : Path or None
         A file for one input; "-" for standard output; a folder, which need not exist, for several
         or for a folder, whose own folders it gets too. None: beside each input, with a word more
@@ -213,7 +215,7 @@ def _targets(
         return [PIPE]
     if not (several or into or output.is_dir()):
         return [output]
-    if output.exists() and not output.is_dir():
+    if output.exists() and not output.is_dir() and not isinstance(output, Remote):
         raise InputError(
             f"{output} is a file; several inputs need a folder as output", parameter="target"
         )
@@ -249,7 +251,7 @@ def _spots() -> Spot:
     folders: dict[Path, str] = {}
 
     def spot(path: Path, name: str | None = None) -> tuple[str, str]:
-        folder = path.parent
+        folder = path if isinstance(path, Remote) else path.parent
         if folder not in folders:
             folders[folder] = place(folder)
         return folders[folder], os.path.normcase(path.name if name is None else name)

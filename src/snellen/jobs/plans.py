@@ -5,7 +5,7 @@
     write_plan(UpscaleJob(source="film.mkv", target="film-4k.mkv"), "film.plan")
     run_segments("film.plan", 1, 40)        # in a job of Slurm, Kubernetes, AWS Batch …
     run_segments("film.plan", 41, 80)       # … and in others, at once or later
-    join_plan("film.plan")                  # an UpscaleResult
+    join_plan("film.plan")                  # an UpscaleResult; of a DeblurJob a DeblurResult
 
 All of them see the input, the plan and the output's folder under the same names.
 """
@@ -21,24 +21,25 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, quoted
 from snellen.frames import atomic, opening, values
+from snellen.frames.protection import place
+from snellen.frames.remote import Remote
+from snellen.jobs.deblur import DeblurJob, DeblurResult
 from snellen.jobs.events import Collected, Events, Progress, listening
 from snellen.jobs.execute import around
+from snellen.jobs.files import read_by
+from snellen.jobs.inputs import PIPE
 from snellen.jobs.options import File, device_list, path
 from snellen.jobs.sequence import makes_film
-from snellen.jobs.upscale import (
-    UpscaleJob,
-    UpscaleResult,
-    enlarging,
-    models_of,
-    run_video,
-    settled,
-    workers_of,
-)
+from snellen.jobs.serial import Job
+from snellen.jobs.upscale import UpscaleJob, UpscaleResult
 
 if TYPE_CHECKING:
+    from snellen.jobs.choice import Models
     from snellen.video import progress
-    from snellen.video.segments.film import Segments
+    from snellen.video.segments.film import Segments, Workers
     from snellen.video.segments.part import Part
+
+FilmJob = UpscaleJob | DeblurJob
 
 VERSION = 1
 """Of plans."""
@@ -47,13 +48,13 @@ LARGEST = 1 << 24
 
 
 def write_plan(
-    job: UpscaleJob, plan: File, events: Events | None = None, *, overwrite: bool = False
+    job: FilmJob, plan: File, events: Events | None = None, *, overwrite: bool = False
 ) -> Part:
     """Write how a long film is cut into segments, and make none.
 
     Parameters
     ----------
-    job : UpscaleJob
+    job : UpscaleJob or DeblurJob
         Of a film that is made in segments.
     plan : str or Path
         File for the plan: JSON with the job. The segments come into the folder beside the job's
@@ -76,17 +77,34 @@ def write_plan(
         As of `run`.
     """
     file = path(plan, "plan")
-    atomic.check_target(file, job.source, overwrite)
+    if file == PIPE:
+        raise InputError("`plan` names a file: later runs read it", parameter="plan")
+    source = _check_film(job)
+    if place(file) == place(job.target):
+        raise InputError(f"{file} is to be the plan and the result", parameter="plan",
+                         advice="choose another file for one")  # fmt: skip
+    atomic.check_target(file, source, overwrite)
+    if isinstance(job.target, Remote):
+        raise InputError(
+            f"{job.target} is an address; expected a file, which all runs of a plan see",
+            parameter="target",
+        )
+    for one in read_by(job):
+        if isinstance(one, Remote) and one.is_secret:
+            raise InputError(
+                f"{one} was given with a password or a query, which a plan does not hold",
+                advice="name it without, or download it first",
+            )
     if job.cluster is not None:
         raise InputError("got `cluster` with `plan`: either of them", parameter="cluster")
     if not job.segments:
         raise InputError("got `plan`, but no segments are to be made", parameter="segments")
     job = _anywhere(job)
     listener = Collected(listening(events))
-    _check_film(job)
     with around(job, listener):
-        job = settled(job, listener)
+        job = _settled(job, listener)
     found = _part(job, range(0), listener)
+    job = replace(job, discard_segments=False)  # once is enough
     content = {
         "snellen plan": VERSION, "segments": found.segments, "frames": found.frames,
         "folder": str(found.folder), "job": json.loads(job.to_json()),
@@ -149,7 +167,7 @@ def join_plan(
     device: str | None = None,
     threads: int | None = None,
     workers: int | None = None,
-) -> UpscaleResult:
+) -> UpscaleResult | DeblurResult:
     """Check that all segments of a plan are there and whole, and join them.
 
     A segment that began with another frame than the one before it expects is made again.
@@ -161,7 +179,7 @@ def join_plan(
 
     Returns
     -------
-    UpscaleResult
+    UpscaleResult or DeblurResult
 
     Raises
     ------
@@ -173,44 +191,94 @@ def join_plan(
     job = _read(plan, device, threads, workers)
     listener = Collected(listening(events))
     with around(job, listener):
-        return run_video(job, listener, lambda how: replace(how, only_join=True))
+        if isinstance(job, DeblurJob):
+            from snellen.jobs.deblur_video import deblur_video
+
+            job.check()
+            return deblur_video(job, listener, _only_joined)
+        from snellen.jobs.upscale_video import upscale_video
+
+        return upscale_video(job, listener, _only_joined)
 
 
-def _part(job: UpscaleJob, numbers: range, events: Events) -> Part:
+def _only_joined(how: Segments) -> Segments:
+    return replace(how, only_join=True)
+
+
+def _settled(job: FilmJob, events: Events) -> FilmJob:
+    """Return a job with what is found beforehand, once for all parts; refuse what is wrong."""
+    if isinstance(job, DeblurJob):
+        job.check()
+        return job
+    from snellen.jobs.upscale_video import settled
+
+    return settled(job, events)
+
+
+def _part(job: FilmJob, numbers: range, events: Events) -> Part:
     from snellen.jobs.film import through
     from snellen.jobs.segments import segments_of
     from snellen.jobs.target import aim_of
     from snellen.video.segments.part import make_part
 
     name = str(job.source)
-    models = models_of(job)
-    given = segments_of(job, models, events, tidied=False, workers=workers_of(job, events))
-
-    def segments() -> Segments | None:
-        how = None if given is None else given()
-        return None if how is None else replace(how, numbers=numbers)
+    step, models, workers = _means(job, events)
+    source = _check_film(job)
+    segments = segments_of(
+        job, models, events, workers=workers, changed=lambda how: replace(how, numbers=numbers)
+    )
 
     def report(p: progress.Progress) -> None:
         events.progress(Progress(name, p.frames, p.total, p.fps, p.eta, stage=p.stage))
 
     aim = aim_of(job.video.encoding, job.device, name, events)
-    made: Callable[..., Part] = partial(make_part, segments=segments, aim=aim, on_progress=report)
+    made: Callable[..., Part] = partial(
+        make_part, segments=segments or (lambda: None), aim=aim, on_progress=report
+    )
     with around(job, events):
         return through(
-            made, job.source, job.target, enlarging(job, models, events), device=job.device,
-            video=job.video, quality=job.quality, strict=job.strict, overwrite=job.overwrite,
-            events=events,
+            made, source, job.target, step, device=job.device, video=job.video,
+            quality=job.quality, strict=job.strict, overwrite=job.overwrite, events=events,
         )  # fmt: skip
 
 
-def _check_film(job: UpscaleJob) -> None:
-    """Refuse (InputError) a job that makes no film."""
-    if not makes_film(job.source, job.target, job.video.fps):
-        raise InputError(f"{job.source} is no film: there is nothing to plan")
+def _means(job: FilmJob, events: Events) -> tuple[Any, Models | None, Workers | None]:
+    """Return what makes the step of a job for a device, the models, and what opens workers."""
+    if isinstance(job, DeblurJob):
+        from snellen.jobs import deblur_video
+
+        return partial(deblur_video.made, job), None, deblur_video.workers_of(job, events)
+    from snellen.jobs import upscale_video
+
+    models = upscale_video.models_of(job)
+    return (
+        upscale_video.enlarging(job, models, events),
+        models,
+        upscale_video.workers_of(job, events),
+    )
 
 
-def _anywhere(job: UpscaleJob) -> UpscaleJob:
+def _check_film(job: object) -> Path:
+    """Return the source of a film's job (InputError: it makes none)."""
+    if not isinstance(job, FilmJob):
+        raise InputError(
+            f"got a {type(job).__name__}; expected an UpscaleJob or a DeblurJob", parameter="job"
+        )
+    if isinstance(job.source, tuple) or not makes_film(job.source, job.target, job.video.fps):
+        what = "a burst" if isinstance(job.source, tuple) else job.source
+        raise InputError(f"{what} is no film: there is nothing to plan", parameter="plan")
+    return job.source
+
+
+def _anywhere(job: FilmJob) -> FilmJob:
     """Return a job whose files have absolute names, as its parts may run in any folder."""
+    if isinstance(job, DeblurJob):
+        mia = {name: _absolute(getattr(job.mia, name)) for name in ("psf", "psf_start")}
+        region = job.region
+        if region is not None:
+            region = replace(region, positions=_absolute(region.positions))
+        names = {name: _absolute(getattr(job, name)) for name in ("source", "target", "psf_out")}
+        return replace(job, **names, mia=replace(job.mia, **mia), region=region)
     places = {name: getattr(job, name).absolute() for name in ("source", "target")}
     if isinstance(job.model, Path) or (job.model is not None and Path(job.model).is_file()):
         places["model"] = Path(job.model).absolute()
@@ -228,19 +296,32 @@ def _anywhere(job: UpscaleJob) -> UpscaleJob:
     return replace(job, **places, enhancement=replace(job.enhancement, **own))
 
 
-def _read(plan: File, device: str | None, threads: int | None, workers: int | None) -> UpscaleJob:
-    """Return the job of a plan, with what is to be otherwise."""
+def _absolute(value: Any) -> Any:
+    return value.absolute() if isinstance(value, Path) else value
+
+
+def planned_job(plan: File) -> FilmJob:
+    """Return the job of a plan (InputError: it is none)."""
     file = path(plan, "plan")
+    content = opening.contents(file, LARGEST)
     try:
-        found = json.loads(opening.contents(file, LARGEST))
+        found = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise _no_plan(file, quoted(error, str)) from error
     if not isinstance(found, dict) or found.get("snellen plan") != VERSION:
         raise _no_plan(file, "it has no version of one")
     try:
-        job = UpscaleJob.from_json(json.dumps(found.get("job")))
+        job = Job.from_json(json.dumps(found.get("job")))
+        _check_film(job)
     except InputError as error:
         raise _no_plan(file, str(error)) from error
+    assert isinstance(job, FilmJob)
+    return job
+
+
+def _read(plan: File, device: str | None, threads: int | None, workers: int | None) -> FilmJob:
+    """Return the job of a plan, with what is to be otherwise."""
+    job = planned_job(plan)
     given: dict[str, Any] = {"threads": threads, "workers": workers}
     if device is not None:
         given["device"] = device_list(device)

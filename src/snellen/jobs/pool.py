@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, OutputError, SnellenError
 from snellen.jobs.events import Events, notify
+from snellen.jobs.worker import framed
 from snellen.video.messages import counted
 from snellen.video.progress import Meter
 
@@ -56,14 +57,14 @@ class _Process:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors,
         )  # fmt: skip
         self._send(json.dumps(sys.path).encode() + b"\n")
-        self._send(pickle.dumps((device, threads)))
+        self._send(framed(pickle.dumps((device, threads))))
         self._reader = Thread(target=self._read, args=(messages,), daemon=True)
         self._reader.start()
 
     def begin(self, ticket: Ticket) -> None:
         """Send a ticket."""
         self.ticket, self.done = ticket, 0
-        self._send(pickle.dumps(ticket))
+        self._send(framed(pickle.dumps(ticket)))
 
     def end(self, patience: float = 0) -> None:
         """End the process; after so many seconds it is killed."""
@@ -88,7 +89,9 @@ class _Process:
         code = self._popen.wait()
         if code < 0:
             with suppress(ValueError):
-                return f"its process was killed ({signal.Signals(-code).name})"
+                name = signal.Signals(-code).name
+                why = ", as the system does where memory runs out" if name == "SIGKILL" else ""
+                return f"its process was killed ({name}{why})"
         self._errors.seek(0)
         said = self._errors.read().decode(errors="replace").strip().splitlines()
         return f"its process has ended ({said[-1] if said else f'exit code {code}'})"

@@ -13,7 +13,7 @@ from snellen.frames.brief import Brief
 from snellen.frames.opening import contents
 from snellen.frames.values import items
 from snellen.jobs.fields import check_types
-from snellen.video.region import Track
+from snellen.video.track import Track
 
 _WHOLE = re.compile(r"-?\d{1,9}")
 _MOST_BYTES = 16 << 20

@@ -9,21 +9,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from snellen import unfinished
 from snellen.cpu import threads
 from snellen.errors import InputError, quoted
-from snellen.frames import atomic, limits, values
+from snellen.frames import atomic, limits, temporary, values
 from snellen.frames.brief import Brief
 from snellen.jobs.compare import MOST_PICTURES, MOST_VARIANTS, CompareJob
-from snellen.jobs.compare_facts import of_film
 from snellen.jobs.deblur import DeblurJob
 from snellen.jobs.events import Collected, Events, Progress, listening
 from snellen.jobs.execute import run
 from snellen.jobs.files import protected
 from snellen.jobs.inputs import PIPE, stream
 from snellen.jobs.options import Time, path, seconds
+from snellen.jobs.reports.facts import of_film
+from snellen.jobs.reports.source import moved
 from snellen.jobs.sequence import makes_film
-from snellen.jobs.upscale import UpscaleJob, models_of, settled
+from snellen.jobs.upscale import UpscaleJob
+from snellen.jobs.upscale_video import models_of, settled
 from snellen.report.contents import Facts
 from snellen.video.clip import Clip
 from snellen.video.source.decode import Source
@@ -123,10 +124,14 @@ def preview(
     """
     if isinstance(jobs, UpscaleJob | DeblurJob):
         jobs = {"preview": jobs}
+    if not isinstance(jobs, Mapping) or not all(isinstance(one, str) for one in jobs):
+        raise InputError(
+            f"got {quoted(jobs)}; expected a job, or a mapping of names to jobs", parameter="jobs"
+        )
     listener = Collected(listening(events))
     compare = _checked(jobs, path(target, "target"), report_size, overwrite, command)
     values.whole("preview", count, 0, MOST)
-    times = [seconds(one, "preview_at") for one in at]
+    times = [seconds(one, "preview_at") for one in values.items("preview_at", at, MOST)]
     long = seconds(length, "preview_seconds")
     if long is None or long <= 0 or not (count or times) or len(times) > MOST:
         raise InputError(
@@ -142,7 +147,7 @@ def preview(
         from snellen.jobs.excerpts import excerpts
 
         found = excerpts(first, count, [one for one in times if one is not None], long)
-        with unfinished.folder() as folder:
+        with temporary.folder() as folder:
             return _made(jobs, compare, found, folder, listener)
 
 
@@ -159,7 +164,7 @@ def _checked(
             f"got {len(jobs)} jobs for a preview; expected 1 to {MOST_VARIANTS}",
             parameter="preview_with",
         )
-    sources = set()
+    sources, shown = set(), set()
     for job in jobs.values():
         if not isinstance(job, UpscaleJob | DeblurJob):
             raise InputError(f"got a {type(job).__name__}; expected an UpscaleJob or a DeblurJob")
@@ -175,11 +180,14 @@ def _checked(
                 advice="name a video; of images the result itself is quickly made",
             )
         sources.add(source)
-        if isinstance(job, DeblurJob) and job.region is not None and not job.paste_back:
-            raise InputError(
-                "got `preview` with `region`: the result must show the same as the source",
-                parameter="preview", advice="add `paste_back`=True",
-            )  # fmt: skip
+        shown.add((moved(job, "preview"), job.video.clip.deinterlace, job.video.clip.ivtc))
+    if len(shown) > 1:
+        raise InputError(
+            "the variants of a preview must show the same; some differ in `crop`, `deinterlace`, "
+            "`ivtc` or a filter of `vf` that moves pixels or frames",
+            parameter="preview_with",
+            advice="make a preview of each",
+        )
     if len(sources) > 1:
         raise InputError("the jobs of a preview are of one source", parameter="preview_with")
     (source,) = sources
@@ -243,17 +251,15 @@ def _made(
     folder: Path,
     events: Collected,
 ) -> PreviewResult:
-    from snellen.jobs.compare_run import Wording, score_and_report
     from snellen.jobs.excerpts import of_job, reel, source_parts
+    from snellen.jobs.reports.run import Wording, score_and_report
 
     watched = _Watched(events, str(compare.reference), len(found) * len(jobs))
     first = next(iter(jobs.values()))
     reference = folder / "source.mkv"
     parts = source_parts(first, found)
-    if isinstance(first, UpscaleJob):
-        frames = reel(parts, reference, first.enhancement.crop, models_of(first).area)
-    else:
-        frames = reel(parts, reference)
+    area = models_of(first).area if isinstance(first, UpscaleJob) else None
+    frames = reel(parts, reference, moved(first, "preview"), area)
     made: list[_Made] = []
     files = []
     for at, (label, given) in enumerate(jobs.items()):

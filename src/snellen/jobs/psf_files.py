@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import stat
 from contextlib import suppress
 from io import BytesIO
 from math import prod
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -164,6 +165,9 @@ def check_suffix(path: Path, parameter: str) -> None:
 def write(path: Path, psf: Array, overwrite: bool) -> None:
     """Write PSFs; the file appears only when it is complete.
 
+    A file that is there already with the very same contents, as of a run that was killed before the
+    result got its name, stays.
+
     Parameters
     ----------
     path : Path
@@ -179,16 +183,45 @@ def write(path: Path, psf: Array, overwrite: bool) -> None:
     OutputError
         The disk is full or not writable.
     """
+    if not overwrite and _holds(path, psf):
+        return
     with atomic.writing(path, overwrite) as file:
-        if path.suffix.lower() == ".npy":
-            np.save(file, psf, allow_pickle=False)
-            return
-        last = psf.reshape(-1, *psf.shape[-2:])[-1]
-        white = float(last.max())
-        text = PngInfo()
-        text.add_text("white", f"{white:.9g}")
-        shades = np.rint(last.astype(np.float64) * (WHITE / white)).astype(np.uint16)
-        Image.fromarray(shades).save(file, "PNG", pnginfo=text)
+        _save(file, path, psf)
+
+
+def check_same(path: Path, psf: Array, source: Path, overwrite: bool) -> None:
+    """Refuse (InputError) a file that is there already, unless it may be replaced or has the PSF.
+
+    A run that was killed and goes on finds the PSF again that it has written.
+    """
+    if not _holds(path, psf):
+        atomic.check_target(path, source, overwrite)
+
+
+def _save(file: IO[bytes], path: Path, psf: Array) -> None:
+    if path.suffix.lower() == ".npy":
+        np.save(file, psf, allow_pickle=False)
+        return
+    last = psf.reshape(-1, *psf.shape[-2:])[-1]
+    white = float(last.max())
+    text = PngInfo()
+    text.add_text("white", f"{white:.9g}")
+    shades = np.rint(last.astype(np.float64) * (WHITE / white)).astype(np.uint16)
+    Image.fromarray(shades).save(file, "PNG", pnginfo=text)
+
+
+def _holds(path: Path, psf: Array) -> bool:
+    """Return whether a file is there already, with these PSFs."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            return False
+        wanted = BytesIO()
+        _save(wanted, path, psf)
+        return path.stat().st_size == len(wanted.getbuffer()) and (
+            path.read_bytes() == wanted.getbuffer()
+        )
+    except OSError:
+        return False
 
 
 def _nested(numbers: Any) -> Any:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from snellen.jobs.compare_after import with_report
 from snellen.jobs.events import Events
 from snellen.jobs.execute import raised
 from snellen.jobs.options import File, MadSettings, Time, device_list, optional_path, path, seconds
 from snellen.jobs.patterns import the_only
+from snellen.jobs.report_after import with_report
 from snellen.jobs.score import ScoreJob, ScoreResult
 from snellen.metrics.names import KNOWN, chosen
 from snellen.video.clip import Clip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -27,6 +27,7 @@ from snellen.metrics.ssim import WINDOW
 from snellen.video import progress
 from snellen.video.align import align
 from snellen.video.compare import Compared, Summary, compare
+from snellen.video.source.decode import Source
 
 
 class ScoreRun:
@@ -147,8 +148,10 @@ def folders(job: ScoreJob, events: Collected) -> ScoreResult:
     return run.finished(FOLDER, seconds)
 
 
-def films(job: ScoreJob, events: Collected) -> ScoreResult:
-    """Score one film against another."""
+def films(
+    job: ScoreJob, events: Collected, opened: Callable[[], Source] | None = None
+) -> ScoreResult:
+    """Score one film against another; `opened` opens the reference in place of its file."""
     run = ScoreRun(job, events)
 
     def take(one: Compared[Score]) -> None:
@@ -162,6 +165,7 @@ def films(job: ScoreJob, events: Collected) -> ScoreResult:
     summary = compare(
         reference, distorted, run.step, take, clip=job.clip, offset=run.offset, every=job.every,
         resized=job.resize, decoder=job.decoder, on_warning=run.warn, on_progress=run.progress,
+        opened=opened,
     )  # fmt: skip
     temporal, too_short = _temporal(run, summary.frames) if job.temporal else (None, None)
     return run.finished(FILM, summary.seconds, summary, temporal, too_short or _damage(summary))

@@ -7,9 +7,11 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from hashlib import file_digest, sha256
+from io import BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from snellen.frames.opening import opened, raw
 from snellen.jobs.events import Events, notify
 from snellen.jobs.inputs import PIPE
 
@@ -18,8 +20,12 @@ if TYPE_CHECKING:
     from snellen.video.convert import Segments
     from snellen.video.segments.film import Workers
 
+    Changed = Callable[[Segments], Segments]
+
 _END = 1 << 20
 """Bytes at each end of an input that are hashed."""
+_MOST = 1 << 30
+"""Bytes of such a file that is at an address."""
 _SUFFIX = ".segments"
 _LONGEST, _KEPT = 255, 32
 """Bytes that a name may have; characters that are kept of one that would be longer."""
@@ -58,6 +64,16 @@ def folder_of(target: Path) -> Path:
     return goal.with_name(name)
 
 
+def is_joined(target: Path) -> bool:
+    """Return whether a run has joined all segments of an output, which has not got its name."""
+    folder = folder_of(target)
+    if not folder.is_dir():
+        return False
+    from snellen.video.segments.store import was_joined
+
+    return was_joined(folder)
+
+
 def segments_of(
     job: FilmJob,
     models: Models | None,
@@ -66,15 +82,18 @@ def segments_of(
     notes: Callable[[Iterable[bytes]], None] | None = None,
     tidied: bool = True,
     workers: Workers | None = None,
+    changed: Changed | None = None,
 ) -> Callable[[], Segments | None] | None:
     """Return what says how the film of a job is cut; None: it is not to be.
 
     The function is called when the models are known, if there are any. `notes` receives what the
     step notes of frames, and `workers` opens other processes that make segments. Unless `tidied` is
-    False, segments that nobody needs any more are removed.
+    False, segments that nobody needs any more are removed. `changed` returns how a film is cut of
+    which a part is made, or whose parts are joined, from how its job says it is; nothing is removed
+    then.
     """
     folder = folder_of(job.target)
-    if tidied and job.target != PIPE and folder.is_dir():
+    if tidied and changed is None and job.target != PIPE and folder.is_dir():
         from snellen.video.segments.store import discard, tidy
 
         tidy(folder, job.target)
@@ -83,7 +102,8 @@ def segments_of(
     if not job.segments:
         return None
     discards = iter([job.discard_segments])  # not what a GPU that then failed has finished
-    return partial(_segments, job, models, events, notes, discards, workers)
+    found = partial(_segments, job, models, events, notes, discards, workers)
+    return found if changed is None else lambda: changed(found())
 
 
 def _segments(
@@ -93,7 +113,7 @@ def _segments(
     notes: Callable[[Iterable[bytes]], None] | None,
     discards: Iterator[bool],
     workers: Workers | None,
-) -> Segments | None:
+) -> Segments:
     from snellen.video.convert import Segments
 
     source = job.source
@@ -139,16 +159,17 @@ def _files(job: FilmJob) -> dict[str, dict[str, str]]:
     found = {}
     for name, file in files.items():
         if file.is_file():
-            with file.open("rb") as opened:
-                found[name] = file_digest(opened, "sha256").hexdigest()
+            data: Any
+            with opened(file, _MOST) as data:
+                found[name] = file_digest(data, "sha256").hexdigest()
     return {"files": found} if found else {}
 
 
 def _identity(file: Path) -> dict[str, Any]:
     """Return what tells an input from another one, without reading all of it."""
-    with file.open("rb") as opened:
-        found = os.fstat(opened.fileno())
-        ends = sha256(opened.read(_END))
-        opened.seek(max(0, found.st_size - _END))
-        ends.update(opened.read(_END))
-    return {"bytes": found.st_size, "modified": found.st_mtime_ns, "ends": ends.hexdigest()}
+    with raw(file) as source, BufferedReader(source) as found:
+        size, modified = source.state
+        ends = sha256(found.read(_END))
+        found.seek(max(0, size - _END))
+        ends.update(found.read(_END))
+    return {"bytes": size, "modified": modified, "ends": ends.hexdigest()}

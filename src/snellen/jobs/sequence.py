@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snellen.errors import InputError
+from snellen.frames import store
 from snellen.frames.numbering import is_pattern, there
 from snellen.frames.opening import missing
+from snellen.frames.remote import Remote
 from snellen.jobs.events import Events
 from snellen.jobs.inputs import ANIMATED, PIPE, is_image
 from snellen.jobs.naming import Word
@@ -94,6 +96,8 @@ def _is_unnamed_image(source: Path, target: Path) -> bool:
 
 def is_there(target: Path) -> bool:
     """Return whether an output is there: a file, or the pictures of a pattern."""
+    if isinstance(target, Remote):
+        return store.is_there(target)
     if os.path.isfile(target):  # noqa: PTH113  never raises
         return True
     return is_sequence(target) and bool(there(target))
@@ -152,4 +156,5 @@ def _gap(files: Sequence[Path]) -> str | None:
     if not missing or 2 * often <= len(steps):
         return None
     place = next(a for a, b in pairwise(numbers) if b != a + step)
-    return f"no picture follows number {place}, and {missing} are missing in all: the rest close up"
+    many = "1 is" if missing == 1 else f"{missing} are"
+    return f"no picture follows number {place}, and {many} missing in all: the rest close up"

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from snellen.errors import InputError, quoted
 from snellen.frames.brief import Brief
+from snellen.frames.remote import Remote, typed
 
 VERSION = 1
 """Of the JSON: it rises when a job of before can no longer be read."""
@@ -36,7 +37,8 @@ class Job(Brief):
         """Return the job as one JSON object.
 
         Fractions, paths, tuples and floats come back exactly. Paths stand there as the job has
-        them: a relative one means the folder of the process that runs the job.
+        them: a relative one means the folder of the process that runs the job. Of addresses, user
+        name, password and query are left out; a job that had one cannot be read again.
         """
         return json.dumps({"snellen": VERSION, **_encoded(self)})
 
@@ -91,6 +93,8 @@ def _encoded(value: Any) -> Any:
     """Return a value as what JSON has; what it has not becomes an object with a "$…" key."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
+    if isinstance(value, Remote):
+        return {"$url": str(value), "secret": value.is_secret}
     if isinstance(value, Path):
         return {"$path": str(value)}
     if isinstance(value, Fraction):
@@ -115,6 +119,13 @@ def _decoded(value: Any) -> Any:
         return value
     if "$path" in value:
         return Path(value["$path"])
+    if "$url" in value:
+        if value["secret"]:
+            raise InputError(
+                f"{value['$url']} was given with a password or a query, which JSON does not hold",
+                advice="make the job anew",
+            )
+        return typed(value["$url"])
     if "$fraction" in value:
         if not _FRACTION.fullmatch(value["$fraction"]):  # Fraction would compute 1e999999999
             raise ValueError("no fraction")

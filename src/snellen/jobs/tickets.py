@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from snellen.cpu import threads
 from snellen.errors import SnellenError
-from snellen.frames import limits
+from snellen.frames import atomic, limits
 from snellen.jobs.events import Events
 from snellen.jobs.first_use import announced
+from snellen.video.alpha import with_alpha
 from snellen.video.progress import Meter, Progress
 from snellen.video.ready import LateStep
-from snellen.video.segments.encode import encode_segment
+from snellen.video.segments.encode import Writing, encode_segment
 
 if TYPE_CHECKING:
     from snellen.video.media import MediaInfo
@@ -102,14 +103,15 @@ class SegmentTicket:
     def __str__(self) -> str:
         return f"segment {self.task.number}"
 
-    def run(self, worker: Worker) -> Record:
-        """Encode the segment."""
+    def run(self, worker: Worker, writing: Writing = atomic.rewriting) -> Record:
+        """Encode the segment; `writing` opens its files."""
 
         def report(progress: Progress) -> None:
             worker.count(progress.frames)
 
         with limits.at_most(self.film.job.max_pixels, self.film.growth):
-            return encode_segment(self.task, worker.step(self.film), Meter(None, report))
+            step = worker.step(self.film, self.task.plan.alpha)
+            return encode_segment(self.task, step, Meter(None, report), writing)
 
     def units(self, result: Record) -> int:
         """Return the frames of the segment."""
@@ -145,7 +147,7 @@ class Worker:
         self.device, self.events, self.count = device, events, count
         self._threads = threads
         self._film: FilmTicket | None = None
-        self._step: Any = None
+        self._made: list[Any] = []
 
     def run(self, ticket: Ticket) -> Any:
         """Run a ticket, and return its result.
@@ -158,17 +160,19 @@ class Worker:
         with threads.limited(self._threads), announced(self.events):
             return ticket.run(self)
 
-    def step(self, film: FilmTicket) -> Any:
-        """Return the step of a film, prepared."""
+    def step(self, film: FilmTicket, alpha: bool = False) -> Any:
+        """Return the step of a film, prepared; `alpha`: for frames with an alpha channel."""
         if self._film != film:
             self.close()
-            self._step = film.step(self.device)
-            self._step.prepare(film.info.picture.format, film.bits)
+            self._made = [film.step(self.device)]
+            if alpha and (clear := with_alpha(self._made[0])) is not None:
+                self._made.append(clear)
+            self._made[-1].prepare(film.info.picture.format, film.bits)
             self._film = film
-        return self._step
+        return self._made[-1]
 
     def close(self) -> None:
         """Release the step."""
-        step, self._step, self._film = self._step, None, None
-        if step is not None:
+        made, self._made, self._film = self._made, [], None
+        for step in reversed(made):
             step.close()

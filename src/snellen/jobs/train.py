@@ -15,28 +15,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from snellen.aplus.training import train as training
+from snellen.aplus.training.settings import Report, Settings
 from snellen.cnn.training.settings import NetworkReport, NetworkSettings
 from snellen.errors import InputError, SnellenError, quoted
 from snellen.frames import atomic
 from snellen.frames.brief import Brief
-from snellen.frames.evaluation import Luma, psnr_table
-from snellen.frames.frame import Format
-from snellen.frames.protocol import EVALUATED, planes, require
 from snellen.jobs.events import Events, Progress
 from snellen.jobs.fields import check_types
 from snellen.jobs.options import check_optional, check_threads, path, paths
 from snellen.jobs.serial import Job
-from snellen.jobs.stills import damaged
 
 if TYPE_CHECKING:
     from snellen.aplus.model import Model
     from snellen.cnn.model import Model as Network
+    from snellen.frames.evaluation import Luma
+    from snellen.frames.frame import Format
 
 Images = Mapping[str, npt.NDArray[np.float32]]
-Learnt = tuple[
-    "Model | Network", "training.Report | NetworkReport", Callable[[Format, Format], Luma]
-]
+Learnt = tuple["Model | Network", Report | NetworkReport, "Callable[[Format, Format], Luma]"]
 """A model, what its training met, and what enlarges luma by it."""
 
 SHARES = 1000
@@ -59,9 +55,7 @@ class TrainJob(Job):
     """Folder of training images."""
     target: Path
     """File for the model: .safetensors."""
-    settings: training.Settings | NetworkSettings = field(
-        default_factory=lambda: training.Settings(2)
-    )
+    settings: Settings | NetworkSettings = field(default_factory=lambda: Settings(2))
     """Magnification, and how to learn: Settings of A+, or NetworkSettings."""
     validate: tuple[Path, ...] = ()
     """Folders of images on which the finished model is measured."""
@@ -117,7 +111,7 @@ class TrainResult(Brief):
     """The file that was written."""
     model: Model | Network = field(repr=False, compare=False)
     """What it holds."""
-    report: training.Report | NetworkReport
+    report: Report | NetworkReport
     """What training met on its way: a NetworkReport for a network."""
     validation: Mapping[str, Mapping[str, float]]
     """PSNR in dB of each image of each folder of `validate`, by names."""
@@ -133,6 +127,11 @@ def run_train(job: TrainJob, events: Events) -> TrainResult:
     InputError, OutputError
         Nothing is left under the target's name.
     """
+    # Not for every job: this module is imported for all of them.
+    from snellen.frames.evaluation import psnr_table
+    from snellen.frames.protocol import EVALUATED, planes, require
+    from snellen.jobs.stills import damaged
+
     if job.is_network:
         _require_torch()
     learn = _network if job.is_network else _regressors
@@ -156,14 +155,15 @@ def run_train(job: TrainJob, events: Events) -> TrainResult:
 def _regressors(job: TrainJob, images: Images, events: Events) -> Learnt:
     """Learn a model of A+."""
     from snellen.aplus.cpu import Luma
+    from snellen.aplus.training.train import train
 
     settings, subject = job.settings, folder_name(job.images)
-    assert isinstance(settings, training.Settings)
+    assert isinstance(settings, Settings)
 
     def progress(stage: str, done: float) -> None:
         events.progress(Progress(subject, round(SHARES * done), SHARES, 0.0, None, "share", stage))
 
-    model, report = training.train(images, settings, threads=job.threads, progress=progress)
+    model, report = train(images, settings, threads=job.threads, progress=progress)
     return model, report, partial(Luma, model)
 
 

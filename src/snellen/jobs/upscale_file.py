@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import Any
 
 from snellen.frames.values import flag
-from snellen.jobs.compare_after import with_report
 from snellen.jobs.enhance import Enhancement
 from snellen.jobs.events import Events
 from snellen.jobs.execute import each_file, raised
@@ -23,6 +22,7 @@ from snellen.jobs.options import (
 )
 from snellen.jobs.patterns import the_only
 from snellen.jobs.planning import file_target, plan
+from snellen.jobs.report_after import with_report
 from snellen.jobs.sizes import text_of, wanted
 from snellen.jobs.upscale import UpscaleJob, UpscaleResult
 

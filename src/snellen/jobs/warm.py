@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from snellen import caches, unfinished
+from snellen import caches
+from snellen.frames import temporary
 from snellen.gpu import device as devices
 from snellen.jobs.first_use import complaint
 
@@ -175,7 +176,7 @@ def _films(device: str) -> Iterator[Callable[[], object]]:
     from snellen.jobs.upscale import UpscaleJob
 
     def enlarge() -> None:
-        with unfinished.folder() as folder:
+        with temporary.folder() as folder:
             source, target = folder / "a.y4m", folder / "b.y4m"
             planes = bytes([99]) * (SIDE * SIDE * 3 // 2)
             head = f"YUV4MPEG2 W{SIDE} H{SIDE} F25:1 Ip C420\nFRAME\n".encode()

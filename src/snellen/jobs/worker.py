@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import struct
 import sys
 import threading
 import time
@@ -70,27 +71,34 @@ def main() -> None:
     """Run tickets until standard input ends."""
     stream = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what libraries print is no message
-    tickets: SimpleQueue[Any] = SimpleQueue()
+    tickets: SimpleQueue[bytes] = SimpleQueue()
     sender = Sender(stream)
     threading.Thread(target=_read, args=(tickets,), daemon=True).start()
-    device, threads = tickets.get()
+    device, threads = pickle.loads(tickets.get())
     from snellen.jobs.tickets import Worker
 
     worker = Worker(device, threads, sender, sender.count)
     while True:
-        ticket = tickets.get()
+        data = tickets.get()
         try:
-            result = worker.run(ticket)
+            result = worker.run(pickle.loads(data))
         except Exception as error:
             sender.send("failed", unexpected(error))
         else:
             sender.send("done", result)
 
 
-def _read(tickets: SimpleQueue[Any]) -> None:
+def framed(data: bytes) -> bytes:
+    """Return a ticket as `main` reads it: its size goes before."""
+    return struct.pack("<Q", len(data)) + data
+
+
+def _read(tickets: SimpleQueue[bytes]) -> None:
+    """Read tickets as bytes, so that the end is seen while one is still imported or run."""
     try:
-        while True:
-            tickets.put(pickle.load(sys.stdin.buffer))
+        while len(head := sys.stdin.buffer.read(8)) == 8:
+            (size,) = struct.unpack("<Q", head)
+            tickets.put(sys.stdin.buffer.read(size))
     finally:
         leave()
 

@@ -89,6 +89,8 @@ class Contents:
     """For each variant and name of a metric its statistics over all rows by name."""
     worst: tuple[tuple[int, int], ...]
     """Row and variant (from 0) of the worst, the worst first."""
+    worst_by: str
+    """Name of the metric by which they are the worst."""
     scales: tuple[Scale, ...]
     palette: Bytes
     """(256, 3) colours of maps."""

@@ -12,14 +12,14 @@ POINTS = 4000  # of a curve: more than a screen has pixels
 def thinned(contents: Contents, pictured: Collection[int]) -> tuple[list[int], int]:
     """Return the rows that curves are drawn through, and of how many rows each is the worst.
 
-    Of every so many rows it is the one with the worst first metric of any variant, so that no peak
+    Of every so many rows it is the worst one of any variant, by `worst_by`, so that no peak
     is lost; those of which there are pictures stay.
     """
     rows = len(contents.names)
     every = -(-rows // POINTS)
     if every == 1:
         return list(range(rows)), 1
-    metric = contents.metrics[0]
+    metric = next(one for one in contents.metrics if one.name == contents.worst_by)
     sign = 1 if metric.better == "lower" else -1
     columns = [scores[metric.name] for scores in contents.scores]
 

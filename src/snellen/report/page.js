@@ -4,7 +4,7 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const app = document.getElementById("app");
 const last = data.labels.length - 1;
-const state = { moment: 0, left: 0, right: 1, slider: true, map: "", metric: data.metrics[0].name };
+const state = { moment: 0, left: 0, right: 1, slider: true, map: "", metric: data.worstBy };
 if (data.worst.length) {
   state.moment = Math.max(0, data.moments.findIndex((one) => one.row === data.worst[0][0]));
   state.right = data.worst[0][1] + 1;
@@ -185,9 +185,10 @@ if (data.rows.length > 1) {
   const title = make("div", "tools");
   title.append(make("h2", "", "Curves"), ...(data.metrics.length > 1 ? [tabs] : []));
   curves.append(title, drawn, equal);
-  const first = data.metrics[0];
-  worst.append(make("span", "", data.worst.length ? "Worst" : first.name === "mad"
-    ? "MAD is 0 in all frames: by it no difference is visible." : "All frames equal the reference."));
+  const first = data.metrics.find((one) => one.name === data.worstBy);
+  const unseen = first.name === "lo" ? "MAD is 0 in all frames: by it no difference is visible. " : "";
+  worst.append(make("span", "", unseen + (data.worst.length ? "Worst" : first.name === "lo"
+    ? "LO is 0, too." : "All frames equal the reference.")));
   for (const [row, variant] of data.worst) {
     const text = `${data.names[place.get(row)]}`;
     const one = button("", `Show ${text}`, () => {

@@ -187,6 +187,7 @@ def _data(contents: Contents, shown: Sequence[Shown]) -> dict[str, Any]:
             for scores in contents.scores
         ],
         "worst": contents.worst,
+        "worstBy": contents.worst_by,
         "scales": [
             {"name": one.name, "title": one.title, "brightest": one.brightest}
             for one in contents.scales

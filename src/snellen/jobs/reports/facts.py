@@ -9,6 +9,7 @@ from pathlib import Path
 
 from snellen._version import __version__
 from snellen.frames import still
+from snellen.frames.opening import size_of
 from snellen.jobs.compare import CompareJob
 from snellen.jobs.score import FILM, ScoreResult
 from snellen.jobs.serial import chosen
@@ -47,7 +48,7 @@ def of_film(info: MediaInfo, frames: int | None) -> Facts:
         found.append(("Transfer", _TRANSFERS.get(picture.color_trc, str(picture.color_trc))))
     found.append(("Range", "full" if picture.color_range == FULL_RANGE else "limited"))
     if info.path is not None:
-        size = info.path.stat().st_size
+        size = size_of(info.path)
         found.append(("File", _bytes(size)))
         if frames:
             rate = size * 8 * float(info.rate) / frames
@@ -74,7 +75,7 @@ def of_image(path: Path) -> Facts:
     facts = [
         ("Picture", f"{wide}×{high} {colours} {bits}"),
         ("Type", path.suffix.lower().removeprefix(".")),
-        ("File", _bytes(path.stat().st_size)),
+        ("File", _bytes(size_of(path))),
     ]
     if found.profile is not None:
         facts.append(("Colour profile", f"{len(found.profile)} bytes"))

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, plain
 from snellen.frames import atomic
-from snellen.jobs import compare_facts, compare_pictures
 from snellen.jobs.compare import CompareJob, CompareResult
-from snellen.jobs.compare_choice import Choice, choose
-from snellen.jobs.compare_shelf import Shelf
 from snellen.jobs.events import Collected, Events, Progress
 from snellen.jobs.pairs import partners
-from snellen.jobs.score import FILM, FOLDER, IMAGE, ScoreResult
+from snellen.jobs.reports import facts as about
+from snellen.jobs.reports import pictures as pictures_of
+from snellen.jobs.reports.choice import Choice, choose
+from snellen.jobs.reports.shelf import Shelf
+from snellen.jobs.score import FILM, FOLDER, IMAGE, ScoreJob, ScoreResult
 from snellen.jobs.score_run import films, folders, images
 from snellen.jobs.score_table import ScoreRow
 from snellen.mad import heatmap
@@ -32,6 +34,7 @@ from snellen.video.resize import METHOD
 
 if TYPE_CHECKING:
     from snellen.jobs.deblur_step import FrameFit
+    from snellen.jobs.reports.source import Shown
 
 _METRICS = {
     "mad": Metric("mad", "MAD", "lower", scale="0: no difference is visible"),
@@ -73,14 +76,20 @@ def run_compare(job: CompareJob, events: Events) -> CompareResult:
 
 
 def score_and_report(
-    job: CompareJob, events: Collected, wording: Wording | None = None
+    job: CompareJob,
+    events: Collected,
+    wording: Wording | None = None,
+    shown: Shown | None = None,
 ) -> CompareResult:
-    """Score all variants, and write the report, as `run_compare`; `wording` as of `report`."""
+    """Score all variants, and write the report, as `run_compare`; the others as of `report`."""
     kind, began = job.check(), time.monotonic()
+    run: Callable[[ScoreJob, Collected], ScoreResult]
     run = {FILM: films, FOLDER: folders, IMAGE: images}[kind]
+    if kind == FILM and shown is not None:
+        run = partial(films, opened=shown.opened)
     heard = _Heard(events, _called(job, wording), quiet=job.is_source)
     results = [run(one, Collected(heard)) for one in job.scoring()]
-    return report(job, results, events, began, wording)
+    return report(job, results, events, began, wording, shown)
 
 
 class _Heard:
@@ -137,6 +146,7 @@ def report(
     events: Collected,
     began: float,
     wording: Wording | None = None,
+    shown: Shown | None = None,
 ) -> CompareResult:
     """Write the report about results that are there.
 
@@ -152,19 +162,21 @@ def report(
         `time.monotonic()` when work began.
     wording : Wording, optional
         Of excerpts; None: files are called by their names, frames by their numbers.
+    shown : Shown, optional
+        How a film that others were made of is compared with them; None: as it is.
     """
     kind = results[0].kind
     choice = choose([one.table for one in results], job.pictures)
     if not choice.rows:
         raise InputError("no frame was scored of all files; give `every`=1", parameter="every")
     with Shelf() as shelf:
-        moments = [shelf.kept(one) for one in _moments(job, kind, results, choice, events)]
+        moments = [shelf.kept(one) for one in _moments(job, kind, results, choice, events, shown)]
         seconds = time.monotonic() - began
-        contents = _contents(job, results, choice, seconds, wording)
+        contents = _contents(job, results, choice, seconds, wording, shown)
         if VMAF in job.metrics:
             contents = _with_vmaf(contents, job, results)
-        if any(max(one.size) > compare_pictures.LONGEST for one in moments):
-            text = f"Pictures are shown with at most {compare_pictures.LONGEST} pixels a side."
+        if any(max(one.size) > pictures_of.LONGEST for one in moments):
+            text = f"Pictures are shown with at most {pictures_of.LONGEST} pixels a side."
             contents = replace(contents, notes=(*contents.notes, text))
         found: Fitted = fitted(contents, moments, round(job.report_size * 1e6))
     with atomic.writing(job.target, job.overwrite) as file:
@@ -177,19 +189,26 @@ def report(
 
 
 def _moments(
-    job: CompareJob, kind: str, results: Sequence[ScoreResult], choice: Choice, events: Collected
+    job: CompareJob,
+    kind: str,
+    results: Sequence[ScoreResult],
+    choice: Choice,
+    events: Collected,
+    shown: Shown | None,
 ) -> Iterator[Moment]:
+    opened = None if shown is None else shown.opened
+
     def show(p: progress.Progress) -> None:
         name = str(job.target)
         events.progress(Progress(name, p.frames, p.total, p.fps, p.eta, stage="pictures"))
 
     meter = progress.Meter(len(choice.shown), show)
-    with closing(compare_pictures.Errors(job, events)) as errors:
+    with closing(pictures_of.Errors(job, events)) as errors:
         if kind == FILM:
             offsets = [one.offset for one in results]
-            found = compare_pictures.films(job, offsets, choice, errors, meter.count)
+            found = pictures_of.films(job, offsets, choice, errors, meter.count, opened)
         else:
-            found = compare_pictures.images(job, choice, errors, meter.count)
+            found = pictures_of.images(job, choice, errors, meter.count)
         yield from found
 
 
@@ -199,13 +218,16 @@ def _contents(
     choice: Choice,
     seconds: float,
     wording: Wording | None,
+    shown: Shown | None,
 ) -> Contents:
     labels = names((job.reference, *job.variants)) if wording is None else wording.labels
     metrics = results[0].table.scores
     notes = [worded(one, _called(job, wording)) for one in _notes(results)]
     if job.is_source:
         notes.insert(0, _SOURCE.format(labels[0]))
-    facts, hdr = _facts(job, results)
+    if shown is not None and shown.how:
+        notes.insert(1, f"{labels[0]} is shown with {', '.join(shown.how)}, as its result is.")
+    facts, hdr = _facts(job, results, shown)
     if wording is not None:
         facts = wording.facts
     notes += [f"{labels[at]} is HDR: its pictures are shown without tone mapping" for at in hdr]
@@ -228,6 +250,7 @@ def _contents(
             for result in results
         ),
         worst=choice.worst,
+        worst_by=choice.by,
         scales=tuple(
             Scale(kind, title, heatmap.BRIGHTEST[kind])
             for kind, title in _SCALES.items()
@@ -235,14 +258,14 @@ def _contents(
         ),
         palette=heatmap.palette(),
         facts=facts,
-        made=compare_facts.of_run(job, results, seconds),
+        made=about.of_run(job, results, seconds),
         notes=tuple(notes),
     )
 
 
 def _with_vmaf(contents: Contents, job: CompareJob, results: Sequence[ScoreResult]) -> Contents:
     """Return the contents with VMAF of all frames that have other scores."""
-    from snellen.jobs.compare_vmaf import curve
+    from snellen.jobs.reports.vmaf import curve
 
     found = [
         curve(job, one, result.offset, contents.numbers)
@@ -260,25 +283,30 @@ def _with_vmaf(contents: Contents, job: CompareJob, results: Sequence[ScoreResul
     )
 
 
-def _facts(job: CompareJob, results: Sequence[ScoreResult]) -> tuple[tuple[Facts, ...], list[int]]:
+def _facts(
+    job: CompareJob, results: Sequence[ScoreResult], shown: Shown | None
+) -> tuple[tuple[Facts, ...], list[int]]:
     """Return facts about each file, and the places of those that are HDR."""
     files = (job.reference, *job.variants)
     kind = results[0].kind
     if kind == IMAGE:
-        return tuple(compare_facts.of_image(one) for one in files), []
+        return tuple(about.of_image(one) for one in files), []
     if kind == FOLDER:
         pairs = [partners(job.reference, one, _silent) for one in job.variants]
         lists = [[one for _, one, _ in pairs[0]], *([o for *_, o in found] for found in pairs)]
         both = zip(files, lists, strict=True)
-        return tuple(compare_facts.of_folder(one, found) for one, found in both), []
+        return tuple(about.of_folder(one, found) for one, found in both), []
     summaries = [one.summary for one in results]
     assert all(summaries)
     counts: list[Any] = [getattr(summaries[0], "reference_frames", None)]
     counts += [getattr(one, "distorted_frames", None) for one in summaries]
-    infos = [compare_pictures.info_of(one, job) for one in files]
+    infos = [pictures_of.info_of(one, job) for one in files[0 if shown is None else 1 :]]
+    if shown is not None:
+        with closing(shown.opened()) as source:
+            infos.insert(0, source.info)
     found = zip(infos, counts, strict=True)
-    hdr = [at for at, info in enumerate(infos) if info.picture.color_trc in compare_facts.HDR]
-    return tuple(compare_facts.of_film(info, count) for info, count in found), hdr
+    hdr = [at for at, info in enumerate(infos) if info.picture.color_trc in about.HDR]
+    return tuple(about.of_film(info, count) for info, count in found), hdr
 
 
 def _silent(file: str, text: str) -> None:

@@ -15,9 +15,9 @@ from snellen.errors import InputError
 from snellen.frames import still, white
 from snellen.frames.frame import Format, Frame
 from snellen.jobs.compare import CompareJob
-from snellen.jobs.compare_choice import Choice
 from snellen.jobs.events import Events
 from snellen.jobs.pairs import pair, partners
+from snellen.jobs.reports.choice import Choice
 from snellen.jobs.score_step import ScoreStep
 from snellen.mad import heatmap
 from snellen.metrics.names import MAD
@@ -104,14 +104,18 @@ def films(
     choice: Choice,
     errors: Errors,
     done: Callable[[], object],
+    opened: Callable[[], Source] | None = None,
 ) -> Iterator[Moment]:
-    """Yield the frames of films that are shown, in their order; all films are decoded once more."""
+    """Yield the frames of films that are shown, in their order; all films are decoded once more.
+
+    `opened` opens the reference in place of its file.
+    """
     clip = replace(job.clip, start=None, duration=None, frames=None)
     with ExitStack() as stack:
-        sources = [
-            stack.enter_context(closing(Source(file, clip)))
-            for file in (job.reference, *job.variants)
-        ]
+        sources = [opened() if opened is not None else Source(job.reference, clip)]
+        stack.enter_context(closing(sources[0]))
+        for file in job.variants:
+            sources.append(stack.enter_context(closing(Source(file, clip))))
         infos = [source.info for source in sources]
         walks = [Walk(source) for source in sources]
         for place in sorted(choice.shown):

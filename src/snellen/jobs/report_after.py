@@ -3,31 +3,40 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import overload
 
-from snellen.cpu import threads
 from snellen.errors import InputError
-from snellen.frames import atomic, limits
+from snellen.frames import atomic
 from snellen.jobs.compare import CompareJob, CompareResult
 from snellen.jobs.deblur import DeblurJob, DeblurResult
+from snellen.jobs.enhance import Enhancement
 from snellen.jobs.events import Collected, Events, listening
-from snellen.jobs.execute import run
-from snellen.jobs.files import protected
+from snellen.jobs.execute import around, run
 from snellen.jobs.inputs import PIPE, is_image
 from snellen.jobs.options import File, path
+from snellen.jobs.reports.source import Shown, moved
 from snellen.jobs.score import ScoreJob, ScoreResult
 from snellen.jobs.upscale import UpscaleJob, UpscaleResult
+from snellen.video.clip import Clip
 
 SCORED = 32
 """Frames of a film that are scored, about: its result was not made to be scored."""
 
 
+@dataclass(frozen=True, slots=True)
+class ResultReport:
+    """A report about the result of a job, to be written when that is there."""
+
+    job: CompareJob
+    made_by: UpscaleJob | DeblurJob
+
+
 def about_result(
     job: UpscaleJob | DeblurJob, target: Path, report_size: float, command: str | None = None
-) -> CompareJob:
-    """Return the job that compares the result of a job with its source.
+) -> ResultReport:
+    """Return the report that compares the result of a job with its source.
 
     Parameters
     ----------
@@ -52,21 +61,16 @@ def about_result(
             parameter="report",
             advice="name files, and one source",
         )
-    clip, video = job.video.clip, job.video
-    others = {
-        "start": clip.start is not None, "deinterlace": bool(clip.deinterlace),
-        "ivtc": clip.ivtc, "fps": video.fps is not None, "map": bool(clip.map),
-        "crop": isinstance(job, UpscaleJob) and job.enhancement.crop is not None,
-        "region": isinstance(job, DeblurJob) and job.region is not None and not job.paste_back,
-    }  # fmt: skip
-    for name, given in others.items():
-        if given:
-            raise InputError(
-                f"got `report` with `{name}`: frames of the source and of the result must meet by "
-                "number, and show the same",
-                parameter="report",
-                advice="leave one of them out, and use snellen compare",
-            )
+    if job.video.fps is not None:
+        raise InputError(
+            "got `report` with `fps`: a report about a film is made of one file",
+            parameter="report",
+            advice="leave it out, and use snellen compare",
+        )
+    shown = job
+    if isinstance(job, UpscaleJob) and is_image(job.source):
+        shown = replace(job, enhancement=Enhancement())  # which is for films
+    moved(shown, "report")  # which refuses what does not meet
     if is_image(job.source) != is_image(job.target):
         raise InputError(
             f"got `report` with {job.source} and {job.target}; expected two images or two videos",
@@ -78,7 +82,7 @@ def about_result(
         threads=job.threads, device=job.device,
     )  # fmt: skip
     _check(found)
-    return found
+    return ResultReport(found, job)
 
 
 def about_score(
@@ -122,9 +126,9 @@ def with_report(
         return run(job, events)
     target = path(report, "report")
     if isinstance(job, ScoreJob):
-        about = about_score(job, target, report_size)
+        scored = about_score(job, target, report_size)
         result = run(job, events)
-        after_score(about, result, events)
+        after_score(scored, result, events)
         return result
     about = about_result(job, target, report_size)
     made = run(job, events)
@@ -138,17 +142,20 @@ def _check(job: CompareJob) -> None:
 
 
 def after_result(
-    job: CompareJob, result: UpscaleResult | DeblurResult, events: Events | None = None
+    about: ResultReport, result: UpscaleResult | DeblurResult, events: Events | None = None
 ) -> CompareResult:
     """Write the report that `about_result` planned, when the result is there."""
-    frames = 1 if result.summary is None else result.summary.frames
-    clip = replace(job.clip, frames=frames) if result.summary is not None else job.clip
+    if result.summary is None:
+        return run(about.job, events)
+    frames = result.summary.frames
     every = max(1, frames // SCORED)
-    if every > 1:
-        clip = replace(clip, frames=-(-frames // every))
-    reached = None if result.summary is None else result.summary.reached
-    said = None if reached is None else str(reached)
-    return run(replace(job, every=every, clip=clip, reached=said), events)
+    clip = Clip(frames=-(-frames // every))
+    reached = None if result.summary.reached is None else str(result.summary.reached)
+    job, listener = replace(about.job, every=every, clip=clip, reached=reached), listening(events)
+    with around(job, listener):
+        from snellen.jobs.reports.run import score_and_report
+
+        return score_and_report(job, Collected(listener), shown=Shown(about.made_by))
 
 
 def after_score(
@@ -156,9 +163,7 @@ def after_score(
 ) -> CompareResult:
     """Write the report that `about_score` planned, with the scores that are there."""
     listener = listening(events)
-    with (
-        protected(job, listener), limits.at_most(job.max_pixels, 1), threads.limited(job.threads),
-    ):  # fmt: skip
-        from snellen.jobs.compare_run import report
+    with around(job, listener):
+        from snellen.jobs.reports.run import report
 
         return report(job, (result,), Collected(listener), time.monotonic())

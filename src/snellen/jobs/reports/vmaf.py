@@ -12,7 +12,7 @@ import numpy as np
 from snellen.errors import InputError
 from snellen.frames.frame import Format, Frame, Plane
 from snellen.jobs.compare import CompareJob
-from snellen.jobs.compare_pictures import Walk
+from snellen.jobs.reports.pictures import Walk
 from snellen.video import vmaf
 from snellen.video.differences import size
 from snellen.video.media import MediaInfo

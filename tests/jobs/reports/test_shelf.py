@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from snellen.errors import OutputError
-from snellen.jobs import compare_shelf
-from snellen.jobs.compare_shelf import Shelf
+from snellen.jobs.reports.shelf import Shelf
 from snellen.report.fit import fitted
 from support.cli import names
 from support.report import contents, moments
@@ -19,7 +18,7 @@ def test_a_report_is_the_same_and_files_are_gone(tmp_path, monkeypatch):
     one = sum(picture.samples.nbytes for picture in given[0].pictures)
     reports = []
     for budget in (1 << 30, 2 * one, 0):
-        monkeypatch.setattr(compare_shelf, "IN_MEMORY", budget)
+        monkeypatch.setattr("snellen.jobs.reports.shelf.IN_MEMORY", budget)
         with Shelf() as shelf:
             kept = [shelf.kept(moment) for moment in given]
             in_files = [isinstance(moment.pictures[0].samples, np.memmap) for moment in kept]
@@ -33,7 +32,7 @@ def test_a_report_is_the_same_and_files_are_gone(tmp_path, monkeypatch):
 
 def test_a_disk_without_room(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
-    monkeypatch.setattr(compare_shelf, "IN_MEMORY", 0)
+    monkeypatch.setattr("snellen.jobs.reports.shelf.IN_MEMORY", 0)
     (tmp_path / "none").mkdir()
 
     def full(*_):

@@ -9,8 +9,8 @@ from types import TracebackType
 
 import numpy as np
 
-from snellen import unfinished
 from snellen.errors import OutputError
+from snellen.frames import temporary
 from snellen.report.contents import Bytes, Moment
 
 IN_MEMORY = 1 << 29
@@ -25,7 +25,7 @@ class Shelf:
 
     def __init__(self) -> None:
         self._used = self._files = 0
-        self._context = unfinished.folder()
+        self._context = temporary.folder()
         self._folder: Path | None = None
 
     def __enter__(self) -> Shelf:

@@ -21,22 +21,26 @@ class Choice:
     """Places in `rows`, those first that must be kept."""
     worst: tuple[tuple[int, int], ...]
     """Place and variant of the worst, the worst first; they are among `shown`."""
+    by: str
+    """The score by which they are the worst."""
 
 
 def choose(tables: Sequence[ScoreTable], count: int) -> Choice:
     """Return the choice of `count` frames.
 
-    The worst are those of the highest MAD of any variant, or without MAD of the lowest first other
-    metric; those close to a worse one do not count, since they look alike, nor do those that equal
-    the reference.
+    The worst are those of the highest MAD of any variant, where that is 0 in all frames of the
+    highest LO, or without MAD of the lowest first other metric; those close to a worse one do not
+    count, since they look alike, nor do those that equal the reference.
     """
     numbered = [{row.frame: row for row in table.rows} for table in tables]
     frames = [one for one in numbered[0] if all(one in rows for rows in numbered[1:])]
     rows = tuple(tuple(rows[frame] for rows in numbered) for frame in frames)
     name = tables[0].scores[0]
-    sign = 1 if name == "mad" else -1
+    if name == "mad" and not any(one.mad for row in rows for one in row):
+        name = "lo"  # which sees differences that MAD takes for invisible
+    sign = 1 if name in ("mad", "lo") else -1
     bad = [[sign * float(getattr(one, name)) for one in row] for row in rows]
-    equal = {"mad": 0.0, "ssim": -1.0}.get(name, float("-inf"))
+    equal = {"mad": 0.0, "lo": 0.0, "ssim": -1.0}.get(name, float("-inf"))
     order = sorted(range(len(rows)), key=lambda at: -max(bad[at]))
     apart = len(rows) // _APART
     worst: list[int] = []
@@ -54,4 +58,4 @@ def choose(tables: Sequence[ScoreTable], count: int) -> Choice:
         if nearest not in shown:
             shown.append(nearest)
     found = tuple((at, bad[at].index(max(bad[at]))) for at in worst)
-    return Choice(rows, tuple(shown), found)
+    return Choice(rows, tuple(shown), found, name)

@@ -1,0 +1,82 @@
+"""What `snellen score` says of its results, as lines of text and as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from snellen.cli.options import (
+    in_options,
+)
+
+if TYPE_CHECKING:
+    from snellen.jobs.score import ScoreJob, ScoreResult
+    from snellen.jobs.score_table import ScoreRow, ScoreTable
+
+
+_COLUMNS = {
+    "mean": "mean", "harmonic_mean": "harmonic", "median": "median", "min": "min", "max": "max",
+    "p5": "p5", "p95": "p95",
+}  # fmt: skip
+"""Statistics, and what the text calls them."""
+
+
+def facts_of(result: ScoreResult, job: ScoreJob) -> dict[str, Any]:
+    """Return what the last line of JSON says."""
+    from snellen.jobs.score_run import about
+
+    return {
+        "pooled": {name: asdict(one) for name, one in result.table.pooled().items()},
+        **about(job, result),
+        "worst": [row.facts() for row in result.table.worst(job.worst)],
+        "warnings": in_options(result.warnings),
+    }
+
+
+def json_of(facts: Any) -> Any:
+    """Return facts as JSON has them."""
+    from snellen.jobs.score_table import as_json
+
+    return as_json(facts)
+
+
+def statistics(table: ScoreTable) -> list[str]:
+    """Return a table of the pooled scores, a line for each score."""
+    lines = ["     " + "".join(f"{word:>13}" for word in _COLUMNS.values())]
+    for name, pooled in table.pooled().items():
+        figures = "".join(f"{getattr(pooled, key):13.4f}" for key in _COLUMNS)
+        lines.append(f"{name.upper():5}{figures}")
+    return lines
+
+
+def sentences(result: ScoreResult) -> list[str]:
+    """Return in words what was compared, and ST-MAD."""
+    count, where = len(result.table.rows), f"{result.seconds:.1f} s on {result.method.device}"
+    summary = result.summary
+    if summary is None:
+        return [f"{count} pair{'s' * (count != 1)} of images, {where}"]
+    of = ""
+    if summary.reference_frames is not None:
+        of = f" of {summary.reference_frames} and {summary.distorted_frames}"
+    pictures = f"{summary.reference_pictures} and {summary.distorted_pictures}"
+    lines = [f"{count} frame{'s' * (count != 1)}{of}, {pictures}, {where}"]
+    if result.aligned:
+        ahead = "ahead of" if result.offset < 0 else "behind"
+        count = abs(result.offset)
+        lines.append(f"aligned: DIST is {count} frame{'s' * (count != 1)} {ahead} REF")
+    if (moving := result.temporal) is not None:
+        lines.append(f"ST-MAD {moving.stmad:.4f}  SMAD {moving.smad:.4f}  TMAD {moving.tmad:.4f}")
+    return lines
+
+
+def line(row: ScoreRow) -> str:
+    """Return the scores of a picture."""
+    names = ("mad", "hi", "lo", "psnr", "ssim")
+    scores = {name: getattr(row, name) for name in names}
+    shown = [f"{name.upper()} {one:.4f}" for name, one in scores.items() if one is not None]
+    return "  ".join(shown)
+
+
+def place(row: ScoreRow) -> str:
+    """Return which picture a row is about."""
+    return row.name if row.name is not None else f"frame {row.frame} at {row.time or 0:.3f} s"

@@ -1,0 +1,84 @@
+"""Types of arguments that commands share: names of files, numbers, and what -o names."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from snellen.errors import InputError
+
+PIPE = Path("-")
+"""Standard input, or standard output."""
+
+
+class _Named(click.Path):
+    """A path that a file can have: not empty, which would mean the current folder, and no NUL.
+
+    Nor is it the file that standard output goes to: even an error of ``--json`` would spoil it.
+    """
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if value == "":
+            self.fail("got an empty name; name a file, a folder or -", param, ctx)
+        try:
+            unusable = b"\0" in os.fsencode(value)
+        except ValueError:
+            unusable = True
+        if unusable:
+            self.fail(f"got {value!r}; expected the name of a file, a folder or -", param, ctx)
+        with suppress(OSError, ValueError, AttributeError):
+            found, out = Path(value).stat(), os.fstat(sys.stdout.fileno())
+            if stat.S_ISREG(out.st_mode) and os.path.samestat(found, out):
+                self.fail(f"{value} is the file that standard output goes to", param, ctx)
+        if isinstance(value, str) and "://" in value:
+            from snellen.frames.remote import typed
+
+            try:
+                return typed(value)
+            except InputError as error:
+                self.fail(str(error), param, ctx)
+        return super().convert(value, param, ctx)
+
+
+NAMED = _Named(path_type=Path)
+
+
+class _Number(click.types.FloatParamType):
+    """A number; whole ones stay whole, so that messages say them as they were typed.
+
+    Very large ones have an exponent.
+    """
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        found = super().convert(value, param, ctx)
+        return int(found) if found.is_integer() and abs(found) < 1e15 else found
+
+
+NUMBER = _Number()
+
+
+class Output(NamedTuple):
+    """What -o names."""
+
+    path: Path
+    is_folder: bool
+    """Whether it ends as the name of a folder does: "large/"."""
+
+
+class _Output(_Named):
+    """The file or folder that -o names."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if isinstance(value, Output):
+            return value
+        ends = (os.sep, os.altsep or os.sep)
+        return Output(super().convert(value, param, ctx), str(value).endswith(ends))
+
+
+OUTPUT = _Output(path_type=Path)

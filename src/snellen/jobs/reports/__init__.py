@@ -1,0 +1,1 @@
+"""Runs a CompareJob: scores of all variants, and what a report shows of them."""
