@@ -14,7 +14,7 @@ import sys
 
 import pytest
 
-from support.faults import COMMANDS, Scene, faults, inputs, measured, tree
+from support.faults import COMMANDS, LATER, Scene, faults, inputs, measured, tree
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 RUNS = int(os.environ.get("SNELLEN_FAULTS", "36"))
@@ -38,10 +38,11 @@ def strike(folder, given, commands, runs, draw):
         delay = draw.uniform(0, 1.05 * whole.seconds)
         group = number == signal.SIGINT and draw.random() < 0.5
         what = f"seed {SEED}, run {i}: {command.name}, {number.name} after {delay:.3f} s"
-        scene.reset()
+        scene.reset(command)
         ended = scene.struck(command, number, delay, group)
         wrong = faults(scene, whole, number, delay, ended)
-        if number == signal.SIGKILL and ended.sent and not wrong:
+        killed = number == signal.SIGKILL
+        if ended.sent and not wrong and (killed or (command.goes_on and ended.code)):
             wrong = after_a_kill(scene, command, whole)
         found += [f"{what}: {one}" for one in wrong]
         for one in wrong:
@@ -52,6 +53,7 @@ def strike(folder, given, commands, runs, draw):
 def after_a_kill(scene, command, whole):
     """The same command again: it removes what the killed one left, says so, and makes all."""
     left = scene.hidden()
+    left += [path.name for path in (scene.folder / "tmp").iterdir() if any(path.iterdir())]
     ended = scene.run(command)
     made = scene.visible()
     found = []
@@ -62,8 +64,10 @@ def after_a_kill(scene, command, whole):
     found += [
         f"the next run: {n} is not whole" for n, d in made.items() if not whole.is_whole(n, d)
     ]
-    if still := scene.hidden():
+    if still := scene.hidden() + [path.name for path in (scene.folder / "tmp").iterdir()]:
         found.append(f"the next run left {still}")
+    if scene.waiting() != whole.waiting:
+        found.append(f"the next run left {scene.waiting()}; expected {whole.waiting}")
     if left and not any(name.rsplit("/", 1)[-1] in ended.err for name in left):
         found.append(f"the next run removed {left} without a word: {ended.err[-400:]!r}")
     if tree(scene.folder / "in") != scene.before:
@@ -84,6 +88,16 @@ def test_signals_at_any_moment_of_every_command(tmp_path, given):
     print(f"SNELLEN_FAULTS_SEED={SEED}")
     commands = [c for c in COMMANDS if os.environ.get("SNELLEN_FAULTS_OF", "") in c.name]
     found = strike(tmp_path, given, commands, RUNS, draw)
+    assert found == [], "\n".join(found)
+
+
+@pytest.mark.slow
+def test_signals_at_any_moment_of_what_goes_on(tmp_path, given):
+    draw = random.Random(SEED)
+    print(f"SNELLEN_FAULTS_SEED={SEED}")
+    commands = [c for c in LATER if os.environ.get("SNELLEN_FAULTS_OF", "") in c.name]
+    draw.shuffle(commands)
+    found = strike(tmp_path, given, commands[: max(2, RUNS // 18)], max(4, RUNS // 9), draw)
     assert found == [], "\n".join(found)
 
 

@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 
 import snellen
+from fuzz import api_later
 from snellen import jobs
 from snellen.errors import SnellenError
 
@@ -484,7 +485,7 @@ class Fuzzer:
         (folder / "out").mkdir()
         (folder / "here").mkdir()
         self.here = folder.resolve() / "here"
-        self.targets = targets(folder)
+        self.targets = [*targets(folder), *api_later.targets(folder, Target)]
 
     def arguments(self, number: int) -> tuple[Target, dict[str, Any]]:
         """Return the call of a number."""

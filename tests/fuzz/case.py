@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import random
 import zlib
 from collections.abc import Callable
@@ -13,6 +14,11 @@ from typing import Any, Self
 
 Random = random.Random
 """Every choice of a case comes from one of these, so that seed and number repeat the case."""
+
+
+FOLDER = b"@FOLDER@"
+TIME = 10**18
+"""When the files of a case were changed, in nanoseconds since 1970."""
 
 
 @dataclass
@@ -41,14 +47,23 @@ class Case:
     """The files of the twin."""
     pixels: int = 0
     """The most pixels that the files may honestly hold: memory may grow with them."""
+    judged: bool = True
+    """Whether a result must be readable. Otherwise its bytes are what the case has put there."""
     codes: tuple[int, ...] = (0, 1, 2, 3)
     """Exit codes that are right: 4 is a fault of ours, 130 needs a signal."""
 
     def place(self, folder: Path) -> None:
-        """Write the files, and make the output folder."""
+        """Write the files, and make the output folder.
+
+        A plan or list may name the folder as `FOLDER`. All files are of one time, since segments
+        are those of an input only as long as its time is the same.
+        """
         for name, data in {**self.files, **self.twin_files}.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            if name.endswith((".plan", ".csv")):
+                data = data.replace(FOLDER, os.fsencode(folder))
             (folder / name).write_bytes(data)
+            os.utime(folder / name, ns=(TIME, TIME))
         for name in ("in", "out"):
             (folder / name).mkdir(parents=True, exist_ok=True)
 

@@ -87,7 +87,9 @@ def said(run: Outcome) -> Iterator[str]:
     errors = [line for line in lines if line.startswith("error: ")]
     if "--json" in run.case.words and b'"event": "error"' in run.out + run.err:
         errors += [line for line in (run.out + run.err).splitlines() if b'"event": "error"' in line]
-    several = "in" in run.case.words
+    several = "in" in run.case.words or "--pairs" in run.case.words
+    if several and b'"exit_code"' in run.out:
+        errors += ["of a pair"]
     if run.code == 0 and errors:
         yield f"exit code 0 and an error: {errors[0]}"
     if run.code and not errors:
@@ -126,7 +128,7 @@ def leftovers(run: Outcome) -> Iterator[str]:
     for name in state(run.folder).keys() - run.before.keys():
         named = any(name == one or ((not one or one.endswith("/")) and name.startswith(one))
                     for one in run.case.outputs)  # fmt: skip
-        hidden = any(part.startswith(".") for part in Path(name).parts)
+        hidden = any(part.startswith(".") and part != ".lock" for part in Path(name).parts)
         hidden &= name not in run.case.outputs
         if name not in ("out/", "in/") and (not named or hidden):
             yield f"left behind: {name!r}"
@@ -135,8 +137,13 @@ def leftovers(run: Outcome) -> Iterator[str]:
 def inputs(run: Outcome) -> Iterator[str]:
     """No input has changed."""
     now = state(run.folder)
+    kept = tuple(name for name in run.case.outputs if name.endswith(".segments/"))
+    own = {name for name, data in run.case.files.items() if data.startswith(b'{"snellen pairs"')}
+    kept += tuple(name for name in own if name.endswith(".unfinished"))
+    if "--overwrite" in run.case.words:
+        kept += run.case.outputs
     for name, facts in run.before.items():
-        if not name.endswith("/") and now.get(name) != facts:
+        if not name.endswith("/") and not name.startswith(kept or "//") and now.get(name) != facts:
             yield f"the input {name!r} has changed: {facts} → {now.get(name)}"
 
 
@@ -145,17 +152,24 @@ def outputs(run: Outcome) -> Iterator[str]:
     case = run.case
     if run.code is None or case.words[0] == "job" or "in" in case.words:
         return
-    found = [name for name in case.outputs if (run.folder / name).exists()]
+    found = [name for name in case.outputs if name and (run.folder / name).exists()]
     found = [name for name in found if run.twin is None or "twin" not in name]
+    found = [name for name in found if name not in run.before and not name.endswith(".segments/")]
     if not run.done:
-        if found:
+        if found and "--pairs" not in case.words:  # whose table has the errors, too
             yield f"exit code {run.code}, yet there is {found}"
         return
+    if not case.judged:
+        return
     wanted = [name for name in case.outputs if "twin" not in name]
+    wanted = [name for name in wanted if not name.endswith(".segments/")]
     if missing := set(wanted) - set(found):
         yield f"exit code {run.code}, yet there is no {sorted(missing)}"
     for name in found:
-        if name.endswith((".csv", ".safetensors", "/")):
+        if name.endswith((".csv", ".safetensors", ".npy", "/")):
+            continue
+        if name.endswith(".html"):
+            yield from _page((run.folder / name).read_bytes())
             continue
         read = run.witness(str(run.folder / name))
         if read["errors"] or not read["frames"]:
@@ -166,6 +180,20 @@ def outputs(run: Outcome) -> Iterator[str]:
 
 
 _FILMS = (".mkv", ".mp4", ".mov", ".y4m", ".avi", ".webm", ".ts")
+
+
+SCRIPTS = 4
+"""Elements of a report that run code: the contents, the curves' library, and two of ours."""
+
+
+def _page(page: bytes) -> Iterator[str]:
+    """A report is complete, and nothing of a file's name or tags becomes code of it."""
+    if not page.rstrip().endswith(b"</html>"):
+        yield f"the report ends with {page[-40:]!r}"
+    if (count := page.lower().count(b"<script")) != SCRIPTS:
+        yield f"the report has {count} scripts; expected {SCRIPTS}"
+    if found := re.search(rb"(?:src|href)=[\"']?(?:https?:|//|file:)[^ >]*", page):
+        yield f"the report loads {found[0]!r}"
 
 
 def _frames(out: bytes) -> int | None:

@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image
 
 from fuzz.case import Random
-from snellen.frames import tiff as tiff_file
+from snellen.frames import tiff_write
 from support import stills
 
 
@@ -167,7 +167,7 @@ def _tiled(random: Random, width: int, height: int) -> bytes:
     pixels = _samples(random, width, height, random.choice((3, 4)), 16)
     if random.random() < 0.3:
         pixels = (pixels[..., :3] / 65535).astype(np.float32)
-    return stills.tiled(pixels, random.choice(tiff_file.WRITTEN))
+    return stills.tiled(pixels, random.choice(tiff_write.WRITTEN))
 
 
 def _heic(random: Random, width: int, height: int) -> bytes:

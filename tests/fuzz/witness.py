@@ -40,6 +40,7 @@ def decoded(path: str) -> dict:
                 Path(path).open("rb") as file,
                 av.open(file, **how) as container,
             ):
+                cut |= container.format.name in ("mpeg", "mpegts")
                 video = container.streams.video[0]
                 decoders = [one.codec_context for one in container.streams if one.codec_context]
                 others = {one.name for one in decoders} - {video.codec_context.name}

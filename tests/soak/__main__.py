@@ -8,7 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from soak.meter import SAMPLES, Meter
+from soak.meter import FEWEST, Meter
 from soak.phases import PHASES
 
 
@@ -23,8 +23,8 @@ def main() -> int:
     counts = {
         "stream": given.frames, "film": given.frames, "calls": given.calls, "jobs": given.jobs,
     }  # fmt: skip
-    if 0 < min(counts.values()) < SAMPLES:
-        parser.error(f"got {min(counts.values())}; expected 0 or at least {SAMPLES} of each")
+    if 0 < min(counts.values()) < FEWEST:
+        parser.error(f"got {min(counts.values())}; expected 0 or at least {FEWEST} of each")
     grown = []
     with tempfile.TemporaryDirectory() as folder:
         tempfile.tempdir = folder  # what is left there is counted
@@ -36,6 +36,7 @@ def main() -> int:
             place = Path(folder) / name
             place.mkdir()
             phase(meter, given.device, place)
+            meter.end()
             print(meter.line(), f"· {time.monotonic() - began:.0f} s", flush=True)
             grown += meter.grown()
         tempfile.tempdir = None

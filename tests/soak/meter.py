@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
-SAMPLES = 64
+FEWEST, MOST = 64, 512
+"""Samples of a phase; the more there are, the less its medians vary."""
 MIB = 1 << 20
 SHARE = 0.03  # see README.md
 LEAST = {"memory": 4 * MIB, "gpu": 2 * MIB, "pools": 2 * MIB}
@@ -36,6 +37,33 @@ def held(gpu: bool) -> dict[str, int]:
     return found
 
 
+def kept(gpu: bool) -> dict[str, int]:
+    """Return what is still held when nothing is at work and the caches are cleared: all is 0."""
+    import snellen
+    from snellen import process, unfinished
+
+    snellen.clear_cache()
+    gc.collect()
+    holders = [one for one in gc.get_objects() if isinstance(one, process.Holder)]
+    found = {
+        "prepared objects": sum(one._holds() for one in holders),
+        "unfinished files": len(unfinished._noted),
+    }
+    if gpu:
+        import cupy
+
+        from snellen.gpu import memory
+
+        snellen.clear_cache()  # what the garbage collector has just given back
+        cupy.get_default_memory_pool().free_all_blocks()
+        found |= {
+            "bytes of Snellen's pool": memory.held(),
+            "bytes of CuPy's pool": cupy.get_default_memory_pool().total_bytes(),
+            "page-locked bytes": memory.pages.lent + memory.pages._bytes,
+        }
+    return found
+
+
 @dataclass
 class Meter:
     """Samples of one phase."""
@@ -44,13 +72,29 @@ class Meter:
     operations: int
     gpu: bool = False
     samples: list[dict[str, int]] = field(default_factory=list)
+    left: dict[str, int] = field(default_factory=dict)
+    """What `end` has found."""
+
+    @property
+    def wanted(self) -> int:
+        """How many samples are taken: a multiple of 4, as quarters are compared."""
+        return max(FEWEST, min(MOST, self.operations // 4 * 4))
+
+    @property
+    def quarter(self) -> int:
+        """Operations of a quarter: each does the same work, so that only leaks differ."""
+        return -(-self.operations // 4)
 
     def tick(self, done: int, collect: bool = True) -> None:
         """Take a sample, if it is time for one; `done` operations are done."""
-        if done * SAMPLES // self.operations > (done - 1) * SAMPLES // self.operations:
+        if done * self.wanted // self.operations > (done - 1) * self.wanted // self.operations:
             if collect:
                 gc.collect()
             self.samples.append(held(self.gpu))
+
+    def end(self) -> None:
+        """Look for what is held although the phase is over."""
+        self.left = {what: count for what, count in kept(self.gpu).items() if count}
 
     def quarters(self, kind: str) -> tuple[int, int, int]:
         """Return the medians of the second, third and last quarter; of counts the least."""
@@ -68,7 +112,7 @@ class Meter:
             slack = 0 if kind in COUNTS else max(LEAST[kind], SHARE * second)
             if last > second + slack:
                 found.append(kind)
-        return found
+        return [*found, *self.left]
 
     def line(self) -> str:
         """Return the figures and the verdict in one line."""
@@ -80,4 +124,6 @@ class Meter:
             parts.append(f"{kind} {' → '.join(map(str, shown))}{unit}")
         grown = self.grown()
         verdict = f"GREW: {', '.join(grown)}" if grown else "flat"
+        if self.left:
+            verdict += f" · LEFT: {self.left}"
         return f"{self.name:<8} {self.operations:>6} × · {' · '.join(parts)} · {verdict}"

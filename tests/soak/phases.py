@@ -68,15 +68,16 @@ def one_film(meter: Meter, device: str, folder: Path) -> None:
 
 def calls(meter: Meter, device: str, folder: Path) -> None:
     """Pictures of changing sizes, types and channels."""
-    random = np.random.default_rng(meter.operations)
     for number in range(1, meter.operations + 1):
+        if number % meter.quarter == 1:  # each quarter has the same calls
+            random = np.random.default_rng(meter.operations)
         height, width = random.integers(34, 97, 2)
         channels = random.choice([0, 0, 3, 4])
         kind = np.dtype(random.choice(["uint8", "uint16", "float16", "float32", "float64"]))
         shape = (height, width, channels) if channels else (height, width)
         image = random.random(shape)
         image = (image * np.iinfo(kind).max if kind.kind == "u" else image).astype(kind)
-        call = number % 4
+        call = number % meter.quarter % 4
         if call in (0, 1):
             snellen.upscale(image, int(random.choice([2, 3, 4])), device=device)
         elif call == 2:

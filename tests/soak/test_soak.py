@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from soak.meter import MIB, Meter
+import snellen
+from snellen import unfinished
+from soak import phases
+from soak.meter import MIB, Meter, held
 from support.gpu import ALONE
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no /proc")
@@ -33,11 +36,43 @@ def test_growth_is_seen():
     assert "GREW: memory" in meter(memory=rising).line()
 
 
-def test_samples_are_spread():
-    made = Meter("phase", 1000)
-    for number in range(1, 1001):
-        made.tick(number, collect=False)
-    assert len(made.samples) == 64 and set(made.samples[0]) >= {"memory", "threads"}
+def test_samples_are_spread(monkeypatch):
+    assert set(held(gpu=False)) == {"memory", "descriptors", "threads", "files"}
+    monkeypatch.setattr("soak.meter.held", lambda gpu: {"memory": 1})
+    for operations, samples in ((1000, 512), (300, 300), (255, 252), (64, 64)):
+        made = Meter("phase", operations)
+        for number in range(1, operations + 1):
+            made.tick(number, collect=False)
+        assert len(made.samples) == samples
+
+
+def test_what_is_left_is_seen(tmp_path):
+    made = Meter("phase", 64)
+    made.end()
+    before = made.left  # by other tests of this process
+    deblurrer = snellen.Deblurrer(psf_size=3, iterations=1, device="cpu")
+    deblurrer.prepare(snellen.Format(8, 8))
+    unfinished.note(str(tmp_path / "a"), lambda: None)
+    made.end()
+    unfinished.forget(str(tmp_path / "a"))
+    deblurrer.close()
+    more = {what: before.get(what, 0) + 1 for what in ("prepared objects", "unfinished files")}
+    assert made.left == before | more
+    made.samples = meter(memory=[MIB] * 64).samples
+    assert set(made.grown()) == set(more) | set(before)
+    assert "GREW" in made.line() and "LEFT" in made.line()
+
+
+def test_each_quarter_has_the_same_calls(monkeypatch):
+    seen = []
+    for name in ("upscale", "score", "deblur"):
+        monkeypatch.setattr(
+            snellen, name, lambda image, *rest, **more: seen.append((image.sum(), image.shape))
+        )
+    made = Meter("calls", 102)
+    monkeypatch.setattr(made, "tick", lambda number: None)
+    phases.calls(made, "cpu", None)
+    assert len(seen) == 102 and seen[:26] == seen[26:52] == seen[52:78]
 
 
 @pytest.mark.slow
