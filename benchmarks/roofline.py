@@ -8,6 +8,7 @@ does not fit on chip.
 from __future__ import annotations
 
 import sys
+from collections.abc import Container
 from pathlib import Path
 
 from benchmarks.results import Key, read
@@ -39,11 +40,14 @@ def aplus(width: int, height: int, scale: int) -> dict[str, int]:
     }
 
 
-def mad(width: int, height: int) -> dict[str, int]:
-    """Return the bytes of each stage for a pair of 8-bit planes."""
+def mad(width: int, height: int, tiles: bool) -> dict[str, int]:
+    """Return the bytes of each stage for a pair of 8-bit planes.
+
+    `tiles`: whether statistics are those of tiles' moments, from transforms of our own.
+    """
     pixels, half = width * height, height * (width // 2 + 1)
     across, down = grid(height, width)
-    blocks = across * down
+    blocks, given = across * down, 1 if tiles else 2 * REAL
     return {
         "lightness": 3 * pixels + 2 * REAL * pixels,
         "FFT of lightness": 2 * REAL * (pixels + 2 * half),
@@ -56,17 +60,21 @@ def mad(width: int, height: int) -> dict[str, int]:
         "FFT": 2 * REAL * (pixels + 2 * half),
         "filters": 2 * REAL * (2 * half + 2 * BANDS * pixels),
         "inverse FFTs": 2 * REAL * BANDS * 4 * pixels,
-        "statistics": REAL * BANDS * (2 * pixels + 3 * blocks),
-        "difference": REAL * BANDS * (2 * pixels + 4 * blocks),
+        "filters and rows": 2 * REAL * 2 * (half + pixels + BANDS * pixels),
+        "columns and tiles": 2 * BANDS * (2 * REAL * pixels + pixels),
+        "statistics": BANDS * (given * pixels + 3 * REAL * blocks),
+        "difference": BANDS * (given * pixels + 4 * REAL * blocks),
         "sum of differences": REAL * (BANDS + 1) * blocks,
     }
 
 
-def needs(key: Key) -> dict[str, int]:
+def needs(key: Key, stages: Container[str]) -> dict[str, int]:
     """Return the bytes of each stage of a cell."""
     size, _, scale = key.size.partition(" ×")
     width, height = map(int, size.split("×"))
-    return aplus(width, height, int(scale)) if key.method == "aplus" else mad(width, height)
+    if key.method == "aplus":
+        return aplus(width, height, int(scale))
+    return mad(width, height, "columns and tiles" in stages)
 
 
 def main() -> int:
@@ -82,7 +90,7 @@ def main() -> int:
         return 2
     body = []
     for key, cell in cells.items():
-        for name, count in needs(key).items():
+        for name, count in needs(key, cell.stages).items():
             if name in cell.stages:
                 ms = cell.stages[name]["median"]
                 share = count / 1e6 / ms / rate

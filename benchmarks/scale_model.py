@@ -17,6 +17,9 @@ RESULTS = ROOT / "benchmarks" / "results"
 VIDEO = "e144dad/aplus-h200.json"
 CALLS = "calls-h100.json"
 SCORED = "snellen score, two films"
+OVERHEAD = "scale/overhead.json"
+HOURS, SEGMENTS = 4, 2000
+"""Of the film whose overhead is told."""
 PIXELS = 1920 * 1080
 OUT = 4
 """Pixels of the result for each of the input."""
@@ -67,6 +70,7 @@ def constants() -> Constants:
     taken = {one["codec"]: one["whole_s"]["median"] for one in video["video"]["encoders"]}
     score = next(one for one in _read(CALLS)["cells"] if one["call"].startswith(SCORED))
     assumed = "assumed"
+    noted = _noted()[-1]
     return Constants(
         gpu=Constant(line["fps"]["median"], "frames/s of one GPU, host to host", VIDEO),
         decoded=Constant(
@@ -91,9 +95,42 @@ def constants() -> Constants:
         network=Constant(1.25, "GB/s of a node's network (10 Gbit/s)", assumed, False),
         storage=Constant(5, "GB/s of the storage that all nodes share", assumed, False),
         driver=Constant(
-            0.045, "seconds a segment that the driver notes, disk included", "lab/resume.md", False
+            noted["ms_a_segment"] / 1e3,
+            "seconds a segment that is written and noted, disk included", OVERHEAD,
         ),
     )  # fmt: skip
+
+
+def _noted() -> list[dict[str, Any]]:
+    """Return what was measured with one worker, by the number of segments."""
+    return [one for one in _read(OVERHEAD)["noted"] if one["workers"] == 1]
+
+
+def _overhead(film: float) -> Table:
+    """Return the table of what segments add to a film of four hours at so many frames a second."""
+    few, many = _noted()
+    whole, parts, _ = _read(OVERHEAD)["film"][-1]["runs"]
+    seconds = HOURS * 3600 * 24 / film
+
+    def share(ms: float) -> str:
+        return f"{ms:.1f} ms, {0.1 * SEGMENTS * ms / seconds:.2g} %"
+
+    each = 1e3 / many["segments"]
+    body = [
+        ["tickets, records and the disk alone", share(many["ms_a_segment"])],
+        ["of these, CPU of the driver", share(many["driver_cpu_ms_a_segment"])],
+        ["all that a segment takes longer, with its own beginning of decoder and encoder",
+         share(each * (parts["seconds"] - whole["seconds"]))],
+        ["of this, CPU", f"{each * (parts['cpu_seconds'] - whole['cpu_seconds']):.1f} ms"],
+        [f"memory of the driver, {few['segments']} and {many['segments']} segments",
+         f"{few['driver_mb']:.0f} and {many['driver_mb']:.0f} MB"],
+        *([f"start of {one['workers']} workers" if one["workers"] > 1 else "start of a worker",
+           f"{one['seconds']:.1f} s"] for one in _read(OVERHEAD)["pool"]),
+    ]  # fmt: skip
+    return [
+        f"{SEGMENTS} segments, {HOURS} hours at {film:.0f} frames/s",
+        "each, and of the film",
+    ], body
 
 
 def _read(name: str) -> dict[str, Any]:
@@ -154,7 +191,7 @@ CLUSTERS = (Machines(1, 1, 16), Machines(10, 1, 16), Machines(100, 1, 16), Machi
 
 
 def tables() -> Iterator[Table]:
-    """Yield the tables of docs/scale.md: constants, GPUs of one machine, clusters."""
+    """Yield the tables of docs/scale.md: constants, GPUs of one machine, clusters, overhead."""
     known = constants()
     yield (
         ["constant", "value", "source"],
@@ -191,6 +228,7 @@ def tables() -> Iterator[Table]:
             f"{then} at {further:.0f}", f"{100 * rate / rates['GPUs']:.1g} %",
         ])  # fmt: skip
     yield ["nodes", "frames/s, x264 veryfast", "limit", "the next one", "of the GPUs"], body
+    yield _overhead(limit(limits(known, Machines(1, 1, CORES)))[1])
 
 
 if __name__ == "__main__":

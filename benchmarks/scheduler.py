@@ -14,11 +14,10 @@ import resource
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
 from fractions import Fraction
-from hashlib import sha256
 from heapq import heappop, heappush
 from itertools import count
 from math import inf
@@ -29,6 +28,8 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
+from av.packet import Packet
+
 from snellen.errors import DeviceError
 from snellen.frames import atomic
 from snellen.jobs import pool
@@ -37,10 +38,11 @@ from snellen.jobs.film_workers import FilmWorkers
 from snellen.jobs.tickets import FilmTicket, SegmentTicket
 from snellen.video.clip import Clip
 from snellen.video.progress import Meter
-from snellen.video.segments.film import Film, Segments
+from snellen.video.segments.film import Film, Segments, Workers
 from snellen.video.segments.manifest import Cuts
+from snellen.video.segments.packets import PacketWriter
 from snellen.video.segments.store import Store
-from snellen.video.segments.values import Cut, Record
+from snellen.video.segments.values import Cut, Record, SegmentTask
 
 FRAMES = 100
 """Of each segment; the simulation's time does not depend on it."""
@@ -184,15 +186,23 @@ class Process:
 def made(ticket: SegmentTicket, world: World) -> Record:
     """Return the record of a segment, and write its file."""
     task = ticket.task
+    packet: Packet[Any] = Packet(f"segment {task.number}".encode())
+    packet.pts = task.number
+    with task.file.open("wb") as file:
+        writer = PacketWriter(file)
+        writer.write(packet)
+    return record_of(task, writer, world)
+
+
+def record_of(task: SegmentTask, written: PacketWriter, world: World) -> Record:
+    """Return the record of a segment whose packets were written so."""
     number = task.number
-    content = f"segment {number}".encode()
-    task.file.write_bytes(content)
     differs = Random(f"{world.seed} {number}").random() < world.differing
     first = "other" if differs and task.expected is None else "frame"
     return Record(
         number=number, frames=FRAMES, first=(number * FRAMES, first),
         after=None if number == world.segments else ((number + 1) * FRAMES, "frame"),
-        delay=0, size=len(content), checksum=sha256(content).hexdigest(), headers="", device="cpu",
+        delay=0, size=written.size, checksum=written.checksum, headers="", device="cpu",
     )  # fmt: skip
 
 
@@ -213,7 +223,14 @@ def simulate(world: World, folder: Path, synced: bool = False) -> Outcome:
     """
     timeline, events = Timeline(world), Counted()
     names = [str(node) for node in range(world.nodes) for _ in range(world.workers)]
-    film = film_of(world, folder, names, events)
+
+    @contextmanager
+    def workers(*given: Any) -> Iterator[FilmWorkers]:
+        ticket = FilmTicket(SIMULATED, SIMULATED, given[1], 8, 4)
+        with pool.Pool(names, 1, events, Meter(None, None)) as opened:
+            yield FilmWorkers(opened, ticket)
+
+    film = film_of(world, folder, workers)
     began = time.process_time()
     with ExitStack() as stack:
         stack.enter_context(patch.object(pool, "_Process", Process))
@@ -240,8 +257,8 @@ SIMULATED: Any = SimpleNamespace(device_name="cpu")
 """In place of a step."""
 
 
-def film_of(world: World, folder: Path, names: Sequence[str], events: Counted) -> Any:
-    """Return what opens the film, anew or to go on with it."""
+def film_of(world: World, folder: Path, workers: Workers) -> Any:
+    """Return what opens the film, anew or to go on with it; `workers` opens its executor."""
     source = folder / "film.mkv"
     source.write_bytes(b"film")
     cuts = tuple(
@@ -262,12 +279,6 @@ def film_of(world: World, folder: Path, names: Sequence[str], events: Counted) -
     )  # fmt: skip
     plan: Any = SimpleNamespace(time_base=base, encoder=SimpleNamespace(bits=8))
     output: Any = SimpleNamespace(muxer="matroska", suffix=".mkv", name="out.mkv")
-
-    @contextmanager
-    def workers(*given: Any) -> Iterator[FilmWorkers]:
-        ticket = FilmTicket(SIMULATED, SIMULATED, info, 8, 4)
-        with pool.Pool(names, 1, events, Meter(None, None)) as opened:
-            yield FilmWorkers(opened, ticket)
 
     @contextmanager
     def opened() -> Iterator[Any]:

@@ -38,6 +38,7 @@ def test_edges_do_not_count(random):
     assert levin.evaluate(other, sharp).psnr < 39
 
 
+@pytest.mark.slow
 def test_measure(random, monkeypatch, tmp_path):
     """The true PSF is the file's, rotated by 180°."""
     (tmp_path / "levin09").mkdir()

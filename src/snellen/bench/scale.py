@@ -19,7 +19,6 @@ from typing import Any
 import av
 import numpy as np
 
-from snellen import unfinished
 from snellen.bench import runner
 from snellen.bench.calls.films import DISTORTED, QUALITY, make
 from snellen.bench.clock import spread
@@ -27,6 +26,7 @@ from snellen.bench.inputs import codes, picture
 from snellen.bench.scale_tickets import MODEL, PRESET, Decode, Encode, Enlarge, Share, digest
 from snellen.cpu.threads import cores
 from snellen.errors import SnellenError
+from snellen.frames import temporary
 from snellen.frames.frame import Format, Frame
 from snellen.gpu import device as devices
 from snellen.jobs import Encoding, ScoreJob, Silent, UpscaleJob, VideoOptions
@@ -103,7 +103,7 @@ def run(
     most = cores() if names == ("cpu",) else len(names)
     wanted = [one for one in counts if one <= most and not (quick and one > 2)]
     cells = []
-    with unfinished.folder() as folder:
+    with temporary.folder() as folder:
         for share in wanted[1:]:
             cells += _cells(Place(names, 1, share, sizes, folder), repeats, say)
         for workers in wanted:

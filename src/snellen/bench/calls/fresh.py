@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from snellen import unfinished
 from snellen.errors import SnellenError
+from snellen.frames import temporary
 
 CACHES = ("XDG_CACHE_HOME", "CUPY_CACHE_DIR", "CUDA_CACHE_PATH", "NUMBA_CACHE_DIR")
 """Variables that name other folders of compiled code, and are not passed on."""
@@ -35,7 +35,7 @@ class Ran:
 @contextmanager
 def installation() -> Iterator[dict[str, str]]:
     """Yield the environment of a fresh installation, whose folders are removed afterwards."""
-    with unfinished.folder() as folder:
+    with temporary.folder() as folder:
         given = {key: value for key, value in os.environ.items() if key not in CACHES}
         given["PYTHONUSERBASE"] = site.getuserbase()  # packages that are installed at home
         for key in ("HOME", "SNELLEN_CACHE", "TMPDIR"):

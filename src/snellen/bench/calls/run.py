@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from snellen import unfinished
 from snellen.bench import runner
 from snellen.bench.calls import case, child, films, fresh, pictures, table
 from snellen.bench.calls.case import Call, Figures, Sizes
 from snellen.bench.clock import spread
 from snellen.errors import SnellenError
+from snellen.frames import temporary
 from snellen.gpu import device as devices
 
 Say = Callable[[str], None]
@@ -61,7 +61,7 @@ def run(
     if sizes is None:
         sizes = case.ON_CPU if chosen[0] == "cpu" else case.QUICK if quick else case.FULL
     report["parameters"] = asdict(sizes)
-    with unfinished.folder() as folder:
+    with temporary.folder() as folder:
         wanted = [one for one in table.cases(chosen, sizes) if only in one.name]
         for film in dict.fromkeys(film for one in wanted for film in one.films):
             films.write(folder, film, sizes)
