@@ -11,11 +11,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 
 import snellen
 import snellen.jobs
 
+SLOW = {"scipy.fft", "scipy.special", "scipy.linalg", "numpy.f2py"}
+"""What takes longer to import than a small picture takes."""
 HEAVY = {"numpy", "scipy", "numba", "av", "cupy", "torch", "PIL", "safetensors", "rich"}
 
 
@@ -183,7 +187,7 @@ def test_score_needs_no_gpu_library():
         "snellen.Scorer(device='cpu')",
         "snellen.score(plane, plane, device='cpu')",
     )
-    assert "llvmlite" in loaded and not {"cupy", "cuda", "torch", "av", "PIL"} & loaded
+    assert "llvmlite" in loaded and not {"cupy", "cuda", "torch", "av", "PIL", *SLOW} & loaded
 
 
 def test_deblur_needs_no_gpu_library():
@@ -193,4 +197,24 @@ def test_deblur_needs_no_gpu_library():
         "snellen.Deblurrer(device='cpu')",
         "snellen.deblur(plane, prior=None, iterations=1, device='cpu')",
     )
-    assert "llvmlite" in loaded and not {"cupy", "cuda", "torch", "av", "PIL"} & loaded
+    assert "llvmlite" in loaded and not {"cupy", "cuda", "torch", "av", "PIL", *SLOW} & loaded
+
+
+@pytest.mark.parametrize(
+    "command", ["upscale", "score", pytest.param("deblur", marks=pytest.mark.slow)]
+)
+def test_commands_for_a_picture_import_little(tmp_path, command):
+    """Beside what works on it: no training, no other method, nothing of SciPy that is slow."""
+    picture = tmp_path / "a.png"
+    Image.fromarray(np.arange(36 * 40, dtype=np.uint8).reshape(36, 40)).save(picture)
+    last = {"upscale": ["-o", str(tmp_path / "b.png")], "score": [str(picture)]}
+    last["deblur"] = ["-o", str(tmp_path / "b.png"), "--prior", "none", "--iterations", "1"]
+    line = f"main({[command, str(picture), '--device', 'cpu', *last[command]]})"
+    loaded = modules_after("from snellen.cli import main", line)
+    assert "snellen.jobs.execute" in loaded
+    assert not {"cupy", "cuda", "torch", "numba", *SLOW} & loaded
+    assert not {
+        name for name in loaded if name.startswith("snellen.") and ".training.train" in name
+    }
+    if command == "upscale":
+        assert "snellen.cnn.cpu" in loaded and not {"av", "snellen.aplus.cpu"} & loaded

@@ -93,6 +93,7 @@ def test_counts_and_digest(checkout, workers):
     assert record["digest"] == digest(folder) and isinstance(record["gpu"], list)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "complete"),
     [(["tests"], True), (["tests/test_gpu.py"], False), (["-k", "passes"], False)],

@@ -27,7 +27,7 @@ from snellen.gpu.cubin import usages
 from snellen.gpu.kernel import Kernel
 from snellen.gpu.nvrtc import PACKAGE
 from snellen.jobs import checkup
-from snellen.mad.cuda import combine, csf, flat, lightness, loggabor, masking, statistics
+from snellen.mad.cuda import combine, csf, flat, lightness, loggabor, masking, statistics, subbands
 from snellen.mad.cuda import pictures as mad_pictures
 from snellen.mad.definition import Definition
 from snellen.mia.cuda import change as mia_change
@@ -132,6 +132,9 @@ def mad():
                 yield from lightness.kernels(Definition(**how), format, dtype)
         for width in (64, 65):
             yield from statistics.kernels(width, dtype)
+        if dtype == "float32":
+            yield from statistics.kernels(64, dtype, tiles=True)
+            yield from subbands.kernels(1080, 1920)
         yield from masking.kernels(dtype)
         yield csf.kernel(dtype)
         yield loggabor.kernel(dtype)
@@ -161,7 +164,7 @@ def mia():
         yield mia_kernel(Layout(64, 64, 4, 4, 16, 64, concurrent=True), **how)
     for dtype in ("float32", "float64"):
         yield from mia_frames.kernels(dtype)
-        yield mia_frames.place_kernel(dtype, dtype)
+        yield from mia_frames.of_samples(dtype, dtype).values()
         yield from mia_pointwise.kernels(dtype)
         yield mia_change.kernel(dtype)
     yield from mia_tiles.kernels()
@@ -192,11 +195,17 @@ def slow_pictures():
         yield from pictures(*((dtype, channels, 0) for channels in (1, 3, 4)))
 
 
+def slow_mad():
+    """Transforms of other lengths: each factor, odd and even, of whole tiles or not."""
+    for size in ((2160, 3840), (1440, 2560), (1125, 1500), (4096, 4096), (98, 75)):
+        yield from subbands.kernels(*size)
+
+
 def slow_mia():
     """The same for oblong periods, for several frames and for columns sequential."""
     for dtype in ("float32", "float64"):
         for sample in mia_frames.SAMPLES:
-            yield mia_frames.place_kernel(dtype, sample)
+            yield from mia_frames.of_samples(dtype, sample).values()
     for size in OBLONGS:
         for batch in BATCHES:
             yield mia_kernel(candidates(*size, batch, HOPPER)[0])
@@ -263,7 +272,7 @@ CASES = [
 
 SLOW = distinct(
     *CASES, *aplus(OTHERS), *oriented(ORIENTED, LUMA), *slow_pictures(),
-    *slow_mia(), *slow_transforms(), *slow_cnn(), *lut.kernels(LUMA[1], LUMA[0], 3),
+    *slow_mad(), *slow_mia(), *slow_transforms(), *slow_cnn(), *lut.kernels(LUMA[1], LUMA[0], 3),
     *lut.kernels(LUMA[0], LUMA[1], 3),
     *nlm((8, 8, 2), (8, 10, 1), (10, 10, 1), (10, 10, 2), (16, 16, 1)),
 )[len(CASES) :]  # fmt: skip

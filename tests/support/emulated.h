@@ -7,6 +7,7 @@
 #include <ucontext.h>
 #include <vector>
 
+using std::isfinite;
 using std::max;
 using std::min;
 
@@ -29,7 +30,7 @@ struct float4 {
 struct double2 {
   double x, y;
 };
-static Index blockIdx, threadIdx, gridDim;
+static Index blockIdx, blockDim, threadIdx, gridDim;
 
 constexpr int MOST = 1024, STACK = 1 << 15;
 static ucontext_t scheduler, threads[MOST];
@@ -94,6 +95,11 @@ T __ldg(const T *from) {
 }
 
 template <typename T>
+T __ldcs(const T *from) {
+  return *from;
+}
+
+template <typename T>
 T atomicAdd(T *to, T value) {
   const T before = *to;
   *to += value;
@@ -106,6 +112,12 @@ static int atomicMin(int *to, int value) {
   return before;
 }
 
+static unsigned atomicOr(unsigned *to, unsigned bits) {
+  const unsigned before = *to;
+  *to |= bits;
+  return before;
+}
+
 static void run_thread() {
   current(arguments);
   running[threadIdx.x] = false;
@@ -115,7 +127,7 @@ static void run_thread() {
 static void launch(void (*kernel)(void **), void **a, const Index &grid, const Index &block,
                    bool waits) {
   static std::vector<char> stacks(size_t(MOST) * STACK);
-  current = kernel, arguments = a, gridDim = grid;
+  current = kernel, arguments = a, gridDim = grid, blockDim = block;
   for (int number = 0; number < grid.x * grid.y * grid.z; number++) {
     blockIdx = {number % grid.x, number / grid.x % grid.y, number / grid.x / grid.y};
     for (int i = 0; !waits && i < block.x * block.y; i++)

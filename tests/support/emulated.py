@@ -30,6 +30,14 @@ WAITS = "__syncthreads", "block_sum", "warp_sum"
 class Array(np.ndarray):
     """An array of CuPy, as far as that."""
 
+    @property
+    def data(self):
+        """Return the memory; a copy is done when it is queued."""
+        here = self.ctypes.data
+        return SimpleNamespace(
+            copy_to_host_async=lambda address, size: ctypes.memmove(address, here, size)
+        )
+
     def fill(self, value):
         self[...] = value
 
@@ -56,6 +64,12 @@ class Stream:
     def synchronize(self):
         pass
 
+    def record(self, stream):
+        """Stand for an event, too."""
+
+    def wait_event(self, event):
+        """Find it done."""
+
 
 def cupy():
     """A module in place of CuPy; new memory is not 0."""
@@ -64,7 +78,13 @@ def cupy():
     module.zeros = lambda shape, dtype=np.float64: np.zeros(shape, dtype).view(Array)
     module.empty = empty
     module.asarray = lambda array: np.asarray(array, order="A").view(Array)  # Fortran's stays so
-    module.cuda = SimpleNamespace(Stream=Stream)
+    module.cuda = SimpleNamespace(
+        Stream=Stream, Event=lambda **options: Stream(), get_current_stream=Stream
+    )
+    module.ascontiguousarray = lambda array, dtype=None: np.ascontiguousarray(array, dtype).view(
+        Array
+    )
+    module.empty_like = lambda array: empty(array.shape, array.dtype)
     for name in ("uint8", "uint16", "int32", "float32"):
         setattr(module, name, getattr(np, name))
     return module

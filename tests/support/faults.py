@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 
 import av
@@ -43,11 +44,18 @@ class Command:
     stdin: str = ""
     codes: tuple[int, ...] = (0,)
     """Exit codes of a run that nothing disturbs."""
+    before: tuple[tuple[str, ...], ...] = ()
+    """Commands that run before it, undisturbed."""
 
     @property
     def rerun(self) -> tuple[str, ...]:
         """What every run gets, so that the next one may replace what it made."""
-        return () if self.words[-1] == "-" else ("--overwrite",)
+        return () if self.words[-1] == "-" or self.before else ("--overwrite",)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether segments, or rows of a table, stay when it is ended, for the next run."""
+        return "--pairs" in self.words or any("long" in word for word in self.words)
 
 
 def _commands():
@@ -80,6 +88,37 @@ COMMANDS = [
     Command(name, tuple(words.split()), "in/clip.y4m" if " - " in words else "")
     for name, words in _commands()
 ]
+_LONG = "upscale in/long.mkv -o out/long.mkv --preset ultrafast --threads 1"
+_PLAN = "upscale --plan out/long.plan"
+
+
+def _later():
+    """Yield commands whose work goes on after a kill, or that use the temporary folder."""
+    film = "upscale in/film.mkv --preset ultrafast"
+    yield "preview", f"{film} -o out/film.mkv --preview 2 --preview-seconds 0.3 --report out/p.html"
+    yield "compare", "compare in/clip.y4m in/other.y4m -o out/report.html --pictures 3 --every 6"
+    yield "report", f"{film} --frames 6 -o out/film.mkv --report out/report.html"
+    yield "target", f"{film} -o out/film.mkv --target-mad 5"
+    yield "dry run", f"{film} -o out/film.mkv --dry-run"
+    yield "pairs", "score --pairs in/list.csv --csv out/table.csv"
+    yield "pairs by workers", "score --pairs in/list.csv --csv out/table.csv --workers 2"
+    yield "segments", _LONG
+    yield "segments by workers", f"{_LONG} --workers 2"
+    yield (
+        "psfs of segments",
+        (
+            "deblur in/long.mkv -o out/long.mkv --preset ultrafast --threads 1 --prior none "
+            "--psf-size 5 --iterations 3 --psf-out out/psf.npy"
+        ),
+    )
+    yield "part of a plan", f"{_PLAN} --segments 2:5", f"{_LONG} --plan out/long.plan"
+    yield "join", f"{_PLAN} --join", f"{_LONG} --plan out/long.plan", f"{_PLAN} --segments 1:99"
+
+
+LATER = [
+    Command(name, tuple(words.split()), before=tuple(tuple(one.split()) for one in before))
+    for name, words, *before in _later()
+]
 
 
 def inputs(folder: Path) -> Path:
@@ -100,6 +139,10 @@ def inputs(folder: Path) -> Path:
     others = [(m + n).clip(0, 255).astype(np.uint8) for m, n in zip(moving, noise, strict=True)]
     write_y4m(folder / "other.y4m", [[o, *chroma] for o in others])
     clips.make(folder / "film.mkv", frames=FRAMES, audio="aac")
+    long = {"g": "10", "keyint_min": "10", "sc_threshold": "0", "bf": "2", "preset": "veryfast"}
+    clips.make(folder / "long.mkv", rate=Fraction(1), frames=70, size=(48, 32), options=long)
+    pairs = ("a.png,b.png", "b.png,b.png", "clip.y4m,other.y4m", "folder/c.png,folder2/c.png")
+    (folder / "list.csv").write_text("\n".join(pairs * 2) + "\n")
     return folder
 
 
@@ -143,16 +186,32 @@ class Scene:
 
     def __init__(self, folder: Path, source: Path):
         self.folder, self.source = folder, source
+        self._prepared: dict[str, Path] = {}
         self.reset()
 
-    def reset(self) -> None:
-        """Make it as new."""
+    def reset(self, command: Command | None = None) -> None:
+        """Make it as new; what runs before a command is done."""
         if self.folder.exists():
             shutil.rmtree(self.folder)
         shutil.copytree(self.source, self.folder / "in")
         for name in ("out", "tmp"):
             (self.folder / name).mkdir()
         self.before = tree(self.folder / "in")
+        if command is not None and command.before:
+            self._prepare(command)
+
+    def _prepare(self, command: Command) -> None:
+        """Do what runs before a command, or put there what that made."""
+        kept = self._prepared.get(command.name)
+        if kept is not None:
+            shutil.copytree(kept, self.folder / "out", dirs_exist_ok=True)
+            return
+        for number, words in enumerate(command.before):
+            ended = self.run(Command(f"{command.name} {number}", words, before=((),)))
+            assert ended.code == 0, ended
+        kept = self.folder.with_name(f"{self.folder.name} {command.name}")
+        shutil.copytree(self.folder / "out", kept)
+        self._prepared[command.name] = kept
 
     def start(self, command: Command, *more: str, setup=no_core, environment=None):
         """Start the child; its streams are files of the scene."""
@@ -242,17 +301,29 @@ class Scene:
         return self.end(child, time.monotonic(), sent)
 
     def hidden(self) -> list[str]:
-        """Hidden files in the folder of outputs."""
+        """Hidden files in the folder of outputs, but those that wait for the next run."""
         return [
             name
             for name in tree(self.folder / "out")
-            if any(part.startswith(".") for part in name.split("/"))
+            if any(part.startswith(".") for part in name.split("/")) and ".segments/" not in name
         ]
 
     def visible(self) -> dict[str, bytes]:
-        """Files under final names."""
+        """Files under final names; a table that grows has none, as long as there is its state."""
         hidden, out = set(self.hidden()), self.folder / "out"
-        return {name: (out / name).read_bytes() for name in tree(out) if name not in hidden}
+        return {
+            name: (out / name).read_bytes()
+            for name in tree(out)
+            if name not in hidden
+            and ".segments/" not in name
+            and not name.endswith(".unfinished")
+            and not (out / f"{name}.unfinished").exists()
+        }
+
+    def waiting(self) -> list[str]:
+        """Folders of segments and states of tables in the folder of outputs."""
+        out = self.folder / "out"
+        return sorted(one.name for one in (*out.glob("*.segments"), *out.glob("*.unfinished")))
 
 
 def session(leader: int) -> list[str]:
@@ -277,6 +348,8 @@ class Whole:
     seconds: float
     same: set[str]
     """Names of files that have the same bytes each time."""
+    waiting: list[str] = field(default_factory=list)
+    """Folders of segments that stay: those of a plan, until they are joined."""
 
     def is_whole(self, name: str, data: bytes) -> bool:
         """Whether a file is one that an undisturbed run makes."""
@@ -284,6 +357,8 @@ class Whole:
             return False
         if name in self.same or data == self.files[name]:
             return data == self.files[name]
+        if name.endswith(".html"):
+            return data.rstrip().endswith(b"</html>") and data.count(b"<script") == 4
         if name.endswith(".json"):
             return _keys(data) == _keys(self.files[name])
         if name.endswith((".mkv", ".mp4")):
@@ -321,7 +396,7 @@ def measured(scene: Scene, command: Command) -> Whole:
     """Run a command twice, undisturbed."""
     made = []
     for _ in range(2):
-        scene.reset()
+        scene.reset(command)
         ended = scene.run(command)
         assert ended.code in command.codes, (command.name, ended)
         assert not scene.hidden() and not ended.orphans
@@ -331,7 +406,7 @@ def measured(scene: Scene, command: Command) -> Whole:
     assert first.keys() == second.keys(), command.name
     assert bool(first) or bool(ended.out), command.name
     same = {name for name in first if first[name] == second[name]}
-    return Whole(second, ended.out, ended.seconds, same)
+    return Whole(second, ended.out, ended.seconds, same, scene.waiting())
 
 
 def faults(scene: Scene, whole: Whole, number: int, delay: float, ended: Ended) -> list[str]:

@@ -1,6 +1,6 @@
 """Nodes of a cluster of Ray on this machine, in a process of their own: `python -m` with words.
 
-Each line of standard input adds a node ("add") or takes the one that was added away ("remove").
+A line of standard input takes the last one away.
 """
 
 from __future__ import annotations
@@ -15,16 +15,12 @@ def main():
         initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False}
     )
     try:
-        for _ in range(2):
-            nodes.add_node(num_cpus=1, num_gpus=1)
+        added = [nodes.add_node(wait=False, num_cpus=1, num_gpus=1) for _ in range(2)]
+        nodes.wait_for_nodes(timeout=120)
         print("address", nodes.address, flush=True)
-        added = None
-        for line in sys.stdin:
-            if line.strip() == "add":
-                added = nodes.add_node(num_cpus=1)
-            else:
-                nodes.remove_node(added, allow_graceful=False)
-            print("done", flush=True)
+        for _ in sys.stdin:
+            nodes.remove_node(added.pop(), allow_graceful=False)
+            print("removed", flush=True)
     finally:
         nodes.shutdown()
 

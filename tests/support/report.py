@@ -25,7 +25,8 @@ def contents(rows=20, variants=2, **more):
         "title": HOSTILE, "labels": labels, "names": tuple(f"frame {at}" for at in range(rows)),
         "is_film": True, "numbers": tuple(range(rows)), "metrics": metrics, "scores": scores,
         "pooled": ({"mad": statistics, "psnr": statistics},) * variants,
-        "worst": ((7 % rows, 1 % variants), (2 % rows, 0)), "scales": scales, "palette": palette,
+        "worst": ((7 % rows, 1 % variants), (2 % rows, 0)), "worst_by": "mad",
+        "scales": scales, "palette": palette,
         "facts": facts, "made": (("Command", HOSTILE),), "notes": (HOSTILE,),
     }  # fmt: skip
     return Contents(**(fields | more))

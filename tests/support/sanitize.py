@@ -103,6 +103,13 @@ TESTS: dict[str, tuple[str, ...]] = {
         for case in ("fft2-32-alone", "rfft2-64-cluster", "irfft2-64-cluster", "ifft2-64-two")
     ),
     "jobs/checkup.cu": ("tests/cli/test_cli_doctor.py::test_a_kernel_is_tried_on_the_gpu",),
+    **{
+        f"mad/cuda/{name}.cu": (
+            *(f"{D}test_subbands.py::test_moments_of_tiles[gpu-size{case}]" for case in (0, 2, 3)),
+            f"{D}test_subbands.py::test_any_subbands[gpu-range(7, 12)]",
+        )
+        for name in ("columns", "coordinates", "rows")
+    },
     "mad/cuda/combine.cu": tuple(
         f"{D}test_combine.py::test_against_the_reference[{case}]"
         for case in ("8-255-size3-float32", "10-1023-size1-float64")
@@ -128,9 +135,10 @@ TESTS: dict[str, tuple[str, ...]] = {
         f"{D}test_pictures.py::test_luma[{case}]"
         for case in ("uint8-3-255", "uint16-1-1023", "float16-3-1.0", "float64-1-255.0")
     ),
-    "mad/cuda/statistics.cu": tuple(  # even and odd widths
-        f"{D}test_statistics.py::test_differences[{case}]"
-        for case in ("size0-3-6-float32", "size1-3-6-float64")
+    "mad/cuda/statistics.cu": (  # even and odd widths; moments of tiles
+        f"{D}test_statistics.py::test_differences[size0-3-6-float32]",
+        f"{D}test_statistics.py::test_differences[size1-3-6-float64]",
+        f"{D}test_statistics.py::test_moments_of_tiles_given[size4]",
     ),
     "mia/cuda/mia.cu": (
         *(f"{M}test_fused.py::test_each_kind_of_layout[{kind}]" for kind in range(9)),
@@ -159,6 +167,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         f"{M}test_frames.py::test_place[shape1-taper-counts3-float32]",
         f"{M}test_frames.py::test_spread_and_finish[shape1-extend-counts3-float32]",
         f"{M}test_frames.py::test_nothing_is_moved_where_nothing_would_be_left[float64]",
+        f"{M}test_frames.py::test_integers_up_and_down[uint8-255.0-float32]",
     ),
     "mia/cuda/tiles.cu": (
         f"{M}test_tiles.py::test_the_bytes_of_numpy[sizes0-float64-3]",

@@ -9,7 +9,7 @@ from fractions import Fraction
 import av
 import numpy as np
 
-from snellen.frames import tiff
+from snellen.frames import tiff, tiff_write
 
 
 def heic(pixels, *, deep=False, exif=b""):
@@ -122,7 +122,7 @@ def tiled(pixels, compression="raw", side=16, predictor=1):
             if predictor == 2:
                 tile[:, 1:] = np.diff(tile, axis=1)
             rows = tile.reshape(side, -1).view(np.uint8)
-            coded = rows.tobytes() if compression == "raw" else tiff.packed(rows, compression)
+            coded = rows.tobytes() if compression == "raw" else tiff_write.packed(rows, compression)
             offsets.append(8 + len(data))
             counts.append(len(coded))
             data += coded
