@@ -36,7 +36,7 @@ BT709 = (1, 1, 1, 1)
         ("drawbox@a=x='  ' ", [Filter("drawbox", "x=  ", "drawbox@a")]),
         ("x=a\\\\,b", [Filter("x", "a\\"), Filter("b")]),
         ("x='a'\\''b'", [Filter("x", "a'b")]),
-        ("metadata=print:file=file:/tmp/a", [Filter("metadata", "print:file=file:/tmp/a")]),
+        ("metadata=print:file=file:notes.txt", [Filter("metadata", "print:file=file:notes.txt")]),
     ],
 )
 def test_quotes_as_in_ffmpeg(text, expected):

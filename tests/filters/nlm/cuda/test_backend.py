@@ -25,7 +25,7 @@ pytestmark = [
 class Engine:
     """In place of `frames.engine.Engine`: work is done when it is submitted."""
 
-    def __init__(self, device, inputs, outputs, work, *, on_device=False):
+    def __init__(self, device, inputs, outputs, work, *, on_device=False, staged=None):
         self.inputs, self.outputs, self.work = inputs, outputs, work
 
     def submit(self, inputs, ready=()):
