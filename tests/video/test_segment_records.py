@@ -14,7 +14,7 @@ from snellen.errors import OutputError
 from snellen.jobs.deblur_step import FrameFits
 from snellen.mia.result import Restored
 from snellen.video.segments import packets, store
-from snellen.video.segments.manifest import plain, record_of
+from snellen.video.segments.manifest import plain, read_manifest, record_of
 from snellen.video.segments.values import Record
 
 RECORD = Record(1, 3, (0, "a"), (90, "b"), 1, 54, "0" * 64, "1" * 64, "cpu")
@@ -77,7 +77,7 @@ def test_a_segment_of_false_numbers_is_made_again(tmp_path):
 def test_a_manifest_beyond_all_sizes_is_none(tmp_path):
     with (tmp_path / "manifest.json").open("wb") as file:
         file.truncate(1 << 40)
-    assert store.manifest(tmp_path) is None
+    assert read_manifest(tmp_path) is None
 
 
 @pytest.mark.parametrize("harm", [lambda data: data[:100], lambda data: b"x" * 50,

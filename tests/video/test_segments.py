@@ -17,8 +17,9 @@ import pytest
 from snellen.errors import InputError, OutputError
 from snellen.video.clip import Clip
 from snellen.video.convert import Encoding, convert
-from snellen.video.segments import cuts, encode, film, packets, room, store
+from snellen.video.segments import cuts, encode, packets, room, store, words
 from snellen.video.segments.differences import differences
+from snellen.video.segments.manifest import read_manifest
 from support.video.clips import SRT, make, read
 from support.video.segments import KEYS, LOSSLESS, MS, Dying, KilledError, Run, check, same
 from support.video.steps import Double, Nearest
@@ -317,10 +318,10 @@ def test_a_manifest_of_other_types_is_none(tmp_path, change):
     file = Run(source, tmp_path / "a.mkv", Dying(15)).folder / "manifest.json"
     gather(file.parent)
     found = json.loads(file.read_text())
-    assert store.manifest(file.parent) is not None
+    assert read_manifest(file.parent) is not None
     change(found)
     file.write_text(json.dumps(found))
-    assert store.manifest(file.parent) is None
+    assert read_manifest(file.parent) is None
     again = Run(source, tmp_path / "a.mkv")
     assert again.error is None, again.error
     assert again.step.ran == 40
@@ -328,11 +329,11 @@ def test_a_manifest_of_other_types_is_none(tmp_path, change):
 
 def test_a_manifest_that_is_no_file_or_nests_deeply_is_none(tmp_path):
     (tmp_path / "manifest.json").write_text("[" * 100_000)
-    assert store.manifest(tmp_path) is None
+    assert read_manifest(tmp_path) is None
     (tmp_path / "manifest.json").unlink()
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "manifest.json")
-        assert store.manifest(tmp_path) is None  # and nobody waits for a writer
+        assert read_manifest(tmp_path) is None  # and nobody waits for a writer
 
 
 @pytest.mark.parametrize("name", [".lock", "manifest.json", "0001.packets"])
@@ -428,7 +429,7 @@ def test_delay_of_decoding():
 
 
 def test_texts():
-    assert film._clock(Fraction(3725)) == "1:02:05"
+    assert words.clock(Fraction(3725)) == "1:02:05"
     assert room.words(3 << 30) == "3 GiB"
 
 
@@ -610,9 +611,9 @@ def test_segments_are_compared_once(tmp_path, monkeypatch):
 
 
 def test_the_same_damage_is_said_once():
-    assert film._parts(["0:00:01"]) == "in the part from 0:00:01"
-    assert film._parts(["1", "2", "3"]) == "in the parts from 1, 2 and 3"
-    assert film._parts(["1", "2", "3", "4", "5"]) == "in the parts from 1, 2, 3 and 2 more"
+    assert words.parts(["0:00:01"]) == "in the part from 0:00:01"
+    assert words.parts(["1", "2", "3"]) == "in the parts from 1, 2 and 3"
+    assert words.parts(["1", "2", "3", "4", "5"]) == "in the parts from 1, 2, 3 and 2 more"
 
 
 @pytest.mark.slow

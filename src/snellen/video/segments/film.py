@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -25,20 +24,17 @@ from snellen.video.segments.join import join
 from snellen.video.segments.manifest import Cuts
 from snellen.video.segments.room import Room
 from snellen.video.segments.store import Store
+from snellen.video.segments.tasks import Tasks
 from snellen.video.segments.values import Cut, Record, SegmentTask
+from snellen.video.segments.words import clock, parts, spans
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.output import Output
-from snellen.video.source.decode import LEAD
 from snellen.video.step import RateStep, Step
 from snellen.video.threads import Written
 
 Workers = Callable[[str, MediaInfo, int | None, Meter], AbstractContextManager[Executor]]
 """Called with the name of the prepared step's device, the description of the input as it is, the
 depth of results (see `Step.prepare`), and what counts the frames."""
-
-
-_NAMED = 3
-"""Parts of a film that are named where several are damaged alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +82,7 @@ class Film:
     ) -> None:
         self._how, self._store, self._info = how, store, info
         self._plan, self._output = plan, output
+        self._tasks = Tasks(self._cuts, info, plan, output, store.file)
         frames = sum(cut.frames for cut in self._cuts.cuts)
         self._settled = 0
         self._room = Room(store.folder, info.path, frames, how.say)
@@ -192,8 +189,8 @@ class Film:
         for cut, before, record in zip(self._cuts.cuts[1:], records, records[1:], strict=False):
             if record.frames and before.after not in (None, record.first):
                 self.notes.append(
-                    f"the frame at {_clock(self._begin(cut))} decodes differently from two places "
-                    "of the input"
+                    f"the frame at {clock(self._tasks.begin(cut))} decodes differently from two "
+                    "places of the input"
                 )
         devices = dict.fromkeys(one.device for one in records)
         if len(devices) > 1:
@@ -261,9 +258,9 @@ class Film:
             elif cut.number in working:
                 final = False
             elif record is None:
-                return self._task(cut, before if final else None)
+                return self._tasks.task(cut, before if final else None)
             elif final and before is not None and not _follows(record, before):
-                return self._task(cut, before)
+                return self._tasks.task(cut, before)
             if record is not None and record.ended is not None:
                 return None
             if final:
@@ -281,54 +278,6 @@ class Film:
                 break
         return found
 
-    def _task(self, cut: Cut, before: Record | None) -> SegmentTask:
-        """Return what a segment is made of; `before` is the record of the one before, if final."""
-        info, base, start = self._info, self._cuts.time_base, self._cuts.start
-        stop = self._cuts.end if cut.stop is None else cut.stop * base
-        if cut.first is None:
-            first = info.clip.start
-            begin = info.zero if first is None else start + first
-        else:
-            begin = cut.first * base
-            first = begin - start
-        clip = replace(
-            info.clip, start=first, duration=None if stop is None else stop - begin, frames=None
-        )
-        cycle = None if cut.cycle is None else cut.cycle * base
-        after = next((one.first for one in self._cuts.cuts[cut.number :]), None)
-        ticks = info.time_base / self._plan.time_base
-        end = self._ticks(cut.end)
-        further = None if before is None else LEAD + self._seconds(cut.number - 1)
-        assert info.path is not None
-        return SegmentTask(
-            number=cut.number, source=info.path, clip=clip, looked=info.content, cycle=cycle,
-            decoder=info.decoder, lead=LEAD, further=further, zero=info.zero,
-            time_base=info.time_base,
-            begin=_scaled(self._ticks(cut.begin), ticks), end=_scaled(end, ticks),
-            until=end if after == cut.end else None, watched=self._ticks(after),
-            stop=stop, expected=None if before is None else before.after,
-            given=info.picture.format, plan=self._plan,
-            muxer=self._output.muxer, suffix=self._output.suffix, threads=self._cuts.threads,
-            file=self._store.file(cut.number), output=self._output.name,
-        )  # fmt: skip
-
-    def _ticks(self, time: int | None) -> int | None:
-        """Return a time of the input in ticks of decoded frames, from the output's beginning."""
-        if time is None:
-            return None
-        return round((time * self._cuts.time_base - self._info.zero) / self._info.time_base)
-
-    def _begin(self, cut: Cut) -> Fraction:
-        """Return where a segment begins, in seconds of the output."""
-        if cut.begin is None:
-            return Fraction(0)
-        return cut.begin * self._cuts.time_base - self._info.zero
-
-    def _seconds(self, number: int) -> Fraction:
-        """Return how long a segment is that is not the last one."""
-        cuts = self._cuts.cuts
-        return self._begin(cuts[number]) - self._begin(cuts[number - 1])
-
     def _damage(self, records: list[Record]) -> tuple[str, ...]:
         """Return what the input lacks as a whole, and in each segment, with its time."""
         short = self._cuts.short
@@ -337,33 +286,8 @@ class Film:
         for cut, record in zip(self._cuts.cuts, records, strict=False):
             for text in record.lost:
                 if text != short:
-                    places.setdefault(text, []).append(_clock(self._begin(cut)))
-        return (*found, *(f"{text} ({_parts(where)})" for text, where in places.items()))
-
-
-def _scaled(time: int | None, ticks: Fraction) -> int | None:
-    return None if time is None else round(time * ticks)
-
-
-def _parts(begins: list[str]) -> str:
-    """Return in words which parts of a film are meant; neighbours may mean the same damage."""
-    if len(begins) == 1:
-        return f"in the part from {begins[0]}"
-    more = len(begins) - _NAMED
-    if more > 0:
-        return f"in the parts from {', '.join(begins[:_NAMED])} and {more} more"
-    return f"in the parts from {', '.join(begins[:-1])} and {begins[-1]}"
-
-
-def spans(numbers: Iterable[int]) -> str:
-    """Return numbers in words, as "1:3, 7": rising ones as the first and the last."""
-    found: list[list[int]] = []
-    for number in numbers:
-        if found and found[-1][-1] == number - 1:
-            found[-1] = [found[-1][0], number]
-        else:
-            found.append([number])
-    return ", ".join(":".join(map(str, one)) for one in found)
+                    places.setdefault(text, []).append(clock(self._tasks.begin(cut)))
+        return (*found, *(f"{text} ({parts(where)})" for text, where in places.items()))
 
 
 def _follows(record: Record, before: Record) -> bool:
@@ -373,9 +297,3 @@ def _follows(record: Record, before: Record) -> bool:
     if not record.frames:
         return record.ended is not None
     return before.after in (None, record.first)
-
-
-def _clock(seconds: Fraction) -> str:
-    minutes, rest = divmod(float(seconds), 60)
-    hours, minutes = divmod(int(minutes), 60)
-    return f"{hours}:{minutes:02d}:{rest:06.3f}".removesuffix(".000")

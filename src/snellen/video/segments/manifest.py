@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from pathlib import Path
 from types import NoneType
 from typing import Any, TypeVar
 
 from snellen.video.quality.values import Choice, Probe
+from snellen.video.segments.folder import MANIFEST, is_regular
 from snellen.video.segments.packets import MOST
 from snellen.video.segments.values import Cut, Record
 from snellen.video.sink.encoding import WORST
 
+VERSION = 2
+"""Of the manifest."""
+_LARGEST = 1 << 28
+"""Bytes of a manifest, or a record."""
 _FRACTION = re.compile(r"-?\d{1,400}(/\d{1,400})?", re.ASCII)
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "int": (int,), "int | None": (int, NoneType), "str": (str,), "str | None": (str, NoneType),
@@ -112,3 +119,26 @@ def _checked(value: _T) -> _T:
             if type(time) is not int or abs(time) > MOST or type(text) is not str:
                 raise ValueError(f"no {field.name}")
     return value
+
+
+def read_manifest(folder: Path) -> dict[str, Any] | None:
+    """Return what a folder's manifest says; None: it has none that is valid."""
+    file = folder / MANIFEST
+    try:
+        found = json.loads(small_file(file))
+        if found["snellen segments"] != VERSION or not isinstance(found["made by"], dict):
+            return None
+        numbers = {str(one.number) for one in cuts_of(found["plan"]).cuts}
+        for key, one in found["segments"].items():
+            if str(record_of(one).number) != key or key not in numbers:
+                return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    return dict(found)
+
+
+def small_file(file: Path) -> bytes:
+    """Return what is in a small file (ValueError: it is none)."""
+    if not is_regular(file) or file.stat().st_size > _LARGEST:
+        raise ValueError("no manifest")
+    return file.read_bytes()

@@ -22,10 +22,17 @@ from snellen.video.segments.folder import (
     PACKETS,
     RECORD,
     check_ours,
-    is_regular,
     remove,
 )
-from snellen.video.segments.manifest import Cuts, cuts_of, plain, record_of
+from snellen.video.segments.manifest import (
+    VERSION,
+    Cuts,
+    cuts_of,
+    plain,
+    read_manifest,
+    record_of,
+    small_file,
+)
 from snellen.video.segments.packets import checksum, is_sound
 from snellen.video.segments.values import NOTES, Record
 
@@ -34,11 +41,6 @@ try:
     import fcntl
 except ImportError:  # Windows, where an open file cannot be removed
     fcntl = None
-
-VERSION = 2
-"""Of the manifest."""
-_LARGEST = 1 << 28
-"""Bytes of a manifest, or a record."""
 
 
 class Store:
@@ -94,7 +96,7 @@ class Store:
             return
         check_ours(self.folder)
         self._hold()
-        found = manifest(self.folder)
+        found = read_manifest(self.folder)
         if found is None:
             self._check_planned()
             return
@@ -137,7 +139,7 @@ class Store:
             self._hold()
         self.plan, self.records = plan, {}
         self._write()
-        written = manifest(self.folder)
+        written = read_manifest(self.folder)
         assert written is not None
         self._plan_id = _id_of(written)
 
@@ -211,7 +213,7 @@ class Store:
         for cut in found["plan"]["cuts"]:
             file = self._record_file(cut["number"])
             with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-                added = json.loads(_text(file))
+                added = json.loads(small_file(file))
                 record = record_of(added["record"])
                 if (added["plan"], record.number) == (self._plan_id, cut["number"]):
                     records[record.number] = record
@@ -263,32 +265,9 @@ class Store:
             file.write(json.dumps(plain(content)).encode())
 
 
-def manifest(folder: Path) -> dict[str, Any] | None:
-    """Return what a folder's manifest says; None: it has none that is valid."""
-    file = folder / MANIFEST
-    try:
-        found = json.loads(_text(file))
-        if found["snellen segments"] != VERSION or not isinstance(found["made by"], dict):
-            return None
-        numbers = {str(one.number) for one in cuts_of(found["plan"]).cuts}
-        for key, one in found["segments"].items():
-            if str(record_of(one).number) != key or key not in numbers:
-                return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None
-    return dict(found)
-
-
-def _text(file: Path) -> bytes:
-    """Return what is in a small file (ValueError: it is none)."""
-    if not is_regular(file) or file.stat().st_size > _LARGEST:
-        raise ValueError("no manifest")
-    return file.read_bytes()
-
-
 def was_joined(folder: Path) -> bool:
     """Return whether the segments in a folder were joined; then the output may have its name."""
-    found = manifest(folder)
+    found = read_manifest(folder)
     return found is not None and found.get("output") is not None
 
 
@@ -329,7 +308,7 @@ def tidy(folder: Path, output: Path) -> None:
 
     A run was killed before it did that.
     """
-    found = manifest(folder)
+    found = read_manifest(folder)
     with suppress(OSError, InputError):
         if found is None:
             done = os.listdir(folder) == [LOCK]  # noqa: PTH208
