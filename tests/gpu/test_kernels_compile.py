@@ -39,7 +39,7 @@ from snellen.mia.cuda import scale as mia_scale
 from snellen.mia.cuda import tiles as mia_tiles
 from snellen.mia.cuda.layout import Gpu, Layout, candidates
 from snellen.mia.definition import Definition as Mia
-from snellen.mia.l0.cuda import search as mia_search
+from snellen.mia.l0.cuda import level as mia_level
 from snellen.upscaling.cuda import samples
 from snellen.upscaling.models import load
 
@@ -169,7 +169,7 @@ def mia():
         yield mia_change.kernel(dtype)
     yield from mia_tiles.kernels()
     yield from mia_scale.kernels()
-    yield from mia_search.kernels()
+    yield from mia_level.kernels()
     for noise in ("poisson", "gaussian"):
         yield from mia_measure.kernels(noise)
 

@@ -12,7 +12,7 @@ import pytest
 
 from snellen.mia import psf as psfs
 from snellen.mia.l0 import prior
-from snellen.mia.l0.cuda import reduce, search
+from snellen.mia.l0.cuda import level, reduce, search
 from snellen.mia.l0.pyramid import levels
 from support import emulated
 from support.mia import drawn
@@ -32,12 +32,15 @@ CASES = {
 def kernels(monkeypatch, tmp_path):
     made = emulated.Kernels(tmp_path)
     monkeypatch.setitem(sys.modules, "cupy", emulated.cupy())
-    for name, value in {
-        "devices": SimpleNamespace(using=nullcontext), "Kernel": made, "Plan": emulated.Plan,
-        "lasting": nullcontext,
-        "capture": lambda work: work, "synchronize": lambda: None,
+    for module, names in {
+        search: {
+            "devices": SimpleNamespace(using=nullcontext), "lasting": nullcontext,
+            "synchronize": lambda: None,
+        },
+        level: {"Kernel": made, "Plan": emulated.Plan, "capture": lambda work: work},
     }.items():  # fmt: skip
-        monkeypatch.setattr(search, name, value)
+        for name, value in names.items():
+            monkeypatch.setattr(module, name, value)
     return made
 
 
@@ -61,7 +64,7 @@ def test_the_same_as_on_the_cpu(kernels, random, case):
     # Both are float64, and their sums are in another order; no value is near a threshold.
     np.testing.assert_allclose(found[0], wanted, rtol=0, atol=1e-10)
     np.testing.assert_array_equal(*found)
-    assert set(kernels.launches) == {*search.NAMES} - {"reduce_squares"}
+    assert set(kernels.launches) == {*level.NAMES} - {"reduce_squares"}
     there.close()
 
 

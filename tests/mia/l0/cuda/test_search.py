@@ -12,7 +12,8 @@ from snellen.frames.prepared import clear_cache
 from snellen.gpu import profile
 from snellen.mia import psf as psfs
 from snellen.mia.l0 import prior
-from snellen.mia.l0.cuda.search import Search, _steps, together
+from snellen.mia.l0.cuda.level import _steps
+from snellen.mia.l0.cuda.search import Search, together
 from snellen.mia.l0.latent import FIRST, GROWTH, LAST
 from snellen.mia.l0.pyramid import levels
 from support.fake_cupy import FakeCupy
