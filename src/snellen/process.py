@@ -13,7 +13,7 @@ import os
 import threading
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import numpy as np
 
@@ -67,7 +67,8 @@ class Holder:
     """Base of what holds threads, buffers or a GPU: it is not copied, and methods may take turns.
 
     A copy would share what it holds, and closing one would close the other. `_holds` says whether
-    there is anything yet; before, an object is its settings, and can be copied and pickled.
+    there is anything yet; before, an object is its settings, and can be copied and pickled. It is
+    a context manager that closes itself.
     """
 
     _what = "this object"
@@ -76,6 +77,16 @@ class Holder:
     def _holds(self) -> bool:
         """Return whether the object holds what cannot be copied."""
         return True
+
+    def close(self) -> None:
+        """Release what the object holds."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def __repr__(self) -> str:
         state = "ready" if self._holds() else "not prepared"

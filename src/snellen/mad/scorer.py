@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -279,15 +278,9 @@ class Scorer(Holder):
         distorted = self._check(distorted)
         return self._open().submit(None, distorted, values.flag("maps", maps))()
 
+    @in_turn
     def close(self) -> None:
         """Release threads and buffers; `prepare` may follow again."""
-        if self._home.here:
-            self._close_in_turn()
-        else:
-            self._close()
-
-    @in_turn
-    def _close_in_turn(self) -> None:
         self._close()
 
     def _close(self) -> None:
@@ -295,17 +288,6 @@ class Scorer(Holder):
         self._format, self.slots = None, 1
         if backends and not self._home.keep(backends):
             backends.close()
-
-    def __enter__(self) -> Scorer:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _made(
         self, format: Format, peak: float, dtype: str | None, names: tuple[str, ...]

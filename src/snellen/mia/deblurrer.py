@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -309,15 +308,9 @@ class Deblurrer(Holder):
 
         return result
 
+    @in_turn
     def close(self) -> None:
         """Release threads and buffers; `prepare` may follow again."""
-        if self._home.here:
-            self._close_in_turn()
-        else:
-            self._close()
-
-    @in_turn
-    def _close_in_turn(self) -> None:
         self._close()
 
     def _close(self) -> None:
@@ -331,17 +324,6 @@ class Deblurrer(Holder):
         for part in (in_flight, restorer):
             if part:
                 part.close()
-
-    def __enter__(self) -> Deblurrer:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _flights(self, restorer: Restorer) -> Any:
         """Return what keeps pictures in flight, made at its first use."""

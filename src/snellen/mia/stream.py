@@ -6,7 +6,6 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -166,17 +165,6 @@ class Stream(Holder):
         while self._thread.is_alive():
             self._thread.join(PATIENCE)
         self._core.close()
-
-    def __enter__(self) -> Stream:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _copy(self, region: Any, job: Job) -> None:
         """Put a copy into the job; on a GPU it is made on the caller's stream."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import Protocol
 
 import numpy as np
@@ -220,17 +219,6 @@ class Upscaler(Holder):
         self.chroma = self._chroma
         if backend and not self._home.keep(backend):
             backend.close()
-
-    def __enter__(self) -> Upscaler:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _checked(self, frame: Frame) -> tuple[Backend, Frame]:
         """Return the backend for a frame as it is prepared for, and the frame for it."""

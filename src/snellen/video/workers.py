@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from types import TracebackType
 from typing import Generic, TypeVar
 
 from snellen.process import Home
@@ -73,12 +72,7 @@ class Workers(Generic[T, U]):
             thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._end()
         self._stop()  # wakes the thread that waits for the next item
         join(self._threads, self._patience)

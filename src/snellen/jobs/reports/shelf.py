@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 
@@ -31,14 +30,9 @@ class Shelf:
     def __enter__(self) -> Shelf:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._folder is not None:
-            self._context.__exit__(kind, error, trace)
+            self._context.__exit__(None, None, None)
 
     def kept(self, moment: Moment) -> Moment:
         """Return a frame whose pictures and maps are kept.
