@@ -21,10 +21,11 @@ from snellen.frames.values import flag
 from snellen.gpu import memory
 from snellen.mad.beside import measured
 from snellen.mad.definition import SMALLEST, Definition
+from snellen.mad.inputs import precision
 from snellen.mad.pictures import axes_of, check_samples, expect, feeding
 from snellen.mad.placement import choose_devices, moved
 from snellen.mad.result import Score
-from snellen.mad.scorer import BYTES, Scorer, precision
+from snellen.mad.scorer import BYTES, Scorer
 from snellen.metrics.names import MAD
 from snellen.metrics.names import chosen as named
 from snellen.metrics.ssim import WINDOW

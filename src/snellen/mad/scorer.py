@@ -9,22 +9,20 @@ from functools import partial
 from itertools import chain, islice
 from typing import Any
 
-import numpy as np
-
 from snellen.errors import InputError, quoted
-from snellen.frames import arrays, values
+from snellen.frames import values
 from snellen.frames.frame import Format, check_format
 from snellen.frames.prepared import retried
 from snellen.gpu import device as devices
 from snellen.gpu.profile import paused
 from snellen.mad import definition as definitions
+from snellen.mad import inputs
 from snellen.mad.backend import Backend
 from snellen.mad.backends import Backends
 from snellen.mad.definition import SMALLEST, Definition
 from snellen.mad.result import Score
 from snellen.process import Holder, Home, in_turn
 
-DTYPES = ("float32", "float64")
 WHAT = "this Scorer"
 BYTES = 100  # of memory for a pixel, at least: what the CPU takes in float32
 
@@ -86,7 +84,7 @@ class Scorer(Holder):
     ) -> None:
         self.definition = Definition(variant, hi_scale, eight_bit_lut)
         if dtype is not None:
-            dtype = precision(dtype)
+            dtype = inputs.precision(dtype)
         self.devices = devices.several(device)
         self.device = ",".join(self.devices)
         self.dtype = self._dtype = dtype or ("float64" if self.device == "cpu" else None)
@@ -215,17 +213,11 @@ class Scorer(Holder):
         """
         found: list[Score] = []
         pending: deque[Callable[[], Score]] = deque()
-        given, pairs = None, iter(_iterated(pairs))
+        given, pairs = None, inputs.pairs(pairs)
         first = list(islice(pairs, 2 if len(self.devices) > 1 else 0))
         follow = len(first) != 1  # several GPUs share a pair that is the only one
         for pair in chain(first, pairs):
-            pictures = isinstance(pair, tuple | list) or getattr(pair, "ndim", 0) == 3
-            if not pictures or len(pair) != 2:
-                raise InputError(
-                    f"got {quoted(type(pair).__name__, str)} as a pair; expected (reference, "
-                    "distorted)"
-                )
-            reference, distorted = pair
+            reference, distorted = inputs.pair(pair)
             distorted = self._check(distorted)
             if reference is not None:
                 reference = self._check(reference)
@@ -317,37 +309,4 @@ class Scorer(Holder):
                 "this Scorer is not prepared", advice="call prepare(format) before run"
             )
         self._home.check()
-        if not isinstance(plane, np.ndarray) and (
-            self.device == "cpu" or arrays.place(plane) != self.devices[0]
-        ):
-            raise InputError(
-                f"got a plane that is no NumPy array"
-                f"{'' if self.device == 'cpu' else ', nor CuPy there'}, for a Scorer on "
-                f"{self.device!r}",
-                advice="use snellen.score for arrays of other libraries",
-            )
-        plane = arrays.plain(plane)
-        shape, types = self._format.shapes[0], [self._format.dtype]
-        if self._format.bits == 0:
-            types.append(np.dtype(np.float64))
-        if plane.shape != shape or plane.dtype not in types:
-            raise InputError(
-                f"got a plane {plane.shape} of {plane.dtype}; prepared for {shape} of "
-                f"{' or '.join(map(str, types))}",
-                advice="prepare again",
-            )
-        return plane
-
-
-def precision(dtype: object) -> str:
-    """Return the name of a precision (InputError: there is no such)."""
-    return values.choice("dtype", dtype, DTYPES, ", or None")
-
-
-def _iterated(pairs: Any) -> Iterable[Any]:
-    """Return what can be iterated (InputError: this cannot)."""
-    try:
-        found: Iterable[Any] = iter(pairs)
-    except Exception as error:
-        raise InputError(f"got {quoted(pairs)}; expected pairs (reference, distorted)") from error
-    return found
+        return inputs.plane(plane, self._format, self.devices)

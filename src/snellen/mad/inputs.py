@@ -1,0 +1,78 @@
+"""What a Scorer is given: planes, pairs of them, and a precision; each is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from snellen.errors import InputError, quoted
+from snellen.frames import arrays, values
+from snellen.frames.frame import Format
+
+DTYPES = ("float32", "float64")
+
+
+def precision(dtype: object) -> str:
+    """Return the name of a precision (InputError: there is no such)."""
+    return values.choice("dtype", dtype, DTYPES, ", or None")
+
+
+def plane(given: Any, format: Format, devices: tuple[str, ...]) -> Any:
+    """Return a plane for a backend.
+
+    Parameters
+    ----------
+    given : (height, width) array
+        NumPy, or CuPy on the first device.
+    format : Format
+        What the Scorer is prepared for. Its float planes may be float32 or float64.
+    devices : tuple of str
+        Those of the Scorer.
+
+    Raises
+    ------
+    InputError
+        A plane of another shape, type or place.
+    """
+    if not isinstance(given, np.ndarray) and (
+        devices == ("cpu",) or arrays.place(given) != devices[0]
+    ):
+        raise InputError(
+            f"got a plane that is no NumPy array"
+            f"{'' if devices == ('cpu',) else ', nor CuPy there'}, for a Scorer on "
+            f"{','.join(devices)!r}",
+            advice="use snellen.score for arrays of other libraries",
+        )
+    found = arrays.plain(given)
+    shape, types = format.shapes[0], [format.dtype]
+    if format.bits == 0:
+        types.append(np.dtype(np.float64))
+    if found.shape != shape or found.dtype not in types:
+        raise InputError(
+            f"got a plane {found.shape} of {found.dtype}; prepared for {shape} of "
+            f"{' or '.join(map(str, types))}",
+            advice="prepare again",
+        )
+    return found
+
+
+def pairs(given: Any) -> Iterator[Any]:
+    """Return an iterator over pairs, which are not checked yet (InputError: there is none)."""
+    try:
+        found: Iterator[Any] = iter(given)
+    except Exception as error:
+        raise InputError(f"got {quoted(given)}; expected pairs (reference, distorted)") from error
+    return found
+
+
+def pair(given: Any) -> tuple[Any, Any]:
+    """Return reference and distorted plane of a pair (InputError: it is none)."""
+    is_sequence = isinstance(given, tuple | list) or getattr(given, "ndim", 0) == 3
+    if not is_sequence or len(given) != 2:
+        raise InputError(
+            f"got {quoted(type(given).__name__, str)} as a pair; expected (reference, distorted)"
+        )
+    reference, distorted = given
+    return reference, distorted
