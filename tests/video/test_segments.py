@@ -17,7 +17,7 @@ import pytest
 from snellen.errors import InputError, OutputError
 from snellen.video.clip import Clip
 from snellen.video.convert import Encoding, convert
-from snellen.video.segments import cuts, encode, packets, room, store, words
+from snellen.video.segments import cuts, encode, film, packets, room, store, words
 from snellen.video.segments.differences import differences
 from snellen.video.segments.manifest import read_manifest
 from support.video.clips import SRT, make, read
@@ -129,6 +129,30 @@ def test_a_damaged_segment_is_made_again(tmp_path):
     assert second.step.ran == 12
     assert "1 more are damaged" in second.said[0]
     same(tmp_path / "a.mkv", tmp_path / "b.mkv")
+
+
+@pytest.mark.parametrize("times", [film.ROUNDS - 1, film.ROUNDS])
+def test_a_segment_that_something_else_changes_is_made_three_times(tmp_path, monkeypatch, times):
+    """Whatever changes it must not keep a run at work for ever."""
+    source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=24, options=KEYS)
+    add, harmed = store.Store.add, []
+
+    def added(self, record):
+        add(self, record)
+        if record.number == 2 and len(harmed) < times:
+            harmed.append(self.file(2).write_bytes(b"something else"))
+
+    monkeypatch.setattr(store.Store, "add", added)
+    run = Run(source, tmp_path / "a.mkv")
+    assert len(harmed) == times
+    assert run.step.ran == 24 + 12 * (min(times, film.ROUNDS - 1))
+    if times < film.ROUNDS:
+        assert run.error is None, run.error
+        return
+    assert isinstance(run.error, OutputError)
+    assert f"a.mkv: segment 2 was made 3 times, and its files in {run.folder}" in str(run.error)
+    assert "changed each time by something else" in str(run.error)
+    assert run.said[-1].startswith("1 of 2 segments are kept")
 
 
 @pytest.mark.parametrize("left", [None, b"", bytes(400), 0.5])

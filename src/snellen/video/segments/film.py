@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -35,6 +36,10 @@ from snellen.video.threads import Written
 Workers = Callable[[str, MediaInfo, int | None, Meter], AbstractContextManager[Executor]]
 """Called with the name of the prepared step's device, the description of the input as it is, the
 depth of results (see `Step.prepare`), and what counts the frames."""
+
+
+ROUNDS = 3
+"""How often segments are made whose files do not stay as they were written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +140,13 @@ class Film:
             Counts the frames.
         given : MediaInfo
             Of the input as it is, from which the step was made.
+
+        Raises
+        ------
+        InputError
+            Segments are missing that other runs were to make.
+        OutputError
+            A segment could not be written, or is changed by something else again and again.
         """
         known = len(self._store.records)
         whole = self._whole()
@@ -148,7 +160,11 @@ class Film:
         if self._how.numbers is None:
             meter.skip(sum(one.frames for one in self._store.records.values()))
         with self._executor(step, meter, given) as executor:
-            while self._next(()) is not None:
+            for done in count():
+                if (task := self._next(())) is None:
+                    break
+                if done == ROUNDS:
+                    raise self._changed(task.number)
                 self._run(executor)
                 self._whole()
         numbers = self._how.numbers
@@ -216,6 +232,14 @@ class Film:
                 f"{spans(missing)}",
                 advice="make these first",
             )
+
+    def _changed(self, number: int) -> OutputError:
+        """Return the error about a segment whose files do not stay as they were written."""
+        return OutputError(
+            f"{self._output.name}: segment {number} was made {ROUNDS} times, and its files in "
+            f"{self._store.folder} were changed each time by something else",
+            advice="find out what else writes into that folder, and give the same command again",
+        )
 
     def _run(self, executor: Executor) -> None:
         """Encode all segments that are due; note each that is finished, in any order."""
