@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from snellen.errors import InputError, OutputError
-from snellen.frames import leftovers, protection
+from snellen.frames import leftovers, protection, renaming
 from snellen.frames.leftovers import Temporary
 from snellen.frames.protection import protected
 from snellen.frames.remote import Remote
@@ -30,7 +30,6 @@ __all__ = [
 _NOT_REPLACEABLE = "{} is not a file that can be replaced"
 _NO_SYNC = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 """Errors of file systems that cannot wait for the disk."""
-_RIGHTS = 0o777
 _OWN = 0o600
 """What the owner needs to write the file by its name."""
 
@@ -234,10 +233,10 @@ def adopt(files: Iterable[Path], folder: Path, overwrite: bool) -> None:
             old = _replaceable(target, goal)
             with file.open("rb") as opened:
                 what = os.fstat(opened.fileno())
-                _set_rights(opened.fileno(), file, stat.S_IMODE(what.st_mode), old)
-            _rename(file, goal, overwrite)
+                renaming.set_rights(opened.fileno(), file, stat.S_IMODE(what.st_mode), old)
+            renaming.rename(file, goal, overwrite)
             protection.current().outputs[what.st_dev, what.st_ino] = str(target)
-    _sync_folder(folder)
+    renaming.sync_folder(folder)
 
 
 def sweep(folder: Path) -> None:
@@ -258,7 +257,7 @@ def _finish(
     if not temporary.is_there():
         raise OutputError(f"{target} could not be written: {temporary.path} has been removed")
     old = _replaceable(target, goal)
-    _set_rights(temporary.descriptor, temporary.path, rights, old)
+    renaming.set_rights(temporary.descriptor, temporary.path, rights, old)
     try:
         if synced:
             os.fsync(temporary.descriptor)  # some file systems report a full disk only now
@@ -268,57 +267,10 @@ def _finish(
     what = os.fstat(temporary.descriptor)
     if os.name == "nt":  # which renames no open file
         temporary.release()
-    _rename(temporary.path, goal, overwrite)
+    renaming.rename(temporary.path, goal, overwrite)
     protection.current().outputs[what.st_dev, what.st_ino] = str(target)
     if synced:
-        _sync_folder(goal.parent)
-
-
-def _set_rights(descriptor: int, path: Path, rights: int, old: os.stat_result | None) -> None:
-    """Set the permissions; where an old file is replaced, its own, with its owner and group."""
-    new = os.fstat(descriptor)
-    if old is not None:
-        rights = stat.S_IMODE(old.st_mode) & _RIGHTS
-        if hasattr(os, "fchown") and (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
-            for user in (old.st_uid, -1):
-                with suppress(OSError):
-                    os.fchown(descriptor, user, old.st_gid)
-                    break
-            if os.fstat(descriptor).st_gid != old.st_gid:
-                # Another group: it may do what all others may.
-                rights = rights & ~0o070 | (rights & 0o007) << 3
-    if rights != stat.S_IMODE(new.st_mode):
-        with suppress(OSError):  # where a file system has none; the file is more private then
-            path.chmod(rights)
-
-
-def _rename(temporary: Path, target: Path, overwrite: bool) -> None:
-    """Give the file its name; without `overwrite` only if the name is free, in one atomic step."""
-    if overwrite:
-        temporary.replace(target)
-        return
-    exists = OutputError(f"{target} has come to exist meanwhile", advice="it stays as it is")
-    try:
-        os.link(temporary, target)
-        temporary.unlink()
-    except FileExistsError:
-        raise exists from None
-    except OSError:  # The file system has no hard links.
-        if os.path.lexists(target):
-            raise exists from None
-        temporary.replace(target)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Wait until a rename is on the disk; the file is whole either way."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        renaming.sync_folder(goal.parent)
 
 
 def _resolved(target: Path) -> Path:
