@@ -1,0 +1,201 @@
+"""One reading of an input: its frames made progressive, timed and cut, with packets between them.
+
+Frames pass the methods of a `Flow` from the last one to the first: each takes what the next one
+below it yields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from math import ceil, floor
+from typing import Any
+
+from av.packet import Packet
+from av.video.frame import VideoFrame
+
+from snellen.frames.frame import Frame
+from snellen.video import pixels
+from snellen.video.clip import Clip
+from snellen.video.media import Item, PictureInfo
+from snellen.video.source.progressive import Progressive
+from snellen.video.source.read import Reader
+from snellen.video.source.stream_info import picture_info
+from snellen.video.timestamps import Clock
+
+
+class Flow:
+    """The frames of a clip, from where a reader stands.
+
+    Parameters
+    ----------
+    reader : Reader
+        Just opened, or moved to a place before the clip.
+    fields : Progressive
+        Makes progressive frames of those that the reader decodes.
+    clip : Clip
+
+    Attributes
+    ----------
+    clock : Clock
+        Times of the frames, in ticks of `time_base`.
+    time_base : Fraction
+        Seconds of a tick of the frames.
+    rate : Fraction
+        Frames a second, on average.
+    begin, end : Fraction
+        Where the clip begins and ends, in seconds of the container's clock; `end` is None where it
+        is not known.
+    zero : Fraction
+        Seconds of the container's clock that are time 0 of the frames; from the first frame on.
+    picture : PictureInfo
+        Description of the pictures; from the first frame on.
+    with_alpha : bool
+        Whether frames have their alpha channel, if there is one.
+    variable_rate : bool
+        Whether frames lasted unlike the rate so far.
+    transparent : int
+        Frames so far that are transparent somewhere, where the first one was not.
+    cut_short : bool
+        Whether the clip, or a change of the format, ended the frames.
+    """
+
+    picture: PictureInfo
+    zero: Fraction
+
+    def __init__(self, reader: Reader, fields: Progressive, clip: Clip) -> None:
+        self._reader, self._fields, self._clip = reader, fields, clip
+        self.time_base = reader.time_base / fields.ticks
+        self.clock = Clock(self.time_base, Fraction(1))
+        self._set_rate()
+        self._set_begin(reader.start() + (clip.start or 0))
+        self._count = 0
+        self.cut_short = False
+        self._shape: tuple[int, int, int, tuple[int, int] | None] | None = None
+        self.with_alpha = True  # of the first frame, before it is known
+        self.variable_rate, self.transparent = False, 0
+
+    @property
+    def has_decoded(self) -> bool:
+        """Whether any frame was decoded, in the clip or before it."""
+        return self._shape is not None
+
+    def items(self) -> Generator[Item, None, Item]:
+        """Yield each frame with the packets before it; a frame lasts until the next one.
+
+        The generator returns one more item: without a frame, with the packets behind the last one.
+        """
+        packets: list[Packet[Any]] = []
+        held: tuple[VideoFrame, int] | None = None
+        for one in self._cut():
+            if isinstance(one, Packet):
+                packets.append(one)
+                continue
+            if held is not None:
+                yield self._item(held, one[1] - held[1], packets)
+                packets = []
+            held = one
+        if held is not None:
+            own = 0 if self._fields.filtered else held[0].duration * self._fields.ticks
+            duration = self._last_duration or own or round(self.clock.step)
+            yield self._item(held, duration, packets)
+            packets = []
+        return Item(None, tuple(packets), self.end)
+
+    def _set_rate(self) -> None:
+        self.rate = self._reader.rate * self._fields.rate
+        self.clock.step = 1 / (self.rate * self.time_base)
+        slack = 2 * self._fields.ticks  # 1/30 s is 33 or 34 ms
+        self._steady = ceil(self.clock.step - slack), floor(self.clock.step + slack)
+
+    def _set_begin(self, begin: Fraction) -> None:
+        self.begin = begin
+        self.end = None if self._clip.duration is None else begin + self._clip.duration
+
+    def _item(
+        self, timed: tuple[VideoFrame, int], duration: int, packets: list[Packet[Any]]
+    ) -> Item:
+        frame, ticks = timed
+        least, most = self._steady
+        self.variable_rate |= not least <= duration <= most
+        pts = round(ticks - self._zero_ticks)
+        shown = Frame(pixels.planes(frame), pts, duration)
+        if self.picture.alpha:
+            if self.with_alpha:
+                shown = replace(shown, alpha=pixels.opacity(frame))
+            elif self.picture.opaque:
+                self.transparent += not pixels.is_opaque(frame)
+        return Item(shown, tuple(packets), self.end)
+
+    def _cut(self) -> Iterator[tuple[VideoFrame, int] | Packet[Any]]:
+        """Leave out frames outside the clip; end where the clip or the pictures' format ends."""
+        self._last_duration = 0
+        last = 0
+        for one in self._timed():
+            if isinstance(one, Packet):
+                yield one
+                continue
+            frame, ticks = one
+            cut = self._clip.is_part or self.end is not None or not self._count
+            time = ticks * self.time_base if cut else Fraction(0)  # which nobody reads
+            if self.cut_short or (self._clip.start is not None and time < self.begin):
+                continue
+            if self._count == 0:
+                self._begin_with(frame, time)
+            if self._count == self._clip.frames or (self.end is not None and time >= self.end):
+                self._last_duration = ticks - last
+                self._end_clip(time)
+                continue
+            self._reader.damage.corrupt += frame.is_corrupt
+            self._count += 1
+            last = ticks
+            yield frame, ticks
+
+    def _end_clip(self, time: Fraction) -> None:
+        """End the clip at `time` seconds of the container's clock."""
+        self.end = time if self.end is None else min(time, self.end)
+        self.cut_short = True
+        self._reader.end_clip(self.end)
+
+    def _begin_with(self, frame: VideoFrame, time: Fraction) -> None:
+        """Describe the pictures by the first frame, and count times from it or the beginning."""
+        if self._clip.start is None and time < self.begin:
+            self._set_begin(time)
+        self._set_rate()
+        self.zero = time if self._clip.start is not None else self.begin
+        zero = self.zero / self.time_base
+        self._zero_ticks = zero.numerator if zero.denominator == 1 else zero
+        self.picture = picture_info(self._reader.container, self._reader.stream, frame)
+        if self._clip.start is not None:
+            self._reader.forget(round(time / self._reader.time_base))
+
+    def _timed(self) -> Iterator[tuple[VideoFrame, int] | Packet[Any]]:
+        """Give every frame a time later than the one before."""
+        for one in self._reader.decode():
+            if isinstance(one, Packet):
+                yield one
+                continue
+            change = self._format_change(one)
+            for frame, ticks in self._fields.push(None if change else one, self.clock.step):
+                yield frame, self.clock(ticks)
+            if change and not self.cut_short:
+                self._reader.damage.ending = change
+                ended = None if one.pts is None else one.pts * self._fields.ticks
+                self._end_clip(self.clock(ended) * self.time_base)
+        if not self.cut_short:
+            for frame, ticks in self._fields.push(None, self.clock.step):
+                yield frame, self.clock(ticks)
+
+    def _format_change(self, frame: VideoFrame) -> str | None:
+        """Return how the frame's format differs from the first one's; None: it does not."""
+        layout = pixels.parse(frame.format.name)
+        shape = (frame.width, frame.height, layout.bits, layout.subsampling)
+        if self._shape is None:
+            self._shape = shape
+        if shape == self._shape:
+            return None
+        return (
+            f"the picture changes from {self._shape[0]}×{self._shape[1]} to {shape[0]}×{shape[1]} "
+            f"({layout.name}) after {self._count} frames: what follows is left out"
+        )
