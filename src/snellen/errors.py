@@ -25,6 +25,13 @@ from typing import Any, Self
 
 _NAME = re.compile(r"`([a-z][a-z0-9_]*)`(=True\b|=?)")
 
+LONGEST = 120
+"""Characters of a value that a message quotes."""
+LONGEST_TEXT, LONGEST_ADVICE = 2000, 800
+"""Characters of a message, and of an advice."""
+_LONGEST_WORD = 300
+"""Characters of a name or another word, in what would be too long."""
+
 
 def worded(text: str, option: Callable[[str], str]) -> str:
     """Return a text with each parameter's name, which stands in backticks, as `option(name)`.
@@ -67,7 +74,8 @@ class SnellenError(Exception):
     Attributes
     ----------
     message, parameter, advice
-        As given. A pickled error keeps all three.
+        As given; of a text that is too long the middle is left out. A pickled error keeps all
+        three.
     """
 
     exit_code = 1
@@ -79,10 +87,10 @@ class SnellenError(Exception):
     def __init__(
         self, message: object = "", *, parameter: str | None = None, advice: str | None = None
     ) -> None:
-        super().__init__(message)
-        self.message = str(message)
-        self.parameter = parameter
-        self.advice = advice
+        self.message = shortened(message)
+        self.parameter = None if parameter is None else shortened(parameter, LONGEST)
+        self.advice = None if advice is None else shortened(advice, LONGEST_ADVICE)
+        super().__init__(self.message)
 
     def __str__(self) -> str:
         return plain(self.text)
@@ -180,8 +188,25 @@ def unexpected(error: Exception) -> SnellenError:
     return ours
 
 
-LONGEST = 120
-"""Characters of a value that a message quotes."""
+def shortened(text: object, most: int = LONGEST_TEXT) -> str:
+    """Return a message, or a part of one, with at most so many characters.
+
+    Whatever names and texts of others are in it: of a longer one the middle of long words is left
+    out, then the middle of the whole, so that its beginning and its end are there.
+    """
+    try:
+        whole = str(text)
+    except Exception:  # of a foreign object
+        return f"an object of type {type(text).__name__[:LONGEST]}"
+    if len(whole) <= most:
+        return whole
+    return _cut(re.sub(r"\S+", lambda word: _cut(word[0], _LONGEST_WORD), whole), most)
+
+
+def _cut(text: str, most: int) -> str:
+    """Return a text without its middle, if it is longer than `most`."""
+    end = most // 3
+    return text if len(text) <= most else f"{text[: most - end - 1]}…{text[-end:]}"
 
 
 def quoted(value: object, how: Callable[[Any], str] = repr) -> str:
@@ -196,7 +221,7 @@ def quoted(value: object, how: Callable[[Any], str] = repr) -> str:
             text = how(value)
         text = " ".join(text.split())
     except Exception:  # of a foreign __repr__, or a number of too many digits
-        return f"a value of type {type(value).__name__}"
+        return f"a value of type {type(value).__name__[:LONGEST]}"
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 

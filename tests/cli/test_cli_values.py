@@ -18,7 +18,7 @@ VALUES = [
     "1" + "0" * 400, "1" + "0" * 5000, "٣", "²", "x" * 5000, "a\0b", "\udcff\udc80", "\ud800",
     "\x1b[31m\n", "%d", "{}", "0x10", "1_000", " 2 ", "True", "None", "cuda:9", "=", "=x", "x=",
     "k=\0", "k=\udcff", "..", "/", "*", "~", "http://x/", "1:2:3", "1,2,3,4", "1e9,0,1,1",
-    "-9999999999,1,1,1",
+    "-9999999999,1,1,1", "x" * 100_000, "a:" + "9" * 100_000,
 ]  # fmt: skip
 ARGUMENTS = {
     "upscale": ["a.png", "-o", "out.png"],
@@ -44,6 +44,7 @@ def check(capsys, words, monkeypatch):
     out, err = capsys.readouterr()
     assert code in (0, 1, 2), (words, err)
     assert err.isprintable() or all(line.isprintable() for line in err.split("\n")), (words, err)
+    assert all(len(line) < 4000 for line in err.split("\n")), (words, err)
     assert (code == 0) or (err.count("\n") >= 1 and "error: " in err), (words, err)
     assert ("Traceback" not in err and out.isascii()) or "×" in out or out == "", (words, out)
 

@@ -8,13 +8,14 @@ from typing import Any
 
 import snellen
 from fuzz import films
+from fuzz.api_targets import Target, plain_values, round_trip
 from snellen import jobs
 
 _QUICK = {"device": "cpu", "scale": 2, "preset": "ultrafast", "frames": 2}
 
 
-def targets(folder: Path, make: Any) -> list[Any]:
-    """Return what is called; `make` is `fuzz.api.Target`."""
+def targets(folder: Path) -> list[Target]:
+    """Return what is called."""
     one, two, film = folder / "a.png", folder / "b.png", folder / "film.y4m"
     film.write_bytes(films.y4m(random.Random(3), 80, 72, 4))
     enhancement = ("crop", "vf", "deblock", "denoise", "sharpen", "deband", "post_vf", "deblur",
@@ -30,32 +31,48 @@ def targets(folder: Path, make: Any) -> list[Any]:
     def pairs(**given: Any) -> list[Any]:
         return list(jobs.score_pairs(**given))
 
+    def named(name: Any, job: Any, **given: Any) -> Any:
+        try:
+            several: Any = {name: job}
+        except Exception:  # it is no key of any mapping
+            several = [name, job]
+        return jobs.preview(several, **given)
+
     pair = jobs.ScoreJob(reference=one, distorted=two, device="cpu", metrics=("psnr",))
     return [
-        make("Enhancement", jobs.Enhancement, lambda r: {}, enhancement, ("deblur",),
-             lambda made: made.named()),
-        make("upscale_file film", snellen.upscale_file,
+        Target("Enhancement", jobs.Enhancement, lambda r: {}, enhancement, ("deblur",),
+             lambda made: [made.named(), plain_values(made)]),  # type: ignore[arg-type,return-value]
+        Target("upscale_file film", snellen.upscale_file,
              lambda r: {"source": film, "target": out(r), **_QUICK},
              (*enhancement, *aim[:-1], "report", "report_size", "segments", "keep_segments",
-              "discard_segments", "max_pixels", "threads", "quality"), ("deblur",)),
-        make("Encoding aims", jobs.Encoding, lambda r: {}, aim),
-        make("UpscaleJob film", jobs.UpscaleJob, lambda r: {"source": film, "target": out(r)},
+              "discard_segments", "max_pixels", "threads", "quality", "workers", "cluster"),
+             ("deblur",)),
+        Target("Encoding aims", jobs.Encoding, lambda r: {}, aim, (), plain_values),
+        Target("UpscaleJob film", jobs.UpscaleJob, lambda r: {"source": film, "target": out(r)},
              ("enhancement", "quality", "segments", "keep_segments", "discard_segments", "workers",
               "cluster", "max_pixels", "threads", "video"),
-             (), lambda made: jobs.Job.from_json(made.to_json())),
-        make("compare_files", snellen.compare_files,
+             (), round_trip),
+        Target("compare_files", snellen.compare_files,
              lambda r: {"reference": one, "variants": [two], "target": out(r, ".html"),
                         "device": "cpu", "metrics": "psnr"},
              ("metrics", "pictures", "report_size", "align", "every", "frames", "start",
-              "data_range", "overwrite", "max_pixels", "threads", "events", "duration")),
-        make("preview", jobs.preview,
+              "data_range", "overwrite", "max_pixels", "threads", "events", "duration", "variant",
+              "hi_scale", "eight_bit_lut", "deinterlace", "interlaced", "ivtc", "dtype", "decoder",
+              "profile")),
+        Target("preview", jobs.preview,
              lambda r: {"jobs": job(r), "target": out(r, ".html"), "count": 1, "length": 0.04},
-             ("count", "at", "length", "report_size", "overwrite", "command", "events")),
-        make("dry_run", jobs.dry_run, lambda r: {"job": job(r)}, ("job", "events")),
-        make("score_pairs", pairs, lambda r: {"jobs": [pair]}, ("events", "total")),
-        make("write_plan", jobs.write_plan, lambda r: {"job": job(r), "plan": out(r, ".plan")},
+             ("jobs", "count", "at", "length", "report_size", "overwrite", "command", "events")),
+        Target("preview several", named,
+               lambda r: {"job": job(r), "name": "a", "target": out(r, ".html"), "count": 1,
+                          "length": 0.04}, ("name", "job")),
+        Target("dry_run", jobs.dry_run, lambda r: {"job": job(r)}, ("job", "events")),
+        Target("score_pairs", pairs, lambda r: {"jobs": [pair]},
+               ("events", "total", "workers", "cluster")),
+        Target("write_plan", jobs.write_plan, lambda r: {"job": job(r), "plan": out(r, ".plan")},
              ("overwrite", "events")),
-        make("run_segments", jobs.run_segments,
-             lambda r: {"plan": one, "first": 1, "last": 2}, ("device", "threads", "events")),
-        make("join_plan", jobs.join_plan, lambda r: {"plan": one}, ("device", "threads")),
+        Target("run_segments", jobs.run_segments,
+             lambda r: {"plan": one, "first": 1, "last": 2},
+             ("device", "threads", "workers", "events")),
+        Target("join_plan", jobs.join_plan, lambda r: {"plan": one},
+               ("device", "threads", "workers", "events")),
     ]  # fmt: skip

@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
+import inspect
 import random
 import time
 
 import pytest
 
+import snellen
 from fuzz.api import Fuzzer
+from snellen import jobs
+
+RESULTS = ("CompareResult", "DeblurResult", "DryRun", "PairScore", "PreviewResult", "Progress",
+           "Restored", "Score", "ScoreResult", "ScoreRow", "ScoreTable", "TrainResult",
+           "UpscaleResult")  # fmt: skip
+"""Values that nobody gives."""
+
+
+def test_every_parameter_of_every_public_name_is_tried(tmp_path):
+    known: dict[str, set[str]] = {}
+    for target in Fuzzer(1, tmp_path).targets:
+        names = known.setdefault(target.name.split()[0], set())
+        names.update(target.valid(random.Random(1)), target.more)
+    for module in (snellen, jobs):
+        for name in module.__all__:
+            if not callable(public := getattr(module, name)) or name in RESULTS:
+                continue
+            given = inspect.signature(public).parameters.values()
+            some = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+            plain = {one.name for one in given if one.kind not in some}
+            assert plain <= known.get(name, set()), name
 
 
 def test_a_fixed_seed(tmp_path):

@@ -95,6 +95,7 @@ def _command(words: list[str]) -> int:
 
     from snellen.cli import terminal
     from snellen.cli.commands import invoke
+    from snellen.errors import shortened
 
     try:
         return invoke(words)
@@ -105,7 +106,7 @@ def _command(words: list[str]) -> int:
         return error.exit_code
     except click.ClickException as error:
         interrupts.insist()
-        said = " ".join(error.format_message().split("\n"))
+        said = shortened(" ".join(error.format_message().split("\n")))
         context = getattr(error, "ctx", None)
         path = context.command_path if context is not None else _named(words)
         terminal.err(f"error: {said.rstrip('.')}; {path} --help lists what there is")

@@ -12,7 +12,7 @@ from typing import Any
 
 from snellen.cli import interrupts, terminal
 from snellen.cli.options import option
-from snellen.errors import InternalError, SnellenError, unexpected
+from snellen.errors import InternalError, SnellenError, shortened, unexpected
 
 
 class _State:
@@ -94,11 +94,11 @@ def _warned(
 ) -> None:
     """Print a library's warning in one line."""
     where = f" ({filename}:{lineno})" if _State.debug else ""
-    terminal.err(f"warning: {category.__name__}: {message}{where}")
+    terminal.err(f"warning: {category.__name__}: {shortened(message)}{where}")
 
 
 class _Lines(logging.Handler):
     """Prints what a library logs and nobody takes."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        terminal.err(f"warning: {record.name}: {record.getMessage()}")
+        terminal.err(f"warning: {record.name}: {shortened(record.getMessage())}")

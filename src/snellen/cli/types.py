@@ -15,6 +15,8 @@ from snellen.errors import InputError
 
 PIPE = Path("-")
 """Standard input, or standard output."""
+LONGEST = 4096
+"""Bytes of the name of a file, with its folders, as `frames.values` has it."""
 
 
 class _Named(click.Path):
@@ -27,7 +29,8 @@ class _Named(click.Path):
         if value == "":
             self.fail("got an empty name; name a file, a folder or -", param, ctx)
         try:
-            unusable = b"\0" in os.fsencode(value)
+            name = os.fsencode(value)
+            unusable = b"\0" in name or len(name) >= LONGEST
         except ValueError:
             unusable = True
         if unusable:

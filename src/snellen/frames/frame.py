@@ -19,6 +19,7 @@ _DEPTHS = (0, *range(8, 17))
 """Values of `Format.bits`."""
 _DEEPEST = 4
 """Greatest log2 of a subsampling."""
+_MOST_TICKS = 2**63 - 1
 
 LEFT = (0.25, 0.5)
 """Chroma on the left column of its luma pair, between the rows: MPEG-2, H.264, HEVC default."""
@@ -160,3 +161,9 @@ class Frame(Brief):
     alpha: Plane | None = None
     """Opacity, shaped as luma and as deep, of full range: 0 is transparent. None: opaque. Steps of
     video do not see it, see `snellen.video.alpha`."""
+
+    def __post_init__(self) -> None:
+        for name in ("pts", "duration"):
+            if type(value := getattr(self, name)) is not int:
+                held = values.whole(name, value, -_MOST_TICKS, _MOST_TICKS)
+                object.__setattr__(self, name, held)

@@ -7,11 +7,13 @@ methods fail, numbers of a thousand digits, arrays, NaN.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from fractions import Fraction
 from itertools import islice
 from math import isfinite
-from numbers import Integral, Real
+from numbers import Integral, Rational, Real
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -26,20 +28,35 @@ FEW = 1 << 26
 """Bytes of memory that any process has that runs this package."""
 LONGEST = 4096
 """Bytes of the name of a file, with its folders."""
+_PLAIN = frozenset((str, int, float, bool, NoneType))
 
 
 def plain(value: Any) -> Any:
-    """Return a text or number of a derived class, which may compare as it likes, as Python's own.
+    """Return a text, a number or a truth value of any library as Python's own.
 
-    Anything else is returned as it is.
+    Those of derived classes compare as they like, and those of few bits overflow. A fraction is
+    one of Python's integers. Anything else is returned as it is.
     """
-    if type(value) in (str, int, float, bool):
+    if type(value) in _PLAIN:
         return value
     if isinstance(value, str):
         return str.__str__(value)
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
     if isinstance(value, int):
         return int.__int__(value)
-    return float.__float__(value) if isinstance(value, float) else value
+    if isinstance(value, float):
+        return float.__float__(value)
+    if not isinstance(value, Real) or isinstance(value, np.timedelta64):
+        return value
+    try:
+        if isinstance(value, Integral):
+            return int(value)
+        if isinstance(value, Rational):
+            return Fraction(int(value.numerator), int(value.denominator))
+        return float(value)
+    except Exception:  # of any library
+        return value
 
 
 def whole(name: str, value: object, least: int = 1, most: int = MOST) -> int:
@@ -75,11 +92,37 @@ def number(value: object) -> float | None:
     return found if isfinite(found) else None
 
 
+def real(value: object) -> int | float | None:
+    """Return a finite real number of any library as an int or a float; None: it is none."""
+    found = number(value)
+    return found if integer(value) is None or found is None else integer(value)
+
+
+def decimal(text: str, most: int = MOST) -> int | None:
+    """Return the whole number that ASCII digits are; None: they are none, or above `most`.
+
+    Python's own conversion refuses thousands of digits by an error.
+    """
+    digits = text.lstrip("0") or text[-1:]
+    if not (digits.isascii() and digits.isdigit()) or len(digits) > len(str(most)):
+        return None
+    found = int(digits)
+    return found if found <= most else None
+
+
 def flag(name: str, value: object) -> bool:
     """Return True or False (InputError: it is neither)."""
     if not isinstance(value, bool | np.bool_):
         raise InputError(f"got `{name}`={quoted(value)}; expected True or False", parameter=name)
     return bool(value)
+
+
+def function(name: str, value: object) -> None:
+    """Refuse (InputError) what can neither be called nor is None."""
+    if value is not None and not callable(value):
+        raise InputError(
+            f"got `{name}`={quoted(value)}; expected a function, or None", parameter=name
+        )
 
 
 def choice(name: str, value: object, allowed: Collection[str], also: str = "") -> str:
@@ -108,6 +151,17 @@ def text(name: str, value: object, expected: str = "text") -> str:
             if "\0" not in word:
                 return word
     raise InputError(f"got `{name}`={quoted(value)}; expected {expected}", parameter=name)
+
+
+def texts(name: str, value: object, expected: str = "a mapping of text to text") -> dict[str, str]:
+    """Return a mapping of texts as a dict of Python's (InputError: it is none, as of `text`)."""
+    try:
+        pairs = list(value.items()) if isinstance(value, Mapping) else None
+    except Exception:  # of any library
+        pairs = None
+    if pairs is None:
+        raise InputError(f"got `{name}`={quoted(value)}; expected {expected}", parameter=name)
+    return {text(name, key, expected): text(name, one, expected) for key, one in pairs}
 
 
 def is_name(text: str, longest: int = MOST) -> bool:

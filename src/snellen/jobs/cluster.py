@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, SnellenError, quoted
+from snellen.frames import values
 from snellen.jobs.events import Events, notify
 
 if TYPE_CHECKING:
@@ -315,14 +316,13 @@ def _knock(address: str, known: str) -> None:
 def _place(address: str) -> tuple[str, int] | None:
     """Return the host and the port of an address; None: it has none."""
     host, _, port = address.removeprefix(_CLIENT).rpartition(":")
-    if not host or "/" in host or not (port.isascii() and port.isdigit()) or int(port) >= 1 << 16:
-        return None
-    return host.strip("[]"), int(port)
+    number = values.decimal(port, 65535)
+    return None if not host or "/" in host or number is None else (host.strip("[]"), number)
 
 
 def _no_cluster(address: str, why: str) -> InputError:
     return InputError(
-        f"`cluster`={address}: no cluster of Ray can be used: {why}",
+        f"`cluster`={quoted(address, str)}: no cluster of Ray can be used: {why}",
         parameter="cluster",
         advice="start one by ray start --head, or name another; its token must be known here",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from snellen.errors import InputError, plain
+from snellen.errors import InputError, plain, shortened
 
 if TYPE_CHECKING:
     from snellen.jobs.deblur_step import FrameFit
@@ -130,12 +130,14 @@ class Collected:
 
     def notice(self, subject: str, message: str) -> None:
         """Pass a notice on, unless an equal one was passed on before, or nobody takes it."""
+        message = shortened(message)
         if (subject, message) not in self._known:
             self._known.add((subject, message))
             notify(self._events, subject, message)
 
     def warning(self, subject: str, message: str) -> None:
         """Pass a warning on, unless an equal one was passed on before."""
+        message = shortened(message)
         if (subject, message) in self._known:
             return
         self._known.add((subject, message))

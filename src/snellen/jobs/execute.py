@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast, overload
 from snellen.cpu import threads
 from snellen.errors import InputError, SnellenError, unexpected
 from snellen.frames import atomic, limits
-from snellen.frames.values import items
+from snellen.frames.values import function, items
 from snellen.jobs.compare import CompareJob, CompareResult
 from snellen.jobs.deblur import DeblurJob, DeblurResult
 from snellen.jobs.events import Collected, Events, listening
@@ -199,6 +199,8 @@ def run_several(
         One for each job.
     """
     listener = Collected(listening(events))
+    function("done", done)
+    function("begin", begin)
     finished = []
     given = list(items("jobs", jobs, MANY))
     outputs: dict[str, Path] = {}

@@ -182,14 +182,9 @@ def video_options(
     max_bitrate: int | str | None,
 ) -> VideoOptions:
     """Return the options of a video from plain values, as `snellen.upscale_file` takes them."""
-    if not isinstance(encoder_options, Mapping | None) or not all(
-        isinstance(text, str) for pair in (encoder_options or {}).items() for text in pair
-    ):
-        raise InputError(
-            f"got `encoder_options`={quoted(encoder_options)}; expected names and values as text, "
-            "such as {'tune': 'film'}",
-            parameter="encoder_options",
-        )
+    if encoder_options is not None:
+        expected = "names and values as text, such as {'tune': 'film'}"
+        encoder_options = values.texts("encoder_options", encoder_options, expected)
     clip = Clip(
         seconds(start, "start"),
         seconds(duration, "duration"),
@@ -226,6 +221,7 @@ def rate(value: object) -> Fraction | None:
     """
     if value is None:
         return None
+    value = values.plain(value)
     text = quoted(value, str)  # which never fails
     found: Fraction | None = None
     if isinstance(value, Fraction):
@@ -265,6 +261,7 @@ def seconds(value: object, parameter: str) -> Fraction | None:
     """
     if value is None:
         return None
+    value = values.plain(value)
     if isinstance(value, str) and _TIME.fullmatch(value):
         total = Fraction(0)
         for part in value.split(":"):
@@ -315,8 +312,8 @@ def device_list(device: str | Sequence[str]) -> str:
 
 def check_quality(quality: int | None) -> None:
     """Refuse (InputError) a quality of images outside 1 … 100."""
-    if quality is not None and not 1 <= quality <= 100:
-        raise InputError(f"got `quality`={quality}; expected 1 … 100", parameter="quality")
+    if quality is not None:
+        values.whole("quality", quality, 1, 100)
 
 
 def check_optional(value: object, parameter: str) -> None:

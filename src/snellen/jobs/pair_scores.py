@@ -184,6 +184,7 @@ def score_pairs(
     InputError, DeviceError
         A number of workers or a device that does not exist.
     """
+    workers, cluster = values.plain(workers), values.plain(cluster)
     check_workers(workers)
     check_cluster(cluster, workers)
     if total is not None:

@@ -151,7 +151,8 @@ def run_segments(
     SnellenError
         As of `run`.
     """
-    if not 1 <= values.whole("first", first, 0) <= values.whole("last", last, 0):
+    first, last = values.whole("first", first, 0), values.whole("last", last, 0)
+    if not 1 <= first <= last:
         raise InputError(
             f"got segments {first}:{last}; expected the first and the last one, from 1, such as "
             "1:40"

@@ -130,7 +130,7 @@ def preview(
         )
     listener = Collected(listening(events))
     compare = _checked(jobs, path(target, "target"), report_size, overwrite, command)
-    values.whole("preview", count, 0, MOST)
+    count = values.whole("preview", count, 0, MOST)
     times = [seconds(one, "preview_at") for one in values.items("preview_at", at, MOST)]
     long = seconds(length, "preview_seconds")
     if long is None or long <= 0 or not (count or times) or len(times) > MOST:

@@ -72,6 +72,9 @@ def inline(psf: Any, parameter: str) -> Psf | None:
             parameter=parameter,
             advice="write it to a .npy file, and give the file",
         )
+    if array.dtype.kind == "f" and array.dtype.itemsize > 8:  # `tolist` gives none of Python's
+        with np.errstate(all="ignore"):
+            array = array.astype(np.float64)
     given(array, parameter)
     rows: Rows = _nested(array.tolist())
     return rows

@@ -46,7 +46,8 @@ class Definition:
                 parameter="hi_scale",
             )
         object.__setattr__(self, "hi_scale", scale)
-        values.flag("eight_bit_lut", self.eight_bit_lut)
+        lut = values.flag("eight_bit_lut", self.eight_bit_lut)
+        object.__setattr__(self, "eight_bit_lut", lut)
 
 
 def grid(height: int, width: int) -> tuple[int, int]:

@@ -82,7 +82,8 @@ class Definition:
     def __post_init__(self) -> None:
         read_noise = in_range("read_noise", self.read_noise, MOST, "white being 1, as 2 / 255")
         tv = in_range("tv", self.tv, MOST, "as 0.001 … 0.004")
-        held = {"noise": choice("noise", self.noise, NOISES), "read_noise": read_noise, "tv": tv}
+        noise, blind = choice("noise", self.noise, NOISES), flag("blind", self.blind)
+        held = {"noise": noise, "read_noise": read_noise, "blind": blind, "tv": tv}
         for name, value in held.items():  # Python's own: those of few digits would round the rest
             object.__setattr__(self, name, value)
         if self.read_noise and self.noise != "poisson":
@@ -91,7 +92,6 @@ class Definition:
                 parameter="read_noise",
                 advice="leave `read_noise` out, or ask for `noise`='poisson'",
             )
-        flag("blind", self.blind)
 
 
 def in_range(name: str, value: object, most: float, usual: str) -> float:

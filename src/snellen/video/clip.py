@@ -46,6 +46,7 @@ class Clip(Brief):
                 f"got `map`={quoted(self.map)}; expected a tuple of text",
                 parameter="map",
             )
+        object.__setattr__(self, "map", tuple(map(plain, self.map)))
         check(self.map)
         for name in ("start", "duration", "frames"):
             object.__setattr__(self, name, plain(getattr(self, name)))
@@ -73,7 +74,7 @@ class Clip(Brief):
                 self, "deinterlace", choice("deinterlace", self.deinterlace, DEINTERLACE)
             )
         object.__setattr__(self, "interlaced", choice("interlaced", self.interlaced, INTERLACED))
-        flag("ivtc", self.ivtc)
+        object.__setattr__(self, "ivtc", flag("ivtc", self.ivtc))
         if self.ivtc and self.deinterlace:
             raise InputError(
                 "`ivtc` and `deinterlace` are two answers to interlaced pictures; give one",

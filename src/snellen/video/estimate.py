@@ -17,6 +17,7 @@ from av.packet import Packet
 from snellen.errors import InputError
 from snellen.frames import temporary
 from snellen.frames.brief import Brief
+from snellen.frames.values import decimal
 from snellen.video.chain import rate_of
 from snellen.video.ffmpeg import open_input
 from snellen.video.media import Item, MediaInfo
@@ -231,8 +232,8 @@ def _video_size(plan: Plan, found: _Tried, frames: float, segments: int) -> floa
     key = found.key_bytes / found.keys
     if not found.others:
         return key * frames
-    given = plan.encoder.options.get("g", "")
-    keys = max(1, segments, frames / (int(given) if given.isdecimal() and int(given) else GROUP))
+    given = decimal(plan.encoder.options.get("g", ""))
+    keys = max(1, segments, frames / (given or GROUP))
     keys = min(keys, frames)
     return key * keys + found.other_bytes / found.others * (frames - keys)
 

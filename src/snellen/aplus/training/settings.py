@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from snellen.aplus.model import SCALES, WINDOW
 from snellen.errors import InputError, quoted
-from snellen.frames.values import MOST, number, plain, whole
+from snellen.frames.values import MOST, real, whole
 
 RIDGE = (
     (1024, 0.01),
@@ -62,10 +62,10 @@ class Settings:
         for name, (least, most) in _COUNTS.items():
             object.__setattr__(self, name, whole(name, getattr(self, name), least, most))
         for name in ("energy", "ratio", "ridge"):
-            value = plain(getattr(self, name))
-            object.__setattr__(self, name, value)
-            found = number(value) is not None or (name == "ridge" and value is None)
-            self._require(found, name, "a finite number")
+            found = real(value := getattr(self, name))
+            missing = found is None and not (name == "ridge" and value is None)
+            self._require(not missing, name, "a finite number")
+            object.__setattr__(self, name, found)
         self._require(self.scale in SCALES, "scale", f"one of {', '.join(map(str, SCALES))}")
         self._require(self.window > 0 and self.window % 2 == 1, "window", "an odd number")
         self._require(0 < self.energy <= 1, "energy", "a share greater than 0, at most 1")

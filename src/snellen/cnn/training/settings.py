@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from snellen.cnn.definition import SCALES, SIZES
-from snellen.errors import InputError, quoted
-from snellen.frames.values import MOST, whole
+from snellen.frames.values import MOST, choice, whole
 
 _COUNTS = {
     "scale": (min(SCALES), max(SCALES)), "steps": (1, MOST), "batch": (1, 1024), "patch": (8, 256),
@@ -45,11 +44,7 @@ class NetworkSettings:
     def __post_init__(self) -> None:
         for name, (least, most) in _COUNTS.items():
             object.__setattr__(self, name, whole(name, getattr(self, name), least, most))
-        if not isinstance(self.network, str) or self.network not in SIZES:
-            raise InputError(
-                f"got `network`={quoted(self.network)}; expected {' or '.join(SIZES)}",
-                parameter="network",
-            )
+        object.__setattr__(self, "network", choice("network", self.network, SIZES))
 
 
 @dataclass(frozen=True, slots=True)

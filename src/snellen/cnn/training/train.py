@@ -19,6 +19,7 @@ from snellen.cnn.training.run import Run
 from snellen.cnn.training.settings import NetworkReport, NetworkSettings
 from snellen.cpu.threads import available
 from snellen.errors import DeviceError, InputError
+from snellen.frames.values import decimal
 from snellen.sources.pack import Item, Pack, digest
 
 Float32 = npt.NDArray[np.float32]
@@ -114,12 +115,13 @@ def _device(name: str) -> torch.device:
         return torch.device("cpu")
     kind, _, number = name.partition(":")
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    if kind != "cuda" or not (number or "0").isdecimal():
+    ordinal = decimal(number or "0")
+    if kind != "cuda" or ordinal is None:
         raise InputError(
             f'got `device`={name!r}; expected "auto", "cpu", "cuda" or "cuda:N"',
             parameter="device",
         )
-    if int(number or 0) >= count:
+    if ordinal >= count:
         raise DeviceError(
             f"PyTorch finds {count} GPUs; got `device`={name!r}", parameter="device",
             advice="use `device`=cpu, or install PyTorch for this machine's CUDA",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from snellen.frames.values import decimal
 from snellen.video.filtering.graph import Filter
 from snellen.video.filtering.parse import options
 
@@ -91,7 +92,8 @@ def _number(one: Filter, names: Sequence[str], usual: int, most: int) -> int:
     given = options(one)
     for name, value in given:
         if name in names:
-            return int(value) if value.isdecimal() else most
+            found = decimal(value)
+            return most if found is None else found
     return most if any(name is None for name, _ in given) else usual
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from snellen.errors import InputError, quoted
 from snellen.frames.brief import Brief
-from snellen.frames.values import choice, integer, number, text
+from snellen.frames.values import choice, integer, plain, real, text, texts
 
 if TYPE_CHECKING:  # it would import PyAV, which pictures do without
     from snellen.video.pixels import PixelFormat
@@ -29,6 +29,7 @@ _PARAMETERS = {MAD: "target_mad", VMAF: "target_vmaf"}
 _MOST = {MAD: 200.0, VMAF: 100.0}
 """Greatest targets."""
 
+_TEXTS = ("codec", "preset", "pix_fmt", "colour", "target_pool")
 _BIT_RATE = re.compile(r"(\d{1,10}(?:\.\d{1,9})?)([kKmMgG]?)", re.ASCII)
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 _LEAST_RATE, _MOST_RATE = 10_000, 2_000_000_000
@@ -89,28 +90,23 @@ class Encoding(Brief):
     "800k", which becomes one. None: no limit."""
 
     def __post_init__(self) -> None:
+        for name in _TEXTS:
+            object.__setattr__(self, name, plain(getattr(self, name)))
         for name in ("codec", "preset", "pix_fmt"):
             if getattr(self, name) is not None:
                 text(name, getattr(self, name), "text or None")
         choice("colour", self.colour, COLOURS)
         if self.crf is not None:
-            quality = number(self.crf)
+            quality = real(self.crf)
             if quality is None or not 0 <= quality <= WORST:
                 raise InputError(
                     f"got `crf`={quoted(self.crf)}; expected a number from 0 to {WORST}, "
                     "or up to 51 for H.264 and HEVC",
                     parameter="crf",
                 )
-        if not isinstance(self.options, Mapping):
-            raise InputError(
-                f"got `encoder_options`={quoted(self.options)}; expected a mapping of text to text",
-                parameter="encoder_options",
-            )
-        for pair in self.options.items():
-            for word in pair:
-                text("encoder_options", word, "a mapping of text to text")
+            object.__setattr__(self, "crf", quality)
         # A copy, which a change of the caller's leaves alone.
-        object.__setattr__(self, "options", dict(self.options))
+        object.__setattr__(self, "options", texts("encoder_options", self.options))
         object.__setattr__(self, "max_bitrate", _bit_rate(self.max_bitrate))
         self._check_target()
 
@@ -125,7 +121,7 @@ class Encoding(Brief):
     def _check_target(self) -> None:
         given = {MAD: self.target_mad, VMAF: self.target_vmaf}
         for metric, value in given.items():
-            found = number(value)
+            found = real(value)
             if value is not None and (found is None or not 0 < found <= _MOST[metric]):
                 lossless, name = found == 0 and metric == MAD, _PARAMETERS[metric]
                 raise InputError(
@@ -134,6 +130,7 @@ class Encoding(Brief):
                     parameter=name,
                     advice="for no loss at all choose `codec` ffv1" if lossless else None,
                 )
+            object.__setattr__(self, _PARAMETERS[metric], found)
         pools = [POOLS[metric] for metric, value in given.items() if value is not None]
         if len(pools) == 2:
             raise InputError(

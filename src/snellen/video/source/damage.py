@@ -10,6 +10,7 @@ from pathlib import Path
 from av.container import InputContainer
 from av.video.stream import VideoStream
 
+from snellen.frames import values
 from snellen.frames.frame import Format
 from snellen.frames.opening import raw
 from snellen.video.complaints import Complaints
@@ -91,7 +92,7 @@ def promised_packets(container: InputContainer, stream: VideoStream) -> int | No
         (v for k, v in stream.metadata.items() if k.upper().startswith("NUMBER_OF_FRAMES")), ""
     )
     frames = stream.frames if stream.frames < _UNFINISHED else 0
-    return frames or (int(tag) if tag.isdigit() else None)
+    return frames or values.decimal(tag, 2**63 - 1)
 
 
 def promised_end(container: InputContainer, stream: VideoStream) -> tuple[Fraction, bool] | None:
