@@ -15,7 +15,7 @@ from snellen.errors import unexpected
 
 if TYPE_CHECKING:
     from snellen.jobs.deblur import DeblurJob
-    from snellen.jobs.dry import DryRun
+    from snellen.jobs.dry import DryRun, Together
     from snellen.jobs.upscale import UpscaleJob
 
 _METHODS = {"aplus": "A+", "cnn": "compact network"}
@@ -23,7 +23,7 @@ _METHODS = {"aplus": "A+", "cnn": "compact network"}
 
 def dry_runs(jobs: Sequence[UpscaleJob | DeblurJob], report: Report) -> int:
     """Report what each job would do, and return the highest exit code."""
-    from snellen.jobs.dry import dry_run
+    from snellen.jobs.dry import dry_run, together
     from snellen.jobs.events import Collected
     from snellen.jobs.files import written_by
     from snellen.jobs.inputs import claim
@@ -32,6 +32,7 @@ def dry_runs(jobs: Sequence[UpscaleJob | DeblurJob], report: Report) -> int:
     codes = [0]
     events = Collected(report)
     outputs: dict[str, Path] = {}
+    fine, would = [], []
     for job in jobs:
         interrupts.check()
         try:
@@ -44,6 +45,11 @@ def dry_runs(jobs: Sequence[UpscaleJob | DeblurJob], report: Report) -> int:
             continue
         interrupts.check()
         report.result(*_lines(found), event="dry_run", **_facts(found))
+        fine.append(job)
+        would.append(found)
+    shared = together(fine, would)
+    if shared is not None:
+        report.result(_of_files(shared), event="dry_run_together", **asdict(shared))
     return max(codes)
 
 
@@ -114,6 +120,19 @@ def _of_workers(found: DryRun) -> str:
     threads = counted(film.segments.encoder_threads, "thread")
     each = f"each gets {counted(cores, 'core')}, and its encoder has {threads}"
     return f"{len(found.workers)} on {where}; {each}"
+
+
+def _of_files(shared: Together) -> str:
+    """Return what text says of files that workers share."""
+    files = f"{'together:':<12}{counted(shared.files, 'file')}, each made by one"
+    if shared.cluster is not None:
+        return f"{files} task of {shared.cluster}, which was not asked"
+    where = ", ".join(dict.fromkeys(shared.workers))
+    each = f"each gets {counted(shared.cores, 'core')}"
+    text = f"{files} of {len(shared.workers)} workers on {where}; {each}"
+    if shared.seconds is None:
+        return text
+    return f"{text}; the films {duration(shared.seconds)} by all of them, about, on these cores"
 
 
 def _room(found: DryRun) -> str:

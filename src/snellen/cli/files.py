@@ -16,7 +16,7 @@ from snellen.errors import InputError, SnellenError
 
 if TYPE_CHECKING:
     from snellen.jobs.deblur import DeblurJob, DeblurResult
-    from snellen.jobs.execute import Finished
+    from snellen.jobs.job_ticket import Finished
     from snellen.jobs.naming import Word
     from snellen.jobs.planning import Plan
     from snellen.jobs.report_after import ResultReport
@@ -127,8 +127,8 @@ def _run(
     """
     from snellen.frames.atomic import protected
     from snellen.jobs.events import Collected
-    from snellen.jobs.execute import run_several
     from snellen.jobs.fallback import chosen
+    from snellen.jobs.several import run_several
 
     events = Collected(report)  # so that what is said of all jobs is said once
     codes = [0, *not_done(todo, report)]
@@ -157,7 +157,11 @@ def _run(
             report.failure(str(_first(job.source)), one.error)
 
     with protected([] if report.log is None else [report.log.path]):
-        finished = run_several(jobs, events, done, begin)
+        try:
+            finished = run_several(jobs, events, done, begin)
+        except SnellenError as error:  # of the workers
+            report.failure(" ".join(str(_first(job.source)) for job in jobs[:1]), error)
+            return error.exit_code
     codes += [one.error.exit_code for one in finished if one.error]
     results = [one for one in finished if one.result is not None]
     if todo.several or todo.skipped:

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from snellen.jobs.events import Progress as Progress
     from snellen.jobs.events import Silent as Silent
     from snellen.jobs.execute import run as run
-    from snellen.jobs.execute import run_several as run_several
     from snellen.jobs.options import MadSettings as MadSettings
     from snellen.jobs.options import MiaSettings as MiaSettings
     from snellen.jobs.options import VideoOptions as VideoOptions
@@ -53,6 +52,7 @@ if TYPE_CHECKING:
     from snellen.jobs.score_table import ScoreRow as ScoreRow
     from snellen.jobs.score_table import ScoreTable as ScoreTable
     from snellen.jobs.serial import Job as Job
+    from snellen.jobs.several import run_several as run_several
     from snellen.jobs.train import TrainJob as TrainJob
     from snellen.jobs.train import TrainResult as TrainResult
     from snellen.jobs.upscale import UpscaleJob as UpscaleJob
@@ -94,7 +94,7 @@ _HOME = {
     "preview": "snellen.jobs.previews",
     "run": "snellen.jobs.execute",
     "run_segments": "snellen.jobs.plans",
-    "run_several": "snellen.jobs.execute",
+    "run_several": "snellen.jobs.several",
     "score_pairs": "snellen.jobs.pair_scores",
     "write_plan": "snellen.jobs.plans",
 }

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from snellen.frames.values import flag
+from snellen.jobs.arguments import SHARED, VIDEO, arguments
 from snellen.jobs.deblur import DeblurJob, DeblurResult, psf_targets
 from snellen.jobs.events import Events
-from snellen.jobs.execute import each_file, raised
+from snellen.jobs.execute import raised
 from snellen.jobs.inputs import claim
 from snellen.jobs.naming import SHARP, beside
 from snellen.jobs.options import (
@@ -27,7 +28,14 @@ from snellen.jobs.patterns import matching, the_only
 from snellen.jobs.planning import file_target, plan
 from snellen.jobs.positions import Region
 from snellen.jobs.report_after import with_report
+from snellen.jobs.several import each_file
 from snellen.mia.result import AUTO
+
+_MIA = (
+    "psf", "psf_size", "psf_start", "iterations", "tolerance", "noise", "read_noise", "tv", "prior",
+    "edges", "recentre", "tile", "data_range", "dtype",
+)  # fmt: skip
+"""Arguments that are fields of the same names."""
 
 
 def deblur_file(
@@ -193,40 +201,33 @@ def deblur_file(
     --------
     deblur_files : the same for several files, and folders of them.
     """
-    options = video_options(
-        start=start, duration=duration, frames=frames, deinterlace=deinterlace,
-        interlaced=interlaced, ivtc=ivtc, decoder=decoder, codec=codec, preset=preset, crf=crf,
-        encoder_options=encoder_options, pix_fmt=pix_fmt, colour=colour, audio=audio,
-        map=map, fps=fps, target_mad=target_mad, target_vmaf=target_vmaf, target_pool=target_pool,
-        max_bitrate=max_bitrate,
-    )  # fmt: skip
-    settings = MiaSettings(
-        psf=psf, psf_size=psf_size, psf_start=psf_start, iterations=iterations,
-        tolerance=tolerance, noise=noise, read_noise=read_noise, tv=tv, prior=prior, edges=edges,
-        recentre=recentre, tile=tile, data_range=data_range, dtype=dtype,
-    )  # fmt: skip
+    job = _job(locals())
+    return raised(with_report(job, report, report_size, events))
+
+
+def _job(named: Mapping[str, Any]) -> DeblurJob:
+    """Return the job of the arguments of `deblur_file`."""
+    video = video_options(**{name: named[name] for name in VIDEO})
+    source = named["source"]
     given: Any
     if isinstance(source, File):
         given = path(source, "source")
-        if options.fps is None:
+        if video.fps is None:
             given = the_only(given, "source")
     else:
         given = tuple(one for typed in paths(source, "source") for one in matching(typed))
-    goal = optional_path(target, "target")
+    goal = optional_path(named["target"], "target")
     if not isinstance(given, tuple):
-        goal = file_target(given, target, lambda one: SHARP, options.fps is not None)
+        goal = file_target(given, named["target"], lambda one: SHARP, video.fps is not None)
     elif goal is None:
         goal = beside(given[0], SHARP) if given else Path()
-    job = DeblurJob(
-        source=given, target=goal, mia=settings,
-        region=Region.of(region, positions), paste_back=paste_back, window=window, warm=warm,
-        psf_out=psf_targets([goal], optional_path(psf_out, "psf_out"))[0],
-        device=device_list(device), video=options, quality=quality, strict=strict,
-        overwrite=overwrite, max_pixels=max_pixels, threads=threads, profile=profile,
-        segments=segments, keep_segments=keep_segments, discard_segments=discard_segments,
-        workers=workers, cluster=cluster,
+    return DeblurJob(
+        source=given, target=goal, mia=MiaSettings(**{name: named[name] for name in _MIA}),
+        region=Region.of(named["region"], named["positions"]),
+        psf_out=psf_targets([goal], optional_path(named["psf_out"], "psf_out"))[0],
+        device=device_list(named["device"]), video=video,
+        **{name: named[name] for name in ("paste_back", "window", "warm", *SHARED)},
     )  # fmt: skip
-    return raised(with_report(job, report, report_size, events))
 
 
 def deblur_files(
@@ -282,4 +283,7 @@ def deblur_files(
     def restored(source: Path, goal: Path, **how: Any) -> DeblurResult:
         return deblur_file(source, goal, psf_out=psf_of[goal], **how)
 
-    return each_file(restored, todo, events, options)
+    def job(source: Path, goal: Path, **how: Any) -> DeblurJob:
+        return _job(arguments(deblur_file, source, goal, psf_out=psf_of[goal], **how))
+
+    return each_file(restored, job, todo, events, options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,7 @@ from snellen.jobs.files import protected
 from snellen.jobs.film_workers import share, sharing
 from snellen.jobs.first_use import announced
 from snellen.jobs.inputs import PIPE
+from snellen.jobs.job_workers import devices_of, shareable
 from snellen.jobs.sequence import makes_film
 from snellen.jobs.stills import opened, pages_of
 from snellen.jobs.upload import Staged
@@ -87,6 +89,53 @@ class DryRun(Brief):
         count = len(self.workers)
         room = count * (self.cores or 0) / max(estimate.cores, 0.01)
         return estimate.seconds / max(1.0, min(count, room))
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """How workers would share files, each of which one of them makes."""
+
+    files: int
+    workers: tuple[str, ...]
+    """Device of each; (): a cluster makes them."""
+    cores: int
+    """Of the CPU, for each of these."""
+    cluster: str | None
+    """Its address; it is not asked."""
+    seconds: float | None
+    """Of the films among these files, by all workers, about; None: not known, or there are none.
+    Images are not timed beforehand."""
+
+
+def together(jobs: Sequence[UpscaleJob | DeblurJob], found: Sequence[DryRun]) -> Together | None:
+    """Return how the workers of several jobs would share their files; None: they would not.
+
+    Parameters
+    ----------
+    jobs : sequence of jobs
+        What `dry_run` was called for, without those that failed.
+    found : sequence of DryRun
+        What each would do.
+    """
+    tickets = shareable(dict(enumerate(jobs)))
+    whole = [n for n in tickets if (film := found[n].film) is None or not film.segments.starts]
+    if len(tickets) < 2 or not whole:
+        return None
+    job = tickets[whole[0]]
+    if job.cluster is not None:
+        return Together(len(whole), (), 0, job.cluster, None)
+    workers = devices_of(job, len(tickets))
+    if not workers:
+        return None
+    with threads.limited(job.threads):
+        cores = share(workers)
+    films = [film.estimate for n in whole if (film := found[n].film) is not None]
+    seconds = [0.0 if one is None or one.seconds is None else one.seconds for one in films]
+    most = max((one.cores for one in films if one is not None), default=0.0)
+    at_once = max(1.0, min(len(workers), len(workers) * cores / max(most, 0.01)))
+    known = bool(seconds) and all(seconds)
+    time = max(sum(seconds) / at_once, *seconds) if known else None
+    return Together(len(whole), workers, cores, None, time)
 
 
 def dry_run(job: UpscaleJob | DeblurJob, events: Events | None = None) -> DryRun:

@@ -7,9 +7,10 @@ from fractions import Fraction
 from typing import Any
 
 from snellen.frames.values import flag
+from snellen.jobs.arguments import SHARED, VIDEO, arguments
 from snellen.jobs.enhance import Enhancement
 from snellen.jobs.events import Events
-from snellen.jobs.execute import each_file, raised
+from snellen.jobs.execute import raised
 from snellen.jobs.naming import enlarged
 from snellen.jobs.options import (
     File,
@@ -23,8 +24,16 @@ from snellen.jobs.options import (
 from snellen.jobs.patterns import the_only
 from snellen.jobs.planning import file_target, plan
 from snellen.jobs.report_after import with_report
+from snellen.jobs.several import each_file
 from snellen.jobs.sizes import text_of, wanted
 from snellen.jobs.upscale import UpscaleJob, UpscaleResult
+
+_SIZE = ("scale", "size", "height", "fit")
+_OWN = ("scale", "height", "fit", "model", "method", "source_kind", "chroma")
+_ENHANCEMENT = (
+    "crop", "vf", "denoise", "sharpen", "post_vf", "deblur", "lut_matrix", "grain", "grain_seed",
+)  # fmt: skip
+"""Arguments that are fields of the same names."""
 
 
 def upscale_file(
@@ -264,42 +273,32 @@ def upscale_file(
     --------
     upscale_files : the same for several files, and folders of them.
     """
-    options = video_options(
-        start=start, duration=duration, frames=frames, deinterlace=deinterlace,
-        interlaced=interlaced, ivtc=ivtc, decoder=decoder, codec=codec, preset=preset, crf=crf,
-        encoder_options=encoder_options, pix_fmt=pix_fmt, colour=colour, audio=audio,
-        map=map, fps=fps, target_mad=target_mad, target_vmaf=target_vmaf, target_pool=target_pool,
-        max_bitrate=max_bitrate,
-    )  # fmt: skip
-    enhancement = Enhancement(
-        crop=crop,
-        vf=vf,
-        deblock=flag("deblock", deblock),
-        denoise=denoise,
-        sharpen=sharpen,
-        deband=flag("deband", deband),
-        post_vf=post_vf,
-        deblur=deblur,
-        deblur_psf_out=optional_path(deblur_psf_out, "deblur_psf_out"),
-        lut=optional_path(lut, "lut"),
-        lut_matrix=lut_matrix,
-        grain=grain,
-        grain_seed=grain_seed,
-    )
-    found = path(source, "source")
-    if options.fps is None:
-        found = the_only(found, "source")
-    sized = wanted(scale, size, height, fit)
-    goal = file_target(found, target, lambda one: enlarged(one, sized), options.fps is not None)
-    job = UpscaleJob(
-        source=found, target=goal, scale=scale, size=text_of(size), height=height, fit=fit,
-        model=model, method=method, source_kind=source_kind, device=device_list(device),
-        chroma=chroma, video=options, quality=quality, strict=strict, overwrite=overwrite,
-        max_pixels=max_pixels, threads=threads, profile=profile, enhancement=enhancement,
-        segments=segments, keep_segments=keep_segments, discard_segments=discard_segments,
-        workers=workers, cluster=cluster,
-    )  # fmt: skip
+    job = _job(locals())
     return raised(with_report(job, report, report_size, events))
+
+
+def _job(given: Mapping[str, Any]) -> UpscaleJob:
+    """Return the job of the arguments of `upscale_file`."""
+    video = video_options(**{name: given[name] for name in VIDEO})
+    enhancement = Enhancement(
+        **{name: given[name] for name in _ENHANCEMENT},
+        deblock=flag("deblock", given["deblock"]),
+        deband=flag("deband", given["deband"]),
+        deblur_psf_out=optional_path(given["deblur_psf_out"], "deblur_psf_out"),
+        lut=optional_path(given["lut"], "lut"),
+    )
+    source = path(given["source"], "source")
+    if video.fps is None:
+        source = the_only(source, "source")
+    sized = wanted(*(given[name] for name in _SIZE))
+    goal = file_target(
+        source, given["target"], lambda one: enlarged(one, sized), video.fps is not None
+    )
+    return UpscaleJob(
+        source=source, target=goal, size=text_of(given["size"]),
+        device=device_list(given["device"]), video=video, enhancement=enhancement,
+        **{name: given[name] for name in (*_OWN, *SHARED)},
+    )  # fmt: skip
 
 
 def upscale_files(
@@ -342,11 +341,15 @@ def upscale_files(
         That of the first file that failed, as of `upscale_file`, after all others are done;
         `error.__notes__` has the errors of further files.
     """
-    sized = wanted(*(options.get(name) for name in ("scale", "size", "height", "fit")))
+    sized = wanted(*(options.get(name) for name in _SIZE))
     todo = plan(
         paths(sources, "source"), optional_path(target, "target"),
         lambda one: enlarged(one, sized), into=True, recursive=recursive,
         skip_existing=skip_existing, overwrite=flag("overwrite", options.get("overwrite", False)),
         sequences=options.get("fps") is not None,
     )  # fmt: skip
-    return each_file(upscale_file, todo, events, options)
+
+    def job(*files: Any, **how: Any) -> UpscaleJob:
+        return _job(arguments(upscale_file, *files, **how))
+
+    return each_file(upscale_file, job, todo, events, options)

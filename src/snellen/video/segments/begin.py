@@ -13,6 +13,7 @@ from snellen.video.media import MediaInfo
 from snellen.video.quality.hunt import Hunt
 from snellen.video.segments.cuts import hindrance, is_long, planned
 from snellen.video.segments.film import Film, Segments
+from snellen.video.segments.left import check_left
 from snellen.video.segments.manifest import Cuts
 from snellen.video.segments.store import Store, discard
 from snellen.video.sink.encode import Plan
@@ -51,12 +52,16 @@ def begun(
         There are segments of other settings or another input, or another run is at work.
     OutputError
         The folder cannot be made.
+    LeftError
+        The film is left to another process: see `left.leaving`.
     """
+    why = hindrance(info, plan, step, output)
+    long = is_long(info, plan, step)
+    check_left(why is None and (long or how.folder.is_dir()), long)
     if how.discard and discard(how.folder):
         how.say(f"removed the segments in {how.folder}")
-    why = hindrance(info, plan, step, output)
     endless = info.path is None and info.frames is None  # as far as known: nothing is said
-    if why is not None and (endless or not is_long(info, plan, step)):
+    if why is not None and (endless or not long):
         return None
     part = bool(how.numbers)
     planned_before = part or how.only_join
@@ -64,7 +69,7 @@ def begun(
     store.open()
     try:
         if store.plan is None:
-            if not is_long(info, plan, step):
+            if not long:
                 store.close()
                 return None
             found: Cuts | str

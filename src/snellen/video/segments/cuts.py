@@ -12,7 +12,7 @@ from math import ceil
 
 from av.video.frame import VideoFrame
 
-from snellen.cpu.threads import available, chosen, cores
+from snellen.cpu.threads import chosen, cores, together
 from snellen.video.chain import reach_of
 from snellen.video.media import MediaInfo
 from snellen.video.segments.manifest import Cuts
@@ -57,7 +57,7 @@ def is_long(info: MediaInfo, plan: Plan, step: Step | RateStep) -> bool:
     if info.frames is None:
         return True
     pixels = info.frames * plan.format.width * plan.format.height
-    rate = _RATES.get(step.device_name, _BY_GPU) * available()
+    rate = _RATES.get(step.device_name, _BY_GPU) * together()
     return info.frames / info.rate > LONG or pixels / rate > WORK
 
 

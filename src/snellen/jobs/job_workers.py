@@ -1,0 +1,299 @@
+"""Many files by several workers: each file is a ticket, as long as it is no long film."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from snellen.cpu import threads
+from snellen.errors import DeviceError, InputError, SnellenError, unexpected
+from snellen.frames import atomic, protection
+from snellen.frames.remote import Remote
+from snellen.jobs import folders
+from snellen.jobs.deblur import DeblurJob
+from snellen.jobs.events import Events, Progress, notify
+from snellen.jobs.files import AnyJob, read_by, written_by
+from snellen.jobs.film_workers import planned, share
+from snellen.jobs.inputs import PIPE
+from snellen.jobs.job_ticket import FileJob, Finished, JobTicket, Made, ShippedJob, first, named
+from snellen.jobs.sequence import is_sequence, makes_film
+from snellen.jobs.upscale import UpscaleJob
+from snellen.upscaling.shipped import AUTO
+from snellen.video.messages import counted
+
+if TYPE_CHECKING:
+    from snellen.jobs.tickets import Ticket
+
+    class _Executor(Protocol):
+        @property
+        def slots(self) -> int: ...
+        def submit(self, ticket: Ticket) -> None: ...
+        def wait(self) -> Any: ...
+
+
+class _Shared(Protocol):
+    """What jobs that share workers have in common."""
+
+    @property
+    def device(self) -> str: ...
+    @property
+    def workers(self) -> int | None: ...
+    @property
+    def cluster(self) -> str | None: ...
+    @property
+    def threads(self) -> int | None: ...
+
+
+def devices_of(job: _Shared, count: int) -> tuple[str, ...]:
+    """Return the device of each worker of so many files; (): one process makes them in turn."""
+    if count < 2:
+        return ()
+    try:
+        found = planned(job.device, job.workers)[:count]
+    except DeviceError:  # which each job says
+        return ()
+    return found if len(found) > 1 else ()
+
+
+def shareable(jobs: Mapping[int, AnyJob]) -> dict[int, FileJob]:
+    """Return the jobs that may be tickets, each run by one worker, as far as it is known.
+
+    They have the settings of the first job for workers. Those are left out that use standard input
+    or output, read what an earlier one writes, or look at their film before they begin.
+
+    Parameters
+    ----------
+    jobs : mapping of int to a job
+        By their places in the order of the work.
+    """
+    found: dict[int, FileJob] = {}
+    how = None
+    places: dict[Any, str] = {}
+    made: set[str] = set()
+
+    def place(file: Any) -> str:
+        if file not in places:
+            places[file] = protection.place(file)
+        return places[file]
+
+    for number, job in jobs.items():
+        outputs = [place(one) for one in written_by(job)]
+        if isinstance(job, UpscaleJob | DeblurJob):
+            its = (job.device, job.workers, job.cluster, job.threads)
+            how = how or its
+            read = [one for one in read_by(job) if isinstance(one, Path)]
+            if its == how and not _is_apart(job) and made.isdisjoint(map(place, read)):
+                found[number] = job
+        made.update(outputs)
+    return found
+
+
+def _is_apart(job: FileJob) -> bool:
+    """Return whether this process makes an output, or starts what does."""
+    source = first(job)
+    if PIPE in (source, job.target):
+        return True
+    is_film = makes_film(source, job.target, job.video.fps)
+    if is_film and isinstance(job, UpscaleJob) and job.enhancement.deblur == AUTO:
+        return True  # its blur is estimated once, and may be written, before it is known to be long
+    if job.cluster is None:
+        return False
+    # Its outputs come back as bytes.
+    return isinstance(job.target, Remote) or is_sequence(job.target) or not (
+        job.segments or not is_film
+    )  # fmt: skip
+
+
+def by_workers(
+    jobs: Mapping[int, AnyJob],
+    events: Events,
+    done: Callable[[Finished], object] | None = None,
+    begin: Callable[[int], object] | None = None,
+) -> dict[int, Finished]:
+    """Run those jobs that several workers can share, a file each; return what became of them.
+
+    The others are left to this process: long films, whose segments all workers share, what uses
+    standard streams, and all where there are no workers.
+
+    Parameters
+    ----------
+    jobs : mapping of int to a job
+        By their places in the order of the work. What they read is protected.
+    events : Events
+        Receives warnings and notices, and progress in files.
+    done : callable, optional
+        Called with each `Finished` job, in the order of the jobs.
+    begin : callable, optional
+        Called with the place of each job that is given to a worker, before.
+
+    Returns
+    -------
+    dict of int to Finished
+        By the same places.
+
+    Raises
+    ------
+    InputError, DeviceError
+        The cluster cannot be used.
+    SnellenError
+        No worker can be started any more.
+    """
+    how = next((one for one in jobs.values() if isinstance(one, UpscaleJob | DeblurJob)), None)
+    if how is None or (how.cluster is None and not devices_of(how, len(jobs))):
+        return {}
+    tickets = shareable(jobs)
+    if len(tickets) < 2:
+        return {}
+    subject = _subject(tickets)
+    with threads.limited(how.threads), _executor(how, subject, len(tickets), events) as executor:
+        return _Round(tickets, executor, subject, events, done, begin).run()
+
+
+@contextmanager
+def _executor(how: FileJob, subject: str, count: int, events: Events) -> Iterator[_Executor]:
+    """Open what runs the tickets of so many files."""
+    if how.cluster is not None:
+        from snellen.jobs.cluster import Cluster
+
+        with Cluster(how.cluster, how.device, how.threads, events) as cluster:
+            room = counted(cluster.room, "file")
+            said = f"a cluster of Ray: {room} at once, each with {cluster.needs}"
+            notify(events, subject, said)
+            yield cluster
+        return
+    from snellen.jobs.pool import Pool
+
+    devices = devices_of(how, count)
+    with Pool(devices, share(devices), events) as pool:
+        where = ", ".join(dict.fromkeys(devices))
+        said = f"{counted(len(devices), 'worker')} on {where} share {counted(count, 'file')}"
+        notify(events, subject, said)
+        yield pool
+
+
+class _Round:
+    """The tickets of one run, and what becomes of them."""
+
+    def __init__(
+        self,
+        jobs: Mapping[int, FileJob],
+        executor: _Executor,
+        subject: str,
+        events: Events,
+        done: Callable[[Finished], object] | None,
+        begin: Callable[[int], object] | None,
+    ) -> None:
+        self._jobs, self._executor, self._subject = jobs, executor, subject
+        self._events, self._done, self._begin = events, done, begin
+        self._found: dict[int, Finished | None] = {}
+        self._order = deque(jobs)
+        self._total, self._count, self._began = len(jobs), 0, time.monotonic()
+        self._made: set[Path] = set()
+        self._stack = ExitStack()
+
+    def run(self) -> dict[int, Finished]:
+        """Run all tickets; so many are under way as there are slots."""
+        left, running = deque(self._jobs), 0
+        with self._stack:  # folders that are empty at the end are removed
+            while left or running:
+                while left and running < self._executor.slots:
+                    running += self._submitted(left.popleft())
+                if running:
+                    self._take(self._executor.wait())
+                    running -= 1
+        return {number: one for number, one in self._found.items() if one is not None}
+
+    def _submitted(self, number: int) -> bool:
+        """Give a job to a worker; return whether its output may be written."""
+        job = self._jobs[number]
+        try:
+            if self._begin is not None:
+                self._begin(number)
+            self._check(job)
+        except Exception as error:
+            self._note(
+                number, Finished(job, None, named(unexpected(error), first(job), job.target))
+            )
+            return False
+        kind = JobTicket if job.cluster is None else ShippedJob
+        self._executor.submit(kind(number, job, threads.available()))
+        return True
+
+    def _check(self, job: FileJob) -> None:
+        """Refuse outputs that only this process knows to be others' inputs, and make folders."""
+        for output in written_by(job):
+            if isinstance(output, Remote):
+                continue
+            if output.parent not in self._made:
+                self._stack.enter_context(folders.made([output]))
+                self._made.add(output.parent)
+            if job.cluster is not None:
+                atomic.check_target(output, None, job.overwrite)
+            elif (reason := protection.refusal(output)) is not None:
+                raise InputError(reason, advice="choose another output")
+
+    def _take(self, made: Made) -> None:
+        """Take up what a worker has returned."""
+        job = self._jobs[made.key]
+        if made.is_left:
+            self._total -= 1
+            self._note(made.key, None)
+            return
+        one = Finished(job, made.result, made.error)
+        if made.result is None:
+            assert made.error is not None
+            one = Finished(job, None, named(made.error, first(job), job.target))
+        elif made.outputs:
+            try:
+                _write(job, made.outputs)
+            except SnellenError as error:
+                one = Finished(job, None, named(error, first(job), job.target))
+        for output in written_by(job):
+            if one.result is not None and (what := protection.identity(output)) is not None:
+                protection.current().outputs[what] = str(output)
+        self._note(made.key, one)
+
+    def _note(self, number: int, one: Finished | None) -> None:
+        """Note what became of a job, and report all up to the first that is under way."""
+        self._found[number] = one
+        if one is not None:
+            self._count += 1
+            rate = self._count / max(time.monotonic() - self._began, 1e-9)
+            eta = max(0, self._total - self._count) / rate
+            self._events.progress(
+                Progress(self._subject, self._count, self._total, rate, eta, unit="file")
+            )
+        while self._order and self._order[0] in self._found:
+            ended = self._found[self._order.popleft()]
+            if ended is None:
+                continue
+            for frame in getattr(ended.result, "frames", ()):
+                self._events.frame(str(first(self._jobs[number])), frame)
+            if self._done is not None:
+                self._done(ended)
+
+
+def _write(job: FileJob, outputs: tuple[bytes | None, ...]) -> None:
+    """Write what a node has returned: what is beside the result first.
+
+    Raises
+    ------
+    OutputError
+    """
+    for output, data in reversed(list(zip(written_by(job), outputs, strict=True))):
+        if data is not None:
+            with atomic.writing(output, job.overwrite) as file:
+                file.write(data)
+
+
+def _subject(jobs: Mapping[int, FileJob]) -> str:
+    """Return what is said of all files: the folder that they are in."""
+    try:
+        return os.path.commonpath([first(job).parent for job in jobs.values()]) or "files"
+    except ValueError:  # absolute and relative names
+        return "files"

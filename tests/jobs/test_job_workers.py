@@ -1,0 +1,389 @@
+"""Many files by several workers: the same outputs, results in order, and what fails or is left."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import snellen
+from snellen.cpu import threads
+from snellen.errors import DeviceError, DeviceMemoryError, InputError, InternalError
+from snellen.jobs import (
+    Clip,
+    DeblurJob,
+    MiaSettings,
+    UpscaleJob,
+    VideoOptions,
+    job_workers,
+    run_several,
+)
+from snellen.jobs.dry import DryRun, together
+from snellen.jobs.events import Silent
+from snellen.jobs.job_ticket import JobTicket, Made
+from snellen.jobs.job_workers import _Round, shareable
+from snellen.jobs.tickets import Worker
+from support.cli import names
+from support.cli import run as command
+from support.video.checks import PATHS
+from support.video.clips import make
+from support.video.clips import read as frames_of
+
+WORDS = ["--device", "cpu", "--no-config", "--method", "aplus", "--source", "clean"]
+
+
+def draw(path, seed=0, size=(40, 32)):
+    samples = np.random.default_rng(seed).integers(0, 256, (8, 10, 3), np.uint8)
+    Image.fromarray(samples).resize(size, Image.Resampling.BICUBIC).save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Images, of which one is none and one is damaged, and a short film."""
+    found = tmp_path_factory.mktemp("folder")
+    for number, name in enumerate(("a.png", "c.png", "d.jpg", "e.png")):
+        draw(found / name, number, (80, 64))
+    (found / "b.png").write_text("no image")
+    data = (found / "d.jpg").read_bytes()
+    (found / "d.jpg").write_bytes(data[: len(data) * 2 // 3])
+    make(found / "f.mp4", frames=6, size=(48, 32), audio="aac")
+    return found
+
+
+@pytest.fixture(scope="module")
+def runs(folder, tmp_path_factory):
+    """What one and two workers make of the folder, and what they say."""
+    return {
+        workers: _run(folder, tmp_path_factory.mktemp("made") / "out", workers)
+        for workers in (1, 2)
+    }
+
+
+def _run(folder, target, workers):
+    said = {"out": [], "err": []}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, found in said.items():
+            patch.setattr(f"snellen.cli.terminal.{name}", lambda *lines, to=found: to.extend(lines))
+        words = ["-o", target, "--workers", workers, "--crf", 20, *WORDS]
+        return command("upscale", folder, *words), target, said
+
+
+def lines(text, target):
+    """Lines with no name of the target, and without the seconds of a film."""
+    return [line.replace(str(target), "").partition(" s on cpu")[0][:60] for line in text]
+
+
+def test_two_workers_make_the_files_of_one(runs):
+    (code, one, _), (other_code, two, _) = runs[1], runs[2]
+    assert code == other_code == 3  # the damaged one
+    assert names(one) == names(two) == ["a.png", "c.png", "d.jpg", "e.png", "f.mp4"]
+    for name in names(one):
+        assert (one / name).read_bytes() == (two / name).read_bytes(), name
+
+
+def test_two_workers_say_what_one_says_in_the_order_of_the_files(runs, folder):
+    (_, one, said), (_, two, other) = runs[1], runs[2]
+    assert lines(said["out"], one) == lines(other["out"], two)
+    assert other["out"][-1] == "5 done (1 damaged), 1 failed, 0 skipped"
+    errors = [line for line in other["err"] if line.startswith("error: ")]
+    assert lines(errors, two) == lines([x for x in said["err"] if "error: " in x], one)
+    assert f"{folder}: 2 workers on cpu share 6 files" in other["err"]
+
+
+class Executor:
+    """Two slots, of which the later ticket ends first; tickets are not run."""
+
+    slots = 2
+
+    def __init__(self, left=()):
+        self.tickets, self.most, self.left = [], 0, left
+
+    def submit(self, ticket):
+        self.tickets.append(pickle.loads(pickle.dumps(ticket)))
+        self.most = max(self.most, len(self.tickets))
+
+    def wait(self):
+        ticket = self.tickets.pop()
+        if ticket.key in self.left:
+            return Made(ticket.key, is_left=True)
+        return ticket.failed(InputError("late"))
+
+
+def jobs_of(folder, count, **how):
+    return {
+        n: UpscaleJob(source=folder / f"{n}.png", target=folder / f"out/{n}.png", **how)
+        for n in range(count)
+    }
+
+
+def test_results_come_in_order_and_no_more_tickets_are_given_than_there_are_slots(tmp_path, heard):
+    executor, seen, begun = Executor(left=(5,)), [], []
+    jobs = jobs_of(tmp_path, 40)
+    found = _Round(jobs, executor, "all", heard, seen.append, begun.append).run()
+    assert executor.most == 2
+    assert list(begun) == list(range(40))
+    assert sorted(found) == [n for n in range(40) if n != 5]  # which is for all workers
+    assert [one.job for one in seen] == [jobs[n] for n in sorted(found)]
+    assert str(seen[0].error) == f"{tmp_path / '0.png'}: late"
+    assert [(step.done, step.unit) for step in heard.steps] == [(n, "file") for n in range(1, 40)]
+    assert heard.steps[-1].total == 39
+    assert not (tmp_path / "out").exists()  # as nothing came into it
+
+
+def test_which_jobs_are_tickets(tmp_path):
+    def job(source, target, **how):
+        return UpscaleJob(source=tmp_path / source, target=tmp_path / target, workers=2, **how)
+
+    jobs = [
+        job("a.png", "b.png"), job("b.png", "c.png"),  # which reads what the first one writes
+        UpscaleJob(source="-", target=tmp_path / "d.png", workers=2),
+        job("e.mkv", "f.mkv"), job("g.mkv", "h.mkv", enhancement=snellen.jobs.Enhancement(
+            deblur="auto")),
+        UpscaleJob(source=tmp_path / "i.png", target=tmp_path / "j.png", workers=3),
+        DeblurJob(source=(tmp_path / "k.png", tmp_path / "l.png"), target=tmp_path / "m.png",
+                  workers=2),
+    ]  # fmt: skip
+    assert list(shareable(dict(enumerate(jobs)))) == [0, 3, 6]
+    far = [
+        UpscaleJob(source=tmp_path / one, target=other, cluster="local", segments=cut)
+        for one, other, cut in [
+            ("a.png", tmp_path / "b.png", False), ("c.mkv", tmp_path / "d.mkv", False),
+            ("e.mkv", tmp_path / "f.mkv", True), ("g.mkv", tmp_path / "%03d.png", True),
+        ]
+    ]  # fmt: skip
+    assert list(shareable(dict(enumerate(far)))) == [0, 2]
+
+
+def test_one_file_has_one_worker(tmp_path, monkeypatch):
+    monkeypatch.setattr(job_workers, "_executor", None)
+    source = draw(tmp_path / "a.png")
+    job = UpscaleJob(source=source, target=tmp_path / "b.png", workers=4, device="cpu")
+    assert run_several([job])[0].error is None
+
+
+def test_outputs_that_only_the_whole_run_can_refuse(tmp_path, monkeypatch):
+    """Nothing is given to a worker that would replace an input of another job, or its output."""
+    executor = Executor()
+    monkeypatch.setattr(job_workers, "_executor", lambda *given: _Opened(executor))
+    inputs = [draw(tmp_path / name) for name in ("a.png", "b.png", "c.png")]
+    before = inputs[2].read_bytes()
+    jobs = [
+        UpscaleJob(source=one, target=target, workers=2, overwrite=True, device="cpu")
+        for one, target in [
+            (inputs[0], inputs[2]), (inputs[1], tmp_path / "x.png"), (inputs[2], tmp_path / "x.png")
+        ]
+    ]  # fmt: skip
+    found = run_several(jobs)
+    assert "c.png is the input itself" in str(found[0].error)
+    assert "several inputs would become" in str(found[2].error)
+    assert str(found[1].error).endswith("late")
+    assert inputs[2].read_bytes() == before
+
+
+class _Opened:
+    def __init__(self, executor):
+        self._executor = executor
+
+    def __enter__(self):
+        return self._executor
+
+    def __exit__(self, *error):
+        pass
+
+
+@pytest.fixture
+def ticket(tmp_path):
+    source = draw(tmp_path / "a.png")
+    return JobTicket(3, UpscaleJob(source=source, target=tmp_path / "b.png", device="cpu"), 4)
+
+
+@pytest.fixture
+def worker():
+    return Worker("cpu", 1, Silent(), lambda units: None)
+
+
+def test_a_job_in_a_worker_has_the_threads_of_its_own_and_a_share_of_the_cpu(
+    ticket, worker, monkeypatch
+):
+    seen = []
+    monkeypatch.setattr(
+        "snellen.jobs.execute.run_upscale",
+        lambda *given: (
+            seen.append((threads.available(), threads.chosen(), threads.together())) or 1 / 0
+        ),
+    )
+    worker.run(ticket)
+    worker.run(JobTicket(0, replace(ticket.job, threads=3), 3))
+    assert seen == [(1, None, 4), (1, 3, 3)]
+    assert threads.chosen() is None
+    assert threads.available() == threads.together() == threads.cores()
+
+
+@pytest.mark.parametrize("error", [DeviceError("the GPU is lost"), MemoryError()])
+def test_what_is_wrong_with_a_machine_is_tried_again(ticket, worker, monkeypatch, error):
+    def fail(*given):
+        raise error
+
+    monkeypatch.setattr("snellen.jobs.execute.run_upscale", fail)
+    with pytest.raises(Exception, match=r"the GPU is lost|not enough memory"):
+        worker.run(ticket)
+
+
+@pytest.mark.parametrize(
+    "error", [InputError("no"), DeviceMemoryError("too large"), ZeroDivisionError("x")]
+)
+def test_what_is_wrong_with_a_file_is_its_result(ticket, worker, monkeypatch, error):
+    def fail(*given):
+        raise error
+
+    monkeypatch.setattr("snellen.jobs.execute.run_upscale", fail)
+    made = pickle.loads(pickle.dumps(worker.run(ticket)))
+    assert (made.key, made.result) == (3, None)
+    if isinstance(error, ZeroDivisionError):
+        assert isinstance(made.error, InternalError)
+        assert "ZeroDivisionError: x" in made.error.__notes__[0]  # where it was raised
+    else:
+        assert type(made.error) is type(error)
+
+
+def test_the_estimate_of_files_that_workers_share(tmp_path):
+    jobs = list(jobs_of(tmp_path, 3, workers=2, device="cpu").values())
+    would = [DryRun(one.source, one.target, 2, 2, "cpu") for one in jobs]
+    found = together(jobs, would)
+    assert (found.files, found.workers, found.seconds) == (3, ("cpu", "cpu"), None)
+    assert together(jobs[:1], would[:1]) is None
+    alone = list(jobs_of(tmp_path, 3, device="cpu").values())
+    assert together(alone, would) is None
+
+
+@pytest.mark.slow
+def test_python_functions_share_files(folder, tmp_path, heard):
+    given = [folder / name for name in ("a.png", "c.png", "e.png")]
+    how = {"device": "cpu", "iterations": 3, "prior": None, "psf_size": 5}
+    alone = snellen.deblur_files(given, tmp_path / "one", psf_out=tmp_path / "p", **how)
+    shared = snellen.deblur_files(
+        given, tmp_path / "two", psf_out=tmp_path / "q/r", workers=2, events=heard, **how
+    )
+    assert [one.source for one in shared] == given
+    for one, two in zip(alone, shared, strict=True):
+        assert (one.psf == two.psf).all() and one.fit == two.fit
+        assert one.target.read_bytes() == two.target.read_bytes()
+        assert (one.psf_file.read_bytes()) == two.psf_file.read_bytes()
+    assert [step.done for step in heard.steps] == [1, 2, 3]
+    with pytest.raises(InputError, match=r"b\.png: not an image") as caught:
+        snellen.upscale_files(
+            [given[0], folder / "b.png", folder / "d.jpg"], tmp_path / "three", workers=2,
+            device="cpu", method="aplus",
+        )  # fmt: skip
+    assert "d.jpg is damaged" in caught.value.__notes__[0]
+    assert names(tmp_path / "three") == ["a.png", "d.jpg"]
+
+
+KEYS = {"g": "12", "keyint_min": "12", "sc_threshold": "0"}
+
+
+@pytest.mark.slow
+def test_the_segments_of_a_long_film_follow_the_files(tmp_path, capfd):
+    source = tmp_path / "in"
+    source.mkdir()
+    make(source / "a.mp4", rate=Fraction(1), frames=70, size=(48, 32), options=KEYS)
+    for name in ("b.png", "c.png"):
+        draw(source / name)
+    for workers in (1, 2):
+        words = ["-o", tmp_path / str(workers), "--workers", workers, *WORDS]
+        assert command("upscale", source, *words) == 0
+    out, err = capfd.readouterr()
+    assert [Path(line.partition(":")[0]).name for line in out.splitlines()[4:7]] == [
+        "b.png", "c.png", "a.mp4",
+    ]  # fmt: skip
+    assert err.count("a.mp4: it is made in ") == 2
+    assert err.index("share 3 files") < err.index("a.mp4: 2 workers on cpu")
+    one, two = (frames_of(tmp_path / name / "a.mp4") for name in "12")
+    assert one.times == two.times
+    assert all(
+        bytes(x) == bytes(y)
+        for a, b in zip(one.frames, two.frames, strict=True)
+        for x, y in zip(a.planes, b.planes, strict=True)
+    )
+
+
+@pytest.mark.slow
+def test_the_file_of_a_worker_that_is_killed_is_made_again(tmp_path, heard, monkeypatch):
+    pools = []
+
+    class Noted(snellen.jobs.pool.Pool):
+        def __init__(self, *given):
+            super().__init__(*given)
+            pools.append(self)
+
+    monkeypatch.setattr("snellen.jobs.pool.Pool", Noted)
+    mia = MiaSettings(psf_size=9, iterations=60, prior=None)
+    source = draw(tmp_path / "in.png", size=(160, 120))
+    jobs = [
+        DeblurJob(source=source, target=tmp_path / f"{n}.png", mia=mia, workers=2, device="cpu",
+                  video=VideoOptions(Clip(frames=2)))
+        for n in range(5)
+    ]  # fmt: skip
+
+    def begin(job):
+        if job is jobs[3]:  # two are done, so that a worker is at work
+            (busy,) = (x for x in pools[0]._processes.values() if x.ticket is not None)
+            os.kill(busy._popen.pid, signal.SIGKILL)
+
+    found = run_several(jobs, heard, begin=begin)
+    assert [one.error for one in found] == [None] * 5
+    assert len({one.result.target.read_bytes() for one in found}) == 1
+    (once, said), (_, killed) = heard.warnings
+    assert once == str(source)  # in five jobs
+    assert said == "`frames` is for video: without effect on an image"
+    assert killed.endswith("it is tried again")
+    assert names(tmp_path) == [*(f"{n}.png" for n in range(5)), "in.png"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_an_interrupted_run_leaves_no_worker_and_no_half_file(tmp_path, number):
+    for n in range(4):
+        draw(tmp_path / f"{n}.png", n, (640, 480))
+    words = ["deblur", tmp_path, "-o", tmp_path / "out", "--workers", 2, "--device", "cpu",
+             "--iterations", 100000, "--prior", "none", "--no-config"]  # fmt: skip
+    driver = subprocess.Popen(
+        [sys.executable, "-m", "snellen", *map(str, words)], text=True,
+        env={**os.environ, "PYTHONPATH": PATHS}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    with driver.stderr as stream:
+        assert "2 workers on cpu share 4 files" in stream.readline()
+        workers = _until(lambda: len(found := _children(driver.pid)) == 2 and found)
+        _until(lambda: (tmp_path / "out").is_dir())
+        time.sleep(1)  # both are at work, most likely; what follows holds anyhow
+        driver.send_signal(number)
+        assert driver.wait(20) != 0
+    _until(lambda: not any(Path(f"/proc/{one}").exists() for one in workers))
+    assert not (tmp_path / "out").exists() or names(tmp_path / "out") == []
+    assert (tmp_path / "out").exists() == (number == signal.SIGKILL)
+
+
+def _children(process):
+    file = Path(f"/proc/{process}/task/{process}/children")
+    if not file.exists():
+        pytest.skip("the system lists no processes")
+    return file.read_text().split()
+
+
+def _until(condition, seconds=30.0):
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    return found
