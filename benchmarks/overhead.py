@@ -7,13 +7,17 @@ worker writes some bytes. So what is measured is tickets, records and waiting fo
 one piece, in segments, and in segments by two processes. So it is all that a segment costs beside
 its frames: the input is opened anew and read from a second before the cut, and an encoder begins.
 
-"pool": how long workers take to start, until all have answered a first ticket.
+"pool": how long workers take to start, until all have answered a first ticket, which imports what
+a segment needs; and the CPU time of all. Python's compiled modules are in a folder of their own,
+filled before: some environments forbid to write them, and workers would compile all they import.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import resource
 import subprocess
 import sys
 import time
@@ -96,16 +100,39 @@ def peak() -> float:
     return next(int(one.split()[1]) for one in lines if one.startswith("VmHWM")) / 1e3
 
 
-def started(workers: int) -> float:
-    """Return the seconds until so many workers have answered."""
-    began = time.perf_counter()
+def started(workers: int) -> dict[str, float]:
+    """Return the seconds until so many workers have answered, and their CPU seconds."""
+    spent, began = _children(), time.perf_counter()
     with Pool(["cpu"] * workers, 1, Silent()) as pool:
         for number in range(workers):
             pool.submit(Hello(number))
         found = {pool.wait() for _ in range(workers)}
         passed = time.perf_counter() - began
     assert len(found) == workers
-    return passed
+    return {"workers": workers, "seconds": passed, "cpu_seconds": _children() - spent}
+
+
+def _children() -> float:
+    """Return the CPU seconds of all processes that this one has waited for."""
+    found = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return found.ru_utime + found.ru_stime
+
+
+@contextmanager
+def compiled() -> Iterator[None]:
+    """Have workers find their modules compiled, whatever the environment says."""
+    names = ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")
+    before = {name: os.environ.pop(name, None) for name in names}
+    with TemporaryDirectory() as folder:
+        os.environ["PYTHONPYCACHEPREFIX"] = folder
+        try:
+            started(1)
+            yield
+        finally:
+            for name, value in before.items():
+                os.environ.pop(name, None)
+                if value is not None:
+                    os.environ[name] = value
 
 
 def write_film(file: Path, segments: int) -> None:
@@ -189,15 +216,17 @@ def main() -> int:
     report: dict[str, Any] = {
         "benchmark": "overhead", "machine": facts(), "digest": digest.digest(digest.ROOT),
     }  # fmt: skip
-    report["pool"] = [{"workers": one, "seconds": started(one)} for one in WORKERS]
-    found = []
-    for segments in (given.segments // 8, given.segments):
-        for workers in (1, 2):
-            with TemporaryDirectory(dir=given.folder) as folder:
-                found.append(alone(_NOTED, segments, workers, folder))
-    report["noted"] = found
-    with TemporaryDirectory(dir=given.folder) as folder:
-        report["film"] = [films(n, Path(folder)) for n in (given.segments // 8, given.segments)]
+    counts = (given.segments // 8, given.segments)
+    with compiled():
+        report["pool"] = [started(one) for one in WORKERS]
+        found = []
+        for segments in counts:
+            for workers in (1, 2):
+                with TemporaryDirectory(dir=given.folder) as folder:
+                    found.append(alone(_NOTED, segments, workers, folder))
+        report["noted"] = found
+        with TemporaryDirectory(dir=given.folder) as folder:
+            report["film"] = [films(n, Path(folder)) for n in counts]
     text = json.dumps(report, indent=1, ensure_ascii=False) + "\n"
     if given.out is not None:
         given.out.write_text(text, encoding="utf-8")

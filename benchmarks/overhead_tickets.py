@@ -54,13 +54,15 @@ class Ticket:
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """What a worker answers at once."""
+    """What a worker answers as soon as it has imported what the segment of a film needs."""
 
     key: int
     subject: str = "pool"
 
     def run(self, worker: Worker) -> int:
         """Return the number of the process."""
+        from snellen.jobs import upscale_video  # noqa: F401  as the ticket of a film does
+
         return os.getpid()
 
     def units(self, result: int) -> int:

@@ -233,7 +233,7 @@ def simulate(world: World, folder: Path, synced: bool = False) -> Outcome:
     film = film_of(world, folder, workers)
     began = time.process_time()
     with ExitStack() as stack:
-        stack.enter_context(patch.object(pool, "_Process", Process))
+        stack.enter_context(patch.object(pool, "WorkerProcess", Process))
         stack.enter_context(patch.object(pool, "SimpleQueue", lambda: timeline))
         stack.enter_context(atomic.protected([], lambda name, text: None))
         if not synced:

@@ -14,8 +14,9 @@ import pytest
 
 from snellen.errors import DeviceError, InputError, SnellenError
 from snellen.jobs.events import Silent
-from snellen.jobs.pool import _MAIN, Pool
+from snellen.jobs.pool import Pool
 from snellen.jobs.worker import framed
+from snellen.jobs.worker_process import MAIN
 from snellen.video.progress import Meter
 from support.tickets import Doing
 from support.video.checks import PATHS
@@ -99,11 +100,33 @@ def test_a_ticket_that_fails_three_times_ends_the_work(tmp_path, plan, error, wo
         run(tmp_path, [plan, "", ""])
 
 
+def test_as_many_processes_as_tickets(tmp_path):
+    """A film that goes on with its last segment does not start eight."""
+    with Pool(["cpu"] * 8, 1, Silent()) as pool:
+        assert (pool.slots, len(pool._processes)) == (8, 0)
+        for number in range(2):
+            pool.submit(Doing(number, tmp_path / "none"))
+        assert (pool.slots, len(pool._processes)) == (8, 2)
+        first = {pool.wait()[2] for _ in range(2)}
+        pool.submit(Doing(2, tmp_path / "none"))
+        assert pool.wait()[2] in first
+        assert len(pool._processes) == 2
+
+
+def test_a_worker_imports_what_its_tickets_need(tmp_path):
+    """Its start is what the first frame waits for; OpenBLAS's threads would spin at its side."""
+    code = "import snellen.jobs.tickets, sys; print('numpy' in sys.modules, 'av' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
+                          env={**os.environ, "PYTHONPATH": PATHS})  # fmt: skip
+    assert done.stdout.split() == ["False", "False"]
+    assert "setdefault('OPENBLAS_NUM_THREADS', '1')" in MAIN
+
+
 DRIVER = """
 import sys
 from pathlib import Path
 from snellen.jobs.events import Silent
-from snellen.jobs.pool import _MAIN, Pool
+from snellen.jobs.pool import Pool
 from snellen.jobs.worker import framed
 from support.tickets import Doing
 with Pool(["cpu", "cpu"], 1, Silent()) as pool:
@@ -149,7 +172,7 @@ class Slow:
 
 def test_a_worker_ends_at_once_with_who_started_it():
     """Also while it imports what a ticket needs, as after a kill -9."""
-    worker = subprocess.Popen([sys.executable, "-P", "-c", _MAIN], stdin=subprocess.PIPE)
+    worker = subprocess.Popen([sys.executable, "-P", "-c", MAIN], stdin=subprocess.PIPE)
     with worker:
         worker.stdin.write(json.dumps([*PATHS.split(os.pathsep), *sys.path]).encode() + b"\n")
         for one in (("cpu", 1), Slow()):

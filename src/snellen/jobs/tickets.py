@@ -1,7 +1,8 @@
 """Tickets: what a worker is asked to do, as values that go to any process or machine.
 
 A ticket holds all that is needed, so that each worker can do any of them: the job, and which part
-of it. `Worker.run` is the one function that runs tickets, wherever the worker is.
+of it. `Worker.run` is the one function that runs tickets, wherever the worker is. A worker answers
+as soon as it has imported what its first ticket needs, so this module imports little by itself.
 """
 
 from __future__ import annotations
@@ -12,16 +13,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from snellen.cpu import threads
 from snellen.errors import SnellenError
-from snellen.frames import atomic, limits
+from snellen.frames import limits
 from snellen.jobs.events import Events
 from snellen.jobs.first_use import announced
-from snellen.video.alpha import with_alpha
 from snellen.video.progress import Meter, Progress
-from snellen.video.ready import LateStep
-from snellen.video.segments.encode import Writing, encode_segment
 
 if TYPE_CHECKING:
     from snellen.video.media import MediaInfo
+    from snellen.video.ready import LateStep
+    from snellen.video.segments.encode import Writing
     from snellen.video.segments.values import Record, SegmentTask
     from snellen.video.step import Step
 
@@ -79,6 +79,8 @@ class FilmTicket:
 
     def step(self, device: str) -> Any:
         """Return the step for a device, which is not prepared."""
+        from snellen.video.ready import LateStep
+
         made = self.make(self.job, device)
         return made.make(self.info)[0] if isinstance(made, LateStep) else made
 
@@ -103,15 +105,17 @@ class SegmentTicket:
     def __str__(self) -> str:
         return f"segment {self.task.number}"
 
-    def run(self, worker: Worker, writing: Writing = atomic.rewriting) -> Record:
-        """Encode the segment; `writing` opens its files."""
+    def run(self, worker: Worker, writing: Writing | None = None) -> Record:
+        """Encode the segment; `writing` opens its files, in place of `encode_segment`'s own."""
+        from snellen.video.segments.encode import encode_segment
 
         def report(progress: Progress) -> None:
             worker.count(progress.frames)
 
         with limits.at_most(self.film.job.max_pixels, self.film.growth):
             step = worker.step(self.film, self.task.plan.alpha)
-            return encode_segment(self.task, step, Meter(None, report), writing)
+            own = {} if writing is None else {"writing": writing}
+            return encode_segment(self.task, step, Meter(None, report), **own)
 
     def units(self, result: Record) -> int:
         """Return the frames of the segment."""
@@ -163,6 +167,8 @@ class Worker:
     def step(self, film: FilmTicket, alpha: bool = False) -> Any:
         """Return the step of a film, prepared; `alpha`: for frames with an alpha channel."""
         if self._film != film:
+            from snellen.video.alpha import with_alpha
+
             self.close()
             self._made = [film.step(self.device)]
             if alpha and (clear := with_alpha(self._made[0])) is not None:

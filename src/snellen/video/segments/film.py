@@ -160,10 +160,10 @@ class Film:
         if self._how.numbers is None:
             meter.skip(sum(one.frames for one in self._store.records.values()))
         with self._executor(step, meter, given) as executor:
-            for done in count():
+            for rounds in count():
                 if (task := self._next(())) is None:
                     break
-                if done == ROUNDS:
+                if rounds == ROUNDS:
                     raise self._changed(task.number)
                 self._run(executor)
                 self._whole()
