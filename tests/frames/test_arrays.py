@@ -117,3 +117,25 @@ def test_pitch():
     for other in (plane.T, np.asfortranarray(plane), plane[:, ::2], plane[:, ::-1]):
         with pytest.raises(AssertionError, match="not side by side"):
             arrays.pitch(other)
+
+
+def ring():
+    found = []
+    found.append(found)
+    return found
+
+
+def many(found, levels):
+    for _ in range(levels):
+        found = [found, found]
+    return found
+
+
+def test_lists_without_an_end():
+    """A list in itself, and one that is there so often that no memory holds the array."""
+    for image in (ring(), (ring(),), [[ring()]], many(1, 70)):
+        with pytest.raises(InputError, match="more than 64 deep"):
+            arrays.read(image)
+    with pytest.raises(InputError, match="memory"):
+        arrays.read(many(1, 60))
+    assert arrays.read(many(1, 3)).shape == (2, 2, 2)

@@ -58,6 +58,11 @@ def limited() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
+def _quiet() -> contextlib.AbstractContextManager[object]:
+    """Return a block in which nothing is printed: `print` is one of the functions that is tried."""
+    return contextlib.redirect_stdout(io.StringIO())
+
+
 class Fuzzer:
     """Calls of a seed.
 
@@ -102,7 +107,7 @@ class Fuzzer:
         errors = io.StringIO()
         said = None
         start = time.monotonic()
-        with warnings.catch_warnings(), contextlib.redirect_stderr(errors):
+        with warnings.catch_warnings(), contextlib.redirect_stderr(errors), _quiet():
             warnings.simplefilter("error")
             warnings.filterwarnings("ignore", ".*not plausible", UserWarning)  # of prior="auto"
             try:

@@ -242,10 +242,18 @@ def endless(rng: random.Random) -> Any:
     else:
         ring["a"] = ring
     return rng.choice([
-        ring, (ring,), {"a": ring}, itertools.repeat("cpu"), itertools.cycle([1]), Broken(),
+        ring, (ring,), [many(1, 60)], many(ring, 3), {"a": ring}, Broken(), itertools.repeat("cpu"),
+        itertools.cycle([1]),
         {"a": Broken()}, [Broken()], iter([Odd()]), deque(["cpu"]), UserDict({"tune": "film"}),
         OrderedDict(a=Odd()), MappingProxyType({"tune": "film"}), MappingProxyType({1: 2}),
     ])  # fmt: skip
+
+
+def many(found: Any, levels: int) -> Any:
+    """Return lists of lists, each of which is there twice."""
+    for _ in range(levels):
+        found = [found, found]
+    return found
 
 
 def nested(rng: random.Random, levels: int = 3) -> Any:

@@ -26,6 +26,7 @@ CUDA = (2, 13)  # DLPack's device types of GPU memory: kDLCUDA, kDLCUDAManaged
 KEPT, KEPT_SHARE = 4 << 30, 64  # most bytes kept for the next results; part of the main memory
 LOCKED = 1 << 28  # bytes that results may take of page-locked memory in any case
 LOCKED_SHARE = 8  # beyond that, the part of the main memory that may be page-locked
+_AXES = 64  # of an array of NumPy at most
 ADVICE = "copy it to main memory first (PyTorch: .cpu(), CuPy: .get())"
 
 
@@ -202,9 +203,17 @@ def is_cupy(array: Any) -> bool:
 
 def _check_readable(image: Any) -> None:
     """Refuse (InputError) what NumPy would make an array of by iterating, or of one object."""
-    first = image
-    while isinstance(first, list | tuple) and len(first):
-        first = first[0]
+    first, count = image, 1
+    for _ in range(_AXES + 1):
+        if not isinstance(first, list | tuple) or not len(first):
+            break
+        count, first = min(count * len(first), 1 << 60), first[0]
+    else:  # a list in itself has no end
+        raise InputError(
+            f"got lists in lists, more than {_AXES} deep; expected an array",
+            advice="give rows of numbers",
+        )
+    values.check_bytes(8 * count, f"an array of {count:,} numbers")  # lists may be there many times
     if isinstance(first, list | tuple | Number | np.generic | np.ndarray | memoryview) or any(
         _has(first, name) for name in ("__array__", "__array_interface__", "__array_struct__")
     ):

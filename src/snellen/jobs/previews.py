@@ -122,12 +122,7 @@ def preview(
     InputError, ModelError, DeviceError, OutputError
         As of `run`; there is no report.
     """
-    if isinstance(jobs, UpscaleJob | DeblurJob):
-        jobs = {"preview": jobs}
-    if not isinstance(jobs, Mapping) or not all(isinstance(one, str) for one in jobs):
-        raise InputError(
-            f"got {quoted(jobs)}; expected a job, or a mapping of names to jobs", parameter="jobs"
-        )
+    jobs = _named(jobs)
     listener = Collected(listening(events))
     compare = _checked(jobs, path(target, "target"), report_size, overwrite, command)
     count = values.whole("preview", count, 0, MOST)
@@ -149,6 +144,20 @@ def preview(
         found = excerpts(first, count, [one for one in times if one is not None], long)
         with temporary.folder() as folder:
             return _made(jobs, compare, found, folder, listener)
+
+
+def _named(jobs: object) -> dict[str, Any]:
+    """Return jobs by their names (InputError: neither a job, nor a mapping of texts)."""
+    if isinstance(jobs, UpscaleJob | DeblurJob):
+        return {"preview": jobs}
+    try:
+        pairs = list(jobs.items()) if isinstance(jobs, Mapping) else None
+    except Exception:  # of any library
+        pairs = None
+    expected = "a job, or a mapping of names to jobs"
+    if pairs is None:
+        raise InputError(f"got {quoted(jobs)}; expected {expected}", parameter="jobs")
+    return {values.text("jobs", name, expected): job for name, job in pairs}
 
 
 def _checked(

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from snellen.errors import InputError
+from snellen.errors import InputError, quoted
 from snellen.mad import definition, loggabor, masking
 from snellen.mad.combine import B1, B2
 from snellen.mad.csf import csf
@@ -76,7 +76,8 @@ class MADLoss(torch.nn.Module):  # type: ignore[misc]  # PyTorch is not there wh
         check_reduction(reduction)
         if dtype not in (torch.float64, torch.float32):
             raise InputError(
-                f"got `dtype`={dtype}; expected torch.float64 or torch.float32", parameter="dtype"
+                f"got `dtype`={quoted(dtype)}; expected torch.float64 or torch.float32",
+                parameter="dtype",
             )
         self.reduction, self.dtype = reduction, dtype
         self.definition = Definition(variant, hi_scale, eight_bit_lut)

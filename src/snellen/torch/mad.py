@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from snellen.errors import InputError
+from snellen.frames.values import choice
 from snellen.mad import definition
 from snellen.mad.definition import SMALLEST, Definition
 from snellen.mad.image import score
@@ -55,10 +56,11 @@ class MAD(torch.nn.Module):  # type: ignore[misc]  # PyTorch is not there when t
     ) -> None:
         super().__init__()
         check_reduction(reduction)
-        Definition(variant, hi_scale, eight_bit_lut)
+        which = Definition(variant, hi_scale, eight_bit_lut)
         self.reduction = reduction
         self.data_range = definition.peak(data_range, 0)
-        self.variant, self.hi_scale, self.eight_bit_lut = variant, hi_scale, eight_bit_lut
+        self.variant, self.hi_scale = which.variant, which.hi_scale
+        self.eight_bit_lut = which.eight_bit_lut
 
     def forward(self, distorted: Any, reference: Any) -> Any:
         """Return the scores.
@@ -98,10 +100,7 @@ class MAD(torch.nn.Module):  # type: ignore[misc]  # PyTorch is not there when t
 
 def check_reduction(reduction: str) -> None:
     """Refuse (InputError) what is no reduction."""
-    if reduction not in REDUCTIONS:
-        raise InputError(
-            f"`reduction`={reduction!r}; expected one of {REDUCTIONS}", parameter="reduction"
-        )
+    choice("reduction", reduction, REDUCTIONS)
 
 
 def checked(images: Any) -> Any:
