@@ -13,9 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from snellen.addresses import shown, without_secrets
 from snellen.errors import InputError
 from snellen.frames import opening, store, transfer, values
-from snellen.frames.remote import Remote, shown, typed, without_secrets
+from snellen.frames.remote import Remote, typed
 from snellen.frames.still import Still, read, write
 from snellen.frames.transfer import RemoteFile
 from support.web import served

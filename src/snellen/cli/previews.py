@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from snellen.addresses import without_secrets
 from snellen.cli.groups import group
 from snellen.cli.options import option
 from snellen.cli.terminal import counted
 from snellen.cli.types import NUMBER
 from snellen.errors import InputError, SnellenError, worded
-from snellen.frames.remote import without_secrets
 
 if TYPE_CHECKING:
     from snellen.cli.report import Report

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import click
 
+from snellen.addresses import without_secrets
 from snellen.cli import faults, interrupts, recipes, terminal
 from snellen.cli.options import option
 from snellen.errors import SnellenError, worded
-from snellen.frames.remote import without_secrets
 
 if TYPE_CHECKING:
     from snellen.cli.log import Log

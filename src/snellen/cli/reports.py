@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from snellen.addresses import without_secrets
 from snellen.cli import recipes
 from snellen.cli.groups import FILES, group
 from snellen.cli.options import option
 from snellen.cli.terminal import counted
 from snellen.cli.types import NAMED, NUMBER
 from snellen.errors import InputError, SnellenError, worded
-from snellen.frames.remote import without_secrets
 
 if TYPE_CHECKING:
     from snellen.cli.report import Report

@@ -62,7 +62,7 @@ def hide(words: list[str]) -> None:
     """Have addresses in a command line shown without their secrets, whatever message repeats it."""
     _hidden.clear()
     if any("://" in word for word in words):
-        from snellen.frames.remote import with_secrets
+        from snellen.addresses import with_secrets
 
         for given, instead in with_secrets(words).items():
             _hidden[given] = _hidden[given.replace("://", ":/", 1)] = instead

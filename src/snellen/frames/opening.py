@@ -17,9 +17,10 @@ from io import BufferedReader, BytesIO, FileIO
 from pathlib import Path
 from typing import BinaryIO
 
+from snellen.addresses import shown
 from snellen.errors import InputError
 from snellen.frames import transfer
-from snellen.frames.remote import Remote, shown
+from snellen.frames.remote import Remote
 from snellen.frames.transfer import RemoteFile, RemoteFilm
 
 _PATIENCE_MS = 100

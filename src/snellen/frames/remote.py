@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable
 from pathlib import Path, PurePath
 from string import punctuation
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, urlsplit
 
+from snellen.addresses import HOST, SCHEME, STORES, secrets, shown
 from snellen.errors import InputError, quoted
 
 if TYPE_CHECKING:
@@ -24,16 +24,8 @@ else:
 
 EXTRAS = {"http": "cluster", "https": "cluster", "s3": "s3", "gs": "gcs"}
 """Schemes that are allowed, and the extra that each needs."""
-STORES = ("s3", "gs")
-"""Those of outputs; their addresses have no query, and names in them any character."""
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
-_IN_WORD = re.compile(rf"{_SCHEME.pattern}.+", re.DOTALL)
 _CHAIN = re.compile(r"([A-Za-z0-9+.-]+)::.*://")
 """fsspec's way of opening one address through another."""
-_HOST = re.compile(r"\[[0-9A-Fa-f:.]+\]")
-_QUERY = re.compile(r"[?#]")
-_PLACE = re.compile(rf"(?:{_HOST.pattern}|[^:\[\]]+)(?::\d*)?|arn:.+")
-"""A host with its port, or a bucket; Amazon's names of access points have colons."""
 
 
 class Remote(_Path):
@@ -141,12 +133,12 @@ def typed(text: str) -> Path:
     InputError
         An address that is none of `EXTRAS`, or none at all.
     """
-    found = _SCHEME.match(text) or _CHAIN.match(text)
+    found = SCHEME.match(text) or _CHAIN.match(text)
     if found is None or os.path.lexists(text):
         return Path(text)
     scheme = found[1].lower()
     what, why = quoted(shown(text), str), None
-    if "::" in _HOST.sub("", text):
+    if "::" in HOST.sub("", text):
         why = "got several addresses, with :: between; expected one"
     elif scheme not in EXTRAS:
         why = f"got the scheme {quoted(found[1], str)}; expected {', '.join(EXTRAS)}"
@@ -170,38 +162,3 @@ def _host(text: str) -> str | None:
         return urlsplit(text).hostname
     except ValueError:
         return None
-
-
-def shown(url: str) -> str:
-    """Return what may be shown of an address: no user name, no password and no query."""
-    head, _, rest = url.partition("://")
-    if head.lower() not in STORES:  # of which a name may have any character
-        rest = _QUERY.split(rest, maxsplit=1)[0]
-    host, slash, path = rest.partition("/")
-    host = host.rpartition("@")[2]
-    if ":" in host and not _PLACE.fullmatch(host):  # a password with one of / ? #
-        return f"{head}://…"
-    return f"{head}://{host}{slash}{path}"
-
-
-def without_secrets(word: str) -> str:
-    """Return a word of a command line, with the address in it as it may be shown."""
-    return _IN_WORD.sub(lambda found: shown(found[0]), word)
-
-
-def with_secrets(words: Iterable[str]) -> dict[str, str]:
-    """Return the addresses in a command line that have secrets, and how each may be shown."""
-    found = (one[0] for word in words if (one := _IN_WORD.search(word)))
-    return {url: shown(url) for url in found if shown(url) != url}
-
-
-def secrets(url: str) -> set[str]:
-    """Return the parts of an address that must not be shown."""
-    head, _, rest = url.partition("://")
-    host = re.split(r"[/?#]", rest, maxsplit=1)[0]
-    found = {host.rpartition("@")[0]}
-    if head.lower() not in STORES:
-        found |= set(_QUERY.split(rest, maxsplit=1)[1:])
-    found |= {part for one in found for part in re.split("[:&]", one)}
-    found |= {one.partition("=")[2] for one in found}
-    return {text for one in found for text in (one, unquote(one)) if text}

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator
 from http import HTTPStatus
 from typing import Any, TypeVar
 
+from snellen.addresses import secrets
 from snellen.errors import InputError, quoted
-from snellen.frames.remote import EXTRAS, Remote, secrets
+from snellen.frames.remote import EXTRAS, Remote
 
 T = TypeVar("T")
 

@@ -8,12 +8,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from snellen.addresses import without_secrets
 from snellen.aplus import model as aplus
 from snellen.cnn import model as cnn
 from snellen.errors import InputError, ModelError, quoted
 from snellen.frames import tensors, values
 from snellen.frames.opening import is_address
-from snellen.frames.remote import without_secrets
 from snellen.upscaling import shipped
 
 Model = aplus.Model | cnn.Model
