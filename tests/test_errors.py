@@ -87,3 +87,31 @@ def test_renamed():
 def test_any_text_is_worded():
     assert errors.worded("`psf_size`=3 is odd", option) == "--psf-size 3 is odd"
     assert errors.plain("`psf_size`=3 is odd") == "psf_size=3 is odd"
+
+
+SECRET = "https://me:key,17@host.org/a?sig=abc"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        SECRET,
+        f"cuda:0,{SECRET}",
+        ["cuda:0", SECRET],
+        {"device": (SECRET,)},
+        f"https://me:{'key17' * 100}@host.org/a",
+        ["https://me:" + "key17" * 100 + "@host.org/a"],
+        SECRET.encode(),
+        ValueError(f"no such thing: {SECRET}"),
+        [ValueError("x" * 90 + SECRET)],
+    ],
+)
+def test_a_value_in_a_message_shows_no_secret(value):
+    for how in (repr, str):
+        text = errors.quoted(value, how)
+        assert "://" in text and not any(word in text for word in ("key", "17", "abc"))
+
+
+def test_words_behind_an_address_stay_in_a_message():
+    error = OSError(f"got {SECRET} in vain; expected another")
+    assert errors.quoted(error, str) == "got https://host.org/a in vain; expected another"

@@ -23,6 +23,8 @@ import reprlib
 from collections.abc import Callable
 from typing import Any, Self
 
+from snellen.addresses import without_secrets
+
 _NAME = re.compile(r"`([a-z][a-z0-9_]*)`(=True\b|=?)")
 
 LONGEST = 120
@@ -212,18 +214,35 @@ def _cut(text: str, most: int) -> str:
 def quoted(value: object, how: Callable[[Any], str] = repr) -> str:
     """Return what a message says of a value: its `repr`, in one line and not longer than a line.
 
-    It never fails, whatever the value is.
+    Of addresses it has what may be shown: no password and no query. It never fails, whatever the
+    value is.
     """
     try:
         if how is repr and isinstance(value, str | bytes | list | tuple | dict | set | frozenset):
             text = _brief.repr(value)
         else:
-            text = how(value)
+            text = _shown(how(value))
         text = " ".join(text.split())
     except Exception:  # of a foreign __repr__, or a number of too many digits
         return f"a value of type {type(value).__name__[:LONGEST]}"
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
-_brief = reprlib.Repr()
+def _shown(text: str) -> str:
+    """Return a text with the addresses among its words as they may be shown."""
+    return " ".join(map(without_secrets, text.split())) if "://" in text else text
+
+
+class _Brief(reprlib.Repr):
+    """Short texts of values; addresses lose their secrets before anything is cut off."""
+
+    def repr_str(self, x: str, level: int) -> str:
+        return super().repr_str(without_secrets(x), level)
+
+    def repr_instance(self, x: Any, level: int) -> str:
+        text = _shown(repr(x))
+        return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+_brief = _Brief()
 _brief.maxstring = _brief.maxother = _brief.maxlong = LONGEST

@@ -185,6 +185,14 @@ def test_what_is_no_list_of_names(names):
         device.several(names)
 
 
+@pytest.mark.parametrize("address", ["https://me:key@host/a?sig=key", "http://me:17,key@host"])
+def test_an_address_shows_no_secret(address):
+    for names in (address, ["cpu", address], f"cpu,{address}", {address: 1}):
+        with pytest.raises((DeviceError, InputError), match="://") as caught:
+            device.several(names)
+        assert not any(secret in str(caught.value) for secret in ("17", "key"))
+
+
 @pytest.mark.usefixtures("two_gpus")
 @pytest.mark.parametrize(
     ("names", "words"),

@@ -161,6 +161,14 @@ def test_addresses_that_are_none(tmp_path, address):
         UpscaleJob(source=tmp_path / "a.mkv", target=tmp_path / "b.mkv", cluster=address)
 
 
+@pytest.mark.parametrize("scheme", ["http", "ray"])
+def test_an_address_shows_no_password(tmp_path, scheme):
+    address = f"{scheme}://me:secret@host:10001"
+    with pytest.raises(InputError, match=f"{scheme}://host:10001") as caught:
+        UpscaleJob(source=tmp_path / "a.mkv", target=tmp_path / "b.mkv", cluster=address)
+    assert "secret" not in str(caught.value)
+
+
 def test_what_does_not_go_with_a_cluster(install, tmp_path):
     names = {"source": tmp_path / "a.mkv", "target": tmp_path / "b.mkv", "cluster": "10.0.0.1:6379"}
     with pytest.raises(InputError, match="workers"):

@@ -137,7 +137,9 @@ def names(device: str | Sequence[str]) -> list[str]:
             parameter="device",
         )
     found: list[str] = []
-    for name in (name.strip() for part in parts for name in str.__str__(part).split(",")):
+    texts = map(str.__str__, parts)
+    each = (one for text in texts for one in ([text] if "://" in text else text.split(",")))
+    for name in map(str.strip, each):
         short = found and found[-1].startswith("cuda:") and name.isascii() and name.isdigit()
         found.append(f"cuda:{name}" if short else name)
     return found

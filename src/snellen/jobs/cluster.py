@@ -316,8 +316,9 @@ def _knock(address: str, known: str) -> None:
 def _place(address: str) -> tuple[str, int] | None:
     """Return the host and the port of an address; None: it has none."""
     host, _, port = address.removeprefix(_CLIENT).rpartition(":")
+    good = host and not {*"/@"} & {*host}
     number = values.decimal(port, 65535)
-    return None if not host or "/" in host or number is None else (host.strip("[]"), number)
+    return (host.strip("[]"), number) if good and number is not None else None
 
 
 def _no_cluster(address: str, why: str) -> InputError:
