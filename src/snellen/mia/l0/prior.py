@@ -128,16 +128,30 @@ def _estimates(
     divisor = exposure(image)
     every = [_Start.of(image, divisor, *one) for one in starts]
     there = library(image) is not np
+    reported = 0  # of searches that ended for lack of memory
+
+    def begin(iterations: int) -> None:
+        nonlocal reported
+        reported += iterations
+        report(iterations)
+
+    def resume(iterations: int) -> None:
+        nonlocal reported
+        known = min(reported, iterations)
+        reported -= known
+        if known < iterations:
+            report(iterations - known)
+
     if there and len(every) > 1 and max(one.side for one in every) <= MOST:
         with suppress(DeviceMemoryError), devices.reporting():  # one after another they may fit
-            return [centred(psf) for psf in _side_by_side(every, report)]
+            return [centred(psf) for psf in _side_by_side(every, begin)]
     found = []
     for one in every:
         first, weights = one.psf, one.weights
         if there and one.side <= MOST:
-            psf = _search_there(one.pictures, divisor, one.side, first, weights, report)
+            psf = _search_there(one.pictures, divisor, one.side, first, weights, resume)
         else:
-            psf = _search(one.pictures, divisor, one.levels, first, weights, report)
+            psf = _search(one.pictures, divisor, one.levels, first, weights, resume)
         found.append(centred(psf))
     return found
 

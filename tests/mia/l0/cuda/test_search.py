@@ -106,19 +106,31 @@ def test_starts_side_by_side(cuda, monkeypatch):
 
 
 def test_one_search_after_another_where_memory_is_short(monkeypatch):
-    """CuPy raises an error of its own."""
+    """CuPy raises an error of its own; what was done by then counts once in the progress."""
     FakeCupy(0).install(monkeypatch)
+    found, done = psfs.gaussian(1.0, 9), [0]
 
-    def short(*what):
+    def count(iterations):
+        done.append(done[-1] + iterations)
+
+    def short(starts, report):
+        for _ in range(3):
+            report(5)
         raise sys.modules["cupy.cuda.memory"].OutOfMemoryError("full")
 
-    found = psfs.gaussian(1.0, 9)
+    def alone(pictures, divisor, side, psf, weights, report):
+        for each in weights:
+            report(len(each))
+        return found
+
     monkeypatch.setattr(prior, "library", lambda image: sys.modules["cupy"])
     monkeypatch.setattr(prior, "exposure", lambda image: 1.0)
     monkeypatch.setattr(prior, "_side_by_side", short)
-    monkeypatch.setattr(prior, "_search_there", lambda *what: found)
-    every = prior._estimates(pictures(1, (40, 51))[0], [(9, 1.0), (9, 2.0)], lambda count: None)
+    monkeypatch.setattr(prior, "_search_there", alone)
+    every = prior._estimates(pictures(1, (40, 51))[0], [(9, 1.0), (9, 2.0)], count)
     np.testing.assert_allclose(every, [found] * 2, rtol=0, atol=1e-12)
+    total = 2 * len(levels((40, 51), 9)) * prior.ITERATIONS
+    assert total > 15 and done == list(range(0, total + 1, 5))
 
 
 def steps(name, count, log):
