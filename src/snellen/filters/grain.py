@@ -14,7 +14,7 @@ depend on the machine either.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -23,6 +23,7 @@ import numpy.typing as npt
 from snellen.cpu import threads
 from snellen.cpu.blas import single_threaded
 from snellen.cpu.compiled import compiled
+from snellen.cpu.tasks import results
 from snellen.errors import InputError, quoted
 from snellen.frames.frame import Format, Frame, Plane
 from snellen.frames.luma import levels
@@ -127,13 +128,7 @@ class Grain(Holder):
         out = np.empty(luma.shape, self._target.dtype)
         with single_threaded():
             tasks = list(self._tasks(luma, frame.pts, out))
-            try:
-                wait(tasks)
-            finally:  # of an interrupt
-                for task in tasks:
-                    task.cancel()
-        for task in tasks:
-            task.result()
+            results(tasks)
         rest = (self._unchanged.plane(one, chroma=True) for one in frame.planes[1:])
         return replace(frame, planes=(out, *rest))
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
 
 from snellen.cpu import threads
 from snellen.cpu.blas import single_threaded
+from snellen.cpu.tasks import results
 from snellen.frames.frame import Format, Frame, Plane
 from snellen.upscaling.chroma import Chroma
 from snellen.upscaling.methods import luma_on_cpu
@@ -53,13 +54,7 @@ class Backend:
                 *self._luma.tasks(self._pool, planes[0], out[0]),
                 *self._chroma.tasks(self._pool, planes[1:], out[1:]),
             ]
-            try:
-                wait(tasks)
-            finally:  # of an interrupt
-                for task in tasks:
-                    task.cancel()
-        for task in tasks:
-            task.result()
+            results(tasks)
         return out
 
 

@@ -7,7 +7,7 @@ down before, as after any step that the next one does not follow on the same dev
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.cpu import threads
+from snellen.cpu.tasks import results
 from snellen.errors import InputError
 from snellen.frames.frame import Format, Frame, Plane
 from snellen.frames.quantise import recode
@@ -143,13 +144,7 @@ class Fit(Holder):
                     self._pool, plane, result, self._depths[number > 0], target.bits
                 )
             ]
-            try:
-                wait(tasks)
-            finally:  # of an interrupt
-                for task in tasks:
-                    task.cancel()
-            for task in tasks:
-                task.result()
+            results(tasks)
         return replace(frame, planes=out)
 
     def _plane(self, shape: tuple[int, int], chroma: bool) -> Plane:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from snellen.cpu import threads
 from snellen.cpu.blas import single_threaded
 from snellen.cpu.compiled import compiled
+from snellen.cpu.tasks import results
 from snellen.filters.lut.planes import Planes
 from snellen.frames.frame import Frame, Plane
 from snellen.frames.quantise import quantise
@@ -40,12 +41,8 @@ class Backend:
         out = tuple(np.empty(shape, target.dtype) for shape in target.shapes)
         with single_threaded():
             tasks = list(self._tasks(planes, out))
-            try:
-                wait(tasks)
-            finally:  # of an interrupt
-                for task in tasks:
-                    task.cancel()
-        self._clipped += sum(task.result() for task in tasks)
+            found = results(tasks)
+        self._clipped += sum(found)
         return replace(frame, planes=out)
 
     def clipped(self) -> int:

@@ -6,7 +6,7 @@ A tile's result does not depend on other tiles, so that it is the same for any n
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from snellen.cpu import threads
 from snellen.cpu.compiled import compiled
+from snellen.cpu.tasks import results
 from snellen.filters.nlm.definition import (
     BIN,
     BINS,
@@ -166,13 +167,7 @@ class Backend:
                 self._pool, [frame[number] for frame in window], centre, out[group.planes]
             )
         ]
-        try:
-            wait(tasks)
-        finally:  # of an interrupt
-            for task in tasks:
-                task.cancel()
-        for task in tasks:
-            task.result()
+        results(tasks)
         return lambda: (out, None)
 
     def close(self) -> None:
