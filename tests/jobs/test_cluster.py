@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import os
 import sys
+from types import NoneType
 
+import numpy as np
 import pytest
+from PIL import Image
 
-from snellen.errors import DeviceError, InputError, SnellenError
-from snellen.jobs import DeblurJob, UpscaleJob, cluster_task, write_plan
+from snellen.errors import DeviceError, IncompleteError, InputError, SnellenError
+from snellen.jobs import (
+    DeblurJob,
+    MiaSettings,
+    UpscaleJob,
+    cluster_task,
+    run_several,
+    write_plan,
+)
 from snellen.jobs import cluster as cluster_module
 from snellen.jobs.cluster import Cluster
 from snellen.jobs.events import Silent
 from snellen.jobs.pair_scores import score_pairs
 from snellen.video.progress import Meter
+from support.cli import run as command
 from support.fake_ray import fake_ray
 from support.tickets import Doing
 
@@ -179,3 +190,55 @@ def test_what_does_not_go_with_a_cluster(install, tmp_path):
     with pytest.raises(InputError, match="Ray chooses the GPUs"):
         Cluster("local", "cuda:1", 1, Silent())
     assert list(score_pairs([], cluster="local")) == []
+
+
+def test_outputs_of_files_are_written_by_the_driver(install, tmp_path):
+    ray = install({"CPU": 2.0})
+    draw = np.random.default_rng(5)
+    for name in "abc":
+        samples = draw.integers(0, 256, (24, 20), np.uint8)
+        Image.fromarray(samples).save(tmp_path / f"{name}.png")
+    Image.open(tmp_path / "b.png").resize((160, 128)).save(tmp_path / "d.jpg")
+    data = (tmp_path / "d.jpg").read_bytes()
+    (tmp_path / "d.jpg").write_bytes(data[: len(data) * 2 // 3])
+    (tmp_path / "b.png").write_text("no image")
+    mia = MiaSettings(psf_size=3, iterations=2, prior=None)
+
+    def jobs(folder, cluster):
+        return [
+            DeblurJob(
+                source=tmp_path / name, target=tmp_path / folder / name, mia=mia, device="cpu",
+                psf_out=tmp_path / folder / "psf" / f"{name}.npy", cluster=cluster, threads=1,
+            ) for name in ("a.png", "b.png", "c.png", "d.jpg")
+        ]  # fmt: skip
+
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far/c.png").write_text("is there")
+    here, seen = run_several(jobs("here", None)), []
+    far = run_several(jobs("far", "local"), done=seen.append)
+    assert far == seen
+    assert [one[0] for one in ray.log].count("remote") == 1
+    assert [type(one.error) for one in far] == [
+        NoneType, InputError, InputError, IncompleteError,
+    ]  # fmt: skip
+    assert str(far[1].error) == str(here[1].error)
+    assert str(far[2].error).startswith(f"{tmp_path / 'far/c.png'} exists")
+    assert str(far[3].error) == str(here[3].error).replace("/here/", "/far/")
+    for name in ("a.png", "d.jpg", "psf/a.png.npy", "psf/d.jpg.npy"):
+        assert (tmp_path / "far" / name).read_bytes() == (tmp_path / "here" / name).read_bytes()
+    assert (tmp_path / "far/c.png").read_text() == "is there"
+    assert far[0].result.target == tmp_path / "far/a.png"
+    assert far[0].result.psf_file == tmp_path / "far/psf/a.png.npy"
+    assert sorted(one.name for one in (tmp_path / "far/psf").iterdir()) == [
+        "a.png.npy", "d.jpg.npy",
+    ]  # fmt: skip
+
+
+def test_a_cluster_that_cannot_be_used_is_said_once(monkeypatch, tmp_path, capsys):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    for name in "ab":
+        Image.fromarray(np.zeros((8, 8), np.uint8)).save(tmp_path / f"{name}.png")
+    assert command("upscale", tmp_path, "--cluster", "local", "--device", "cpu") == 2
+    err = capsys.readouterr().err
+    assert err.count("error: ") == 1
+    assert "needs Ray" in err

@@ -221,3 +221,29 @@ def test_a_film_is_deblurred_while_pairs_are_scored(nodes, tmp_path):
     assert far[4][4].endswith(here[4][4])
     assert len(far) == 5
     assert find_spec("cupy") or "the CPU is used" in said
+
+
+def test_the_files_of_a_folder(nodes, film, tmp_path):
+    """Images and a short film are tasks, of which one is killed; a long film follows."""
+    source = tmp_path / "in"
+    source.mkdir()
+    draw = np.random.default_rng(3)
+    for number in range(6):
+        samples = draw.integers(0, 256, (120, 160, 3), np.uint8)
+        Image.fromarray(samples).save(source / f"{number}.png")
+    (source / "3.png").write_text("no image")
+    make(source / "7.mkv", frames=8, size=(48, 32), options=KEYS)
+    os.link(film[0], source / "8.mkv")
+    driver = drive(nodes, "upscale", source, "-o", tmp_path / "far", *ENLARGING)
+    os.kill(until(tasks)[0], signal.SIGKILL)
+    said = driver.communicate()[1]
+    assert driver.returncode == 2, said
+    assert said.index("files at once, each with 1 CPU") < said.index("segments at once")
+    assert "3.png: not an image" in said
+    assert command("upscale", source, "-o", tmp_path / "here", *ENLARGING) == 2
+    made = sorted(one.name for one in (tmp_path / "far").iterdir())
+    assert made == [*(f"{n}.png" for n in (0, 1, 2, 4, 5)), "7.mkv", "8.mkv"]
+    for name in made[:5]:
+        assert (tmp_path / "far" / name).read_bytes() == (tmp_path / "here" / name).read_bytes()
+    assert frames(tmp_path / "far/7.mkv") == frames(tmp_path / "here/7.mkv")
+    assert frames(tmp_path / "far/8.mkv") == film[1]
