@@ -132,8 +132,8 @@ SEGMENTS = (
         "--workers",
         type=click.IntRange(1, 1024),
         metavar="N",
-        help="Processes that make segments of a long film at once, with the same result [default: "
-        "1; of several GPUs one each].",
+        help="Processes that share several files, and the segments of a long film, with the same "
+        "results [default: 1; of several GPUs one each].",
     ),
     CLUSTER,
 )

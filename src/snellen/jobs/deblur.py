@@ -103,9 +103,9 @@ class DeblurJob(Job):
     discard_segments: bool = False
     """Whether those of an earlier run are removed first."""
     workers: int | None = None
-    """Processes that work on a film's segments at once; None: one, or one for each GPU."""
+    """Processes that share a film's segments, or several files; None: one, or one for each GPU."""
     cluster: str | None = None
-    """The cluster of Ray that makes a film's segments; None: this machine."""
+    """The cluster of Ray that makes a film's segments, or several files; None: this machine."""
 
     def __post_init__(self) -> None:
         source: Any = self.source

@@ -8,34 +8,23 @@ from pathlib import Path
 from typing import Any
 
 from snellen.frames.values import flag
-from snellen.jobs.arguments import SHARED, VIDEO, arguments
+from snellen.jobs.arguments import arguments, deblur_job
 from snellen.jobs.deblur import DeblurJob, DeblurResult, psf_targets
 from snellen.jobs.events import Events
 from snellen.jobs.execute import raised
 from snellen.jobs.inputs import claim
-from snellen.jobs.naming import SHARP, beside
+from snellen.jobs.naming import SHARP
 from snellen.jobs.options import (
     File,
-    MiaSettings,
     Time,
-    device_list,
     optional_path,
-    path,
     paths,
-    video_options,
 )
-from snellen.jobs.patterns import matching, the_only
-from snellen.jobs.planning import file_target, plan
+from snellen.jobs.planning import plan
 from snellen.jobs.positions import Region
 from snellen.jobs.report_after import with_report
 from snellen.jobs.several import each_file
 from snellen.mia.result import AUTO
-
-_MIA = (
-    "psf", "psf_size", "psf_start", "iterations", "tolerance", "noise", "read_noise", "tv", "prior",
-    "edges", "recentre", "tile", "data_range", "dtype",
-)  # fmt: skip
-"""Arguments that are fields of the same names."""
 
 
 def deblur_file(
@@ -201,33 +190,8 @@ def deblur_file(
     --------
     deblur_files : the same for several files, and folders of them.
     """
-    job = _job(locals())
+    job = deblur_job(locals())
     return raised(with_report(job, report, report_size, events))
-
-
-def _job(named: Mapping[str, Any]) -> DeblurJob:
-    """Return the job of the arguments of `deblur_file`."""
-    video = video_options(**{name: named[name] for name in VIDEO})
-    source = named["source"]
-    given: Any
-    if isinstance(source, File):
-        given = path(source, "source")
-        if video.fps is None:
-            given = the_only(given, "source")
-    else:
-        given = tuple(one for typed in paths(source, "source") for one in matching(typed))
-    goal = optional_path(named["target"], "target")
-    if not isinstance(given, tuple):
-        goal = file_target(given, named["target"], lambda one: SHARP, video.fps is not None)
-    elif goal is None:
-        goal = beside(given[0], SHARP) if given else Path()
-    return DeblurJob(
-        source=given, target=goal, mia=MiaSettings(**{name: named[name] for name in _MIA}),
-        region=Region.of(named["region"], named["positions"]),
-        psf_out=psf_targets([goal], optional_path(named["psf_out"], "psf_out"))[0],
-        device=device_list(named["device"]), video=video,
-        **{name: named[name] for name in ("paste_back", "window", "warm", *SHARED)},
-    )  # fmt: skip
 
 
 def deblur_files(
@@ -241,6 +205,8 @@ def deblur_files(
     **options: Any,
 ) -> list[DeblurResult]:
     """Restore several files, or all videos and images of folders.
+
+    With `workers`, several GPUs or a `cluster` several files are made at once; long films follow.
 
     Parameters
     ----------
@@ -284,6 +250,6 @@ def deblur_files(
         return deblur_file(source, goal, psf_out=psf_of[goal], **how)
 
     def job(source: Path, goal: Path, **how: Any) -> DeblurJob:
-        return _job(arguments(deblur_file, source, goal, psf_out=psf_of[goal], **how))
+        return deblur_job(arguments(deblur_file, source, goal, psf_out=psf_of[goal], **how))
 
     return each_file(restored, job, todo, events, options)

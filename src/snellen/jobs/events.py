@@ -27,8 +27,8 @@ class Progress:
     eta: float | None
     """Seconds until this stage ends; None: unknown."""
     unit: str = "frame"
-    """What is counted: "frame", "pair" (of files), "row" (of a picture), "iteration", "step" (of
-    training), or "turn" (of the search for a blur)."""
+    """What is counted: "frame", "file", "pair" (of files), "row" (of a picture), "iteration",
+    "step" (of training), or "turn" (of the search for a blur)."""
     stage: str | None = None
     """Name of the stage, where work is done in several; each counts by itself."""
 

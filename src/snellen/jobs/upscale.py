@@ -71,7 +71,7 @@ class UpscaleJob(Job):
     Not with `model`."""
     device: str = "auto"
     """"auto", "cpu", "cuda" or "cuda:N"; several GPUs, "cuda:all" or "cuda:0,cuda:1", share the
-    segments of a film, and all else is the first one's."""
+    segments of a film, and several files; all else is the first one's."""
     chroma: str = "auto"
     """Where video's chroma is enlarged: "auto", "cpu" or "gpu"."""
     video: VideoOptions = field(default_factory=VideoOptions)
@@ -97,9 +97,9 @@ class UpscaleJob(Job):
     discard_segments: bool = False
     """Whether those of an earlier run are removed first."""
     workers: int | None = None
-    """Processes that work on a film's segments at once; None: one, or one for each GPU."""
+    """Processes that share a film's segments, or several files; None: one, or one for each GPU."""
     cluster: str | None = None
-    """The cluster of Ray that makes a film's segments; None: this machine."""
+    """The cluster of Ray that makes a film's segments, or several files; None: this machine."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "source", path(self.source, "source"))

@@ -7,33 +7,21 @@ from fractions import Fraction
 from typing import Any
 
 from snellen.frames.values import flag
-from snellen.jobs.arguments import SHARED, VIDEO, arguments
-from snellen.jobs.enhance import Enhancement
+from snellen.jobs.arguments import SIZE, arguments, upscale_job
 from snellen.jobs.events import Events
 from snellen.jobs.execute import raised
 from snellen.jobs.naming import enlarged
 from snellen.jobs.options import (
     File,
     Time,
-    device_list,
     optional_path,
-    path,
     paths,
-    video_options,
 )
-from snellen.jobs.patterns import the_only
-from snellen.jobs.planning import file_target, plan
+from snellen.jobs.planning import plan
 from snellen.jobs.report_after import with_report
 from snellen.jobs.several import each_file
-from snellen.jobs.sizes import text_of, wanted
+from snellen.jobs.sizes import wanted
 from snellen.jobs.upscale import UpscaleJob, UpscaleResult
-
-_SIZE = ("scale", "size", "height", "fit")
-_OWN = ("scale", "height", "fit", "model", "method", "source_kind", "chroma")
-_ENHANCEMENT = (
-    "crop", "vf", "denoise", "sharpen", "post_vf", "deblur", "lut_matrix", "grain", "grain_seed",
-)  # fmt: skip
-"""Arguments that are fields of the same names."""
 
 
 def upscale_file(
@@ -121,8 +109,8 @@ def upscale_file(
     device : str or sequence of str
         "cpu", "cuda", "cuda:N", or "auto": the first GPU where it works. Where the memory
         of "auto"'s GPU does not suffice, the CPU does the work, with a warning. Several GPUs
-        ("cuda:all", "cuda:0,cuda:2", "cuda:0,2") share the segments of a long film; all else is
-        the first one's.
+        ("cuda:all", "cuda:0,cuda:2", "cuda:0,2") share the segments of a long film, and the
+        files of `upscale_files`; all else is the first one's.
     method : str, optional
         What enlarges luma: "cnn-fine", "cnn-fast", "aplus"; None or "auto": cnn-fine. Instead of a
         `model`.
@@ -241,11 +229,11 @@ def upscale_file(
     discard_segments : bool
         Whether those of an earlier run are removed first.
     workers : int, optional
-        Processes that work on the segments of a long film at once; they share the CPU's threads,
-        and the GPUs that `device` names. The result is the same for any number. None: one, or one
-        for each GPU.
+        Processes that work on the segments of a long film, or on several files, at once; they share
+        the CPU's threads, and the GPUs that `device` names. The result is the same for any number.
+        None: one, or one for each GPU.
     cluster : str, optional
-        The cluster of Ray whose tasks make the segments instead: "auto", "HOST:PORT",
+        The cluster of Ray whose tasks make the segments, or files, instead: "auto", "HOST:PORT",
         "ray://HOST:PORT", or "local", one of this machine that is started for this call. Needs
         the extra `snellen[cluster]`.
     report : str, Path or None
@@ -273,32 +261,8 @@ def upscale_file(
     --------
     upscale_files : the same for several files, and folders of them.
     """
-    job = _job(locals())
+    job = upscale_job(locals())
     return raised(with_report(job, report, report_size, events))
-
-
-def _job(given: Mapping[str, Any]) -> UpscaleJob:
-    """Return the job of the arguments of `upscale_file`."""
-    video = video_options(**{name: given[name] for name in VIDEO})
-    enhancement = Enhancement(
-        **{name: given[name] for name in _ENHANCEMENT},
-        deblock=flag("deblock", given["deblock"]),
-        deband=flag("deband", given["deband"]),
-        deblur_psf_out=optional_path(given["deblur_psf_out"], "deblur_psf_out"),
-        lut=optional_path(given["lut"], "lut"),
-    )
-    source = path(given["source"], "source")
-    if video.fps is None:
-        source = the_only(source, "source")
-    sized = wanted(*(given[name] for name in _SIZE))
-    goal = file_target(
-        source, given["target"], lambda one: enlarged(one, sized), video.fps is not None
-    )
-    return UpscaleJob(
-        source=source, target=goal, size=text_of(given["size"]),
-        device=device_list(given["device"]), video=video, enhancement=enhancement,
-        **{name: given[name] for name in (*_OWN, *SHARED)},
-    )  # fmt: skip
 
 
 def upscale_files(
@@ -311,6 +275,8 @@ def upscale_files(
     **options: Any,
 ) -> list[UpscaleResult]:
     """Enlarge several files, or all videos and images of folders.
+
+    With `workers`, several GPUs or a `cluster` several files are made at once; long films follow.
 
     Parameters
     ----------
@@ -341,7 +307,7 @@ def upscale_files(
         That of the first file that failed, as of `upscale_file`, after all others are done;
         `error.__notes__` has the errors of further files.
     """
-    sized = wanted(*(options.get(name) for name in _SIZE))
+    sized = wanted(*(options.get(name) for name in SIZE))
     todo = plan(
         paths(sources, "source"), optional_path(target, "target"),
         lambda one: enlarged(one, sized), into=True, recursive=recursive,
@@ -350,6 +316,6 @@ def upscale_files(
     )  # fmt: skip
 
     def job(*files: Any, **how: Any) -> UpscaleJob:
-        return _job(arguments(upscale_file, *files, **how))
+        return upscale_job(arguments(upscale_file, *files, **how))
 
     return each_file(upscale_file, job, todo, events, options)
