@@ -118,12 +118,19 @@ def test_the_source_is_shown_without_its_bars(tmp_path, small_model, random, mon
     assert shapes == [(40, 48), (80, 96)]
 
 
+class Broken(dict):
+    def items(self):
+        raise RuntimeError("no answer")
+
+
 def test_what_has_no_preview(tmp_path, job, saved, picture):
     image = saved("a.png", picture((20, 24)))
     wrong = (
         ({}, {"jobs": {}}, "1 to 9"),
         ({}, {"jobs": 3}, "expected a job"),
         ({}, {"jobs": {1: job}}, "expected a job"),
+        ({}, {"jobs": {"\ud800": job}}, "expected a job"),
+        ({}, {"jobs": Broken()}, "expected a job"),
         ({}, {"at": 3}, "expected a sequence"),
         ({"source": image, "target": tmp_path / "b.png"}, {}, "about one video"),
         ({"source": "-"}, {}, "about one video"),
