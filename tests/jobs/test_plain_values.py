@@ -93,6 +93,13 @@ def test_times_of_a_frame():
         snellen.Frame((), 1.5)
 
 
+def test_settings_of_a_class():
+    given = {"iterations": U8(200), "every": U8(200), "batch": U8(3), "frames": I8(2)}
+    step = snellen.Deblurrer(**given, warm=TRUE, history=TRUE, tolerance=F16(0.5), device="cpu")
+    assert not list(foreign((step._how, step._counts, step.warm, step.definition, step.side)))
+    assert step.warm is True and step._counts == (3, 2)
+
+
 def test_a_frame_rate_and_a_time():
     assert not list(foreign((rate(U8(25)), rate(F16(12.5)), seconds(U8(200), "start"))))
     assert rate(F16(12.5)) == Fraction(25, 2)

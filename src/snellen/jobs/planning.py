@@ -103,8 +103,8 @@ def plan(
     InputError
         No such input; several inputs for one output.
     """
-    values.flag("skip_existing", skip_existing)
-    values.flag("recursive", recursive)
+    skip_existing = values.flag("skip_existing", skip_existing)
+    recursive = values.flag("recursive", recursive)
     if skip_existing and overwrite:
         raise InputError(
             "got `skip_existing` with `overwrite`", parameter="skip_existing",

@@ -107,7 +107,8 @@ def score(
     names = named(metrics)
     least = SMALLEST if MAD in names else WINDOW
     definition, usual = Definition(variant, hi_scale, eight_bit_lut), Definition()
-    asked = {"maps": flag("maps", maps)} | {
+    maps = flag("maps", maps)
+    asked = {"maps": maps} | {
         name: getattr(definition, name) != getattr(usual, name)
         for name in ("variant", "hi_scale", "eight_bit_lut")
     }

@@ -127,7 +127,7 @@ class Deblurrer(Holder):
         settings.tv(tv)
         self.definition = Definition(noise, read_noise, psf is None, tv)
         edges = choice("edges", edges, rules.EDGES)
-        settings.flags(recentre=recentre, warm=warm, history=history)
+        recentre, warm, history = settings.flags(recentre=recentre, warm=warm, history=history)
         if warm and psf is not None:
             raise InputError(
                 "`warm`=True with `psf`, which is the same in every picture",
@@ -195,7 +195,7 @@ class Deblurrer(Holder):
             The GPU's memory does not suffice.
         """
         check_format(format)
-        settings.flags(on_device=on_device)
+        (on_device,) = settings.flags(on_device=on_device)
         check_memory(format, self._counts)
         self._close()
         if on_device and self.device == "cpu":

@@ -212,7 +212,7 @@ def deblur(
     DeviceError
         The device cannot be used, or the GPU's memory does not suffice.
     """
-    settings.flags(multiframe=multiframe)
+    (multiframe,) = settings.flags(multiframe=multiframe)
     settings.callback(callback)
     prior = chosen_prior(prior, psf, multiframe, start)
     if iterations is None:

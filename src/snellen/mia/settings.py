@@ -42,10 +42,9 @@ def steps(iterations: int, frames: int) -> None:
         )
 
 
-def flags(**given: object) -> None:
-    """Refuse values that are neither True nor False (InputError)."""
-    for name, value in given.items():
-        values.flag(name, value)
+def flags(**given: object) -> tuple[bool, ...]:
+    """Return truth values of any library (InputError: one is neither True nor False)."""
+    return tuple(values.flag(name, value) for name, value in given.items())
 
 
 def tv(value: object) -> None:

@@ -158,7 +158,7 @@ class Upscaler(Holder):
             The GPU's memory does not suffice.
         """
         check_format(format)
-        values.flag("on_device", on_device)
+        on_device = values.flag("on_device", on_device)
         target = format.scaled(self.scale, bits)
         size = f"{format.width}×{format.height} enlarged ×{self.scale}"
         values.check_bytes(memory_of(format.height, format.width, self.scale), size)

@@ -143,7 +143,7 @@ class Denoiser(Holder):
             Whether results stay on the GPU, as CuPy planes that may be read after `Frame.ready`.
         """
         self.outcome(format, 1)
-        values.flag("on_device", on_device)
+        on_device = values.flag("on_device", on_device)
         target = format.scaled(1, bits)
         if not target.bits:
             raise InputError("got `bits`=0; expected 8 to 16", parameter="bits")
