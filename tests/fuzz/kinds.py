@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,10 +62,10 @@ def odd(random: Random, facts: dict) -> dict:
             continue
         what = random.random()
         if what < 0.85 or isinstance(here, list):
-            here[key] = random.choice(_ODD)
+            here[key] = deepcopy(random.choice(_ODD))  # as further values may go into it
         elif what < 0.93:
             here[random.choice(("source", "threads", "x", "$type", "scale", "overwrite"))] = (
-                random.choice(_ODD)
+                deepcopy(random.choice(_ODD))
             )
         else:
             del here[key]
