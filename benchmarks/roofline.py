@@ -1,8 +1,8 @@
 """Bytes that a stage must move, beside the rate of a copy: `python -m benchmarks.roofline FILE`.
 
-FILE is what `snellen bench aplus` or `mad` wrote on a GPU, with stages. Every array counts once
-in each direction. A transform must pass at least once; cuFFT passes twice or more where a plane
-does not fit on chip.
+FILE is what `snellen bench aplus` or `mad` wrote on a GPU, with stages; of MAD, pairs count, and
+not their halves. Every array counts once in each direction. A transform must pass at least once;
+cuFFT passes twice or more where a plane does not fit on chip.
 """
 
 from __future__ import annotations
@@ -84,7 +84,11 @@ def main() -> int:
         return 2
     result = read(Path(sys.argv[1]))
     rate = result.report.get("copy_gb_s")
-    cells = {key: cell for key, cell in result.cells.items() if cell.stages}
+    cells = {
+        key: cell
+        for key, cell in result.cells.items()
+        if cell.stages and key.kind not in ("set reference", "compare")
+    }
     if not rate or not cells or result.method not in ("aplus", "mad"):
         print("error: a result of A+ or MAD on a GPU with stages is needed", file=sys.stderr)
         return 2
