@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from fuzz import api_later
+from fuzz.api_disguised import USUAL, disguised
 from fuzz.api_targets import Target, picture, targets
 from fuzz.api_values import array, hostile
 from snellen.errors import SnellenError
@@ -90,12 +91,16 @@ class Fuzzer:
         rng = random.Random(f"{self.seed}:{number}")
         target = self.targets[rng.randrange(len(self.targets))]
         given = target.valid(rng)
+        if rng.random() < 0.05:
+            given = {name: disguised(rng, value) for name, value in given.items()}
         names = sorted({*given, *target.more})
         for name in rng.sample(names, min(len(names), rng.choice([1, 1, 1, 2, 3]))):
             if name == "text" and given:
                 continue
             is_array = name in target.arrays and rng.random() < 0.7
             given[name] = array(rng) if is_array else hostile(rng)
+            if name in USUAL and rng.random() < 0.12:
+                given[name] = disguised(rng, rng.choice(USUAL[name]))
         return target, given
 
     def fault(self, number: int) -> str | None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import inspect
 import random
 import time
+from dataclasses import is_dataclass
 
 import pytest
 
 import snellen
 from fuzz.api import Fuzzer
+from fuzz.api_disguised import USUAL, disguised
 from snellen import jobs
+from snellen.errors import InputError
 
 RESULTS = ("CompareResult", "DeblurResult", "DryRun", "PairScore", "PreviewResult", "Progress",
            "Restored", "Score", "ScoreResult", "ScoreRow", "ScoreTable", "TrainResult",
@@ -31,6 +34,30 @@ def test_every_parameter_of_every_public_name_is_tried(tmp_path):
             some = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
             plain = {one.name for one in given if one.kind not in some}
             assert plain <= known.get(name, set()), name
+
+
+def test_values_of_another_library_mean_the_same(tmp_path):
+    """What is made of them is equal to what is made of Python's own, or the refusal is."""
+
+    def ended(target, given):
+        try:
+            return target.call(**given)
+        except InputError as error:
+            return error.parameter
+
+    rng, tried = random.Random(3), 0
+    for target in Fuzzer(1, tmp_path).targets:
+        if not is_dataclass(target.call) or target.call is snellen.Frame:
+            continue
+        for name in {*target.more, *target.valid(rng)} & USUAL.keys():
+            for value in USUAL[name]:
+                given = target.valid(rng)
+                one = ended(target, given | {name: value})
+                for _ in range(4):
+                    other = ended(target, given | {name: disguised(rng, value, exact=True)})
+                    assert one == other, (target.name, name, value)
+                    tried += 1
+    assert tried > 500
 
 
 def test_a_fixed_seed(tmp_path):

@@ -109,7 +109,7 @@ class Upscaler(Holder):
         self.device = devices.single(device, "super-resolution")
         chroma = values.choice("chroma", chroma, CHROMA)
         if chroma == "gpu" and self.device == "cpu":
-            reason = "as asked for" if device != "auto" else devices.why_not()
+            reason = "as asked for" if values.plain(device) != "auto" else devices.why_not()
             raise DeviceError(
                 f"got `chroma`=gpu, but luma is enlarged on the CPU ({reason})",
                 parameter="chroma",
