@@ -22,6 +22,7 @@ from heapq import heappop, heappush
 from itertools import count
 from math import inf
 from pathlib import Path
+from queue import Empty
 from random import Random
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
@@ -90,6 +91,8 @@ class Outcome:
     """How often each segment was finished and noted."""
     tries: int
     """Segments that were begun."""
+    second: int
+    """Segments that were begun once more, as they took long."""
     warnings: int
     driver: float
     """Seconds that scheduling and noting really took."""
@@ -120,16 +123,28 @@ class Timeline:
         """Have a process send a message after so many seconds."""
         heappush(self._events, (self.now + seconds, next(self._order), process, kind, value))
 
-    def get(self) -> tuple[Process, str, Any]:
-        """Return the next message; KeyboardInterrupt: the driver dies before that."""
+    def get(self, timeout: float | None = None) -> tuple[Process, str, Any]:
+        """Return the next message.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            The driver dies before that.
+        Empty
+            There is none within so many seconds.
+        """
+        late = inf if timeout is None else self.now + timeout
         while True:
-            at, _, process, kind, value = self._events[0]
-            if self.deaths and at > self.deaths[0]:
+            while self._events and self._events[0][2].ended:
+                heappop(self._events)
+            at = self._events[0][0] if self._events else inf
+            if self.deaths and min(at, late) > self.deaths[0]:
                 self.now = self.deaths.pop(0)
                 raise KeyboardInterrupt
-            heappop(self._events)
-            if process.ended:
-                continue
+            if late < at:
+                self.now = late
+                raise Empty
+            _, _, process, kind, value = heappop(self._events)
             self.now = at
             process.ended = kind == "gone"
             if kind == "done":
@@ -207,13 +222,17 @@ def record_of(task: SegmentTask, written: PacketWriter, world: World) -> Record:
 
 
 class Counted(Silent):
-    """Counts warnings."""
+    """Counts warnings, and segments that are begun once more."""
 
-    warnings = 0
+    warnings = second = 0
 
     def warning(self, subject: str, message: str) -> None:
         """Count it."""
         self.warnings += 1
+
+    def notice(self, subject: str, message: str) -> None:
+        """Count it, if it is about a second try."""
+        self.second += "once more" in message
 
 
 def simulate(world: World, folder: Path, synced: bool = False) -> Outcome:
@@ -235,6 +254,7 @@ def simulate(world: World, folder: Path, synced: bool = False) -> Outcome:
     with ExitStack() as stack:
         stack.enter_context(patch.object(pool, "WorkerProcess", Process))
         stack.enter_context(patch.object(pool, "SimpleQueue", lambda: timeline))
+        stack.enter_context(patch.object(pool, "now", lambda: timeline.now))
         stack.enter_context(atomic.protected([], lambda name, text: None))
         if not synced:
             stack.enter_context(patch("os.fsync", lambda file: None))
@@ -248,8 +268,8 @@ def simulate(world: World, folder: Path, synced: bool = False) -> Outcome:
     finished = store.whole()
     store.leave()
     return Outcome(
-        timeline.now, ideal(timeline), timeline.recorded, timeline.tries, events.warnings, spent,
-        finished,
+        timeline.now, ideal(timeline), timeline.recorded, timeline.tries, events.second,
+        events.warnings, spent, finished,
     )  # fmt: skip
 
 

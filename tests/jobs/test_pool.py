@@ -9,10 +9,13 @@ import signal
 import subprocess
 import sys
 import time
+from math import inf
 
 import pytest
 
 from snellen.errors import DeviceError, InputError, SnellenError
+from snellen.jobs import pool as pool_module
+from snellen.jobs import stragglers
 from snellen.jobs.events import Silent
 from snellen.jobs.pool import Pool
 from snellen.jobs.worker import framed
@@ -24,7 +27,10 @@ from support.video.checks import PATHS
 
 class Heard(Silent):
     def __init__(self):
-        self.warnings = []
+        self.warnings, self.notices = [], []
+
+    def notice(self, subject, message):
+        self.notices.append(message)
 
     def warning(self, subject, message):
         self.warnings.append(message)
@@ -111,6 +117,71 @@ def test_as_many_processes_as_tickets(tmp_path):
         pool.submit(Doing(2, tmp_path / "none"))
         assert pool.wait()[2] in first
         assert len(pool._processes) == 2
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """What the time is, in place of the system's."""
+    found = [0.0]
+    monkeypatch.setattr(pool_module, "now", lambda: found[0])
+    return found
+
+
+def with_a_slow_one(tmp_path, clock, plan, workers=2):
+    """Run a ticket of a plan beside quick ones; return its result and what was said and counted."""
+    heard, counts, quick = Heard(), [], stragglers.KNOWN
+    meter = Meter(None, lambda progress: counts.append(progress.frames))
+    (tmp_path / "0").write_text(plan)
+    with Pool(["cpu"] * workers, 1, heard, meter) as pool:
+        pool.submit(Doing(0, tmp_path / "0"))
+        first = pool._processes[0]
+        for number in range(1, quick + 1):
+            pool.submit(Doing(number, tmp_path / "none"))
+        assert sorted(pool.wait()[0] for _ in range(quick)) == list(range(1, quick + 1))
+        while (tmp_path / "0").read_text() == plan:
+            time.sleep(0.01)  # it has begun
+        clock[0] += stragglers.LEAST - 1
+        assert pool._slow()[1] == 1  # seconds
+        clock[0] += 2
+        found = pool.wait()
+        assert found[0] == 0 and pool.slots == workers
+        assert pool._slow() is None
+        left = list(pool._processes.values())
+    assert counts[-1] == quick + 1
+    return found, first, left, heard
+
+
+@pytest.mark.slow
+def test_what_hangs_is_begun_once_more_and_ended(tmp_path, clock):
+    found, first, left, heard = with_a_slow_one(tmp_path, clock, "sleep")
+    assert len(heard.notices) == 1
+    assert heard.notices[0].startswith("segment 0 has taken 31 s, much longer than others: ")
+    assert heard.notices[0].endswith("it is begun once more on cpu")
+    assert heard.warnings == []
+    assert first not in left and first._popen.returncode is not None
+    assert found[2] != first._popen.pid
+
+
+@pytest.mark.slow
+def test_the_first_try_counts_where_the_second_fails(tmp_path, clock):
+    """As where both have written the same file, and it must not be replaced."""
+    found, first, _, heard = with_a_slow_one(tmp_path, clock, "until\ninput")
+    assert found[2] == first._popen.pid
+    assert len(heard.notices) == 1 and heard.warnings == []
+
+
+def test_what_takes_much_longer():
+    times = stragglers.Times()
+    for seconds in (60.0, 50.0, 70.0, 60.0):
+        times.add(seconds)
+    assert times.limit == inf  # too few
+    times.add(65.0)
+    assert times.limit == 180  # three times the median
+    times.add(200.0)
+    assert times.limit == 400  # twice what nine of ten take: files of any size
+    for _ in range(stragglers._KEPT):
+        times.add(1.0)
+    assert times.limit == stragglers.LEAST
 
 
 def test_a_worker_imports_what_its_tickets_need(tmp_path):

@@ -51,6 +51,8 @@ class Doing:
                 raise InputError("no such film")
             if lines[0] == "unreadable":
                 return Unreadable()
+            while lines[0] == "until" and self.plan.read_text():
+                time.sleep(0.01)  # until another run of it has done what is left
             if lines[0] == "sleep":
                 time.sleep(600)
         worker.count(1)

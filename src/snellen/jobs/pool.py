@@ -1,18 +1,23 @@
 """Processes of this machine that run tickets: one for each device, or several for the CPU.
 
 Each decodes, works and encodes by itself, and no frame goes from process to process. A worker
-that fails or dies gives its ticket back, and a new process takes its place.
+that fails or dies gives its ticket back, and a new process takes its place. A ticket that takes
+much longer than others while a worker is idle is begun once more there; the first result counts.
 """
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Sequence
-from queue import SimpleQueue
+from dataclasses import dataclass, field
+from math import inf
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, OutputError, SnellenError
 from snellen.jobs.events import Events, notify
+from snellen.jobs.stragglers import Times
 from snellen.jobs.worker_process import PATIENCE, WorkerProcess
 from snellen.video.messages import counted
 from snellen.video.progress import Meter
@@ -24,6 +29,28 @@ TRIES = 3
 """How often a ticket is tried."""
 _FAILURES = 2
 """So many failures of a worker, one after another, and no new one takes its place."""
+_SOON = 1.0
+"""Seconds for a process that is not needed any more to remove what it has begun."""
+
+now = time.monotonic
+
+
+@dataclass(slots=True)
+class _Work:
+    """A ticket that runs."""
+
+    ticket: Ticket
+    tries: dict[WorkerProcess, float] = field(default_factory=dict)
+    """The processes that work on it, one or two, and when they began."""
+    counted: int = 0
+    """Units that the meter has of it."""
+    twice: bool = False
+    """Whether it was begun once more, as it takes long."""
+
+    @property
+    def began(self) -> float:
+        """When the first of the processes began."""
+        return min(self.tries.values())
 
 
 class Pool:
@@ -49,6 +76,8 @@ class Pool:
         self._threads, self._events, self._meter = threads, events, meter
         self._messages: SimpleQueue[Any] = SimpleQueue()
         self._todo: deque[Ticket] = deque()
+        self._running: dict[int, _Work] = {}
+        self._times = Times()
         self._tries: dict[int, int] = {}
         self._failures = dict.fromkeys(range(len(devices)), 0)
         self._devices = dict(enumerate(devices))
@@ -79,36 +108,100 @@ class Pool:
             A ticket has failed for good.
         """
         while True:
-            process, kind, value = self._messages.get()
-            number = next((n for n, one in self._processes.items() if one is process), None)
+            process, kind, value = self._message()
+            number = self._number(process)
             if number is None:
                 continue  # one that was given up
             if kind == "count":
-                self._count(process, value)
+                process.done = value
+                self._count(process.ticket)
             elif kind == "notice":
                 notify(self._events, *value)
             elif kind == "warning":
                 self._events.warning(*value)
             elif kind == "done":
-                ticket, process.ticket = process.ticket, None
-                assert ticket is not None
                 self._failures[number] = 0
-                self._tries.pop(ticket.key, None)
-                self._count(process, ticket.units(value))
+                self._finish(process, value)
                 self._deal()
                 return value
             elif kind == "failed" and isinstance(value, InputError | OutputError):
-                ticket, process.ticket = process.ticket, None
+                ticket, is_left = self._take(process)
                 assert ticket is not None
-                result = self._given_up(ticket, value)
+                result = None if is_left else self._given_up(ticket, value)
                 self._deal()
-                return result
+                if not is_left:
+                    return result
             else:
                 error = SnellenError(process.fate()) if kind == "gone" else value
                 result = self._replace(number, process, error)
                 self._deal()
                 if result is not None:
                     return result
+
+    def _message(self) -> tuple[WorkerProcess, str, Any]:
+        """Return the next message; until it is there, begin once more what takes long."""
+        while True:
+            slow = self._slow()
+            try:
+                process, kind, value = self._messages.get(
+                    timeout=None if slow is None else max(0, slow[1])
+                )
+            except Empty:
+                assert slow is not None
+                self._begin_again(slow[0])
+            else:
+                return process, kind, value
+
+    def _slow(self) -> tuple[_Work, float] | None:
+        """Return the work that is begun once more next, and in how many seconds; None: none."""
+        idle = len(self._devices) - sum(len(one.tries) for one in self._running.values())
+        works = [one for one in self._running.values() if not one.twice]
+        if self._todo or idle <= 0 or not works or (limit := self._times.limit) == inf:
+            return None
+        work = min(works, key=lambda one: one.began)
+        return work, work.began + limit - now()
+
+    def _begin_again(self, work: _Work) -> None:
+        """Begin a ticket on a second worker: on another device, if there is one."""
+        (first,) = work.tries
+        work.twice = True
+        number = min(self._idle(), key=lambda one: self._devices[one] == first.device)
+        notify(
+            self._events, work.ticket.subject,
+            f"{work.ticket} has taken {now() - work.began:.0f} s, much longer than others: it is "
+            f"begun once more on {self._devices[number]}",
+        )  # fmt: skip
+        self._begin(number, work.ticket)
+
+    def _finish(self, process: WorkerProcess, result: Any) -> None:
+        """Take a result; whatever else works on the ticket is ended."""
+        ticket, process.ticket = process.ticket, None
+        assert ticket is not None
+        work = self._running.pop(ticket.key)
+        self._times.add(now() - work.tries.pop(process))
+        for other in work.tries:
+            number = self._number(other)
+            assert number is not None
+            del self._processes[number]
+            other.end(_SOON)
+        self._tries.pop(ticket.key, None)
+        if self._meter is not None:
+            self._meter.add(ticket.units(result) - work.counted)
+
+    def _take(self, process: WorkerProcess) -> tuple[Ticket | None, bool]:
+        """Take the ticket from a process, and return it, and whether another one works on it."""
+        ticket, process.ticket = process.ticket, None
+        if ticket is None:
+            return None, False
+        work = self._running[ticket.key]
+        del work.tries[process]
+        self._count(ticket)
+        if not work.tries:
+            del self._running[ticket.key]
+        return ticket, bool(work.tries)
+
+    def _number(self, process: WorkerProcess) -> int | None:
+        return next((n for n, one in self._processes.items() if one is process), None)
 
     def _given_up(self, ticket: Ticket, error: SnellenError) -> Any:
         """Return the result of a ticket that has failed for good, or raise the error."""
@@ -125,9 +218,9 @@ class Pool:
         """
         del self._processes[number]
         process.end()
-        ticket, result = process.ticket, None
-        if ticket is not None:
-            self._count(process, 0)
+        result = None
+        ticket, is_left = self._take(process)
+        if ticket is not None and not is_left:
             tries = self._tries[ticket.key] = self._tries.get(ticket.key, 0) + 1
             if tries == TRIES:
                 result = self._given_up(ticket, error.about(ticket))
@@ -137,6 +230,7 @@ class Pool:
         others = len(self._devices) - 1
         if self._failures[number] < (_FAILURES if others else TRIES):
             then = "it is given up" if result is not None else "it is tried again"
+            then = "another worker is at it" if is_left else then
         elif others:
             del self._devices[number]
             then = f"the work goes on with {counted(others, 'worker')}"
@@ -148,21 +242,35 @@ class Pool:
         return result
 
     def _deal(self) -> None:
-        """Give each ticket that waits to a worker that has none; those that run go first."""
-        for number in sorted(self._devices, key=lambda one: one not in self._processes):
-            if not self._todo:
-                return
-            if number not in self._processes:
-                self._processes[number] = WorkerProcess(
-                    self._devices[number], self._threads, self._messages
-                )
-            if self._processes[number].ticket is None:
-                self._processes[number].begin(self._todo.popleft())
+        """Give tickets that wait to workers that have none."""
+        for number in self._idle():
+            if self._todo:
+                self._begin(number, self._todo.popleft())
 
-    def _count(self, process: WorkerProcess, units: int) -> None:
+    def _idle(self) -> list[int]:
+        """Return the numbers of workers that have no ticket; those that run go first."""
+        running = {number: one.ticket is None for number, one in self._processes.items()}
+        idle = [number for number in self._devices if running.get(number, True)]
+        return sorted(idle, key=lambda number: number not in running)
+
+    def _begin(self, number: int, ticket: Ticket) -> None:
+        """Have a worker begin a ticket."""
+        if number not in self._processes:
+            device = self._devices[number]
+            self._processes[number] = WorkerProcess(device, self._threads, self._messages)
+        process = self._processes[number]
+        self._running.setdefault(ticket.key, _Work(ticket)).tries[process] = now()
+        process.begin(ticket)
+
+    def _count(self, ticket: Ticket | None) -> None:
+        """Count what is done of a ticket: by the worker that is further."""
+        if ticket is None:
+            return
+        work = self._running[ticket.key]
+        done = max((process.done for process in work.tries), default=0)
         if self._meter is not None:
-            self._meter.add(units - process.done)
-        process.done = units
+            self._meter.add(done - work.counted)
+        work.counted = done
 
     def _end(self) -> None:
         for process in self._processes.values():

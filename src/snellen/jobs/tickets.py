@@ -38,7 +38,12 @@ class FilmJob(Protocol):
 
 
 class Ticket(Protocol):
-    """What a worker can do. Its result can be pickled, too."""
+    """What a worker can do. Its result can be pickled, too.
+
+    It may be run twice: after a worker has failed at any moment, and at once by two workers, of
+    which one is ended at any moment. So whatever it writes gets its name only when it is complete,
+    by an atomic rename, and a second run leaves the same.
+    """
 
     @property
     def key(self) -> int:

@@ -1,0 +1,38 @@
+"""Which tickets take much longer than others, so that they are begun once more elsewhere."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from statistics import median
+
+TIMES = 3
+"""A straggler has taken so many times the median …"""
+MOST = 2
+"""… and so many times what nine of ten take, as tickets may be of any size …"""
+LEAST = 30.0
+"""… and so many seconds: a worker may compile code at its first ticket."""
+KNOWN = 5
+"""So many tickets are finished before others can be told to be slow."""
+_KEPT = 1000
+"""Of so many tickets, the last ones, times are kept."""
+
+
+class Times:
+    """The seconds that tickets have taken."""
+
+    def __init__(self) -> None:
+        self._taken: deque[float] = deque(maxlen=_KEPT)
+
+    def add(self, seconds: float) -> None:
+        """Note a ticket that is finished."""
+        self._taken.append(seconds)
+
+    @property
+    def limit(self) -> float:
+        """The seconds from which on a ticket is a straggler; infinite: too few are finished."""
+        if len(self._taken) < KNOWN:
+            return math.inf
+        taken = sorted(self._taken)
+        tenth = taken[math.ceil(0.9 * len(taken)) - 1]
+        return max(TIMES * median(taken), MOST * tenth, LEAST)
