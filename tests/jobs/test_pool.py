@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from math import inf
+from unittest.mock import Mock
 
 import pytest
 
@@ -168,6 +169,19 @@ def test_the_first_try_counts_where_the_second_fails(tmp_path, clock):
     found, first, _, heard = with_a_slow_one(tmp_path, clock, "until\ninput")
     assert found[2] == first._popen.pid
     assert len(heard.notices) == 1 and heard.warnings == []
+
+
+@pytest.mark.parametrize(("device", "seconds"), [("cpu", 29), ("cuda:0", 1)])
+def test_what_still_says_something_is_not_begun_on_the_same_device(clock, device, seconds):
+    """It would only be slowed down; another GPU may be faster."""
+    with Pool(["cpu", device], 1, Silent()) as pool:
+        for _ in range(stragglers.KNOWN):
+            pool._times.add(1.0)
+        pool._running[0] = pool_module._Work(Doing(0, None))
+        process = Mock(device="cpu", heard=28.0)
+        pool._processes[0], pool._running[0].tries[process] = process, 0.0
+        clock[0] = 29.0
+        assert pool._slow() == (pool._running[0], seconds)
 
 
 def test_what_takes_much_longer():

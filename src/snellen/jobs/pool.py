@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, OutputError, SnellenError
 from snellen.jobs.events import Events, notify
-from snellen.jobs.stragglers import Times
+from snellen.jobs.stragglers import LEAST, Times
 from snellen.jobs.worker_process import PATIENCE, WorkerProcess
 from snellen.video.messages import counted
 from snellen.video.progress import Meter
@@ -150,16 +150,24 @@ class Pool:
                 assert slow is not None
                 self._begin_again(slow[0])
             else:
+                process.heard = now()
                 return process, kind, value
 
     def _slow(self) -> tuple[_Work, float] | None:
         """Return the work that is begun once more next, and in how many seconds; None: none."""
-        idle = len(self._devices) - sum(len(one.tries) for one in self._running.values())
         works = [one for one in self._running.values() if not one.twice]
-        if self._todo or idle <= 0 or not works or (limit := self._times.limit) == inf:
+        idle = {self._devices[number] for number in self._idle()}
+        if self._todo or not works or not idle or (limit := self._times.limit) == inf:
             return None
-        work = min(works, key=lambda one: one.began)
-        return work, work.began + limit - now()
+
+        def due(work: _Work) -> float:
+            """Return when; on the device that it has already, not while it says something."""
+            (first,) = work.tries
+            when = work.began + limit
+            return when if idle - {first.device} else max(when, first.heard + LEAST)
+
+        work = min(works, key=due)
+        return work, due(work) - now()
 
     def _begin_again(self, work: _Work) -> None:
         """Begin a ticket on a second worker: on another device, if there is one."""
@@ -259,7 +267,8 @@ class Pool:
             device = self._devices[number]
             self._processes[number] = WorkerProcess(device, self._threads, self._messages)
         process = self._processes[number]
-        self._running.setdefault(ticket.key, _Work(ticket)).tries[process] = now()
+        process.heard = now()
+        self._running.setdefault(ticket.key, _Work(ticket)).tries[process] = process.heard
         process.begin(ticket)
 
     def _count(self, ticket: Ticket | None) -> None:

@@ -19,6 +19,8 @@ from snellen.errors import SnellenError, unexpected
 
 _OFTEN = 0.2
 """Seconds between two messages about progress, at least."""
+_ALIVE = 5.0
+"""Seconds between two messages that the work goes on."""
 
 
 class Sender:
@@ -31,7 +33,7 @@ class Sender:
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream, self._lock = stream, threading.Lock()
-        self._last = 0.0
+        self._last = self._alive = 0.0
 
     def send(self, kind: str, value: Any) -> None:
         """Send a message; without anybody to read it, the process ends."""
@@ -61,7 +63,10 @@ class Sender:
         self.send("warning", (subject, message))
 
     def progress(self, progress: Any) -> None:
-        """Ignore it: units are counted."""
+        """Send that the work goes on, now and then: units are counted."""
+        if time.monotonic() - self._alive > _ALIVE:
+            self._alive = time.monotonic()
+            self.send("alive", None)
 
     def frame(self, subject: str, frame: Any) -> None:
         """Ignore it: the result has them."""

@@ -52,12 +52,14 @@ class WorkerProcess:
         What it works on.
     done : int
         Units of the ticket.
+    heard : float
+        When it last said something, by the clock of the pool.
     """
 
     def __init__(self, device: str, threads: int, messages: SimpleQueue[Any]) -> None:
         self.device = device
         self.ticket: Ticket | None = None
-        self.done = 0
+        self.done, self.heard = 0, 0.0
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # the process has it
         self._popen = subprocess.Popen(
             [get_executable(), "-P", "-c", MAIN],
