@@ -165,7 +165,7 @@ def test_the_identity_of_an_input(web):
     [(["http://127.0.0.1/a.mkv", "-o", "http://127.0.0.1/b.mkv"], "http:// is read only"),
      (["file:///etc/passwd"], "the scheme file"),
      (["s3://b/a.mkv", "-o", "s3://b/a.mkv"], "itself"),
-     (["http://127.0.0.1/a.mkv", "-o", "s3://b/x%03d.png"], "can go there"),
+     (["http://127.0.0.1/a.mkv", "-o", "s3://b/x%03d.png"], "is written to files"),
      (["a.mkv", "--model", "http://h/b.safetensors"], "is an address"),
      (["a.mkv", "-o", "s3://bucket"], "behind the bucket")],
 )  # fmt: skip

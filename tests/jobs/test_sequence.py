@@ -157,7 +157,7 @@ def test_missing_numbers_are_said(tmp_path, numbers, said):
 
 
 def test_pictures_that_are_renamed_meanwhile_are_said(tmp_path):
-    """One would come twice, and another one never."""
+    """One would be read twice, and another one never."""
     folder = pictures(tmp_path / "in", range(1, 7))
     files = sorted(folder.iterdir())
     for number, file in enumerate(files):

@@ -1,4 +1,4 @@
-"""Frames in flight on one GPU: one goes up while another is computed and a third comes down.
+"""Frames in flight on one GPU: one is uploaded, one computed and one downloaded at a time.
 
 An engine knows shapes and types, and not what is computed. A method gives it a function that fills
 the outputs from the inputs, both arrays on the GPU::
@@ -63,7 +63,7 @@ from snellen.gpu.memory import lasting, pinned
 from snellen.gpu.profile import paused, stage
 from snellen.process import Home
 
-SLOTS = 3  # one frame goes up, one is computed, one comes down
+SLOTS = 3  # one frame is uploaded, one computed, one downloaded
 
 
 class Pending:

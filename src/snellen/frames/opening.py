@@ -131,7 +131,7 @@ class FFmpegFile:
         return self._descriptor >= 0 and self._size_and_time() != self._state
 
     def check(self) -> None:
-        """Return: FFmpeg tells all errors of a file, unlike those of an address."""
+        """Do nothing: FFmpeg reports all errors of a file, unlike those of an address."""
 
     def _size_and_time(self) -> tuple[int, int]:
         about = os.fstat(self._descriptor)

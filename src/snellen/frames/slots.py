@@ -17,7 +17,7 @@ Arrays = tuple[Any, ...]
 Kind = tuple[tuple[int, ...], npt.DTypeLike]
 """Shape and type of an array."""
 
-LARGE = 1 << 20  # bytes of an array from which on it goes up as it is, see `Slot.send`
+LARGE = 1 << 20  # bytes of an array from which on it is uploaded as it is, see `Slot.send`
 
 
 class Flight:
@@ -74,11 +74,11 @@ class Slot:
     def send(self, inputs: Arrays, stream: Any) -> bool:
         """Queue the upload of host memory on a stream; return whether any is the caller's.
 
-        Large arrays go up as they are: CUDA copies ordinary memory through a little page-locked
-        memory of its own, which stays in the cache, and uploads one part while it copies the next.
-        That takes half as long as a copy to page-locked memory of ours, through which others go.
-        Where other inputs are on the GPU, uploads may have to wait for these, and so would the
-        caller: then all arrays are copied.
+        Large arrays are uploaded as they are: CUDA copies ordinary memory through a little
+        page-locked memory of its own, which stays in the cache, and uploads one part while it
+        copies the next. That takes half as long as a copy to page-locked memory of ours, which the
+        others take. Where other inputs are on the GPU, uploads may have to wait for these, and so
+        would the caller: then all arrays are copied.
         """
         lent, from_host = False, all(isinstance(array, np.ndarray) for array in inputs)
         for array, staged, there in zip(inputs, self._staged, self.inputs, strict=False):

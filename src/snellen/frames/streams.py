@@ -51,8 +51,8 @@ class Streams:
     def apart(self) -> list[Streams]:
         """Return one for each of these streams, for engines that share no scratch arrays.
 
-        Frames of one engine then go up, through and down on one stream, beside those of the others:
-        more streams than a GPU has queues would wait for each other.
+        Frames of one engine are then uploaded, computed and downloaded on one stream, beside those
+        of the others: more streams than a GPU has queues would wait for each other.
         """
         found = []
         for stream in (self.up, self.compute, self.down):

@@ -120,7 +120,7 @@ class RemoteFile(io.RawIOBase):
             return False
 
     def close(self) -> None:
-        """Let the blocks go."""
+        """Release the blocks."""
         self._blocks.clear()
         super().close()
 
@@ -144,7 +144,7 @@ class RemoteFile(io.RawIOBase):
 
 
 class RemoteFilm(RemoteFile):
-    """What is at an address, for FFmpeg, which would forget an interrupt that comes meanwhile.
+    """What is at an address, for FFmpeg, which would forget an interrupt during a read.
 
     After an error it is at its end: PyAV raises the first one only, and prints others.
     """
@@ -165,7 +165,7 @@ class RemoteFilm(RemoteFile):
             raise OSError(errno.ECANCELED, os.strerror(errno.ECANCELED)) from None
 
     def check(self) -> None:
-        """Raise the error or the interrupt that came meanwhile, if one did."""
+        """Raise the error or the interrupt of a read, if there was one."""
         if self._wrong is not None:
             raise self._wrong
 

@@ -1,4 +1,4 @@
-"""Folders of outputs: made where they are missing, and removed where nothing came into them."""
+"""Folders of outputs: made where they are missing, and removed where they stay empty."""
 
 from __future__ import annotations
 

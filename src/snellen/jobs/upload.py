@@ -68,7 +68,7 @@ class Staged:
         elif not target.suffix or target.url.endswith("/"):
             why = "expected the name of a file behind the bucket"
         elif isinstance(self.job, TrainJob) or is_sequence(target):
-            why = "of what a command writes, a film, a picture, a page or a table can go there"
+            why = "expected a film, a picture, a page or a table; all else is written to files"
         elif target in read_by(self.job):
             why = "it is the input itself"
         if why is not None:

@@ -124,7 +124,7 @@ class Pictures:
         sharp, blurs, fit = estimates
         peak, (dtype, white) = self.white(frames.dtype), self.result(frames.dtype)
         blurs = blurs.astype(np.float32)
-        # In flight they come as floats, and what was fetched is in buffers of the next picture.
+        # In flight they are floats, and their buffers are those of the next picture.
         is_whole = sharp.dtype.kind == "u"
         sharp = sharp.astype(dtype) if is_whole else samples.finished(sharp, white, dtype)
         for i in np.flatnonzero(flat).tolist():

@@ -15,7 +15,7 @@ HEADER = np.dtype(
     [("tag", "i8"), ("thread", "i8"), ("level", "i8"), ("count", "i8"), ("errors", "i8")]
 )
 """Which messages a slot takes (those whose level carries its tag, and those of a thread; up to a
-level), how many came, and how many of these were errors."""
+level), how many there were, and how many of these were errors."""
 RECORD = np.dtype(
     [("number", "i8"), ("tag", "i8"), ("level", "i8"), ("prefix", "i8"), ("text", f"S{TEXT}")]
 )

@@ -54,7 +54,7 @@ def data_of(file):
 
 
 def test_the_source_as_it_is_shown(tmp_path, film):
-    """Cropped, turned and at half the rate; filters that leave pixels in place do not count."""
+    """Cropped, flipped and at half the rate; filters that leave pixels in place do not count."""
     given = planes(film)
     shown = Shown(job(film, tmp_path, vf="negate,unsharp")).opened()
     frames = [item.frame for item in shown.items() if item.frame is not None]

@@ -143,7 +143,7 @@ class LutStep(Holder):
             )
 
     def _since(self) -> tuple[int, int]:
-        """Return what the backend has counted since this was last asked."""
+        """Return what the backend has counted since the last call."""
         if self._backend is None:
             return 0, 0
         frames = next(self._frames)

@@ -52,8 +52,8 @@ _GUESSED = {"bt709": 1, "bt601-625": 5, "bt601-525": 6, "bt601": 6}
 class FilterStep(Holder):
     """Send frames through FFmpeg's filters.
 
-    What comes out is planar YUV or grey of at least the depth that goes in, in the input's colour
-    matrix and range where a filter turned to RGB, without alpha that a filter adds, and of the
+    The output is planar YUV or grey of at least the input's depth, in the input's colour matrix
+    and range where a filter converted to RGB, without alpha that a filter adds, and of the
     input's chroma resolution unless the chain itself has a filter `format`.
 
     Parameters

@@ -1,8 +1,8 @@
-"""Frames that are missing inside a stream of constant rate, by the times of those that came.
+"""Frames that are missing inside a stream of constant rate, by the times of the others.
 
 A film of variable rate has gaps by design. So a gap counts only where the file holds a packet
 whose frame should be in it, or where bytes of the file were skipped around it. Of ASF, which does
-not tell where its packets are, gaps count if they are rare, and no sound goes on in them.
+not say where its packets are, gaps count if they are rare, and no sound goes on in them.
 """
 
 from __future__ import annotations

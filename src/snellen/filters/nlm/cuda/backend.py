@@ -1,4 +1,4 @@
-"""Frames in flight on one GPU: each goes up once, and stays while its neighbours need it."""
+"""Frames in flight on one GPU: each is uploaded once, and stays while its neighbours need it."""
 
 from __future__ import annotations
 
