@@ -125,7 +125,8 @@ def _overhead(film: float) -> Table:
         [f"memory of the driver, {few['segments']} and {many['segments']} segments",
          f"{few['driver_mb']:.0f} and {many['driver_mb']:.0f} MB"],
         *([f"start of {one['workers']} workers" if one["workers"] > 1 else "start of a worker",
-           f"{one['seconds']:.1f} s"] for one in _read(OVERHEAD)["pool"]),
+           f"{one['seconds']:.1f} s, {one['cpu_seconds']:.1f} s of CPU"]
+          for one in _read(OVERHEAD)["pool"]),
     ]  # fmt: skip
     return [
         f"{SEGMENTS} segments, {HOURS} hours at {film:.0f} frames/s",
