@@ -277,7 +277,7 @@ def test_frames_are_decoded_while_the_step_is_prepared(lossless, monkeypatch):
         def prepare(self, format):
             raise InputError("too small")
 
-    monkeypatch.setattr("snellen.video.compare.LumaReader", Watched)
+    monkeypatch.setattr("snellen.video.pairing.LumaReader", Watched)
     step = Slow()
     assert compared(lossless, lossless, step)[0] == list(range(8))
     assert min(step.ahead) >= 4

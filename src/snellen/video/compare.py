@@ -9,36 +9,28 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, suppress
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, Generic, TypeVar
-
-import numpy.typing as npt
+from typing import BinaryIO, Generic, TypeVar
 
 from snellen.errors import InputError
 from snellen.frames.brief import Brief
-from snellen.frames.frame import Format, Plane
 from snellen.video import pixels
 from snellen.video.clip import Clip
 from snellen.video.differences import check_sizes, differences, size
-from snellen.video.luma_reader import WHITE, Luma, LumaReader, grey
-from snellen.video.media import MediaInfo
 from snellen.video.messages import counted
+from snellen.video.pairing import Pair, Pairs, Sides, expected, format_of, reading, sides_of
 from snellen.video.progress import Meter, Progress
-from snellen.video.resize import METHOD, resize
+from snellen.video.resize import METHOD
 from snellen.video.source.decode import Source
 from snellen.video.step import Comparison
 from snellen.video.workers import in_flight
 
 T = TypeVar("T")
-
-_Pair = tuple[Luma, Luma]
-_Sides = tuple[LumaReader, LumaReader]
-"""Reference and distorted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,11 +156,11 @@ def compare(
         check_sizes(one, other, resized)
         for name, text in differences(one, other):
             warn(name, text)
-        sides = _sides(sources[0], sources[1], offset, every)
+        sides = sides_of(sources[0], sources[1], offset, every)
         format = format_of(one, other)
-        with _reading(sides):
+        with reading(sides):
             step.prepare(format)  # meanwhile the first frames are decoded
-            meter = Meter(_total(sides, clip, every), on_progress)
+            meter = Meter(expected(sides, clip, every), on_progress)
             frames, ended = _run(sides, step, take, clip, meter)
         if not frames:
             raise InputError(_no_pair(sides, clip, offset, ended))
@@ -215,22 +207,8 @@ def _side_by_side(
         return [one, beside.result()]
 
 
-@contextmanager
-def _reading(sides: _Sides) -> Iterator[None]:
-    """Decode both videos in threads, which have ended after the block."""
-    try:
-        for side in sides:
-            side.start()
-        yield
-    finally:
-        for side in sides:
-            side.stop()
-        for side in sides:  # a second Ctrl-C ends this, but by now both threads are stopping
-            side.abandon()
-
-
 def _run(
-    sides: _Sides,
+    sides: Sides,
     step: Comparison[T],
     take: Callable[[Compared[T]], None],
     clip: Clip,
@@ -240,7 +218,7 @@ def _run(
 
     If one did, the other is read to its end too.
     """
-    pairs = _Pairs(sides, clip)
+    pairs = Pairs(sides, clip)
     for compared in _results(step, pairs):
         take(compared)
         meter.count()
@@ -250,30 +228,7 @@ def _run(
     return pairs.count, pairs.ended
 
 
-class _Pairs:
-    """Frames of the clip with their partners; `ended` tells whether a video ended before it."""
-
-    def __init__(self, sides: _Sides, clip: Clip) -> None:
-        self.count = 0
-        self.ended = False
-        self._sides = sides
-        self._clip = clip
-
-    def __iter__(self) -> Iterator[_Pair]:
-        start, duration = self._clip.start or Fraction(0), self._clip.duration
-        for one, other in zip(*self._sides):  # noqa: B905 (one may end before the other)
-            if one.time < start:
-                continue
-            if duration is not None and one.time >= start + duration:
-                return
-            self.count += 1
-            yield one, other
-            if self.count == self._clip.frames:
-                return
-        self.ended = True
-
-
-def _results(step: Comparison[T], pairs: _Pairs) -> Iterator[Compared[T]]:
+def _results(step: Comparison[T], pairs: Pairs) -> Iterator[Compared[T]]:
     """Yield the results in order, with pairs in flight where the step has `submit`."""
     submit = getattr(step, "submit", None)
     if submit is None:
@@ -281,7 +236,7 @@ def _results(step: Comparison[T], pairs: _Pairs) -> Iterator[Compared[T]]:
             yield Compared(one.number, one.time, step.run(one.plane, other.plane))
         return
 
-    def begin(pair: _Pair) -> Callable[[], Compared[T]]:
+    def begin(pair: Pair) -> Callable[[], Compared[T]]:
         one, other = pair
         wait: Callable[[], T] = submit(one.plane, other.plane)
         return lambda: Compared(one.number, one.time, wait())
@@ -289,59 +244,13 @@ def _results(step: Comparison[T], pairs: _Pairs) -> Iterator[Compared[T]]:
     yield from in_flight(begin, pairs, step.slots)
 
 
-def _sides(one: Source, other: Source, offset: int, every: int) -> _Sides:
-    """Return readers that begin at the first frames with a partner, and convert for the step."""
-    return (
-        LumaReader(one, max(0, -offset), every, conversion(one.info, one.info, other.info)),
-        LumaReader(other, max(0, offset), every, conversion(other.info, one.info, one.info)),
-    )
-
-
-def conversion(
-    info: MediaInfo, reference: MediaInfo, partner: MediaInfo
-) -> Callable[[Plane], npt.NDArray[Any]] | None:
-    """Return what is done with a video's planes, so that they can be compared; None: nothing.
-
-    They get the size of the reference; `partner` is the other video of the two.
-    """
-    bits, target = info.picture.format.bits, size(reference)
-    same_depth = bits == partner.picture.format.bits
-    if size(info) == target:
-        return None if same_depth else partial(grey, bits=bits)
-    if same_depth:
-        return partial(resize, bits=bits, width=target[0], height=target[1])
-    return lambda plane: grey(resize(plane, bits, *target), bits)
-
-
-def format_of(one: MediaInfo, other: MediaInfo) -> Format:
-    """Return the format of the planes of two videos that are compared."""
-    width, height = size(one)
-    bits = one.picture.format.bits
-    if bits == other.picture.format.bits:
-        return Format(width, height, bits)
-    return Format(width, height, 0, white=WHITE)
-
-
-def _total(sides: _Sides, clip: Clip, every: int) -> int | None:
-    """Return how many pairs to expect; None: unknown."""
-    totals = [(side.source.info.frames, side.first) for side in sides]
-    known = [total - first for total, first in totals if total is not None]
-    rate = sides[0].source.info.rate
-    if known and clip.start is not None:
-        known = [min(known) - int(clip.start * rate)]
-    if clip.duration is not None:
-        known.append(round(clip.duration * rate))
-    pairs = [max(1, -(-frames // every)) for frames in known]
-    return min([*pairs, *([] if clip.frames is None else [clip.frames])], default=None)
-
-
-def _lengths(sides: _Sides, frames: int) -> str:
+def _lengths(sides: Sides, frames: int) -> str:
     lengths = ", ".join(f"{s.source.name} has {counted(s.frames, 'frame')}" for s in sides)
     pairs = counted(frames, "pair") + (" was" if frames == 1 else " were")
     return f"{lengths}: {pairs} compared; frames without a partner were not"
 
 
-def _no_pair(sides: _Sides, clip: Clip, offset: int, ended: bool) -> str:
+def _no_pair(sides: Sides, clip: Clip, offset: int, ended: bool) -> str:
     shifted = f" with an offset of {offset}" if offset else ""
     message = f"no frame has a partner{shifted}{_where(clip)}"
     if not ended:  # then the number of frames that were read means nothing

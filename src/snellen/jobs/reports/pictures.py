@@ -23,8 +23,8 @@ from snellen.mad import heatmap
 from snellen.metrics.names import MAD
 from snellen.report.contents import Moment, Picture
 from snellen.report.encode import shrunk
-from snellen.video.compare import conversion, format_of
 from snellen.video.media import MediaInfo, PictureInfo
+from snellen.video.pairing import conversion, format_of
 from snellen.video.sink.pictures import matrix_of, rgb
 from snellen.video.source.decode import Source
 
