@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+from collections import OrderedDict, UserDict, deque
+from types import MappingProxyType
 
 import pytest
 
@@ -50,6 +52,32 @@ def test_any_object(odd):
     error = errors.InputError(odd, parameter=odd, advice=odd)
     assert len(str(error)) <= MOST and len(errors.quoted(odd)) <= 2 * errors.LONGEST
     assert isinstance(error.parameter, str)
+
+
+def many(found, levels):
+    for _ in range(levels):
+        found = [found, found]
+    return found
+
+
+FULL = many(1, 60)
+"""Of whose numbers there are 2^60."""
+CONTAINERS = [FULL, (FULL,), deque([FULL]), UserDict(a=FULL), OrderedDict(a=FULL), [deque([FULL])],
+              {"a": MappingProxyType({"b": FULL})}, type("Own", (list,), {})([FULL])]  # fmt: skip
+
+
+@pytest.mark.parametrize("odd", CONTAINERS, ids=lambda one: type(one).__name__)
+def test_containers_of_more_than_can_be_said(odd):
+    assert len(errors.quoted(odd)) <= errors.LONGEST
+    assert len(str(errors.InputError(odd, advice=odd))) <= MOST
+    with pytest.raises(errors.InputError, match="got threads="):
+        jobs.UpscaleJob(source="a.mkv", target="b.mkv", threads=odd)
+
+
+def test_an_address_that_is_cut_keeps_its_secrets():
+    address = f"https://name:word@example.com/film.mkv?{'a' * 3000}=key"
+    said = str(errors.InputError(f"{address} cannot be read"))
+    assert "word" not in said and "key" not in said and "example.com/film.mkv" in said
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,9 @@ from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import Any, Self
 
 from snellen.addresses import without_secrets
@@ -197,12 +199,14 @@ def shortened(text: object, most: int = LONGEST_TEXT) -> str:
     out, then the middle of the whole, so that its beginning and its end are there.
     """
     try:
-        whole = str(text)
+        whole = _brief.repr(text) if isinstance(text, _CONTAINERS) else str(text)
     except Exception:  # of a foreign object
         return f"an object of type {type(text).__name__[:LONGEST]}"
     if len(whole) <= most:
         return whole
-    return _cut(re.sub(r"\S+", lambda word: _cut(word[0], _LONGEST_WORD), whole), most)
+    # An address whose secrets are hidden where a line is printed is not found there once it is cut.
+    words = re.sub(r"\S+", lambda word: _cut(_shown(word[0]), _LONGEST_WORD), whole)
+    return _cut(words, most)
 
 
 def _cut(text: str, most: int) -> str:
@@ -218,7 +222,7 @@ def quoted(value: object, how: Callable[[Any], str] = repr) -> str:
     value is.
     """
     try:
-        if how is repr and isinstance(value, str | bytes | list | tuple | dict | set | frozenset):
+        if how is repr and isinstance(value, (str, bytes, *_CONTAINERS)):
             text = _brief.repr(value)
         else:
             text = _shown(how(value))
@@ -234,15 +238,23 @@ def _shown(text: str) -> str:
 
 
 class _Brief(reprlib.Repr):
-    """Short texts of values; addresses lose their secrets before anything is cut off."""
+    """Short texts of values; addresses lose their secrets before anything is cut off.
+
+    Of containers of any class the first items are shown: of all there may be far too many.
+    """
 
     def repr_str(self, x: str, level: int) -> str:
         return super().repr_str(without_secrets(x), level)
 
     def repr_instance(self, x: Any, level: int) -> str:
+        if isinstance(x, Mapping):
+            return self.repr_dict(dict(islice(x.items(), self.maxdict + 1)), level)
+        if isinstance(x, _CONTAINERS):
+            return self.repr_list(list(islice(x, self.maxlist + 1)), level)
         text = _shown(repr(x))
         return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
+_CONTAINERS = (list, tuple, set, frozenset, deque, Mapping)
 _brief = _Brief()
 _brief.maxstring = _brief.maxother = _brief.maxlong = LONGEST

@@ -242,8 +242,8 @@ def endless(rng: random.Random) -> Any:
     else:
         ring["a"] = ring
     return rng.choice([
-        ring, (ring,), [many(1, 60)], many(ring, 3), {"a": ring}, Broken(), itertools.repeat("cpu"),
-        itertools.cycle([1]),
+        ring, (ring,), [many(1, 60)], deque([many(1, 60)]), many(ring, 3), {"a": ring}, Broken(),
+        itertools.repeat("cpu"), itertools.cycle([1]),
         {"a": Broken()}, [Broken()], iter([Odd()]), deque(["cpu"]), UserDict({"tune": "film"}),
         OrderedDict(a=Odd()), MappingProxyType({"tune": "film"}), MappingProxyType({1: 2}),
     ])  # fmt: skip

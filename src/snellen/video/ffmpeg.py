@@ -22,6 +22,7 @@ from snellen.errors import InputError
 from snellen.frames import limits
 from snellen.frames.opening import FFmpegFile, for_ffmpeg, raw
 from snellen.frames.transfer import RemoteFilm
+from snellen.frames.values import MOST, decimal
 from snellen.video import allocation, logs, pixels
 from snellen.video.pipes import Incoming
 from snellen.video.selection import Described, selected
@@ -149,7 +150,8 @@ def _check_y4m(source: Path | Incoming) -> None:
             header = file.read(256) or b""
     words = header.partition(b"\n")[0].split()
     if words[:1] == [b"YUV4MPEG2"]:
-        sizes = {word[:1]: int(word[1:]) for word in words[1:] if word[1:].isdigit()}
+        told = {word[:1]: word[1:].decode("latin-1") for word in words[1:] if word[1:].isdigit()}
+        sizes = {key: decimal(digits) or MOST for key, digits in told.items() if digits.strip("0")}
         limits.check_size(name(source), sizes.get(b"W", 0), sizes.get(b"H", 0), film=True)
 
 
