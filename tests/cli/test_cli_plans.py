@@ -30,6 +30,10 @@ def test_a_plan_its_parts_and_the_join(capsys, source, small_model, tmp_path):
     assert f"{plan} exists" in capsys.readouterr().err
     assert run("upscale", "--plan", plan, "--segments", "2:3") == 0
     assert capsys.readouterr().out == f"{plan}: segments 2 to 3 of 3 are finished\n"
+    assert run("upscale", "--plan", plan, "--segments", "4:6") == 0
+    assert capsys.readouterr().out == f"{plan}: nothing to make: the film has 3 segments\n"
+    assert run("upscale", "--plan", plan, "--segments", "3:9") == 0
+    assert capsys.readouterr().out == f"{plan}: segment 3 of 3 is finished\n"
     assert run("upscale", "--plan", plan, "--join") == 2
     assert "are not there, or not whole: 1; make these first" in capsys.readouterr().err
     assert run("upscale", "--plan", plan, "--segments", "1", "--threads", "1") == 0
@@ -57,6 +61,8 @@ def test_a_plan_is_a_file_of_its_own(capsys, source, tmp_path, monkeypatch, plan
      (["--join"], "--join needs --plan FILE"),
      (["a.mkv", "--plan", "p", "--join"], "--join goes without INPUT"),
      (["--plan", "p", "--join", "--crf", "3"], "--join goes without --crf"),
+     (["--plan", "p", "--join", "--cluster", "auto"], "--join goes without --cluster: this"),
+     (["--plan", "p", "--segments", "-1"], "got --segments -1"),
      (["--plan", "p", "--join", "--segments", "1"], "--segments goes without --join"),
      (["--plan", "p"], "--plan without INPUT needs --segments A:B or --join"),
      (["--plan", "p", "--segments", "x"], "got --segments x; expected the first and the last one"),

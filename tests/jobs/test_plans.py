@@ -209,10 +209,22 @@ def test_numbers_that_are_none(tmp_path, numbers):
         run_segments(tmp_path / "a.plan", *numbers)
 
 
-@pytest.mark.slow
-def test_numbers_beyond_the_film(job, plan):
-    with pytest.raises(InputError, match="got segments 6:9; expected some of 1:5"):
-        run_segments(plan, 6, 9)
+class Noticing(Silent):
+    def __init__(self):
+        self.notices = []
+
+    def notice(self, subject, message):
+        self.notices.append(message)
+
+
+def test_numbers_beyond_the_film_are_left_out(job, plan):
+    """All parts of an array may have one size, and an array may be longer than the film."""
+    heard = Noticing()
+    found = run_segments(plan, 6, 999_999_999, heard, workers=2)
+    assert (found.made, found.segments) == ((), 5)
+    assert heard.notices == ["got segments 6:999999999; there are 1:5: nothing is to be made"]
+    assert not list(found.folder.glob("*.record"))
+    assert run_segments(plan, 5, 9).made == (5,)
 
 
 def test_a_burst_and_other_jobs_have_no_plan(tmp_path):

@@ -38,7 +38,8 @@ plan_options = group(
     click.option(
         "--segments",
         metavar="A:B",
-        help="Make the segments A to B of the plan, counted from 1; any number of runs may do so.",
+        help="Make the segments A to B of the plan, counted from 1, as far as there are any; any "
+        "number of runs may do so.",
     ),
     click.option("--join", is_flag=True, help="Join the segments of the plan, which all are made."),
 )
@@ -67,6 +68,11 @@ def parts_of_a_plan(inputs: Sequence[Path], options: dict[str, Any]) -> bool:
     if len(asked) > 1 or given:
         other = "--join" if len(asked) > 1 else given[0].opts[0]
         name = "INPUT" if other == "inputs" else other
+        if name == "--cluster":
+            raise click.UsageError(
+                f"--{asked[0]} goes without --cluster: this machine does it. A cluster shares "
+                "out a whole film, without a plan: INPUT --cluster ADDRESS."
+            )
         raise click.UsageError(f"--{asked[0]} goes without {name}: the plan has the job.")
     return True
 
@@ -138,10 +144,14 @@ def _span(words: str) -> tuple[int, int]:
 
 
 def _report(plan: Path, part: Any, report: Report) -> None:
-    first, last = part.made[0], part.made[-1]
-    which = f"segment {first}" if first == last else f"segments {first} to {last}"
-    verb = "is" if first == last else "are"
+    first, last = (part.made[0], part.made[-1]) if part.made else (None, None)
+    if first is None:
+        text = f"nothing to make: the film has {part.segments} segments"
+    elif first == last:
+        text = f"segment {first} of {part.segments} is finished"
+    else:
+        text = f"segments {first} to {last} of {part.segments} are finished"
     report.result(
-        f"{plan}: {which} of {part.segments} {verb} finished", event="segments", plan=str(plan),
-        first=first, last=last, segments=part.segments, folder=str(part.folder),
+        f"{plan}: {text}", event="segments", plan=str(plan), first=first, last=last,
+        segments=part.segments, folder=str(part.folder),
     )  # fmt: skip

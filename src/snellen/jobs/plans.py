@@ -96,7 +96,12 @@ def write_plan(
                 advice="name it without, or download it first",
             )
     if job.cluster is not None:
-        raise InputError("got `cluster` with `plan`: either of them", parameter="cluster")
+        raise InputError(
+            "got `cluster` with `plan`: a cluster shares out the whole film, and the parts of a "
+            "plan are made by commands of your own; expected one of them",
+            parameter="cluster",
+            advice="leave `plan` out, or `cluster`",
+        )
     if not job.segments:
         raise InputError("got `plan`, but no segments are to be made", parameter="segments")
     job = _anywhere(job)
@@ -133,7 +138,9 @@ def run_segments(
     plan : str or Path
         What `write_plan` has written.
     first, last : int
-        Numbers of the first and the last segment, from 1. Numbers beyond the film's are ignored.
+        Numbers of the first and the last segment, from 1. Those beyond the film's last one are left
+        out, as in slices of Python; where there are no others, nothing is made, and a notice says
+        so.
     events : Events, optional
         Receives progress and warnings.
     device, threads, workers : optional
@@ -147,7 +154,7 @@ def run_segments(
     Raises
     ------
     InputError
-        No plan, the input or the program is not that of the plan, or it has none of the numbers.
+        No plan, the input or the program is not that of the plan, or no such numbers.
     SnellenError
         As of `run`.
     """

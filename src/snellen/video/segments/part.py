@@ -35,7 +35,8 @@ class Part(Brief):
     frames: int
     """Of the film, of the input's."""
     made: tuple[int, ...]
-    """Numbers of the segments that this run was to make, from 1; all of them are finished."""
+    """Numbers of the segments that this run was to make, from 1; all of them are finished. Empty
+    where the film has none of these."""
 
 
 def make_part(
@@ -57,12 +58,15 @@ def make_part(
 ) -> Part:
     """Make the segments that `Segments.numbers` names; without any, write the plan.
 
+    Numbers beyond the last segment are left out, as in slices of Python; a notice says where there
+    are no others.
+
     Parameters and errors are those of `convert`.
 
     Raises
     ------
     InputError
-        The film is not made in segments, or it has none of these numbers.
+        The film is not made in segments.
     """
     with readied(
         source, target, step, clip=clip, encoding=encoding, decoder=decoder, audio=audio,
@@ -79,11 +83,10 @@ def make_part(
         with film:
             cuts = film.cuts
             made = tuple(one.number for one in cuts if one.number in how.numbers)
-            if how.numbers and not made:
-                raise InputError(
-                    f"got segments {how.numbers.start}:{how.numbers.stop - 1}; expected some of "
-                    f"1:{len(cuts)}"
-                )
-            frames = sum(one.frames for one in cuts if one.number in made)
-            film.encode(ready.step, Meter(frames, on_progress), ready.source.info)
+            if made:
+                frames = sum(one.frames for one in cuts if one.number in made)
+                film.encode(ready.step, Meter(frames, on_progress), ready.source.info)
+            elif how.numbers:
+                which = f"{how.numbers.start}:{how.numbers.stop - 1}"
+                how.say(f"got segments {which}; there are 1:{len(cuts)}: nothing is to be made")
             return Part(how.folder, len(cuts), sum(one.frames for one in cuts), made)
