@@ -123,6 +123,8 @@ def examine(filters: Sequence[Filter], source: Mapping[str, str], parameter: str
     if shape is None or clock is None:
         raise InputError("FFmpeg does not say what these filters give", parameter=parameter)
     up, down = int(clock[3]), int(clock[4])
+    if not int(clock[2]):  # as of fps=\0, which FFmpeg takes
+        raise InputError("these filters give frames without times", parameter=parameter)
     return Examined(
         shape, Fraction(int(clock[1]), int(clock[2])),
         Fraction(up, down) if up > 0 and down > 0 else None, tuple(conversions),
