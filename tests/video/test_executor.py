@@ -11,6 +11,7 @@ import pytest
 from snellen.video.convert import Encoding, Segments, convert
 from snellen.video.segments import cuts, store
 from snellen.video.segments.encode import encode_segment
+from snellen.video.segments.manifest import read_manifest
 from snellen.video.segments.values import Cut, Record
 from support.video.clips import make, read
 from support.video.steps import Nearest
@@ -101,7 +102,7 @@ def test_the_manifest_is_not_written_again_for_each_record(tmp_path):
     again.open()
     assert again.records == {n: replace(record, number=n) for n in range(1, 6)}
     again.joined(None)
-    found = store.manifest(film.folder)
+    found = read_manifest(film.folder)
     assert found is not None
     assert list(found["segments"]) == ["1", "2", "3", "4", "5"]
     again.leave()
