@@ -77,7 +77,8 @@ def run_several(
             begun.add(number)
             begin(given[number])
 
-    with atomic.protected(one for job in given if isinstance(job, AnyJob) for one in read_by(job)):
+    read = (one for job in given if isinstance(job, AnyJob) for one in read_by(job))
+    with atomic.protected(dict.fromkeys(read)):  # models are the same for many
         fine = {number: job for number, job in enumerate(given) if number not in wrong}
         found = by_workers(fine, listener, done, begins)
         for number, job in enumerate(given):
