@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from snellen import unfinished
 from snellen.cpu import threads
@@ -56,6 +56,8 @@ class JobTicket:
     job: FileJob
     together: int
     """CPU threads of all workers."""
+    once: ClassVar[bool] = True
+    """Whether two workers must not run it at once: the second one would find its output there."""
 
     @property
     def subject(self) -> str:
@@ -105,6 +107,8 @@ class JobTicket:
 @dataclass(frozen=True, slots=True)
 class ShippedJob(JobTicket):
     """A job whose outputs are returned: their folder need not be seen by the nodes."""
+
+    once: ClassVar[bool] = False
 
     def run(self, worker: Worker) -> Made:
         """Run the job into a folder for temporary files, and read what it has written there."""

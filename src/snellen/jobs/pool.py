@@ -45,7 +45,7 @@ class _Work:
     counted: int = 0
     """Units that the meter has of it."""
     twice: bool = False
-    """Whether it was begun once more, as it takes long."""
+    """Whether it was begun once more, as it takes long, or must not be."""
 
     @property
     def began(self) -> float:
@@ -119,6 +119,8 @@ class Pool:
                 notify(self._events, *value)
             elif kind == "warning":
                 self._events.warning(*value)
+            elif kind == "alive":
+                continue  # which `_message` has noted
             elif kind == "done":
                 self._failures[number] = 0
                 self._finish(process, value)
@@ -268,7 +270,8 @@ class Pool:
             self._processes[number] = WorkerProcess(device, self._threads, self._messages)
         process = self._processes[number]
         process.heard = now()
-        self._running.setdefault(ticket.key, _Work(ticket)).tries[process] = process.heard
+        work = _Work(ticket, twice=getattr(ticket, "once", False))
+        self._running.setdefault(ticket.key, work).tries[process] = process.heard
         process.begin(ticket)
 
     def _count(self, ticket: Ticket | None) -> None:
