@@ -17,6 +17,7 @@ from snellen.jobs import (
     UpscaleJob,
     cluster_task,
     run_several,
+    stragglers,
     write_plan,
 )
 from snellen.jobs import cluster as cluster_module
@@ -31,7 +32,10 @@ from support.tickets import Doing
 
 class Heard(Silent):
     def __init__(self):
-        self.warnings = []
+        self.warnings, self.notices = [], []
+
+    def notice(self, subject, message):
+        self.notices.append(message)
 
     def warning(self, subject, message):
         self.warnings.append(message)
@@ -111,6 +115,30 @@ def test_a_connection_of_our_own_is_ended_with_all_that_runs(install, tmp_path):
         raise KeyboardInterrupt
     assert ray.log[-1] == ("shutdown",)
     assert "cancel" not in [one[0] for one in ray.log]
+
+
+def test_what_hangs_is_begun_once_more_where_a_node_has_room(install, tmp_path, monkeypatch):
+    ray, heard, clock, counts = install({"CPU": 3.0}), Heard(), [0.0], []
+    monkeypatch.setattr(cluster_module, "now", lambda: clock[0])
+    meter = Meter(None, lambda progress: counts.append(progress.frames))
+    with Cluster("local", "cpu", 1, heard, meter) as cluster:
+        for _ in range(stragglers.KNOWN):
+            cluster._times.add(1.0)
+        for one in tickets(tmp_path, "", ""):
+            cluster.submit(one)
+        first = list(cluster._works)
+
+        def wait(references, num_returns, timeout):
+            clock[0] += stragglers.LEAST  # the first one hangs
+            return [one for one in references if one is not first[0]][:1], []
+
+        ray.wait = wait
+        assert [cluster.wait()[0] for _ in range(2)] == [1, 0]
+        assert cluster._works == {} and cluster._lost == first[:1]
+        ray.wait = lambda references, num_returns, timeout: ([], references)
+    assert counts[-1] == 2
+    assert heard.notices == ["segment 0 takes much longer than others: it is begun once more"]
+    assert ray.log.count(("cancel", False)) == 1  # at the end
 
 
 def test_gpus_and_nodes_that_are_not_there_yet(install, tmp_path):

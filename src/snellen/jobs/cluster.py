@@ -6,21 +6,17 @@ is known to this process alone, which is started again where it has died.
 
 from __future__ import annotations
 
-import logging
-import os
-import signal
-import socket
-import tempfile
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from math import inf
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, SnellenError, quoted
-from snellen.frames import values
+from snellen.jobs.cluster_connection import LOCAL, connect, library, place
 from snellen.jobs.events import Events, notify
+from snellen.jobs.stragglers import Times
 
 if TYPE_CHECKING:
     from snellen.jobs.tickets import Ticket
@@ -28,22 +24,33 @@ if TYPE_CHECKING:
 
 TRIES = 3
 """How often a ticket is tried."""
-LOCAL = "local"
-"""Address of a cluster of this machine alone, which is started for a run and ended with it."""
 _AHEAD = 2
 """So many tickets for each that runs: the next ones are there, and an autoscaler sees them."""
-_CLIENT = "ray://"
 _PATIENCE = 5.0
-"""Seconds for a connection, and for what is cancelled to clean up."""
+"""Seconds for what is cancelled to clean up."""
 _OFTEN = 1.0
 """Seconds after which a signal that has arrived is noticed, whatever Ray does."""
+
+now = time.monotonic
+
+
+@dataclass(slots=True, eq=False)
+class _Work:
+    """A ticket that was submitted."""
+
+    ticket: Ticket
+    tries: int = 1
+    """How many of its tasks have not ended; 2: it was submitted once more, as it takes long."""
+    began: float = inf
+    """When there was room for it."""
+    twice: bool = False
 
 
 def check_cluster(value: object, workers: object) -> None:
     """Refuse (InputError) what is no address, and a number of workers beside it."""
     if value is None:
         return
-    good = isinstance(value, str) and (value in ("auto", LOCAL) or _place(value) is not None)
+    good = isinstance(value, str) and (value in ("auto", LOCAL) or place(value) is not None)
     if not good:
         raise InputError(
             f"got `cluster`={quoted(value)}; expected auto, local, HOST:PORT or ray://HOST:PORT",
@@ -93,12 +100,14 @@ class Cluster:
                 parameter="device",
             )
         self._events, self._meter = events, meter
-        self._tickets: dict[Any, Ticket] = {}
+        self._works: dict[Any, _Work] = {}
+        self._lost: list[Any] = []
+        self._times = Times()
         self._waits = False
-        self._ray = _library()
+        self._ray = library()
         self._is_ours = not self._ray.is_initialized()
         if self._is_ours:
-            _connect(self._ray, address)
+            connect(self._ray, address)
         try:
             self._submitted = self._remote(device, threads)
         except BaseException:
@@ -154,7 +163,7 @@ class Cluster:
 
     def submit(self, ticket: Ticket) -> None:
         """Take a ticket."""
-        self._tickets[self._submitted(ticket)] = ticket
+        self._works[self._submitted(ticket)] = _Work(ticket)
 
     def wait(self) -> Any:
         """Return the result of the ticket that ends first.
@@ -164,15 +173,28 @@ class Cluster:
         SnellenError
             A ticket has failed for good.
         """
-        ready: list[Any] = []
-        while not ready:
+        while True:
             self._say_where_nothing_fits()
-            ready, _ = self._ray.wait(list(self._tickets), num_returns=1, timeout=_OFTEN)
-        ticket = self._tickets.pop(ready[0])
-        try:
-            answer = self._ray.get(ready[0])
-        except self._ray.exceptions.RayError as error:
-            return _given_up(ticket, _ours(error).about(ticket))
+            self._note_beginnings()
+            ready, _ = self._ray.wait(list(self._works), num_returns=1, timeout=_OFTEN)
+            if not ready:
+                self._submit_again()
+                continue
+            work = self._works.pop(ready[0])
+            work.tries -= 1
+            answer, wrong = None, None
+            try:
+                answer = self._ray.get(ready[0])
+                wrong = answer.error
+            except self._ray.exceptions.RayError as error:
+                wrong = _ours(error).about(work.ticket)
+            if wrong is None or not work.tries:
+                break  # otherwise another task is at it
+        ticket = work.ticket
+        self._lose(work)
+        if answer is None:
+            assert wrong is not None
+            return _given_up(ticket, wrong)
         for kind, subject, text in answer.said:
             if kind == "warning":
                 self._events.warning(subject, text)
@@ -182,7 +204,35 @@ class Cluster:
             return _given_up(ticket, answer.error)
         if self._meter is not None:
             self._meter.add(ticket.units(answer.result))
+        if work.began < inf:
+            self._times.add(now() - work.began)
         return answer.result
+
+    def _note_beginnings(self) -> None:
+        """Note when there is room for a task: nodes begin them in about their order."""
+        for work in list(self._works.values())[: self.room]:
+            work.began = min(work.began, now())
+
+    def _submit_again(self) -> None:
+        """Submit a ticket once more that takes much longer than others, where there is room."""
+        once = [one for one in self._works.values() if not one.twice]
+        if not once or len(self._works) + len(self._lost) >= self.room:
+            return
+        work = min(once, key=lambda one: one.began)
+        if now() - work.began >= self._times.limit:
+            work.twice, work.tries = True, 2
+            self._works[self._submitted(work.ticket)] = work
+            text = f"{work.ticket} takes much longer than others: it is begun once more"
+            notify(self._events, work.ticket.subject, text)
+
+    def _lose(self, work: _Work) -> None:
+        """Forget the other task of a ticket that is finished; it runs on until the end.
+
+        Cancelling it would be in a race with its result, in which Ray may abort this process.
+        """
+        for one in [one for one, other in self._works.items() if other is work]:
+            del self._works[one]
+            self._lost.append(one)
 
     def _say_where_nothing_fits(self) -> None:
         if self.room:
@@ -201,8 +251,9 @@ class Cluster:
         A connection that ends takes its tasks along. Cancelling them before would be in a race with
         their results, in which Ray may abort this process.
         """
-        left = list(self._tickets)
-        self._tickets.clear()
+        left = [*self._works, *self._lost]
+        self._works.clear()
+        self._lost.clear()
         with suppress(Exception):  # a cluster that is gone runs nothing
             if self._is_ours:
                 self._ray.shutdown()
@@ -240,105 +291,3 @@ def _ours(error: Any) -> SnellenError:
     lines = [line.strip() for line in str(cause or error).splitlines() if line.strip()]
     name = type(cause or error).__name__
     return SnellenError(f"{name}: {lines[0]}" if lines else name)
-
-
-def _library() -> ModuleType:
-    """Return Ray, which is told to be quiet."""
-    for name, value in (
-        ("RAY_USAGE_STATS_ENABLED", "0"),
-        ("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0"),
-        ("RAY_DEDUP_LOGS_SKIP_REGEX", ".*"),  # what was tried again; it would go to standard output
-    ):
-        os.environ.setdefault(name, value)
-    try:
-        import ray
-        import ray.exceptions
-    except ImportError as error:
-        raise InputError(
-            f"`cluster` needs Ray, which cannot be imported: {quoted(error, str)}",
-            parameter="cluster",
-            advice='pip install "snellen[cluster]"',
-        ) from error
-    found: ModuleType = ray
-    return found
-
-
-def _connect(ray: ModuleType, address: str) -> None:
-    """Connect to a cluster, or start one.
-
-    Raises
-    ------
-    InputError
-        None answers at the address, or it does not let us in.
-    """
-    known = _current() if address == "auto" else address
-    if known != LOCAL:
-        _knock(address, known)
-    options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
-    if not known.startswith(_CLIENT):
-        options["include_dashboard"] = False
-    try:
-        with _own_signals():
-            ray.init(known, **options)
-    except Exception as error:
-        with suppress(Exception):
-            ray.shutdown()
-        raise _no_cluster(address, quoted(error, str)) from error
-
-
-def _current() -> str:
-    """Return the address of the cluster of which this machine is a part, as Ray notes it.
-
-    Ray would try for two minutes to reach one that has ended.
-    """
-    found = os.environ.get("RAY_ADDRESS", "")
-    if not found:
-        folder = os.environ.get("RAY_TMPDIR") or Path(tempfile.gettempdir(), "ray")
-        with suppress(OSError):
-            found = Path(folder, "ray_current_cluster").read_text().strip()
-    if not found:
-        raise _no_cluster("auto", "none was started on this machine")
-    return found
-
-
-def _knock(address: str, known: str) -> None:
-    """Refuse (InputError) an address at which nobody listens."""
-    place = _place(known)
-    if place is None:
-        raise _no_cluster(address, f"{quoted(known)} is no address")
-    try:
-        socket.create_connection(place, _PATIENCE).close()
-    except (OSError, ValueError) as error:
-        named = "" if known == address else f"{known}: "
-        raise _no_cluster(address, f"{named}{getattr(error, 'strerror', None) or error}") from error
-
-
-def _place(address: str) -> tuple[str, int] | None:
-    """Return the host and the port of an address; None: it has none."""
-    host, _, port = address.removeprefix(_CLIENT).rpartition(":")
-    good = host and not {*"/@"} & {*host}
-    number = values.decimal(port, 65535)
-    return (host.strip("[]"), number) if good and number is not None else None
-
-
-def _no_cluster(address: str, why: str) -> InputError:
-    return InputError(
-        f"`cluster`={quoted(address, str)}: no cluster of Ray can be used: {why}",
-        parameter="cluster",
-        advice="start one by ray start --head, or name another; its token must be known here",
-    )
-
-
-@contextmanager
-def _own_signals() -> Iterator[None]:
-    """Take back the signals that Ray's start takes."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            if handler is not None:
-                signal.signal(number, handler)
