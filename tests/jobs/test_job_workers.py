@@ -30,8 +30,9 @@ from snellen.jobs import (
 )
 from snellen.jobs.dry import DryRun, together
 from snellen.jobs.events import Silent
-from snellen.jobs.job_ticket import JobTicket, Made
+from snellen.jobs.job_ticket import JobTicket, Made, ShippedJob
 from snellen.jobs.job_workers import _Round, shareable
+from snellen.jobs.pool import Pool
 from snellen.jobs.tickets import Worker
 from support.cli import names
 from support.cli import run as command
@@ -387,3 +388,31 @@ def _until(condition, seconds=30.0):
         assert time.monotonic() < end
         time.sleep(0.02)
     return found
+
+
+def test_a_file_is_not_begun_on_a_second_worker(tmp_path, monkeypatch):
+    """The second one would find the output of the first one there."""
+
+    class Process:
+        ticket, heard, done, device = None, 0.0, 0, "cpu"
+
+        def __init__(self, *given):
+            pass
+
+        def begin(self, ticket):
+            self.ticket = ticket
+
+        def hang_up(self):
+            pass
+
+        def end(self, patience=0):
+            pass
+
+    monkeypatch.setattr("snellen.jobs.pool.WorkerProcess", Process)
+    job = UpscaleJob(source=tmp_path / "a.png", target=tmp_path / "b.png")
+    for kind, once in ((JobTicket, True), (ShippedJob, False)):
+        with Pool(["cpu", "cpu"], 1, Silent()) as pool:
+            for _ in range(10):
+                pool._times.add(1.0)
+            pool.submit(kind(0, job, 1))
+            assert (pool._slow() is None) == once
