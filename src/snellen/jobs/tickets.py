@@ -42,8 +42,8 @@ class Ticket(Protocol):
 
     It may be run twice: after a worker has failed at any moment, and at once by two workers, of
     which one is ended at any moment. So whatever it writes gets its name only when it is complete,
-    by an atomic rename, and a second run leaves the same. A ticket whose attribute `once` is true is
-    never run by two workers at once.
+    by an atomic rename, and a second run leaves the same. A ticket whose attribute `once` is true
+    is never run by two workers at once.
     """
 
     @property
