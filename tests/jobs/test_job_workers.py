@@ -142,6 +142,28 @@ def test_results_come_in_order_and_no_more_tickets_are_given_than_there_are_slot
     assert not (tmp_path / "out").exists()  # as nothing came into it
 
 
+def test_results_of_frames_name_their_own_file(tmp_path):
+    """Also those that had to wait until an earlier file was finished."""
+
+    class Result:
+        def __init__(self, name):
+            self.frames = (f"{name}: frame",)
+
+    class Ended(Executor):
+        def wait(self):
+            return Made(key := self.tickets.pop().key, Result(f"{key}.png"))
+
+    class Heard(Silent):
+        seen = ()
+
+        def frame(self, subject, frame):
+            self.seen += ((Path(subject).name, frame),)
+
+    heard = Heard()
+    _Round(jobs_of(tmp_path, 3), Ended(), "all", heard, None, None).run()
+    assert heard.seen == tuple((f"{n}.png", f"{n}.png: frame") for n in range(3))
+
+
 def test_which_jobs_are_tickets(tmp_path):
     def job(source, target, **how):
         return UpscaleJob(source=tmp_path / source, target=tmp_path / target, workers=2, **how)
@@ -256,6 +278,13 @@ def test_what_is_wrong_with_a_file_is_its_result(ticket, worker, monkeypatch, er
         assert "ZeroDivisionError: x" in made.error.__notes__[0]  # where it was raised
     else:
         assert type(made.error) is type(error)
+
+
+def test_a_fault_on_a_node_says_where_it_was_raised(ticket, worker, monkeypatch):
+    monkeypatch.setattr("snellen.jobs.execute.run_upscale", lambda *given: 1 / 0)
+    made = worker.run(ShippedJob(3, ticket.job, 4))
+    assert isinstance(made.error, InternalError)
+    assert "ZeroDivisionError" in "".join(made.error.__notes__)
 
 
 def test_the_estimate_of_files_that_workers_share(tmp_path):

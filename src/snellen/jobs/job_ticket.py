@@ -144,7 +144,10 @@ def _worded(
     text = error.message
     for file, goal in zip(files, goals, strict=True):
         text = text.replace(str(file), str(goal))
-    return type(error)(text, parameter=error.parameter, advice=error.advice)
+    found = type(error)(text, parameter=error.parameter, advice=error.advice)
+    for note in getattr(error, "__notes__", ()):  # where it was raised
+        found.add_note(note)
+    return found
 
 
 def first(job: FileJob) -> Path:

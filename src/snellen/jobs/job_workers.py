@@ -269,11 +269,11 @@ class _Round:
                 Progress(self._subject, self._count, self._total, rate, eta, unit="file")
             )
         while self._order and self._order[0] in self._found:
-            ended = self._found[self._order.popleft()]
+            ended = self._found[place := self._order.popleft()]
             if ended is None:
                 continue
             for frame in getattr(ended.result, "frames", ()):
-                self._events.frame(str(first(self._jobs[number])), frame)
+                self._events.frame(str(first(self._jobs[place])), frame)
             if self._done is not None:
                 self._done(ended)
 
