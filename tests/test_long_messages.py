@@ -69,6 +69,7 @@ CONTAINERS = [FULL, (FULL,), deque([FULL]), UserDict(a=FULL), OrderedDict(a=FULL
 @pytest.mark.parametrize("odd", CONTAINERS, ids=lambda one: type(one).__name__)
 def test_containers_of_more_than_can_be_said(odd):
     assert len(errors.quoted(odd)) <= errors.LONGEST
+    assert len(errors.quoted(odd, str)) <= errors.LONGEST
     assert len(str(errors.InputError(odd, advice=odd))) <= MOST
     with pytest.raises(errors.InputError, match="got threads="):
         jobs.UpscaleJob(source="a.mkv", target="b.mkv", threads=odd)

@@ -222,7 +222,7 @@ def quoted(value: object, how: Callable[[Any], str] = repr) -> str:
     value is.
     """
     try:
-        if how is repr and isinstance(value, (str, bytes, *_CONTAINERS)):
+        if isinstance(value, _CONTAINERS) or (how is repr and isinstance(value, str | bytes)):
             text = _brief.repr(value)
         else:
             text = _shown(how(value))
