@@ -238,8 +238,11 @@ def damage(run: Outcome) -> Iterator[str]:
             yield f"exit code 0 with {found['frames']} of {first['frames']} frames, and a gap"
 
 
-_HARMLESS = re.compile("nsupported|not implemented|Could not find codec parameters")
-"""Errors that FFmpeg reports of sound files too: of what it does not know, not of damage."""
+_HARMLESS = re.compile(
+    "nsupported|not implemented|Could not find codec parameters|co located POCs unavailable"
+)
+"""Errors that FFmpeg reports of sound files too: of what it does not know, not of damage, and of
+pictures before a film's first."""
 _ZEROED = re.compile(r"((zero|noise|remove)_block\+?)+")
 """Harms that leave the times of the other frames as they were."""
 

@@ -138,6 +138,14 @@ def test_sentences_are_few_and_short():
     assert second == "1 error of the mov demuxer (error reading header)"
 
 
+def test_a_size_that_cannot_be_is_damage_of_the_container():
+    """FFmpeg refuses it while the container is opened; the decoder finds another one."""
+    complaints = Complaints("avi", {"mjpeg"})
+    refused = (ERROR, "IMGUTILS", "Picture size 0x0 is invalid")
+    complaints.hear([refused, (ERROR, "mjpeg", "bad")], opening=True)
+    assert complaints.sentences() == ("1 error of the avi demuxer (Picture size 0x0 is invalid)",)
+
+
 def test_a_rare_gap_in_asf_counts_unless_sound_goes_on():
     for kept, missing in (((6,), 1), ((3, 6, 9), 0)):
         found = Gaps("asf", Fraction(40), Fraction(1, 1000))

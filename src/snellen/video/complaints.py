@@ -32,6 +32,8 @@ _REFERENCES = re.compile(
     r"|first frame|unavailable"
 )
 """Messages about pictures that are not there, as before a cut."""
+_SIZES = "IMGUTILS"
+"""Under this name FFmpeg refuses a size of pictures, as a container's damaged header states it."""
 _NUMBERS = re.compile(r"0x[0-9a-fA-F]+|[0-9]+")
 
 _KINDS = 3
@@ -126,7 +128,7 @@ class Complaints:
     def _whose(self, name: str) -> str | None:
         if name in self._codecs:
             return f"{name} decoder"
-        return self._demuxer_name if name in (self._demuxer, "") else None
+        return self._demuxer_name if name in (self._demuxer, _SIZES, "") else None
 
     def _count(self, whose: str, severity: str, text: str) -> tuple[_Kind, int]:
         """Count a message; return under what."""
