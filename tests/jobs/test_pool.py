@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import pickle
@@ -105,6 +106,14 @@ def test_a_worker_that_fails_again_and_again_is_given_up(tmp_path):
 def test_a_ticket_that_fails_three_times_ends_the_work(tmp_path, plan, error, words):
     with pytest.raises(error, match=words):
         run(tmp_path, [plan, "", ""])
+
+
+def test_a_system_that_lets_no_process_begin(tmp_path, monkeypatch):
+    refusal = BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+    monkeypatch.setattr("snellen.jobs.worker_process.subprocess.Popen", Mock(side_effect=refusal))
+    words = "no worker can be started: Resource temporarily unavailable"
+    with Pool(["cpu"], 1, Silent()) as pool, pytest.raises(SnellenError, match=words):
+        pool.submit(Doing(0, tmp_path / "0"))
 
 
 def test_as_many_processes_as_tickets(tmp_path):

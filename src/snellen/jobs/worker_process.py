@@ -14,6 +14,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
+from snellen.errors import SnellenError
 from snellen.jobs.worker import framed
 
 if TYPE_CHECKING:
@@ -54,21 +55,37 @@ class WorkerProcess:
         Units of the ticket.
     heard : float
         When it last said something, by the clock of the pool.
+
+    Raises
+    ------
+    SnellenError
+        The system lets no process begin.
     """
 
     def __init__(self, device: str, threads: int, messages: SimpleQueue[Any]) -> None:
         self.device = device
         self.ticket: Ticket | None = None
         self.done, self.heard = 0, 0.0
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # the process has it
-        self._popen = subprocess.Popen(
-            [get_executable(), "-P", "-c", MAIN],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors,
-        )  # fmt: skip
+        try:
+            self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # the process has it
+            self._popen = self._started()
+        except OSError as error:
+            reason = error.strerror or error
+            raise SnellenError(f"no worker can be started: {reason}") from error
         self._send(json.dumps(sys.path).encode() + b"\n")
         self._send(framed(pickle.dumps((device, threads))))
         self._reader = Thread(target=self._read, args=(messages,), daemon=True)
         self._reader.start()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        try:
+            return subprocess.Popen(
+                [get_executable(), "-P", "-c", MAIN],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors,
+            )  # fmt: skip
+        except OSError:
+            self._errors.close()
+            raise
 
     def begin(self, ticket: Ticket) -> None:
         """Send a ticket."""
