@@ -11,6 +11,8 @@ import av
 import av.filter
 import numpy as np
 
+from snellen.video.sink.encode import be_ordinary
+
 WIDTH, HEIGHT = 64, 48
 SRT = """1
 00:00:00,100 --> 00:00:00,500
@@ -144,6 +146,7 @@ def make(path, **settings):
         out.mux(packet)
     _encode(out, video, audio, recipe, base)
     out.close()
+    be_ordinary()  # SVT-AV1 gives the process a real-time priority
     return Path(path)
 
 

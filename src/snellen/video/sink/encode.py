@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -153,6 +155,19 @@ def _add(options: dict[str, str], key: str, setting: str) -> None:
     options[key] = ":".join([*([options[key]] if key in options else []), setting])
 
 
+def be_ordinary() -> None:
+    """Take the real-time priority back that SVT-AV1 gives to this process where root runs it.
+
+    All other processes, and those that this one starts, would wait for what computes.
+    """
+    if sys.platform != "linux":
+        return
+    for thread in map(int, os.listdir("/proc/self/task")):  # noqa: PTH208  # numbers
+        with suppress(OSError):  # one that has ended
+            if os.sched_getscheduler(thread) == os.SCHED_FIFO:
+                os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))
+
+
 def _open_encoder(stream: VideoStream, plan: Plan) -> None:
     encoder, format = plan.encoder, plan.format
     across, down = encoder.pixels.subsampling or (0, 0)
@@ -165,6 +180,8 @@ def _open_encoder(stream: VideoStream, plan: Plan) -> None:
             if encoder.codec == "libsvtav1" and plan.rate > _SVT_RATE:
                 raise ValueError(f"more than {_SVT_RATE} frames a second")
             stream.codec_context.open()
+            if encoder.codec == "libsvtav1":
+                be_ordinary()
             failed = None
         except (av.FFmpegError, OSError, ValueError) as error:
             failed = error
