@@ -123,16 +123,18 @@ def test_kills_at_random_moments(tmp_path, kind):
     begun = {one.name for one in tmp_path.iterdir()}
     print(f"seed {SEED}: {kind} of {source.name}")
     whole, target = tmp_path / "whole.mkv", tmp_path / "out.mkv"
+    process = driven(source, whole, kind=kind)
+    process.stdout.readline()  # Python has started, which takes longer than a short film
     began = time.monotonic()
-    code, said = killed(driven(source, whole, kind=kind), None)
+    code, said = killed(process, None)
     assert code == 0, said
     usual = time.monotonic() - began
     kills, known = 0, {}
     for attempt in range(200):
         process = driven(source, target, kind=kind)
         process.stdout.readline()  # Python has started
-        longer = 1 + attempt / 20  # else it would never end where Python alone takes that long
-        code, said = killed(process, draw.uniform(0, usual / 4 * longer))
+        longer = 1 + attempt / 20  # else it would never end where one segment takes that long
+        code, said = killed(process, draw.uniform(0, usual / 6 * longer))
         if target.exists():  # the run is killed while it ends
             tidy(target.with_name(f"{target.name}.segments"), target)
             break
