@@ -23,7 +23,7 @@ class Claims:
         pytest.fail("it was looked at")
 
 
-@pytest.mark.parametrize("given", [Claims(), range(11), count()])
+@pytest.mark.parametrize("given", [Claims(), range(11), count(), (None for _ in range(11))])
 def test_more_than_there_may_be(given):
     with pytest.raises(InputError, match="more than 10 of") as caught:
         list(items("names", given, 10))

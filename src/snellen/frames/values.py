@@ -200,7 +200,8 @@ def items(name: str, value: object, most: int) -> Iterator[Any]:
         ) from error
     if not _claims_more(value, most):
         yield from islice(found, most)
-        if next(found, None) is None:
+        end = object()
+        if next(found, end) is end:
             return
     raise InputError(f"got more than {most:,} of `{name}`", parameter=name)
 

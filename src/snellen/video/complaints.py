@@ -27,11 +27,6 @@ _VISIBLE = re.compile(
     r"|slice end not reached|lost|sync"
 )
 """Warnings that damage gives."""
-_REFERENCES = re.compile(
-    r"[Rr]eference|Could not find ref|mmco|[Ff]rame num|POC|recovery|co located|no frame"
-    r"|first frame|unavailable"
-)
-"""Messages about pictures that are not there, as before a cut."""
 _SIZES = "IMGUTILS"
 """Under this name FFmpeg refuses a size of pictures, as a container's damaged header states it."""
 _NUMBERS = re.compile(r"0x[0-9a-fA-F]+|[0-9]+")
