@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from math import inf
+from typing import ClassVar
 from unittest.mock import Mock
 
 import pytest
@@ -114,6 +115,90 @@ def test_a_system_that_lets_no_process_begin(tmp_path, monkeypatch):
     words = "no worker can be started: Resource temporarily unavailable"
     with Pool(["cpu"], 1, Silent()) as pool, pytest.raises(SnellenError, match=words):
         pool.submit(Doing(0, tmp_path / "0"))
+
+
+class Played:
+    """A worker whose tickets end at once: those of `killers` kill it."""
+
+    killers: frozenset[int] = frozenset()
+    begun: ClassVar[list[Played]] = []
+    most = 8
+
+    def __init__(self, device, threads, messages):
+        if len(self.begun) >= self.most:
+            raise SnellenError("no worker can be started: no")
+        self.begun.append(self)
+        self.device, self.messages = device, messages
+        self.ticket, self.heard, self.done = None, 0.0, 0
+
+    def begin(self, ticket):
+        self.ticket = ticket
+        is_killed = ticket.key in self.killers
+        self.messages.put((self, *(("gone", None) if is_killed else ("done", ticket.key))))
+
+    def fate(self):
+        return "it was killed"
+
+    def hang_up(self):
+        pass
+
+    def end(self, patience=0):
+        pass
+
+
+class Dispensable(Doing):
+    """A ticket as that of a file: others go on without it."""
+
+    def failed(self, error):
+        return self.key
+
+
+@pytest.fixture
+def played(monkeypatch):
+    kind = type("_Played", (Played,), {"begun": []})
+    monkeypatch.setattr("snellen.jobs.pool.WorkerProcess", kind)
+    return kind
+
+
+def test_workers_come_back_when_the_file_that_killed_them_is_given_up(played, tmp_path):
+    """As where its memory runs out; two failures one after another are not those of a device."""
+    played.killers = {0}
+    heard, slots = Heard(), []
+    with Pool(["cpu", "cpu"], 1, heard) as pool:
+        for number in range(3):
+            pool.submit(Dispensable(number, tmp_path))
+        for _ in range(3):
+            assert pool.wait() in (0, 1, 2)
+            slots.append(pool.slots)
+    assert slots == [2, 1, 2]
+    assert [text.rpartition("; ")[2] for text in heard.warnings] == [
+        "it is tried again",
+        "the work goes on with 1 worker",
+        "it is given up, and the work goes on with 2 workers",
+    ]
+
+
+def test_a_device_that_is_lost_stays_so(played, tmp_path):
+    """Another worker can do what this one could not."""
+    with Pool(["cuda:0", "cpu"], 1, Heard()) as pool:
+        played.killers = {0}
+        pool.submit(Dispensable(0, tmp_path))
+        pool.submit(Dispensable(1, tmp_path))
+        assert pool.wait() == 1
+        played.killers = set()
+        assert pool.wait() == 0
+        assert pool.slots == 1
+
+
+def test_workers_that_run_do_what_no_further_one_can_be_started_for(played, tmp_path):
+    played.most = 1
+    heard = Heard()
+    with Pool(["cpu"] * 3, 1, heard) as pool:
+        for number in range(5):
+            pool.submit(Dispensable(number, tmp_path))
+        assert sorted(pool.wait() for _ in range(5)) == list(range(5))
+    said = "no worker can be started: no; the work goes on with those that run"
+    assert heard.warnings == [said]
 
 
 def test_as_many_processes_as_tickets(tmp_path):

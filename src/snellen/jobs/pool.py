@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 TRIES = 3
 """How often a ticket is tried."""
 _FAILURES = 2
-"""So many failures of a worker, one after another, and no new one takes its place."""
+"""So many failures of a worker, one after another, and no new one takes its place: its device may
+be lost. If a ticket was at fault, which is given up in the end, the worker comes back."""
 _SOON = 1.0
 """Seconds for a process that is not needed any more to remove what it has begun."""
 
@@ -79,8 +80,11 @@ class Pool:
         self._running: dict[int, _Work] = {}
         self._times = Times()
         self._tries: dict[int, int] = {}
-        self._failures = dict.fromkeys(range(len(devices)), 0)
         self._devices = dict(enumerate(devices))
+        self._lost: dict[int, str] = {}  # devices of workers in whose place none is started
+        # Of each worker the tickets with which it has failed, one after another.
+        self._failures: dict[int, list[int | None]] = {number: [] for number in self._devices}
+        self._is_refused = False
         self._processes: dict[int, WorkerProcess] = {}
 
     def __enter__(self) -> Pool:
@@ -122,7 +126,7 @@ class Pool:
             elif kind == "alive":
                 continue  # which `_message` has noted
             elif kind == "done":
-                self._failures[number] = 0
+                self._failures[number].clear()
                 self._finish(process, value)
                 self._deal()
                 return value
@@ -176,6 +180,8 @@ class Pool:
         (first,) = work.tries
         work.twice = True
         number = min(self._idle(), key=lambda one: self._devices[one] == first.device)
+        if not self._is_started(number):
+            return
         notify(
             self._events, work.ticket.subject,
             f"{work.ticket} has taken {now() - work.began:.0f} s, much longer than others: it is "
@@ -214,11 +220,18 @@ class Pool:
         return next((n for n, one in self._processes.items() if one is process), None)
 
     def _given_up(self, ticket: Ticket, error: SnellenError) -> Any:
-        """Return the result of a ticket that has failed for good, or raise the error."""
+        """Return the result of a ticket that has failed for good, or raise the error.
+
+        The ticket was at fault, so that workers which failed with no other one come back.
+        """
         self._tries.pop(ticket.key, None)
         result = ticket.failed(error)
         if result is None:
             raise error
+        for number, failures in self._failures.items():
+            failures[:] = [key for key in failures if key != ticket.key]
+            if not failures and number in self._lost:
+                self._devices[number] = self._lost.pop(number)
         return result
 
     def _replace(self, number: int, process: WorkerProcess, error: SnellenError) -> Any:
@@ -228,21 +241,26 @@ class Pool:
         """
         del self._processes[number]
         process.end()
-        result = None
+        result, before = None, self.slots
         ticket, is_left = self._take(process)
+        failures = self._failures[number]
+        failures.append(None if ticket is None else ticket.key)
         if ticket is not None and not is_left:
             tries = self._tries[ticket.key] = self._tries.get(ticket.key, 0) + 1
             if tries == TRIES:
                 result = self._given_up(ticket, error.about(ticket))
             else:
                 self._todo.appendleft(ticket)
-        self._failures[number] = 0 if result is not None else self._failures[number] + 1
         others = len(self._devices) - 1
-        if self._failures[number] < (_FAILURES if others else TRIES):
-            then = "it is given up" if result is not None else "it is tried again"
-            then = "another worker is at it" if is_left else then
+        if result is not None:
+            failures.clear()
+            then = "it is given up"
+            if self.slots > before:
+                then += f", and the work goes on with {counted(self.slots, 'worker')}"
+        elif len(failures) < (_FAILURES if others else TRIES):
+            then = "another worker is at it" if is_left else "it is tried again"
         elif others:
-            del self._devices[number]
+            self._lost[number] = self._devices.pop(number)
             then = f"the work goes on with {counted(others, 'worker')}"
         else:
             raise _named(error, ticket)
@@ -254,8 +272,34 @@ class Pool:
     def _deal(self) -> None:
         """Give tickets that wait to workers that have none."""
         for number in self._idle():
-            if self._todo:
-                self._begin(number, self._todo.popleft())
+            if not self._todo or not self._is_started(number):
+                return
+            self._begin(number, self._todo.popleft())
+
+    def _is_started(self, number: int) -> bool:
+        """Return whether a worker runs; it is started if need be.
+
+        Where the system lets no process begin, tickets wait for the workers that run.
+
+        Raises
+        ------
+        SnellenError
+            It lets none begin, and there is no ticket that runs.
+        """
+        if number in self._processes:
+            return True
+        device = self._devices[number]
+        try:
+            self._processes[number] = WorkerProcess(device, self._threads, self._messages)
+        except SnellenError as error:
+            if not self._running:
+                raise
+            if not self._is_refused:
+                self._is_refused = True
+                then = "the work goes on with those that run"
+                self._events.warning("workers", f"{error.text}; {then}")
+            return False
+        return True
 
     def _idle(self) -> list[int]:
         """Return the numbers of workers that have no ticket; those that run go first."""
@@ -264,10 +308,7 @@ class Pool:
         return sorted(idle, key=lambda number: number not in running)
 
     def _begin(self, number: int, ticket: Ticket) -> None:
-        """Have a worker begin a ticket."""
-        if number not in self._processes:
-            device = self._devices[number]
-            self._processes[number] = WorkerProcess(device, self._threads, self._messages)
+        """Have a worker begin a ticket; its process runs."""
         process = self._processes[number]
         process.heard = now()
         work = _Work(ticket, twice=getattr(ticket, "once", False))
