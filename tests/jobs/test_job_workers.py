@@ -18,7 +18,13 @@ from PIL import Image
 
 import snellen
 from snellen.cpu import threads
-from snellen.errors import DeviceError, DeviceMemoryError, InputError, InternalError
+from snellen.errors import (
+    DeviceError,
+    DeviceMemoryError,
+    InputError,
+    InternalError,
+    SnellenError,
+)
 from snellen.jobs import (
     Clip,
     DeblurJob,
@@ -140,6 +146,43 @@ def test_results_come_in_order_and_no_more_tickets_are_given_than_there_are_slot
     assert [(step.done, step.unit) for step in heard.steps] == [(n, "file") for n in range(1, 40)]
     assert heard.steps[-1].total == 39
     assert not (tmp_path / "out").exists()  # as nothing came into it
+
+
+@pytest.mark.parametrize("where", ["submit", "wait"])
+def test_results_stay_where_no_worker_is_left(tmp_path, monkeypatch, where):
+    """What is not made has the error of the workers; a list of another length says nothing."""
+
+    class Refused(Executor):
+        count = 0
+
+        def _call(self, name, function, *given):
+            self.count += where == name
+            if self.count > 2:
+                raise SnellenError("no worker can be started")
+            return function(*given)
+
+        def submit(self, ticket):
+            return self._call("submit", super().submit, ticket)
+
+        def wait(self):
+            return self._call("wait", super().wait)
+
+    monkeypatch.setattr(job_workers, "_executor", lambda *given: _Opened(Refused()))
+    jobs, seen = list(jobs_of(tmp_path, 6, workers=2, device="cpu").values()), []
+    found = run_several(jobs, done=seen.append)
+    assert [one.job for one in found] == [one.job for one in seen] == jobs
+    late = sum(str(one.error).endswith("late") for one in found)
+    assert late == (1 if where == "submit" else 2)
+    assert sum("no worker can be started" in str(one.error) for one in found) == 6 - late
+    assert str(found[5].error) == f"{jobs[5].source}: no worker can be started"
+
+
+def test_an_error_of_the_callers_own_function_is_raised(tmp_path):
+    def fail(one):
+        raise InputError("enough")
+
+    with pytest.raises(InputError, match="enough"):
+        _Round(jobs_of(tmp_path, 3), Executor(), "all", Silent(), fail, None).run()
 
 
 def test_results_of_frames_name_their_own_file(tmp_path):

@@ -140,8 +140,6 @@ def by_workers(
     ------
     InputError, DeviceError
         The cluster cannot be used.
-    SnellenError
-        No worker can be started any more.
     """
     how = next((one for one in jobs.values() if isinstance(one, UpscaleJob | DeblurJob)), None)
     if how is None or (how.cluster is None and not devices_of(how, len(jobs))):
@@ -176,6 +174,23 @@ def _executor(how: FileJob, subject: str, count: int, events: Events) -> Iterato
         yield pool
 
 
+class _ExecutorError(Exception):
+    """No worker is left, or none can be started: `error` says why."""
+
+    def __init__(self, error: SnellenError) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+@contextmanager
+def _executing() -> Iterator[None]:
+    """Tell an error of the executor from one of the caller's functions."""
+    try:
+        yield
+    except SnellenError as error:
+        raise _ExecutorError(error) from error
+
+
 class _Round:
     """The tickets of one run, and what becomes of them."""
 
@@ -197,16 +212,29 @@ class _Round:
         self._stack = ExitStack()
 
     def run(self) -> dict[int, Finished]:
-        """Run all tickets; so many are under way as there are slots."""
+        """Run all tickets; so many are under way as there are slots.
+
+        Where no worker is left, the files that are not made have its error as theirs.
+        """
         left, running = deque(self._jobs), 0
         with self._stack:  # folders that are empty at the end are removed
-            while left or running:
-                while left and running < self._executor.slots:
-                    running += self._submitted(left.popleft())
-                if running:
-                    self._take(self._executor.wait())
-                    running -= 1
+            try:
+                while left or running:
+                    while left and running < self._executor.slots:
+                        running += self._submitted(left.popleft())
+                    if running:
+                        with _executing():
+                            made = self._executor.wait()
+                        self._take(made)
+                        running -= 1
+            except _ExecutorError as lost:
+                for number in [one for one in self._jobs if one not in self._found]:
+                    self._fail(number, lost.error)
         return {number: one for number, one in self._found.items() if one is not None}
+
+    def _fail(self, number: int, error: SnellenError) -> None:
+        job = self._jobs[number]
+        self._note(number, Finished(job, None, named(error, first(job), job.target)))
 
     def _submitted(self, number: int) -> bool:
         """Give a job to a worker; return whether its output may be written."""
@@ -216,12 +244,11 @@ class _Round:
                 self._begin(number)
             self._check(job)
         except Exception as error:
-            self._note(
-                number, Finished(job, None, named(unexpected(error), first(job), job.target))
-            )
+            self._fail(number, unexpected(error))
             return False
         kind = JobTicket if job.cluster is None else ShippedJob
-        self._executor.submit(kind(number, job, threads.available()))
+        with _executing():
+            self._executor.submit(kind(number, job, threads.available()))
         return True
 
     def _check(self, job: FileJob) -> None:

@@ -56,14 +56,13 @@ def run_several(
     Returns
     -------
     list of Finished
-        One for each job, in their order.
+        One for each job, in their order. Where no worker can be started any more, that is the error
+        of all files that they have not made.
 
     Raises
     ------
     InputError, DeviceError
         The cluster cannot be used.
-    SnellenError
-        No worker can be started any more.
     """
     listener = Collected(listening(events))
     function("done", done)
