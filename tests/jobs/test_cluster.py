@@ -141,6 +141,27 @@ def test_what_hangs_is_begun_once_more_where_a_node_has_room(install, tmp_path, 
     assert ray.log.count(("cancel", False)) == 1  # at the end
 
 
+def test_a_first_try_takes_room_until_it_ends(install, tmp_path, monkeypatch):
+    ray, clock = install({"CPU": 2.0}), [0.0]
+    monkeypatch.setattr(cluster_module, "now", lambda: clock[0])
+    with Cluster("local", "cpu", 1, Silent()) as cluster:
+        for _ in range(stragglers.KNOWN):
+            cluster._times.add(1.0)
+        for one in tickets(tmp_path, "", ""):
+            cluster.submit(one)
+        first, second = cluster._works
+        cluster._note_beginnings()
+        cluster._lose(cluster._works[first])
+        clock[0] = stragglers.LEAST
+        ray.wait = lambda references, num_returns, timeout: ([], references)
+        cluster._submit_again()
+        assert not cluster._works[second].twice
+        ray.wait = lambda references, num_returns, timeout: (references, [])
+        cluster._submit_again()
+        assert cluster._works[second].twice
+        assert cluster._lost == []
+
+
 def test_gpus_and_nodes_that_are_not_there_yet(install, tmp_path):
     ray, heard = install({"CPU": 8.0, "GPU": 2.0}, {"CPU": 9.0, "GPU": 1.0}, {"CPU": 1.0}), Heard()
     with Cluster("local", "auto", None, heard) as cluster:
@@ -184,7 +205,8 @@ def test_connections(install, monkeypatch, tmp_path):
     monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
     with pytest.raises(InputError, match="none was started on this machine"):
         Cluster("auto", "cpu", 1, Silent())
-    (tmp_path / "ray_current_cluster").write_text("127.0.0.1:1")
+    (tmp_path / "ray").mkdir()
+    (tmp_path / "ray/ray_current_cluster").write_text("127.0.0.1:1")
     for address in ("auto", "127.0.0.1:1", "ray://127.0.0.1:1"):
         with pytest.raises(InputError, match="no cluster of Ray can be used") as caught:
             Cluster(address, "cpu", 1, Silent())
@@ -192,6 +214,33 @@ def test_connections(install, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(InputError, match=r"needs Ray.*snellen\[cluster\]"):
         Cluster("local", "cpu", 1, Silent())
+
+
+@pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
+def test_a_cluster_that_cannot_start_is_stopped(install, monkeypatch, tmp_path, error):
+    """Its processes are known to the object alone whose making fails."""
+    ray = install()
+    ray.connected, stopped = False, []
+
+    class Node:
+        def __init__(self):
+            raise error("no room")
+
+        def kill_all_processes(self, **how):
+            stopped.append(how)
+
+    ray.init = lambda address, **options: Node()
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+    with pytest.raises(InputError if error is OSError else error) as caught:
+        Cluster("local", "cpu", 1, Silent())
+    assert stopped == [{"check_alive": False, "allow_graceful": True}]
+    assert ray.log[-1] == ("shutdown",)
+    if error is OSError:
+        assert str(caught.value) == (
+            "cluster=local: Ray could not start on this machine: no room; give workers in place "
+            f"of cluster, which need no Ray, or see what it has written in {tmp_path}/ray/"
+            "session_latest/logs"
+        )
 
 
 @pytest.mark.parametrize("address", ["", "host", "host:", ":1", "host:99999", "http://a:1", 3])

@@ -171,6 +171,24 @@ def test_a_film_whose_worker_is_killed_and_whose_node_is_lost(nodes, film, tmp_p
     assert [one.name for one in tmp_path.iterdir()] == ["far.mkv"]
 
 
+def test_a_segment_that_stands_still_is_made_by_another_node(nodes, film, tmp_path):
+    source, wanted = film
+    found = subprocess.run(
+        [sys.executable, "-m", "support.standing", nodes.address, source, tmp_path / "far.mkv"],
+        env=ENVIRONMENT, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert "segment 1 takes much longer than others: it is begun once more" in found.stdout, (
+        found.stderr
+    )
+    tries = [one.name for one in tmp_path.glob("*.begun")]
+    assert len([one for one in tries if one.startswith("1-")]) == 1  # beside 1.begun
+    count = len([one for one in tries if "-" not in one])
+    kept = found.stdout.splitlines()[-1]
+    assert kept == " ".join(["kept", *map(str, range(1, count + 1))])  # each once
+    assert frames(tmp_path / "far.mkv") == wanted
+    until(lambda: not tasks(), 30)  # the first try has ended
+
+
 def test_a_driver_that_dies_is_taken_up(nodes, film, tmp_path, capsys):
     source, wanted = film
     target, folder = tmp_path / "far.mkv", tmp_path / "far.mkv.segments"

@@ -6,8 +6,10 @@ import logging
 import os
 import signal
 import socket
+import sys
 import tempfile
 import threading
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -62,10 +64,27 @@ def connect(ray: ModuleType, address: str) -> None:
     try:
         with _own_signals():
             ray.init(known, **options)
-    except Exception as error:
-        with suppress(Exception):
-            ray.shutdown()
+    except BaseException as error:
+        _stop(ray, error)
+        if not isinstance(error, Exception):
+            raise
         raise _no_cluster(address, quoted(error, str)) from error
+
+
+def _stop(ray: ModuleType, error: BaseException) -> None:
+    """Stop what a start that failed has begun: Ray would do so only when Python ends."""
+    with suppress(Exception):
+        ray.shutdown()
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        node: Any = frame.f_locals.get("self")  # which nothing else refers to
+        with suppress(Exception):
+            node.kill_all_processes(check_alive=False, allow_graceful=True)
+
+
+def _folder() -> Path:
+    """Return Ray's folder on this machine."""
+    system = "/tmp" if sys.platform == "darwin" else tempfile.gettempdir()
+    return Path(os.environ.get("RAY_TMPDIR") or system, "ray")
 
 
 def _current() -> str:
@@ -75,9 +94,8 @@ def _current() -> str:
     """
     found = os.environ.get("RAY_ADDRESS", "")
     if not found:
-        folder = os.environ.get("RAY_TMPDIR") or Path(tempfile.gettempdir(), "ray")
         with suppress(OSError):
-            found = Path(folder, "ray_current_cluster").read_text().strip()
+            found = (_folder() / "ray_current_cluster").read_text().strip()
     if not found:
         raise _no_cluster("auto", "none was started on this machine")
     return found
@@ -104,6 +122,13 @@ def place(address: str) -> tuple[str, int] | None:
 
 
 def _no_cluster(address: str, why: str) -> InputError:
+    if address == LOCAL:
+        return InputError(
+            f"`cluster`=local: Ray could not start on this machine: {why}",
+            parameter="cluster",
+            advice=f"give `workers` in place of `cluster`, which need no Ray, or see what it has "
+            f"written in {_folder() / 'session_latest/logs'}",
+        )
     return InputError(
         f"`cluster`={quoted(address, str)}: no cluster of Ray can be used: {why}",
         parameter="cluster",

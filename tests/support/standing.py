@@ -1,0 +1,63 @@
+"""A film on a cluster whose segment 1 stands still at its first try: `python -m` with words.
+
+The words are the cluster's address, the film and the output. It prints the notices, and at the end
+the numbers of the segments that were written.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from snellen.jobs import Encoding, Silent, UpscaleJob, VideoOptions, cluster_task, run, stragglers
+from snellen.video.segments import encode
+
+STANDS = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Standing(cluster_task.ShippedTicket):
+    """A segment; each try of it leaves an empty file beside the output."""
+
+    def run(self, worker):
+        """Run it; the first try of one segment sleeps until its process is ended."""
+        number = self.task.number
+        first = self.task.file.parent.parent / f"{number}.begun"
+        try:
+            first.touch(exist_ok=False)
+        except FileExistsError:
+            first.with_name(f"{number}-{os.getpid()}.begun").touch()
+        else:
+            if number == STANDS:
+                time.sleep(600)
+        return cluster_task.ShippedTicket.run(self, worker)
+
+
+class Notices(Silent):
+    """Prints them."""
+
+    def notice(self, subject, message):
+        print(message, flush=True)
+
+
+def main(address, source, target):
+    stragglers.LEAST, stragglers.KNOWN = 1.0, 2
+    cluster_task.ShippedTicket = Standing
+    kept, keep = [], encode.keep_segment
+    encode.keep_segment = lambda task, *parts: (kept.append(task.number), keep(task, *parts))
+    job = UpscaleJob(
+        source=Path(source), target=Path(target), cluster=address, device="cpu", threads=1,
+        method="aplus", source_kind="clean",
+        video=VideoOptions(encoding=Encoding(crf=20, preset="ultrafast")),
+    )  # fmt: skip
+    run(job, Notices())
+    print("kept", *sorted(kept))
+
+
+if __name__ == "__main__":
+    from support.standing import main as imported  # whose ticket has a name that nodes can import
+
+    imported(*sys.argv[1:])
