@@ -25,6 +25,7 @@ from snellen.errors import (
     InternalError,
     SnellenError,
 )
+from snellen.frames.remote import typed
 from snellen.jobs import (
     Clip,
     DeblurJob,
@@ -229,6 +230,43 @@ def test_which_jobs_are_tickets(tmp_path):
         ]
     ]  # fmt: skip
     assert list(shareable(dict(enumerate(far)))) == [0, 2]
+
+
+FILM = VideoOptions(Clip(), fps=Fraction(5))
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        [("a.png", "b.png"), ("b.png", "c.png")],
+        [("b.png", "c.png"), ("a.png", "b.png")],  # in turn the first one finds nothing
+        [("a.mp4", "x/%03d.png"), ("x/%03d.png", "c.mkv")],
+        [("a.mp4", "x/%03d.png"), ("x", "c.mkv")],
+        [("a.mp4", "x/%03d.png"), ("x/001.png", "c.png")],
+        [("a.png", "x/001.png"), ("x/*.png", "c.mkv")],
+        [("x", "c.mkv"), ("a.png", "x/001.png")],
+        [("s3://a/b.png", "c.png"), ("a.png", "s3://a/b.png")],
+    ],
+)  # fmt: skip
+def test_a_job_that_depends_on_another_one_is_run_in_turn(tmp_path, pairs):
+    def path(text):
+        return typed(text) if ":" in text else tmp_path / text
+
+    jobs = [
+        UpscaleJob(source=path(one), target=path(other), workers=2,
+                   **({"video": FILM} if one[0] == "x" and "001" not in one else {}))
+        for one, other in pairs
+    ]  # fmt: skip
+    free = UpscaleJob(source=tmp_path / "y.png", target=tmp_path / "z/y.png", workers=2)
+    assert list(shareable(dict(enumerate([*jobs, free])))) == [0, 2]
+
+
+def test_films_of_folders_side_by_side_do_not_depend_on_each_other(tmp_path):
+    jobs = [
+        UpscaleJob(source=tmp_path / name, target=tmp_path / f"{name}.mkv", video=FILM, workers=2)
+        for name in "ab"
+    ]
+    assert list(shareable(dict(enumerate(jobs)))) == [0, 1]
 
 
 def test_one_file_has_one_worker(tmp_path, monkeypatch):

@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -64,7 +65,8 @@ def shareable(jobs: Mapping[int, AnyJob]) -> dict[int, FileJob]:
     """Return the jobs that may be tickets, each run by one worker, as far as it is known.
 
     They have the settings of the first job for workers. Those are left out that use standard input
-    or output, read what an earlier one writes, or look at their film before they begin.
+    or output, read what an earlier one writes or write what it reads, or look at their film before
+    they begin.
 
     Parameters
     ----------
@@ -73,24 +75,47 @@ def shareable(jobs: Mapping[int, AnyJob]) -> dict[int, FileJob]:
     """
     found: dict[int, FileJob] = {}
     how = None
-    places: dict[Any, str] = {}
-    made: set[str] = set()
-
-    def place(file: Any) -> str:
-        if file not in places:
-            places[file] = protection.place(file)
-        return places[file]
-
+    place = cache(protection.place)
+    read: set[str] = set()
+    written: set[str] = set()
     for number, job in jobs.items():
-        outputs = [place(one) for one in written_by(job)]
+        reads, writes = _reads(job, place), _writes(job, place)
         if isinstance(job, UpscaleJob | DeblurJob):
             its = (job.device, job.workers, job.cluster, job.threads)
             how = how or its
-            read = [one for one in read_by(job) if isinstance(one, Path)]
-            if its == how and not _is_apart(job) and made.isdisjoint(map(place, read)):
+            is_free = written.isdisjoint(reads) and read.isdisjoint(writes)
+            if its == how and is_free and not _is_apart(job):
                 found[number] = job
-        made.update(outputs)
+        read |= reads
+        written |= writes
     return found
+
+
+def _reads(job: AnyJob, place: Callable[[Path], str]) -> set[str]:
+    """Return what a job reads, as keys: it depends on jobs of which `_writes` has one of them.
+
+    A key is a file; or a folder, for jobs that read or write all pictures of one by a pattern.
+    """
+    files = {place(one) for one in read_by(job) if isinstance(one, Path)}
+    keys = set[str]()
+    if isinstance(job, UpscaleJob | DeblurJob):
+        source = first(job)
+        files |= {place(one) for one in (source, *getattr(job, "sources", ()))}
+        if job.video.fps is not None:
+            is_pattern = any(one in source.name for one in "*?[%") and not source.is_dir()
+            folder = place(source.parent if is_pattern else source)
+            keys = {f"{folder} file", f"{folder} sequence"}
+    return files | {f"{os.path.dirname(one)} picture" for one in files} | keys  # noqa: PTH120
+
+
+def _writes(job: AnyJob, place: Callable[[Path], str]) -> set[str]:
+    """Return what a job writes, as keys."""
+    files = {place(one) for one in written_by(job)}
+    keys = {f"{os.path.dirname(one)} file" for one in files}  # noqa: PTH120
+    if isinstance(job, UpscaleJob | DeblurJob) and is_sequence(job.target):
+        folder = place(job.target.parent)
+        keys |= {f"{folder} picture", f"{folder} sequence"}
+    return files | keys
 
 
 def _is_apart(job: FileJob) -> bool:
