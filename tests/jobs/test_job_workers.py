@@ -38,8 +38,9 @@ from snellen.jobs import (
 from snellen.jobs.dry import DryRun, together
 from snellen.jobs.events import Silent
 from snellen.jobs.job_ticket import JobTicket, Made, ShippedJob
-from snellen.jobs.job_workers import _Round, shareable
+from snellen.jobs.job_workers import _Round
 from snellen.jobs.pool import Pool
+from snellen.jobs.shareable import shareable
 from snellen.jobs.tickets import Worker
 from support.cli import names
 from support.cli import run as command

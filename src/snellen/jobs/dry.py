@@ -22,8 +22,9 @@ from snellen.jobs.files import protected
 from snellen.jobs.film_workers import share, sharing
 from snellen.jobs.first_use import announced
 from snellen.jobs.inputs import PIPE
-from snellen.jobs.job_workers import devices_of, shareable
+from snellen.jobs.job_workers import devices_of
 from snellen.jobs.sequence import makes_film
+from snellen.jobs.shareable import shareable
 from snellen.jobs.stills import opened, pages_of
 from snellen.jobs.upload import Staged
 from snellen.jobs.upscale import UpscaleJob

@@ -35,8 +35,8 @@ def run_several(
     Where the first UpscaleJob or DeblurJob names several workers, GPUs or a cluster, these share
     the files of all such jobs with the same `device`, `workers`, `cluster` and `threads`, one at a
     time each. Long films follow, one after another, whose segments all workers share; and what uses
-    standard streams, reads what an earlier job writes, or writes what it reads. Outputs are those of
-    one process.
+    standard streams, reads what an earlier job writes, or writes what that reads. Outputs are those
+    of one process.
 
     No output replaces what any of the jobs reads, nor an output of a job before it. What is raised
     and is no SnellenError becomes one: an InternalError, whose cause it is, or that of exhausted

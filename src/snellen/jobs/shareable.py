@@ -1,0 +1,91 @@
+"""Which jobs of a run are tickets, each run by one worker; all others run one after another."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+
+from snellen.frames import protection
+from snellen.frames.remote import Remote
+from snellen.jobs.deblur import DeblurJob
+from snellen.jobs.files import AnyJob, read_by, written_by
+from snellen.jobs.inputs import PIPE
+from snellen.jobs.job_ticket import FileJob, first
+from snellen.jobs.sequence import is_sequence, makes_film
+from snellen.jobs.upscale import UpscaleJob
+from snellen.upscaling.shipped import AUTO
+
+
+def shareable(jobs: Mapping[int, AnyJob]) -> dict[int, FileJob]:
+    """Return the jobs that may be tickets, each run by one worker, as far as it is known.
+
+    They have the settings of the first job for workers. Those are left out that use standard input
+    or output, read what an earlier one writes or write what it reads, or look at their film before
+    they begin.
+
+    Parameters
+    ----------
+    jobs : mapping of int to a job
+        By their places in the order of the work.
+    """
+    found: dict[int, FileJob] = {}
+    how = None
+    place = cache(protection.place)
+    read: set[str] = set()
+    written: set[str] = set()
+    for number, job in jobs.items():
+        reads, writes = _reads(job, place), _writes(job, place)
+        if isinstance(job, UpscaleJob | DeblurJob):
+            its = (job.device, job.workers, job.cluster, job.threads)
+            how = how or its
+            is_free = written.isdisjoint(reads) and read.isdisjoint(writes)
+            if its == how and is_free and not _is_apart(job):
+                found[number] = job
+        read |= reads
+        written |= writes
+    return found
+
+
+def _reads(job: AnyJob, place: Callable[[Path], str]) -> set[str]:
+    """Return what a job reads, as keys: it depends on jobs of which `_writes` has one of them.
+
+    A key is a file; or a folder, for jobs that read or write all pictures of one by a pattern.
+    """
+    files = {place(one) for one in read_by(job) if isinstance(one, Path)}
+    keys = set[str]()
+    if isinstance(job, UpscaleJob | DeblurJob):
+        source = first(job)
+        files |= {place(one) for one in (source, *getattr(job, "sources", ()))}
+        if job.video.fps is not None:
+            is_pattern = any(one in source.name for one in "*?[%") and not source.is_dir()
+            folder = place(source.parent if is_pattern else source)
+            keys = {f"{folder} file", f"{folder} sequence"}
+    return files | {f"{os.path.dirname(one)} picture" for one in files} | keys  # noqa: PTH120
+
+
+def _writes(job: AnyJob, place: Callable[[Path], str]) -> set[str]:
+    """Return what a job writes, as keys."""
+    files = {place(one) for one in written_by(job)}
+    keys = {f"{os.path.dirname(one)} file" for one in files}  # noqa: PTH120
+    if isinstance(job, UpscaleJob | DeblurJob) and is_sequence(job.target):
+        folder = place(job.target.parent)
+        keys |= {f"{folder} picture", f"{folder} sequence"}
+    return files | keys
+
+
+def _is_apart(job: FileJob) -> bool:
+    """Return whether this process makes an output, or starts what does."""
+    source = first(job)
+    if PIPE in (source, job.target):
+        return True
+    is_film = makes_film(source, job.target, job.video.fps)
+    if is_film and isinstance(job, UpscaleJob) and job.enhancement.deblur == AUTO:
+        return True  # its blur is estimated once, and may be written, before it is known to be long
+    if job.cluster is None:
+        return False
+    # Its outputs come back as bytes.
+    return isinstance(job.target, Remote) or is_sequence(job.target) or not (
+        job.segments or not is_film
+    )  # fmt: skip
