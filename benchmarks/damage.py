@@ -24,6 +24,7 @@ import numpy as np
 
 from snellen.errors import InputError
 from snellen.video.clip import Clip
+from snellen.video.sink.encode import be_ordinary
 from snellen.video.source.decode import Source
 
 X264 = {"preset": "medium", "g": "12", "crf": "18", "threads": "1"}
@@ -87,6 +88,8 @@ def make(path: Path, codec: str, pixels: str, options: dict[str, str], frames: i
         base = 1 / rate if times is None else Fraction(1, 1000)
         video.codec_context.time_base = base
         sound: Any = out.add_stream(audio, rate=44100) if audio else None
+        out.start_encoding()
+        be_ordinary()  # SVT-AV1 gives the process a real-time priority
         for number in range(frames):
             frame = picture(number, *size, chance).reformat(format=pixels)
             frame.pts, frame.time_base = times[number] if times else number, base

@@ -25,6 +25,7 @@ from snellen.errors import InputError
 from snellen.gpu import device as devices
 from snellen.upscaling.upscaler import Upscaler
 from snellen.video.convert import Encoding, convert
+from snellen.video.sink.encode import be_ordinary
 
 SIZE = (1920, 1080)
 RATE = 25
@@ -84,6 +85,8 @@ def write_clip(
         stream: Any = out.add_stream(codec, rate=RATE, options=options)
         stream.width, stream.height = frames[0].width, frames[0].height
         stream.pix_fmt = frames[0].format.name
+        out.start_encoding()
+        be_ordinary()  # SVT-AV1 gives the process a real-time priority
         for number, frame in enumerate(islice(cycle(frames), count)):
             frame.pts, frame.time_base = number, Fraction(1, RATE)
             frame.pict_type = 0  # else the encoder takes over where the clip has its key frames

@@ -11,6 +11,7 @@ import av
 import numpy as np
 
 from fuzz.case import Random
+from snellen.video.sink.encode import be_ordinary
 
 SRT = b"1\n00:00:00,050 --> 00:00:00,150\nfirst\n\n2\n00:00:00,200 --> 00:00:00,300\nsecond\n"
 
@@ -101,6 +102,7 @@ def make(film: Film, random: Random, size: tuple[int, int] | None = None) -> byt
     audio = _sound(container, film, random)
     subtitles = _extras(container, film, random, video)
     container.start_encoding()
+    be_ordinary()  # SVT-AV1 gives the process, and so its workers, a real-time priority
     for packet, stream in subtitles:
         packet.stream = stream
         container.mux(packet)

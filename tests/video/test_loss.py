@@ -156,6 +156,33 @@ def test_a_rare_gap_in_asf_counts_unless_sound_goes_on():
         assert found.missing(0, ()) == missing
 
 
+def test_frames_that_were_erased_from_a_program_stream(tmp_path):
+    """Its packets have lengths, but no counters; a gap in time alone may be one between films."""
+    path = film(tmp_path / "a.mpg", frames=99, codec="mpeg2video", options={"b": "1M"})
+    data = path.read_bytes()
+    packs = [n for n in range(0, len(data), 2048) if data[n : n + 4] == b"\0\0\1\xba"]
+    begin, end = packs[len(packs) // 2], packs[len(packs) // 2 + 9]
+    for harmed in (
+        data[:begin] + bytes(end - begin) + data[end:],
+        data[: begin + 30] + bytes(end - begin - 60) + data[end - 30 :],
+        data[: begin + 99] + data[end + 700 :],
+    ):
+        path.write_bytes(harmed)
+        frames, said = read(path)
+        assert frames < 99
+        assert "missing inside, by the times of the others" in "".join(said)
+
+
+def test_program_streams_that_were_joined_are_whole(tmp_path):
+    first = film(tmp_path / "a.mpg", frames=20, codec="mpeg2video", options={"b": "3M"})
+    for late in (30, 24, 300):  # frames, from the first one's beginning
+        second = film(tmp_path / "b.mpg", frames=20, codec="mpeg2video", options={"b": "3M"},
+                      times=list(range(late, late + 20)))  # fmt: skip
+        path = tmp_path / "c.mpg"
+        path.write_bytes(first.read_bytes() + second.read_bytes())
+        assert read(path) == (40, ())
+
+
 def _without_start_code(data, at):
     """The packet of a transport stream at `at` with a broken start code in its payload."""
     payload = at + 4 + (1 + data[at + 4] if data[at + 3] & 0x20 else 0)

@@ -47,6 +47,21 @@ class TestExtent:
         (tmp_path / "x").write_bytes(bytes.fromhex(f"1a45dfa3 82 0000 18538067 {size}") + b"1234")
         assert (cut_short(tmp_path / "x", "matroska,webm", True) is not None) == reported
 
+    @pytest.mark.parametrize(
+        ("name", "data", "reported"),
+        [
+            ("x.avi", b"RIFx\x10\0\0\0AVI ", True),
+            ("x.avi", bytes(64) + b"\0\0\1\x67", True),  # its header was erased
+            ("x.avi", b"\0\0\0\1\x67", False),  # a raw stream under another name
+            ("x.h264", b"\x10\0\0\0\0\0\1", False),  # one that begins anywhere
+        ],
+    )
+    def test_a_raw_stream_that_was_a_container(self, tmp_path, name, data, reported):
+        (tmp_path / name).write_bytes(data)
+        message = cut_short(tmp_path / name, "h264", False)
+        assert (message is not None) == reported
+        assert not reported or "no header of a .avi file" in message
+
     def test_transport_stream_that_begins_anywhere(self, tmp_path):
         packet = b"\x47" + bytes(187)
         for data, reported in ((packet[-50:] + packet * 40, False),

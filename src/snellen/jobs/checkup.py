@@ -45,6 +45,8 @@ def _encoder(name: str) -> str:
 
     import av
 
+    from snellen.video.sink.encode import be_ordinary
+
     os.environ.setdefault("SVT_LOG", "1")  # errors only: the encoder chats on stderr
     av.logging.set_level(None)
     try:
@@ -55,6 +57,7 @@ def _encoder(name: str) -> str:
         if name == "libx265":
             encoder.options = {"x265-params": "log-level=error"}
         encoder.open()
+        be_ordinary()
     except (av.FFmpegError, ValueError, OSError) as error:
         return f"no: {getattr(error, 'strerror', None) or error}"
     return "works"

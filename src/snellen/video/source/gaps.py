@@ -13,7 +13,7 @@ from fractions import Fraction
 from io import BufferedReader
 from math import ceil, floor
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from av.packet import Packet
 
@@ -30,7 +30,7 @@ _RARE = 12
 _NEAR = 8
 """Frames by which reordering may part a packet from the gap that it leaves."""
 _SPANS = 1000
-"""Gaps at which a transport stream is searched for missing packets."""
+"""Gaps at which a transport or program stream is searched for what is missing."""
 _FAR = 10
 """Seconds between the times of two files that were joined: nothing is missing in between."""
 _WIDE = Fraction(7, 4)
@@ -53,7 +53,7 @@ class Gaps:
     def __init__(self, container: str, step: Fraction, time_base: Fraction) -> None:
         self._contiguous = container.startswith(_CONTIGUOUS)
         self._traceless = container == "asf"
-        self._numbered = container == "mpegts"
+        self._numbered, self._packed = container == "mpegts", container == "mpeg"
         self._before: int | None = None
         self._spans: list[tuple[int, int, int, int]] = []
         self._step = step
@@ -87,23 +87,19 @@ class Gaps:
         if self._skipped and self._stamp is not None:
             self._holes.append((min(self._stamp, stamp), max(self._stamp, stamp)))
         self._skipped = False
-        if self._numbered:
+        if self._numbered or self._packed:
             self._note(packet.pos, stamp)
         self._stamp = stamp
 
     def search(self, path: Path) -> None:
-        """Find out where packets of a transport stream are missing: only around gaps in time."""
-        if not self._numbered or not self._gaps:
+        """Find out where an MPEG stream was harmed: only around gaps in time."""
+        if not self._gaps:
             return
         with suppress(OSError), BufferedReader(raw(path)) as file:
-            if self._before is not None and self._stamp is not None:
-                self._spans.append((self._before, file.seek(0, 2), self._stamp, self._stamp))
-            for first, last, a, b in self._spans:
-                far = (b - a) * self._base > _FAR
-                if mpeg.skipped(file, first, last, a < b and not far) and not (
-                    far and mpeg.joined(file, first, False)
-                ):
-                    self._torn.append((a, b))
+            if self._packed:
+                self._torn += [(a, b) for at, to, a, b in self._spans if mpeg.erased(file, at, to)]
+            elif self._numbered:
+                self._search_numbered(file)
         self._spans = []
 
     def see(self, ticks: int) -> None:
@@ -143,7 +139,7 @@ class Gaps:
         return lost
 
     def _note(self, pos: int | None, stamp: int) -> None:
-        """Note between which positions of a transport stream times are missing."""
+        """Note between which positions of an MPEG stream times are missing."""
         if pos is None or pos < 0:
             return
         last, before = self._stamp, self._before
@@ -152,6 +148,17 @@ class Gaps:
             return
         if stamp - last >= self._wide:
             self._spans.append((before, pos, last, stamp))
+
+    def _search_numbered(self, file: BinaryIO) -> None:
+        """Note where packets of a transport stream are missing."""
+        if self._before is not None and self._stamp is not None:
+            self._spans.append((self._before, file.seek(0, 2), self._stamp, self._stamp))
+        for first, last, a, b in self._spans:
+            far = (b - a) * self._base > _FAR
+            if mpeg.skipped(file, first, last, a < b and not far) and not (
+                far and mpeg.joined(file, first, False)
+            ):
+                self._torn.append((a, b))
 
     def _moment(self, seconds: Fraction) -> int:
         """Return a number for each duration of a frame."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,11 @@ from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
 from snellen.video.ffmpeg import choose_stream, limit_size, open_input
+from snellen.video.timestamps import fraction
+
+_BACK = Fraction(1)
+"""Seconds before the frames where reading begins: times are wrong just behind that place in program
+streams."""
 
 
 def frames_after(
@@ -27,7 +33,7 @@ def frames_after(
         limit_size(stream, what)
         stream.codec_context.thread_type = "NONE"
         with suppress(av.FFmpegError, OSError):
-            container.seek(latest, stream=stream)
+            container.seek(latest - round(_BACK / (fraction(stream.time_base) or 1)), stream=stream)
         with suppress(av.FFmpegError, OSError, IndexError):
             for packet in container.demux(stream):
                 if packet.size:

@@ -1,4 +1,4 @@
-"""Whether a file ends before the end of its boxes, tags, pages or packets, which FFmpeg ignores."""
+"""Whether a file is less than its boxes, tags, pages or packets state, which FFmpeg ignores."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from snellen.video.source.ends import (
     nut,
     ogg,
 )
+from snellen.video.source.unwrapped import remains
 
 _WALKS: dict[str, Callable[[BinaryIO, int], str | None]] = {
     "apng": apng.chunks,
@@ -75,7 +76,7 @@ class _Walked(BufferedReader):
 
 
 def cut_short(path: Path, format: str, whole: bool) -> str | None:
-    """Return a sentence if the file is shorter than it states; None: not, or it is unknown.
+    """Return a sentence if the file is shorter than it states, or has lost its header; None: not.
 
     Parameters
     ----------
@@ -91,6 +92,8 @@ def cut_short(path: Path, format: str, whole: bool) -> str | None:
             size = file.seek(0, 2)
             if format.startswith("mov"):
                 return mp4.boxes(file, size, whole)
+            if (harmed := remains(file, path, format)) is not None:
+                return harmed
             walk = _WALKS.get(format) if whole and not isinstance(path, Remote) else None
             return None if walk is None else walk(file, size)
     except (IndexError, OverflowError, ValueError):

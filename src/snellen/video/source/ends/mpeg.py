@@ -27,6 +27,10 @@ _BEHIND = 1024
 _TAIL = 1 << 18
 """Bytes at the end of a program stream that are searched for the start of a pack."""
 _PACK, _END = b"\0\0\1\xba", b"\0\0\1\xb9"
+_VIDEO = 0xE0
+"""First of the 16 numbers of video streams in a program stream."""
+_ZEROS = bytes(16)
+"""Zeros that a packet of video does not have, unless it is stuffed or harmed."""
 
 
 def transport(file: BinaryIO, size: int) -> str | None:
@@ -164,6 +168,26 @@ def program(file: BinaryIO, size: int) -> str | None:
             return within("a packet", there, length or there + 1)
         at += length
     return before("the packets of its last pack") if pack else None
+
+
+def erased(file: BinaryIO, first: int, last: int) -> bool:
+    """Return whether a program stream is harmed between two positions where packets begin.
+
+    Packets follow one another without bytes between them, and video has no zeros but those of its
+    start codes, where nothing is stuffed to reach a bit rate.
+    """
+    file.seek(first)
+    data = file.read(min(last - first, _REGION))
+    at = 0
+    while at < len(data):
+        code = data[at : at + 4]
+        length = 4 if code == _END else _length(data, at)
+        if len(code) < 4 or code[:3] != _PACK[:3] or code[3] < _END[3] or length is None:
+            return True
+        if code[3] & 0xF0 == _VIDEO and _ZEROS in data[at : at + length]:
+            return True
+        at += length
+    return at > last - first
 
 
 def _length(data: bytes, at: int) -> int | None:

@@ -1,0 +1,48 @@
+"""Whether FFmpeg reads a container with a harmed header as a raw stream, which has no times."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import BinaryIO
+
+_BEGINNINGS = {
+    "h264": b"\0\0\1",
+    "hevc": b"\0\0\1",
+    "mpegvideo": b"\0\0\1",
+    "m4v": b"\0\0\1",
+    "mjpeg": b"\xff\xd8",
+}
+"""With which bytes a raw stream begins, by FFmpeg's name of it; zeros may be before them."""
+_CONTAINERS = (
+    ".3gp", ".asf", ".avi", ".flv", ".m4v", ".mkv", ".mov", ".mp4", ".mxf", ".nut", ".ogv", ".webm",
+    ".wmv",
+)  # fmt: skip
+"""Suffixes of containers that begin with a header."""
+_ZEROS = 64
+"""Bytes that are looked at."""
+
+
+def remains(file: BinaryIO, path: Path, format: str) -> str | None:
+    """Return a sentence if a raw stream is what FFmpeg finds in a container; None: it is not.
+
+    A raw stream under the name of a container is whole if it begins as one.
+
+    Parameters
+    ----------
+    file : BinaryIO
+    path : Path
+        Its name.
+    format : str
+        FFmpeg's name of what it finds.
+    """
+    beginning, suffix = _BEGINNINGS.get(format), path.suffix.lower()
+    if beginning is None or suffix not in _CONTAINERS:
+        return None
+    file.seek(0)
+    head = file.read(_ZEROS)
+    before, found, _ = head.partition(beginning)
+    if found and not before.strip(b"\0"):
+        return None
+    return (
+        f"it has no header of a {suffix} file, so that {format} was searched in it, without times"
+    )
