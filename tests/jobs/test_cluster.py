@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from types import NoneType
+from pathlib import Path
+from types import NoneType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,7 +24,9 @@ from snellen.jobs import (
 from snellen.jobs import cluster as cluster_module
 from snellen.jobs.cluster import Cluster
 from snellen.jobs.events import Silent
+from snellen.jobs.job_ticket import ShippedJob
 from snellen.jobs.pair_scores import score_pairs
+from snellen.jobs.tickets import FilmTicket
 from snellen.video.progress import Meter
 from support.cli import run as command
 from support.fake_ray import fake_ray
@@ -190,6 +193,24 @@ def test_other_versions_are_refused(install, tmp_path, monkeypatch):
         monkeypatch.setattr(cluster_task, "PROGRAM", "Snellen 9")
         with pytest.raises(InputError, match=r"has Snellen 9, and this machine Snellen .* PyAV"):
             cluster.wait()
+
+
+def test_relative_names_where_a_node_has_not_the_folder(install, tmp_path, monkeypatch):
+    """A file of the same name in another folder must not be taken for the one that was meant."""
+    monkeypatch.chdir(tmp_path)
+    Image.fromarray(np.zeros((8, 8), np.uint8)).save("a.png")
+    order = cluster_task.Order("cpu", 1, str(tmp_path / "none"))
+    job = UpscaleJob(source=Path("a.png"), target=Path("b.png"), device="cpu")
+    film = FilmTicket(print, job, None, None, 4)
+    segment = cluster_task.ShippedTicket(film, SimpleNamespace(number=1))
+    for ticket in (ShippedJob(0, job, 1), segment):
+        found = cluster_task.run_ticket(ticket, order)
+        assert isinstance(found.error, InputError)
+        assert f": a.png is meant from the folder {tmp_path}/none, which" in str(found.error)
+    whole = UpscaleJob(source=tmp_path / "a.png", target=Path("b.png"), device="cpu")
+    found = cluster_task.run_ticket(ShippedJob(0, whole, 1), order)
+    assert found.error is None
+    assert found.result.error is None
 
 
 def test_connections(install, monkeypatch, tmp_path):

@@ -21,6 +21,7 @@ from snellen.cpu import threads
 from snellen.errors import (
     DeviceError,
     DeviceMemoryError,
+    IncompleteError,
     InputError,
     InternalError,
     SnellenError,
@@ -31,6 +32,7 @@ from snellen.jobs import (
     DeblurJob,
     MiaSettings,
     UpscaleJob,
+    UpscaleResult,
     VideoOptions,
     job_workers,
     run_several,
@@ -38,7 +40,7 @@ from snellen.jobs import (
 from snellen.jobs.dry import DryRun, together
 from snellen.jobs.events import Silent
 from snellen.jobs.job_ticket import JobTicket, Made, ShippedJob
-from snellen.jobs.job_workers import _Round
+from snellen.jobs.job_workers import _Round, _write
 from snellen.jobs.pool import Pool
 from snellen.jobs.shareable import shareable
 from snellen.jobs.tickets import Worker
@@ -367,6 +369,68 @@ def test_a_fault_on_a_node_says_where_it_was_raised(ticket, worker, monkeypatch)
     made = worker.run(ShippedJob(3, ticket.job, 4))
     assert isinstance(made.error, InternalError)
     assert "ZeroDivisionError" in "".join(made.error.__notes__)
+
+
+def test_what_a_node_says_names_the_outputs_of_the_job(ticket, worker, monkeypatch):
+    """In warnings, results, errors and advice; the folder of the node is gone afterwards."""
+    far = []
+
+    def work(job, events):
+        far.append(job.target)
+        text = f"{job.target} beside {job.target.parent}/.x"
+        if len(far) == 2:
+            raise InputError(text, advice=text)
+        events.warning(str(job.target), text)
+        events.notice(str(job.target), text)
+        return UpscaleResult(
+            source=job.source, target=job.target, width=8, height=8, device="cpu",
+            warnings=(text,), error=IncompleteError(text, advice=text),
+        )  # fmt: skip
+
+    said = []
+
+    class Heard(Silent):
+        def notice(self, subject, message):
+            said.append((subject, message))
+
+        warning = notice
+
+    monkeypatch.setattr("snellen.jobs.execute.run_upscale", work)
+    worker.events = Heard()
+    target = ticket.job.target
+    meant = f"{target} beside {target.parent}/.x"
+    shipped = ShippedJob(3, ticket.job, 4)
+    made = worker.run(shipped)
+    assert said == [(str(target), meant)] * 2
+    assert made.result.warnings == (meant,)
+    assert str(made.error) == str(made.result.error) == f"{meant}; {meant}"
+    assert str(worker.run(shipped).error) == f"{meant}; {meant}"
+    assert not any(one.parent.parent.exists() for one in far)
+
+
+def test_nothing_appears_of_a_job_whose_result_cannot_be_written(tmp_path):
+    """Its PSF neither, nor is an older one replaced."""
+    job = DeblurJob(
+        source=tmp_path / "a.png", target=tmp_path / "b.png", psf_out=tmp_path / "c.npy",
+        overwrite=True,
+    )  # fmt: skip
+    job.target.mkdir()
+    job.psf_out.write_text("old")
+    with pytest.raises(SnellenError, match=r"b\.png is a folder"):
+        _write(job, (b"new", b"new"))
+    assert job.psf_out.read_text() == "old"
+    job.target.rmdir()
+    _write(replace(job, overwrite=False), (b"new", None))
+    job.psf_out.unlink()
+    with pytest.raises(SnellenError, match=r"b\.png exists"):
+        _write(replace(job, overwrite=False), (b"newer", b"newer"))
+    assert names(tmp_path) == ["b.png"]
+    with pytest.raises(TypeError):
+        _write(job, (b"newer", "no bytes"))
+    assert names(tmp_path) == ["b.png"]
+    assert job.target.read_bytes() == b"new"
+    _write(job, (b"newer", b"newer"))
+    assert job.psf_out.read_bytes() == job.target.read_bytes() == b"newer"
 
 
 def test_the_estimate_of_files_that_workers_share(tmp_path):

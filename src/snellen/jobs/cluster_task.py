@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -15,8 +15,10 @@ import av
 
 from snellen._version import __version__
 from snellen.errors import InputError, SnellenError, unexpected
+from snellen.frames.remote import Remote
 from snellen.gpu import device as devices
 from snellen.jobs.events import Silent
+from snellen.jobs.files import read_by
 from snellen.jobs.tickets import FilmTicket, SegmentTicket, Ticket, Worker
 from snellen.video.segments.values import NOTES, Record, SegmentTask
 
@@ -32,7 +34,7 @@ class Order:
     """"cpu"; "auto" or "cuda:0": the GPU that Ray has given."""
     threads: int
     folder: str
-    """From which relative names are meant, where a node has it."""
+    """From which relative names are meant."""
     program: str = PROGRAM
     """That of the driver."""
 
@@ -131,8 +133,7 @@ def run_ticket(ticket: Ticket, order: Order) -> Answer:
                 f"{platform.node()} has {PROGRAM}, and this machine {order.program}",
                 advice="install the same versions on all nodes",
             )
-        with suppress(OSError):
-            os.chdir(order.folder)
+        _enter(order.folder, ticket)
         worker = _worker(order, said)
         worker.events = said
         result = worker.run(ticket)
@@ -142,6 +143,29 @@ def run_ticket(ticket: Ticket, order: Order) -> Answer:
             raise found from None
         wrong = found.about(f"on {platform.node()}")
     return Answer(result, wrong, tuple(said.messages))
+
+
+def _enter(folder: str, ticket: Ticket) -> None:
+    """Go to the driver's folder, from which relative names are meant.
+
+    Raises
+    ------
+    InputError
+        This node has no such folder, and the ticket reads a file by a relative name.
+    """
+    try:
+        os.chdir(folder)
+    except OSError as error:
+        job: Any = getattr(ticket, "job", None) or getattr(
+            getattr(ticket, "film", None), "job", None
+        )
+        for file in () if job is None else read_by(job):
+            if isinstance(file, Path) and not isinstance(file, Remote) and not file.is_absolute():
+                raise InputError(
+                    f"{file} is meant from the folder {folder}, which cannot be used here: "
+                    f"{error.strerror}",
+                    advice="give absolute names, or begin in a folder that all nodes see",
+                ) from None
 
 
 def _worker(order: Order, said: _Said) -> Worker:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from snellen import unfinished
 from snellen.cpu import threads
 from snellen.errors import DeviceError, InternalError, SnellenError, unexpected
+from snellen.frames import temporary
 from snellen.jobs.deblur import DeblurJob
+from snellen.jobs.events import Events, Silent, notify
 from snellen.jobs.execute import run
 from snellen.jobs.files import AnyJob, written_by
 from snellen.jobs.upscale import UpscaleJob
@@ -75,7 +76,7 @@ class JobTicket:
         SnellenError
             Something is wrong with the machine: another worker may succeed.
         """
-        return self._made(worker, self.job, left.CUT)
+        return self._made(worker.device, self.job, left.CUT, worker.events)
 
     def units(self, result: Made) -> int:
         """Return 1: files are counted."""
@@ -85,13 +86,13 @@ class JobTicket:
         """Return the result of a file that cannot be made."""
         return Made(self.key, error=error)
 
-    def _made(self, worker: Worker, job: FileJob, which: str) -> Made:
+    def _made(self, device: str, job: FileJob, which: str, events: Events) -> Made:
         # "auto" stays so: where the memory of its GPU does not suffice, the CPU steps in.
-        device = job.device if job.device == "auto" else worker.device
+        device = job.device if job.device == "auto" else device
         alone = replace(job, device=device, workers=None, cluster=None)
         try:
             with threads.shared(self.together), left.leaving(which):
-                result = run(alone, worker.events)
+                result = run(alone, events)
         except left.LeftError:
             return Made(self.key, is_left=True)
         except Exception as error:
@@ -112,42 +113,70 @@ class ShippedJob(JobTicket):
 
     def run(self, worker: Worker) -> Made:
         """Run the job into a folder for temporary files, and read what it has written there."""
-        with unfinished.folder() as folder:
+        with temporary.folder() as folder:
             goals = written_by(self.job)
             files = [folder / str(number) / one.name for number, one in enumerate(goals)]
             names: dict[str, Any] = {"target": files[0]}
             if isinstance(self.job, DeblurJob) and len(files) > 1:
                 names["psf_out"] = files[1]
-            made = JobTicket._made(self, worker, replace(self.job, **names), left.LONG)
+            own = _Own(dict(zip(files, goals, strict=True)), worker.events)
+            made = self._made(worker.device, replace(self.job, **names), left.LONG, own)
             return replace(
                 made,
-                result=None if made.result is None else self._meant(made.result, files),
-                error=_worded(made.error, files, goals),
+                result=None if made.result is None else self._meant(made.result, own),
+                error=own.error(made.error),
                 outputs=tuple(one.read_bytes() if one.is_file() else None for one in files),
             )
 
-    def _meant(self, result: Any, files: list[Path]) -> Any:
+    def _meant(self, result: Any, own: _Own) -> Any:
         """Return a result that names the job's own outputs."""
         goals = written_by(self.job)
         names: dict[str, Any] = {"target": goals[0]}
         if getattr(result, "psf_file", None) is not None:
             names["psf_file"] = goals[1]
-        return replace(result, error=_worded(result.error, files, goals), **names)
+        names["warnings"] = tuple(map(own.text, result.warnings))
+        return replace(result, error=own.error(result.error), **names)
 
 
-def _worded(
-    error: SnellenError | None, files: list[Path], goals: list[Path]
-) -> SnellenError | None:
-    """Return an error that names the job's own outputs."""
-    if error is None:
-        return None
-    text = error.message
-    for file, goal in zip(files, goals, strict=True):
-        text = text.replace(str(file), str(goal))
-    found = type(error)(text, parameter=error.parameter, advice=error.advice)
-    for note in getattr(error, "__notes__", ()):  # where it was raised
-        found.add_note(note)
-    return found
+class _Own(Silent):
+    """Events, texts and errors that name a job's own outputs, and not those of a node.
+
+    Parameters
+    ----------
+    outputs : dict
+        The node's file of each output, and the job's.
+    events : Events
+        Receives notices and warnings.
+    """
+
+    def __init__(self, outputs: dict[Path, Path], events: Events) -> None:
+        folders = {file.parent: goal.parent for file, goal in outputs.items()}
+        self._names = {str(one): str(other) for one, other in (outputs | folders).items()}
+        self._events = events
+
+    def notice(self, subject: str, message: str) -> None:
+        """Pass a notice on."""
+        notify(self._events, self.text(subject), self.text(message))
+
+    def warning(self, subject: str, message: str) -> None:
+        """Pass a warning on."""
+        self._events.warning(self.text(subject), self.text(message))
+
+    def text(self, text: str) -> str:
+        """Return a text with the names of the job's own outputs."""
+        for name, other in self._names.items():
+            text = text.replace(name, other)
+        return text
+
+    def error(self, error: SnellenError | None) -> SnellenError | None:
+        """Return an error with the names of the job's own outputs."""
+        if error is None:
+            return None
+        advice = None if error.advice is None else self.text(error.advice)
+        found = type(error)(self.text(error.message), parameter=error.parameter, advice=advice)
+        for note in getattr(error, "__notes__", ()):  # where it was raised
+            found.add_note(self.text(note))
+        return found
 
 
 def first(job: FileJob) -> Path:

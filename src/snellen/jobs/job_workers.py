@@ -255,16 +255,19 @@ class _Round:
 
 
 def _write(job: FileJob, outputs: tuple[bytes | None, ...]) -> None:
-    """Write what a node has returned: what is beside the result first.
+    """Write what a node has returned: all of it, or nothing; the result gets its name last.
 
     Raises
     ------
-    OutputError
+    InputError, OutputError
     """
-    for output, data in reversed(list(zip(written_by(job), outputs, strict=True))):
-        if data is not None:
-            with atomic.writing(output, job.overwrite) as file:
+    with ExitStack() as stack:
+        for output, data in zip(written_by(job), outputs, strict=True):
+            if data is not None:
+                atomic.check_target(output, None, job.overwrite)
+                file = stack.enter_context(atomic.writing(output, job.overwrite))
                 file.write(data)
+                file.flush()
 
 
 def _subject(jobs: Mapping[int, FileJob]) -> str:
