@@ -4,16 +4,19 @@ import random
 from contextlib import closing
 from fractions import Fraction
 from io import BytesIO
+from pathlib import Path
 
 import av
 import pytest
 
+from fuzz.case import Case
 from snellen.video.clip import Clip
 from snellen.video.compare import compare
 from snellen.video.complaints import Complaints
 from snellen.video.source.decode import Source
 from snellen.video.source.ends import mpeg
 from snellen.video.source.gaps import Gaps
+from snellen.video.source.tail import frames_after
 from snellen.video.source.truncation import samples_short
 from support.video.clips import make
 from support.video.comparisons import Difference
@@ -169,8 +172,19 @@ def test_frames_that_were_erased_from_a_program_stream(tmp_path):
     ):
         path.write_bytes(harmed)
         frames, said = read(path)
+        assert said[0] == f"{99 - frames} frames missing inside, by the times of the others"
         assert frames < 99
-        assert "missing inside, by the times of the others" in "".join(said)
+
+
+def test_the_end_of_a_program_stream_is_not_read_twice(tmp_path):
+    """Its times are wrong just behind the place where reading begins, in packets of many frames."""
+    case = Path(__file__).parents[1] / "fuzz" / "found" / "zeroed_mpeg2video_vob.json"
+    path = tmp_path / "a.mpg"
+    path.write_bytes(Case.from_json(case.read_text()).original)
+    with av.open(str(path)) as container:
+        last = max(frame.pts for frame in container.decode(video=0))
+    assert list(frames_after(last, path, "a.mpg", ())) == []
+    assert len(list(frames_after(last - 3 * 3600, path, "a.mpg", ()))) == 3
 
 
 def test_program_streams_that_were_joined_are_whole(tmp_path):
