@@ -46,6 +46,7 @@ from snellen.jobs.shareable import shareable
 from snellen.jobs.tickets import Worker
 from support.cli import names
 from support.cli import run as command
+from support.job_tickets import KilledJob
 from support.video.checks import PATHS
 from support.video.clips import make
 from support.video.clips import read as frames_of
@@ -525,6 +526,54 @@ def test_the_file_of_a_worker_that_is_killed_is_made_again(tmp_path, heard, monk
     assert said == "`frames` is for video: without effect on an image"
     assert killed.endswith("it is tried again")
     assert names(tmp_path) == [*(f"{n}.png" for n in range(5)), "in.png"]
+
+
+@pytest.mark.parametrize("kind", ["whole", pytest.param("other", marks=pytest.mark.slow)])
+def test_a_worker_is_killed_when_its_output_has_got_its_name(tmp_path, heard, kind):
+    """Its message is lost: the next try makes the output again, and replaces nobody's file."""
+    (tmp_path / "first").touch()
+    mia = MiaSettings(psf_size=5, iterations=2, prior=None)
+    job = DeblurJob(source=draw(tmp_path / "a.png"), target=tmp_path / "b.png", device="cpu",
+                    psf_out=tmp_path / "psf.png", mia=mia)  # fmt: skip
+    with Pool(["cpu"], 1, heard) as pool:
+        pool.submit(KilledJob(0, job, 1, tmp_path / "first", kind == "other"))
+        made = pool.wait()
+    assert len(heard.warnings) == 1
+    assert names(tmp_path) == ["a.png", "b.png", *(["psf.png"] if kind == "whole" else [])]
+    if kind == "other":
+        assert str(made.error).startswith(f"{job.target} exists")
+        assert job.target.read_bytes() == b"of somebody else"
+    else:
+        assert made.error is None and made.result.psf_file == job.psf_out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["b.mkv", "%03d.png"])
+def test_a_worker_is_killed_when_its_film_has_got_its_name(tmp_path, heard, name):
+    (tmp_path / "first").touch()
+    source = make(tmp_path / "f.mp4", frames=3, size=(48, 32))
+    job = UpscaleJob(source=source, target=tmp_path / name, device="cpu", method="aplus")
+    with Pool(["cpu"], 1, heard) as pool:
+        pool.submit(KilledJob(0, job, 1, tmp_path / "first"))
+        made = pool.wait()
+    assert made.error is None and made.result.summary.frames == 3
+    assert len(names(tmp_path)) == (2 if name == "b.mkv" else 4)
+
+
+@pytest.mark.slow
+def test_outputs_of_a_worker_that_is_killed_later_stay(tmp_path, heard):
+    """As where memory runs out while it has nothing to do."""
+    sources = [draw(tmp_path / f"{n}.png") for n in range(2)]
+    jobs = [UpscaleJob(source=one, target=one.with_suffix(".tif"), device="cpu", method="aplus")
+            for one in sources]  # fmt: skip
+    with Pool(["cpu"], 1, heard) as pool:
+        pool.submit(JobTicket(0, jobs[0], 1))
+        assert pool.wait().error is None
+        pool._processes[0]._popen.kill()
+        pool._processes[0]._reader.join()
+        pool.submit(JobTicket(1, jobs[1], 1))
+        assert pool.wait().error is None
+    assert names(tmp_path) == ["0.png", "0.tif", "1.png", "1.tif"]
 
 
 @pytest.mark.slow

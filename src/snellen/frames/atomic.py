@@ -24,6 +24,7 @@ __all__ = [
     "replacing",
     "rewriting",
     "sweep",
+    "withdraw",
     "writing",
 ]
 
@@ -234,6 +235,7 @@ def adopt(files: Iterable[Path], folder: Path, overwrite: bool) -> None:
             with file.open("rb") as opened:
                 what = os.fstat(opened.fileno())
                 renaming.set_rights(opened.fileno(), file, stat.S_IMODE(what.st_mode), old)
+            _announce(goal, file.stat())
             renaming.rename(file, goal, overwrite)
             protection.current().outputs[what.st_dev, what.st_ino] = str(target)
     renaming.sync_folder(folder)
@@ -248,6 +250,20 @@ def _warn(output: Path, notice: str | None) -> None:
     warn = protection.current().warn
     if notice is not None and warn is not None:
         warn(str(output), notice)
+
+
+def _announce(goal: Path, what: os.stat_result) -> None:
+    """Tell the current run, if it asked for that, that a complete file is about to get its name."""
+    naming = protection.current().naming
+    if naming is not None:
+        naming(goal, protection.Mark.of(what))
+
+
+def withdraw(goal: Path, mark: protection.Mark) -> None:
+    """Remove a file that was about to get its name, if it has got it; another one stays."""
+    with suppress(OSError):
+        if protection.Mark.of(goal.lstat()) == mark:
+            goal.unlink()
 
 
 def _finish(
@@ -267,6 +283,7 @@ def _finish(
     what = os.fstat(temporary.descriptor)
     if os.name == "nt":  # which renames no open file
         temporary.release()
+    _announce(goal, what)
     renaming.rename(temporary.path, goal, overwrite)
     protection.current().outputs[what.st_dev, what.st_ino] = str(target)
     if synced:

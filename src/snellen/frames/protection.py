@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from snellen import process
 from snellen.errors import InputError
@@ -21,6 +21,24 @@ Identity = tuple[int, int]
 File = Path | IO[Any]
 Warn = Callable[[str, str], None]
 """Called with the name of an output, and a sentence about it."""
+Naming = Callable[[Path, "Mark"], object]
+"""Called with the absolute path that a complete file is about to get, and its mark."""
+
+
+class Mark(NamedTuple):
+    """What tells a complete file from any other one that comes to have its name."""
+
+    device: int
+    inode: int
+    size: int
+    """Bytes."""
+    written: int
+    """When its contents changed last, in nanoseconds; a rename leaves this as it is."""
+
+    @classmethod
+    def of(cls, found: os.stat_result) -> Mark:
+        """Return the mark of a file with this status."""
+        return cls(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
 
 
 def identity(file: File | None) -> Identity | None:
@@ -104,6 +122,8 @@ class Run:
     """Hidden files of earlier runs in each folder, as the run found them."""
     warn: Warn | None = None
     """Receives what users should know of outputs."""
+    naming: Naming | None = None
+    """Called before a complete file gets its name."""
 
 
 _INPUTS = _Inputs()
@@ -111,7 +131,9 @@ _RUN: ContextVar[Run | None] = ContextVar("run", default=None)
 
 
 @contextmanager
-def protected(files: Iterable[File], warn: Warn | None = None) -> Iterator[None]:
+def protected(
+    files: Iterable[File], warn: Warn | None = None, naming: Naming | None = None
+) -> Iterator[None]:
     """Protect files that are read from every output of this process, until the block ends.
 
     Blocks may be nested, and several threads may have theirs. The outputs of one outermost block
@@ -123,11 +145,15 @@ def protected(files: Iterable[File], warn: Warn | None = None) -> Iterator[None]
         What is read. Files that do not exist, pipes and devices are ignored.
     warn : callable, optional
         Called with an output's name and a sentence: which files of a killed run were removed.
+    naming : callable, optional
+        Called before a complete file gets its name, with its path and its mark.
     """
     outer = _RUN.get() or Run()
     keys = _INPUTS.add(files)
     try:
-        token = _RUN.set(Run(outer.outputs, outer.listings, warn or outer.warn))
+        token = _RUN.set(
+            Run(outer.outputs, outer.listings, warn or outer.warn, naming or outer.naming)
+        )
         try:
             yield
         finally:

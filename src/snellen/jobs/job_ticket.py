@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from snellen.cpu import threads
 from snellen.errors import DeviceError, InternalError, SnellenError, unexpected
 from snellen.frames import temporary
+from snellen.frames.protection import protected
 from snellen.jobs.deblur import DeblurJob
 from snellen.jobs.events import Events, Silent, notify
 from snellen.jobs.execute import run
@@ -76,7 +77,9 @@ class JobTicket:
         SnellenError
             Something is wrong with the machine: another worker may succeed.
         """
-        return self._made(worker.device, self.job, left.CUT, worker.events)
+        naming = None if self.job.overwrite else worker.naming
+        with protected([], naming=naming):
+            return self._made(worker.device, self.job, left.CUT, worker.events)
 
     def units(self, result: Made) -> int:
         """Return 1: files are counted."""

@@ -16,6 +16,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, OutputError, SnellenError
+from snellen.frames import atomic
 from snellen.jobs.events import Events, notify
 from snellen.jobs.stragglers import LEAST, Times
 from snellen.jobs.worker_process import PATIENCE, WorkerProcess
@@ -119,6 +120,8 @@ class Pool:
             if kind == "count":
                 process.done = value
                 self._count(process.ticket)
+            elif kind == "naming":
+                process.outputs.append(value)
             elif kind == "notice":
                 notify(self._events, *value)
             elif kind == "warning":
@@ -237,12 +240,15 @@ class Pool:
     def _replace(self, number: int, process: WorkerProcess, error: SnellenError) -> Any:
         """Take a ticket back from a worker, in whose place another one starts when it is needed.
 
-        The ticket is tried again, or is given up, which has a result.
+        The ticket is tried again, or is given up, which has a result. An output that the worker has
+        finished, but not reported, is removed: the next try would take it for somebody else's.
         """
         del self._processes[number]
         process.end()
         result, before = None, self.slots
         ticket, is_left = self._take(process)
+        for output, mark in process.outputs if ticket is not None else ():
+            atomic.withdraw(output, mark)
         failures = self._failures[number]
         failures.append(None if ticket is None else ticket.key)
         if ticket is not None and not is_left:

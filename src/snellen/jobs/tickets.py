@@ -19,6 +19,7 @@ from snellen.jobs.first_use import announced
 from snellen.video.progress import Meter, Progress
 
 if TYPE_CHECKING:
+    from snellen.frames.protection import Naming
     from snellen.video.media import MediaInfo
     from snellen.video.ready import LateStep
     from snellen.video.segments.encode import Writing
@@ -42,7 +43,8 @@ class Ticket(Protocol):
 
     It may be run twice: after a worker has failed at any moment, and at once by two workers, of
     which one is ended at any moment. So whatever it writes gets its name only when it is complete,
-    by an atomic rename, and a second run leaves the same. A ticket whose attribute `once` is true
+    by an atomic rename, and a second run leaves the same, or `Worker.naming` hears of it before, so
+    that it is removed after a failure. A ticket whose attribute `once` is true
     is never run by two workers at once.
     """
 
@@ -144,17 +146,24 @@ class Worker:
         Receives notices, and warnings.
     count : callable
         Called with the units of the current ticket that are done.
+    naming : callable, optional
+        Called before an output of a file's ticket gets its name, as `protection.Naming`.
 
     Attributes
     ----------
-    device, events, count
+    device, events, count, naming
         As given.
     """
 
     def __init__(
-        self, device: str, threads: int, events: Events, count: Callable[[int], object]
+        self,
+        device: str,
+        threads: int,
+        events: Events,
+        count: Callable[[int], object],
+        naming: Naming | None = None,
     ) -> None:
-        self.device, self.events, self.count = device, events, count
+        self.device, self.events, self.count, self.naming = device, events, count, naming
         self._threads = threads
         self._film: FilmTicket | None = None
         self._made: list[Any] = []

@@ -12,10 +12,15 @@ import sys
 import threading
 import time
 from queue import SimpleQueue
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from snellen import unfinished
 from snellen.errors import SnellenError, unexpected
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from snellen.frames.protection import Mark
 
 _OFTEN = 0.2
 """Seconds between two messages about progress, at least."""
@@ -54,6 +59,10 @@ class Sender:
             self._last = time.monotonic()
             self.send("count", units)
 
+    def naming(self, goal: Path, mark: Mark) -> None:
+        """Send that a complete output is about to get its name: it is read whatever follows."""
+        self.send("naming", (goal, mark))
+
     def notice(self, subject: str, message: str) -> None:
         """Send what is good to know."""
         self.send("notice", (subject, message))
@@ -82,7 +91,7 @@ def main() -> None:
     device, threads = pickle.loads(tickets.get())
     from snellen.jobs.tickets import Worker
 
-    worker = Worker(device, threads, sender, sender.count)
+    worker = Worker(device, threads, sender, sender.count, sender.naming)
     while True:
         data = tickets.get()
         try:

@@ -18,6 +18,9 @@ from snellen.errors import SnellenError
 from snellen.jobs.worker import framed
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from snellen.frames.protection import Mark
     from snellen.jobs.tickets import Ticket
 
 PATIENCE = 5.0
@@ -53,6 +56,8 @@ class WorkerProcess:
         What it works on.
     done : int
         Units of the ticket.
+    outputs : list of (Path, Mark)
+        Outputs of the ticket that were about to get their names, if these must not be replaced.
     heard : float
         When it last said something, by the clock of the pool.
 
@@ -66,6 +71,7 @@ class WorkerProcess:
         self.device = device
         self.ticket: Ticket | None = None
         self.done, self.heard = 0, 0.0
+        self.outputs: list[tuple[Path, Mark]] = []
         try:
             self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # the process has it
             self._popen = self._started()
@@ -89,7 +95,7 @@ class WorkerProcess:
 
     def begin(self, ticket: Ticket) -> None:
         """Send a ticket."""
-        self.ticket, self.done = ticket, 0
+        self.ticket, self.done, self.outputs = ticket, 0, []
         self._send(framed(pickle.dumps(ticket)))
 
     def end(self, patience: float = 0) -> None:
