@@ -172,7 +172,7 @@ def test_results_stay_where_no_worker_is_left(tmp_path, monkeypatch, where):
         def wait(self):
             return self._call("wait", super().wait)
 
-    monkeypatch.setattr(job_workers, "_executor", lambda *given: _Opened(Refused()))
+    monkeypatch.setattr(job_workers, "executor", lambda *given: _Opened(Refused()))
     jobs, seen = list(jobs_of(tmp_path, 6, workers=2, device="cpu").values()), []
     found = run_several(jobs, done=seen.append)
     assert [one.job for one in found] == [one.job for one in seen] == jobs
@@ -274,7 +274,7 @@ def test_films_of_folders_side_by_side_do_not_depend_on_each_other(tmp_path):
 
 
 def test_one_file_has_one_worker(tmp_path, monkeypatch):
-    monkeypatch.setattr(job_workers, "_executor", None)
+    monkeypatch.setattr(job_workers, "executor", None)
     source = draw(tmp_path / "a.png")
     job = UpscaleJob(source=source, target=tmp_path / "b.png", workers=4, device="cpu")
     assert run_several([job])[0].error is None
@@ -283,7 +283,7 @@ def test_one_file_has_one_worker(tmp_path, monkeypatch):
 def test_outputs_that_only_the_whole_run_can_refuse(tmp_path, monkeypatch):
     """Nothing is given to a worker that would replace an input of another job, or its output."""
     executor = Executor()
-    monkeypatch.setattr(job_workers, "_executor", lambda *given: _Opened(executor))
+    monkeypatch.setattr(job_workers, "executor", lambda *given: _Opened(executor))
     inputs = [draw(tmp_path / name) for name in ("a.png", "b.png", "c.png")]
     before = inputs[2].read_bytes()
     jobs = [

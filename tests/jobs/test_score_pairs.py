@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from PIL import Image
 from snellen.errors import InputError
 from snellen.jobs import ScoreJob, pair_files, run
 from snellen.jobs.pair_files import PairTable, read_pairs
-from snellen.jobs.pair_scores import _ordered, score_pairs
+from snellen.jobs.pair_scores import score_pairs
 from support.cli import names
 from support.cli import run as command
 
@@ -71,36 +72,6 @@ def test_several_workers_find_the_same(pictures):
     assert str(one[3].error) == str(two[3].error)
 
 
-class Late:
-    """Two slots; the first pair ends last."""
-
-    slots = 2
-
-    def __init__(self):
-        self.tickets, self.most = [], 0
-
-    def submit(self, ticket):
-        self.tickets.append(ticket)
-        self.most = max(self.most, len(self.tickets))
-
-    def wait(self):
-        ticket = self.tickets.pop()
-        return ticket.failed(InputError("late"))
-
-
-def test_results_wait_for_earlier_ones_and_no_more_are_given_than_there_are_slots(tmp_path):
-    from snellen.jobs.events import Silent
-
-    many = [ScoreJob(reference=tmp_path / str(n), distorted=tmp_path / "b") for n in range(500)]
-    late, taken = Late(), iter(many)
-    found = _ordered(late, taken, True, Silent(), 500)
-    assert next(found).reference == tmp_path / "0"
-    assert late.most == 2
-    assert len(list(taken)) > 400  # the first held up at most 64
-    rest = [int(one.reference.name) for one in found]
-    assert rest == sorted(rest)
-
-
 def rows(table):
     with table.open(newline="") as file:
         return list(csv.reader(file))
@@ -123,6 +94,32 @@ def test_the_table_of_a_list(capsys, pictures, tmp_path):
     assert "s.csv exists" in capsys.readouterr().err
 
 
+def test_errors_are_in_the_words_of_their_reader(capsys, pictures, tmp_path):
+    """Python's in Python, and options in all that the command writes."""
+    Image.new("L", (30, 30)).save(tmp_path / "b1.png")
+    pictures.write_text("a1.png,b1.png\n")
+    (one,) = score_pairs(jobs(pictures))
+    assert " resize scales the distorted" in one.facts()["error"]
+    words = ["--pairs", pictures, *WORDS]
+    assert command("score", *words, "--csv", tmp_path / "s.csv") == 2
+    said = " --resize scales the distorted"
+    assert said in capsys.readouterr().err and said in rows(tmp_path / "s.csv")[1][-1]
+    command("score", *words, "--json")
+    assert said in json.loads(capsys.readouterr().out)["error"]
+    command("score", *words, "--csv", "-")
+    assert said in capsys.readouterr().out
+
+
+def test_quiet_runs_write_what_they_are_asked_for(capsys, pictures):
+    """As those of one pair do."""
+    pictures.write_text("a1.png,b1.png\n")
+    assert command("score", "--pairs", pictures, *WORDS, "-q") == 0
+    out, err = capsys.readouterr()
+    assert "PSNR" in out and err == ""
+    assert command("score", *read_pairs(pictures)[0], *WORDS, "-q") == 0
+    assert out.strip().endswith(capsys.readouterr().out.strip())
+
+
 @pytest.mark.parametrize("end", ["a2.png,half of a line", "x" * 140_000 + "\n"])
 def test_a_run_that_was_killed_is_taken_up(capsys, pictures, tmp_path, end):
     table, whole = tmp_path / "s.csv", tmp_path / "whole.csv"
@@ -132,7 +129,7 @@ def test_a_run_that_was_killed_is_taken_up(capsys, pictures, tmp_path, end):
     same = replace(base, reference=pictures, distorted=pictures)
     with pytest.raises(KeyboardInterrupt), PairTable(table, same, pairs, False) as growing:
         for score in score_pairs(jobs(pictures)[:2]):
-            growing.add(score)
+            growing.add(score.facts())
         raise KeyboardInterrupt
     with table.open("a") as file:
         file.write(end)
@@ -153,7 +150,7 @@ def test_two_runs_do_not_write_one_table(pictures, tmp_path):
     with PairTable(table, same, pairs, False) as growing:
         with pytest.raises(InputError, match=r"another run is writing .*s\.csv"):
             PairTable(table, same, pairs, False).__enter__()
-        growing.add(next(score_pairs(jobs(pictures))))
+        growing.add(next(score_pairs(jobs(pictures))).facts())
     assert len(rows(table)) == 2
 
 
@@ -188,7 +185,6 @@ def test_lists_that_are_none(tmp_path, monkeypatch, text, said):
 @pytest.mark.parametrize(
     ("words", "said"),
     [(["a", "b", "--pairs", "l"], "--pairs goes without REF and DIST"), (["a"], "'DIST'"),
-     (["a", "b", "--workers", "2"], "--workers needs --pairs"),
      (["--pairs", "-"], "--pairs names a file"),
      (["--pairs", "list.csv", "--metrics", "vmaf"], "error: --metrics asks for vmaf"),
      (["--pairs", "list.csv", "--map-out", "m"], "--map-out"),

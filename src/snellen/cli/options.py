@@ -148,7 +148,10 @@ VERBOSE = click.option(
     "-v", "--verbose", is_flag=True, help="Say what each input becomes, and by which settings."
 )
 QUIET = click.option(
-    "-q", "--quiet", is_flag=True, help="Say warnings and errors only, without a bar."
+    "-q",
+    "--quiet",
+    is_flag=True,
+    help="Say warnings, errors and answers (scores, a dry run) only, without a bar.",
 )
 LOG = click.option(
     "--log", type=NAMED, metavar="FILE", help="Append all that is said to this file, with times."

@@ -159,7 +159,8 @@ if TYPE_CHECKING:
         "--workers",
         type=click.IntRange(1, 1024),
         metavar="N",
-        help="Processes that score --pairs at once [default: 1; of several GPUs one each].",
+        help="Processes that share the pairs of a list or of folders, or the frames of two videos "
+        "[default: 1; for lists and folders one for each of several GPUs].",
     ),
     CLUSTER,
     MAX_PIXELS,
@@ -185,8 +186,7 @@ def score(reference: Path | None, distorted: Path | None, **options: Any) -> Non
     "pooled"; of two images a single line.
     """
     pairs = options.pop("pairs")
-    spread = {name: options.pop(name) for name in ("workers", "cluster")}
-    check_arguments(pairs, spread, reference, distorted)
+    check_arguments(pairs, reference, distorted)
     from snellen.jobs.patterns import the_only
 
     level, log = reporting(options)
@@ -196,7 +196,7 @@ def score(reference: Path | None, distorted: Path | None, **options: Any) -> Non
             if pairs is not None:
                 table = options.pop("table")
                 job = _job(pairs, pairs, options, report)
-                sys.exit(run_pairs(pairs, job, table, spread, wanted[0], report))
+                sys.exit(run_pairs(pairs, job, table, wanted[0], report))
             assert reference is not None and distorted is not None
             reference, distorted = (
                 the_only(reference, "reference"),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from snellen.cli import interrupts, terminal
+from snellen.cli.options import in_options, option
 from snellen.cli.report import Report
 from snellen.cli.types import PIPE
 from snellen.errors import InputError
@@ -21,18 +22,13 @@ if TYPE_CHECKING:
     from snellen.jobs.score import ScoreJob
 
 
-def check_arguments(
-    pairs: Path | None, spread: dict[str, Any], reference: Path | None, distorted: Path | None
-) -> None:
+def check_arguments(pairs: Path | None, reference: Path | None, distorted: Path | None) -> None:
     """Refuse (UsageError) too few files, or too many beside --pairs."""
     context = click.get_current_context()
     if pairs is not None and reference is not None:
         raise click.UsageError("--pairs goes without REF and DIST: the list has them.")
     if pairs == PIPE:
         raise click.UsageError("--pairs names a file: names in the list are those from its folder.")
-    for name, value in spread.items():
-        if pairs is None and value is not None:
-            raise click.UsageError(f"--{name} needs --pairs; one pair is scored by one process.")
     for name, given in (("reference", reference), ("distorted", distorted)):
         if pairs is None and given is None:
             argument = next(one for one in context.command.params if one.name == name)
@@ -43,7 +39,6 @@ def run_pairs(
     file: Path,
     job: ScoreJob,
     table: Path | None,
-    spread: dict[str, Any],
     page: Path | None,
     report: Report,
 ) -> int:
@@ -75,12 +70,14 @@ def run_pairs(
             for reference, distorted in pairs[begin:]:
                 yield replace(job, reference=reference, distorted=distorted)
 
-        for score in score_pairs(jobs(), report, total=len(pairs) - begin, **spread):
+        for score in score_pairs(
+            jobs(), report, job.workers, total=len(pairs) - begin, cluster=job.cluster
+        ):
             interrupts.check()
+            facts = score.facts(option)
             if growing is not None:
-                growing.add(score)
+                growing.add(facts)
             if to_stdout:
-                facts = score.facts()
                 _write_line(facts.get(name, "") for name in columns(job))
             elif report.as_json:
                 terminal.out(json.dumps(_facts(score)))
@@ -111,8 +108,8 @@ def _facts(score: PairScore) -> Any:
     if score.stmad is not None:
         found["stmad"] = score.stmad
     if score.error is not None:
-        found |= {"error": str(score.error), "exit_code": score.error.exit_code}
-    return as_json(found | {"warnings": list(score.warnings)})
+        found |= {"error": score.error.worded(option), "exit_code": score.error.exit_code}
+    return as_json(found | {"warnings": in_options(score.warnings)})
 
 
 def _line(score: PairScore) -> str:

@@ -148,7 +148,7 @@ def run_score(job: ScoreJob, events: Events) -> ScoreResult:
         There is no score; OutputError: a folder takes no file.
     """
     kind = job.check()
-    from snellen.jobs.score_run import films, folders, images
+    from snellen.jobs.score_kinds import films, folders, images
 
     runs = {FILM: films, FOLDER: folders, IMAGE: images}
     return runs[kind](job, Collected(events))

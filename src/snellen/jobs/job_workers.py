@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
 
 from snellen.cpu import threads
 from snellen.errors import DeviceError, InputError, SnellenError, unexpected
@@ -16,38 +15,17 @@ from snellen.frames import atomic, protection
 from snellen.frames.remote import Remote
 from snellen.jobs import folders
 from snellen.jobs.deblur import DeblurJob
-from snellen.jobs.events import Events, Progress, notify
+from snellen.jobs.events import Events, Progress
+from snellen.jobs.executors import Executor, Shared, executor
 from snellen.jobs.files import AnyJob, written_by
-from snellen.jobs.film_workers import planned, share
+from snellen.jobs.film_workers import planned
 from snellen.jobs.job_ticket import FileJob, Finished, JobTicket, Made, ShippedJob, first, named
 from snellen.jobs.shareable import shareable
 from snellen.jobs.upscale import UpscaleJob
 from snellen.video.messages import counted
 
-if TYPE_CHECKING:
-    from snellen.jobs.tickets import Ticket
 
-    class _Executor(Protocol):
-        @property
-        def slots(self) -> int: ...
-        def submit(self, ticket: Ticket) -> None: ...
-        def wait(self) -> Any: ...
-
-
-class _Shared(Protocol):
-    """What jobs that share workers have in common."""
-
-    @property
-    def device(self) -> str: ...
-    @property
-    def workers(self) -> int | None: ...
-    @property
-    def cluster(self) -> str | None: ...
-    @property
-    def threads(self) -> int | None: ...
-
-
-def devices_of(job: _Shared, count: int) -> tuple[str, ...]:
+def devices_of(job: Shared, count: int) -> tuple[str, ...]:
     """Return the device of each worker of so many files; (): one process makes them in turn."""
     if count < 2:
         return ()
@@ -97,30 +75,12 @@ def by_workers(
     if len(tickets) < 2:
         return {}
     subject = _subject(tickets)
-    with threads.limited(how.threads), _executor(how, subject, len(tickets), events) as executor:
-        return _Round(tickets, executor, subject, events, done, begin).run()
-
-
-@contextmanager
-def _executor(how: FileJob, subject: str, count: int, events: Events) -> Iterator[_Executor]:
-    """Open what runs the tickets of so many files."""
-    if how.cluster is not None:
-        from snellen.jobs.cluster import Cluster
-
-        with Cluster(how.cluster, how.device, how.threads, events) as cluster:
-            room = counted(cluster.room, "file")
-            said = f"a cluster of Ray: {room} at once, each with {cluster.needs}"
-            notify(events, subject, said)
-            yield cluster
-        return
-    from snellen.jobs.pool import Pool
-
-    devices = devices_of(how, count)
-    with Pool(devices, share(devices), events) as pool:
-        where = ", ".join(dict.fromkeys(devices))
-        said = f"{counted(len(devices), 'worker')} on {where} share {counted(count, 'file')}"
-        notify(events, subject, said)
-        yield pool
+    devices, work = devices_of(how, len(tickets)), counted(len(tickets), "file")
+    with (
+        threads.limited(how.threads),
+        executor(how, devices, subject, "file", work, events) as workers,
+    ):
+        return _Round(tickets, workers, subject, events, done, begin).run()
 
 
 class _ExecutorError(Exception):
@@ -146,7 +106,7 @@ class _Round:
     def __init__(
         self,
         jobs: Mapping[int, FileJob],
-        executor: _Executor,
+        executor: Executor,
         subject: str,
         events: Events,
         done: Callable[[Finished], object] | None,

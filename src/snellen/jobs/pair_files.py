@@ -7,7 +7,7 @@ import io
 import json
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -17,7 +17,6 @@ from typing import IO, Any
 from snellen.errors import InputError, OutputError
 from snellen.frames import atomic, opening
 from snellen.jobs.inputs import PIPE
-from snellen.jobs.pair_scores import PairScore
 from snellen.jobs.score import ScoreJob
 from snellen.jobs.score_table import csv_line
 from snellen.metrics.names import MAD
@@ -35,7 +34,7 @@ LARGEST = 1 << 29
 _LARGEST_STATE = 1 << 20
 """Bytes of the file beside a table."""
 _FREE = ("reference", "distorted", "device", "threads", "overwrite", "max_pixels", "profile",
-         "decoder")  # fmt: skip
+         "decoder", "workers", "cluster")  # fmt: skip
 """Fields of a job that do not change a score."""
 
 
@@ -155,10 +154,9 @@ class PairTable:
         if error is None:
             self._state.unlink(missing_ok=True)
 
-    def add(self, score: PairScore) -> None:
-        """Write the row of the next pair."""
+    def add(self, facts: Mapping[str, Any]) -> None:
+        """Write the row of the next pair, which `PairScore.facts` has returned."""
         assert self._stream is not None
-        facts = score.facts()
         try:
             self._stream.write(csv_line(facts.get(name, "") for name in self._columns))
             self._stream.flush()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -16,14 +16,15 @@ from snellen.cpu.threads import available
 from snellen.errors import InputError, SnellenError, quoted, unexpected
 from snellen.frames import values
 from snellen.frames.brief import Brief
-from snellen.jobs.cluster import Cluster, check_cluster
+from snellen.jobs.cluster import check_cluster
 from snellen.jobs.events import Collected, Events, Progress, Silent, listening, notify
 from snellen.jobs.execute import run
+from snellen.jobs.executors import Executor, executor, in_order
 from snellen.jobs.film_workers import planned
 from snellen.jobs.options import check_workers
-from snellen.jobs.pool import Pool
 from snellen.jobs.score import ScoreJob
 from snellen.jobs.tickets import Ticket, Worker
+from snellen.video.messages import counted
 
 if TYPE_CHECKING:
     from snellen.mad.pooling import Pooled
@@ -49,15 +50,18 @@ class PairScore(Brief):
     error: SnellenError | None = None
     """Why there are no scores, or what was wrong all the same."""
 
-    def facts(self) -> dict[str, Any]:
-        """Return the files, the number of frames, the mean of each score, and the error as text."""
+    def facts(self, option: Callable[[str], str] = str) -> dict[str, Any]:
+        """Return the files, the number of frames, the mean of each score, and the error as text.
+
+        `option` returns the reader's word for a parameter that the error names.
+        """
         found: dict[str, Any] = {
             "reference": str(self.reference), "distorted": str(self.distorted),
             "frames": self.frames, **{name: one.mean for name, one in self.pooled.items()},
         }  # fmt: skip
         if self.stmad is not None:
             found["stmad"] = self.stmad
-        return found | {"error": "" if self.error is None else str(self.error)}
+        return found | {"error": "" if self.error is None else self.error.worded(option)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,7 @@ class PairTicket:
         """Score the pair. What is wrong with its files is part of the result."""
         for file in (self.job.reference, self.job.distorted):
             _check(file)
-        job = replace(self.job, device=self.device or worker.device)
+        job = replace(self.job, device=self.device or worker.device, workers=None, cluster=None)
         found = run(job, _Quiet(worker.events))
         error = None if found.error is None else _named(found.error, job)
         return self.key, PairScore(
@@ -196,17 +200,27 @@ def score_pairs(
         return
     devices = () if cluster is not None else planned(first.device, workers)
     several = len(devices) != 1
+    how = replace(first, workers=None, cluster=cluster)
+    tickets = (
+        PairTicket(number, job, None if several else job.device)
+        for number, job in enumerate(chain([first], left))
+    )
+    began = time.monotonic()
+
+    def report(score: PairScore, done: int) -> None:
+        rate = done / max(time.monotonic() - began, 1e-9)
+        eta = None if total is None else (total - done) / rate
+        listener.progress(Progress(str(score.distorted), done, total, rate, eta, unit="pair"))
+
     with ExitStack() as stack:
-        if cluster is not None:
-            far = Cluster(cluster, first.device, first.threads, listener)
-            executor: Any = stack.enter_context(far)
-        elif several:
-            share = max(1, (first.threads or available()) // len(devices))
-            executor = stack.enter_context(Pool(devices, share, listener))
+        if several:
+            work = "the pairs" if total is None else counted(total, "pair")
+            opened = executor(how, devices, "pairs", "pair", work, listener)
+            runs: Executor = stack.enter_context(opened)
         else:
             worker = Worker(devices[0], first.threads or available(), listener, lambda units: None)
-            executor = _Here(worker)
-        yield from _ordered(executor, chain([first], left), several, listener, total)
+            runs = _Here(worker)
+        yield from in_order(runs, tickets, AHEAD, report)
 
 
 def _checked(jobs: object) -> Iterator[ScoreJob]:
@@ -219,30 +233,3 @@ def _checked(jobs: object) -> Iterator[ScoreJob]:
         if not isinstance(job, ScoreJob):
             raise InputError(f"got {quoted(job)}; expected a ScoreJob", parameter="jobs")
         yield job
-
-
-def _ordered(
-    executor: Any, jobs: Iterator[ScoreJob], several: bool, events: Events, total: int | None
-) -> Iterator[PairScore]:
-    """Yield the results of all jobs in their order; so many are under way as there are slots."""
-    began = time.monotonic()
-    found: dict[int, PairScore] = {}
-    given = taken = done = 0
-    while True:
-        while given - done < executor.slots and given - taken < AHEAD * executor.slots:
-            job = next(jobs, None)
-            if job is None:
-                break
-            executor.submit(PairTicket(given, job, None if several else job.device))
-            given += 1
-        if given == done:
-            return
-        number, score = executor.wait()
-        found[number] = score
-        done += 1
-        rate = done / max(time.monotonic() - began, 1e-9)
-        eta = None if total is None else (total - done) / rate
-        events.progress(Progress(str(score.distorted), done, total, rate, eta, unit="pair"))
-        while taken in found:
-            yield found.pop(taken)
-            taken += 1

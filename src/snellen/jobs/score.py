@@ -12,6 +12,7 @@ from snellen.frames.brief import Brief
 from snellen.frames.opening import missing
 from snellen.frames.white import stated
 from snellen.jobs import score_outputs
+from snellen.jobs.cluster import check_cluster
 from snellen.jobs.fields import check_types
 from snellen.jobs.inputs import PIPE, UNREAD_SUFFIXES, is_image
 from snellen.jobs.options import (
@@ -20,6 +21,7 @@ from snellen.jobs.options import (
     check_optional,
     check_positive,
     check_threads,
+    check_workers,
     device_list,
     optional_path,
     path,
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 FILM, FOLDER, IMAGE = "a video", "a folder", "an image"
 FILM_ONLY = ("offset", "align", "start", "duration", "deinterlace", "interlaced", "ivtc", "decoder",
              "temporal")  # fmt: skip
-MANY_ONLY = ("every", "frames")
+MANY_ONLY = ("every", "frames", "workers", "cluster")
 SHORTEST = 34
 """Frames of ST-MAD at least: its slices through time are scored as pictures are."""
 
@@ -91,8 +93,15 @@ class ScoreJob(Job):
     threads: int | None = None
     """CPU threads; None: one for each core of this process."""
     device: str = "auto"
-    """"auto", "cpu", "cuda", "cuda:N", or several GPUs, "cuda:0,cuda:1": they share the pairs of
-    a video, and each pair of images."""
+    """"auto", "cpu", "cuda", "cuda:N", or several GPUs, "cuda:0,cuda:1" or "cuda:all". One process
+    has them share the frames of two videos, and of two images the work; of two folders a worker
+    for each shares the pairs."""
+    workers: int | None = None
+    """Processes that share the pairs of two folders, or the frames of two videos; None: one, or of
+    folders one for each of several GPUs."""
+    cluster: str | None = None
+    """The cluster of Ray that scores these instead; None: this machine. All nodes see the files
+    under the same names."""
     decoder: str = "auto"
     """"auto", "cpu" or "nvdec"."""
     profile: bool = False
@@ -108,6 +117,8 @@ class ScoreJob(Job):
         check_types(self)
         check_optional(self.max_pixels, "max_pixels")
         check_threads(self.threads)
+        check_workers(self.workers)
+        check_cluster(self.cluster, self.workers)
         check_positive(self.every, "every")
         check_positive(self.worst, "worst")
         check_decoder(self.decoder)
@@ -220,7 +231,8 @@ class ScoreJob(Job):
         """Return whether a parameter differs from its default."""
         if name in ("start", "duration", "frames"):
             return getattr(self.clip, name) is not None
-        plain = {"offset": 0, "align": False, "every": 1, "decoder": "auto", "temporal": False}
+        plain = {"offset": 0, "align": False, "every": 1, "decoder": "auto", "temporal": False,
+                 "workers": None, "cluster": None}  # fmt: skip
         if name in plain:
             return bool(getattr(self, name) != plain[name])
         return bool(getattr(self.clip, name) != getattr(Clip(), name))

@@ -43,6 +43,8 @@ def score_files(
     device: str | Sequence[str] = "auto",
     dtype: str | None = None,
     decoder: str = "auto",
+    workers: int | None = None,
+    cluster: str | None = None,
     profile: bool = False,
     report: File | None = None,
     report_size: float = 30.0,
@@ -100,14 +102,25 @@ def score_files(
     threads : int, optional
         CPU threads; None: one for each core of this process.
     device : str or sequence of str
-        "cpu", "cuda", "cuda:N", "auto", or several GPUs, "cuda:0,cuda:1" or ["cuda:0", "cuda:1"]:
-        they share the pairs of a video, and each pair of images.
+        "cpu", "cuda", "cuda:N", "auto", or several GPUs, "cuda:0,cuda:1", ["cuda:0", "cuda:1"] or
+        "cuda:all". This process has them share the frames of two videos, and of two images the
+        work; the pairs of two folders are shared by a worker for each.
     dtype : str, optional
         "float32" or "float64"; None: float64 on the CPU, and on a GPU for small pictures.
     decoder : str
         "auto" or "cpu": FFmpeg's decoders; "nvdec": NVIDIA's, experimental.
+    workers : int, optional
+        Processes that share the pairs of two folders, or the frames of two videos; None: one, or
+        of folders one for each of several GPUs. On a GPU they share it. Results are those of one
+        process; a worker that fails gives its part back, with a warning. Each decodes both videos
+        up to the end of its part, so that workers help where scoring takes longer than decoding.
+        One process scores what cannot be shared, and a notice says why: standard input,
+        `temporal`, `frames` together with `start`, and videos of an unknown number of frames.
+    cluster : str, optional
+        The cluster of Ray whose tasks score these instead, as of `upscale_file`. All nodes see the
+        files under the same names.
     profile : bool
-        Whether the result has the time of each stage.
+        Whether the result has the time of each stage; not with several workers.
     report : str, Path or None
         A report to look at, .html, as of `compare_files`: what was scored; None: none.
     report_size : float
@@ -148,6 +161,7 @@ def score_files(
         every=every, clip=clip, temporal=temporal, table=optional_path(table, "table"),
         maps=optional_path(maps, "maps"), worst=worst, overwrite=overwrite,
         max_pixels=max_pixels, threads=threads,
-        device=device_list(device), decoder=decoder, profile=profile,
+        device=device_list(device), decoder=decoder, workers=workers, cluster=cluster,
+        profile=profile,
     )  # fmt: skip
     return raised(with_report(job, report, report_size, events))

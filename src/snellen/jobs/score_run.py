@@ -1,33 +1,34 @@
-"""Runs a scoring job: two videos, two images or two folders of images."""
+"""One run of a scoring job: its step, rows and maps, and the scores of pictures and frames."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import asdict, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from snellen.errors import IncompleteError, InputError, SnellenError
+from snellen.errors import SnellenError
 from snellen.frames.frame import Format
 from snellen.jobs.events import Collected, Progress
 from snellen.jobs.inputs import PIPE, standard_input
-from snellen.jobs.pairs import check, pair, partners
-from snellen.jobs.score import FILM, FOLDER, IMAGE, SHORTEST, ScoreJob, ScoreResult
-from snellen.jobs.score_step import ScoreStep
+from snellen.jobs.pairs import pair
+from snellen.jobs.score import FOLDER, ScoreJob, ScoreResult
+from snellen.jobs.score_step import Method, ScoreStep
 from snellen.jobs.score_table import SCORES, ScoreRow, ScoreTable, as_json
 from snellen.jobs.stills import damaged
 from snellen.mad import heatmap
-from snellen.mad.definition import SMALLEST
 from snellen.mad.result import Score
 from snellen.mad.temporal import TemporalScore
 from snellen.metrics.names import MAD
-from snellen.metrics.ssim import WINDOW
 from snellen.video import progress
-from snellen.video.align import align
 from snellen.video.compare import Compared, Summary, compare
+from snellen.video.pairing import Part
 from snellen.video.source.decode import Source
+
+Numbered = tuple[int, tuple[str, Path, Path]]
+"""Number of a pair of image files, from 0; their name, the reference and what is scored."""
 
 
 class ScoreRun:
@@ -40,23 +41,44 @@ class ScoreRun:
     events : Collected
         Receives all events.
 
-    Raises
-    ------
-    InputError, DeviceError
-        Settings that do not exist; a device that cannot be used.
+    Attributes
+    ----------
+    job, events
+        As given.
+    both : str
+        What messages about both inputs name.
+    worst : Worst
+        The maps so far.
+    rows : list of ScoreRow
+        The scores so far.
+    offset, aligned : int, bool or None
+        As of ScoreResult.
+    damage : dict
+        Images that are damaged, and what is wrong with each.
     """
 
     def __init__(self, job: ScoreJob, events: Collected) -> None:
         self.job, self.events = job, events
         self.both = f"{job.reference} {job.distorted}"
-        self._worst = heatmap.Worst(job.worst if job.maps else 0)
-        self.step = ScoreStep(
-            job.mad, job.metrics, job.device, self._worst, job.temporal, self.both, events
-        )
+        self.worst = heatmap.Worst(job.worst if job.maps else 0)
         self.rows: list[ScoreRow] = []
         self.offset = job.offset
         self.aligned: bool | None = None
-        self._damaged: dict[Path, tuple[str, ...]] = {}
+        self.damage: dict[Path, tuple[str, ...]] = {}
+
+    @cached_property
+    def step(self) -> ScoreStep:
+        """What scores here, made when it is first used: other processes may score instead.
+
+        Raises
+        ------
+        InputError, DeviceError
+            Settings that do not exist; a device that cannot be used.
+        """
+        job = self.job
+        return ScoreStep(
+            job.mad, job.metrics, job.device, self.worst, job.temporal, self.both, self.events
+        )
 
     def warn(self, name: str, text: str) -> None:
         """Report what is odd with an input, or with "" as its name, with both."""
@@ -73,21 +95,26 @@ class ScoreRun:
         if MAD not in self.job.metrics:
             numbers.update(mad=None, hi=None, lo=None)
         row = ScoreRow(**numbers, **facts)
-        self.rows.append(row)
-        self.events.frame(str(self.job.distorted), row)
+        self.take(row)
         if found.detection is not None:
-            self._worst.keep(
+            self.worst.keep(
                 file, found, as_json({"name": file, **row.facts()} if not facts else _of(row))
             )
 
+    def take(self, row: ScoreRow) -> None:
+        """Add the scores of a picture."""
+        self.rows.append(row)
+        self.events.frame(str(self.job.distorted), row)
+
     def add_damage(self, found: Iterable[tuple[Path, tuple[str, ...]]]) -> None:
         """Note images that are damaged, and what is wrong with each."""
-        self._damaged.update(found)
+        self.damage.update(found)
 
     def finished(
         self,
         kind: str,
         seconds: float,
+        method: Method,
         summary: Summary | None = None,
         temporal: TemporalScore | None = None,
         error: SnellenError | None = None,
@@ -97,9 +124,9 @@ class ScoreRun:
         What the disk refuses costs neither the scores nor the other file: it is the result's error.
         """
         job, warnings = self.job, self.events.warnings
-        error = error or damaged(self._damaged.items(), "what could be decoded was scored")
+        error = error or damaged(self.damage.items(), "what could be decoded was scored")
         result = ScoreResult(
-            job.reference, job.distorted, kind, ScoreTable(tuple(self.rows)), self.step.method,
+            job.reference, job.distorted, kind, ScoreTable(tuple(self.rows)), method,
             seconds, summary, temporal, job.maps, self.offset, self.aligned,
             tuple(text if name == self.both else f"{name}: {text}" for name, text in warnings),
             error,
@@ -119,40 +146,25 @@ class ScoreRun:
     def _write_maps(self, result: ScoreResult) -> None:
         if self.job.maps is not None:
             heatmap.write(
-                self.job.maps, self._worst, about(self.job, result), self.job.overwrite
+                self.job.maps, self.worst, about(self.job, result), self.job.overwrite
             )  # fmt: skip
 
 
-def images(job: ScoreJob, events: Collected) -> ScoreResult:
-    """Score one image against another."""
-    run, began = ScoreRun(job, events), time.monotonic()
-    with closing(run.step):
-        _scored(run, job.reference.stem, job.reference, job.distorted, None)
-    return run.finished(IMAGE, time.monotonic() - began)
-
-
-def folders(job: ScoreJob, events: Collected) -> ScoreResult:
-    """Score the images of one folder against those of another."""
-    run = ScoreRun(job, events)
-    pairs = list(enumerate(partners(job.reference, job.distorted, run.warn)))
-    pairs = pairs[:: job.every][: job.clip.frames]
-    for _, (_, one, other) in pairs:  # before any is scored
-        check(one, other, job.resize, SMALLEST if MAD in job.metrics else WINDOW)
-    meter, prepared = progress.Meter(len(pairs), run.progress), None
-    began = time.monotonic()
+def score_pictures(run: ScoreRun, pairs: Iterable[Numbered], count: Callable[[], object]) -> Method:
+    """Score pairs of image files; return what scored. `count` is called after each."""
+    prepared = None
     with closing(run.step):
         for number, (name, one, other) in pairs:
-            prepared = _scored(run, name, one, other, prepared, frame=number, name=name)
-            meter.count()
-    seconds = time.monotonic() - began
-    return run.finished(FOLDER, seconds)
+            prepared = score_two(run, name, one, other, prepared, frame=number, name=name)
+            count()
+    return run.step.method
 
 
-def films(
-    job: ScoreJob, events: Collected, opened: Callable[[], Source] | None = None
-) -> ScoreResult:
-    """Score one film against another; `opened` opens the reference in place of its file."""
-    run = ScoreRun(job, events)
+def score_frames(
+    run: ScoreRun, opened: Callable[[], Source] | None = None, part: Part | None = None
+) -> Summary:
+    """Score the frames of two films, or a part of them, and return what was compared."""
+    job = run.job
 
     def take(one: Compared[Score]) -> None:
         at = round(float(one.time), 6)
@@ -161,37 +173,28 @@ def films(
     reference, distorted = (
         standard_input() if one == PIPE else one for one in (job.reference, job.distorted)
     )
-    _align(run)
-    summary = compare(
+    return compare(
         reference, distorted, run.step, take, clip=job.clip, offset=run.offset, every=job.every,
         resized=job.resize, decoder=job.decoder, on_warning=run.warn, on_progress=run.progress,
-        opened=opened,
+        opened=opened, part=part,
     )  # fmt: skip
-    temporal, too_short = _temporal(run, summary.frames) if job.temporal else (None, None)
-    return run.finished(FILM, summary.seconds, summary, temporal, too_short or _damage(summary))
 
 
-def _align(run: ScoreRun) -> None:
-    """Find the offset of two films, where the job asks for it."""
-    job, began = run.job, time.monotonic()
-    if not job.align:
-        return
-    name = str(job.distorted)
-
-    def report(done: int, total: int) -> None:
-        rate = done / max(time.monotonic() - began, 1e-9)
-        eta = (total - done) / rate
-        run.events.progress(Progress(name, done, total, rate, eta, stage="align"))
-
-    found = align(job.reference, job.distorted, job.clip, job.decoder, report)
-    run.offset, run.aligned = found.offset or 0, found.offset is not None
-    if not run.aligned:
-        run.warn(
-            "",
-            f"no offset within {found.searched} frames is told by what the videos show: they "
-            "hardly move there, or show different things; frames meet by number, unless `offset` "
-            "says otherwise",
-        )
+def score_two(
+    run: ScoreRun,
+    file: str,
+    one: Path,
+    other: Path,
+    prepared: Format | None,
+    **facts: Any,
+) -> Format:
+    """Score two images; return what the step is prepared for now."""
+    planes = pair(one, other, run.job.resize, run.job.data_range, run.warn)
+    run.add_damage(planes.damage)
+    if prepared != planes.format:
+        run.step.prepare(planes.format)
+    run.add(run.step.run(planes.reference, planes.distorted), file, **facts)
+    return planes.format
 
 
 def about(job: ScoreJob, result: ScoreResult) -> dict[str, Any]:
@@ -224,47 +227,3 @@ def _of(row: ScoreRow) -> dict[str, Any]:
     if row.name is not None:  # of folders the number is left out
         facts.pop("frame")
     return facts
-
-
-def _scored(
-    run: ScoreRun,
-    file: str,
-    one: Path,
-    other: Path,
-    prepared: Format | None,
-    **facts: Any,
-) -> Format:
-    """Score two images; return what the step is prepared for now."""
-    planes = pair(one, other, run.job.resize, run.job.data_range, run.warn)
-    run.add_damage(planes.damage)
-    if prepared != planes.format:
-        run.step.prepare(planes.format)
-    run.add(run.step.run(planes.reference, planes.distorted), file, **facts)
-    return planes.format
-
-
-def _temporal(run: ScoreRun, frames: int) -> tuple[TemporalScore | None, InputError | None]:
-    """Return ST-MAD, or why there is none."""
-    if frames < SHORTEST:
-        message = f"got {frames} frames; `temporal` needs {SHORTEST} or more"
-        return None, InputError(message, parameter="temporal")
-    began = time.monotonic()
-    name = f"ST-MAD {run.job.distorted}"
-
-    def report(done: int, total: int) -> None:
-        rate = done / max(time.monotonic() - began, 1e-9)
-        run.events.progress(Progress(name, done, total, rate, (total - done) / rate))
-
-    try:
-        return run.step.temporal(report), None
-    except InputError as error:
-        return None, error
-
-
-def _damage(summary: Summary) -> IncompleteError | None:
-    if not summary.lost:
-        return None
-    return IncompleteError(
-        f"damaged: {'; '.join(summary.lost)}; what could be decoded was scored, and frames behind "
-        "the damage may have met others than their own"
-    )

@@ -89,7 +89,19 @@ class Worst:
             wait([self._begun.popleft()])
         begun = self._threads.submit(_both, score.detection, score.appearance)
         self._begun.append(begun)
-        self._kept.append((score.mad, name, facts, begun))
+        self._add(score.mad, name, facts, begun)
+
+    def take(self, one: Kept) -> None:
+        """Keep maps that another run has kept, as `keep` does; runs come in the order of pictures.
+
+        What they have kept comes in the order of `kept`.
+        """
+        begun: Future[Any] = Future()
+        begun.set_result((one.detection, one.appearance))
+        self._add(one.mad, one.name, one.facts, begun)
+
+    def _add(self, mad: float, name: str, facts: dict[str, Any], begun: Future[Any]) -> None:
+        self._kept.append((mad, name, facts, begun))
         self._kept.sort(key=lambda one: -one[0])
         for *_, dropped in self._kept[self._count :]:
             dropped.cancel()

@@ -23,7 +23,16 @@ from snellen.video import pixels
 from snellen.video.clip import Clip
 from snellen.video.differences import check_sizes, differences, size
 from snellen.video.messages import counted
-from snellen.video.pairing import Pair, Pairs, Sides, expected, format_of, reading, sides_of
+from snellen.video.pairing import (
+    Pair,
+    Pairs,
+    Part,
+    Sides,
+    expected,
+    format_of,
+    reading,
+    sides_of,
+)
 from snellen.video.progress import Meter, Progress
 from snellen.video.resize import METHOD
 from snellen.video.source.decode import Source
@@ -84,6 +93,7 @@ def compare(
     on_warning: Callable[[str, str], None] | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     opened: Callable[[], Source] | None = None,
+    part: Part | None = None,
 ) -> Summary:
     """Compare the luma of two videos frame by frame, and give each result to `take`.
 
@@ -120,6 +130,10 @@ def compare(
         Called after each pair, in the calling thread.
     opened : callable, optional
         Opens the reference, in place of its file; this function closes it.
+    part : Part, optional
+        Only these pairs are compared, and may be none. Both videos are decoded from their
+        beginning, so that the last part's Summary is that of the whole but for `frames`, for the
+        warning of `lengths`, and for the time and the device. `clip` has no `frames` then.
 
     Returns
     -------
@@ -145,33 +159,25 @@ def compare(
         stack.callback(step.close)
         if every < 1:
             raise InputError(f"got `every`={every}; expected 1 or more", parameter="every")
-        whole = replace(clip, start=None, duration=None, frames=None)
-        open_first = opened or partial(Source, reference, whole, decoder)
-        open_second = partial(Source, distorted, whole, decoder)
-        if opened is None and _are_files(reference, distorted):
-            sources = _side_by_side(open_first, open_second, stack)
-        else:  # as a pipe may wait for the other one
-            sources = [stack.enter_context(closing(one())) for one in (open_first, open_second)]
+        sources = _opened(reference, distorted, clip, decoder, opened, stack)
         one, other = (source.info for source in sources)
         check_sizes(one, other, resized)
         for name, text in differences(one, other):
             warn(name, text)
-        sides = sides_of(sources[0], sources[1], offset, every)
+        sides = sides_of(sources[0], sources[1], offset, every, part)
         format = format_of(one, other)
         with reading(sides):
             step.prepare(format)  # meanwhile the first frames are decoded
             meter = Meter(expected(sides, clip, every), on_progress)
-            frames, ended = _run(sides, step, take, clip, meter)
-        if not frames:
+            frames, ended = _run(Pairs(sides, clip, part), sides, step, take, meter)
+        if not frames and part is None:
             raise InputError(_no_pair(sides, clip, offset, ended))
         counts = [side.frames if ended else None for side in sides]
-        if counts[0] != counts[1] and sides[0].frames + offset != sides[1].frames:
-            warn("", _lengths(sides, frames))
-        for source in sources:
+        for source in sources if part is None or part.is_last else []:
             notice = source.report().fields_notice
             if notice is not None and source.info.fields_notice is None:
                 warn(source.name, notice)
-        return Summary(
+        summary = Summary(
             frames=frames,
             reference_frames=counts[0],
             distorted_frames=counts[1],
@@ -185,6 +191,70 @@ def compare(
             warnings=tuple(warnings),
             lost=tuple(f"{s.name}: {text}" for s in sources for text in s.report().damage),
         )
+        differ = None if part is not None else lengths((one.name, other.name), summary, offset)
+        if differ is None:
+            return summary
+        warn("", differ)
+        return replace(summary, warnings=tuple(warnings))
+
+
+def count(
+    reference: Path,
+    distorted: Path,
+    *,
+    clip: Clip,
+    offset: int = 0,
+    every: int = 1,
+    decoder: str = "auto",
+) -> range | None:
+    """Return about which pairs `compare` takes, of all that are read; None: nobody knows.
+
+    What is known is what the files say of their frames. Parameters are those of `compare`.
+    """
+    with ExitStack() as stack:
+        one, other = _opened(reference, distorted, clip, decoder, None, stack)
+        first = int((clip.start or 0) * one.info.rate) // every
+        total = expected(sides_of(one, other, offset, every), clip, every)
+        return None if total is None else range(first, first + total)
+
+
+def lengths(names: tuple[str, str], summary: Summary, offset: int) -> str | None:
+    """Return the warning about videos of different lengths; None: all frames met others.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Of reference and distorted video.
+    summary : Summary
+        Of all pairs.
+    offset : int
+        As of `compare`.
+    """
+    one, other = summary.reference_frames, summary.distorted_frames
+    if one is None or other is None or one == other or one + offset == other:
+        return None
+    both = zip(names, (one, other), strict=True)
+    found = ", ".join(f"{name} has {counted(frames, 'frame')}" for name, frames in both)
+    pairs = counted(summary.frames, "pair") + (" was" if summary.frames == 1 else " were")
+    return f"{found}: {pairs} compared; frames without a partner were not"
+
+
+def _opened(
+    reference: Path | BinaryIO,
+    distorted: Path | BinaryIO,
+    clip: Clip,
+    decoder: str,
+    opened: Callable[[], Source] | None,
+    stack: ExitStack,
+) -> list[Source]:
+    """Open both videos from their beginning, which `stack` closes."""
+    whole = replace(clip, start=None, duration=None, frames=None)
+    open_first = opened or partial(Source, reference, whole, decoder)
+    open_second = partial(Source, distorted, whole, decoder)
+    if opened is None and _are_files(reference, distorted):
+        return _side_by_side(open_first, open_second, stack)
+    # A pipe may wait for the other one.
+    return [stack.enter_context(closing(one())) for one in (open_first, open_second)]
 
 
 def _are_files(*sources: Path | BinaryIO) -> bool:
@@ -208,17 +278,16 @@ def _side_by_side(
 
 
 def _run(
+    pairs: Pairs,
     sides: Sides,
     step: Comparison[T],
     take: Callable[[Compared[T]], None],
-    clip: Clip,
     meter: Meter,
 ) -> tuple[int, bool]:
     """Compare what is decoded; return how many pairs there were, and whether a video ended.
 
     If one did, the other is read to its end too.
     """
-    pairs = Pairs(sides, clip)
     for compared in _results(step, pairs):
         take(compared)
         meter.count()
@@ -242,12 +311,6 @@ def _results(step: Comparison[T], pairs: Pairs) -> Iterator[Compared[T]]:
         return lambda: Compared(one.number, one.time, wait())
 
     yield from in_flight(begin, pairs, step.slots)
-
-
-def _lengths(sides: Sides, frames: int) -> str:
-    lengths = ", ".join(f"{s.source.name} has {counted(s.frames, 'frame')}" for s in sides)
-    pairs = counted(frames, "pair") + (" was" if frames == 1 else " were")
-    return f"{lengths}: {pairs} compared; frames without a partner were not"
 
 
 def _no_pair(sides: Sides, clip: Clip, offset: int, ended: bool) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -23,11 +24,28 @@ Sides = tuple[LumaReader, LumaReader]
 """Reference and distorted."""
 
 
-def sides_of(one: Source, other: Source, offset: int, every: int) -> Sides:
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some of the pairs of two videos that are compared in parts, each by itself."""
+
+    begin: int
+    """The first pair of the part, of those that would be read of the whole: 0 is the first."""
+    end: int | None
+    """The first pair behind it; None: it reaches to the end."""
+    is_last: bool
+    """Whether no other part follows."""
+
+
+def sides_of(
+    one: Source, other: Source, offset: int, every: int, part: Part | None = None
+) -> Sides:
     """Return readers that begin at the first frames with a partner, and convert for the step."""
+    first = 0 if part is None else part.begin * every
     return (
-        LumaReader(one, max(0, -offset), every, conversion(one.info, one.info, other.info)),
-        LumaReader(other, max(0, offset), every, conversion(other.info, one.info, one.info)),
+        LumaReader(one, max(0, -offset) + first, every, conversion(one.info, one.info, other.info)),
+        LumaReader(
+            other, max(0, offset) + first, every, conversion(other.info, one.info, one.info)
+        ),
     )
 
 
@@ -71,7 +89,7 @@ def reading(sides: Sides) -> Iterator[None]:
 
 
 class Pairs:
-    """Frames of the clip with their partners.
+    """Frames of the clip, or of a part of it, with their partners.
 
     Attributes
     ----------
@@ -81,22 +99,22 @@ class Pairs:
         Whether a video ended before the clip.
     """
 
-    def __init__(self, sides: Sides, clip: Clip) -> None:
+    def __init__(self, sides: Sides, clip: Clip, part: Part | None = None) -> None:
         self.count = 0
         self.ended = False
         self._sides = sides
         self._clip = clip
+        self._most = None if part is None or part.end is None else part.end - part.begin
 
     def __iter__(self) -> Iterator[Pair]:
         start, duration = self._clip.start or Fraction(0), self._clip.duration
-        for one, other in zip(*self._sides):  # noqa: B905 (one may end before the other)
-            if one.time < start:
-                continue
+        for read, (one, other) in enumerate(zip(*self._sides), 1):  # noqa: B905 (one may end first)
             if duration is not None and one.time >= start + duration:
                 return
-            self.count += 1
-            yield one, other
-            if self.count == self._clip.frames:
+            if one.time >= start:
+                self.count += 1
+                yield one, other
+            if read == self._most or (self.count and self.count == self._clip.frames):
                 return
         self.ended = True
 

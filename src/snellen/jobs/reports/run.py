@@ -22,7 +22,7 @@ from snellen.jobs.reports import pictures as pictures_of
 from snellen.jobs.reports.choice import Choice, choose
 from snellen.jobs.reports.shelf import Shelf
 from snellen.jobs.score import FILM, FOLDER, IMAGE, ScoreJob, ScoreResult
-from snellen.jobs.score_run import films, folders, images
+from snellen.jobs.score_kinds import films, folders, images
 from snellen.jobs.score_table import ScoreRow
 from snellen.mad import heatmap
 from snellen.mad.pooling import pool

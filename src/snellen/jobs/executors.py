@@ -1,0 +1,127 @@
+"""What runs tickets, in other processes or on a cluster, and their results in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+from snellen.jobs.events import Events, notify
+from snellen.jobs.film_workers import share
+from snellen.video.messages import counted
+
+if TYPE_CHECKING:
+    from snellen.jobs.tickets import Ticket
+    from snellen.video.progress import Meter
+
+
+class Executor(Protocol):
+    """Runs tickets: a `Pool`, or a `Cluster`."""
+
+    @property
+    def slots(self) -> int:
+        """How many tickets there may be at once."""
+        ...
+
+    def submit(self, ticket: Ticket) -> None:
+        """Take a ticket."""
+        ...
+
+    def wait(self) -> Any:
+        """Return the result of the ticket that ends first (SnellenError: no more can be run)."""
+        ...
+
+
+class Shared(Protocol):
+    """What jobs that share workers have in common."""
+
+    @property
+    def device(self) -> str: ...  # noqa: D102
+    @property
+    def workers(self) -> int | None: ...  # noqa: D102
+    @property
+    def cluster(self) -> str | None: ...  # noqa: D102
+    @property
+    def threads(self) -> int | None: ...  # noqa: D102
+
+
+@contextmanager
+def executor(
+    how: Shared,
+    devices: tuple[str, ...],
+    subject: str,
+    unit: str,
+    work: str,
+    events: Events,
+    meter: Meter | None = None,
+) -> Iterator[Executor]:
+    """Open what runs a job's tickets, and say what it is: the job's cluster, or processes.
+
+    Parameters
+    ----------
+    how : job
+        Its cluster, and the device and threads there.
+    devices : tuple of str
+        Of each process, where there is no cluster.
+    subject : str
+        What the notice is about.
+    unit, work : str
+        What a ticket is, in the singular, and what all are: "file", "3 files".
+    events : Events
+        Receives notices and warnings.
+    meter : Meter, optional
+        Counts what all have done.
+    """
+    if how.cluster is not None:
+        from snellen.jobs.cluster import Cluster
+
+        with Cluster(how.cluster, how.device, how.threads, events, meter) as cluster:
+            room = counted(cluster.room, unit)
+            said = f"a cluster of Ray: {room} at once, each with {cluster.needs}"
+            notify(events, subject, said)
+            yield cluster
+        return
+    from snellen.jobs.pool import Pool
+
+    with Pool(devices, share(devices), events, meter) as pool:
+        where = ", ".join(dict.fromkeys(devices))
+        notify(events, subject, f"{counted(len(devices), 'worker')} on {where} share {work}")
+        yield pool
+
+
+def in_order(
+    executor: Executor,
+    tickets: Iterator[Ticket],
+    ahead: int,
+    done: Callable[[Any, int], object] | None = None,
+) -> Iterator[Any]:
+    """Run tickets, and yield their results in the tickets' order.
+
+    Parameters
+    ----------
+    executor : Executor
+    tickets : iterator of Ticket
+        Their keys are 0, 1, 2 …; each returns its key and a result.
+    ahead : int
+        So many tickets of each slot may be finished before an earlier one is.
+    done : callable, optional
+        Called at once with each result, and how many there are.
+    """
+    found: dict[int, Any] = {}
+    given = taken = ended = 0
+    while True:
+        while given - ended < executor.slots and given - taken < ahead * executor.slots:
+            ticket = next(tickets, None)
+            if ticket is None:
+                break
+            executor.submit(ticket)
+            given += 1
+        if given == ended:
+            return
+        number, found[number] = executor.wait()
+        ended += 1
+        if done is not None:
+            done(found[number], ended)
+        while taken in found:
+            yield found.pop(taken)
+            taken += 1
