@@ -130,7 +130,8 @@ def test_the_signatures_for_files():
         "resize",
         "offset", "align", "every", "frames", "start", "duration", "deinterlace", "interlaced",
         "ivtc", "temporal", "table", "maps", "worst", "overwrite", "max_pixels", "threads",
-        "device", "dtype", "decoder", "profile", "report", "report_size", "events",
+        "device", "dtype", "decoder", "workers", "cluster", "profile", "report", "report_size",
+        "events",
     ]  # fmt: skip
     assert parameters(snellen.score_files) == wanted
 
