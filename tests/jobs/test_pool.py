@@ -122,7 +122,7 @@ class Played:
 
     killers: frozenset[int] = frozenset()
     begun: ClassVar[list[Played]] = []
-    most = 8
+    most, outputs = 8, ()
 
     def __init__(self, device, threads, messages):
         if len(self.begun) >= self.most:
