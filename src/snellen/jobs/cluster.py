@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, SnellenError, quoted
-from snellen.jobs.cluster_connection import LOCAL, connect, library, place
+from snellen.jobs.cluster_connection import connect, library
 from snellen.jobs.events import Events, notify
 from snellen.jobs.stragglers import Times
 
@@ -44,23 +44,6 @@ class _Work:
     began: float = inf
     """When there was room for it."""
     twice: bool = False
-
-
-def check_cluster(value: object, workers: object) -> None:
-    """Refuse (InputError) what is no address, and a number of workers beside it."""
-    if value is None:
-        return
-    good = isinstance(value, str) and (value in ("auto", LOCAL) or place(value) is not None)
-    if not good:
-        raise InputError(
-            f"got `cluster`={quoted(value)}; expected auto, local, HOST:PORT or ray://HOST:PORT",
-            parameter="cluster",
-        )
-    if workers is not None:
-        raise InputError(
-            "got `workers` with `cluster`; Ray starts as many as its nodes have room for",
-            parameter="workers",
-        )
 
 
 class Cluster:

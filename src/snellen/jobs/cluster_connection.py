@@ -26,6 +26,23 @@ _PATIENCE = 5.0
 """Seconds for a connection."""
 
 
+def check_cluster(value: object, workers: object) -> None:
+    """Refuse (InputError) what is no address, and a number of workers beside it."""
+    if value is None:
+        return
+    good = isinstance(value, str) and (value in ("auto", LOCAL) or place(value) is not None)
+    if not good:
+        raise InputError(
+            f"got `cluster`={quoted(value)}; expected auto, local, HOST:PORT or ray://HOST:PORT",
+            parameter="cluster",
+        )
+    if workers is not None:
+        raise InputError(
+            "got `workers` with `cluster`; Ray starts as many as its nodes have room for",
+            parameter="workers",
+        )
+
+
 def library() -> ModuleType:
     """Return Ray, which is told to be quiet."""
     for name, value in (

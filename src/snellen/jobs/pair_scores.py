@@ -16,7 +16,7 @@ from snellen.cpu.threads import available
 from snellen.errors import InputError, SnellenError, quoted, unexpected
 from snellen.frames import values
 from snellen.frames.brief import Brief
-from snellen.jobs.cluster import check_cluster
+from snellen.jobs.cluster_connection import check_cluster
 from snellen.jobs.events import Collected, Events, Progress, Silent, listening, notify
 from snellen.jobs.execute import run
 from snellen.jobs.executors import Executor, executor, in_order

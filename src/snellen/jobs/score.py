@@ -12,7 +12,7 @@ from snellen.frames.brief import Brief
 from snellen.frames.opening import missing
 from snellen.frames.white import stated
 from snellen.jobs import score_outputs
-from snellen.jobs.cluster import check_cluster
+from snellen.jobs.cluster_connection import check_cluster
 from snellen.jobs.fields import check_types
 from snellen.jobs.inputs import PIPE, UNREAD_SUFFIXES, is_image
 from snellen.jobs.options import (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from snellen.errors import InputError, SnellenError, quoted
 from snellen.frames.brief import Brief
 from snellen.frames.values import choice
-from snellen.jobs.cluster import check_cluster
+from snellen.jobs.cluster_connection import check_cluster
 from snellen.jobs.enhance import Enhancement
 from snellen.jobs.fields import check_types
 from snellen.jobs.options import (
