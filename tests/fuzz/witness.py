@@ -8,6 +8,8 @@ from pathlib import Path
 
 _SOUND = ("aac", "mp2", "mp3", "flac", "pcm", "ac3", "vorbis", "opus")
 """Decoders of sound: Snellen copies sound as it is."""
+_SHORT = 10 * 204
+"""Bytes of a transport stream below which FFmpeg takes it for anything else, though it is whole."""
 
 
 def decoded(path: str) -> dict:
@@ -38,7 +40,7 @@ def decoded(path: str) -> dict:
         try:
             with (
                 Path(path).open("rb") as file,
-                av.open(file, **how) as container,
+                av.open(file, format=_format(path), **how) as container,
             ):
                 cut |= container.format.name in ("mpeg", "mpegts")
                 video = container.streams.video[0]
@@ -64,6 +66,11 @@ def decoded(path: str) -> dict:
         if level <= av.logging.ERROR and not name.startswith(_SOUND) and name not in others
     ]
     return {"frames": len(times), "size": size, "errors": errors[:20], "times": times}
+
+
+def _format(path: str) -> str | None:
+    """Return FFmpeg's name of a transport stream that is too short for it to know by itself."""
+    return "mpegts" if path.endswith(".ts") and Path(path).stat().st_size < _SHORT else None
 
 
 def _deep(path: str) -> tuple[int, int] | None:

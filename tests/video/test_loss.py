@@ -197,6 +197,14 @@ def test_program_streams_that_were_joined_are_whole(tmp_path):
         assert read(path) == (40, ())
 
 
+def test_a_program_stream_with_stuffed_bytes_and_a_pause_is_whole(tmp_path):
+    rate = {"b": "2M", "minrate": "2M", "maxrate": "2M", "bufsize": "200k"}
+    path = film(tmp_path / "a.mpg", frames=40, codec="mpeg2video", options=rate,
+                times=[n + 9 * (n > 20) for n in range(40)])  # fmt: skip
+    assert bytes(16) + b"\1" in path.read_bytes()
+    assert read(path) == (40, ())
+
+
 def _without_start_code(data, at):
     """The packet of a transport stream at `at` with a broken start code in its payload."""
     payload = at + 4 + (1 + data[at + 4] if data[at + 3] & 0x20 else 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import BinaryIO
 
 from snellen.video.source.ends.message import before, within
@@ -29,8 +30,8 @@ _TAIL = 1 << 18
 _PACK, _END = b"\0\0\1\xba", b"\0\0\1\xb9"
 _VIDEO = 0xE0
 """First of the 16 numbers of video streams in a program stream."""
-_ZEROS = bytes(16)
-"""Zeros that a packet of video does not have, unless it is stuffed or harmed."""
+_ERASED = re.compile(rb"\0{16}[^\0\1]")
+"""Zeros in a packet of video that do not end in a start code."""
 
 
 def transport(file: BinaryIO, size: int) -> str | None:
@@ -173,8 +174,8 @@ def program(file: BinaryIO, size: int) -> str | None:
 def erased(file: BinaryIO, first: int, last: int) -> bool:
     """Return whether a program stream is harmed between two positions where packets begin.
 
-    Packets follow one another without bytes between them, and video has no zeros but those of its
-    start codes, where nothing is stuffed to reach a bit rate.
+    Packets follow one another without bytes between them. Video has no more zeros than a start code
+    does, unless an encoder stuffs some before one, to reach a bit rate.
     """
     file.seek(first)
     data = file.read(min(last - first, _REGION))
@@ -184,7 +185,7 @@ def erased(file: BinaryIO, first: int, last: int) -> bool:
         length = 4 if code == _END else _length(data, at)
         if len(code) < 4 or code[:3] != _PACK[:3] or code[3] < _END[3] or length is None:
             return True
-        if code[3] & 0xF0 == _VIDEO and _ZEROS in data[at : at + length]:
+        if code[3] & 0xF0 == _VIDEO and _ERASED.search(data, at, at + length):
             return True
         at += length
     return at > last - first
