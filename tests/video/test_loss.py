@@ -197,6 +197,22 @@ def test_program_streams_that_were_joined_are_whole(tmp_path):
         assert read(path) == (40, ())
 
 
+def test_what_counts_as_erased_of_a_program_stream(monkeypatch):
+    def erased(data, last=None):
+        return mpeg.erased(BytesIO(data), 0, len(data) if last is None else last)
+
+    pack = b"\0\0\1\xba\x44" + bytes(9)
+    sound, video = (b"\0\0\1" + bytes((one, 0, 40)) + bytes(20) for one in (0xC0, 0xE0))
+    sound, stuffed, zeroed = sound + b"x" * 20, video + b"\1" * 20, video + b"x" * 20
+    whole = pack + sound + stuffed + b"\0\0\1\xb9"
+    assert not erased(whole)
+    assert erased(pack + zeroed) and not erased(pack + zeroed, last=14)
+    assert erased(whole + b"\0" + pack) and erased(whole + b"\0\0\1") and erased(b"\0\0\1\xba")
+    assert erased(whole, len(whole) - 9)  # a packet ends elsewhere
+    monkeypatch.setattr(mpeg, "_REGION", 20)
+    assert not erased(whole)
+
+
 def test_a_program_stream_with_stuffed_bytes_and_a_pause_is_whole(tmp_path):
     rate = {"b": "2M", "minrate": "2M", "maxrate": "2M", "bufsize": "200k"}
     path = film(tmp_path / "a.mpg", frames=40, codec="mpeg2video", options=rate,

@@ -28,6 +28,8 @@ _BEHIND = 1024
 _TAIL = 1 << 18
 """Bytes at the end of a program stream that are searched for the start of a pack."""
 _PACK, _END = b"\0\0\1\xba", b"\0\0\1\xb9"
+_HEADER = 14
+"""Bytes of a pack's header."""
 _VIDEO = 0xE0
 """First of the 16 numbers of video streams in a program stream."""
 _ERASED = re.compile(rb"\0{16}[^\0\1]")
@@ -177,18 +179,21 @@ def erased(file: BinaryIO, first: int, last: int) -> bool:
     Packets follow one another without bytes between them. Video has no more zeros than a start code
     does, unless an encoder stuffs some before one, to reach a bit rate.
     """
+    end = min(last - first, _REGION)
     file.seek(first)
-    data = file.read(min(last - first, _REGION))
+    data = file.read(end + _HEADER)
     at = 0
-    while at < len(data):
+    while at < end:
         code = data[at : at + 4]
+        if len(code) < 4 or code < _END or code[:3] != _END[:3]:
+            return True
         length = 4 if code == _END else _length(data, at)
-        if len(code) < 4 or code[:3] != _PACK[:3] or code[3] < _END[3] or length is None:
+        if length is None:
             return True
         if code[3] & 0xF0 == _VIDEO and _ERASED.search(data, at, at + length):
             return True
         at += length
-    return at > last - first
+    return end < at and end == last - first
 
 
 def _length(data: bytes, at: int) -> int | None:
