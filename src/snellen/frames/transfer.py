@@ -67,14 +67,13 @@ class RemoteFile(io.RawIOBase):
 
     def __init__(self, path: Remote) -> None:
         super().__init__()
+        self._blocks: dict[int, bytes] = {}  # by number, the last used at the end; `close` needs it
         self.name = "input"
         self._path, self._place = path, 0
         size, version = status(path)
         if size is None:
             raise _whole(path, "does not say how long it is")
         self._size, self.state = size, (size, version)
-        self._blocks: dict[int, bytes] = {}
-        """By their numbers, that which was used last at the end."""
 
     def readable(self) -> bool:
         """Return True."""
