@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import signal
+import sys
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -15,12 +16,13 @@ import pytest
 from snellen import score_files
 from snellen.errors import DeviceError, IncompleteError, InputError, SnellenError
 from snellen.frames.still import Still, write
-from snellen.jobs import ScoreJob, score_parts
+from snellen.jobs import ScoreJob, cluster_task, score_parts
 from snellen.jobs.events import Silent
 from snellen.jobs.executors import in_order
 from snellen.jobs.pool import Pool
 from snellen.jobs.tickets import Worker
 from support.cli import run as command
+from support.fake_ray import fake_ray
 from support.video.clips import make
 
 
@@ -311,6 +313,23 @@ def test_the_command(capsys, pictures, clips, words):
         assert alone == shared
         assert bool(alone[1]) == (pair is clips or words != ["-q"])
         assert alone[0] == (0 if pair is clips else 2)
+
+
+@pytest.mark.parametrize("kind", ["folders", "films"])
+def test_a_cluster(monkeypatch, pictures, clips, kind):
+    """By a module that stands for Ray; relative names, warnings and notices as of processes."""
+    ray = fake_ray({"CPU": 2.0}, {"CPU": 2.0})
+    ray.connected = True
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    monkeypatch.setitem(sys.modules, "ray.exceptions", ray.exceptions)
+    monkeypatch.setattr(cluster_task, "_workers", {})
+    monkeypatch.chdir((pictures if kind == "folders" else clips)[0].parent)
+    names = [one.name for one in (pictures if kind == "folders" else clips)]
+    heard, far = Heard(), Heard()
+    alone = score_files(*names, device="cpu", events=heard, threads=2)
+    shared = score_files(*names, device="cpu", events=far, threads=2, cluster="auto")
+    assert plain(shared) == plain(alone) and far.said == heard.said
+    assert far.notices == ["a cluster of Ray: 2 parts at once, each with 2 CPUs"]
 
 
 def test_a_worker_that_is_killed_gives_its_part_back(clips, monkeypatch):
