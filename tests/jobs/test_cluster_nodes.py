@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from snellen.frames.leftovers import machine
 from support.cli import run as command
 from support.video.checks import PATHS
 from support.video.clips import make, read
@@ -265,3 +266,34 @@ def test_the_files_of_a_folder(nodes, film, tmp_path):
         assert (tmp_path / "far" / name).read_bytes() == (tmp_path / "here" / name).read_bytes()
     assert frames(tmp_path / "far/7.mkv") == frames(tmp_path / "here/7.mkv")
     assert frames(tmp_path / "far/8.mkv") == film[1]
+
+
+def test_the_images_of_a_folder_and_their_psfs(nodes, tmp_path, monkeypatch):
+    """By relative names; one worker is killed, one image fails and one is damaged."""
+    source = tmp_path / "in"
+    source.mkdir()
+    draw = np.random.default_rng(4)
+    for number in range(6):
+        samples = draw.integers(0, 256, (96, 96), np.uint8)
+        Image.fromarray(samples).resize((240, 240)).save(source / f"{number}.jpg")
+    (source / "2.jpg").write_text("no image")
+    data = (source / "4.jpg").read_bytes()
+    (source / "4.jpg").write_bytes(data[: len(data) * 2 // 3])
+    monkeypatch.chdir(tmp_path)
+    words = ["deblur", "in", "--no-config", "--device", "cpu", "--threads", 1, "--psf-size", 9]
+    driver = drive(nodes, *words, "-o", "far", "--psf-out", "far-psf")
+    os.kill(until(tasks)[0], signal.SIGKILL)
+    said = driver.communicate()[1]
+    assert driver.returncode == 3, said  # one is damaged
+    assert command(*words, "-o", "here", "--psf-out", "here-psf") == 3
+    assert "in/2.jpg: not an image" in said
+    assert f"what could be decoded is in {Path('far/4.jpg')}" in said
+    assert "/snellen-" not in said
+    for name in ("", "-psf"):
+        here, far = (
+            {one.name: one.read_bytes() for one in Path(f"{where}{name}").iterdir()}
+            for where in ("here", "far")
+        )
+        assert far == here
+        assert len(far) == 5
+    assert not list(Path(tempfile.gettempdir()).glob(f"snellen-{machine()}-*"))
