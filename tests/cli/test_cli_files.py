@@ -68,6 +68,24 @@ def test_folders_in_folders_and_a_summary(capsys, here):
     assert lines[-1] == {"event": "summary", "done": 0, "damaged": 0, "failed": 0, "skipped": 2}
 
 
+def test_a_name_without_suffix_may_be_meant_as_a_folder(capsys, here):
+    said = "name new.png, for instance, or new/ if it is to be a folder"
+    for given in (["a.png"], ["a.png", "a.png"]):  # which is one
+        refused("upscale", capsys, [*given, "-o", "new", *HOW], "new: got no suffix", said)
+
+
+@pytest.mark.parametrize("given", ["'two'", "0", "1025", "'1.5'"])
+def test_a_number_of_workers_that_is_none(capsys, here, given):
+    said = f"--workers': got {given}; expected a whole number, 1 to 1024"
+    refused("upscale", capsys, ["a.png", "--workers", given.strip("'"), *HOW], said)
+
+
+def test_what_has_no_effect_on_images_is_said_once_of_a_folder(capsys, here):
+    assert run("deblur", "in", "-r", "-o", "s", "--warm", *DEBLUR) == 0
+    err = capsys.readouterr().err
+    assert err.count("--warm is for video") == 1 and len(names(Path("s"))) == 2
+
+
 def test_a_folder_is_made_only_if_something_comes_into_it(capsys, here):
     refused("upscale", capsys, ["none.png", "-o", "x/y/o.png", *HOW], "no such file")
     refused("upscale", capsys, ["a.png", "-o", "x/o.txt", *HOW], "no image format")

@@ -98,7 +98,7 @@ def test_verbose_log_and_doctor_say_what_came_from_where(folder, capsys, monkeyp
         ("[upscale]\ncrf = 'x'", "upscale.crf: got 'x'; expected a number"),
         ("[upscale]\ncrf = true", "upscale.crf: got True; expected a number"),
         ("[upscale]\nthreads = 1.5", "upscale.threads: got 1.5; expected a whole number"),
-        ("[upscale]\nthreads = 0", "upscale.threads: 0 is not in the range"),
+        ("[upscale]\nthreads = 0", "upscale.threads: got 0; expected a whole number, 1 to 1024"),
         ("[upscale]\noverwrite = 1", "upscale.overwrite: got 1; expected true or false"),
         ("[upscale]\ncodec = ['x']", "upscale.codec: got ['x']; expected a text in quotes"),
         ("[upscale]\nencoder-option = 'a=b'", "got 'a=b'; expected a list of texts"),

@@ -163,7 +163,7 @@ def test_refusals(capsys, folder, tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("a.gif", "is read only"), ("a", "no image format"), ("a.mp4", "no image format")],
+    [("a.gif", "is read only"), ("a", "a/ if it is to be a folder"), ("a.mp4", "no image format")],
 )
 def test_an_output_that_is_no_image_is_refused_before_any_work(
     capsys, folder, tmp_path, monkeypatch, name, said

@@ -176,6 +176,15 @@ def test_what_no_command_takes(words, why, capsys, tmp_path, monkeypatch):
     assert why in capsys.readouterr().err and names(tmp_path) == ["a.mkv"]
 
 
+def test_an_address_that_does_not_answer_is_said_before_an_output_without_suffix(
+    capsys, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    assert run("upscale", "http://127.0.0.1:1/a.mkv", "-o", "zz", "--device", "cpu") != 0
+    err = capsys.readouterr().err
+    assert "http://127.0.0.1:1/a.mkv" in err and "suffix" not in err
+
+
 @pytest.mark.slow
 def test_a_store_that_does_not_answer(tmp_path, monkeypatch, capsys):
     pytest.importorskip("s3fs")

@@ -12,7 +12,7 @@ import click
 from snellen.cli import terminal
 from snellen.cli.groups import FILES, MACHINE, REPORT, Command, group
 from snellen.cli.options import OVERWRITE
-from snellen.cli.types import NAMED
+from snellen.cli.types import NAMED, Whole
 from snellen.errors import SnellenError
 from snellen.frames import atomic
 
@@ -52,7 +52,7 @@ def command(method: str, text: str) -> None:
         measure(method, device, repeats, quick, output, as_json, overwrite, **more)
 
     measured: list[Callable[[Any], Any]] = [
-        click.option("--repeats", type=click.IntRange(1), default=5, show_default=True,
+        click.option("--repeats", type=Whole(1), default=5, show_default=True,
                      help="Timed calls after the first one." if method == "calls" else
                      "Timed runs of each work." if method == "scale" else
                      "Timed rounds on the CPU; four times as many on a GPU."),

@@ -22,7 +22,7 @@ from snellen.cli.options import (
     THREADS,
 )
 from snellen.cli.reports import command_line, print_result
-from snellen.cli.types import NAMED, NUMBER
+from snellen.cli.types import NAMED, NUMBER, Whole
 from snellen.errors import InputError, SnellenError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     ),
     click.option(
         "--pictures",
-        type=click.IntRange(1, 64),
+        type=Whole(1, 64),
         default=8,
         show_default=True,
         help="Frames of which the report holds pictures, the worst ones among them.",
@@ -95,12 +95,12 @@ if TYPE_CHECKING:
     ),
     click.option(
         "--every",
-        type=click.IntRange(1),
+        type=Whole(1),
         default=1,
         show_default=True,
         help="Score one of so many frames.",
     ),
-    click.option("--frames", type=click.IntRange(1), help="Score at most so many frames."),
+    click.option("--frames", type=Whole(1), help="Score at most so many frames."),
 )
 @group(VIDEO, START, DURATION, *FIELDS, DECODER)
 @group(MACHINE, DEVICE, THREADS, MAX_PIXELS)

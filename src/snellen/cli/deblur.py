@@ -15,7 +15,7 @@ from snellen.cli.options import SEGMENTS, output_option, video, video_command
 from snellen.cli.plans import go_on, parts_of_a_plan, plan_options
 from snellen.cli.previews import preview_options
 from snellen.cli.reports import report_options
-from snellen.cli.types import NAMED, NUMBER, Output
+from snellen.cli.types import NAMED, NUMBER, Output, Whole
 
 if TYPE_CHECKING:
     from snellen.jobs.deblur import DeblurJob, DeblurResult
@@ -63,7 +63,7 @@ SETTINGS = (
     click.option("--psf", type=NAMED, help="The blur, where it is known: .npy, or a grey image."),
     click.option(
         "--psf-size",
-        type=click.IntRange(1),
+        type=Whole(1),
         help="Side of the blur that is estimated, pixels; even ones count one more [default: 31].",
     ),
     click.option(
@@ -71,13 +71,11 @@ SETTINGS = (
         metavar="SIGMA|FILE",
         help="Where the search starts: a Gaussian's σ in pixels, or a file as --psf [default: 2].",
     ),
-    click.option(
-        "--tile", type=click.IntRange(1), help="Side of tiles, each with a blur of its own."
-    ),
+    click.option("--tile", type=Whole(1), help="Side of tiles, each with a blur of its own."),
     click.option("--burst", is_flag=True, help="All INPUT are images of one object: one result."),
     click.option(
         "--window",
-        type=click.IntRange(1),
+        type=Whole(1),
         default=1,
         help="Restore each frame of a video from so many: itself and those before it.",
     ),
@@ -89,7 +87,7 @@ SETTINGS = (
     METHOD,
     click.option(
         "--iterations",
-        type=click.IntRange(1),
+        type=Whole(1),
         help="At most so many [default: 200].",
     ),
     click.option(

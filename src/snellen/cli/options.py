@@ -17,7 +17,7 @@ from snellen.cli.groups import (
     group,
     optional_choice,
 )
-from snellen.cli.types import NAMED, NUMBER, OUTPUT
+from snellen.cli.types import NAMED, NUMBER, OUTPUT, Whole
 from snellen.errors import InputError, worded
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ DEVICE = click.option(
 )
 MAX_PIXELS = click.option(
     "--max-pixels",
-    type=click.IntRange(1),
+    type=Whole(1),
     metavar="N",
     help="Refuse pictures and videos of more pixels [default: by the memory of this machine].",
 )
@@ -78,9 +78,7 @@ PROFILE = click.option("--profile", is_flag=True, help="Time each stage; the tab
 OVERWRITE = click.option("-y", "--overwrite", is_flag=True, help="Replace existing outputs.")
 START = click.option("--start", metavar="TIME", help="Begin here, in seconds or [HH:]MM:SS.")
 DURATION = click.option("--duration", metavar="TIME", help="Stop after so long.")
-FRAMES = click.option(
-    "--frames", type=click.IntRange(1), metavar="N", help="Stop after so many frames."
-)
+FRAMES = click.option("--frames", type=Whole(1), metavar="N", help="Stop after so many frames.")
 MAP = click.option(
     "--map",
     multiple=True,
@@ -130,7 +128,7 @@ SEGMENTS = (
     click.option("--discard-segments", is_flag=True, help="Remove those of an earlier run first."),
     click.option(
         "--workers",
-        type=click.IntRange(1, 1024),
+        type=Whole(1, 1024),
         metavar="N",
         help="Processes that share several files, and the segments of a long film, with the same "
         "results [default: 1; of several GPUs one each].",
@@ -139,7 +137,7 @@ SEGMENTS = (
 )
 THREADS = click.option(
     "--threads",
-    type=click.IntRange(1, 1024),
+    type=Whole(1, 1024),
     metavar="N",
     help="CPU threads, those of decoder and encoder too [default: one for each core].",
 )
@@ -267,7 +265,7 @@ _SHARED = (
         IMAGES,
         click.option(
             "--quality",
-            type=click.IntRange(1, 100),
+            type=Whole(1, 100),
             metavar="N",
             help="Of images and animated WebP [default: JPEG 95, AVIF 90, WebP without loss, "
             "animated 90].",

@@ -14,7 +14,7 @@ from snellen.addresses import without_secrets
 from snellen.cli.groups import group
 from snellen.cli.options import option
 from snellen.cli.terminal import counted
-from snellen.cli.types import NUMBER
+from snellen.cli.types import NUMBER, Whole
 from snellen.errors import InputError, SnellenError, worded
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ preview_options = group(
     PREVIEW,
     click.option(
         "--preview",
-        type=click.IntRange(1, 32),
+        type=Whole(1, 32),
         metavar="N",
         help="Make N short excerpts of the video, spread over it, and a report that shows them "
         "beside the source (--report FILE, or film-preview.html beside it); not the film.",

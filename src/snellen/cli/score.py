@@ -28,7 +28,7 @@ from snellen.cli.report import Report
 from snellen.cli.reports import command_line, report_options, taken, write
 from snellen.cli.score_pairs import check_arguments, run_pairs
 from snellen.cli.score_text import facts_of, json_of, line, place, sentences, statistics
-from snellen.cli.types import NAMED, NUMBER, PIPE
+from snellen.cli.types import NAMED, NUMBER, PIPE, Whole
 from snellen.errors import InputError, SnellenError
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     ),
     click.option(
         "--worst",
-        type=click.IntRange(1),
+        type=Whole(1),
         default=1,
         show_default=True,
         help="So many frames are named, and drawn with --map-out: of the highest MAD, or without "
@@ -137,12 +137,12 @@ if TYPE_CHECKING:
     ),
     click.option(
         "--every",
-        type=click.IntRange(1),
+        type=Whole(1),
         default=1,
         show_default=True,
         help="Score the first frame that has a partner, then every so many.",
     ),
-    click.option("--frames", type=click.IntRange(1), help="Score at most so many frames."),
+    click.option("--frames", type=Whole(1), help="Score at most so many frames."),
 )
 @group(
     VIDEO,
@@ -157,7 +157,7 @@ if TYPE_CHECKING:
     THREADS,
     click.option(
         "--workers",
-        type=click.IntRange(1, 1024),
+        type=Whole(1, 1024),
         metavar="N",
         help="Processes that share the pairs of a list or of folders, or the frames of two videos "
         "[default: 1; for lists and folders one for each of several GPUs].",

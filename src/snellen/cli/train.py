@@ -16,7 +16,7 @@ import click
 from snellen.cli import interrupts, report, terminal
 from snellen.cli.groups import FILES, MACHINE, METHOD, REPORT, Command, group
 from snellen.cli.options import MAX_PIXELS, OVERWRITE, key_values, option
-from snellen.cli.types import NAMED, NUMBER
+from snellen.cli.types import NAMED, NUMBER, Whole
 from snellen.errors import InputError, worded
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ BOTH = ("seed", "hold_out")
     ),
     click.option(
         "--scale",
-        type=click.IntRange(2, 4),
+        type=Whole(2, 4),
         default=2,
         show_default=True,
         help="Magnification.",
@@ -119,9 +119,7 @@ BOTH = ("seed", "hold_out")
         metavar="DEVICE",
         help="Where a network is trained: auto, cpu, cuda or cuda:N.",
     ),
-    click.option(
-        "--threads", type=click.IntRange(1), help="CPU threads [default: one for each core]."
-    ),
+    click.option("--threads", type=Whole(1), help="CPU threads [default: one for each core]."),
     MAX_PIXELS,
 )
 @group(

@@ -66,6 +66,19 @@ class _Number(click.types.FloatParamType):
 NUMBER = _Number()
 
 
+class Whole(click.IntRange):
+    """A whole number in a range; its errors have the words of `frames.values.whole`."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the number (BadParameter: it is none, or out of the range)."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            end = " or more" if self.max is None else f" to {self.max}"
+            got = value if str(value).lstrip("-").isdecimal() else repr(value)
+            self.fail(f"got {got}; expected a whole number, {self.min}{end}", param, ctx)
+
+
 class Output(NamedTuple):
     """What -o names."""
 

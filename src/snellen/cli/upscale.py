@@ -15,7 +15,7 @@ from snellen.cli.options import SEGMENTS, output_option, video, video_command
 from snellen.cli.plans import go_on, parts_of_a_plan, plan_options
 from snellen.cli.previews import preview_options
 from snellen.cli.reports import report_options
-from snellen.cli.types import NAMED, NUMBER, Output
+from snellen.cli.types import NAMED, NUMBER, Output, Whole
 from snellen.upscaling import shipped
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ _BY = "scale, --method and --source" if choices() else "scale"
     ),
     click.option(
         "--height",
-        type=click.IntRange(1),
+        type=Whole(1),
         metavar="N",
         help="Rows instead of --scale; the width follows.",
     ),

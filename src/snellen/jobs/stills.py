@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -59,8 +60,14 @@ def opened(
     atomic.check_target(target, source, overwrite)
     ignored = [f"`{name}` is for video: without effect on an image" for name in unused]
     for text in ignored:
-        events.warning(str(source), text)
+        events.warning("images", text)  # of many it is said once
     still = _read(source, page)
+    if not target.suffix:
+        raise InputError(
+            f"{target}: got no suffix, which says what kind of image it is to be",
+            parameter="target",
+            advice=f"name {target}.png, for instance, or {target}{os.sep} if it is to be a folder",
+        )
     check(target, still)
     if quality is not None and FORMATS[target.suffix.lower()].quality is None:
         ignored.append(f"`quality` is for {with_quality()}: without effect on {target.suffix}")

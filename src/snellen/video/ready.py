@@ -12,6 +12,7 @@ from typing import BinaryIO
 
 from snellen.errors import InputError
 from snellen.frames.frame import Format
+from snellen.frames.remote import Remote
 from snellen.video.alpha import WithAlpha, with_alpha
 from snellen.video.chain import is_steady, rate_of, ticks_of
 from snellen.video.clip import Clip
@@ -90,7 +91,12 @@ def readied(
     with ExitStack() as stack:
         if not isinstance(step, LateStep):
             stack.callback(step.close)
-        output = Output(target, None if isinstance(source, Pictures) else source, overwrite)
+        try:
+            output = Output(target, None if isinstance(source, Pictures) else source, overwrite)
+        except InputError:
+            if isinstance(source, Remote):  # nobody has asked yet whether it is there
+                Source(source, clip or Clip(), decoder).close()
+            raise
         opened = stack.enter_context(closing(Source(source, clip or Clip(), decoder)))
         info = opened.info
         if isinstance(step, LateStep):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -70,7 +71,8 @@ class Output:
         if self.suffix not in muxers:
             raise InputError(
                 f"{target}: got {target.suffix or 'no suffix'} for a video; expected one of "
-                f"{', '.join(muxers)}, or a pattern of pictures such as film-%05d.png"
+                f"{', '.join(muxers)}, or a pattern of pictures such as film-%05d.png",
+                advice=None if target.suffix else f"{target}{os.sep} if it is to be a folder",
             )
         self.muxer = muxers[self.suffix]
         check_target(target, source, overwrite)
