@@ -160,8 +160,7 @@ def limits(known: Constants, machines: Machines, encoder: str = "veryfast") -> d
         "PCIe": gpus * 1e9 * known.pcie.value / (PIXELS * OUT * PLANES),
         "cores": nodes * machines.cores / cost,
         "network": nodes * 1e9 * known.network.value / (given + made),
-        # The join reads the input and the segments once more, and writes the output.
-        "storage": 1e9 * known.storage.value / (2 * given + 3 * made),
+        "storage": 1e3 * known.storage.value / stored(known),
         "driver": SEGMENT / known.driver.value,
     }
 
@@ -169,6 +168,22 @@ def limits(known: Constants, machines: Machines, encoder: str = "veryfast") -> d
 def limit(rates: dict[str, float]) -> tuple[str, float]:
     """Return the name and the rate of what limits."""
     return min(rates.items(), key=lambda one: one[1])
+
+
+def stored(known: Constants) -> float:
+    """Return the MB that the shared storage moves for a frame of a film.
+
+    A worker reads the input and writes a segment; the join reads both and writes the output.
+    """
+    return 2 * known.given.value + 3 * known.made.value
+
+
+def returned(known: Constants) -> float:
+    """Return the MB that come into the machine of a command with --cluster, for each frame.
+
+    Nodes return segments; the join reads these and the input from the shared storage.
+    """
+    return known.given.value + 2 * known.made.value
 
 
 def busy(known: Constants, encoder: str = "veryfast") -> float:
@@ -198,13 +213,19 @@ def tables() -> Iterator[Table]:
         ["constant", "value", "source"],
         [
             *([one.what, _digits(one.value), _source(one)] for one in vars(known).values()),
-            [
-                "cores that keep one GPU busy, x264 veryfast",
-                _digits(busy(known)),
-                "the lines above",
-            ],
+            *([what, _digits(value), "the lines above"] for what, value in (
+                ("cores that keep one GPU busy, x264 veryfast", busy(known)),
+                ("MB that the storage moves for a frame: input twice, output three times",
+                 stored(known)),
+                ("frames/s that this storage can carry, whatever the nodes",
+                 1e3 * known.storage.value / stored(known)),
+                ("MB that come into the machine of one command with --cluster, for a frame",
+                 returned(known)),
+                ("frames/s that its network can carry",
+                 1e3 * known.network.value / returned(known)),
+            )),
         ],
-    )
+    )  # fmt: skip
     body = []
     for count in COUNTS:
         machine = Machines(1, count, CORES * count)

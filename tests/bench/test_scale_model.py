@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks import scale_model
-from benchmarks.scale_model import Machines, busy, limit, limits
+from benchmarks.scale_model import Machines, busy, limit, limits, returned, stored
 
 KNOWN = scale_model.constants()
 
@@ -26,6 +26,13 @@ def test_what_is_doubled_brings_twice_as_much_until_another_limit():
     assert limit(limits(KNOWN, more)) == limit(limits(KNOWN, one))
     name, rate = limit(limits(KNOWN, Machines(1000, 1, 16)))
     assert name == "storage" and rate == limit(limits(KNOWN, Machines(2000, 8, 128)))[1]
+
+
+def test_what_the_storage_and_a_command_carry():
+    """Megabytes a frame: 0.2 of the input, 0.3 of the output."""
+    assert stored(KNOWN) == pytest.approx(0.2 + 0.3 + 0.2 + 0.3 + 0.3)
+    assert returned(KNOWN) == pytest.approx(0.3 + 0.3 + 0.2)
+    assert limits(KNOWN, Machines(1, 1, 1))["storage"] == pytest.approx(5000 / 1.3)
 
 
 def test_cores_that_keep_a_gpu_busy():

@@ -138,7 +138,9 @@ def samples(files):
 
 
 def test_each_block_names_its_language():
-    wanted = {*SHELL, "python", "text", "json", "toml", "cuda", "eval", "toctree", "dockerfile"}
+    wanted = {
+        *SHELL, "python", "text", "json", "toml", "yaml", "cuda", "eval", "toctree", "dockerfile",
+    }  # fmt: skip
     assert {block.language for block in BLOCKS if "{" not in block.text[:1]} <= wanted | {""}
 
 

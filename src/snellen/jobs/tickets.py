@@ -41,11 +41,11 @@ class FilmJob(Protocol):
 class Ticket(Protocol):
     """What a worker can do. Its result can be pickled, too.
 
-    It may be run twice: after a worker has failed at any moment, and at once by two workers, of
-    which one is ended at any moment. So whatever it writes gets its name only when it is complete,
-    by an atomic rename, and a second run leaves the same, or `Worker.naming` hears of it before, so
-    that it is removed after a failure. A ticket whose attribute `once` is true
-    is never run by two workers at once.
+    It may be run again: after a try that failed or whose worker died at any moment, and, unless its
+    attribute `once` is true, by a second worker while the first one is at it. The result of the
+    first that ends counts; the other try is ended at any moment, or runs on and is ignored. So a
+    try renames what it writes only when that is complete, and two tries leave the same files; or
+    `Worker.naming` hears of a name before, and what has it is removed after a failure.
     """
 
     @property
