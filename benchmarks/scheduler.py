@@ -161,6 +161,7 @@ class Process:
     def __init__(self, device: str, threads: int, messages: Timeline) -> None:
         self.device, self.done, self.ended = device, 0, False
         self.ticket: SegmentTicket | None = None
+        self.outputs: list[Any] = []
         self._time = messages
         self._ready = messages.now + messages.world.start
         lost = messages.losses.get(int(device), inf)
