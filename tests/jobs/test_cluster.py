@@ -158,10 +158,10 @@ def test_a_first_try_takes_room_until_it_ends(install, tmp_path, monkeypatch):
         clock[0] = stragglers.LEAST
         ray.wait = lambda references, num_returns, timeout: ([], references)
         cluster._submit_again()
-        assert not cluster._works[second].twice
+        assert not cluster._works[second].is_doubled
         ray.wait = lambda references, num_returns, timeout: (references, [])
         cluster._submit_again()
-        assert cluster._works[second].twice
+        assert cluster._works[second].is_doubled
         assert cluster._lost == []
 
 

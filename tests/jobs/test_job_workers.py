@@ -128,7 +128,7 @@ class Executor:
     def wait(self):
         ticket = self.tickets.pop()
         if ticket.key in self.left:
-            return Made(ticket.key, is_left=True)
+            return Made(ticket.key, is_deferred=True)
         return ticket.failed(InputError("late"))
 
 

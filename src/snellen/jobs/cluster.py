@@ -43,7 +43,7 @@ class _Work:
     """How many of its tasks have not ended; 2: it was submitted once more, as it takes long."""
     began: float = inf
     """When there was room for it."""
-    twice: bool = False
+    is_doubled: bool = False
 
 
 class Cluster:
@@ -200,12 +200,12 @@ class Cluster:
         """Submit a ticket once more that takes much longer than others, where there is room."""
         if self._lost:  # those that have ended take no room
             _, self._lost = self._ray.wait(self._lost, num_returns=len(self._lost), timeout=0)
-        once = [one for one in self._works.values() if not one.twice]
+        once = [one for one in self._works.values() if not one.is_doubled]
         if not once or len(self._works) + len(self._lost) >= self.room:
             return
         work = min(once, key=lambda one: one.began)
         if now() - work.began >= self._times.limit:
-            work.twice, work.tries = True, 2
+            work.is_doubled, work.tries = True, 2
             self._works[self._submitted(work.ticket)] = work
             text = f"{work.ticket} takes much longer than others: it is begun once more"
             notify(self._events, work.ticket.subject, text)

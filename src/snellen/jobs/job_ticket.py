@@ -16,7 +16,7 @@ from snellen.jobs.events import Events, Silent, notify
 from snellen.jobs.execute import run
 from snellen.jobs.files import AnyJob, written_by
 from snellen.jobs.upscale import UpscaleJob
-from snellen.video.segments import left
+from snellen.video.segments import deferral
 
 if TYPE_CHECKING:
     from snellen.jobs.tickets import Worker
@@ -42,9 +42,9 @@ class Made:
 
     key: int
     result: Any = None
-    """Of the job; None: it failed, or was left."""
+    """Of the job; None: it failed, or was deferred."""
     error: SnellenError | None = None
-    is_left: bool = False
+    is_deferred: bool = False
     """Whether it is a long film, whose segments are tickets of their own."""
     outputs: tuple[bytes | None, ...] = ()
     """Of a ShippedJob the files of `written_by`; None: one that was not written."""
@@ -79,7 +79,7 @@ class JobTicket:
         """
         naming = None if self.job.overwrite else worker.naming
         with protected([], naming=naming):
-            return self._made(worker.device, self.job, left.CUT, worker.events)
+            return self._made(worker.device, self.job, deferral.CUT, worker.events)
 
     def units(self, result: Made) -> int:
         """Return 1: files are counted."""
@@ -94,10 +94,10 @@ class JobTicket:
         device = job.device if job.device == "auto" else device
         alone = replace(job, device=device, workers=None, cluster=None)
         try:
-            with threads.shared(self.together), left.leaving(which):
+            with threads.shared(self.together), deferral.deferring(which):
                 result = run(alone, events)
-        except left.LeftError:
-            return Made(self.key, is_left=True)
+        except deferral.DeferredError:
+            return Made(self.key, is_deferred=True)
         except Exception as error:
             found = unexpected(error)
             if type(found) in (SnellenError, DeviceError):  # memory of the machine, or a GPU
@@ -123,7 +123,7 @@ class ShippedJob(JobTicket):
             if isinstance(self.job, DeblurJob) and len(files) > 1:
                 names["psf_out"] = files[1]
             own = _Own(dict(zip(files, goals, strict=True)), worker.events)
-            made = self._made(worker.device, replace(self.job, **names), left.LONG, own)
+            made = self._made(worker.device, replace(self.job, **names), deferral.LONG, own)
             return replace(
                 made,
                 result=None if made.result is None else self._meant(made.result, own),

@@ -125,16 +125,16 @@ class _Round:
 
         Where no worker is left, the files that are not made have its error as theirs.
         """
-        left, running = deque(self._jobs), 0
+        waiting, running = deque(self._jobs), 0
         with self._stack:  # folders that are empty at the end are removed
             try:
-                while left or running:
-                    while left and running < self._executor.slots:
-                        running += self._submitted(left.popleft())
+                while waiting or running:
+                    while waiting and running < self._executor.slots:
+                        running += self._submitted(waiting.popleft())
                     if running:
                         with _executing():
                             made = self._executor.wait()
-                        self._take(made)
+                        self._received(made)
                         running -= 1
             except _ExecutorError as lost:
                 for number in [one for one in self._jobs if one not in self._found]:
@@ -173,10 +173,10 @@ class _Round:
             elif (reason := protection.refusal(output)) is not None:
                 raise InputError(reason, advice="choose another output")
 
-    def _take(self, made: Made) -> None:
+    def _received(self, made: Made) -> None:
         """Take up what a worker has returned."""
         job = self._jobs[made.key]
-        if made.is_left:
+        if made.is_deferred:
             self._total -= 1
             self._note(made.key, None)
             return

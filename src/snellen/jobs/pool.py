@@ -46,7 +46,7 @@ class _Work:
     """The processes that work on it, one or two, and when they began."""
     counted: int = 0
     """Units that the meter has of it."""
-    twice: bool = False
+    is_doubled: bool = False
     """Whether it was begun once more, as it takes long, or must not be."""
 
     @property
@@ -134,11 +134,11 @@ class Pool:
                 self._deal()
                 return value
             elif kind == "failed" and isinstance(value, InputError | OutputError):
-                ticket, is_left = self._take(process)
+                ticket, is_shared = self._released(process)
                 assert ticket is not None
-                result = None if is_left else self._given_up(ticket, value)
+                result = None if is_shared else self._given_up(ticket, value)
                 self._deal()
-                if not is_left:
+                if not is_shared:
                     return result
             else:
                 error = SnellenError(process.fate()) if kind == "gone" else value
@@ -164,7 +164,7 @@ class Pool:
 
     def _slow(self) -> tuple[_Work, float] | None:
         """Return the work that is begun once more next, and in how many seconds; None: none."""
-        works = [one for one in self._running.values() if not one.twice]
+        works = [one for one in self._running.values() if not one.is_doubled]
         idle = {self._devices[number] for number in self._idle()}
         if self._todo or not works or not idle or (limit := self._times.limit) == inf:
             return None
@@ -181,7 +181,7 @@ class Pool:
     def _begin_again(self, work: _Work) -> None:
         """Begin a ticket on a second worker: on another device, if there is one."""
         (first,) = work.tries
-        work.twice = True
+        work.is_doubled = True
         number = min(self._idle(), key=lambda one: self._devices[one] == first.device)
         if not self._is_started(number):
             return
@@ -207,7 +207,7 @@ class Pool:
         if self._meter is not None:
             self._meter.add(ticket.units(result) - work.counted)
 
-    def _take(self, process: WorkerProcess) -> tuple[Ticket | None, bool]:
+    def _released(self, process: WorkerProcess) -> tuple[Ticket | None, bool]:
         """Take the ticket from a process, and return it, and whether another one works on it."""
         ticket, process.ticket = process.ticket, None
         if ticket is None:
@@ -246,12 +246,12 @@ class Pool:
         del self._processes[number]
         process.end()
         result, before = None, self.slots
-        ticket, is_left = self._take(process)
+        ticket, is_shared = self._released(process)
         for output, mark in process.outputs if ticket is not None else ():
             atomic.withdraw(output, mark)
         failures = self._failures[number]
         failures.append(None if ticket is None else ticket.key)
-        if ticket is not None and not is_left:
+        if ticket is not None and not is_shared:
             tries = self._tries[ticket.key] = self._tries.get(ticket.key, 0) + 1
             if tries == TRIES:
                 result = self._given_up(ticket, error.about(ticket))
@@ -264,7 +264,7 @@ class Pool:
             if self.slots > before:
                 then += f", and the work goes on with {counted(self.slots, 'worker')}"
         elif len(failures) < (_FAILURES if others else TRIES):
-            then = "another worker is at it" if is_left else "it is tried again"
+            then = "another worker is at it" if is_shared else "it is tried again"
         elif others:
             self._lost[number] = self._devices.pop(number)
             then = f"the work goes on with {counted(others, 'worker')}"
@@ -317,7 +317,7 @@ class Pool:
         """Have a worker begin a ticket; its process runs."""
         process = self._processes[number]
         process.heard = now()
-        work = _Work(ticket, twice=getattr(ticket, "once", False))
+        work = _Work(ticket, is_doubled=getattr(ticket, "once", False))
         self._running.setdefault(ticket.key, work).tries[process] = process.heard
         process.begin(ticket)
 

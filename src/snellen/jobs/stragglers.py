@@ -22,17 +22,17 @@ class Times:
     """The seconds that tickets have taken."""
 
     def __init__(self) -> None:
-        self._taken: deque[float] = deque(maxlen=_KEPT)
+        self._seconds: deque[float] = deque(maxlen=_KEPT)
 
     def add(self, seconds: float) -> None:
         """Note a ticket that is finished."""
-        self._taken.append(seconds)
+        self._seconds.append(seconds)
 
     @property
     def limit(self) -> float:
         """The seconds from which on a ticket is a straggler; infinite: too few are finished."""
-        if len(self._taken) < KNOWN:
+        if len(self._seconds) < KNOWN:
             return math.inf
-        taken = sorted(self._taken)
-        tenth = taken[math.ceil(0.9 * len(taken)) - 1]
-        return max(TIMES * median(taken), MOST * tenth, LEAST)
+        ordered = sorted(self._seconds)
+        tenth = ordered[math.ceil(0.9 * len(ordered)) - 1]
+        return max(TIMES * median(ordered), MOST * tenth, LEAST)

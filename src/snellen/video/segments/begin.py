@@ -12,8 +12,8 @@ from snellen.video import pixels
 from snellen.video.media import MediaInfo
 from snellen.video.quality.hunt import Hunt
 from snellen.video.segments.cuts import hindrance, is_long, planned
+from snellen.video.segments.deferral import check_deferred
 from snellen.video.segments.film import Film, Segments
-from snellen.video.segments.left import check_left
 from snellen.video.segments.manifest import Cuts
 from snellen.video.segments.store import Store, discard
 from snellen.video.sink.encode import Plan
@@ -52,12 +52,12 @@ def begun(
         There are segments of other settings or another input, or another run is at work.
     OutputError
         The folder cannot be made.
-    LeftError
-        The film is left to another process: see `left.leaving`.
+    DeferredError
+        The film is left to another process: see `deferral.deferring`.
     """
     why = hindrance(info, plan, step, output)
     long = is_long(info, plan, step)
-    check_left(why is None and (long or how.folder.is_dir()), long)
+    check_deferred(why is None and (long or how.folder.is_dir()), long)
     if how.discard and discard(how.folder):
         how.say(f"removed the segments in {how.folder}")
     endless = info.path is None and info.frames is None  # as far as known: nothing is said
